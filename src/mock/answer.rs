@@ -1,4 +1,4 @@
-//! An answer on its way: the clock, failures, silence and cuts, the same for every vendor.
+//! Plays an answer over a connection: delays, failures, silence and cuts, the same for every vendor.
 
 use super::{connection::Connection, journal::RunningGuard, refusal::failure_body, vendor::Vendor};
 use crate::model::{
@@ -13,37 +13,37 @@ use tokio::time::sleep;
 
 /// Renders an answer in a vendor's form, event by event.
 pub(super) trait Writer: Send {
-    /// The server-sent events that say `event`, ready for the wire. Failures do not come here.
+    /// Renders `event` as server-sent events. Failures do not come here.
     fn event(&mut self, event: &StreamEvent) -> String;
 
-    /// The server-sent event that ends an answer that fails with the error object `body`.
+    /// Renders the server-sent event that ends a failed answer with the error object `body`.
     fn failure(&mut self, failure: &Failure, body: &str) -> String;
 
-    /// The answer as one JSON object, once its last event was told.
+    /// Renders the answer as one JSON object, after its last event.
     fn whole(&self) -> Value;
 }
 
-/// What is left to be said, and to whom.
+/// The rest of an answer, and its connection.
 pub(super) struct AnswerStream {
     pub vendor: Vendor,
     pub writer: Box<dyn Writer>,
     pub steps: vec::IntoIter<Step>,
     pub failure: Option<Failure>,
     pub connection: Connection,
-    /// Bytes until the connection is cut.
+    /// Bytes until the connection is cut; `None`: it is not.
     pub left: Option<usize>,
-    /// Held until the answer is said or its client is gone.
+    /// Marks the answer as running until it ends or its client is gone.
     pub _running: RunningGuard,
 }
 
-/// How an answer that is given in one piece ends.
+/// The outcome of an answer that is not streamed.
 pub(super) enum Outcome {
     Whole(Value),
     Failed(Failure),
 }
 
 impl AnswerStream {
-    /// Waits for the whole answer.
+    /// Plays the answer to its end.
     pub async fn outcome(&mut self) -> Outcome {
         for step in self.steps.by_ref() {
             wait(step.delay_ms).await;
@@ -58,7 +58,7 @@ impl AnswerStream {
         Outcome::Whole(self.writer.whole())
     }
 
-    /// The answer as server-sent events.
+    /// Streams the answer as server-sent events.
     pub fn stream(self) -> Body {
         Body::from_stream(stream::unfold(self, |mut answer| async {
             let chunk = answer.chunk().await?;
@@ -66,7 +66,7 @@ impl AnswerStream {
         }))
     }
 
-    /// The answer as one piece that is already rendered, cut like any other.
+    /// Sends a rendered answer as one piece, cut like any other.
     pub fn piece(mut self, text: String) -> Body {
         self.steps = Vec::new().into_iter();
         Body::from_stream(stream::unfold((Some(text), self), |(mut text, mut answer)| async {
@@ -104,7 +104,7 @@ impl AnswerStream {
         }
     }
 
-    /// Everything said so far is written, then the connection ends.
+    /// Closes the connection once everything emitted is written.
     async fn hang_up(&mut self) -> String {
         self.connection.cut_after_writing();
         pending().await
@@ -120,14 +120,14 @@ impl AnswerStream {
     }
 }
 
-/// Waits so many milliseconds.
+/// Waits for `delay_ms` milliseconds.
 pub(super) async fn wait(delay_ms: u64) {
     if delay_ms > 0 {
         sleep(Duration::from_millis(delay_ms)).await;
     }
 }
 
-/// A server-sent event with `data`; a vendor that does not name its events gives no `name`.
+/// Formats a server-sent event with `data`; without `name` for vendors that do not name their events.
 pub(super) fn sse(name: Option<&str>, data: &str) -> String {
     let name = name.map(|name| format!("event: {name}\n")).unwrap_or_default();
     let data: String = data.split('\n').map(|line| format!("data: {line}\n")).collect();

@@ -1,4 +1,4 @@
-//! Connections that an answer can cut: HTTP libraries have no word for a server that just hangs up.
+//! Connections that an answer can cut: HTTP libraries have no means of just hanging up.
 
 use axum::{
     extract::connect_info::Connected,
@@ -21,24 +21,24 @@ use tokio::{
     time::sleep,
 };
 
-/// How long to wait when the system has no room for another connection.
+/// Pause when the system has no room for another connection.
 const CROWDED: Duration = Duration::from_millis(100);
 
 const OPEN: u8 = 0;
 const CUT_AFTER_WRITING: u8 = 1;
 const CUT: u8 = 2;
 
-/// The handle by which an answer cuts its connection.
+/// A handle to cut the connection of an answer.
 #[derive(Clone)]
 pub(super) struct Connection(Arc<AtomicU8>);
 
 impl Connection {
-    /// Nothing more is written, not even what waits to be.
+    /// Cuts the connection at once, with all pending bytes.
     pub fn cut(&self) {
         self.0.store(CUT, Ordering::Relaxed);
     }
 
-    /// The connection ends as soon as everything that was said is written.
+    /// Cuts the connection once all pending bytes are written.
     pub fn cut_after_writing(&self) {
         self.0.store(CUT_AFTER_WRITING, Ordering::Relaxed);
     }
@@ -54,7 +54,7 @@ impl Connected<IncomingStream<'_, CuttableListener>> for Connection {
     }
 }
 
-/// Lets connections in that can be cut.
+/// A listener for connections that can be cut.
 pub(super) struct CuttableListener(TcpListener);
 
 impl CuttableListener {
@@ -71,7 +71,7 @@ impl Listener for CuttableListener {
         loop {
             match self.0.accept().await {
                 Ok((stream, address)) => {
-                    // Deltas must not wait for each other; where that cannot be had, they arrive all the same.
+                    // Deltas must not be gathered; without this option they still arrive.
                     let _ = stream.set_nodelay(true);
                     let connection = Connection(Arc::new(AtomicU8::new(OPEN)));
                     return (CuttableStream { stream, connection }, address);
@@ -86,7 +86,7 @@ impl Listener for CuttableListener {
     }
 }
 
-/// A stream that fails once its connection is cut; the HTTP library then closes it without another word.
+/// A stream that fails once its connection is cut, so that the HTTP library closes it silently.
 pub(super) struct CuttableStream {
     stream: TcpStream,
     connection: Connection,
@@ -135,7 +135,7 @@ impl AsyncWrite for CuttableStream {
         self.stream.is_write_vectored()
     }
 
-    // It is flushed when everything is written: the moment for which a cut may wait.
+    // Flushed when everything is written: the moment for a cut after writing.
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         if !self.connection.is(OPEN) {
             return Self::fail();

@@ -1,6 +1,6 @@
-//! Where a request's body leaves its schema, and how: one fault, as precise as a person would point at it.
+//! Finds the fault for which a request's body does not fit its schema, as precisely as a person would.
 //!
-//! JSON Schema says of a union only that no branch fits. Here the branch is found that was meant, by its `type` or
+//! For a union JSON Schema reports only that no branch fits. Here the intended branch is found by its `type` or
 //! `role`, and the fault is the one inside of it.
 
 use jsonschema::{
@@ -10,63 +10,63 @@ use jsonschema::{
 };
 use serde_json::Value;
 
-/// Properties by which unions are told apart.
+/// Properties that distinguish the branches of unions.
 const TAGS: [&str; 2] = ["type", "role"];
 
-/// What is wrong, and where.
+/// A fault and its place.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Fault {
-    /// The way to the field.
+    /// Path of the field.
     pub path: Vec<Place>,
-    /// What is wrong with it.
+    /// The kind of fault.
     pub problem: Problem,
-    /// What is there; null where nothing is.
+    /// The value found; null if there is none.
     pub found: Value,
 }
 
-/// A step on the way to a field.
+/// A step of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// A property.
     Key(String),
     /// An element, from 0.
     Index(usize),
-    /// The branch of a union that was meant, by its tag. Not a step in the JSON.
+    /// The intended branch of a union, by its tag. Not a step in the JSON.
     Branch(String),
 }
 
-/// What is wrong with a field.
+/// A kind of fault.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Problem {
-    /// It has to be there.
+    /// A required field is missing.
     Missing,
-    /// Nobody knows it.
+    /// The field is unknown.
     Unknown,
-    /// It has another JSON type than one of these.
+    /// The value has none of these JSON types.
     Type(Vec<String>),
-    /// It is none of these values.
+    /// The value is none of these.
     NoneOf(Vec<Value>),
-    /// It tells a union's branches apart, and is none of these.
+    /// The tag of a union is none of these.
     Tag(Vec<Value>),
-    /// A number below this.
+    /// The number is below this one.
     Below(Value),
-    /// A number above this.
+    /// The number is above this one.
     Above(Value),
-    /// A string with fewer characters.
+    /// The string has fewer characters.
     Shorter(u64),
-    /// A string with more characters.
+    /// The string has more characters.
     Longer(u64),
-    /// An array with fewer elements.
+    /// The array has fewer elements.
     Fewer(u64),
-    /// An array or object with more elements.
+    /// The array or object has more elements.
     More(u64),
-    /// A string that is not like this.
+    /// The string does not match this pattern.
     Pattern(String),
     /// Anything else, in the validator's words.
     Other(String),
 }
 
-/// The first fault of `body`.
+/// Finds the first fault of `body`.
 pub(super) fn find(schema: &Validator, body: &Value) -> Option<Fault> {
     schema.iter_errors(body).next().map(|error| fault(&error, body))
 }
@@ -101,7 +101,7 @@ fn fault(error: &ValidationError<'_>, body: &Value) -> Fault {
     Fault { path, problem, found }
 }
 
-/// The fault in a union at `base`, of which no branch fits `found`.
+/// Finds the fault in a union at `base`, none of whose branches fits `found`.
 fn union_fault(
     base: Vec<Place>,
     branches: &[Vec<ValidationError<'static>>],
@@ -110,11 +110,11 @@ fn union_fault(
 ) -> Fault {
     let meant = branches.iter().filter(|errors| !errors.iter().any(|error| excludes_branch(error, &base)));
     let faults = meant.filter_map(|errors| errors.first().map(|error| fault(error, body)));
-    // Of two branches with the same tag, the one that fits further was meant.
+    // Of branches with the same tag, the one that fits furthest was intended.
     let best = faults.reduce(|best, next| if depth(&next) > depth(&best) { next } else { best });
     if let Some(mut fault) = best {
         if found.is_object() {
-            // Only Anthropic's own tools may leave out their tag.
+            // Only tools of Anthropic's own may lack a tag.
             let tag = found["type"].as_str().unwrap_or("custom");
             fault.path.insert(base.len().min(fault.path.len()), Place::Branch(tag.to_owned()));
         }
@@ -146,7 +146,7 @@ fn union_fault(
     Fault { path, problem, found: found[tag].clone() }
 }
 
-/// Whether `error` says that the branch was not meant at all: another tag, no tag, or another JSON type.
+/// Whether `error` shows that the branch was not intended: another tag, no tag, or another JSON type.
 fn excludes_branch(error: &ValidationError<'_>, base: &[Place]) -> bool {
     let tag_is_missing = |property: &Value| TAGS.into_iter().any(|tag| property == tag);
     match error.kind() {
@@ -163,7 +163,7 @@ fn is_at(error: &ValidationError<'_>, base: &[Place], tag: &str) -> bool {
     matches!(places(error).split_last(), Some((Place::Key(key), rest)) if key == tag && rest == base)
 }
 
-/// How far into the JSON a fault lies; an unknown tag says less than any other fault at its place.
+/// The depth of a fault; an unknown tag ranks below any other fault at its place.
 fn depth(fault: &Fault) -> (usize, bool) {
     (fault.path.len(), !matches!(fault.problem, Problem::Tag(_)))
 }

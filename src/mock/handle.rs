@@ -1,4 +1,4 @@
-//! From a request to its answer.
+//! Handles requests: routes, checks, plays a turn, responds.
 
 use super::{
     Journal, ReceivedRequest,
@@ -21,32 +21,32 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-/// The longest body that is taken, as Anthropic limits it: 32 MiB.
+/// Size limit of a body, as Anthropic has it: 32 MiB.
 const MAX_BODY: usize = 32 * 1024 * 1024;
 
-/// The model's id in the lists of models. A request may name any.
+/// The model's id in lists of models. Requests may name any.
 const MODEL: &str = "scripted";
 
-/// When everything here was made, in seconds since 1970: the answers of a script are the same every time.
+/// Creation time of everything here, in seconds since 1970: the same script gives the same answers.
 pub(super) const CREATED: u64 = 1_700_000_000;
 const CREATED_TEXT: &str = "2023-11-14T22:13:20Z";
 
 const JSON: &str = "application/json";
 const EVENTS: &str = "text/event-stream; charset=utf-8";
 
-/// What all requests share.
+/// State that all requests share.
 pub(super) struct MockState {
     pub model: ModelCard,
     pub player: Mutex<Player>,
-    /// Requests so far, for their ids.
+    /// Number of requests so far, for their ids.
     pub requests: AtomicUsize,
-    /// Calls of the model so far, for the ids in its answers.
+    /// Number of model calls so far, for the ids in answers.
     pub calls: AtomicUsize,
     pub journal: Arc<Journal>,
     pub lenient: bool,
 }
 
-/// Answers any request.
+/// Handles one request.
 pub(super) async fn handle(
     State(shared): State<Arc<MockState>>,
     ConnectInfo(connection): ConnectInfo<Connection>,
@@ -86,9 +86,9 @@ pub(super) async fn handle(
 }
 
 enum Route<'a> {
-    /// Call the model.
+    /// Calls the model.
     Answer,
-    /// Tell of all models, or of one.
+    /// Lists all models, or describes one.
     Models(Option<&'a str>),
 }
 
@@ -129,7 +129,7 @@ fn too_large(vendor: Vendor) -> Refusal {
     Refusal::of(413, kind, "Request exceeds the maximum size")
 }
 
-/// One request on its way to its answer.
+/// One request and its connection, until it is answered.
 struct Exchange {
     shared: Arc<MockState>,
     vendor: Vendor,
@@ -229,12 +229,12 @@ impl Exchange {
     }
 }
 
-/// Whether anything at all is said before the turn fails or falls silent.
+/// Whether the turn has content before it fails or falls silent.
 fn begins_answer(turn: &Turn) -> bool {
     !turn.say.is_empty() || (turn.fail.is_none() && !turn.hang)
 }
 
-/// The status that the turn will be answered with; nothing when it is not answered.
+/// The status of the response to the turn; `None`: there is no response.
 fn status(turn: &Turn, streams: bool) -> Option<u16> {
     match &turn.fail {
         _ if streams => Some(200),

@@ -1,4 +1,4 @@
-//! What was asked: for tests that look at what a client sends.
+//! A journal of requests, for tests of clients.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -10,15 +10,15 @@ use std::{
 };
 use tokio::sync::watch;
 
-/// How many requests are remembered: a server may run for days.
+/// Number of requests that are kept: a server may run for days.
 const REMEMBERED: usize = 1000;
-/// And how many bytes of bodies, as they were sent.
+/// Bytes of bodies that are kept, as they were sent.
 const REMEMBERED_BYTES: usize = 64 * 1024 * 1024;
 
-/// Parts of the names of headers whose values prove who asks. Clients may be told to send any header.
+/// Parts of names of headers that hold credentials. Clients may be configured to send any header.
 const SECRET: [&str; 5] = ["auth", "cookie", "key", "secret", "token"];
 
-/// One request, and what became of it.
+/// One request and its outcome.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ReceivedRequest {
     /// The method, such as `POST`.
@@ -27,25 +27,25 @@ pub struct ReceivedRequest {
     pub path: String,
     /// The headers in order, names in lower case; a value that is not UTF-8 has its bad bytes replaced.
     pub headers: Vec<(String, String)>,
-    /// The body: its JSON, or a string when it is none; null when it is empty.
+    /// The body as JSON, or as a string if it is none; null if it is empty.
     pub body: Value,
-    /// The HTTP status of the answer, or nothing when the connection is cut or nothing is ever said.
+    /// HTTP status of the response; `None`: the connection was cut, or nothing was sent.
     pub status: Option<u16>,
-    /// Why the vendor refuses the request, if it does; also told when the server is lenient and answers.
+    /// The vendor's refusal, if any; also set if the server is lenient and answers.
     pub refusal: Option<String>,
-    /// The length of the body as it was sent.
+    /// Size of the body as it was sent.
     #[serde(skip)]
     pub(super) bytes: usize,
 }
 
 impl ReceivedRequest {
-    /// The first value of the header `name` (in lower case).
+    /// The first value of the header `name` (lower case).
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(own, _)| own == name).map(|(_, value)| value.as_str())
     }
 }
 
-/// The newest thousand requests, or 64 MiB of them, oldest first, and how many answers are under way.
+/// The newest thousand requests, or 64 MiB of them, oldest first, and the number of running answers.
 pub struct Journal {
     received: Mutex<VecDeque<ReceivedRequest>>,
     running: watch::Sender<usize>,
@@ -57,19 +57,19 @@ impl Journal {
         Self { received: Mutex::default(), running: watch::Sender::new(0), file: file.map(Mutex::new) }
     }
 
-    /// The requests so far, each from the moment when its answer was decided.
+    /// The requests so far. One appears when its answer is decided.
     pub fn received(&self) -> Vec<ReceivedRequest> {
         lock(&self.received).iter().cloned().collect()
     }
 
-    /// How many requests are being answered right now; an answer ends with its last byte or with its client.
+    /// The number of running answers; an answer ends with its last byte or with its client.
     pub fn running(&self) -> watch::Receiver<usize> {
         self.running.subscribe()
     }
 
     pub(super) fn add(&self, received: ReceivedRequest) {
         if let Some(file) = &self.file {
-            // A full disk must not end the test that is being watched. In one piece: the file may have other writers.
+            // A full disk must not end the test. One write: the file may have other writers.
             let _ = lock(file).write_all(line(&received).as_bytes());
         }
         let mut all = lock(&self.received);
@@ -80,14 +80,14 @@ impl Journal {
         }
     }
 
-    /// Counts an answer as under way until the guard is dropped.
+    /// Counts an answer as running until the guard is dropped.
     pub(super) fn begin(self: &Arc<Self>) -> RunningGuard {
         self.running.send_modify(|running| *running += 1);
         RunningGuard(Arc::clone(self))
     }
 }
 
-/// An answer that is under way.
+/// A guard that counts a running answer.
 pub(super) struct RunningGuard(Arc<Journal>);
 
 impl Drop for RunningGuard {
@@ -96,7 +96,7 @@ impl Drop for RunningGuard {
     }
 }
 
-/// The request as a line of the log, without what others could use.
+/// Formats a request as a line of the log, without credentials.
 fn line(received: &ReceivedRequest) -> String {
     let mut shown = received.clone();
     for (name, value) in &mut shown.headers {
@@ -107,7 +107,7 @@ fn line(received: &ReceivedRequest) -> String {
     serde_json::to_string(&shown).unwrap_or_default() + "\n"
 }
 
-/// What a panic elsewhere leaves behind is still whole: every change here is one push.
+/// Locks a mutex, poisoned or not: every change here is one push, so its value is whole.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,12 +1,12 @@
-//! The scripted model behind the HTTP APIs of real vendors, to test clients of those APIs without a key.
+//! The scripted model behind the HTTP APIs of real vendors, to test their clients without a key.
 //!
-//! One server speaks Anthropic Messages, OpenAI Chat Completions and OpenAI Responses, told apart by the path. What it
-//! answers is a script of [`crate::model::scripted`], spelled out as the same stream events that the engine takes and
-//! rendered once per vendor. What it takes is what the vendor documents: a request that the vendor would refuse is
-//! refused, with the vendor's status and words.
+//! One server speaks Anthropic Messages, OpenAI Chat Completions and OpenAI Responses, distinguished by the path. Its
+//! answers come from a script of [`crate::model::scripted`], expanded to the engine's stream events and rendered for
+//! the vendor. A request that the vendor would refuse is refused, with the vendor's status and text.
 //!
-//! A request's way: `handle` (whose API, may it?) → `fault` and the vendor's `rules` (would the vendor take it?) →
-//! `prompt_context` (what is the model asked?) → the player's turn → `answer` (clock, cuts, silence) over the vendor's writer.
+//! A request passes `handle` (vendor, credentials) → `fault` and the vendor's `rules` (shape and further rules) →
+//! `prompt_context` (the part that scripts see) → the player's turn → `answer` (delays, cuts, silence) with the
+//! vendor's writer.
 
 mod answer;
 mod anthropic;
@@ -34,7 +34,7 @@ use std::{
 };
 use tokio::net::TcpListener;
 
-/// A server that is bound and waits to be served.
+/// A mock server that is bound to an address.
 pub struct Mock {
     listener: TcpListener,
     address: SocketAddr,
@@ -44,45 +44,45 @@ pub struct Mock {
 }
 
 impl Mock {
-    /// Binds `address`; port 0 takes any free one. Connections wait from now on until [`Mock::serve`] runs.
+    /// Binds `address`; port 0 takes any free one. Connections wait until [`Mock::serve`] runs.
     ///
     /// # Errors
     ///
-    /// When the address cannot be had.
+    /// The address cannot be bound.
     pub async fn bind(address: SocketAddr, script: Script) -> io::Result<Self> {
         let listener = TcpListener::bind(address).await?;
         let address = listener.local_addr()?;
         Ok(Self { listener, address, script, journal: Arc::new(Journal::new(None)), lenient: false })
     }
 
-    /// Answers requests that the vendor would refuse, too; the journal says why it would.
+    /// Also answers requests that the vendor would refuse; the journal has the refusal.
     pub fn lenient(mut self) -> Self {
         self.lenient = true;
         self
     }
 
-    /// Appends every request to `file`, one JSON line each, keys and tokens left out.
+    /// Appends every request to `file`, one JSON line each, without keys and tokens.
     pub fn log_to(mut self, file: File) -> Self {
         self.journal = Arc::new(Journal::new(Some(file)));
         self
     }
 
-    /// Where it listens, with the real port.
+    /// The bound address, with the real port.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// What it is asked; the same journal before, during and after [`Mock::serve`].
+    /// The journal of requests, before, during and after [`Mock::serve`].
     pub fn journal(&self) -> Arc<Journal> {
         Arc::clone(&self.journal)
     }
 
-    /// Serves until it is dropped; connections that are open then end with their runtime. The turns of the script are
-    /// used up by all clients and vendors together.
+    /// Serves until the future is dropped; open connections then end with their runtime. All clients and vendors
+    /// share the turns of the script.
     ///
     /// # Errors
     ///
-    /// None are known: a connection that cannot be accepted is waited for.
+    /// None are known: failures to accept a connection are waited out.
     pub async fn serve(self) -> io::Result<()> {
         let shared = MockState {
             model: self.script.model.clone(),

@@ -1,4 +1,4 @@
-//! What the model is asked: a request of any vendor as a script sees it.
+//! Reads a request of any vendor as a script sees it.
 
 use crate::model::scripted::{ScriptedCall, ToolText};
 use serde_json::Value;
@@ -15,7 +15,7 @@ pub(super) struct PromptContext {
 }
 
 impl PromptContext {
-    /// The same for the player; `call` counts the model's calls.
+    /// The call for the player; `call` counts the model's calls.
     pub fn scripted_call(&self, call: usize) -> ScriptedCall<'_> {
         ScriptedCall {
             prompt: &self.prompt,
@@ -27,33 +27,33 @@ impl PromptContext {
         }
     }
 
-    /// A user message with this text.
+    /// Adds a user message.
     pub fn add_user_text(&mut self, text: &str) {
         self.add_text(text);
         text.clone_into(&mut self.prompt);
         self.results.clear();
     }
 
-    /// Text that is neither the user's nor a tool's.
+    /// Adds text that is neither the user's nor a tool's.
     pub fn add_text(&mut self, text: &str) {
         self.input_chars += text.chars().count();
     }
 
-    /// The model has called a tool.
+    /// Adds a call of a tool.
     pub fn add_call(&mut self, id: &Value, name: &Value) {
         if let (Some(id), Some(name)) = (id.as_str(), name.as_str()) {
             self.names.insert(id.to_owned(), name.to_owned());
         }
     }
 
-    /// A tool's result.
+    /// Adds a tool's result.
     pub fn add_result(&mut self, id: &Value, text: String, is_error: bool) {
         self.add_text(&text);
         let name = id.as_str().and_then(|id| self.names.get(id)).cloned().unwrap_or_default();
         self.results.push(ToolText { name, text, is_error });
     }
 
-    /// A tool that may be called.
+    /// Adds an offered tool.
     pub fn add_tool(&mut self, name: &Value) {
         self.tools.extend(name.as_str().map(str::to_owned));
     }

@@ -1,10 +1,10 @@
-//! A request that is not answered, in the vendor's words.
+//! Refusals of requests, in the vendor's form.
 
 use super::vendor::Vendor;
 use crate::model::scripted::Failure;
 use serde_json::{Value, json};
 
-/// Why a request is refused: status, and what the vendor's error object says.
+/// The refusal of a request: status and error object.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Refusal {
     /// The HTTP status.
@@ -20,7 +20,7 @@ pub(super) struct Refusal {
 }
 
 impl Refusal {
-    /// A request that is wrong in itself: 400 `invalid_request_error`.
+    /// A refusal of an invalid request: 400 `invalid_request_error`.
     pub fn invalid(message: impl Into<String>) -> Self {
         Self::of(400, "invalid_request_error", message)
     }
@@ -30,17 +30,17 @@ impl Refusal {
         Self { status, kind: kind.to_owned(), message: message.into(), param: None, code: None }
     }
 
-    /// The same, naming the field at fault.
+    /// Adds the name of the field at fault.
     pub fn at(self, param: impl Into<String>) -> Self {
         Self { param: Some(param.into()), ..self }
     }
 
-    /// The same with a `code`.
+    /// Adds a `code`.
     pub fn code(self, code: &'static str) -> Self {
         Self { code: Some(code), ..self }
     }
 
-    /// The body of the answer. Only Anthropic repeats the request's id in it.
+    /// The body of the response. Only Anthropic repeats the request's id in it.
     pub fn body(&self, vendor: Vendor, request_id: &str) -> Value {
         let Self { kind, message, param, code, .. } = self;
         match vendor {
@@ -56,8 +56,8 @@ impl Refusal {
     }
 }
 
-/// The body of a scripted failure as `vendor` words it; nothing when the connection breaks. What the script gives as
-/// `body` is kept to the letter.
+/// The body of a scripted failure in the vendor's form; `None`: the connection breaks. A `body` of the script is used
+/// unchanged.
 pub(super) fn failure_body(failure: &Failure, vendor: Vendor) -> Option<String> {
     let status = failure.status()?;
     if vendor == Vendor::Anthropic || failure.body.is_some() {
@@ -68,7 +68,7 @@ pub(super) fn failure_body(failure: &Failure, vendor: Vendor) -> Option<String> 
     Some(Refusal { code, ..refusal }.body(vendor, "").to_string())
 }
 
-/// The `type` and `code` that OpenAI's errors of a status usually have.
+/// The usual `type` and `code` of OpenAI's errors with a status.
 pub(super) const fn openai_kind(status: u16) -> (&'static str, Option<&'static str>) {
     match status {
         401 => ("invalid_request_error", Some("invalid_api_key")),

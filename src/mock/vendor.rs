@@ -1,4 +1,4 @@
-//! Whose API a request is for.
+//! The APIs that are spoken, and their dispatch.
 
 use super::{
     answer::Writer, anthropic, completions, fault, prompt_context::PromptContext, refusal::Refusal,
@@ -9,7 +9,7 @@ use jsonschema::Validator;
 use serde_json::Value;
 use std::sync::LazyLock;
 
-/// An API that is spoken here.
+/// An API of a vendor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Vendor {
     /// Anthropic Messages.
@@ -33,7 +33,7 @@ fn compile(text: &str) -> Validator {
 }
 
 impl Vendor {
-    /// Whose answer is asked for at `path`, under any prefix.
+    /// The API of `path`, under any prefix.
     pub fn at(path: &str) -> Option<Self> {
         let endpoints = [
             ("/v1/messages", Self::Anthropic),
@@ -43,13 +43,13 @@ impl Vendor {
         endpoints.into_iter().find(|(end, _)| path.ends_with(end)).map(|(_, vendor)| vendor)
     }
 
-    /// Whose client sends such headers, where the path does not say.
+    /// The API whose clients send such headers, if the path does not show it.
     pub fn of_headers(headers: &HeaderMap) -> Self {
         let anthropic = headers.contains_key("anthropic-version") || headers.contains_key("x-api-key");
         if anthropic { Self::Anthropic } else { Self::Completions }
     }
 
-    /// The header that tells a request's id.
+    /// The header with a request's id.
     pub const fn request_id_header(self) -> &'static str {
         match self {
             Self::Anthropic => "request-id",
@@ -57,7 +57,7 @@ impl Vendor {
         }
     }
 
-    /// Refuses a request without a key. Any key is as good as another.
+    /// Refuses a request without a key. Any key is accepted.
     pub fn check_key(self, headers: &HeaderMap) -> Result<(), Refusal> {
         let value = |name| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let bearer = value("authorization").strip_prefix("Bearer ").unwrap_or_default();
@@ -75,7 +75,7 @@ impl Vendor {
         }
     }
 
-    /// Refuses what the vendor refuses: first by the body's shape, then by the rules beyond it.
+    /// Refuses what the vendor refuses: first by the body's shape, then by the further rules.
     pub fn check(self, headers: &HeaderMap, body: &Value) -> Result<(), Refusal> {
         match self {
             Self::Anthropic => {
@@ -94,7 +94,7 @@ impl Vendor {
         }
     }
 
-    /// What the model is asked in `body`.
+    /// Reads the conversation in `body`.
     pub fn prompt_context(self, body: &Value) -> PromptContext {
         match self {
             Self::Anthropic => anthropic::prompt_context(body),
@@ -103,7 +103,7 @@ impl Vendor {
         }
     }
 
-    /// Renders the answer to `body`.
+    /// Creates the writer of the answer to `body`.
     pub fn writer(self, body: &Value) -> Box<dyn Writer> {
         match self {
             Self::Anthropic => Box::new(anthropic::writer::MessageWriter::new(body)),
@@ -113,7 +113,7 @@ impl Vendor {
     }
 }
 
-/// The model that `body` asks for; its id is echoed whatever it is.
+/// The model in `body`; any id is repeated.
 pub(super) fn model(body: &Value) -> String {
     body["model"].as_str().unwrap_or("scripted").to_owned()
 }

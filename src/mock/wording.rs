@@ -1,4 +1,4 @@
-//! A fault in the words of a vendor.
+//! Faults of requests as texts in the vendors' words.
 
 use super::{
     fault::{Fault, Place, Problem},
@@ -6,7 +6,7 @@ use super::{
 };
 use serde_json::Value;
 
-/// As Anthropic says it: `messages.0.content: Field required`, the branch of a union being part of the path.
+/// Words a fault like Anthropic: `messages.0.content: Field required`, with the branches of unions in the path.
 pub(super) fn anthropic(fault: &Fault) -> Refusal {
     let path: Vec<String> = fault
         .path
@@ -44,7 +44,7 @@ pub(super) fn anthropic(fault: &Fault) -> Refusal {
     Refusal::invalid(format!("{path}: {text}"))
 }
 
-/// As OpenAI says it: `Invalid type for 'messages[0].content': …`, with the path as `param`.
+/// Words a fault like OpenAI: `Invalid type for 'messages[0].content': …`, with the path as `param`.
 pub(super) fn openai(fault: &Fault) -> Refusal {
     let path = openai_path(&fault.path);
     let integer = fault.found.is_i64() || fault.found.is_u64();
@@ -149,7 +149,7 @@ fn openai_path(places: &[Place]) -> String {
     path
 }
 
-/// The type as Pydantic names it; of several, the last one that is not null.
+/// The type's name in Pydantic; of several, the last one but null.
 fn pydantic_type(types: &[String]) -> &str {
     match types.iter().rfind(|one| *one != "null").map_or("null", String::as_str) {
         "array" => "list",
@@ -182,7 +182,7 @@ fn name_of(value: &Value) -> &'static str {
     }
 }
 
-/// `'a', 'b' or 'c'`; vendors do not tell that null is as good as nothing.
+/// Joins options as `'a', 'b' or 'c'`; vendors do not mention null.
 fn list(options: &[Value], last: &str) -> String {
     let shown: Vec<String> = options.iter().filter(|option| !option.is_null()).map(shown).collect();
     match shown.as_slice() {

@@ -1,11 +1,11 @@
-//! The APIs of real models, by the names that a model's `api` has.
+//! The supported APIs, by the names in a model's `api`.
 
 use super::{
     anthropic, openai_completions, openai_responses,
     request::{HttpRequest, ModelRequest, Reader},
 };
 
-/// How a model is asked.
+/// An API of real models.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Api {
     /// `anthropic-messages`.
@@ -17,15 +17,15 @@ pub enum Api {
 }
 
 impl Api {
-    /// Every API, in the order in which people are told.
+    /// Every API, in the order in which users see them.
     pub const ALL: [Self; 3] = [Self::AnthropicMessages, Self::OpenaiCompletions, Self::OpenaiResponses];
 
-    /// The API called `name`.
+    /// Parses the name of an API.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|api| api.as_str() == name)
     }
 
-    /// Its name, as a model's `api` has it.
+    /// The name in a model's `api`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::AnthropicMessages => "anthropic-messages",
@@ -34,7 +34,7 @@ impl Api {
         }
     }
 
-    /// The request in its words.
+    /// Builds an HTTP request in the form of the API.
     pub fn request(self, request: &ModelRequest<'_>) -> HttpRequest {
         match self {
             Self::AnthropicMessages => anthropic::request(request),
@@ -43,7 +43,7 @@ impl Api {
         }
     }
 
-    /// A reader of one answer.
+    /// Creates the reader of one answer.
     pub fn reader(self) -> Box<dyn Reader> {
         match self {
             Self::AnthropicMessages => anthropic::reader(),

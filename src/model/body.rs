@@ -1,4 +1,4 @@
-//! The body of an answer: pieces of bytes, however it was cut, and the server-sent events in them.
+//! Splits the body of an answer into server-sent events, however its bytes arrive.
 
 use bytes::{Buf as _, Bytes};
 use eventsource_stream::{EventStreamError, Eventsource};
@@ -12,33 +12,34 @@ use std::{
     },
 };
 
-/// Bytes of one server-sent event, and of comments in a row. The longest real ones repeat a whole answer.
+/// Size limit of one server-sent event, and of comments in a row, in bytes. The longest real events repeat a whole
+/// answer.
 pub const EVENT_BYTES: usize = 16 * 1024 * 1024;
 
-/// Bytes of a whole body: what an answer says is limited elsewhere, and takes some fifty times as many bytes here where
-/// each token is an event.
+/// Size limit of a whole body in bytes. The answer itself is limited elsewhere; as one event per token it takes some
+/// fifty times as many bytes.
 pub const BODY_BYTES: usize = 1024 * 1024 * 1024;
 
-/// What some servers begin a text with. The reader of events panics at it.
+/// A byte order mark, which some servers send first. The event parser panics at it.
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
-/// Bytes of lines that are given away at once, and the line that is begun.
+/// Bytes of lines that are passed on at once, plus the rest of the last line.
 const LINE_BATCH_BYTES: usize = 512;
 
 /// One server-sent event, as a [`Reader`](super::request::Reader) takes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerSentEvent {
-    /// Its `event` field; `message` where it has none.
+    /// The `event` field; `message` if there is none.
     pub name: String,
-    /// Its `data`.
+    /// The `data` field.
     pub data: String,
 }
 
-/// The events in `pieces`, whose own failures are texts for the answer. Fails with such a text where there is no event
-/// stream, and where an event or all of it is too long; nothing comes after a failure.
+/// Parses the events in `pieces`, whose errors are texts for the answer. Yields such a text as its last item when the
+/// body is no event stream, or an event or the whole body is too long.
 ///
-/// A reader of lines starts a line over with each piece, and moves what is left of a piece with each line: it is given
-/// long lines whole, and a few short ones at a time.
+/// The event parser scans an incomplete line again with each piece, and moves the rest of a piece with each line: it
+/// gets long lines whole, and short ones a few at a time.
 pub fn events(
     pieces: impl Stream<Item = Result<Bytes, String>> + Send,
 ) -> impl Stream<Item = Result<ServerSentEvent, String>> + Send {
@@ -53,19 +54,19 @@ pub fn events(
     })
 }
 
-/// A body that is read.
+/// The bytes of a body, grouped into lines.
 struct LineBuffer<P> {
-    /// `None`: it has ended.
+    /// The source of bytes; `None`: it has ended.
     pieces: Option<Pin<Box<P>>>,
-    /// The beginning of a line.
+    /// An incomplete line.
     line: Vec<u8>,
-    /// Whole lines that were not given away yet.
+    /// Complete lines that are not passed on yet.
     whole: Bytes,
-    /// Bytes so far.
+    /// Bytes read so far.
     read: usize,
-    /// What is wrong behind the whole lines.
+    /// An error behind the complete lines.
     broken: Option<String>,
-    /// Bytes since the last event.
+    /// Bytes passed on since the last event.
     unread: Arc<AtomicUsize>,
 }
 
@@ -87,8 +88,8 @@ impl<P: Stream<Item = Result<Bytes, String>>> LineBuffer<P> {
         Some(Ok(self.whole.split_to(rest.map_or(self.whole.len(), |at| after + at + 1))))
     }
 
-    /// Looks through lines that were read, of which `begins` says that they are the first. The reader of events would keep
-    /// what is no UTF-8 until the body ends, and say nothing meanwhile.
+    /// Checks new lines for UTF-8, and the first ones (`begins`) for a byte order mark. The event parser would hold
+    /// back invalid UTF-8 until the body ends.
     fn check_text(&mut self, begins: bool) -> Result<(), String> {
         if begins && self.whole.starts_with(BYTE_ORDER_MARK) {
             self.whole.advance(BYTE_ORDER_MARK.len());
@@ -104,14 +105,14 @@ impl<P: Stream<Item = Result<Bytes, String>>> LineBuffer<P> {
         Ok(())
     }
 
-    /// Reads until there are whole lines; `None`: nothing more comes.
+    /// Reads until there are complete lines; `None`: the body has ended.
     async fn read(&mut self) -> Option<Result<(), String>> {
         let pieces = self.pieces.as_mut()?;
         loop {
             let mut piece = match pieces.next().await {
                 Some(Ok(piece)) => piece,
                 None => {
-                    // Some servers leave out the blank line after the last event. A cut event is no JSON: it fails.
+                    // Some servers leave out the blank line after the last event. A cut event fails as JSON.
                     self.line.extend_from_slice(b"\n\n");
                     (self.pieces, self.whole) = (None, mem::take(&mut self.line).into());
                     return Some(Ok(()));

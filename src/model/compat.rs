@@ -1,4 +1,4 @@
-//! Where a server that speaks Chat Completions departs from OpenAI's own.
+//! Differences of Chat Completions servers from OpenAI's own.
 //!
 //! Source: pi source (model registry: `compat`); pi RPC reference: model.
 
@@ -6,8 +6,8 @@ use crate::protocol::{JsonObject, Model};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// What a server wants and takes. Made by [`Compat::of`]: what the model's `compat` says, else what is known of its
-/// provider, else OpenAI's ways.
+/// The features of a server. [`Compat::of`] takes them from the model's `compat`, else from what is known of its
+/// provider, else as OpenAI's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compat {
     /// `supportsStore`: takes `store`.
@@ -38,7 +38,7 @@ pub struct Compat {
     pub strict_mode: bool,
 }
 
-/// How thinking is asked for.
+/// How a request turns thinking on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ThinkingFormat {
     /// `reasoning_effort`.
@@ -50,7 +50,7 @@ pub enum ThinkingFormat {
 }
 
 impl Compat {
-    /// The ways of `model`'s server. Values of a wrong type in its `compat` count as absent.
+    /// Determines the features of `model`'s server. Values of a wrong type in its `compat` count as absent.
     pub fn of(model: &Model) -> Self {
         let at = |name: &str, host: &str| model.provider == name || model.base_url.contains(host);
         let zai = at("zai", "api.z.ai");
@@ -89,7 +89,7 @@ impl Compat {
     }
 }
 
-/// Groq's Qwen knows one level of thinking.
+/// Words for levels of known models: Groq's Qwen has one level of thinking.
 fn known_efforts(model: &Model) -> BTreeMap<String, String> {
     match (model.provider.as_str(), model.id.as_str()) {
         ("groq", "qwen/qwen3-32b") => {

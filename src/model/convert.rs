@@ -1,9 +1,9 @@
-//! The conversation as any provider takes it: instructions, what the user and the model said, and of each call its
-//! result. Every provider starts from here and puts only its own words to it.
+//! Converts the conversation to the form that all providers share: turns of user and model, each call with its
+//! result. Each API adds only its own words.
 //!
-//! Four things hold of a [`Chat`], whatever the history was: no two calls have the same id; each call has exactly one
-//! result, in the turn of the call; each result has its call; and nothing that only another model understands is left.
-//! Vendors refuse requests that break one of these, and a session whose every request is refused cannot be continued.
+//! Invariants of a [`Chat`], whatever the history was: no two calls have the same id; each call has exactly one
+//! result, in the turn of the call; each result has its call; nothing is left that only another model understands.
+//! Vendors refuse requests that break one, and a session whose every request is refused cannot be continued.
 //!
 //! Source: pi source (message conversion, `transform-messages`); observed.
 
@@ -20,18 +20,18 @@ use std::{
 /// A conversation, oldest turn first.
 pub type Chat<'a> = Vec<Turn<'a>>;
 
-/// What one side said.
+/// One side's part of the conversation.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Turn<'a> {
-    /// The user, or what stands for the user: the output of commands, summaries, extensions' messages.
+    /// Input of the user, or messages in this role: the output of commands, summaries, extensions' messages.
     User(Vec<Part<'a>>),
-    /// The agent's own remarks; APIs without a role for it take it as the user's.
+    /// The agent's own remarks; APIs without a role for them take them as the user's.
     Developer(Vec<Part<'a>>),
-    /// The model, with what its calls returned.
+    /// An answer of the model, with the results of its calls.
     Assistant(AssistantTurn<'a>),
 }
 
-/// A piece of what a model reads.
+/// A part of the model's input.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Part<'a> {
     /// Text; may be blank.
@@ -41,7 +41,7 @@ pub enum Part<'a> {
 }
 
 impl Part<'_> {
-    /// The text, if it is one.
+    /// The text; `None`: an image.
     pub fn text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
@@ -50,85 +50,84 @@ impl Part<'_> {
     }
 }
 
-/// What the model said in one answer.
+/// One answer of the model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AssistantTurn<'a> {
-    /// The message that it was, for its `provider`, `api` and `model`.
+    /// The original message, for its `provider`, `api` and `model`.
     pub source: &'a AssistantMessage,
-    /// The model that is asked now gave this answer; only then the blocks carry signatures.
+    /// Whether the requested model gave this answer; only then blocks have signatures.
     pub same_model: bool,
-    /// In the order said; never empty.
+    /// Its blocks, in order; never empty.
     pub blocks: Vec<Block<'a>>,
-    /// One result for each call among `blocks`: first those that came, in their order, then the missing ones.
+    /// One result for each call among `blocks`: first those that exist, in their order, then those that were missing.
     pub results: Vec<CallResult<'a>>,
 }
 
-/// A piece of what a model said.
+/// A block of an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Block<'a> {
     /// Text; may be blank.
     Text {
         /// The text.
         text: &'a str,
-        /// The provider's proof of it.
+        /// The provider's signature of the text.
         signature: Option<&'a str>,
     },
     /// Thinking of the same model: signed, or not blank.
     Thinking {
         /// The text.
         text: &'a str,
-        /// The provider's proof of it; never empty.
+        /// The provider's signature of the thinking; never empty.
         signature: Option<&'a str>,
     },
     /// Hidden thinking of the same model, in the provider's opaque form.
     Redacted {
-        /// To be sent back as it came.
+        /// The opaque data, to be sent back unchanged.
         data: &'a str,
     },
     /// A call of a tool.
     Call {
-        /// As the provider takes it; its result has the same.
+        /// The id in the provider's form; the result has the same.
         id: Cow<'a, str>,
         /// The tool.
         name: &'a str,
         /// The arguments.
         arguments: &'a JsonObject,
-        /// The provider's proof of it.
+        /// The provider's signature of the call.
         signature: Option<&'a str>,
     },
 }
 
-/// What a call returned.
+/// The result of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallResult<'a> {
     /// The call's id.
     pub id: Cow<'a, str>,
     /// The tool.
     pub name: &'a str,
-    /// What it returned; may be empty.
+    /// Its content; may be empty.
     pub content: Vec<Part<'a>>,
-    /// It failed.
+    /// Whether the call failed.
     pub is_error: bool,
 }
 
 /// Converts the conversation of `request`.
 ///
-/// `id_of` makes the id of a call by another model into one that the provider takes: it gets the id and the message
-/// of the call. Ids of the same model stay as they are, unless they come again: some servers count from one each time.
+/// `id_of` converts the call id of another model to one that the provider accepts, given the id and the call's
+/// message. Ids of the same model stay, unless they repeat: some servers count from one each time.
 ///
-/// Left out are answers that failed or were aborted, with the results of their calls; what the user excluded; and of
-/// another model's answers the signatures and the hidden thinking, while thinking in words becomes text. A result
-/// that stands apart from its call moves to it. Images become a text where the user blocks images or the model sees
-/// none.
+/// Left out are failed and aborted answers with the results of their calls, messages that the user excluded, and
+/// other models' signatures and hidden thinking; their visible thinking becomes text. A result apart from its call
+/// moves to it. Images become text where the user blocks images or the model sees none.
 pub fn convert<'a>(
     request: &ModelRequest<'a>,
     id_of: impl Fn(&str, &AssistantMessage) -> String,
 ) -> Chat<'a> {
     let images = images(request);
     let mut chat = Chat::new();
-    // The latest turn with a call of that id.
+    // The last turn with a call of an id.
     let mut latest: HashMap<&'a str, usize> = HashMap::new();
-    // No vendor takes an empty id.
+    // No vendor accepts an empty id.
     let mut sent = HashSet::from([Cow::Borrowed("")]);
     for message in request.messages {
         match &**message {
@@ -155,19 +154,19 @@ pub fn convert<'a>(
     chat
 }
 
-/// An id of at most `limit` characters from `A-Z a-z 0-9 _ -`; others become `_`.
+/// Shortens an id to `limit` characters from `A-Z a-z 0-9 _ -`; others become `_`.
 pub fn plain_id(id: &str, limit: usize) -> String {
     let plain = |found: char| if found.is_ascii_alphanumeric() || "_-".contains(found) { found } else { '_' };
     id.chars().take(limit).map(plain).collect()
 }
 
-/// In the place of the text of a tool's result that has none but an image.
+/// Text of a tool's result that has only an image.
 pub const SEE_IMAGE: &str = "(see attached image)";
-/// The result of a call that has none, such as one whose process was killed.
+/// Result of a call that has none, for instance because its process was killed.
 pub const NO_RESULT: &str = "No result provided";
-/// In the place of images that the user blocks.
+/// Text in place of images that the user blocks.
 pub const IMAGES_BLOCKED: &str = "Image reading is disabled.";
-/// In the place of images for models that see none: a model that knows nothing of an image would answer past it.
+/// Text in place of images for models that see none: without it a model would answer as if there were no image.
 pub const IMAGE_OMITTED: &str = "(image omitted: model does not support images)";
 
 fn calls(message: &AssistantMessage) -> impl Iterator<Item = &ToolCall> {
@@ -226,16 +225,16 @@ fn thinking(block: &ThinkingContent, same_model: bool) -> Option<Block<'_>> {
     }
 }
 
-/// The id, or where it was sent before, one like it.
+/// Returns the id, or a similar one if it was sent before.
 fn unique<'a>(id: Cow<'a, str>, sent: &mut HashSet<Cow<'a, str>>) -> Cow<'a, str> {
-    // Short enough for every vendor, and without the second part that ids of Responses have.
+    // Short enough for every vendor, and without the second part of Responses ids.
     let stem = || id.chars().take_while(|c| *c != '|').take(30).collect::<String>();
     let others = (2..).map(|number| Cow::Owned(format!("{}_{number}", stem())));
     let mut ids = std::iter::once(id.clone()).chain(others);
     ids.find(|id| sent.insert(id.clone())).unwrap_or_default()
 }
 
-/// A result of the first call in `turn` that waits for it, under the id that the call has there.
+/// Converts a result of the first call in `turn` that waits for one, under the id of the call.
 fn result<'a>(
     message: &'a ToolResultMessage,
     turn: &AssistantTurn<'a>,
@@ -253,7 +252,7 @@ fn result<'a>(
     })
 }
 
-/// Gives every call without a result one that says so.
+/// Adds a result to each call that has none.
 fn add_missing_results(turn: &mut AssistantTurn<'_>) {
     let missing = sent_ids(turn).filter(|(id, _)| turn.results.iter().all(|result| result.id != **id));
     let missing: Vec<CallResult<'_>> = missing
@@ -267,7 +266,7 @@ fn add_missing_results(turn: &mut AssistantTurn<'_>) {
     turn.results.extend(missing);
 }
 
-/// The ids and names of the turn's calls, as they are sent.
+/// Ids and names of the turn's calls, as they are sent.
 fn sent_ids<'t, 'a>(turn: &'t AssistantTurn<'a>) -> impl Iterator<Item = (&'t Cow<'a, str>, &'a str)> {
     turn.blocks.iter().filter_map(|part| match part {
         Block::Call { id, name, .. } => Some((id, *name)),
@@ -275,7 +274,7 @@ fn sent_ids<'t, 'a>(turn: &'t AssistantTurn<'a>) -> impl Iterator<Item = (&'t Co
     })
 }
 
-/// What becomes of a message that is neither an answer nor a result.
+/// Converts a message that is neither an answer nor a result.
 fn convert_other<'a>(message: &'a AgentMessage, images: &Images) -> Option<Turn<'a>> {
     let user = |content| Some(Turn::User(content));
     let text = |text: String| user(vec![Part::Text(text.into())]);
@@ -289,12 +288,12 @@ fn convert_other<'a>(message: &'a AgentMessage, images: &Images) -> Option<Turn<
         AgentMessage::CompactionSummary(message) => text(message.model_text()),
         AgentMessage::BranchSummary(message) => text(message.model_text()),
         AgentMessage::FileMention(message) => user(files(message, images)),
-        // What a system message says goes ahead of the conversation.
+        // System messages go ahead of the conversation.
         AgentMessage::Assistant(_) | AgentMessage::ToolResult(_) | AgentMessage::System(_) => None,
     }
 }
 
-/// What becomes of images.
+/// How images are sent.
 #[derive(Clone, Copy)]
 enum Images {
     Shown,
@@ -324,7 +323,7 @@ fn parts<'a>(blocks: &'a [UserContent], images: &Images) -> Vec<Part<'a>> {
             (UserContent::Image(image), Images::Shown) => Part::Image(image),
             (UserContent::Image(_), Images::Replaced(text)) => Part::Text((*text).into()),
         };
-        // One text stands for several images in a row.
+        // One text replaces several images in a row.
         let again = matches!(block, UserContent::Image(_)) && matches!(images, Images::Replaced(_));
         if !(again && parts.last() == Some(&part)) {
             parts.push(part);

@@ -1,4 +1,4 @@
-//! What a failed answer calls for: a shorter context, another try after a while, or nothing.
+//! Classifies failed answers: shorten the context, retry after a delay, or give up.
 //!
 //! Source: pi source, xcsh source.
 
@@ -6,8 +6,8 @@ use crate::protocol::{AssistantMessage, DialectRetry, StopReason};
 use regex_lite::Regex;
 use std::time::Duration;
 
-/// How providers say that the context is too long: Anthropic, Bedrock, OpenAI, Google, xAI, Groq, OpenRouter, Copilot,
-/// llama.cpp, LM Studio, MiniMax, Kimi, Mistral, z.ai, others, and Cerebras, which says nothing.
+/// Providers' texts for a context that is too long: Anthropic, Bedrock, OpenAI, Google, xAI, Groq, OpenRouter,
+/// Copilot, llama.cpp, LM Studio, MiniMax, Kimi, Mistral, z.ai, others, and Cerebras, whose errors have no text.
 const OVERFLOW: [&str; 19] = [
     "prompt (?:is )?too long",
     "input is too long for requested model",
@@ -30,8 +30,8 @@ const OVERFLOW: [&str; 19] = [
     r"^413\s*(?:status code)?\s*\(no body\)",
 ];
 
-/// How they say in the same words that too much was asked for in too short a time, for which a shorter context is no
-/// cure: the originals compact then.
+/// Providers' texts for too many requests in a short time, which also match [`OVERFLOW`]; a shorter context does not
+/// help, though the originals compact then.
 const THROTTLED: [&str; 6] = [
     r"^429\b",
     "rate.?limit",
@@ -41,8 +41,8 @@ const THROTTLED: [&str; 6] = [
     r"per[ _-](?:second|sec|minute|min|hour|day)\b",
 ];
 
-/// How failures are told that pass by themselves. Words that are joined by a blank here and by an underscore there are
-/// taken either way; of the numbers only whole ones: 5000 is no 500.
+/// Texts of failures that pass by themselves. Words may be joined by a blank or an underscore; numbers match only
+/// whole: 5000 is no 500.
 const TRANSIENT: [&str; 13] = [
     "overloaded",
     "rate.?limit",
@@ -59,11 +59,11 @@ const TRANSIENT: [&str; 13] = [
     "retry delay",
 ];
 
-/// The longest wait that the wire can tell, in milliseconds.
+/// Longest wait that a frame can hold, in milliseconds.
 const LONGEST_MS: u64 = (1 << 53) - 1;
 
-/// Whether an answer failed because the context is longer than the model's `window`, in tokens; or would have to fail,
-/// as some providers cut the context in silence. A window of 0 is not known.
+/// Whether an answer failed because the context is longer than the model's `window`, in tokens; or should have
+/// failed, as some providers cut the context silently. A window of 0 is unknown.
 pub fn overflows(message: &AssistantMessage, window: u64) -> bool {
     match message.stop_reason {
         StopReason::Error => message.error_message.as_deref().is_some_and(is_overflow),
@@ -72,21 +72,21 @@ pub fn overflows(message: &AssistantMessage, window: u64) -> bool {
     }
 }
 
-/// Whether the text of an error says that the context is too long.
+/// Whether an error's text means that the context is too long.
 pub fn is_overflow(error: &str) -> bool {
     matches_any(error, &OVERFLOW) && !matches_any(error, &THROTTLED)
 }
 
-/// Whether the text of an error tells of a failure that passes by itself, so that the same request may succeed later.
+/// Whether an error's text means a failure that passes by itself, so that a retry may succeed.
 pub fn is_transient(error: &str, rules: &DialectRetry) -> bool {
     !is_overflow(error) && (matches_any(error, &TRANSIENT) || matches_any(error, rules.also_transient))
 }
 
-/// How long to wait before try number `attempt`, counted from 1; `None`: it is not worth trying.
+/// The wait before retry number `attempt`, counted from 1; `None`: do not retry.
 ///
-/// The wait is `base_ms` milliseconds before the first try and twice as long before each further one; in dialects that
-/// heed it, at least what the provider asks for, which is `stated`. A provider that asks for more than `cap_ms`
-/// milliseconds is not asked again; a cap of 0 is none.
+/// The wait is `base_ms` milliseconds before the first retry, doubled for each further one; in dialects that respect
+/// `stated`, at least as long as the provider asks for. A provider that asks for more than `cap_ms` milliseconds is
+/// not asked again; a cap of 0 is none.
 pub fn delay(
     attempt: u64,
     base_ms: u64,
@@ -104,7 +104,7 @@ pub fn delay(
     Some(wait.min(Duration::from_millis(LONGEST_MS)))
 }
 
-/// Whether one of `patterns` is found in `text`, whatever the case.
+/// Whether one of `patterns` matches in `text`, in any case.
 fn matches_any(text: &str, patterns: &[&str]) -> bool {
     patterns
         .iter()

@@ -1,5 +1,5 @@
-//! Asking a real model: one `POST`, and its answer as it arrives. This file and its parts are the only ones here that do
-//! IO.
+//! Requests to real models: one `POST`, and the events of its answer as they arrive. In this module only this file
+//! and its submodules do IO.
 
 mod extra_authorities;
 mod redactor;
@@ -37,30 +37,30 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
-/// Connections to providers, kept open between requests. Nothing is set up before the first request.
+/// An HTTP client for providers that keeps connections open. It is set up at the first request.
 ///
-/// Proxies are those of the environment (`HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY`, `NO_PROXY`). A model on this machine
-/// that speaks plain HTTP is asked directly, and needs no certificates to be installed. Redirects are not followed:
-/// they would carry the key to another host.
+/// Proxies are those of the environment (`HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY`, `NO_PROXY`). Models on this
+/// machine over plain HTTP are reached directly, and need no installed certificates. Redirects are not followed: they
+/// would carry the key to another host.
 #[derive(Debug, Default)]
 pub struct Http {
-    /// For everything but `local`.
+    /// The client for other machines and HTTPS.
     outward: OnceLock<Client>,
-    /// For plain HTTP on this machine.
+    /// The client for plain HTTP on this machine.
     local: OnceLock<Client>,
-    /// What is masked in everything that failures say.
+    /// Keys that are redacted in the texts of failures.
     secrets: Secrets,
 }
 
-/// How long to wait for a provider, and how often to try. What keeps a connection alive and says nothing, such as comments
-/// and pings, counts for `idle`, up to [`SILENT_IDLE_FACTOR`] times as long.
+/// Time limits and retries of a request. Traffic without content, such as comments and pings, resets `idle`, up to
+/// [`SILENT_IDLE_FACTOR`] times as long.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpOptions {
-    /// How long the provider may be silent before its answer begins.
+    /// Longest silence before the answer begins.
     pub first: Duration,
-    /// How long it may be silent while it answers.
+    /// Longest silence within the answer.
     pub idle: Duration,
-    /// What to do about a request that failed before its answer began.
+    /// Retries of a request that failed before its answer began.
     pub retry: RetryPolicy,
 }
 
@@ -72,38 +72,38 @@ impl Default for HttpOptions {
     }
 }
 
-/// What is told of a panic: its own words may hold what was asked, and a key with it.
+/// The text for hosts after a panic, whose own message may hold parts of the request and a key.
 pub const DEFECT: &str = "a defect of this program, of which the log tells the place";
 
-/// How long a connection may take to come about.
+/// Time limit for connecting.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
-/// How often a silent connection is tried, so that one that died unnoticed does not wait for the idle deadline.
+/// Interval of probes on a silent connection, so that a dead one is noticed before the idle limit.
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(30);
-/// How many times the idle deadline an answer may take to say anything, where its connection is kept alive: models that
-/// think in silence do so for some minutes, with pings.
+/// Factor on the idle limit for an answer without content on a connection that is kept alive: some models think in
+/// silence for minutes, with pings.
 pub const SILENT_IDLE_FACTOR: u32 = 10;
-/// How long the body of an error may take: the status is known, and somebody waits.
+/// Time limit for the body of an error: the status is known, and the user waits.
 const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(10);
-/// Bytes of a body that is written on the spot: some 100 µs. Another thread would take it up about as late.
+/// Size up to which a body is encoded on the spot, in some 100 µs. Another thread would start about as late.
 const INLINE_BODY_BYTES: usize = 128 * 1024;
 
 impl Http {
-    /// The same, where failures say `***` for these: providers repeat the key that they refuse.
+    /// Creates a client that redacts these keys in the texts of failures: providers repeat the key that they refuse.
     #[must_use]
     pub fn with_secrets(secrets: Secrets) -> Self {
         Self { secrets, ..Self::default() }
     }
 
-    /// Asks, and gives `events` what `reader` makes of the answer, the last of it exactly one
-    /// [`StreamEvent::Finish`] or [`StreamEvent::Fail`].
+    /// Sends a request, and sends the events that `reader` makes of the answer to `events`; the last one is exactly
+    /// one [`StreamEvent::Finish`] or [`StreamEvent::Fail`].
     ///
-    /// A request that comes to nothing before its answer begins is sent again, as `options` say: without a connection,
-    /// and where the provider says that it may help. Dropping the future closes the connection or ends the wait for the
-    /// next one; so does dropping the receiver.
+    /// A request that fails before its answer begins is retried as `options` say: without a connection, and where the
+    /// provider's response allows it. Dropping the future or the receiver closes the connection or ends the wait for
+    /// a retry.
     ///
-    /// What fails: without a connection `Connection error: …`; a connection that breaks `terminated: …`; a status
-    /// other than 2xx as `<status> <what reader finds in the body>`, with the time that the provider asks to wait. Where
-    /// that time is too long, `Server requested <seconds>s retry delay (max: <seconds>s).` stands before it.
+    /// Texts of failures: `Connection error: …` without a connection; `terminated: …` if a connection breaks;
+    /// `<status> <what reader finds in the body>` for a status other than 2xx, with the wait that the provider asks
+    /// for. If the wait is too long, `Server requested <seconds>s retry delay (max: <seconds>s).` stands before it.
     pub async fn stream_answer(
         &self,
         request: HttpRequest,
@@ -114,7 +114,8 @@ impl Http {
         self.stream_answer_with_head(request, reader, options, events, None).await;
     }
 
-    /// The same; the head of an answer is shown to `heads`, and the answer is read when it was seen.
+    /// Like [`Self::stream_answer`], but sends the head of an answer to `heads`, and reads on once it is
+    /// acknowledged.
     pub async fn stream_answer_with_head(
         &self,
         request: HttpRequest,
@@ -129,7 +130,7 @@ impl Http {
             () = events.closed() => return,
         };
         if let Err(failure) = answered {
-            // Nobody listens any more: nobody needs to know.
+            // Without a receiver the failure is of no interest.
             let _ = events.send(failure.into_event(&redactor)).await;
         }
     }
@@ -145,10 +146,10 @@ impl Http {
     ) -> Result<(), Failure> {
         let request = match json_size(&request.body) < INLINE_BODY_BYTES {
             true => post(request)?,
-            // Images make a body of many megabytes: writing it would hold up everything else.
+            // With images a body has many megabytes: encoding it here would block everything else.
             false => {
                 let request = tokio::task::spawn_blocking(move || post(request)).await;
-                // What a panic says may hold a part of the request.
+                // A panic's message may hold a part of the request.
                 request
                     .map_err(|_| Failure::new(format!("The request could not be written: {DEFECT}")))
                     .flatten()?
@@ -159,7 +160,7 @@ impl Http {
         let response = self.send_with_retries(request, reader.as_mut(), options, redactor).await?;
         if let Some(heads) = heads {
             let (head, seen) = ResponseHead::of(&response);
-            // Where nobody looks, nobody is waited for.
+            // Without a receiver there is nothing to wait for.
             let _ = heads.send(head).await;
             let _ = seen.await;
         }
@@ -196,7 +197,7 @@ impl Http {
         Ok(())
     }
 
-    /// Sends the request until an answer begins, or nothing more can be hoped for.
+    /// Sends the request, with retries, until an answer begins.
     async fn send_with_retries(
         &self,
         mut request: Request,
@@ -229,14 +230,14 @@ impl Http {
         }
     }
 
-    /// The client for `url`; made when it is first needed.
+    /// Returns the client for `url`, created at its first use.
     fn client(&self, url: &Url) -> Result<Client, Failure> {
         let local = url.scheme() == "http" && is_loopback(url);
         let known = if local { &self.local } else { &self.outward };
         if let Some(client) = known.get() {
             return Ok(client.clone());
         }
-        // Fails where one is installed, which is as good.
+        // Fails if a provider is installed already, which is as good.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = match (local, extra_authorities::extra_certificates()) {
             (true, _) => builder().no_proxy().tls_certs_only([]).build(),
@@ -252,7 +253,7 @@ impl Http {
     }
 }
 
-/// What all connections have in common.
+/// Settings of both clients.
 fn builder() -> ClientBuilder {
     Client::builder()
         .user_agent(concat!("pi-rpc/", env!("CARGO_PKG_VERSION")))
@@ -262,15 +263,15 @@ fn builder() -> ClientBuilder {
         .http2_keep_alive_interval(KEEPALIVE_INTERVAL)
 }
 
-/// The head of an answer.
+/// Status and headers of an answer.
 #[derive(Debug)]
 pub struct ResponseHead {
-    /// The status of HTTP.
+    /// HTTP status.
     pub status: u16,
-    /// Names in lower case; of a name that comes more than once, the values, with commas between them. What is no text is
-    /// left out.
+    /// Headers by lower-case name; values of a repeated one are joined with commas. Values that are no text are left
+    /// out.
     pub headers: BTreeMap<String, String>,
-    /// It was seen, and the answer may be read.
+    /// Acknowledges the head, so that the answer is read.
     pub seen: oneshot::Sender<()>,
 }
 
@@ -290,11 +291,11 @@ impl ResponseHead {
     }
 }
 
-/// Why there is no answer, or no more of it.
+/// Why an answer failed.
 struct Failure {
     message: String,
     retry_after: Option<Duration>,
-    /// The same request may succeed later, and nothing of an answer has come.
+    /// Whether a retry may succeed, and nothing of an answer has come.
     is_transient: bool,
 }
 
@@ -311,7 +312,7 @@ impl Failure {
         StreamEvent::Fail { message: redactor.redact(self.message), retry_after: self.retry_after }
     }
 
-    /// The provider asks to wait longer than is allowed.
+    /// The failure of a provider that asks for a longer wait than allowed.
     fn too_long(self, asked: Duration, longest: Duration) -> Self {
         let [asked, longest] = [asked, longest].map(|time| time.as_millis().div_ceil(1000));
         let message = format!("Server requested {asked}s retry delay (max: {longest}s). {}", self.message);
@@ -319,7 +320,7 @@ impl Failure {
     }
 }
 
-/// Passes the events on; says whether that was all.
+/// Sends events on; returns whether the last one was among them.
 async fn forward_events(
     made: Vec<StreamEvent>,
     events: &mpsc::Sender<StreamEvent>,
@@ -337,7 +338,7 @@ async fn forward_events(
     false
 }
 
-/// About how many bytes of JSON the value takes.
+/// Estimates the size of a value as JSON in bytes.
 pub fn json_size(value: &Value) -> usize {
     let inner: usize = match value {
         Value::String(text) => text.len(),
@@ -358,11 +359,11 @@ fn post(request: HttpRequest) -> Result<Request, Failure> {
     })?;
     let mut headers = HeaderMap::new();
     for (name, value) in &request.headers {
-        // Of a wrong value only the name is told: it may be a key.
+        // The text names the header only: its value may be a key.
         let wrong = || Failure::new(format!("The header {name:?} has characters that HTTP does not allow"));
         let header = HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong())?;
         let mut value = HeaderValue::from_str(value).map_err(|_| wrong())?;
-        // Any of them may be a key: not for logs, nor for what HTTP/2 remembers.
+        // Any header may be a key: kept out of logs and of HTTP/2's header table.
         value.set_sensitive(true);
         headers.insert(header, value);
     }
@@ -373,7 +374,7 @@ fn post(request: HttpRequest) -> Result<Request, Failure> {
     Ok(post)
 }
 
-/// Sends the request once; the head of its answer.
+/// Sends the request once and waits for the head of its answer.
 async fn send(
     client: &Client,
     request: Request,
@@ -392,7 +393,7 @@ async fn send(
     }
 }
 
-/// What a status other than 2xx says.
+/// Builds the failure for a status other than 2xx.
 async fn refusal(
     response: Response,
     reader: &mut dyn Reader,
@@ -430,7 +431,7 @@ fn is_loopback(url: &Url) -> bool {
         || address.is_some_and(|address| address.is_loopback())
 }
 
-/// Where the request goes, for people.
+/// The request's host, for error texts.
 fn host(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     url.port().map_or(host.to_owned(), |port| format!("{host}:{port}"))
@@ -440,7 +441,7 @@ fn seconds(time: Duration) -> String {
     format!("{} s", time.as_secs_f64())
 }
 
-/// The reasons of an error, from the outermost in; each says something to people that the one before does not.
+/// Joins the causes of an error, the outermost first, without repetitions.
 fn chain(error: reqwest::Error) -> String {
     let error = error.without_url();
     let mut texts: Vec<String> = Vec::new();
@@ -454,7 +455,7 @@ fn chain(error: reqwest::Error) -> String {
         reason = found.source();
     }
     let text = if texts.is_empty() { error.to_string() } else { texts.join(": ") };
-    // The library's own words for it end in what its types print.
+    // The library's text ends with the debug output of its types.
     match text.split_once("invalid peer certificate: ") {
         Some((before, reason)) => {
             let reason = reason.trim_start_matches("Other(OtherError(").trim_end_matches("))");

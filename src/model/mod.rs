@@ -1,13 +1,16 @@
-//! Models: what they are asked, what they answer.
+//! Models: requests to them, and the events of their answers.
 //!
-//! - [`types`]: the steps of an answer, as the engine takes them.
-//! - [`request`]: what a model is asked, and how its answer is read, whoever the provider.
-//! - [`convert`]: the conversation as any provider takes it.
-//! - [`api`]: the APIs of real models: [`anthropic`], [`openai_completions`] and [`openai_responses`]; [`compat`]: where
-//!   those who speak OpenAI's depart from it.
-//! - `http`: asking a real model over the network; `body`: the events in what comes back; `retry`: when a request is sent once more.
-//! - [`failure`]: what a failed answer calls for.
-//! - [`scripted`]: the model that is built in: a demo, and scripts that say what a model would.
+//! A [`request::ModelRequest`] becomes an HTTP request in the words of an [`api`]; the events of the answer come back
+//! through a [`request::Reader`] as [`types::StreamEvent`]s, the same for every provider and for the scripted model.
+//!
+//! - [`types`]: the events of an answer, as the engine takes them.
+//! - [`request`]: a request before any provider's own words, and the trait of readers.
+//! - [`convert`]: the conversation in the form that all providers share.
+//! - [`api`]: the APIs of real models: [`anthropic`], [`openai_completions`] and [`openai_responses`]; [`compat`]:
+//!   servers that differ from OpenAI's own.
+//! - `http`: requests over the network; `body`: server-sent events; `retry`: when a request is sent again.
+//! - [`failure`]: what to do about a failed answer.
+//! - [`scripted`]: the built-in model, which plays a demo or a script.
 
 pub mod anthropic;
 pub mod api;

@@ -1,13 +1,13 @@
-//! What the two APIs of OpenAI, Chat Completions and Responses, have in common.
+//! Parts that Chat Completions and Responses share.
 
 use super::request::{HttpRequest, ModelRequest};
 use crate::protocol::{ImageContent, ThinkingLevel};
 use serde_json::Value;
 
-/// The error where the provider has no text for it.
+/// Error text if the provider gives none.
 pub const UNKNOWN: &str = "An unknown error occurred";
 
-/// A `POST` of `body` to `path` below the model's address, with the key as bearer token.
+/// Builds a `POST` of `body` to `path` below the model's address, with the key as bearer token.
 pub fn post(request: &ModelRequest<'_>, path: &str, body: Value) -> HttpRequest {
     let mut headers = vec![("accept".to_owned(), "application/json".to_owned())];
     if let Some(key) = &request.credentials.key {
@@ -18,12 +18,13 @@ pub fn post(request: &ModelRequest<'_>, path: &str, body: Value) -> HttpRequest 
     HttpRequest { url: format!("{base}{path}"), headers, body }
 }
 
-/// How many tokens the answer may have, where the model says how many it can.
+/// Token limit of the answer; `None`: the model states none.
 pub fn max_tokens(request: &ModelRequest<'_>) -> Option<u64> {
     Some(request.answer_tokens()).filter(|tokens| *tokens > 0)
 }
 
-/// The level to think at; `None`: the model does not think, or shall not. What is above `high` is that to models without it.
+/// The thinking level; `None`: thinking is off or not supported. Levels above `high` become `high` where the model
+/// has none above.
 pub fn thinking(request: &ModelRequest<'_>) -> Option<ThinkingLevel> {
     let endpoint = request.endpoint;
     match request.level {
@@ -36,25 +37,24 @@ pub fn thinking(request: &ModelRequest<'_>) -> Option<ThinkingLevel> {
     }
 }
 
-/// The provider's word for how hard to think; `None`: nothing is said of it. Some models have a word for `off`.
+/// The provider's word for the level; `None`: the request names none. Some models have a word for `off`.
 pub fn effort<'a>(request: &ModelRequest<'a>) -> Option<&'a str> {
     let level = thinking(request);
     let known = request.endpoint.efforts.get(&level.unwrap_or(ThinkingLevel::Off)).map(String::as_str);
     known.filter(|_| request.endpoint.model.reasoning).or(level.map(ThinkingLevel::as_str))
 }
 
-/// An image as an address that holds it.
+/// Encodes an image as a `data:` URL.
 pub fn data_url(image: &ImageContent) -> String {
     format!("data:{};base64,{}", image.mime_type, image.data)
 }
 
-/// The part of a call's id that both APIs know; Responses ids are `<call id>|<item id>`.
+/// The part of a call's id that both APIs have; Responses ids are `<call id>|<item id>`.
 pub fn call_part(id: &str) -> &str {
     id.split_once('|').map_or(id, |(call, _)| call)
 }
 
-/// The text for an error object as the client library of OpenAI words it, with what OpenRouter adds. `None` where
-/// there is no error.
+/// Formats an error object as OpenAI's client library does, with OpenRouter's additions; `None`: there is no error.
 pub fn error_text(error: &Value) -> Option<String> {
     let text = match &error["message"] {
         Value::String(text) if !text.is_empty() => text.clone(),
@@ -70,19 +70,19 @@ pub fn error_text(error: &Value) -> Option<String> {
     })
 }
 
-/// The text of a member that is a string and not empty.
+/// A member that is a string and not empty.
 pub fn text<'v>(value: &'v Value, key: &str) -> Option<&'v str> {
     value[key].as_str().filter(|text| !text.is_empty())
 }
 
-/// A short name for a long text: 16 hexadecimal digits (FNV-1a).
+/// Hashes a text to 16 hexadecimal digits (FNV-1a).
 pub fn short_hash(text: &str) -> String {
     let mut hash = Hash::default();
     hash.add(text);
     hash.digits()
 }
 
-/// A running hash (FNV-1a, 64 bits).
+/// An incremental hash (FNV-1a, 64 bits).
 #[derive(Debug)]
 pub struct Hash(u64);
 
@@ -93,19 +93,19 @@ impl Default for Hash {
 }
 
 impl Hash {
-    /// Takes in more text.
+    /// Adds text.
     pub fn add(&mut self, text: &str) {
         self.0 =
             text.bytes().fold(self.0, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
     }
 
-    /// 16 hexadecimal digits for everything so far.
+    /// The hash so far, as 16 hexadecimal digits.
     pub fn digits(&self) -> String {
         format!("{:016x}", self.0)
     }
 }
 
-/// What JavaScript takes for true.
+/// Whether a value is truthy in JavaScript.
 fn is_something(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => false,

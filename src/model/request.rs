@@ -1,35 +1,35 @@
-//! What a model is asked, before any provider's own words for it.
+//! Requests to models before any provider's own words, and the trait of answer readers.
 
 use super::types::{StreamEvent, ToolSpec};
 use crate::protocol::{AgentMessage, Model, ThinkingLevel};
 use serde_json::Value;
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
-/// A model with everything that is needed to ask it.
+/// A model and the data that a request to it needs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Endpoint {
-    /// As hosts see it; `api`, `base_url`, `max_tokens`, `input` and `compat` say how to ask it.
+    /// The model as hosts see it; `api`, `base_url`, `max_tokens`, `input` and `compat` shape the request.
     pub model: Model,
-    /// The thinking levels that it takes, in order; of a model that does not think: `off` alone.
+    /// Its thinking levels, in order; only `off` if the model does not think.
     pub levels: Vec<ThinkingLevel>,
-    /// The provider's word for a level, where it is not the usual one.
+    /// The provider's words for levels that are not the usual ones.
     pub efforts: BTreeMap<ThinkingLevel, String>,
-    /// It decides by itself how long to think, and is told an effort instead of a number of tokens.
+    /// Whether the model decides by itself how long to think: requests name an effort instead of a number of tokens.
     pub adaptive: bool,
 }
 
-/// What proves to the provider who asks, found out when it is asked.
+/// Credentials for a provider, resolved per request.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Credentials {
-    /// The key or token.
+    /// Key or token.
     pub key: Option<String>,
-    /// Headers of the provider's and the model's configuration, in order; later ones win.
+    /// Configured headers of provider and model, in order; later ones win.
     pub headers: Vec<(String, String)>,
-    /// The key goes into `Authorization: Bearer` even where the API has a header of its own for it.
+    /// Whether the key goes into `Authorization: Bearer`, even where the API has its own header.
     pub bearer: bool,
 }
 
-// Keys do not belong in logs, and any header may be one.
+// Keys must not reach logs, and any header may hold one.
 impl fmt::Debug for Credentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Credentials").finish_non_exhaustive()
@@ -37,7 +37,7 @@ impl fmt::Debug for Credentials {
 }
 
 impl Credentials {
-    /// Adds the configured headers to those of the API, in whose place they come where the name is the same.
+    /// Adds the configured headers to those of the API; they replace those of the same name.
     pub fn add_headers(&self, headers: &mut Vec<(String, String)>) {
         for (name, value) in &self.headers {
             let name = name.to_ascii_lowercase();
@@ -47,63 +47,63 @@ impl Credentials {
     }
 }
 
-/// The most tokens that an answer is asked to have where nothing else is said, thinking not counted.
+/// Default token limit of an answer, without thinking.
 const MAX_ANSWER_TOKENS: u64 = 32_000;
 
-/// What the user's settings say about every request.
+/// The user's settings for every request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestOptions {
-    /// Tokens to think with, for models that are told a number, where the user has set one.
+    /// Thinking budgets in tokens that the user has set, for models that take a number.
     pub budgets: BTreeMap<ThinkingLevel, u64>,
-    /// Images are replaced by a text.
+    /// Replace images by a text.
     pub blocks_images: bool,
-    /// Ask the provider to remember the conversation for an hour or a day instead of minutes.
+    /// Ask the provider to cache the conversation for an hour or a day instead of minutes.
     pub caches_long: bool,
 }
 
 /// One request to a model.
 #[derive(Clone, Copy, Debug)]
 pub struct ModelRequest<'a> {
-    /// Whom to ask.
+    /// The model.
     pub endpoint: &'a Endpoint,
-    /// Who asks.
+    /// The credentials.
     pub credentials: &'a Credentials,
-    /// The most tokens that the answer may have, thinking not counted; `None`: as many as usual.
+    /// Token limit of the answer, without thinking; `None`: the default.
     pub max_answer_tokens: Option<u64>,
-    /// How hard to think; one of the endpoint's levels.
+    /// The thinking level, one of the endpoint's.
     pub level: ThinkingLevel,
-    /// The instructions that come first.
+    /// The system prompt.
     pub system_prompt: &'a str,
-    /// The conversation.
+    /// The conversation, oldest first.
     pub messages: &'a [Arc<AgentMessage>],
     /// The tools that the model may call.
     pub tools: &'a [ToolSpec],
-    /// The tool that the answer is to call, where the model can be made to; `None`: it decides by itself.
+    /// The tool that the model must call, where it can be forced; `None`: its choice.
     pub forced_tool: Option<&'a str>,
-    /// Tells conversations apart, for the provider's cache.
+    /// Identifies the conversation, for the provider's cache.
     pub session_id: &'a str,
     /// The user's settings.
     pub options: &'a RequestOptions,
 }
 
 impl<'a> ModelRequest<'a> {
-    /// How many tokens the answer may have, thinking not counted; the model may have fewer. 0: it does not say.
+    /// Token limit of the answer, without thinking; the model may have less. 0: unknown.
     pub fn answer_tokens(&self) -> u64 {
         self.endpoint.model.max_tokens.min(self.max_answer_tokens.unwrap_or(MAX_ANSWER_TOKENS))
     }
 
-    /// The tool that the answer is to call, if it is offered: providers refuse any other.
+    /// The forced tool, if it is offered: providers refuse any other.
     pub fn forced(&self) -> Option<&'a str> {
         self.forced_tool.filter(|name| self.tools.iter().any(|tool| tool.name == *name))
     }
 }
 
-/// A request in the provider's words: a `POST` whose body is JSON.
+/// A request in a provider's form: a `POST` with a JSON body.
 #[derive(Clone, PartialEq)]
 pub struct HttpRequest {
-    /// Where to.
+    /// The URL.
     pub url: String,
-    /// Names in lower case; each name once.
+    /// Headers by lower-case name; each name once.
     pub headers: Vec<(String, String)>,
     /// The body.
     pub body: Value,
@@ -122,16 +122,16 @@ impl fmt::Debug for HttpRequest {
 
 /// Reads a provider's stream of server-sent events.
 ///
-/// The last of all events that it gives is [`StreamEvent::Finish`] or [`StreamEvent::Fail`]; after it, it gives none.
-/// Blocks come one after another: each is ended before the next begins.
+/// The last event is [`StreamEvent::Finish`] or [`StreamEvent::Fail`]. Blocks do not overlap: each ends before the
+/// next begins.
 pub trait Reader: Send {
-    /// What one server-sent event says: its `event` field (`message` where it has none) and its `data`.
+    /// Reads one server-sent event: its `event` field (`message` if there is none) and its `data`.
     fn event(&mut self, name: &str, data: &str) -> Vec<StreamEvent>;
 
-    /// What it means that the stream ends here, without an error of the connection.
+    /// Ends the stream, which had no connection error.
     fn end(&mut self) -> Vec<StreamEvent>;
 
-    /// What the `body` of a refusal says, told after its status. `None`: all of the body.
+    /// Extracts the text from the `body` of a refusal, to follow its status. `None`: use the whole body.
     fn refusal(&self, _body: &Value) -> Option<String> {
         None
     }

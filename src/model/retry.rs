@@ -1,22 +1,22 @@
-//! Whether and when a request that failed is sent once more, before anybody is told of the failure.
+//! Decides whether and when a failed request is sent again, before its failure is reported.
 //!
 //! Source: the vendors' client libraries that pi asks with, and pi 1.5.2 for the longest wait.
 
 use std::time::{Duration, SystemTime};
 
-/// How often a request is sent again, and how long to wait in between.
+/// Number of retries, and the waits between them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// How often it is sent after the first time.
+    /// Number of requests after the first.
     pub retries: u32,
-    /// The wait before the first of them, where the provider asks for none; doubled for each further one.
+    /// Wait before the first retry, doubled for each further one, unless the provider asks for another.
     pub first_delay: Duration,
-    /// The longest wait that a provider may ask for: beyond it the request fails at once. `None`: any.
+    /// Longest wait that a provider may ask for, beyond which the request fails at once. `None`: any.
     pub longest_delay: Option<Duration>,
 }
 
 impl Default for RetryPolicy {
-    /// As in pi: twice, after half a second and a second; a provider may ask for a minute.
+    /// As in pi: two retries, after half a second and a second; a provider may ask for a minute.
     fn default() -> Self {
         Self {
             retries: 2,
@@ -26,26 +26,26 @@ impl Default for RetryPolicy {
     }
 }
 
-/// The longest wait where the provider asks for none.
+/// Longest wait unless the provider asks for another.
 const LONGEST_BACKOFF: Duration = Duration::from_secs(8);
 
-/// The part of such a wait that is left to chance: many clients must not come back at the same moment.
+/// Random part of such a wait, so that many clients do not retry at the same moment.
 const JITTER: f64 = 0.25;
 
 impl RetryPolicy {
-    /// The wait after `tried` retries where the provider asks for none; `chance` is from 0 to 1.
+    /// The wait after `tried` retries unless the provider asks for another; `chance` is from 0 to 1.
     pub(super) fn backoff(&self, tried: u32, chance: f64) -> Duration {
         let doubled = self.first_delay.saturating_mul(2_u32.saturating_pow(tried));
         doubled.min(LONGEST_BACKOFF).mul_f64(1.0 - JITTER * chance)
     }
 
-    /// The limit that a wait of `asked` breaks, if it does.
+    /// The limit that a wait of `asked` exceeds; `None`: it is allowed.
     pub(super) fn exceeded_limit(&self, asked: Duration) -> Option<Duration> {
         self.longest_delay.filter(|longest| asked > *longest)
     }
 }
 
-/// Whether the request that got this answer may succeed later. What the provider says of it counts most.
+/// Whether a response means that a retry may succeed. The provider's own header counts most.
 pub(super) fn is_transient<'a>(status: u16, header: impl Fn(&str) -> Option<&'a str>) -> bool {
     match header("x-should-retry") {
         Some("true") => true,
@@ -54,7 +54,7 @@ pub(super) fn is_transient<'a>(status: u16, header: impl Fn(&str) -> Option<&'a 
     }
 }
 
-/// How long the provider asks to be left alone: `retry-after-ms`, or `retry-after` in seconds or as a date.
+/// The wait that the provider asks for: `retry-after-ms`, or `retry-after` in seconds or as a date.
 pub(super) fn retry_after<'a>(header: impl Fn(&str) -> Option<&'a str>, now: SystemTime) -> Option<Duration> {
     let number = |text: &str| text.parse::<f64>().ok();
     let millis = header("retry-after-ms").and_then(number).map(|millis| millis / 1000.0);

@@ -1,34 +1,34 @@
-//! Blocks one after another, also where a provider sends them interleaved.
+//! Puts interleaved blocks one after another.
 
 use super::types::{BlockStart, Finish, StreamEvent};
 use std::{collections::VecDeque, mem};
 
-/// Bytes that one answer may hold: its texts, thoughts, arguments and proofs. Models stop long before; what goes on is no
-/// answer, and would fill the memory.
+/// Size limit of an answer in bytes: texts, thinking, arguments and signatures. Models stop long before; a longer one
+/// would fill the memory.
 pub const ANSWER_BYTES: usize = 16 * 1024 * 1024;
 
-/// Bytes that a block counts beside what it says.
+/// Bytes that a block counts for beside its content.
 const BLOCK_OVERHEAD: usize = 200;
 
-/// Collects the steps of an answer so that they obey [`super::request::Reader`]: a block that begins while another is
-/// still open waits until that one has ended, and nothing follows the last event. An answer of more than [`ANSWER_BYTES`]
-/// fails.
+/// Collects the events of an answer so that they obey [`super::request::Reader`]: a block that begins while another
+/// is open waits until the other has ended, and nothing follows the last event. An answer of more than
+/// [`ANSWER_BYTES`] fails.
 #[derive(Debug, Default)]
 pub struct BlockSequencer {
-    /// What can be said.
+    /// Events that can be emitted.
     ready: Vec<StreamEvent>,
-    /// The place of the one block that may speak.
+    /// Index of the block that is emitted now.
     current: usize,
-    /// What the blocks after that one have to say.
+    /// Events of the blocks behind.
     waiting: VecDeque<WaitingBlock>,
-    /// The place of the next block.
+    /// Index of the next block.
     next: usize,
-    /// Bytes that it holds so far.
+    /// Bytes of the answer so far.
     bytes: usize,
     is_finished: bool,
 }
 
-/// What a block has to say that may not speak yet.
+/// A block that waits for its turn.
 #[derive(Debug, Default)]
 struct WaitingBlock {
     events: Vec<StreamEvent>,
@@ -36,7 +36,7 @@ struct WaitingBlock {
 }
 
 impl BlockSequencer {
-    /// Opens a block; its place.
+    /// Opens a block; returns its index.
     pub fn open(&mut self, block: BlockStart) -> usize {
         let index = self.next;
         self.next += 1;
@@ -47,12 +47,12 @@ impl BlockSequencer {
         index
     }
 
-    /// An open block grows.
+    /// Adds a delta to an open block.
     pub fn delta(&mut self, index: usize, delta: &str) {
         self.queue(index, StreamEvent::Delta { index, delta: delta.to_owned() });
     }
 
-    /// The proof of a block that has begun; the block may have ended.
+    /// Adds the signature of a block, which may have ended.
     pub fn sign(&mut self, index: usize, signature: String) {
         self.queue(index, StreamEvent::Signature { index, signature });
     }
@@ -62,7 +62,7 @@ impl BlockSequencer {
         self.queue(index, StreamEvent::End { index, signature });
     }
 
-    /// The answer holds so many bytes more, told or not.
+    /// Counts bytes that the answer holds, emitted or not.
     pub fn count_bytes(&mut self, bytes: usize) {
         self.bytes = self.bytes.saturating_add(bytes);
         if self.bytes > ANSWER_BYTES && !self.is_finished {
@@ -70,7 +70,7 @@ impl BlockSequencer {
         }
     }
 
-    /// Something that concerns no block.
+    /// Emits an event that belongs to no block.
     pub fn emit(&mut self, event: StreamEvent) {
         if !self.is_finished {
             self.ready.push(event);
@@ -82,7 +82,7 @@ impl BlockSequencer {
         index + 1 < self.next
     }
 
-    /// The answer is complete, for which the provider has its own `word`; blocks that are still open end here.
+    /// Ends the answer and all open blocks; `word` is the provider's reason.
     pub fn finish(&mut self, finish: Finish, word: Option<&str>) {
         while self.current < self.next {
             self.end(self.current, None);
@@ -94,19 +94,19 @@ impl BlockSequencer {
         self.is_finished = true;
     }
 
-    /// The answer failed; blocks that waited are never heard.
+    /// Fails the answer; waiting blocks are dropped.
     pub fn fail(&mut self, message: String) {
         self.emit(StreamEvent::Fail { message, retry_after: None });
         self.waiting.clear();
         self.is_finished = true;
     }
 
-    /// Whether the last event has been said.
+    /// Whether the last event was emitted.
     pub fn is_finished(&self) -> bool {
         self.is_finished
     }
 
-    /// What has become sayable since the last call.
+    /// Takes the events that became ready since the last call.
     pub fn take(&mut self) -> Vec<StreamEvent> {
         mem::take(&mut self.ready)
     }
@@ -136,7 +136,7 @@ impl BlockSequencer {
         }
     }
 
-    /// The next block speaks: what it had to say, and those after it as long as each has ended.
+    /// Emits the next block's events, and those of further blocks while each has ended.
     fn advance(&mut self) {
         loop {
             self.current += 1;

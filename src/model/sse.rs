@@ -1,14 +1,14 @@
-//! What the data of a server-sent event say, and what it means when no more come.
+//! Parses the data of server-sent events.
 
 use crate::protocol::mend_surrogates;
 use serde_json::Value;
 
-/// The error of a stream that ends in the middle of an answer. It says `terminated`, which runs are tried again for.
+/// Error of a stream that ends within an answer. Runs retry errors with `terminated`.
 pub const STREAM_CUT: &str = "terminated: the stream ended before the answer was complete";
 
-/// What a stream sends under `data`: an object; `Ok(None)` for what says nothing.
+/// Parses `data` as an object; `Ok(None)`: data without content.
 ///
-/// Fails with a text for the answer when it is not JSON: the answer would have a hole. Half an event is a cut stream.
+/// Fails with a text for the answer if it is no JSON: the answer would have a hole. Half an event means a cut stream.
 pub fn read(data: &str) -> Result<Option<Value>, String> {
     if data.trim().is_empty() {
         return Ok(None);

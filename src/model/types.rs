@@ -1,51 +1,51 @@
-//! What every model, real or scripted, says to the engine.
+//! Events of an answer and descriptions of tools, shared by real and scripted models.
 //!
-//! An answer is a sequence of [`StreamEvent`]s: blocks are opened, grow by deltas and are ended, one
-//! at a time or interleaved by `index`; [`StreamEvent::Finish`] or [`StreamEvent::Fail`] comes last.
+//! An answer is a sequence of [`StreamEvent`]s: blocks are opened, grow by deltas and are ended, one at a time or
+//! interleaved by `index`; [`StreamEvent::Finish`] or [`StreamEvent::Fail`] comes last.
 
 use schemars::{JsonSchema, Schema, generate::SchemaSettings, transform::RecursiveTransform};
 use serde::Deserialize;
 use serde_json::Value;
 use std::time::Duration;
 
-/// One step of a model's answer, as the engine takes it.
+/// One event of a model's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StreamEvent {
     /// The provider's id of this answer.
     ResponseId(String),
     /// The provider's name of the model that answers.
     Model(String),
-    /// A block opens.
+    /// Opens a block.
     Start {
         /// The block's place in the message, from 0.
         index: usize,
         /// What kind of block it is.
         block: BlockStart,
     },
-    /// An open block grows.
+    /// Adds to an open block.
     Delta {
         /// The block's place in the message.
         index: usize,
         /// More text, more thinking, or more raw JSON of a tool call's arguments.
         delta: String,
     },
-    /// A block is complete.
+    /// Ends a block.
     End {
         /// The block's place in the message.
         index: usize,
-        /// The provider's opaque proof of the block, to be sent back with it.
+        /// The provider's opaque signature of the block, to be sent back with it.
         signature: Option<String>,
     },
-    /// The provider's opaque proof of a block that has begun, and may have ended: to be sent back with it.
+    /// The provider's opaque signature of a block, which may have ended.
     Signature {
         /// The block's place in the message.
         index: usize,
-        /// Replaces what was known before.
+        /// Replaces an earlier signature.
         signature: String,
     },
     /// Tokens used so far by this answer; each event replaces the one before.
     Usage(TokenCounts),
-    /// The provider's own word for why the answer ends; [`Finish`](Self::Finish) follows.
+    /// The provider's own reason for the end; [`Finish`](Self::Finish) follows.
     ProviderReason(String),
     /// The answer is complete. Nothing follows.
     Finish(Finish),
@@ -53,12 +53,12 @@ pub enum StreamEvent {
     Fail {
         /// The text for the message's `errorMessage`.
         message: String,
-        /// How long the provider asks to be left alone.
+        /// The wait before a retry that the provider asks for.
         retry_after: Option<Duration>,
     },
 }
 
-/// How a block begins.
+/// The kind of a block, with the data known at its start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BlockStart {
     /// Text for the user.
@@ -82,17 +82,17 @@ pub enum BlockStart {
 /// Tokens by class of price.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TokenCounts {
-    /// Read by the model, without those from or to its cache.
+    /// Input, without tokens read from or written to the cache.
     pub input: u64,
-    /// Emission by the model.
+    /// Output.
     pub output: u64,
     /// Read from the provider's cache.
     pub cache_read: u64,
     /// Written to the provider's cache.
     pub cache_write: u64,
-    /// Those among `cache_write` that the cache keeps for an hour, where providers tell them apart.
+    /// Tokens of `cache_write` that are cached for an hour, where providers distinguish them.
     pub cache_write_1h: Option<u64>,
-    /// Those among `output` that were thinking, where providers tell them apart.
+    /// Tokens of `output` that are thinking, where providers distinguish them.
     pub reasoning: Option<u64>,
 }
 
@@ -109,7 +109,7 @@ pub enum Finish {
 }
 
 impl Finish {
-    /// As scripts write it.
+    /// The name in scripts.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Stop => "stop",
@@ -119,28 +119,28 @@ impl Finish {
     }
 }
 
-/// A tool as it is offered to a model.
+/// A tool in a request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolSpec {
-    /// What the model calls it by.
+    /// Its name.
     pub name: String,
-    /// What it is for, in the model's words.
+    /// Its description for the model.
     pub description: String,
     /// JSON schema of the arguments: an object.
     pub parameters: Value,
-    /// It runs alone in dialects that run other tools side by side.
+    /// Whether it runs alone in dialects that run other tools in parallel.
     pub exclusive: bool,
 }
 
 impl ToolSpec {
-    /// A tool that takes `Arguments`, whose doc comments are what the model reads about each of them.
+    /// Describes a tool with the arguments `Arguments`, whose doc comments become their descriptions.
     pub fn of<Arguments: JsonSchema>(name: &str, description: &str, exclusive: bool) -> Self {
         let parameters = schema_of::<Arguments>();
         Self { name: name.to_owned(), description: description.to_owned(), parameters, exclusive }
     }
 }
 
-/// The schema of `T`, without what no model needs to read.
+/// The schema of `T`, without parts that no model needs.
 fn schema_of<T: JsonSchema>() -> Value {
     let bare = RecursiveTransform(|schema: &mut Schema| {
         let members = schema.as_object_mut().into_iter();
@@ -148,7 +148,7 @@ fn schema_of<T: JsonSchema>() -> Value {
             members.retain(|key, _| !["title", "format", "default"].contains(&key.as_str()))
         });
     });
-    // Some vendors take `properties` and `required` only: what they refer to must be in them.
+    // Some vendors accept `properties` and `required` only: references are inlined.
     let settings = SchemaSettings::draft2020_12().with_transform(bare).with(|settings| {
         settings.meta_schema = None;
         settings.inline_subschemas = true;

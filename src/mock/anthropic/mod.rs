@@ -1,4 +1,4 @@
-//! Anthropic Messages.
+//! Anthropic Messages: its requests, rules and streams.
 
 pub(super) mod rules;
 pub(super) mod writer;
@@ -6,7 +6,7 @@ pub(super) mod writer;
 use super::prompt_context::{PromptContext, items, text_of};
 use serde_json::Value;
 
-/// What the model is asked. A user message holds texts, results of tools, or both.
+/// Reads the conversation of a request. A user message holds texts, results of tools, or both.
 pub(super) fn prompt_context(body: &Value) -> PromptContext {
     let mut context = PromptContext::default();
     context.add_text(&text_of(&body["system"]));

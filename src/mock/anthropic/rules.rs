@@ -1,7 +1,7 @@
-//! What Anthropic enforces beyond the shape of a request.
+//! Rules of Anthropic Messages beyond the shape of a request.
 //!
-//! Left out on purpose: that a final assistant message begins with thinking when thinking is on. A script may well
-//! call a tool without a thought, and its client could only send that back.
+//! Left out on purpose: a final assistant message must begin with thinking when thinking is on. A script may call a
+//! tool without thinking, and its client could only send that back.
 
 use crate::mock::{prompt_context::items, refusal::Refusal};
 use axum::http::HeaderMap;
@@ -10,16 +10,16 @@ use std::collections::HashSet;
 
 const MAX_CACHE_MARKS: usize = 4;
 
-/// What the header `anthropic-version` says.
+/// The version of the API, from the header `anthropic-version`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Version {
-    /// `2023-06-01`, and what came before it.
+    /// `2023-06-01` and earlier.
     Of2023,
     /// `2026-10-21`.
     Of2026,
 }
 
-/// The version of the API that is spoken.
+/// Reads the version from the headers.
 pub fn version(headers: &HeaderMap) -> Result<Version, Refusal> {
     let Some(version) = headers.get("anthropic-version") else {
         return Err(Refusal::invalid("anthropic-version: header is required"));
@@ -34,7 +34,7 @@ pub fn version(headers: &HeaderMap) -> Result<Version, Refusal> {
     }
 }
 
-/// The rules, for a body that has the right shape.
+/// Checks the rules for a body of the right shape.
 pub fn check(version: Version, body: &Value) -> Result<(), Refusal> {
     if version >= Version::Of2026 {
         check_removed(body)?;
@@ -50,13 +50,13 @@ pub fn check(version: Version, body: &Value) -> Result<(), Refusal> {
     for (index, message) in messages.iter().enumerate() {
         check_message(index, message, index + 1 == messages.len())?;
     }
-    // Instructions in the middle of a conversation are nobody's turn.
+    // Instructions within a conversation are no turn.
     let spoken: Vec<(usize, &Value)> =
         messages.iter().enumerate().filter(|(_, message)| message["role"] != "system").collect();
     check_calls(&spoken)
 }
 
-/// What the version of 2026 takes no longer: the words for it are ours, the vendor documents the status only.
+/// Refuses members that the version of 2026 has removed. The texts are ours: the vendor documents the status only.
 fn check_removed(body: &Value) -> Result<(), Refusal> {
     for name in ["temperature", "top_p", "top_k"] {
         if body.get(name).is_some() {
@@ -196,7 +196,8 @@ fn check_texts(blocks: &[Value], place: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Consecutive messages of one role count as one; every call is answered at the beginning of the next.
+/// Checks that every call is answered at the beginning of the next message; consecutive messages of one role count as
+/// one.
 fn check_calls(messages: &[(usize, &Value)]) -> Result<(), Refusal> {
     let mut seen = HashSet::new();
     let mut open: Option<(usize, Vec<&str>)> = None;
@@ -217,7 +218,7 @@ fn check_calls(messages: &[(usize, &Value)]) -> Result<(), Refusal> {
             check_results(turn, open.take())?;
         }
     }
-    // Without a next message, the missing results are as missing.
+    // Without a next message, the results are missing as well.
     open.map_or(Ok(()), |(index, calls)| Err(without_results(index, &calls)))
 }
 

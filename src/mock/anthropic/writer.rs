@@ -1,4 +1,4 @@
-//! Anthropic's stream: events named by their type, blocks by their index.
+//! Renders Anthropic's streams: events named by type, blocks by index.
 
 use crate::{
     mock::{
@@ -12,20 +12,20 @@ use crate::{
 };
 use serde_json::{Map, Value, json};
 
-/// The proof of thinking for which the script has none: the API gives one in any case.
+/// Signature of thinking for which the script has none: the API always sends one.
 const SIGNATURE: &str = "c2NyaXB0ZWQ=";
 
-/// A message that grows.
+/// The message rendered so far.
 pub struct MessageWriter {
     message: Value,
     usage: TokenCounts,
     begun: bool,
-    /// The arguments of each tool call so far, by the block's index; of other blocks empty.
+    /// Arguments of each tool call so far, by block index; empty for other blocks.
     arguments: Vec<String>,
 }
 
 impl MessageWriter {
-    /// The answer to the request `body`.
+    /// Starts the answer to the request `body`.
     pub fn new(body: &Value) -> Self {
         let message = json!({
             "id": "msg_scripted",
@@ -87,7 +87,7 @@ impl MessageWriter {
             block["signature"] = signature.into();
             text = delta(index, json!({ "type": "signature_delta", "signature": signature }));
         } else if block["type"] == "tool_use" {
-            // A script may break a call on purpose; an object is all that the form has room for.
+            // A script may break a call on purpose, but the form holds only an object.
             let input = serde_json::from_str(&self.arguments[index]).ok().filter(Value::is_object);
             block["input"] = input.unwrap_or_else(|| json!({}));
         }
@@ -151,7 +151,7 @@ impl Writer for MessageWriter {
             StreamEvent::Delta { index, delta } => self.append_delta(*index, delta),
             StreamEvent::End { index, signature } => self.end(*index, signature.as_deref()),
             StreamEvent::Finish(finish) => self.finish(*finish),
-            // Scripts tell signatures at a block's end, and failures do not come here.
+            // Scripts send signatures at a block's end, and failures do not come here.
             StreamEvent::Model(_)
             | StreamEvent::ProviderReason(_)
             | StreamEvent::Signature { .. }

@@ -1,4 +1,4 @@
-//! OpenAI Chat Completions.
+//! OpenAI Chat Completions: its requests, rules and streams.
 
 pub(super) mod rules;
 pub(super) mod writer;
@@ -6,10 +6,10 @@ pub(super) mod writer;
 use super::prompt_context::{PromptContext, items, text_of};
 use serde_json::Value;
 
-/// How pi begins the user message that carries the images of results: here, a result has no room for them.
+/// Beginning of pi's user message with the images of results, for which results have no room here.
 const IMAGES_OF_RESULTS: &str = "Attached image(s) from tool result:";
 
-/// What the model is asked. Whether a tool failed is not told in this form.
+/// Reads the conversation of a request. This form does not show whether a tool failed.
 pub(super) fn prompt_context(body: &Value) -> PromptContext {
     let mut context = PromptContext::default();
     for message in items(&body["messages"]) {

@@ -1,10 +1,10 @@
-//! What OpenAI enforces on Chat Completions beyond the shape of a request.
+//! Rules of Chat Completions beyond the shape of a request.
 
 use crate::mock::{prompt_context::items, refusal::Refusal};
 use serde_json::Value;
 use std::collections::HashSet;
 
-/// The rules, for a body that has the right shape.
+/// Checks the rules for a body of the right shape.
 pub fn check(body: &Value) -> Result<(), Refusal> {
     check_options(body)?;
     let mut open: Option<(usize, Vec<&str>)> = None;
@@ -58,7 +58,7 @@ fn check_options(body: &Value) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Nothing said is allowed with calls only (or with what stands for content).
+/// Checks that a message has content, unless it has calls (or what replaces content).
 fn check_content(index: usize, message: &Value) -> Result<(), Refusal> {
     let stands_in = ["tool_calls", "function_call", "refusal", "audio"];
     if message["content"].is_null() && stands_in.iter().all(|key| message[*key].is_null()) {

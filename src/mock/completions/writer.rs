@@ -1,4 +1,4 @@
-//! The stream of Chat Completions: nameless chunks, each with a delta of the one choice.
+//! Renders streams of Chat Completions: nameless chunks, each with a delta of the one choice.
 
 use crate::{
     mock::{
@@ -13,11 +13,11 @@ use crate::{
 };
 use serde_json::{Map, Value, json};
 
-/// A completion that grows.
+/// The completion rendered so far.
 pub struct ChunkWriter {
     id: String,
     model: String,
-    /// The client wants to know the usage, in a chunk of its own.
+    /// Whether the client asks for the usage, in a chunk of its own.
     includes_usage: bool,
     blocks: Vec<Block>,
     begun: bool,
@@ -25,7 +25,7 @@ pub struct ChunkWriter {
     finish_reason: Value,
 }
 
-/// What the delta of a block becomes.
+/// A block and its form in a delta.
 struct Block {
     kind: Kind,
     text: String,
@@ -33,9 +33,9 @@ struct Block {
 
 enum Kind {
     Text,
-    /// OpenAI does not show thinking here; other vendors of this API do, by this name.
+    /// Thinking, which OpenAI does not show; other vendors of this API do, by this name.
     Thinking,
-    /// There is no word for it in this API.
+    /// Hidden thinking, which this API does not have.
     Redacted,
     Call {
         index: usize,
@@ -45,7 +45,7 @@ enum Kind {
 }
 
 impl ChunkWriter {
-    /// The answer to the request `body`.
+    /// Starts the answer to the request `body`.
     pub fn new(body: &Value) -> Self {
         Self {
             id: "chatcmpl-scripted".to_owned(),
@@ -143,7 +143,7 @@ impl ChunkWriter {
         text + &sse(None, "[DONE]")
     }
 
-    /// What is read from the cache counts as read by the model here; what is written to it is not told.
+    /// The usage in this form: cached input is part of the input, and writes to the cache do not appear.
     fn tokens(&self) -> Value {
         let TokenCounts { input, output, cache_read, cache_write, .. } = self.usage;
         let prompt = input + cache_read + cache_write;
@@ -172,7 +172,7 @@ impl ChunkWriter {
         })
     }
 
-    /// The text of all blocks of a kind; null when there is none.
+    /// The joined text of all blocks of a kind; null if there is none.
     fn joined(&self, is_kind: fn(&Kind) -> bool) -> Value {
         let blocks = self.blocks.iter().filter(|block| is_kind(&block.kind));
         let texts: Vec<&str> = blocks.map(|block| block.text.as_str()).collect();
@@ -191,7 +191,7 @@ impl Writer for ChunkWriter {
             StreamEvent::Start { block, .. } => self.start(block),
             StreamEvent::Delta { index, delta } => self.append_delta(*index, delta),
             StreamEvent::Finish(finish) => self.finish(*finish),
-            // The end of a block is not told in this form, and failures do not come here.
+            // This form does not show the end of a block, and failures do not come here.
             StreamEvent::Model(_)
             | StreamEvent::ProviderReason(_)
             | StreamEvent::End { .. }

@@ -1,4 +1,4 @@
-//! OpenAI Responses.
+//! OpenAI Responses: its requests, rules and streams.
 
 pub(super) mod rules;
 pub(super) mod writer;
@@ -6,7 +6,7 @@ pub(super) mod writer;
 use super::prompt_context::{PromptContext, items, text_of};
 use serde_json::Value;
 
-/// What the model is asked. Whether a tool failed is not told in this form.
+/// Reads the conversation of a request. This form does not show whether a tool failed.
 pub(super) fn prompt_context(body: &Value) -> PromptContext {
     let mut context = PromptContext::default();
     context.add_text(&text_of(&body["instructions"]));

@@ -1,14 +1,14 @@
-//! What OpenAI enforces on Responses beyond the shape of a request.
+//! Rules of Responses beyond the shape of a request.
 
 use crate::mock::{prompt_context::items, refusal::Refusal};
 use serde_json::Value;
 use std::collections::HashSet;
 
-/// Calls and what they are answered by.
+/// Types of calls and of their outputs.
 const CALLS: [(&str, &str); 2] =
     [("function_call", "function_call_output"), ("custom_tool_call", "custom_tool_call_output")];
 
-/// The rules, for a body that has the right shape.
+/// Checks the rules for a body of the right shape.
 pub fn check(body: &Value) -> Result<(), Refusal> {
     let input = items(&body["input"]);
     if body["input"].is_array() && input.is_empty() && body["previous_response_id"].is_null() {
@@ -29,14 +29,14 @@ pub fn check(body: &Value) -> Result<(), Refusal> {
         return Err(Refusal::invalid(message).at("input"));
     }
     check_reasoning(input)?;
-    // What the server keeps may hold the other half of a pair.
+    // A stored conversation may hold the other half of a pair.
     if body["previous_response_id"].is_null() && body["conversation"].is_null() {
         CALLS.into_iter().try_for_each(|(call, output)| check_calls(input, call, output))?;
     }
     Ok(())
 }
 
-/// Thinking belongs to what the model said next.
+/// Checks that thinking is followed by an item of the model.
 fn check_reasoning(input: &[Value]) -> Result<(), Refusal> {
     for (index, item) in input.iter().enumerate().filter(|(_, item)| item["type"] == "reasoning") {
         let follows = input.get(index + 1).is_some_and(|next| {

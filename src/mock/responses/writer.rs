@@ -1,5 +1,5 @@
-//! The stream of Responses: every event is named and numbered, every item is told three times: when it is opened, while
-//! it grows, and when it is done.
+//! Renders streams of Responses: events are named and numbered, and each item appears three times: when it is opened,
+//! while it grows, and when it is done.
 
 use crate::{
     mock::{
@@ -15,10 +15,10 @@ use crate::{
 };
 use serde_json::{Map, Value, json};
 
-/// The hidden form of thinking for which the script has none: the API gives one to whoever asks for it.
+/// Encrypted thinking for which the script has none: the API sends some to every client that asks.
 const ENCRYPTED: &str = "c2NyaXB0ZWQ=";
 
-/// Fields of a request that its answer repeats, with what they are when the request leaves them out.
+/// Members of a request that its answer repeats, with their defaults.
 fn echoed() -> Value {
     json!({
         "background": false,
@@ -44,26 +44,26 @@ fn echoed() -> Value {
     })
 }
 
-/// A response that grows.
+/// The response rendered so far.
 pub struct ItemWriter {
     response: Map<String, Value>,
-    /// What the items begin their ids with, behind the prefix of their kind.
+    /// Beginning of the items' ids, behind the prefix of their kind.
     id: String,
     items: Vec<Item>,
     sequence: u64,
     begun: bool,
-    /// The client asks for the hidden form of thinking, to send it back.
+    /// Whether the client asks for encrypted thinking, to send it back.
     encrypts: bool,
 }
 
 struct Item {
-    /// As it is told, without what grows.
+    /// The item without its growing text.
     json: Value,
     text: String,
 }
 
 impl ItemWriter {
-    /// The answer to the request `body`.
+    /// Starts the answer to the request `body`.
     pub fn new(body: &Value) -> Self {
         let mut response = Map::new();
         response.insert("id".to_owned(), "resp_scripted".into());
@@ -249,7 +249,7 @@ impl Writer for ItemWriter {
             StreamEvent::Delta { index, delta } => self.append_delta(*index, delta),
             StreamEvent::End { index, signature } => self.end(*index, signature.as_deref()),
             StreamEvent::Finish(finish) => self.finish(*finish),
-            // Scripts tell signatures at a block's end, and failures do not come here.
+            // Scripts send signatures at a block's end, and failures do not come here.
             StreamEvent::Model(_)
             | StreamEvent::ProviderReason(_)
             | StreamEvent::Signature { .. }
@@ -257,7 +257,7 @@ impl Writer for ItemWriter {
         }
     }
 
-    // The event has the error's fields at its top, where the HTTP answer has them in an object.
+    // The event has the error's members at its top, the HTTP response in an object.
     fn failure(&mut self, failure: &Failure, body: &str) -> String {
         if failure.body.is_some() {
             return sse(Some("error"), body);
@@ -273,7 +273,7 @@ impl Writer for ItemWriter {
     }
 }
 
-/// `fields` of the item's only part, whose place in it is told as `part`.
+/// Adds the ids of an item and the index of its only part, called `part`, to `fields`.
 fn at(item: &Value, index: usize, part: &str, fields: Value) -> Value {
     let mut at = json!({ "item_id": item["id"], "output_index": index });
     at[part] = 0.into();

@@ -1,4 +1,4 @@
-//! Anthropic Messages (`anthropic-messages`), as the vendor and those who imitate its API speak it.
+//! Anthropic Messages (`anthropic-messages`), as the vendor and servers with a compatible API speak it.
 //!
 //! Source: the vendor's API reference (Messages, streaming); pi source (provider `anthropic`); observed.
 

@@ -1,4 +1,4 @@
-//! What Anthropic Messages answers.
+//! Reads streamed answers of Anthropic Messages.
 
 use crate::model::{
     request::Reader,
@@ -9,16 +9,16 @@ use crate::model::{
 use serde_json::Value;
 use std::mem;
 
-/// A reader of one answer.
+/// Creates the reader of one answer.
 pub fn reader() -> Box<dyn Reader> {
     Box::new(AnswerReader::default())
 }
 
-/// An answer while it arrives.
+/// The state of one answer.
 #[derive(Default)]
 struct AnswerReader {
     out: BlockSequencer,
-    /// The blocks that have begun and not stopped, oldest first.
+    /// Blocks that are open, oldest first.
     open: Vec<OpenBlock>,
     calls: bool,
     usage: TokenCounts,
@@ -26,13 +26,13 @@ struct AnswerReader {
 }
 
 struct OpenBlock {
-    /// The vendor's number for it; a number may come again once its block has stopped.
+    /// The vendor's index, which may be used again once the block has stopped.
     number: u64,
     kind: Kind,
-    /// The block.
+    /// Index of the block in our events.
     index: usize,
     signature: String,
-    /// A call's arguments, where they came at the beginning.
+    /// Arguments of a call that came whole at its start.
     input: Option<String>,
 }
 
@@ -49,7 +49,7 @@ impl Reader for AnswerReader {
         if !self.out.is_finished() && KNOWN_EVENTS.contains(&name) {
             match read(data) {
                 Ok(Some(event)) => self.handle_event(name, &event, data),
-                // Not the JSON that the vendor sends, but what there is to say.
+                // Not the vendor's JSON: the text is passed on.
                 Ok(None) | Err(_) if name == "error" => self.out.fail(data.to_owned()),
                 Ok(None) => {}
                 Err(message) => self.out.fail(message),
@@ -66,7 +66,7 @@ impl Reader for AnswerReader {
     }
 }
 
-/// Events that say something; `message` is the name of those that have none. The vendor adds others without notice.
+/// Events that are read; `message` is the name of nameless ones. The vendor adds others without notice.
 const KNOWN_EVENTS: [&str; 8] = [
     "message_start",
     "content_block_start",
@@ -120,7 +120,7 @@ impl AnswerReader {
         }
     }
 
-    /// Takes over what `usage` counts; what it does not name stays.
+    /// Updates the token counts that `usage` names.
     fn count(&mut self, usage: &Value) {
         let known = &mut self.usage;
         for (key, count) in [
@@ -150,7 +150,7 @@ impl AnswerReader {
                 self.calls = true;
                 (Kind::Call, BlockStart::ToolCall { id: text("id"), name: text("name") }, String::new())
             }
-            // What the vendor does by itself, such as a search.
+            // Blocks of the vendor's own tools, such as a search.
             _ => return,
         };
         let input = block["input"].as_object().filter(|input| !input.is_empty());
@@ -190,7 +190,7 @@ impl AnswerReader {
     }
 }
 
-/// What the vendor's reason to stop means; or the text of the failure that it is.
+/// Maps the vendor's stop reason, or returns the text of a failure.
 fn finish(reason: &str) -> Result<Finish, String> {
     match reason {
         "end_turn" | "pause_turn" | "stop_sequence" => Ok(Finish::Stop),

@@ -1,4 +1,4 @@
-//! What is sent to Anthropic Messages.
+//! Builds requests to Anthropic Messages.
 
 use crate::{
     model::{
@@ -11,17 +11,17 @@ use crate::{
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// The request in the vendor's words, to `{baseUrl}/v1/messages`.
+/// Builds the request to `{baseUrl}/v1/messages`.
 pub fn request(request: &ModelRequest<'_>) -> HttpRequest {
     let base = request.endpoint.model.base_url.trim_end_matches('/');
     HttpRequest { url: format!("{base}/v1/messages"), headers: headers(request), body: body(request) }
 }
 
-/// Keys that contain this are tokens of a subscription; they are sent and introduced differently.
+/// Marks keys that are a subscription's tokens, which go into other headers.
 const SUBSCRIPTION_TOKEN: &str = "sk-ant-oat";
 
-/// The first instruction of every request with a subscription's token: the vendor refuses such tokens without exactly
-/// this sentence in a block of its own. The real instructions follow in the next block.
+/// The first instruction of requests with a subscription's token: the vendor refuses them without exactly this
+/// sentence in a block of its own. The real instructions follow in the next block.
 const SUBSCRIPTION_SYSTEM: &str = "You are Claude Code, Anthropic's official CLI for Claude.";
 
 fn has_subscription(request: &ModelRequest<'_>) -> bool {
@@ -85,7 +85,7 @@ fn body(request: &ModelRequest<'_>) -> Value {
     if !request.tools.is_empty() {
         set("tools", request.tools.iter().map(tool).collect());
     }
-    // The vendor refuses to force a model that thinks.
+    // The vendor refuses a forced tool while the model thinks.
     if let (Thinking::None, Some(name)) = (&thinking, request.forced()) {
         set("tool_choice", json!({ "type": "tool", "name": name }));
     }
@@ -108,12 +108,12 @@ enum Thinking<'a> {
     Budget(u64),
 }
 
-/// What the answer keeps when the thinking would take all.
+/// Tokens that the answer keeps when thinking would take all.
 const ANSWER_TOKENS: u64 = 1024;
-/// The vendor refuses smaller budgets; a model that small answers without thinking.
+/// Smallest budget that the vendor accepts; a smaller model answers without thinking.
 const LEAST_BUDGET: u64 = 1024;
 
-/// `max_tokens`, which counts the thinking too, and how to think.
+/// Decides `max_tokens`, which includes thinking, and how to think.
 fn thinking<'a>(request: &ModelRequest<'a>) -> (u64, Thinking<'a>) {
     let Endpoint { model, adaptive, efforts, .. } = request.endpoint;
     let usual = request.answer_tokens();
@@ -144,7 +144,7 @@ fn effort<'a>(level: ThinkingLevel, model: &str, efforts: &'a BTreeMap<ThinkingL
     }
 }
 
-/// Tokens to think with; `xhigh` and `max` have those of `high`.
+/// The budget of a level in tokens; `xhigh` and `max` have that of `high`.
 fn budget(level: ThinkingLevel, budgets: &BTreeMap<ThinkingLevel, u64>) -> u64 {
     let (level, usual) = match level {
         ThinkingLevel::Off | ThinkingLevel::Minimal => (ThinkingLevel::Minimal, 1024),
@@ -155,12 +155,12 @@ fn budget(level: ThinkingLevel, budgets: &BTreeMap<ThinkingLevel, u64>) -> u64 {
     budgets.get(&level).copied().unwrap_or(usual)
 }
 
-/// The mark at whose end the vendor remembers the conversation.
+/// The mark up to which the vendor caches the conversation.
 fn cache_control(request: &ModelRequest<'_>) -> Value {
     let base = &request.endpoint.model.base_url;
     let host = base.split_once("://").map_or(base.as_str(), |(_, rest)| rest);
     let host = host.split(['/', ':']).next().unwrap_or_default();
-    // Only the vendor's own service is known to take the longer time.
+    // Only the vendor's own service is known to accept the longer time.
     match request.options.caches_long && host == "api.anthropic.com" {
         true => json!({ "type": "ephemeral", "ttl": "1h" }),
         false => json!({ "type": "ephemeral" }),
@@ -189,7 +189,7 @@ fn messages(request: &ModelRequest<'_>) -> Vec<Value> {
     };
     for turn in convert(request, |id, _| plain_id(id, ID_LIMIT)) {
         match turn {
-            // There is no role for the agent's own remarks.
+            // The API has no role for the agent's remarks.
             Turn::User(parts) | Turn::Developer(parts) => say("user", blocks(&parts)),
             Turn::Assistant(turn) => {
                 say("assistant", turn.blocks.iter().filter_map(block).collect());
@@ -206,10 +206,10 @@ fn messages(request: &ModelRequest<'_>) -> Vec<Value> {
     messages
 }
 
-/// The longest id that the vendor takes.
+/// Longest call id that the vendor accepts, in characters.
 const ID_LIMIT: usize = 64;
 
-/// What the model said; blank texts are left out, the vendor refuses them.
+/// Converts a block of an answer; `None`: a blank text, which the vendor refuses.
 fn block(block: &Block<'_>) -> Option<Value> {
     let text = |text: &str| (!text.trim().is_empty()).then(|| json!({ "type": "text", "text": text }));
     match block {
@@ -226,7 +226,7 @@ fn tool_use(id: &str, name: &str, input: &JsonObject) -> Value {
     json!({ "type": "tool_use", "id": id, "name": name, "input": input })
 }
 
-/// Text and images; blank texts are left out.
+/// Converts texts and images; blank texts are left out.
 fn blocks(parts: &[Part<'_>]) -> Vec<Value> {
     let block = |part: &Part<'_>| match part {
         Part::Text(text) if text.trim().is_empty() => None,
@@ -243,7 +243,7 @@ fn image(image: &ImageContent) -> Value {
     })
 }
 
-/// All results of a turn; after them the images of those that failed, for which the vendor takes text only.
+/// Converts all results of a turn, then the images of failed ones, which the vendor accepts as text only.
 fn results(turn: &AssistantTurn<'_>) -> Vec<Value> {
     let mut content: Vec<Value> = turn.results.iter().map(result).collect();
     for result in turn.results.iter().filter(|result| result.is_error) {
@@ -268,7 +268,7 @@ fn result(result: &CallResult<'_>) -> Value {
             }
             Value::Array(content)
         }
-        // The vendor refuses errors that say nothing.
+        // The vendor refuses errors without text.
         false if result.is_error && texts.iter().all(|text| text.trim().is_empty()) => "(no output)".into(),
         false => texts.join("\n").into(),
     };

@@ -1,14 +1,14 @@
-//! The authorities whose certificates are trusted beside those of the system.
+//! Certificate authorities that are trusted beside those of the system.
 
 use crate::regular_files::{self, CERTIFICATES};
 use reqwest::Certificate;
 use std::{env, ffi::OsString, path::Path};
 
-/// The variable that names a file of further authorities, in PEM. Node has it, and so users of pi behind a proxy that
-/// looks into connections have set it.
+/// The variable that names a PEM file of further authorities. It is Node's, and so users of pi behind an inspecting
+/// proxy have set it.
 pub const EXTRA_CA_VARIABLE: &str = "NODE_EXTRA_CA_CERTS";
 
-/// The authorities of that file; none, with a warning, where it cannot be read.
+/// Reads the authorities of that file; none, with a warning, if it is unreadable.
 pub fn extra_certificates() -> Vec<Certificate> {
     let Some(path) = env::var_os(EXTRA_CA_VARIABLE).filter(|path| !path.is_empty()) else {
         return Vec::new();
@@ -22,7 +22,7 @@ pub fn extra_certificates() -> Vec<Certificate> {
     }
 }
 
-/// Says that the file is left out, as Node does.
+/// Warns that the file is left out, as Node does.
 pub fn warn_ignored(error: &str) {
     let path = env::var_os(EXTRA_CA_VARIABLE).unwrap_or_default();
     tracing::warn!("{EXTRA_CA_VARIABLE}: {}: {error}; the file is left out", path.display());

@@ -1,8 +1,8 @@
-//! Keys in what people are shown: providers repeat what they were sent.
+//! Redacts keys in error texts: providers repeat what they were sent.
 
 use crate::secrets::{Secrets, search_forms};
 
-/// Headers that hold no secrets. Any other may: users name those of their providers themselves.
+/// Headers without secrets. Any other may hold one: users name the headers of their providers.
 const HARMLESS: [&str; 8] = [
     "accept",
     "anthropic-beta",
@@ -14,17 +14,17 @@ const HARMLESS: [&str; 8] = [
     "x-title",
 ];
 
-/// The secrets that are known, and those of one request.
+/// The known secrets, and those of one request.
 pub struct Redactor(Secrets, Vec<String>);
 
 impl Redactor {
-    /// Those that are `known`, and those among the `headers` of a request: names in lower case, and values.
+    /// Collects the `known` secrets and those among the `headers` of a request (lower-case names and values).
     pub fn of(headers: &[(String, String)], known: Secrets) -> Self {
         let secret = headers.iter().filter(|(name, _)| !HARMLESS.contains(&name.as_str()));
         Self(known, secret.flat_map(|(_, value)| search_forms(value)).collect())
     }
 
-    /// `text` without them.
+    /// Replaces every secret in `text` by `***`.
     pub fn redact(&self, text: String) -> String {
         self.0.redact_with(&text, &self.1).into_owned()
     }

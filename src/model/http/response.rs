@@ -1,4 +1,4 @@
-//! The body of an answer, as it comes, and what people are shown of one that is no answer.
+//! Reads bodies of answers, and excerpts of error bodies.
 
 use super::seconds;
 use bytes::Bytes;
@@ -7,12 +7,12 @@ use reqwest::{Response, header::CONTENT_TYPE};
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// Bytes that are read of the body of an error.
+/// Bytes of an error's body that are read.
 const ERROR_BYTES: usize = 64 * 1024;
-/// Characters that are shown of what is not JSON.
+/// Characters of a body that is no JSON that are shown.
 const SHOWN_CHARS: usize = 1000;
 
-/// The body as it comes, each piece within `idle`; the failure says why nothing more does.
+/// Streams the body, each piece within `idle`; an error says why it ends early.
 pub fn pieces(response: Response, idle: Duration) -> impl Stream<Item = Result<Bytes, String>> {
     stream::try_unfold(response, move |mut response| async move {
         match timeout(idle, response.chunk()).await {
@@ -23,10 +23,10 @@ pub fn pieces(response: Response, idle: Duration) -> impl Stream<Item = Result<B
     })
 }
 
-/// The body as far as it is worth reading; what does not come in time is left out.
+/// Reads the beginning of a body; what is not there in time is left out.
 pub async fn read_error_body(mut response: Response, patience: Duration) -> String {
     let mut body = Vec::new();
-    // A deadline for all of it: a body that drips would keep people waiting for an error.
+    // One deadline for the whole: a slow trickle would delay the error.
     let _ = timeout(patience, async {
         while let Ok(Some(piece)) = response.chunk().await {
             body.extend_from_slice(&piece);
@@ -39,7 +39,7 @@ pub async fn read_error_body(mut response: Response, patience: Duration) -> Stri
     String::from_utf8_lossy(&body).into_owned()
 }
 
-/// The beginning of a text, for people.
+/// Shortens a text for an error message.
 pub fn shorten(text: &str) -> String {
     let text = text.trim();
     match text.char_indices().nth(SHOWN_CHARS) {
@@ -48,7 +48,7 @@ pub fn shorten(text: &str) -> String {
     }
 }
 
-/// What the body is said to be, where that cannot be an event stream. Servers that do not say are believed.
+/// The content type, if it cannot be an event stream. A missing one is accepted.
 pub fn unexpected_content_type(response: &Response) -> Option<String> {
     let kind = response.headers().get(CONTENT_TYPE)?.to_str().ok()?.to_ascii_lowercase();
     (kind.contains("json") || kind.contains("html")).then_some(kind)

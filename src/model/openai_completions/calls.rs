@@ -1,4 +1,4 @@
-//! The tool calls of a streamed answer, put together from fragments.
+//! Assembles the tool calls of a streamed answer from fragments.
 
 use crate::model::{
     openai::{Hash, text},
@@ -9,11 +9,11 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 use std::collections::HashMap;
 
-/// All calls of one answer, in the order in which they began.
+/// The calls of one answer, in the order in which they began.
 #[derive(Debug, Default)]
 pub struct Calls {
     calls: Vec<Call>,
-    /// Proofs by the id of their call, for those that come before it.
+    /// Signatures that came before their call, by its id.
     details: HashMap<String, String>,
 }
 
@@ -21,22 +21,22 @@ pub struct Calls {
 struct Call {
     /// The server's `index`.
     place: Option<u64>,
-    /// Empty while none has come.
+    /// The call's id; empty: none yet.
     id: String,
-    /// Empty while none has come.
+    /// The tool's name; empty: none yet.
     name: String,
-    /// The arguments so far.
+    /// The arguments received so far.
     arguments: String,
     state: State,
 }
 
 #[derive(Debug)]
 enum State {
-    /// Not told yet: so many fragments have come, all without arguments.
+    /// Not emitted yet: the number of fragments, all without arguments.
     Held(usize),
-    /// The block is open.
+    /// Emitted, with the index of its open block.
     Open(usize),
-    /// The block has ended.
+    /// Ended, with the index of its block.
     Ended(usize),
 }
 
@@ -47,12 +47,12 @@ impl Default for State {
 }
 
 impl Calls {
-    /// Whether `fragment` begins another call.
+    /// Whether `fragment` begins a new call.
     pub fn begins(&self, fragment: &Value) -> bool {
         self.find(fragment).is_none() && !self.is_empty_call(fragment)
     }
 
-    /// Takes in a fragment. `content_hash` tells answers apart, for the id of a call that comes without.
+    /// Adds a fragment. `content_hash` distinguishes answers, for calls that come without an id.
     pub fn fragment(&mut self, fragment: &Value, content_hash: &Hash, out: &mut BlockSequencer) {
         if self.is_empty_call(fragment) {
             return;
@@ -88,7 +88,7 @@ impl Calls {
         }
     }
 
-    /// An encrypted proof of a call, to be sent back with it; others say nothing to us.
+    /// Adds a call's encrypted signature, to be sent back with it; other details are ignored.
     pub fn detail(&mut self, detail: &Value, out: &mut BlockSequencer) {
         let (Some("reasoning.encrypted"), Some(id), true) =
             (text(detail, "type"), text(detail, "id"), text(detail, "data").is_some())
@@ -106,7 +106,7 @@ impl Calls {
         }
     }
 
-    /// Another block begins: calls that were held are told, and those that are complete end.
+    /// Prepares for another block: emits calls that were held back, and ends complete ones.
     pub fn close_for_next_block(&mut self, content_hash: &Hash, out: &mut BlockSequencer) {
         for at in 0..self.calls.len() {
             if let State::Held(_) = self.calls[at].state {
@@ -120,7 +120,7 @@ impl Calls {
         }
     }
 
-    /// The answer is complete: all calls are told and end.
+    /// Emits and ends all calls.
     pub fn end(&mut self, content_hash: &Hash, out: &mut BlockSequencer) {
         self.close_for_next_block(content_hash, out);
         for at in 0..self.calls.len() {
@@ -130,20 +130,20 @@ impl Calls {
         }
     }
 
-    /// Some servers send calls without any content where there are none.
+    /// Whether a fragment has no content at all; some servers send such ones instead of no calls.
     fn is_empty_call(&self, fragment: &Value) -> bool {
         let said = text(fragment, "id").or_else(|| text(&fragment["function"], "name"));
         said.is_none() && arguments(fragment).is_empty() && self.find(fragment).is_none()
     }
 
-    /// The call that `fragment` continues.
+    /// Finds the call that `fragment` continues.
     fn find(&self, fragment: &Value) -> Option<usize> {
         let (place, id) = (fragment["index"].as_u64(), text(fragment, "id"));
         let name = text(&fragment["function"], "name");
         let by_id = || self.calls.iter().rposition(|call| Some(call.id.as_str()) == id);
         let by_place = || self.calls.iter().rposition(|call| call.place == place);
         let at = match (place, id) {
-            // A fragment without a name begins no call that is known already.
+            // A fragment without a name begins no new call.
             (Some(_), _) => by_place().or_else(|| by_id().filter(|_| name.is_none())),
             (None, Some(_)) => by_id(),
             (None, None) => self.calls.len().checked_sub(1),
@@ -152,7 +152,7 @@ impl Calls {
         let another = match (id, name) {
             (_, None) => false,
             (Some(id), Some(_)) => !call.id.is_empty() && call.id != id,
-            // Some servers number nothing: a name after complete arguments is the next call's.
+            // Some servers send no index: a name after complete arguments begins the next call.
             (None, Some(_)) => !arguments(fragment).is_empty() && call.is_complete(),
         };
         (!another).then_some(at)
@@ -181,7 +181,7 @@ impl Calls {
 }
 
 impl Call {
-    /// A piece of the name, or the whole of it once more. Once told, a name stays.
+    /// Adds a piece of the name, or its repetition. An emitted name is final.
     fn append_name(&mut self, piece: &str) {
         match self.state {
             State::Held(_) if piece.starts_with(&self.name) => piece.clone_into(&mut self.name),
@@ -203,7 +203,7 @@ impl Call {
     }
 }
 
-/// The arguments in a fragment; servers that do not write them as text write the object.
+/// The arguments in a fragment, as text or, from some servers, as an object.
 fn arguments(fragment: &Value) -> String {
     match &fragment["function"]["arguments"] {
         Value::String(text) => text.clone(),

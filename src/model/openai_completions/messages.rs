@@ -1,4 +1,4 @@
-//! The conversation as Chat Completions takes it.
+//! Converts the conversation to messages of Chat Completions.
 
 use crate::{
     model::{
@@ -11,10 +11,10 @@ use crate::{
 };
 use serde_json::{Value, json};
 
-/// The keys under which servers send thinking, and take it back; the first that is not empty counts.
+/// Keys under which servers send thinking and accept it back; the first that is not empty counts.
 pub const THINKING_KEYS: [&str; 3] = ["reasoning_content", "reasoning", "reasoning_text"];
 
-/// All messages, the instructions first.
+/// Builds all messages, the instructions first.
 pub fn messages(request: &ModelRequest<'_>, compat: &Compat) -> Vec<Value> {
     let model = &request.endpoint.model;
     let instructor = if model.reasoning && compat.developer_role { "developer" } else { "system" };
@@ -46,7 +46,7 @@ pub fn messages(request: &ModelRequest<'_>, compat: &Compat) -> Vec<Value> {
     messages
 }
 
-/// A call's id of another model: OpenAI takes 40 characters, and ids of Responses have a second part.
+/// Converts another model's call id: OpenAI accepts 40 characters, and ids of Responses have a second part.
 fn known_id(id: &str, provider: &str) -> String {
     match (id.contains('|'), provider) {
         (true, _) => plain_id(call_part(id), ID_LIMIT),
@@ -72,7 +72,7 @@ fn part(part: &Part<'_>) -> Value {
     }
 }
 
-/// What the model said; nothing where it has neither content nor calls, as servers refuse that.
+/// Converts an answer; `None`: it has neither content nor calls, which servers refuse.
 fn assistant(turn: &AssistantTurn<'_>, compat: &Compat) -> Option<Value> {
     let mut texts = Vec::new();
     let mut thinking: Vec<(&str, Option<&str>)> = Vec::new();
@@ -110,7 +110,8 @@ fn assistant(turn: &AssistantTurn<'_>, compat: &Compat) -> Option<Value> {
     Some(message)
 }
 
-/// One string, as some models copy the shape of their earlier answers; a list where thinking comes before it.
+/// Joins content into one string, as some models copy the shape of their earlier answers; a list if thinking precedes
+/// it.
 fn content(texts: &[&str], thinking: &[(&str, Option<&str>)], compat: &Compat) -> Option<Value> {
     if compat.thinking_as_text && !thinking.is_empty() {
         let text = |text: &str| json!({"type": "text", "text": text});
@@ -130,8 +131,8 @@ fn call(id: &str, name: &str, arguments: &JsonObject) -> Value {
     json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}})
 }
 
-/// The results of a turn's calls, then the images among them as if the user had sent them: results are text only.
-/// Whether a result comes last.
+/// Adds the results of a turn's calls, then their images as a user message: results are text only. Returns whether a
+/// result comes last.
 fn add_results(messages: &mut Vec<Value>, results: &[CallResult<'_>], compat: &Compat) -> bool {
     let mut images = Vec::new();
     for result in results {
@@ -156,12 +157,12 @@ fn add_results(messages: &mut Vec<Value>, results: &[CallResult<'_>], compat: &C
     false
 }
 
-/// Between results and the user, for servers that want the assistant to speak there.
+/// An assistant message between results and the user, for servers that require one.
 fn bridge() -> Value {
     json!({"role": "assistant", "content": "I have processed the tool results."})
 }
 
-/// Anthropic's models behind OpenRouter cache up to a marked text: the last of the user or the assistant.
+/// Marks the last text of user or assistant: Anthropic's models behind OpenRouter cache up to there.
 fn mark_for_cache(messages: &mut [Value]) {
     let said = messages
         .iter_mut()

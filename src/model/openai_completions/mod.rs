@@ -1,4 +1,4 @@
-//! OpenAI's Chat Completions, the API that most other servers speak too.
+//! OpenAI Chat Completions, the API that most other servers speak, too.
 //!
 //! Source: pi source (`openai-completions`); OpenAI API reference: chat; observed.
 
@@ -15,7 +15,7 @@ use super::{
 use crate::protocol::{AgentMessage, AssistantContent, JsonObject};
 use serde_json::{Value, json};
 
-/// The request in the words of Chat Completions, as far as the model's server knows them.
+/// Builds the request, with the members that the model's server supports.
 pub fn request(request: &ModelRequest<'_>) -> HttpRequest {
     let model = &request.endpoint.model;
     let compat = Compat::of(model);
@@ -47,12 +47,12 @@ pub fn request(request: &ModelRequest<'_>) -> HttpRequest {
     post(request, "/chat/completions", body.into())
 }
 
-/// A reader of one answer.
+/// Creates the reader of one answer.
 pub fn reader() -> Box<dyn Reader> {
     Box::new(reader::AnswerReader::default())
 }
 
-/// Whether the history has calls or results: some servers refuse those without `tools`, be the list empty.
+/// Whether the history has calls or results: some servers refuse them without `tools`, even an empty list.
 fn has_tool_traffic(request: &ModelRequest<'_>) -> bool {
     request.messages.iter().any(|message| match &**message {
         AgentMessage::ToolResult(_) => true,
@@ -72,13 +72,13 @@ fn offer(tool: &ToolSpec, compat: &Compat) -> Value {
     json!({"type": "function", "function": function})
 }
 
-/// The tool to be called. Servers with a switch for thinking refuse to force a model while it is on.
+/// The forced tool. Servers with a switch for thinking refuse one while it is on.
 fn forced<'a>(request: &ModelRequest<'a>, compat: &Compat) -> Option<&'a str> {
     let switched = compat.thinking_format != ThinkingFormat::Openai && thinking(request).is_some();
     request.forced().filter(|_| !switched)
 }
 
-/// The member that asks for thinking, or for none.
+/// The member that turns thinking on or off.
 fn thinking_switch(request: &ModelRequest<'_>, compat: &Compat) -> Option<(&'static str, Value)> {
     let level = thinking(request);
     let reasons = request.endpoint.model.reasoning;
@@ -89,7 +89,7 @@ fn thinking_switch(request: &ModelRequest<'_>, compat: &Compat) -> Option<(&'sta
         }
         ThinkingFormat::Openai => {
             let effort = effort(request).filter(|_| compat.reasoning_effort)?;
-            // What is known of the model itself goes before what is known of the server.
+            // The model's own words precede the server's.
             let level = level.filter(|level| !request.endpoint.efforts.contains_key(level));
             let word = level.and_then(|level| compat.efforts.get(level.as_str()));
             Some(("reasoning_effort", word.map_or(effort, String::as_str).into()))
@@ -97,7 +97,7 @@ fn thinking_switch(request: &ModelRequest<'_>, compat: &Compat) -> Option<(&'sta
     }
 }
 
-/// Which of the providers behind a gateway shall answer.
+/// The member that selects providers behind a gateway.
 fn routing(base_url: &str, compat: &Compat) -> Option<(&'static str, Value)> {
     if base_url.contains("openrouter.ai") {
         return compat.open_router_routing.clone().map(|routing| ("provider", routing.into()));

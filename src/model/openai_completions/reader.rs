@@ -1,8 +1,8 @@
-//! Reading a streamed answer of Chat Completions.
+//! Reads streamed answers of Chat Completions.
 //!
-//! Servers differ most in tool calls. A fragment belongs to the call that its `index` or `id` says, else to the latest.
-//! A call begins to be told when its arguments begin, because until then its name may come in pieces; it ends when
-//! another block begins, or, where its arguments are not complete by then, when they are. What comes after it waits.
+//! Servers differ most in tool calls. A fragment belongs to the call of its `index` or `id`, else to the latest. A
+//! call is emitted once its arguments begin, because its name may come in pieces until then; it ends when another
+//! block begins, or, if its arguments are incomplete by then, when they are complete. Later blocks wait.
 
 use super::{calls::Calls, messages::THINKING_KEYS};
 use crate::model::{
@@ -14,7 +14,7 @@ use crate::model::{
 };
 use serde_json::Value;
 
-/// One answer as far as it has come.
+/// The state of one answer.
 #[derive(Debug, Default)]
 pub struct AnswerReader {
     out: BlockSequencer,
@@ -23,11 +23,11 @@ pub struct AnswerReader {
     calls: Calls,
     finish_reason: Option<String>,
     has_id: bool,
-    /// Everything so far, for ids of calls that come without.
+    /// Hash of everything so far, for calls that come without an id.
     content_hash: Hash,
 }
 
-/// A block of text, or of thinking under `key`.
+/// An open block of text, or of thinking under `key`.
 #[derive(Clone, Copy, Debug)]
 struct Prose {
     index: usize,
@@ -110,7 +110,7 @@ impl AnswerReader {
         }
     }
 
-    /// Text, or thinking that came under `key`.
+    /// Appends text, or thinking that came under `key`.
     fn append(&mut self, key: Option<&'static str>, said: &str) {
         let open = self.prose.filter(|prose| prose.key.is_some() == key.is_some());
         let prose = open.unwrap_or_else(|| self.open_prose(key));
@@ -135,7 +135,7 @@ impl AnswerReader {
         }
     }
 
-    /// The server has said everything.
+    /// Ends the answer.
     fn finish(&mut self) {
         self.end_prose();
         self.calls.end(&self.content_hash, &mut self.out);
@@ -154,7 +154,7 @@ fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-/// Tokens as the server counts them; cached ones are among `prompt_tokens`.
+/// Reads the server's token counts; cached tokens are part of `prompt_tokens`.
 fn usage(usage: &Value) -> Option<TokenCounts> {
     let usage = Some(usage).filter(|usage| usage.is_object())?;
     let count = |value: &Value| value.as_u64();
@@ -164,7 +164,7 @@ fn usage(usage: &Value) -> Option<TokenCounts> {
         .or_else(|| count(&usage["prompt_cache_hit_tokens"]))
         .unwrap_or(0);
     let reasoning = count(&usage["completion_tokens_details"]["reasoning_tokens"]).unwrap_or(0);
-    // Servers count reasoning among the completion or beside it; their total tells which.
+    // Some servers count reasoning in the completion, others beside it; the total shows which.
     let among = count(&usage["total_tokens"]) == Some(prompt.saturating_add(completion));
     Some(TokenCounts {
         input: prompt.saturating_sub(cached),

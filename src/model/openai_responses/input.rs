@@ -1,7 +1,7 @@
-//! The conversation as Responses takes it: a list of items.
+//! Converts the conversation to input items of Responses.
 //!
-//! What the model said goes back as the items that it came as. Thinking is kept as its item's JSON in the block's
-//! signature; the id of a text's item in [`TextSignature`]; a call's id is `<call id>|<item id>`.
+//! Answers go back as the items as which they came. Thinking is kept as its item's JSON in the block's signature, the
+//! id of a text's item in [`TextSignature`]; a call's id is `<call id>|<item id>`.
 
 use crate::{
     model::{
@@ -14,7 +14,7 @@ use crate::{
 use serde_json::{Value, json};
 use std::collections::HashSet;
 
-/// All items, the instructions first.
+/// Builds all items, the instructions first.
 pub fn input(request: &ModelRequest<'_>) -> Vec<Value> {
     let model = &request.endpoint.model;
     let instructor = if model.reasoning { "developer" } else { "system" };
@@ -37,14 +37,14 @@ pub fn input(request: &ModelRequest<'_>) -> Vec<Value> {
     items
 }
 
-/// Ids for texts that have none of their own. No two items may share one, and some servers count theirs in the same way.
+/// Draws ids for texts without one. Items must not share ids, and some servers count theirs in the same way.
 struct MessageIds {
     taken: HashSet<String>,
     next: usize,
 }
 
 impl MessageIds {
-    /// Leaves out what the texts of these turns are called already.
+    /// Starts with the ids that texts of these turns have already.
     fn excluding_used(turns: &[Turn<'_>]) -> Self {
         let blocks = turns.iter().flat_map(|turn| match turn {
             Turn::Assistant(turn) => turn.blocks.as_slice(),
@@ -68,17 +68,17 @@ impl MessageIds {
     }
 }
 
-/// What a text's signature says: `{"v":1,"id":…,"phase":…}`, or, of old sessions, the bare id.
+/// The signature of a text: `{"v":1,"id":…,"phase":…}`, or, in old sessions, the bare id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextSignature {
-    /// The id of the item that the text came in.
+    /// Id of the text's item.
     pub id: String,
-    /// Whether it is a remark on the way or the answer; absent where the model does not say.
+    /// Whether the text is a remark on the way or the answer; absent if the model does not say.
     pub phase: Option<String>,
 }
 
 impl TextSignature {
-    /// Reads a signature.
+    /// Parses a signature.
     pub fn read(signature: &str) -> Self {
         let mark: Value = serde_json::from_str(signature).unwrap_or_default();
         match (&mark["v"], mark["id"].as_str()) {
@@ -91,7 +91,7 @@ impl TextSignature {
         }
     }
 
-    /// The signature for it.
+    /// Encodes the signature.
     pub fn write(&self) -> String {
         let mut mark = json!({"v": 1, "id": self.id});
         if let Some(phase) = &self.phase {
@@ -101,13 +101,13 @@ impl TextSignature {
     }
 }
 
-/// The longest id that the server takes.
+/// Longest id that the server accepts, in characters.
 const ID_LIMIT: usize = 64;
 
-/// Providers that know the two parts of a call's id; others get one.
+/// Providers that use both parts of a call's id; others get one.
 const TWO_PART_IDS: [&str; 3] = ["openai", "openai-codex", "opencode"];
 
-/// A call's id of another model. The item's id is kept within one provider; of others only something as unique.
+/// Converts another model's call id. The item's id is kept within one provider; otherwise it becomes a hash.
 fn known_id(id: &str, source: &AssistantMessage, model: &Model) -> String {
     let part = |part: &str| plain_id(part, ID_LIMIT).trim_end_matches('_').to_owned();
     let parts = id.split_once('|').filter(|_| TWO_PART_IDS.contains(&model.provider.as_str()));
@@ -134,7 +134,7 @@ fn part(part: &Part<'_>) -> Value {
 }
 
 fn assistant(turn: &AssistantTurn<'_>, model: &Model, names: &mut MessageIds) -> Vec<Value> {
-    // The server checks that a call of its own goes with the thinking it came with, which other models do not get.
+    // The server checks that its calls come with their thinking, which is not sent to other models.
     let source = turn.source;
     let sibling = source.model != model.id && source.provider == model.provider && source.api == model.api;
     let mut items: Vec<Value> = Vec::new();
@@ -146,14 +146,14 @@ fn assistant(turn: &AssistantTurn<'_>, model: &Model, names: &mut MessageIds) ->
             Block::Call { id, name, arguments, .. } => items.push(call(id, name, arguments, sibling)),
         }
     }
-    // Thinking that nothing follows is refused.
+    // The server refuses thinking that nothing follows.
     while items.last().is_some_and(|item| item["type"] == "reasoning") {
         items.pop();
     }
     items
 }
 
-/// The item that thinking came in.
+/// Restores the item of thinking.
 fn reasoning(signature: &str) -> Option<Value> {
     let item: Value = serde_json::from_str(signature).ok()?;
     (item["type"] == "reasoning").then_some(item)
@@ -193,7 +193,7 @@ fn call(id: &str, name: &str, arguments: &JsonObject, sibling: bool) -> Value {
     call
 }
 
-/// Text as one string; with images a list.
+/// Converts a result: text as one string, with images a list.
 fn result(result: &CallResult<'_>) -> Value {
     let texts: Vec<&str> = result.content.iter().filter_map(Part::text).collect();
     let text = texts.join("\n");

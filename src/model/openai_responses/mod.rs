@@ -1,4 +1,4 @@
-//! OpenAI's Responses.
+//! OpenAI Responses.
 //!
 //! Source: pi source (`openai-responses`); OpenAI API reference: responses; observed.
 
@@ -13,13 +13,13 @@ use super::{
 use crate::protocol::JsonObject;
 use serde_json::{Value, json};
 
-/// The request in the words of Responses. The server keeps nothing: the conversation goes along each time.
+/// Builds the request. The server stores nothing: the conversation is sent each time.
 pub fn request(request: &ModelRequest<'_>) -> HttpRequest {
     let model = &request.endpoint.model;
     let (effort, thinks) = (effort(request), thinking(request).is_some());
     let mut input = input::input(request);
     if model.reasoning && effort.is_none() && model.name.starts_with("gpt-5") {
-        // The only way to keep those of them from thinking that have no word for it.
+        // Without a word for `off` they can be kept from thinking only by this text.
         let text = "# Juice: 0 !important";
         input.push(json!({"role": "developer", "content": [{"type": "input_text", "text": text}]}));
     }
@@ -54,7 +54,7 @@ pub fn request(request: &ModelRequest<'_>) -> HttpRequest {
     post(request, "/responses", body.into())
 }
 
-/// A reader of one answer.
+/// Creates the reader of one answer.
 pub fn reader() -> Box<dyn Reader> {
     Box::new(reader::AnswerReader::default())
 }

@@ -1,7 +1,7 @@
-//! Reading a streamed answer of Responses.
+//! Reads streamed answers of Responses.
 //!
-//! Each output item is a block. What an item says when it is done is the truth; where that is more than its deltas
-//! said, the rest is one more delta, so that the deltas together are the block's text.
+//! Each output item is a block. Its final content is authoritative: if it is longer than its deltas, the rest becomes
+//! one more delta, so that the deltas together are the block's text.
 
 use super::input::TextSignature;
 use crate::model::{
@@ -13,13 +13,13 @@ use crate::model::{
 };
 use serde_json::Value;
 
-/// One answer as far as it has come.
+/// The state of one answer.
 #[derive(Debug, Default)]
 pub struct AnswerReader {
     out: BlockSequencer,
     items: Vec<Item>,
     response_id: Option<String>,
-    /// Everything so far, for ids of calls that come without.
+    /// Hash of everything so far, for calls that come without an id.
     content_hash: Hash,
 }
 
@@ -28,13 +28,13 @@ struct Item {
     kind: Kind,
     /// The server's `output_index`.
     place: Option<u64>,
-    /// The block.
+    /// Index of the block.
     index: usize,
-    /// What its deltas said.
+    /// Text of its deltas.
     said: String,
-    /// How many parts have begun.
+    /// Number of parts that have begun.
     parts: usize,
-    /// The type of the part that grows.
+    /// Type of the open part.
     part: String,
     ended: bool,
 }
@@ -46,7 +46,7 @@ enum Kind {
     Call,
 }
 
-/// Between the parts of a summary.
+/// Separator of the parts of a summary.
 const BLANK_LINE: &str = "\n\n";
 
 impl Reader for AnswerReader {
@@ -107,7 +107,7 @@ impl AnswerReader {
             "response.incomplete" => self.finish(&event["response"], "incomplete"),
             "response.failed" => self.out.fail(failure(&event["response"])),
             "error" => self.out.fail(error(event)),
-            // Not of this API: how gateways report errors.
+            // Not part of this API: errors of gateways.
             _ => {
                 if let Some(message) = error_text(&event["error"]) {
                     self.out.fail(message);
@@ -127,7 +127,7 @@ impl AnswerReader {
         }
     }
 
-    /// Opens a block for an item; nothing for kinds of items that are no block.
+    /// Opens a block for an item; `None`: items of its kind are no blocks.
     fn add(&mut self, item: &Value, place: Option<u64>) -> Option<usize> {
         let kind = kind(item)?;
         let block = match kind {
@@ -174,7 +174,7 @@ impl AnswerReader {
         }
     }
 
-    /// The item that `event` is about grows, if it is ready to.
+    /// Appends a delta to the item that `event` names, if it is ready.
     fn grow(&mut self, event: &Value, kind: Kind, is_ready: impl Fn(&Item) -> bool, delta: &str) {
         if let Some(at) = self.find(event, kind)
             && is_ready(&self.items[at])
@@ -184,7 +184,7 @@ impl AnswerReader {
         }
     }
 
-    /// Says what is not empty.
+    /// Emits a delta that is not empty.
     fn append(&mut self, at: usize, delta: &str) {
         if !delta.is_empty() {
             self.items[at].said.push_str(delta);
@@ -192,7 +192,7 @@ impl AnswerReader {
         }
     }
 
-    /// Says what `whole` has beyond what was said. A text that is another stays as it was said.
+    /// Emits the rest of `whole` behind the deltas. A text that differs from them stays as emitted.
     fn complete(&mut self, at: usize, whole: &str) {
         let rest = whole.strip_prefix(self.items[at].said.as_str()).map(str::to_owned);
         self.append(at, &rest.unwrap_or_default());
@@ -212,7 +212,7 @@ impl AnswerReader {
         self.out.end(self.items[at].index, signature);
     }
 
-    /// The open item that `event` is about: at its place, or the latest.
+    /// Finds the open item that `event` names, or the latest.
     fn find(&self, event: &Value, kind: Kind) -> Option<usize> {
         let place = place(event);
         self.items.iter().rposition(|item| {
@@ -254,7 +254,7 @@ fn place(event: &Value) -> Option<u64> {
     event["output_index"].as_u64()
 }
 
-/// The summary, or where there is none the thinking itself.
+/// The summary of thinking, or without one the thinking itself.
 fn thoughts(item: &Value) -> String {
     let text = |part: &Value| part["text"].as_str().unwrap_or_default().to_owned();
     let summary = parts(&item["summary"], text, BLANK_LINE);
@@ -266,7 +266,7 @@ fn parts(list: &Value, text: impl Fn(&Value) -> String, between: &str) -> String
     list.iter().map(text).collect::<Vec<_>>().join(between)
 }
 
-/// The text of a message's part, or why the model refuses.
+/// The text of a message's part, or the model's refusal.
 fn part_text(part: &Value) -> String {
     let key = if part["type"] == "refusal" { "refusal" } else { "text" };
     part[key].as_str().unwrap_or_default().to_owned()
@@ -277,7 +277,7 @@ fn text_mark(item: &Value) -> Option<String> {
     text(item, "id").map(|id| TextSignature { id: id.to_owned(), phase }.write())
 }
 
-/// Tokens as the server counts them; cached ones are among `input_tokens`, thinking among `output_tokens`.
+/// Reads the server's token counts; cached tokens are part of `input_tokens`, thinking of `output_tokens`.
 fn usage(usage: &Value) -> Option<TokenCounts> {
     let usage = Some(usage).filter(|usage| usage.is_object())?;
     let cached = usage["input_tokens_details"]["cached_tokens"].as_u64().unwrap_or(0);
@@ -303,7 +303,7 @@ fn error(event: &Value) -> String {
     }
 }
 
-/// The text of a response that failed.
+/// The text of a failed response.
 fn failure(response: &Value) -> String {
     let error = &response["error"];
     if error.is_object() {

@@ -1,4 +1,4 @@
-//! The blocks of an answer: text, thinking, tool calls, and generated text for benchmarks.
+//! Blocks of a scripted answer: text, thinking, tool calls, and generated text for benchmarks.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
-/// What [`Filler`] says, over and over.
+/// The text that [`Filler`] repeats.
 const FILLER: &str = "The quick brown fox jumps over the lazy dog. ";
 
 /// One thing that the model says.
@@ -27,7 +27,7 @@ pub enum Block {
 }
 
 impl Block {
-    /// The text that is streamed, with deltas of `delta_chars` characters.
+    /// The text to stream, in deltas of `delta_chars` characters.
     pub(super) fn text(&self, delta_chars: u32) -> Cow<'_, str> {
         match self {
             Self::Text(block) => generate(&block.text, block.times, block.deltas, delta_chars),
@@ -38,7 +38,7 @@ impl Block {
         }
     }
 
-    /// Characters of a delta, if the block says so itself.
+    /// Characters of a delta, if set for the block.
     pub(super) fn size(&self) -> Option<u32> {
         match self {
             Self::Text(block) => block.size,
@@ -49,7 +49,7 @@ impl Block {
         }
     }
 
-    /// Milliseconds before each delta, if the block says so itself.
+    /// Milliseconds before each delta, if set for the block.
     pub(super) fn delay_ms(&self) -> Option<u64> {
         match self {
             Self::Text(block) => block.delay_ms,
@@ -72,7 +72,7 @@ impl Block {
     }
 }
 
-/// Repeats `text`: `times` over, or until it fills so many deltas. A script has at most one of the two.
+/// Repeats `text` `times` times, or until it fills `deltas` deltas. A script sets at most one of the two.
 fn generate(text: &str, times: Option<u32>, deltas: Option<u32>, delta_chars: u32) -> Cow<'_, str> {
     match (times, deltas) {
         (_, Some(deltas)) => {

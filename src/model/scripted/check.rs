@@ -1,12 +1,12 @@
-//! What a script must keep to beyond its shape: things that exclude each other, and sizes.
+//! Checks a script beyond its shape: settings that exclude each other, and sizes.
 
 use super::block::Block;
 use super::failure::Failure;
 use super::script::ScriptError;
 use super::turn::Turn;
 
-/// The most characters that a generated block may have: enough for any benchmark, and far from
-/// exhausting the memory when a script has a zero too many.
+/// Longest generated block in characters: enough for any benchmark, and far from exhausting the memory when a script
+/// has a zero too many.
 const MAX_GENERATED_CHARS: u64 = 16 * 1024 * 1024;
 
 /// Finds the first contradiction in the turns.

@@ -1,7 +1,7 @@
-//! The demo: turns made up for any prompt, to see the server work without a key.
+//! The demo: turns for any prompt, to see the server work without a key.
 //!
-//! Its first answer looks into the working directory with a tool that changes nothing; its second
-//! tells what the tool really found.
+//! The first answer looks into the working directory with a tool that changes nothing; the second reports the tool's
+//! result.
 
 use serde_json::{Map, Value};
 
@@ -10,7 +10,7 @@ use super::player::{ScriptedCall, ToolText};
 use super::script::{Input, ModelCard};
 use super::turn::Turn;
 
-/// Pace at which one can see the text grow.
+/// A pace at which text visibly grows.
 const DELTA_CHARS: u32 = 12;
 const DELAY_MS: u64 = 12;
 /// Pause before the answer, as of a model that reads.
@@ -22,7 +22,7 @@ const NAMED_ENTRIES: usize = 4;
 const WHAT_I_AM: &str = "I am pi-rpc's built-in scripted demo, not a real model.";
 const GO_ON: &str = "To go on, play a script of your own with `--model scripted/<file>`.";
 
-/// How the demo presents itself.
+/// The demo's model.
 pub(super) fn card() -> ModelCard {
     ModelCard {
         name: Some("Scripted demo".to_owned()),
@@ -33,7 +33,7 @@ pub(super) fn card() -> ModelCard {
     }
 }
 
-/// The demo's answer to any call.
+/// The demo's answer to a call.
 pub(super) fn turn(ask: &ScriptedCall<'_>) -> Turn {
     let say = match (ask.results.last(), DirectoryTool::choose(ask.tools)) {
         (Some(result), _) => vec![text(report(ask.prompt, result))],
@@ -49,7 +49,7 @@ pub(super) fn turn(ask: &ScriptedCall<'_>) -> Turn {
     }
 }
 
-/// A look at the working directory.
+/// A tool that lists the working directory.
 #[derive(Clone, Copy)]
 struct DirectoryTool {
     tool: &'static str,
@@ -57,7 +57,7 @@ struct DirectoryTool {
     intention: &'static str,
 }
 
-/// Ways to look, best first.
+/// Tools that list a directory, best first.
 const DIRECTORY_TOOLS: [DirectoryTool; 3] = [
     DirectoryTool { tool: "ls", argument: ("path", "."), intention: "list the working directory with `ls`" },
     DirectoryTool {
@@ -119,7 +119,7 @@ fn report(prompt: &str, result: &ToolText) -> String {
     format!("You wrote {}. {found}\n\n{WHAT_I_AM} {GO_ON}", quote(prompt))
 }
 
-/// What a listing of a directory shows: how many entries, and some of them, visible ones first.
+/// Summarizes a listing: the number of entries, and some of them, visible ones first.
 fn listing(text: &str) -> String {
     let (content, is_cut) = without_notice(text);
     let is_entry = |line: &&str| !matches!(*line, "" | "." | ".." | "(empty directory)" | "(no output)");
@@ -136,7 +136,7 @@ fn listing(text: &str) -> String {
     format!("I looked around: the working directory has {at_least}{count}{among_them} {}.", named.join(", "))
 }
 
-/// Takes off the bracketed notice that tools append to a result they cut; says whether there was one.
+/// Strips the bracketed notice of a result that a tool cut; returns whether there was one.
 fn without_notice(text: &str) -> (&str, bool) {
     let is_notice = |tail: &str| tail.starts_with('[') && tail.ends_with(']') && !tail.contains('\n');
     match text.rsplit_once("\n\n") {
@@ -172,7 +172,7 @@ fn quote(text: &str) -> String {
 
 /// The beginning of `text` on one line.
 fn clip(text: &str) -> String {
-    // Words enough for any clip, each as far as it can show, so that a huge prompt is not copied for it.
+    // Enough words for any clip, each as far as it can show: a huge prompt is not copied.
     let words = text.split_whitespace().take(QUOTED_CHARS);
     let cut = |word: &'_ str| word.chars().take(QUOTED_CHARS + 1).collect::<String>();
     let line = words.map(cut).collect::<Vec<_>>().join(" ");

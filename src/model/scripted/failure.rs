@@ -1,4 +1,4 @@
-//! How an answer fails, and how pi words it.
+//! Failures of scripted answers, and pi's texts for them.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -25,13 +25,13 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// The HTTP status, or nothing when the connection breaks.
+    /// The HTTP status; `None`: the connection breaks.
     pub fn status(&self) -> Option<u16> {
         let of_kind = || self.kind.as_deref().map(|kind| UsualError::of_kind(kind).status);
         self.status.or_else(of_kind)
     }
 
-    /// The body of the HTTP answer or of the error event, or nothing when the connection breaks.
+    /// The body of the HTTP answer or of the error event; `None`: the connection breaks.
     pub fn body(&self) -> Option<String> {
         match &self.body {
             Some(Value::String(text)) => Some(text.clone()),
@@ -40,13 +40,13 @@ impl Failure {
         }
     }
 
-    /// What the error says, or what is usually said with its status.
+    /// The error's message, or the usual one of its status.
     pub fn message_or_usual(&self) -> &str {
         let usual = || self.status().map_or("", |status| UsualError::of_status(status).message);
         self.message.as_deref().unwrap_or_else(usual)
     }
 
-    /// The text for `errorMessage`; `begun` says whether the model had already said something.
+    /// The text for `errorMessage`; `begun`: the answer had begun.
     pub fn error_message(&self, begun: bool) -> String {
         match (self.status(), self.body()) {
             (Some(status), Some(body)) if !begun && body.is_empty() => {
@@ -66,7 +66,7 @@ impl Failure {
     }
 }
 
-/// An error as Anthropic's API usually words it.
+/// A usual error of Anthropic's API.
 #[derive(Clone, Copy)]
 struct UsualError {
     status: u16,
@@ -93,13 +93,13 @@ const USUAL: [UsualError; 12] = [
 ];
 
 impl UsualError {
-    /// What a status means; an unlisted one is as good as 400 or 500.
+    /// The usual error of a status; an unlisted one counts as 400 or 500.
     fn of_status(status: u16) -> Self {
         let general = if status < SERVER_ERROR.status { BAD_REQUEST } else { SERVER_ERROR };
         USUAL.into_iter().find(|usual| usual.status == status).unwrap_or(general)
     }
 
-    /// What a kind comes with; an unlisted one comes with 500.
+    /// The usual error of a kind; an unlisted one counts as 500.
     fn of_kind(kind: &str) -> Self {
         USUAL.into_iter().find(|usual| usual.kind == kind).unwrap_or(SERVER_ERROR)
     }

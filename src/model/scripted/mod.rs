@@ -1,16 +1,13 @@
 //! A model that plays a script: no key, no network, the same answer every time.
 //!
-//! A [`Script`] is a list of [`Turn`]s, each of them one answer of the model: what it thinks and says,
-//! the tools it calls, in which pieces and how fast, what it costs, and how it fails or hangs. A
-//! [`Player`] takes a turn for every [`ScriptedCall`], by order or because its `match` fits the prompt, and
-//! spells it out as [`Step`]s: stream events, each with the pause before it.
+//! A [`Script`] is a list of [`Turn`]s, each one answer of the model: its blocks, their pieces and pace, their usage,
+//! and how the answer fails or hangs. A [`Player`] takes a turn for every [`ScriptedCall`], by order or because its
+//! `match` fits the prompt, and expands it to [`Step`]s: stream events, each with the pause before it.
 //!
-//! Everything here is pure. Somebody else reads the file, keeps the clock, runs the tools; and a
-//! script says nothing about who hears it, so the same file plays behind a vendor's HTTP API
-//! ([`Player::take`] instead of [`Player::answer`]).
+//! Everything here is pure: the caller reads the file, keeps the clock and runs the tools. A script is independent of
+//! its listener, so the same file plays behind a vendor's HTTP API ([`Player::take`] instead of [`Player::answer`]).
 //!
-//! [`Script::demo`] is the script for a first look. It is computed from the prompt and the tools at
-//! hand instead of written down.
+//! [`Script::demo`] is the script for a first look. It is computed from the prompt and the tools at hand.
 
 mod block;
 mod check;

@@ -1,4 +1,4 @@
-//! What a prompt or a tool's result must look like for a turn to be taken.
+//! Conditions on a prompt or a tool's result under which a turn is taken.
 
 use regex_lite::Regex;
 use schemars::JsonSchema;
@@ -16,7 +16,7 @@ pub enum Pattern {
 }
 
 impl Pattern {
-    /// Whether `text` is what the pattern asks for.
+    /// Whether the pattern matches `text`.
     pub fn fits(&self, text: &str) -> bool {
         match self {
             Self::Substring(part) => text.contains(part.as_str()),

@@ -1,4 +1,4 @@
-//! Which turn answers which call of the model.
+//! Plays a script: picks the turn for each call of the model.
 
 use std::borrow::Cow;
 
@@ -8,20 +8,20 @@ use super::script::{Script, Source};
 use super::steps::Step;
 use super::turn::Turn;
 
-/// One call of the model, as far as a script can see it.
+/// One call of the model, reduced to the parts that a script can match.
 #[derive(Debug, Clone, Copy)]
 pub struct ScriptedCall<'a> {
-    /// The text of the newest user message.
+    /// Text of the newest user message.
     pub prompt: &'a str,
-    /// How many model calls this session has made; it makes ids unique.
+    /// Number of this session's model calls; makes ids unique.
     pub call: usize,
-    /// The tool results since that user message, in order.
+    /// Tool results since the newest user message, in order.
     pub results: &'a [ToolText],
-    /// The names of the tools that the model may call.
+    /// Names of the offered tools.
     pub tools: &'a [String],
-    /// Whether a summary of a conversation is asked for.
+    /// Whether the call asks for a summary of a conversation.
     pub summary: bool,
-    /// The rough size of the whole context in characters, for the estimate of input tokens.
+    /// Approximate size of the context in characters, for the estimate of input tokens.
     pub input_chars: usize,
 }
 
@@ -30,13 +30,13 @@ pub struct ScriptedCall<'a> {
 pub struct ToolText {
     /// The tool's name.
     pub name: String,
-    /// The text that the tool gave.
+    /// The result's text.
     pub text: String,
     /// Whether the tool failed.
     pub is_error: bool,
 }
 
-/// Plays a script, and remembers which turns it has used.
+/// A script that is played, and its used turns.
 #[derive(Debug, Clone)]
 pub struct Player {
     script: Script,
@@ -44,23 +44,23 @@ pub struct Player {
 }
 
 impl Player {
-    /// A player at the beginning of `script`.
+    /// Creates a player at the beginning of `script`.
     pub fn new(script: Script) -> Self {
         let used = vec![false; script.turns().len()];
         Self { script, used }
     }
 
-    /// The script that is played.
+    /// The script.
     pub fn script(&self) -> &Script {
         &self.script
     }
 
-    /// Answers a call of the model: takes a turn and spells it out.
+    /// Answers a call: takes a turn and expands it.
     pub fn answer(&mut self, ask: &ScriptedCall<'_>) -> Vec<Step> {
         self.take(ask).steps(ask)
     }
 
-    /// Takes the first turn that is left and fits. When there is none, the turn says so.
+    /// Takes the first unused turn that fits; without one, a turn that says so.
     pub fn take(&mut self, ask: &ScriptedCall<'_>) -> Cow<'_, Turn> {
         let turns = match &self.script.source {
             Source::Demo if ask.summary => return Cow::Owned(summary(ask)),
@@ -79,14 +79,14 @@ impl Player {
     }
 }
 
-/// The summary where the script has none.
+/// The summary if the script has none.
 fn summary(ask: &ScriptedCall<'_>) -> Turn {
     let size = ask.input_chars;
     let text = format!("## Goal\nA scripted summary of {size} characters.\n\n## Next Steps\n1. None.");
     Turn { say: vec![Block::Text(TextBlock { text, ..TextBlock::default() })], ..Turn::default() }
 }
 
-/// The answer when the script has none.
+/// The answer if no turn is left.
 fn exhausted_turn(used: &[bool]) -> Turn {
     let total = used.len();
     let left = used.iter().filter(|used| !**used).count();

@@ -1,4 +1,4 @@
-//! The script file: reading it, its errors, its schema.
+//! Reads script files; their errors and their schema.
 
 use schemars::{JsonSchema, schema_for};
 use serde::Deserialize;
@@ -23,8 +23,8 @@ impl Script {
     ///
     /// # Errors
     ///
-    /// When the text is not JSON, has the wrong shape, or combines what excludes each other. The
-    /// error says where, and what was expected there.
+    /// The text is not JSON, has the wrong shape, or combines settings that exclude each other. The error names the
+    /// place and the expectation.
     pub fn from_json(text: &str) -> Result<Self, ScriptError> {
         let mut json = serde_json::Deserializer::from_str(text);
         let file: ScriptFile = serde_path_to_error::deserialize(&mut json).map_err(ScriptError::from)?;
@@ -32,13 +32,13 @@ impl Script {
         Self::try_from(file)
     }
 
-    /// The built-in demo: it answers any prompt, looks into the working directory with a read-only
-    /// tool if there is one, and says what it is.
+    /// The built-in demo: it answers any prompt, lists the working directory with a read-only tool if there is one,
+    /// and introduces itself.
     pub fn demo() -> Self {
         Self { model: demo::card(), source: Source::Demo }
     }
 
-    /// The turns as written; empty for the demo, which makes its turns up.
+    /// The turns of the file; empty for the demo, which computes its turns.
     pub fn turns(&self) -> &[Turn] {
         match &self.source {
             Source::Turns(turns) => turns,
@@ -72,9 +72,9 @@ pub enum ScriptError {
     /// The text is JSON, but not a script.
     #[error("script error at {path}: {reason}")]
     Invalid {
-        /// The place in the file, such as `turns[3].fail.status`; `.` is the whole file.
+        /// Place in the file, such as `turns[3].fail.status`; `.` is the whole file.
         path: String,
-        /// What is wrong there, and what was expected.
+        /// The fault, and the expectation.
         reason: String,
     },
 }

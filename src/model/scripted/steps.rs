@@ -1,4 +1,4 @@
-//! A turn, spelled out as stream events.
+//! Expands a turn to stream events.
 
 use std::iter;
 use std::ops::ControlFlow;
@@ -9,30 +9,30 @@ use super::player::ScriptedCall;
 use super::turn::Turn;
 use crate::model::types::{BlockStart, StreamEvent, TokenCounts};
 
-/// One thing that happens in an answer.
+/// One step of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
-    /// Milliseconds to wait before it, after the step before.
+    /// Milliseconds to wait after the step before.
     pub delay_ms: u64,
-    /// What happens.
+    /// The event, or silence.
     pub action: StepAction,
 }
 
-/// What happens in a [`Step`].
+/// The action of a [`Step`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StepAction {
-    /// The model says something.
+    /// Emits an event.
     Event(StreamEvent),
-    /// The model falls silent, until the call is cancelled. Always the last step.
+    /// Falls silent until the call is cancelled. Always the last step.
     Hang,
 }
 
 impl Turn {
-    /// Spells the turn out as the answer to `ask`.
+    /// Expands the turn to the answer to `ask`.
     ///
-    /// An answer begins with its id and its usage so far, says its blocks, and ends with the whole
-    /// usage and the reason. One that is cut short lacks that end. A failure or a hang with nothing
-    /// said comes alone: the provider has not answered at all.
+    /// An answer begins with its id and its usage so far, has its blocks, and ends with the whole usage and the
+    /// reason. One that is cut short lacks the end. A failure or a hang without blocks comes alone: the provider has
+    /// not answered at all.
     pub fn steps(&self, ask: &ScriptedCall<'_>) -> Vec<Step> {
         let mut performance = StepBuilder {
             turn: self,
@@ -52,11 +52,12 @@ impl Turn {
     }
 }
 
+/// The state of expanding a turn.
 struct StepBuilder<'a> {
     turn: &'a Turn,
     ask: &'a ScriptedCall<'a>,
     steps: Vec<Step>,
-    /// Deltas until the turn is cut short.
+    /// Deltas left until the turn is cut short.
     deltas_left: Option<u32>,
     output_chars: u64,
     calls: usize,
@@ -66,7 +67,7 @@ impl StepBuilder<'_> {
     fn begin(&mut self) {
         let id = format!("scripted_{}", self.ask.call);
         self.event_after(self.turn.first_delay_ms, StreamEvent::ResponseId(id));
-        // As real APIs report it: one token said when the answer begins, the sum at its end.
+        // As real APIs: one output token at the beginning, the sum at the end.
         let usage = self.turn.tokens(self.ask, 1);
         self.event(StreamEvent::Usage(TokenCounts { output: usage.output.min(1), ..usage }));
     }
@@ -98,7 +99,7 @@ impl StepBuilder<'_> {
         }
     }
 
-    /// Says one block; breaks where the turn is cut short within it.
+    /// Adds one block; breaks if the turn is cut short within it.
     fn block(&mut self, index: usize, block: &Block, stays_open: bool) -> ControlFlow<()> {
         if self.deltas_left == Some(0) {
             return ControlFlow::Break(());
@@ -160,7 +161,7 @@ impl StepBuilder<'_> {
     }
 }
 
-/// Cuts `text` into pieces of `size` characters, the last one shorter; 0 leaves it whole.
+/// Splits `text` into pieces of `size` characters, the last one shorter; 0: one piece.
 fn split(text: &str, size: u32) -> impl Iterator<Item = &str> {
     let size = usize::try_from(size).unwrap_or(usize::MAX);
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! One turn of a script: when it is taken, and what is said in it.
+//! One turn of a script: its condition and its content.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -9,7 +9,7 @@ use super::pattern::Pattern;
 use super::player::ScriptedCall;
 use crate::model::types::{Finish, TokenCounts};
 
-/// Characters of a delta where the script does not say.
+/// Characters of a delta if the script sets none.
 const DEFAULT_DELTA_CHARS: u32 = 20;
 
 /// Characters that count as a token in an estimate.
@@ -56,13 +56,12 @@ pub struct Turn {
 }
 
 impl Turn {
-    /// The failure that comes instead of an answer, if this turn is one: what an HTTP API answers with
-    /// its status. A failure after something was said is not meant.
+    /// The failure that replaces the whole answer, with the status of an HTTP API; `None`: the turn has content.
     pub fn refusal(&self) -> Option<&Failure> {
         self.fail.as_ref().filter(|_| self.say.is_empty())
     }
 
-    /// Whether the turn may answer `ask`.
+    /// Whether the turn fits `ask`.
     pub(super) fn fits(&self, ask: &ScriptedCall<'_>) -> bool {
         let prompt_fits = self.prompt.as_ref().is_none_or(|pattern| pattern.fits(ask.prompt));
         let result_fits = self.on_result.as_ref().is_none_or(|pattern| {
@@ -72,23 +71,23 @@ impl Turn {
         self.summary == ask.summary && prompt_fits && result_fits
     }
 
-    /// Whether the answer never comes to its end.
+    /// Whether the answer never ends regularly.
     pub(super) fn is_cut_short(&self) -> bool {
         self.hang || self.fail.is_some()
     }
 
-    /// Why the answer ends when it does.
+    /// The reason for which the answer ends.
     pub(super) fn finish(&self) -> Finish {
         let calls_tool = self.say.iter().any(|block| matches!(block, Block::Tool(_)));
         self.stop.unwrap_or(if calls_tool { Finish::ToolUse } else { Finish::Stop })
     }
 
-    /// Characters of a delta of `block`; 0 is the whole block.
+    /// Characters of a delta of `block`; 0: one delta.
     pub(super) fn delta_chars(&self, block: &Block) -> u32 {
         block.size().or(self.size).unwrap_or(DEFAULT_DELTA_CHARS)
     }
 
-    /// What the whole answer has used, with `output_chars` of text in it.
+    /// Usage of the whole answer with `output_chars` of text.
     pub(super) fn tokens(&self, ask: &ScriptedCall<'_>, output_chars: u64) -> TokenCounts {
         let scripted = self.usage.unwrap_or_default();
         let input_chars = u64::try_from(ask.input_chars).unwrap_or(u64::MAX);
