@@ -1,17 +1,17 @@
-//! The gate for code that a project brings along: every other part of the program asks here before such code can run.
+//! Approval of code that a project brings along. Every other part of the program checks here before such code runs.
 //!
-//! A project is the working directory. It brings along what its settings directory (`.pi`) holds and names. An agent
-//! directory that a variable names inside of the working directory is the project's, too; the one of the user's home never
-//! is. A project is approved by the command line, by the user's `trust.json`, or by `defaultProjectTrust` of the user's
-//! settings, in this order. An agent directory inside of the working directory approves nothing: a project would approve
-//! itself.
+//! A project is the working directory. Its code is what its settings directory (`.pi`) holds and names. An agent
+//! directory that a variable places inside of the working directory belongs to the project, too; the one in the
+//! user's home never does. A project is approved by the command line, by the user's `trust.json`, or by
+//! `defaultProjectTrust` of the user's settings, in this order. Files in an agent directory inside of the working
+//! directory approve nothing: a project would approve itself.
 //!
 //! | Code | Without a decision |
 //! |---|---|
 //! | [`ProjectCode::Executable`] | is left out |
 //! | everything else | is left out where the dialect's original asks first (`projectApproval`), else runs as there |
 //!
-//! Of a project that is refused nothing runs, in any dialect. Sources: pi 1.5.2's `security.md`; own for executables.
+//! Nothing of a refused project runs, in any dialect. Sources: pi 1.5.2's `security.md`; own for executables.
 
 use super::{Directories, Environment, Settings};
 use crate::protocol::{Dialect, JsonObject};
@@ -42,7 +42,7 @@ pub enum ProjectCode {
 }
 
 impl ProjectCode {
-    /// What errors call it.
+    /// The name in error texts.
     const fn as_str(self) -> &'static str {
         match self {
             Self::Executable => "an executable",
@@ -56,42 +56,42 @@ impl ProjectCode {
     }
 }
 
-/// Something that was left out, as it could have run.
+/// Code that was left out because the project is not approved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WithheldCode {
     /// The file that holds or names it.
     pub path: PathBuf,
-    /// What was left out, and how the project is approved.
+    /// A text for the user: what was left out, and how to approve the project.
     pub text: String,
 }
 
-/// Whether a project may run code, and why.
+/// The decision whether a project's code may run, and its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Approval {
     decision: Option<Decision>,
-    /// The dialect's original runs nothing before the project is approved.
+    /// Whether the dialect's original runs nothing before the project is approved.
     original_asks: bool,
     /// The working directory.
     working: PathBuf,
     directories: Directories,
-    /// The agent directory lies inside of the working directory.
+    /// Whether the agent directory lies inside of the working directory.
     agent_is_inside: bool,
-    /// What is in the agent directory is the project's.
+    /// Whether the agent directory belongs to the project.
     agent_is_of_project: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Decision {
     approves: bool,
-    /// What has decided.
+    /// The origin of the decision.
     by: &'static str,
 }
 
-/// The user's decisions, by folder; in the agent directory.
+/// The file with the user's decisions by folder, in the agent directory.
 pub(super) const DECISIONS: &str = "trust.json";
 
-/// The settings that name code, with the code that they name. The lists are also gone through entry by entry, where
-/// extensions and packages are looked for.
+/// Settings that name code, with the kind of code. Their lists are also checked entry by entry, where extensions and
+/// packages are searched.
 const CODE_SETTINGS: [(&str, ProjectCode); 5] = [
     ("shellPath", ProjectCode::ShellPath),
     ("shellCommandPrefix", ProjectCode::ShellPrefix),
@@ -101,7 +101,7 @@ const CODE_SETTINGS: [(&str, ProjectCode); 5] = [
 ];
 
 impl Approval {
-    /// The approval of the project in `working` before anybody has decided. Reads the directories' real paths.
+    /// Creates the approval of the project in `working`, without a decision. Resolves the directories' links.
     pub(super) fn new(
         dialect: Dialect,
         directories: &Directories,
@@ -121,8 +121,8 @@ impl Approval {
         }
     }
 
-    /// The same with what was decided: by the command line (`said`), else by the text of the user's [`DECISIONS`] for the
-    /// nearest folder, else by `defaultProjectTrust` of the user's settings. Returns what is wrong with the text, too.
+    /// Decides by the command line (`said`), else by the nearest folder in the text of the user's [`DECISIONS`], else
+    /// by `defaultProjectTrust` of the user's settings. Also returns a fault in the text.
     pub(super) fn with_decision(
         mut self,
         said: Option<bool>,
@@ -142,7 +142,7 @@ impl Approval {
             Ok(saved) => (saved.unwrap_or_default(), None),
             Err(error) => {
                 let path = self.directories.agent.join(DECISIONS);
-                // A file that refuses must not be passed over.
+                // An unreadable file counts as a refusal: it may hold one.
                 self.decision = Some(Decision { approves: false, by: DECISIONS });
                 let text = format!("{}: {error}; no project is approved", path.display());
                 return (self, Some(text));
@@ -161,7 +161,7 @@ impl Approval {
         (self, warning)
     }
 
-    /// Whether `code` may run that `directory` holds or names: the agent directory, or the project's.
+    /// Whether `code` in `directory`, the agent's or the project's, may run.
     pub fn admits(&self, directory: &Path, code: ProjectCode) -> bool {
         !self.is_of_project(directory)
             || match self.decision {
@@ -170,7 +170,7 @@ impl Approval {
             }
     }
 
-    /// What is left out and how the project is approved, for the host.
+    /// A text for the host: which code is left out, and how to approve the project.
     pub fn refusal(&self, code: ProjectCode) -> String {
         let agent = self.directories.agent.display();
         let how = match self.decision {
@@ -189,8 +189,8 @@ impl Approval {
         format!("{} of a project that is not approved is left out: {how}", code.as_str())
     }
 
-    /// Takes out of the settings in `path` what may not run: of `settings` the shell (lists are gone through later), of
-    /// `written` all, as extensions are shown them. Returns what was left out of the settings that name one thing.
+    /// Removes withheld code from the settings in `path`: from `settings` the shell (lists are checked later), from
+    /// `written`, which extensions see, everything. Returns the settings with a single value that were removed.
     pub(super) fn withhold(
         &self,
         path: &Path,
@@ -216,7 +216,7 @@ impl Approval {
         withheld_code
     }
 
-    /// The folder of programs that commands find before others, if it may be used; or that it was left out, if it is there.
+    /// The folder of programs for commands, or, if it exists but is withheld, a note.
     pub(super) fn programs(&self) -> (Option<PathBuf>, Option<WithheldCode>) {
         let path = self.directories.agent.join("bin");
         match self.admits(&self.directories.agent, ProjectCode::Programs) {
@@ -234,12 +234,12 @@ impl Approval {
     }
 }
 
-/// Whether `path` lies inside of `folder`, by its name or really.
+/// Whether `path` lies inside of `folder`, by name or with links resolved.
 fn is_inside(path: &Path, folder: &Path) -> bool {
     path.starts_with(folder) || real(path).starts_with(real(folder))
 }
 
-/// The path without links and `..`; what is not there stays as it is named.
+/// Resolves links and `..`; a path that does not exist stays as it is.
 fn real(path: &Path) -> PathBuf {
     let existing = path.ancestors().find_map(|folder| Some((folder, folder.canonicalize().ok()?)));
     let Some((folder, real)) = existing else { return path.to_owned() };

@@ -1,4 +1,4 @@
-//! `auth.json`: what the user has logged in with. It is only read.
+//! Reads `auth.json`: the user's logins. The file is never written.
 
 use crate::protocol::JsonObject;
 use serde::Deserialize;
@@ -7,27 +7,27 @@ use std::{collections::BTreeMap, path::Path};
 /// Credentials by provider.
 pub type Logins = BTreeMap<String, Login>;
 
-/// What the user has logged in to a provider with.
+/// A login at a provider.
 ///
 /// Source: pi's `providers.md`; pi 0.73.1 observed.
 #[derive(Clone, PartialEq, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Login {
-    /// A key.
+    /// An API key.
     ApiKey {
-        /// As configured: see [`super::value`].
+        /// The configured value: see [`super::value`].
         key: String,
     },
     /// The tokens of a subscription.
     Oauth {
-        /// What is sent.
+        /// The token that is sent.
         access: String,
-        /// When it ends, in milliseconds since 1970.
+        /// End of its validity, in milliseconds since 1970.
         expires: f64,
     },
 }
 
-// Keys do not belong in logs.
+// Keys must not reach logs.
 impl std::fmt::Debug for Login {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -37,16 +37,15 @@ impl std::fmt::Debug for Login {
     }
 }
 
-/// What an entry may look like, for the warnings.
+/// Shapes of an entry, for warnings.
 const SHAPES: &str = r#"{"type": "api_key", "key": "…"} or {"type": "oauth", "access": "…", "expires": …}"#;
 
-/// Reads the text of `auth.json`, and says of each entry of the wrong shape that it is left out. `path` is for the
-/// warnings.
+/// Parses `auth.json`; a warning names each entry that is left out for its shape. `path` is for the warnings.
 pub fn read(text: &str, path: &Path) -> (Logins, Vec<String>) {
     let object = match serde_json::from_str::<JsonObject>(text) {
         Ok(object) => object,
         Err(error) => {
-            // What the parser says of a value shows it, and here values are keys; of syntax it shows nothing.
+            // The parser's text may quote values, which are keys here; syntax errors quote nothing.
             let reason = if error.is_data() { "expected an object".to_owned() } else { error.to_string() };
             return (Logins::new(), vec![format!("{}: {reason}; the file is left out", path.display())]);
         }

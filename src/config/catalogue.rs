@@ -1,53 +1,53 @@
-//! The models and providers that are known without any file: `data/models.json` and `data/providers.json`.
+//! The built-in models and providers: `data/models.json` and `data/providers.json`.
 
 use super::{models_file::ModelKeys, thinking::LevelMap};
 use crate::protocol::{Model, ModelPrice};
 
-/// What is known of models and providers.
+/// A list of models and providers.
 #[derive(Debug)]
 pub struct Catalogue {
-    /// The day on which the list of models was published.
+    /// Publication date of the list of models.
     pub date: &'static str,
-    /// Where the list of models is from.
+    /// Source of the list of models.
     pub source: &'static str,
-    /// The models by provider, as JSON: most servers need those of one or two.
+    /// Models by provider, as JSON: most servers need those of one or two.
     lists: &'static [(&'static str, &'static str)],
-    /// Every provider that pi knows, in the order in which a default is looked for.
+    /// All providers of pi, in the order in which a default is searched.
     pub providers: &'static [Provider],
 }
 
-/// The one that is compiled in.
+/// The catalogue that is compiled in.
 pub static BUILT_IN: Catalogue = include!(concat!(env!("OUT_DIR"), "/catalogue.rs"));
 
-/// A model and the levels that it takes.
+/// A model with its levels.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// As hosts see it.
+    /// The model as hosts see it.
     pub model: Model,
-    /// What is said of its thinking levels.
+    /// Its thinking levels.
     pub levels: LevelMap,
 }
 
-/// A provider that pi knows.
+/// A provider of pi.
 #[derive(Debug)]
 pub struct Provider {
     /// Its name.
     pub id: &'static str,
-    /// The environment variables that may hold its key; the first that is set wins.
+    /// Environment variables that may hold its key; the first that is set wins.
     pub env: &'static [&'static str],
-    /// The ids of the models to start with where none is asked for; the first that exists.
+    /// Ids of its default models; the first that exists is used.
     pub defaults: &'static [&'static str],
-    /// The API of custom models that name none.
+    /// Default API of custom models.
     pub api: &'static str,
-    /// The address of custom models that name none.
+    /// Default address of custom models.
     pub base_url: Option<&'static str>,
-    /// Its key always goes into `Authorization: Bearer`.
+    /// Whether its key always goes into `Authorization: Bearer`.
     pub bearer: bool,
 }
 
 impl Catalogue {
-    /// The models of the providers that are `wanted`, in order, read anew each time. What cannot be read is left out; the
-    /// tests hold that nothing is.
+    /// Parses the models of the `wanted` providers, in order, at each call. Unreadable ones are left out; tests
+    /// ensure that there are none.
     pub fn models(&self, wanted: impl Fn(&str) -> bool) -> Vec<Entry> {
         let lists = self.lists.iter().filter(|(provider, _)| wanted(provider));
         let models = lists.flat_map(|(provider, list)| {
@@ -57,15 +57,15 @@ impl Catalogue {
         models.collect()
     }
 
-    /// What is known of the provider `id`.
+    /// Finds the provider `id`.
     pub fn provider(&self, id: &str) -> Option<&Provider> {
         self.providers.iter().find(|provider| provider.id == id)
     }
 }
 
 impl Entry {
-    /// The model that `keys` describe, with pi's defaults for what they do not say; `api` and `base_url` are the
-    /// provider's. `None` where it has no API or no address.
+    /// Builds a model from its `keys`, with pi's defaults for missing members; `api` and `base_url` are the
+    /// provider's. `None`: it has no API or no address.
     pub fn new(provider: &str, keys: ModelKeys, api: Option<&str>, base_url: Option<&str>) -> Option<Self> {
         let free = || ModelPrice {
             input: 0.into(),
@@ -110,16 +110,16 @@ impl Entry {
     }
 }
 
-/// Tokens that fit into the context of a model that does not say. Source: pi's `models.md`.
+/// Default context window in tokens. Source: pi's `models.md`.
 const CONTEXT_WINDOW: u64 = 128_000;
 
-/// Tokens that a model writes at most if it does not say. Source: pi's `models.md`.
+/// Default output limit in tokens. Source: pi's `models.md`.
 const MAX_TOKENS: u64 = 16_384;
 
-/// The most that JSON numbers hold exactly, which is what the wire allows.
+/// Largest integer that JSON numbers hold exactly, the limit on the wire.
 const MOST: f64 = 9_007_199_254_740_991.0;
 
-/// A number of tokens as the wire has it: whole.
+/// Converts a number of tokens to an integer for the wire.
 pub fn whole(tokens: f64) -> u64 {
     tokens.clamp(0.0, MOST) as u64
 }

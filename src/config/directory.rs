@@ -1,4 +1,4 @@
-//! Where the files are.
+//! Directories of configuration files and sessions.
 
 use super::{Environment, Settings};
 use crate::protocol::Dialect;
@@ -7,16 +7,16 @@ use std::path::{Path, PathBuf};
 /// The directories that hold configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Directories {
-    /// The user's: `settings.json`, `models.json`, `auth.json`, `sessions/`.
+    /// The user's directory: `settings.json`, `models.json`, `auth.json`, `sessions/`.
     pub agent: PathBuf,
-    /// The project's, inside the working directory: `settings.json`.
+    /// The project's directory, inside the working directory: `settings.json`.
     pub project: PathBuf,
 }
 
 impl Directories {
-    /// The directories of `dialect` for a process that works in `working`. The environment may name another agent
-    /// directory (pi: `PI_CODING_AGENT_DIR`); `~` at its start stands for the home directory, and a relative one begins
-    /// at `working`.
+    /// Determines the directories of `dialect` for a process in `working`. The environment may name another agent
+    /// directory (pi: `PI_CODING_AGENT_DIR`), where a leading `~` is the home directory and a relative path begins at
+    /// `working`.
     pub fn new(dialect: Dialect, working: &Path, environment: &Environment) -> Self {
         let record = &dialect.record().directories;
         let agent = environment.get(record.agent_variable).unwrap_or(record.agent);
@@ -24,13 +24,13 @@ impl Directories {
     }
 }
 
-/// Names the sessions' folder, as in pi from 0.73 on.
+/// The variable that names the sessions' folder, as in pi from 0.73 on.
 const SESSIONS_VARIABLE: &str = "PI_CODING_AGENT_SESSION_DIR";
 
-/// The one folder that all sessions are kept in, where one is named: by `option` of the command line, else by the
-/// environment, else by the settings. `None`: each working directory has its own, below the agent's `sessions`.
+/// The folder of all sessions, if one is configured: by `option` of the command line, else by the environment, else
+/// by the settings. `None`: each working directory has its own, below the agent's `sessions`.
 ///
-/// `~` at its start stands for the home directory; a relative one begins at `working`. Source: pi 0.73's `settings.md`.
+/// A leading `~` is the home directory; a relative path begins at `working`. Source: pi 0.73's `settings.md`.
 pub fn sessions_folder(
     option: Option<&str>,
     settings: &Settings,
@@ -45,7 +45,7 @@ pub fn sessions_folder(
         .map(|path| working.join(expand_home(path, environment)))
 }
 
-/// `path` with the home directory in place of a leading `~`; as it is where no home is known.
+/// Replaces a leading `~` by the home directory, if that is known.
 pub fn expand_home(path: &str, environment: &Environment) -> PathBuf {
     let home = environment.get("HOME").map(Path::new);
     match (home, path.strip_prefix('~')) {

@@ -1,4 +1,4 @@
-//! Reads the files.
+//! Reads all configuration files.
 
 use super::{
     Directories, Environment, Keys, Settings,
@@ -16,51 +16,51 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Where configuration is looked for.
+/// The sources of configuration.
 #[derive(Clone, Debug)]
 pub struct Sources {
-    /// Its record names the directories.
+    /// The dialect, whose record names the directories.
     pub dialect: Dialect,
-    /// Where the process works: an absolute path.
+    /// The working directory: an absolute path.
     pub working_directory: PathBuf,
-    /// Names other directories, and holds keys.
+    /// Environment variables, which may name other directories and hold keys.
     pub environment: Environment,
-    /// Whether the project may run code, where the command line says so.
+    /// Whether the project may run code, if the command line decides it.
     pub approve: Option<bool>,
 }
 
-/// Everything that is configured.
+/// The whole configuration.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The dialect, whose record holds the defaults of what the settings leave open.
+    /// The dialect, whose record holds the defaults.
     pub dialect: Dialect,
-    /// Where the files are.
+    /// The directories of the files.
     pub directories: Directories,
     /// The settings of the project over those of the user.
     pub settings: Settings,
-    /// The same as they are written, with what is not known here.
+    /// The same settings as written, with unknown members.
     pub written_settings: JsonObject,
-    /// What `models.json` says of providers.
+    /// Providers of `models.json`.
     pub(super) configured: Providers,
-    /// What extensions have registered of them.
+    /// Providers that extensions have registered.
     pub(super) registered: Providers,
-    /// No models but those that extensions have registered.
+    /// Whether only models of registered providers exist.
     pub(super) only_registered: bool,
-    /// What proves who asks.
+    /// Keys and logins.
     pub keys: Keys,
-    /// Which code of the project may run.
+    /// Whether the project's code may run.
     pub approval: Approval,
-    /// The folder of programs that commands find before others.
+    /// The folder of programs for commands.
     pub programs: Option<PathBuf>,
-    /// What of the settings, and of programs, was left out, as it could have run.
+    /// Code of the settings, and programs, that were left out without approval.
     pub withheld_code: Vec<WithheldCode>,
-    /// The files that exist.
+    /// Configuration files that exist.
     pub files: Vec<PathBuf>,
-    /// What is wrong in the files, for stderr.
+    /// Warnings about the files, for stderr.
     pub warnings: Vec<String>,
 }
 
-/// Reads what is configured. A file that is missing says nothing; one that cannot be used is left out, with a warning.
+/// Reads the configuration. A missing file counts as empty; an unusable one is left out with a warning.
 pub fn load(sources: Sources) -> Config {
     let Sources { dialect, working_directory, environment, approve } = sources;
     let directories = Directories::new(dialect, &working_directory, &environment);
@@ -109,7 +109,7 @@ pub fn load(sources: Sources) -> Config {
     }
 }
 
-/// The files that were read, and what was wrong with them.
+/// Files that were read, and warnings about them.
 #[derive(Default)]
 struct ConfigFiles {
     read: Vec<PathBuf>,
@@ -117,7 +117,7 @@ struct ConfigFiles {
 }
 
 impl ConfigFiles {
-    /// The settings in a file, and the same as they are written.
+    /// Reads the settings in a file, parsed and as written.
     fn settings(&mut self, path: &Path) -> (Settings, JsonObject) {
         let Some(text) = self.text(path) else { return Default::default() };
         let (settings, warnings) = Settings::read(&text, path);
@@ -125,7 +125,7 @@ impl ConfigFiles {
         (settings, serde_json::from_str(&text).unwrap_or_default())
     }
 
-    /// The text of a file, if there is one that can be read.
+    /// Reads the text of a file; `None`: there is none, or it is unreadable.
     fn text(&mut self, path: &Path) -> Option<String> {
         match regular_files::read_to_string(path, CONFIGURATION) {
             Ok(text) => {
@@ -141,7 +141,7 @@ impl ConfigFiles {
     }
 }
 
-/// Lays settings over others: what both have as an object is laid over each other key by key (source: pi source).
+/// Merges settings over others; objects are merged key by key (source: pi source).
 fn merge_over(settings: &mut JsonObject, over: JsonObject) {
     for (key, value) in over {
         match (settings.get_mut(&key), value) {

@@ -1,4 +1,4 @@
-//! The environment variables, as they were when the process started.
+//! Environment variables at the start of the process.
 
 use std::{collections::BTreeMap, ffi::OsString, fmt};
 
@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, ffi::OsString, fmt};
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Environment(BTreeMap<String, String>);
 
-// Values may be keys, and those do not belong in logs.
+// Values may be keys, which must not reach logs.
 impl fmt::Debug for Environment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.0.keys()).finish()
@@ -14,20 +14,20 @@ impl fmt::Debug for Environment {
 }
 
 impl Environment {
-    /// The process's own; variables that are not UTF-8 are left out.
+    /// Reads the process's environment; variables that are not UTF-8 are left out.
     pub fn of_process() -> Self {
         let pairs = std::env::vars_os();
         let text =
             |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
         let mut all: BTreeMap<_, _> = pairs.filter_map(text).collect();
-        // Some services start without it; the system knows it, too (source: pi source).
+        // Some services start without `HOME`; the system has it, too (source: pi source).
         if let Some(home) = std::env::home_dir().and_then(|home| home.into_os_string().into_string().ok()) {
             all.insert("HOME".to_owned(), home);
         }
         Self(all)
     }
 
-    /// The value of the variable `name`, where it is set and not empty.
+    /// The value of the variable `name`; `None`: unset or empty.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }

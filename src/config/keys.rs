@@ -1,4 +1,4 @@
-//! What proves to a provider who asks: found out when a model is asked.
+//! Resolves credentials of providers, per request.
 
 use super::{
     Environment,
@@ -22,43 +22,43 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-/// Everything that may prove who asks. A copy shares what commands have printed.
+/// All sources of credentials. Clones share the outputs of commands.
 #[derive(Clone, Default)]
 pub struct Keys {
     pub(super) environment: Environment,
     pub(super) logins: Logins,
-    /// What is configured of providers, by name.
+    /// Configured sources by provider.
     pub(super) providers: BTreeMap<String, ProviderKeySources>,
-    /// Headers of single models, by provider and id; values as configured.
+    /// Configured headers of single models, by provider and id.
     pub(super) model_headers: BTreeMap<(String, String), JsonObject>,
     /// `--api-key`: a provider and its key.
     pub(super) cli_key: Option<(String, String)>,
-    /// Where the user may add keys, for the errors.
+    /// The agent directory, for error texts.
     pub(super) agent: PathBuf,
     commands: Arc<KeyCommands>,
-    /// Values may have `$NAME` in them.
+    /// Whether values may contain `$NAME`.
     interpolates: bool,
-    /// Commands that print keys are not run: nobody has approved the project that brings them along.
+    /// Whether commands that print keys are withheld: their project is not approved.
     withholds_commands: bool,
-    /// Providers whose models extensions answer for, whatever their API.
+    /// Providers whose extensions answer for the models, with any API.
     streams: BTreeSet<String>,
-    /// What must not be told of all this.
+    /// Known secrets, to be redacted.
     secrets: Secrets,
 }
 
-/// What is configured of a provider's keys.
+/// The configured sources of a provider's key and headers.
 #[derive(Clone, Default)]
 pub(super) struct ProviderKeySources {
     /// Variables that may hold the key.
     variables: &'static [&'static str],
-    /// Of `models.json`, as configured.
+    /// The key in `models.json`, as configured.
     key: Option<String>,
     headers: JsonObject,
-    /// `models.json` asks for it, or the provider has always wanted it.
+    /// Whether the key goes into `Authorization: Bearer`, by `models.json` or the provider.
     bearer: bool,
 }
 
-/// Why a model cannot be asked. The texts are for people: they say what would help.
+/// Why there are no credentials for a model. The texts tell the user what would help.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CredentialError {
     /// Nothing is configured for the provider.
@@ -66,12 +66,12 @@ pub enum CredentialError {
     NoKey {
         /// The provider.
         provider: String,
-        /// The variables that would help.
+        /// Variables that would help.
         variables: &'static [&'static str],
         /// The agent directory.
         agent: PathBuf,
     },
-    /// The login has ended.
+    /// The login has expired.
     #[error(
         "The login of {provider} in {}/auth.json has expired, and this version cannot renew it.\n\n\
          Start pi once to renew it, or use an API key.", agent.display()
@@ -82,31 +82,31 @@ pub enum CredentialError {
         /// The agent directory.
         agent: PathBuf,
     },
-    /// A command printed no key.
+    /// A command printed no value.
     #[error("Failed to resolve {what} from shell command: {command}")]
     Command {
-        /// What it was to print.
+        /// The value that was expected.
         what: String,
-        /// The program that it begins with: its arguments may hold a key.
+        /// The program of the command: its arguments may hold a key.
         command: String,
     },
     /// A variable that a value names is not set.
     #[error("Failed to resolve {what}: the environment variable {name} is not set")]
     Variable {
-        /// What it was to say.
+        /// The value that refers to it.
         what: String,
         /// The variable.
         name: String,
     },
-    /// A command is the project's, which nobody has approved.
+    /// The command belongs to a project that is not approved.
     #[error(
         "{what} is printed by a command of a project that is not approved, which is not run; --approve approves it"
     )]
     Unapproved {
-        /// What it was to print.
+        /// The value that was expected.
         what: String,
     },
-    /// The API is not spoken.
+    /// The API is not supported.
     #[error("The API {0:?} is not supported by this version; supported: {apis}.", apis = Api::ALL.map(Api::as_str).join(", "))]
     Api(String),
 }
@@ -123,7 +123,7 @@ fn no_key_help(provider: &str, variables: &[&str], agent: &std::path::Path) -> S
     )
 }
 
-// Keys do not belong in logs.
+// Keys must not reach logs.
 impl fmt::Debug for Keys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Keys").finish_non_exhaustive()
@@ -131,7 +131,7 @@ impl fmt::Debug for Keys {
 }
 
 impl Keys {
-    /// Everything that the files and the environment say.
+    /// Collects the sources in files and environment.
     pub fn new(configured: &Providers, logins: Logins, environment: Environment, agent: PathBuf) -> Self {
         let mut keys = Self { environment, logins, agent, ..Self::default() };
         for known in BUILT_IN.providers {
@@ -158,7 +158,7 @@ impl Keys {
             provider.key.clone_from(&file.api_key);
             provider.headers.clone_from(&file.headers);
             provider.bearer |= file.auth_header;
-            // As pi: a model's own headers replace those of an override, and an empty list takes them away.
+            // As in pi: a model's own headers replace those of an override, and an empty list removes them.
             for (id, over) in &file.model_overrides {
                 let over: Override = serde_json::from_value(over.clone()).unwrap_or_default();
                 keys.model_headers.insert((name.clone(), id.clone()), over.headers);
@@ -170,21 +170,21 @@ impl Keys {
         keys
     }
 
-    /// These, where values may have `$NAME` in them (source: pi 1.5.2's `models.md`).
+    /// Sets whether values may contain `$NAME` (source: pi 1.5.2's `models.md`).
     #[must_use]
     pub const fn with_interpolation(mut self, interpolates: bool) -> Self {
         self.interpolates = interpolates;
         self
     }
 
-    /// These; commands that print keys run only if `runs`.
+    /// Sets whether commands that print keys run.
     #[must_use]
     pub const fn with_key_commands(mut self, runs: bool) -> Self {
         self.withholds_commands = !runs;
         self
     }
 
-    /// Adds what an extension has registered for a provider; `streams`: it answers for the models itself.
+    /// Adds a provider that an extension has registered; `streams`: the extension answers for its models.
     pub fn add(&mut self, name: &str, added: &ProviderKeys, streams: bool) {
         self.learn_provider_secrets(added);
         let provider = self.providers.entry(name.to_owned()).or_default();
@@ -201,7 +201,7 @@ impl Keys {
         }
     }
 
-    /// These, with a key that the command line gives for `provider`; it comes before all others.
+    /// Adds the key of the command line for `provider`, which precedes all others.
     #[must_use]
     pub fn with_cli_key(mut self, provider: &str, key: &str) -> Self {
         self.secrets.remember(key);
@@ -209,17 +209,17 @@ impl Keys {
         self
     }
 
-    /// What must not be told, as far as it is known: what commands print is known once they have run.
+    /// Known secrets; outputs of commands are known once they have run.
     pub const fn secrets(&self) -> &Secrets {
         &self.secrets
     }
 
-    /// The environment variables that may hold the provider's key.
+    /// Environment variables that may hold the provider's key.
     pub fn variables(&self, provider: &str) -> &'static [&'static str] {
         self.providers.get(provider).map_or(&[], |configured| configured.variables)
     }
 
-    /// Whether anything is configured for the provider: then its models are offered. Runs nothing.
+    /// Whether any source is configured for the provider, so that its models are offered. Runs nothing.
     pub fn is_configured(&self, provider: &str) -> bool {
         let configured = self.providers.get(provider);
         self.cli_key(provider).is_some()
@@ -227,11 +227,11 @@ impl Keys {
             || configured.is_some_and(|it| it.key.is_some() || self.variable(it).is_some())
     }
 
-    /// Whether the model can be asked, as far as that is known without running a command.
+    /// Checks that credentials for the model can be resolved, as far as possible without running a command.
     ///
     /// # Errors
     ///
-    /// Why not.
+    /// There are none.
     pub fn check(&self, model: &Model) -> Result<(), CredentialError> {
         if Api::parse(&model.api).is_none() && !self.streams.contains(&model.provider) {
             return Err(CredentialError::Api(model.api.clone()));
@@ -245,13 +245,12 @@ impl Keys {
         }
     }
 
-    /// What proves to the model's provider who asks: the key of the command line, else of `auth.json`, else of the
-    /// environment, else of `models.json`; and the configured headers. May run commands and wait for them, up to ten
-    /// seconds each.
+    /// Resolves the credentials for the model: the key of the command line, else of `auth.json`, else of the
+    /// environment, else of `models.json`; and the configured headers. May run commands, for up to ten seconds each.
     ///
     /// # Errors
     ///
-    /// When nothing is configured, a login has ended, a command prints nothing, or the API is not supported.
+    /// Nothing is configured, the login has expired, a command printed nothing, or the API is not supported.
     pub fn credentials(&self, model: &Model) -> Result<Credentials, CredentialError> {
         self.check(model)?;
         let provider = &model.provider;
@@ -265,12 +264,12 @@ impl Keys {
         Ok(Credentials { key, headers, bearer: configured.bearer })
     }
 
-    /// What an extension is told of a provider, and of one of its models if it names one: the key, if there is any, the
-    /// headers, and whether the key is of a login. May run commands, as [`Keys::credentials`] does.
+    /// Resolves the credentials of a provider, or of one of its models, for an extension: key and headers, and
+    /// whether the key is a login's. May run commands, as [`Keys::credentials`] does.
     ///
     /// # Errors
     ///
-    /// When a login has ended, or a command prints nothing.
+    /// The login has expired, or a command printed nothing.
     pub fn extension_credentials(
         &self,
         provider: &str,
@@ -294,7 +293,7 @@ impl Keys {
         Ok((credentials, matches!(login, Some(Login::Oauth { .. }))))
     }
 
-    /// Whether [`Keys::credentials`] may have to run a command, and wait for it.
+    /// Whether [`Keys::credentials`] may have to run a command.
     pub fn may_run_command(&self, model: &Model) -> bool {
         let is_command = |text: &str| text.starts_with('!');
         let any = |headers: &JsonObject| headers.values().filter_map(Value::as_str).any(is_command);
@@ -309,7 +308,7 @@ impl Keys {
             || own.is_some_and(any)
     }
 
-    /// Ends the command that [`Keys::credentials`] waits for, if there is one; it then fails.
+    /// Kills the command that [`Keys::credentials`] waits for, if any, which then fails.
     pub fn stop(&self) {
         self.commands.stop();
     }
@@ -363,7 +362,7 @@ impl Keys {
         })
     }
 
-    /// Learns what must not be told of a provider: everything that may be a key.
+    /// Adds every possible key of a provider to the secrets.
     fn learn_provider_secrets(&self, provider: &ProviderKeys) {
         let overrides = provider.model_overrides.values().filter_map(|over| over.get("headers")?.as_object());
         let headers = provider.models.iter().map(|model| &model.headers).chain([&provider.headers]);
@@ -374,7 +373,7 @@ impl Keys {
         provider.base_url.iter().chain(own).for_each(|url| self.secrets.remember_url(url));
     }
 
-    /// Learns what must not be told of a key as it is configured, and which variables hold it.
+    /// Adds a configured key to the secrets, and withholds the variables that hold it.
     fn learn_secret(&self, text: &str) {
         if text.starts_with('!') {
             return;
@@ -413,11 +412,11 @@ impl Keys {
     }
 }
 
-/// Variables that name a proxy, which may want a password.
+/// Variables of proxies, whose URLs may hold a password.
 const PROXIES: [&str; 6] =
     ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
 
-/// Headers that hold no key, and that errors are about. Any other may hold one.
+/// Headers without keys that errors are about. Any other may hold one.
 const PUBLIC_HEADERS: [&str; 9] = [
     "accept",
     "anthropic-beta",
@@ -434,7 +433,7 @@ fn is_public_header(header: &str) -> bool {
     PUBLIC_HEADERS.contains(&header.to_ascii_lowercase().as_str())
 }
 
-/// The program that a command begins with; what stands behind it is left out.
+/// The program of a command, without its arguments.
 fn program_of(command: &str) -> String {
     match command.trim().split_once(char::is_whitespace) {
         Some((program, _)) if !program.contains('=') => format!("{program} …"),
@@ -443,7 +442,7 @@ fn program_of(command: &str) -> String {
     }
 }
 
-/// Whether the moment, in milliseconds since 1970, has passed.
+/// Whether a time, in milliseconds since 1970, has passed.
 fn has_passed(moment: f64) -> bool {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64() * 1000.0);
     now >= moment

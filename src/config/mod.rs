@@ -1,18 +1,19 @@
-//! What the user has configured: which models there are, who asks them, and how.
+//! The user's configuration: models, credentials and settings.
 //!
-//! The files are pi's own and are only read: `settings.json`, `models.json` and `auth.json` of the agent directory, and
-//! `settings.json` of the project. [`load`] reads them into a [`Config`]; [`select`](select()) decides with which model
-//! a session starts and which it may change to; [`Keys`] finds out, when a model is asked, what proves who asks.
+//! The files are pi's own and are only read: `settings.json`, `models.json` and `auth.json` of the agent directory,
+//! and `settings.json` of the project. [`load`] reads them into a [`Config`]; [`select`](select()) chooses the models
+//! of a session; [`Keys`] resolves credentials when a model is called.
 //!
-//! - `directory`, `environment`: where to look.
-//! - `approval`: which code of a project may run.
-//! - `disk`, `command`: what touches the machine; everything else is made of texts.
-//! - [`settings`], `auth`, [`models_file`]: the files; `package`: the packages that settings name.
-//! - [`catalogue`]: the models and providers that are known without any file.
-//! - [`registered`]: what extensions register on top of that.
-//! - `registry`: catalogue and `models.json` together.
-//! - `value`, [`keys`]: keys and headers.
-//! - [`thinking`], [`pattern`], [`select`](mod@select): choosing.
+//! - `directory`, `environment`: places of the files.
+//! - `approval`: whether code of a project may run.
+//! - `disk`, `command`: the only parts that touch the machine; everything else works on texts.
+//! - [`settings`], `auth`, [`models_file`]: the files; `package`: packages in the settings; `quick_check`: a fast
+//!   check against a schema.
+//! - [`catalogue`]: built-in models and providers.
+//! - [`registered`]: providers that extensions register.
+//! - `registry`: all models: the catalogue, `models.json` and registered providers together.
+//! - `value`, [`keys`]: values of keys and headers.
+//! - [`thinking`], [`pattern`], [`select`](mod@select): thinking levels, and selection of models.
 //!
 //! Sources of the rules: pi's published `models.md`, `settings.md` and `providers.md`, and pi 0.73.1 observed.
 

@@ -1,4 +1,4 @@
-//! `models.json`: its text, its shape, and what is wrong with it.
+//! Reads and checks `models.json`.
 
 use super::{catalogue::BUILT_IN, quick_check::certainly_fits};
 use crate::protocol::{InputKind, JsonObject, PriceTier, PromptCache};
@@ -15,10 +15,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The shape of the file as JSON Schema 2020-12, for editors; and what is checked.
+/// JSON Schema 2020-12 of the file, for the check and for editors.
 pub const SCHEMA: &str = include_str!("../../data/models-file.schema.json");
 
-/// What is configured of providers, in the order of the file.
+/// Configured providers, in the order of the file.
 pub type Providers = Vec<(String, ProviderKeys)>;
 
 /// One provider of the file.
@@ -27,17 +27,17 @@ pub type Providers = Vec<(String, ProviderKeys)>;
 #[derive(Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ProviderKeys {
-    /// Its address: of custom models, and in place of that of built-in ones.
+    /// Address of custom models; also replaces that of built-in ones.
     pub base_url: Option<String>,
-    /// The key, as configured: `!command`, the name of a variable, or the key itself.
+    /// The key as configured: `!command`, the name of a variable, or the key itself.
     pub api_key: Option<String>,
-    /// The API of custom models that name none.
+    /// Default API of custom models.
     pub api: Option<String>,
-    /// HTTP headers, values as configured.
+    /// HTTP headers with configured values.
     pub headers: JsonObject,
     /// Whether the key goes into `Authorization: Bearer`.
     pub auth_header: bool,
-    /// Laid over that of built-in models and under that of custom ones.
+    /// Compatibility: laid over that of built-in models and under that of custom ones.
     pub compat: Option<JsonObject>,
     /// Custom models.
     pub models: Vec<ModelKeys>,
@@ -45,49 +45,49 @@ pub struct ProviderKeys {
     pub model_overrides: JsonObject,
 }
 
-// Keys do not belong in logs, and any header may be one.
+// Keys must not reach logs, and any header may hold one.
 impl fmt::Debug for ProviderKeys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ProviderKeys").finish_non_exhaustive()
     }
 }
 
-/// A model: one of the file, or one of the catalogue. What is `None` has a default.
+/// A model of the file or the catalogue. A member that is `None` has a default.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelKeys {
-    /// What the provider calls it.
+    /// The provider's id.
     pub id: String,
-    /// The name for people.
+    /// The display name.
     pub name: Option<String>,
-    /// The API by which it is asked.
+    /// The API.
     pub api: Option<String>,
-    /// Its address.
+    /// The address.
     pub base_url: Option<String>,
-    /// Whether it can think.
+    /// Whether the model can think.
     pub reasoning: Option<bool>,
-    /// By level the provider's word, or null where it does not take the level.
+    /// The provider's word for each level, or null for a level that it does not have.
     pub thinking_level_map: Option<JsonObject>,
-    /// What it accepts.
+    /// Kinds of input.
     pub input: Option<Vec<InputKind>>,
-    /// How much of each kind. Source: pi 1.5.2's `models.md`.
+    /// Limits by kind of input. Source: pi 1.5.2's `models.md`.
     pub input_limits: Option<JsonObject>,
     /// US dollars per million tokens.
     pub cost: Option<Cost>,
-    /// How long its provider keeps what it has read. Source: pi 1.5.2's `models.md`.
+    /// How long the provider caches prompts. Source: pi 1.5.2's `models.md`.
     pub prompt_cache: Option<PromptCache>,
-    /// Tokens.
+    /// Context window in tokens.
     pub context_window: Option<f64>,
-    /// Tokens.
+    /// Output limit in tokens.
     pub max_tokens: Option<f64>,
-    /// Parameters of sampling; hosts are told of them. Source: pi 1.5.2's `models.md`.
+    /// Sampling parameters, visible to hosts. Source: pi 1.5.2's `models.md`.
     pub sampling_params: Option<JsonObject>,
-    /// The same by thinking level.
+    /// Sampling parameters by thinking level.
     pub sampling_params_by_thinking_level: Option<JsonObject>,
-    /// HTTP headers, values as configured.
+    /// HTTP headers with configured values.
     #[serde(default)]
     pub headers: JsonObject,
-    /// Where its API departs from what its name suggests.
+    /// Differences of its API from the usual.
     pub compat: Option<JsonObject>,
 }
 
@@ -95,39 +95,39 @@ pub struct ModelKeys {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Cost {
-    /// For tokens read.
+    /// Input.
     pub input: Number,
-    /// For tokens written.
+    /// Output.
     pub output: Number,
-    /// For tokens from a cache.
+    /// Input from the cache.
     pub cache_read: Number,
-    /// For tokens put into a cache.
+    /// Input written to the cache.
     pub cache_write: Number,
-    /// Other prices where the context is large. Source: pi 1.5.2's `models.md`.
+    /// Prices for large contexts. Source: pi 1.5.2's `models.md`.
     pub tiers: Option<Vec<PriceTier>>,
 }
 
-/// What is changed of a built-in model.
+/// Changes to a built-in model.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Override {
-    /// In place of the name.
+    /// Replaces the name.
     pub name: Option<String>,
-    /// In place of whether it can think.
+    /// Replaces whether the model can think.
     pub reasoning: Option<bool>,
-    /// Laid over the model's, level by level.
+    /// Merged over the model's map, level by level.
     pub thinking_level_map: Option<JsonObject>,
-    /// In place of what it accepts.
+    /// Replaces the kinds of input.
     pub input: Option<Vec<InputKind>>,
-    /// In place of single prices.
+    /// Replaces single prices.
     pub cost: PartialCost,
-    /// In place of its tokens.
+    /// Replaces the context window.
     pub context_window: Option<f64>,
-    /// In place of its tokens.
+    /// Replaces the output limit.
     pub max_tokens: Option<f64>,
-    /// HTTP headers of requests to it, values as configured.
+    /// HTTP headers with configured values.
     pub headers: JsonObject,
-    /// Laid over the model's, key by key.
+    /// Merged over the model's compatibility, key by key.
     pub compat: Option<JsonObject>,
 }
 
@@ -135,28 +135,28 @@ pub struct Override {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PartialCost {
-    /// For tokens read.
+    /// Input.
     pub input: Option<Number>,
-    /// For tokens written.
+    /// Output.
     pub output: Option<Number>,
-    /// For tokens from a cache.
+    /// Input from the cache.
     pub cache_read: Option<Number>,
-    /// For tokens put into a cache.
+    /// Input written to the cache.
     pub cache_write: Option<Number>,
 }
 
-/// Why `models.json` is left out, all of it. The texts are pi's, so that its documents explain them.
+/// Why the whole of `models.json` is left out. The texts are pi's, so that its documents explain them.
 #[derive(Debug, thiserror::Error)]
 pub enum ModelsFileError {
-    /// It is not JSON.
+    /// The text is not JSON.
     #[error("Failed to parse models.json: {reason}\n\nFile: {}", path.display())]
     Syntax {
-        /// What the parser says.
+        /// The parser's error.
         reason: String,
         /// The file.
         path: PathBuf,
     },
-    /// It has the wrong shape.
+    /// The shape is wrong.
     #[error("Invalid models.json schema:\n{}\n\nFile: {}", lines.join("\n"), path.display())]
     Shape {
         /// `  - <JSON pointer, or root>: <reason>`.
@@ -164,21 +164,21 @@ pub enum ModelsFileError {
         /// The file.
         path: PathBuf,
     },
-    /// Something is missing in it.
+    /// Something is missing.
     #[error("Failed to load models.json: {reason}\n\nFile: {}", path.display())]
     Rule {
-        /// What.
+        /// The missing part.
         reason: String,
         /// The file.
         path: PathBuf,
     },
 }
 
-/// Reads the text of `models.json`, which may have comments and trailing commas. `path` is for the errors.
+/// Parses `models.json`, which may have comments and trailing commas. `path` is for the errors.
 ///
 /// # Errors
 ///
-/// When it is not JSON, has the wrong shape, or leaves out what its models need.
+/// The text is not JSON, has the wrong shape, or lacks something that its models need.
 pub fn read(text: &str, path: &Path) -> Result<Providers, ModelsFileError> {
     let path = || path.to_owned();
     let syntax =
@@ -198,18 +198,18 @@ pub fn read(text: &str, path: &Path) -> Result<Providers, ModelsFileError> {
     providers.into_iter().map(read).collect::<Result<_, _>>().map_err(rule)
 }
 
-/// A provider's keys; or what has the wrong shape, without what stands there, which may be a key.
+/// Parses a provider's keys. The error names the fault without the value, which may be a key.
 pub(super) fn of_json(value: &Value) -> Result<ProviderKeys, String> {
     serde_path_to_error::deserialize(value).map_err(|error: serde_path_to_error::Error<serde_json::Error>| {
         format!("{} has the wrong shape", error.path())
     })
 }
 
-/// `text` with blanks in place of comments and of commas before a closing bracket.
+/// Replaces comments, and commas before closing brackets, by blanks.
 fn plain_json(text: &str) -> String {
     let mut plain = Vec::with_capacity(text.len());
     let mut stripped = StripComments::with_settings(CommentSettings::c_style(), text.as_bytes());
-    // What cannot be stripped, such as a comment that never ends, is the parser's to complain about.
+    // Errors such as an unclosed comment are left to the parser.
     if stripped.read_to_end(&mut plain).is_err() {
         return text.to_owned();
     }
@@ -238,13 +238,13 @@ fn plain_json(text: &str) -> String {
     String::from_utf8(plain).unwrap_or_else(|_| text.to_owned())
 }
 
-/// What is wrong with the shape, one line each.
+/// Lists the faults of the shape, one line each.
 fn faults(file: &Value) -> Vec<String> {
     let schema = serde_json::from_str(SCHEMA).unwrap_or(Value::Bool(true));
     if certainly_fits(file, &schema, &schema) {
         return Vec::new();
     }
-    // What it uses means the same in draft 7, whose own schema is a tenth of the work to compile.
+    // The schema means the same in draft 7, which compiles ten times as fast.
     let Ok(validator) = jsonschema::options().with_draft(Draft::Draft7).build(&schema) else {
         return Vec::new();
     };
@@ -270,7 +270,8 @@ fn line(error: &ValidationError<'_>) -> String {
     format!("  - {}: {reason}", if place.is_empty() { "root" } else { place })
 }
 
-/// What a provider's entry must say. One that pi knows has an API, an address and variables for its key already.
+/// Checks that a provider's entry is complete. Providers of pi have an API, an address and variables for the key
+/// already.
 fn check(name: &str, keys: &ProviderKeys, known: bool) -> Result<(), String> {
     let changes = keys.base_url.is_some()
         || !keys.headers.is_empty()

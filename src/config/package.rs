@@ -1,32 +1,32 @@
-//! The packages that the settings name.
+//! Packages in the settings.
 
 use serde::Deserialize;
 use std::path::PathBuf;
 
-/// A package, and what of it counts. Source: pi's `packages.md`.
+/// A package, and the parts of it that are used. Source: pi's `packages.md`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(from = "WrittenPackage")]
 pub struct Package {
     /// `npm:name@version`, `git:…`, or a path.
     pub source: String,
-    /// Its extensions: patterns; empty: none of them; `None`: all.
+    /// Patterns of its extensions; empty: none; `None`: all.
     pub extensions: Option<Vec<String>>,
-    /// Its skills, likewise.
+    /// Patterns of its skills, likewise.
     pub skills: Option<Vec<String>>,
-    /// Its prompt templates, likewise.
+    /// Patterns of its prompt templates, likewise.
     pub prompts: Option<Vec<String>>,
-    /// `Some(false)`: only what the patterns name is meant, on top of what the user's settings say. Source: pi 1.5.
+    /// `Some(false)`: only matches of the patterns are used, in addition to the user's settings. Source: pi 1.5.
     pub autoload: Option<bool>,
-    /// It is written as an object, which pi looks at more closely.
+    /// Whether it is written as an object, which pi filters more strictly.
     is_object: bool,
 }
 
 /// The packages of one settings file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedPackages {
-    /// The directory of the file: relative paths begin there.
+    /// Directory of the file, the base of relative paths.
     pub directory: PathBuf,
-    /// In their order.
+    /// The packages, in order.
     pub entries: Vec<Package>,
 }
 
@@ -44,17 +44,17 @@ enum WrittenPackage {
 }
 
 impl Package {
-    /// All of it.
+    /// Uses all parts of a package.
     pub fn new(source: &str) -> Self {
         Self { source: source.to_owned(), ..Self::default() }
     }
 
-    /// Whether the settings say more of it than its name.
+    /// Whether the settings name more than its source.
     pub const fn is_filtered(&self) -> bool {
         self.is_object
     }
 
-    /// What counts of what is in the folder of that name.
+    /// Patterns for the package's folder of that name; `None`: everything in it is used.
     pub fn of(&self, folder: &str) -> Option<&[String]> {
         match folder {
             "extensions" => self.extensions.as_deref(),

@@ -1,4 +1,4 @@
-//! Finding models by what the user types.
+//! Finds models by the user's patterns.
 
 use crate::{
     model::request::Endpoint,
@@ -7,28 +7,28 @@ use crate::{
 use globset::{GlobBuilder, GlobMatcher};
 use std::cmp::Ordering;
 
-/// What a pattern means.
+/// A model that matches a pattern.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PatternMatch<'a> {
     /// The model.
     pub endpoint: &'a Endpoint,
-    /// The level behind the last colon.
+    /// Thinking level behind the last colon.
     pub level: Option<ThinkingLevel>,
-    /// What was behind the last colon instead of a level, and was left out.
+    /// Invalid text behind the last colon, which was ignored.
     pub not_a_level: Option<String>,
 }
 
-/// What a suffix behind a colon may be.
+/// Accepted suffixes behind a colon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Suffix {
     /// A level, or part of the id.
     Level,
-    /// A level; anything else is left out with a warning.
+    /// A level; anything else is ignored with a warning.
     Anything,
 }
 
-/// The model of `among` that `pattern` means: see [`best_match`]; where there is none, the one that the text before the last
-/// colon means, if what is behind it may be a suffix.
+/// Finds the model of `among` that `pattern` means: the [`best_match`]; without one, the best match of the text
+/// before the last colon, if the text behind it may be a suffix.
 pub fn find_model<'a>(pattern: &str, among: &[&'a Endpoint], suffix: Suffix) -> Option<PatternMatch<'a>> {
     if let Some(endpoint) = best_match(pattern, among) {
         return Some(PatternMatch { endpoint, level: None, not_a_level: None });
@@ -40,16 +40,15 @@ pub fn find_model<'a>(pattern: &str, among: &[&'a Endpoint], suffix: Suffix) -> 
     }
     let inner = find_model(front, among, suffix)?;
     Some(match level {
-        // What is wrong further in makes the level doubtful, too.
+        // An invalid inner suffix makes the level doubtful, too.
         Some(_) if inner.not_a_level.is_some() => PatternMatch { level: None, ..inner },
         Some(_) => PatternMatch { level, ..inner },
         None => PatternMatch { level: None, not_a_level: Some(back.to_owned()), ..inner },
     })
 }
 
-/// The model of `among` that `text` names: exactly, as `provider/id` or as an id that only one has; else the best of
-/// those whose id or name contains it, where an alias comes before a dated id, and what sorts last comes first. Case
-/// does not count.
+/// Finds the model of `among` that `text` names: exactly, as `provider/id` or as a unique id; else the best one whose
+/// id or name contains it, where an alias precedes a dated id, and the last in order comes first. Case is ignored.
 pub fn best_match<'a>(text: &str, among: &[&'a Endpoint]) -> Option<&'a Endpoint> {
     let wanted = text.trim().to_lowercase();
     if !wanted.is_empty() {
@@ -69,7 +68,7 @@ pub fn best_match<'a>(text: &str, among: &[&'a Endpoint]) -> Option<&'a Endpoint
     let contains = |text: &str| text.to_lowercase().contains(&part);
     let partly = among.iter().filter(|it| contains(&it.model.id) || contains(&it.model.name));
     let rank = |model: &Model| !is_dated(&model.id);
-    // Of equals the first wins, so the last of a search from behind.
+    // Among equals the first of the reversed search wins.
     let better = |a: &&&Endpoint, b: &&&Endpoint| {
         let (a, b) = (&a.model, &b.model);
         rank(a).cmp(&rank(b)).then_with(|| collate(&a.id, &b.id))
@@ -77,7 +76,7 @@ pub fn best_match<'a>(text: &str, among: &[&'a Endpoint]) -> Option<&'a Endpoint
     partly.rev().max_by(better).copied()
 }
 
-/// What hosts and people call a model.
+/// The full name of a model: `provider/id`.
 pub fn full_id(model: &Model) -> String {
     format!("{}/{}", model.provider, model.id)
 }
@@ -88,7 +87,7 @@ fn is_dated(id: &str) -> bool {
         .is_some_and(|(_, date)| date.len() == 8 && date.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// The order in which pi sorts ids: punctuation, digits, letters; case counts only between equals, small letters first.
+/// Compares ids in pi's order: punctuation, digits, letters; case counts only between equals, small letters first.
 fn collate(a: &str, b: &str) -> Ordering {
     const PUNCTUATION: &str = "_-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$";
     let rank = |letter: char| {
@@ -98,14 +97,14 @@ fn collate(a: &str, b: &str) -> Ordering {
     a.chars().map(rank).cmp(b.chars().map(rank)).then_with(|| b.cmp(a))
 }
 
-/// Whether `pattern` is a glob.
+/// Whether `pattern` has glob characters.
 pub fn is_glob(pattern: &str) -> bool {
     pattern.contains(['*', '?', '['])
 }
 
-/// The models of `among` that the glob `pattern` matches, by `provider/id` or by id, and the level behind its last
-/// colon. Case does not count, `*` stops at a slash, `**` does not; `?`, `[…]`, `[!…]` and `{a,b}` are known. Other than
-/// in pi, a name that begins with a dot is nothing special, nor is `!` or `@(…)`.
+/// Finds the models of `among` that the glob `pattern` matches, by `provider/id` or by id, and the level behind its
+/// last colon. Case is ignored; `*` stops at a slash, `**` does not; `?`, `[…]`, `[!…]` and `{a,b}` are supported.
+/// Unlike in pi, a leading dot, `!` and `@(…)` are not special.
 pub fn match_glob<'a>(pattern: &str, among: &[&'a Endpoint]) -> (Vec<&'a Endpoint>, Option<ThinkingLevel>) {
     let suffix = pattern.rsplit_once(':').map(|(glob, level)| (glob, ThinkingLevel::parse(level)));
     let (glob, level) = match suffix {
@@ -118,7 +117,7 @@ pub fn match_glob<'a>(pattern: &str, among: &[&'a Endpoint]) -> (Vec<&'a Endpoin
     (among.iter().filter(matches).copied().collect(), level)
 }
 
-/// `None` where the glob is malformed: nothing matches it.
+/// Compiles a glob; `None`: it is malformed and matches nothing.
 fn matcher(glob: &str) -> Option<GlobMatcher> {
     let glob = GlobBuilder::new(glob).case_insensitive(true).literal_separator(true).build().ok()?;
     Some(glob.compile_matcher())

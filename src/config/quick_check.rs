@@ -1,9 +1,9 @@
-//! A quick look whether a value fits a schema, for what is read at each start and nearly always right.
+//! A fast check of values against a schema, for files that are read at each start and nearly always valid.
 
 use serde_json::Value;
 
-/// Whether `value` certainly fits the schema `of`, whose `$ref`s are names in `$defs` of `root`. Where it does not, or a
-/// keyword is not known here, a validator says why: to compile one is more than half of the work of a start.
+/// Whether `value` certainly fits the schema `of`, whose `$ref`s are names in `$defs` of `root`. If not, or with an
+/// unknown keyword, a validator has to find out: compiling one takes more than half of the time of a start.
 pub fn certainly_fits(value: &Value, of: &Value, root: &Value) -> bool {
     let Value::Object(schema) = of else { return false };
     schema.iter().all(|(keyword, wanted)| match (keyword.as_str(), value) {
@@ -41,7 +41,7 @@ pub fn certainly_fits(value: &Value, of: &Value, root: &Value) -> bool {
                 known.is_some_and(|it| it.contains_key(name)) || certainly_fits(member, wanted, root)
             })
         }
-        // A keyword for values of another kind says nothing of this one.
+        // A keyword for other types does not apply.
         (
             "minLength"
             | "minimum"

@@ -1,6 +1,6 @@
-//! Providers that extensions register while the server runs.
+//! Providers that extensions register at run time.
 //!
-//! They are laid over what the files say, in the order in which they came. Source: pi source.
+//! They are laid over the providers of the files, in the order of registration. Source: pi source.
 
 use super::{
     Config,
@@ -9,26 +9,26 @@ use super::{
 use crate::protocol::JsonObject;
 use serde_json::Value;
 
-/// What extensions have registered, by name.
+/// Registered providers by name, in the order of registration.
 pub type RegisteredProviders = Vec<(String, RegisteredProvider)>;
 
-/// A provider of an extension.
+/// A provider that an extension has registered.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RegisteredProvider {
-    /// As `models.json` would have it.
+    /// Its keys, in the form of `models.json`.
     pub keys: ProviderKeys,
-    /// The extension answers for its models.
+    /// Whether the extension itself answers for its models.
     pub streams: bool,
-    /// As it was registered; a later registration is laid over it.
+    /// The registration, for merging a later one over it.
     config: JsonObject,
 }
 
 impl RegisteredProvider {
-    /// What was registered for the provider `name`, over what was registered for it `before`.
+    /// Merges a registration of the provider `name` over an earlier one.
     ///
     /// # Errors
     ///
-    /// What is missing or has the wrong shape.
+    /// The registration lacks something or has the wrong shape.
     pub fn new(name: &str, config: JsonObject, streams: bool, before: Option<&Self>) -> Result<Self, String> {
         let mut whole = before.map(|before| before.config.clone()).unwrap_or_default();
         whole.extend(config.into_iter().filter(|(_, value)| !value.is_null()));
@@ -40,7 +40,7 @@ impl RegisteredProvider {
     }
 }
 
-/// What a registration must say.
+/// Checks that a registration is complete.
 fn check(name: &str, keys: &ProviderKeys, streams: bool, logs_in: bool) -> Result<(), String> {
     if streams && keys.api.is_none() {
         return Err(format!("Provider {name}: \"api\" is required when registering streamSimple."));
@@ -61,13 +61,13 @@ fn check(name: &str, keys: &ProviderKeys, streams: bool, logs_in: bool) -> Resul
 }
 
 impl Config {
-    /// The same without any model but those that extensions register.
+    /// Removes all models but those of registered providers.
     #[must_use]
     pub fn without_catalogue(self) -> Self {
         Self { only_registered: true, ..self }
     }
 
-    /// The same with what extensions have registered.
+    /// Adds the registered providers.
     #[must_use]
     pub fn with_registered(&self, registered: &RegisteredProviders) -> Self {
         let mut config = self.clone();

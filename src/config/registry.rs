@@ -1,4 +1,4 @@
-//! Every model there is: the catalogue with `models.json` and what extensions have registered laid over it.
+//! All models: the catalogue, with `models.json` and registered providers laid over it.
 
 use super::{
     Config,
@@ -12,16 +12,16 @@ use crate::{
 };
 use serde_json::Value;
 
-/// Parts of `compat` that are laid over each other key by key, too.
+/// Members of `compat` that are merged key by key, too.
 const ROUTING: [&str; 2] = ["openRouterRouting", "vercelGatewayRouting"];
 
 impl Config {
-    /// Every model there is, with or without a key, in the order in which hosts see them. Made anew each time.
+    /// All models, with or without a key, in the order of hosts. Computed at each call.
     pub fn models(&self) -> Vec<Endpoint> {
         self.models_of(|_| true)
     }
 
-    /// The same, of the providers that are `wanted` alone: a session needs few of all.
+    /// All models of the `wanted` providers: a session needs few.
     pub fn models_of(&self, wanted: impl Fn(&str) -> bool) -> Vec<Endpoint> {
         let base = self.dialect.base();
         let mut models = match self.only_registered {
@@ -33,11 +33,11 @@ impl Config {
     }
 }
 
-/// The models of the catalogue, changed as `configured` says, with its custom models behind all others. One of the
-/// provider and id of a built-in model changes that one, and what it does not say stays as it is: in pi the built-in
-/// model is gone, and its levels with it. Their thinking levels are those of `base`.
+/// Models of the catalogue, changed by `configured`, then its custom models. A custom model with provider and id of a
+/// built-in one changes that one, and missing members stay; in pi the built-in model is gone, and its levels with it.
+/// Thinking levels are those of `base`.
 ///
-/// Source: pi's `models.md`, merge semantics; own, for what a custom model does not say.
+/// Source: pi's `models.md`, merge semantics; own, for missing members of a custom model.
 fn models(configured: &Providers, base: Base, wanted: impl Fn(&str) -> bool) -> Vec<Endpoint> {
     let mut entries = BUILT_IN.models(&wanted);
     let configured = || configured.iter().filter(|(name, _)| wanted(name));
@@ -58,8 +58,8 @@ fn models(configured: &Providers, base: Base, wanted: impl Fn(&str) -> bool) -> 
     entries.into_iter().map(|entry| endpoint(entry, base)).collect()
 }
 
-/// Lays over `models` what extensions have registered: models of a provider take the place of all that it had; without any
-/// its address alone may change.
+/// Lays registered providers over `models`: a registration with models replaces all models of its provider; one
+/// without changes only their address.
 ///
 /// Source: pi source.
 fn apply_registered(
@@ -83,7 +83,7 @@ fn apply_registered(
     }
 }
 
-/// Changes a built-in model as its provider's keys say.
+/// Applies its provider's keys to a built-in model.
 fn apply_provider(entry: &mut Entry, keys: &ProviderKeys) {
     let model = &mut entry.model;
     if let Some(base_url) = &keys.base_url {
@@ -112,11 +112,11 @@ fn apply_provider(entry: &mut Entry, keys: &ProviderKeys) {
     }
 }
 
-/// Changes a built-in model as a custom model of its provider and id says, which its provider's keys have
-/// [changed](apply_provider) before.
+/// Applies a custom model of the same provider and id to a built-in one, after its provider's keys were
+/// [applied](apply_provider).
 fn apply_custom_model(entry: &mut Entry, keys: &ProviderKeys, over: &ModelKeys) {
     let model = &mut entry.model;
-    // Words for levels and quirks belong to an API.
+    // Words for levels and compatibility belong to an API.
     let api = over.api.as_ref().or(keys.api.as_ref());
     if let Some(api) = api.filter(|api| **api != model.api) {
         model.api.clone_from(api);
@@ -154,7 +154,7 @@ fn set<T>(member: &mut T, value: Option<T>) {
     }
 }
 
-/// A custom model of a provider; `None` where it has no API or no address.
+/// Builds a custom model; `None`: it has no API or no address.
 fn custom_model(name: &str, keys: &ProviderKeys, model: &ModelKeys) -> Option<Entry> {
     let known = BUILT_IN.provider(name);
     let api = keys.api.as_deref().or(known.map(|known| known.api));
@@ -166,7 +166,7 @@ fn custom_model(name: &str, keys: &ProviderKeys, model: &ModelKeys) -> Option<En
     Entry::new(name, model, api, base_url)
 }
 
-/// Lays `over` over `base`, key by key.
+/// Merges `over` over `base`, key by key.
 fn merge_compat(base: &mut Option<JsonObject>, over: Option<&JsonObject>) {
     let Some(over) = over else { return };
     let base = base.get_or_insert_default();
@@ -186,7 +186,7 @@ fn endpoint(entry: Entry, base: Base) -> Endpoint {
     Endpoint { levels, efforts: map.efforts(base), adaptive, model }
 }
 
-/// How xcsh describes the thinking of a model: `budget` where it is told a number of tokens, else `effort`.
+/// The description of a model's thinking in xcsh: `budget` if requests name a number of tokens, else `effort`.
 /// Source: xcsh observed.
 fn thinking(model: &Model, levels: &[ThinkingLevel], adaptive: bool) -> Option<ModelThinking> {
     let mut thinks = levels.iter().copied().filter(|level| *level != ThinkingLevel::Off);

@@ -1,4 +1,4 @@
-//! Which models a session offers, and which one it starts with.
+//! Selects the models that a session offers, and the one it starts with.
 
 use super::{
     Config, Keys, Settings,
@@ -11,74 +11,74 @@ use crate::{
     protocol::{Model, ThinkingLevel},
 };
 
-/// What the command line asks for.
+/// Options of the command line for the selection of models.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SelectionOptions {
-    /// `--provider`: where `--model` looks; alone, the provider whose default model is started with.
+    /// `--provider`: the provider to search for `--model`; alone, the provider whose default model is used.
     pub provider: Option<String>,
-    /// `--model`: a pattern.
+    /// `--model`: a pattern for the start model.
     pub model: Option<String>,
-    /// `--models`: the patterns between its commas.
+    /// `--models`: patterns for the scope.
     pub models: Option<Vec<String>>,
     /// `--thinking`.
     pub thinking: Option<ThinkingLevel>,
-    /// `--api-key`: for the provider of the model that is started with.
+    /// `--api-key`: a key for the provider of the start model.
     pub api_key: Option<String>,
 }
 
 /// The models of a session.
 #[derive(Clone, Debug)]
 pub struct Selection {
-    /// What hosts may choose from, in order: what is [listed](OfferedModel::listed); and the start model.
+    /// Models for hosts, in order: the [listed](OfferedModel::listed) ones, and the start model.
     pub offers: Vec<OfferedModel>,
-    /// The place in `offers` of the model that the session starts with.
+    /// Index of the start model in `offers`.
     pub start: usize,
-    /// The level that it starts with; one of that model's.
+    /// The start level, one of the start model's.
     pub level: ThinkingLevel,
-    /// The level that was named with the model, so that a session which is taken up does not bring its own.
+    /// The level that was named with the model; it prevails over that of a resumed session.
     pub named_level: Option<ThinkingLevel>,
-    /// What `cycle_model` goes round, where it is limited.
+    /// The models that `cycle_model` goes through, if they are limited.
     pub scope: Option<Vec<ScopedModel>>,
-    /// What proves who asks, with `--api-key`.
+    /// Credentials, with `--api-key`.
     pub keys: Keys,
-    /// What the user should know, for stderr.
+    /// Warnings for the user, for stderr.
     pub warnings: Vec<String>,
 }
 
-/// A model that may be chosen.
+/// A model that hosts can choose.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OfferedModel {
     /// The model.
     pub endpoint: Endpoint,
-    /// Something is configured for its provider, so that `get_available_models`, `set_model` and `cycle_model` know it.
-    /// Only the start model may not be listed.
+    /// Whether its provider is configured, so that `get_available_models`, `set_model` and `cycle_model` include it.
+    /// Only the start model may be unlisted.
     pub listed: bool,
-    /// `Err`: why asking it fails, as far as that is known without asking.
+    /// `Err`: why requests to it would fail, as far as known in advance.
     pub usable: Result<(), String>,
 }
 
-/// A model of the scope.
+/// A model of the scope of `cycle_model`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScopedModel {
-    /// Its place in [`Selection::offers`].
+    /// Index in [`Selection::offers`].
     pub at: usize,
-    /// The level that the scope names for it.
+    /// The level that the scope sets for it.
     pub level: Option<ThinkingLevel>,
 }
 
 /// Why no session can start. The texts are pi's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SelectionError {
-    /// Nothing is configured.
+    /// No model is configured.
     #[error(
         "No models available.\n\nSet an API key environment variable:\n  \
          ANTHROPIC_API_KEY, OPENAI_API_KEY, OPENROUTER_API_KEY, etc.\n\nOr create {0}"
     )]
     NoModels(String),
-    /// `--provider` names none.
+    /// `--provider` is unknown.
     #[error("Unknown provider \"{0}\". Use --list-models to see available providers/models.")]
     UnknownProvider(String),
-    /// `--provider`, or the text before the slash of `--model`, names one whose models are not known here.
+    /// The provider of `--provider` or `--model` is known, but its models are not supported.
     #[error(
         "Provider \"{provider}\" has no models here: this version cannot ask them ({api}).\n\
          Models of your own can be defined for it in models.json, with another api."
@@ -89,24 +89,24 @@ pub enum SelectionError {
         /// The API of its models.
         api: String,
     },
-    /// `--model` names none.
+    /// `--model` matches nothing.
     #[error("Model \"{0}\" not found. Use --list-models to see available models.")]
     NotFound(String),
-    /// `--api-key` does not say whose it is.
+    /// `--api-key` has no provider.
     #[error("--api-key requires a model to be specified via --model, --provider/--model, or --models")]
     KeyWithoutModel,
 }
 
-/// A model with the level that was named with it.
+/// A model and the level that was named with it.
 type Leveled<'a> = (&'a Endpoint, Option<ThinkingLevel>);
 
-/// Decides with which model a session starts, and which it may change to.
+/// Selects the start model of a session, and the models that it offers.
 ///
 /// Source: behaviour of pi 0.73.1, observed; its published `models.md` and `settings.md`.
 ///
 /// # Errors
 ///
-/// When what is asked for does not exist, or there is nothing to start with.
+/// A requested model does not exist, or there is no model to start with.
 pub fn select(config: &Config, wanted: &SelectionOptions) -> Result<Selection, SelectionError> {
     let mut warnings = Vec::new();
     let saved = saved_model(config);
@@ -155,7 +155,7 @@ pub fn select(config: &Config, wanted: &SelectionOptions) -> Result<Selection, S
     };
     let mut offers: Vec<OfferedModel> = match wanted.api_key {
         None => available.iter().map(|endpoint| offer(endpoint, true)).collect(),
-        // It may be all that was missing for a provider's models.
+        // The key may make further models available.
         Some(_) => {
             let listed = config.models_of(|provider| keys.is_configured(provider));
             listed.iter().map(|endpoint| offer(endpoint, true)).collect()
@@ -180,7 +180,7 @@ fn is_same(a: &Model, b: &Model) -> bool {
     a.provider == b.provider && a.id == b.id
 }
 
-/// The models that the patterns of `--models` or `enabledModels` mean: in the patterns' order, then the registry's; each
+/// Resolves the patterns of `--models` or `enabledModels`: in the patterns' order, then the registry's; each model
 /// once.
 fn scope<'a>(
     patterns: &[String],
@@ -212,22 +212,22 @@ fn scope<'a>(
     scope
 }
 
-/// The saved default if it is in the scope, else the scope's first.
+/// The saved default if it is in the scope, else the scope's first model.
 fn from_scope<'a>(saved: Option<&Endpoint>, scope: &[Leveled<'a>]) -> Option<Leveled<'a>> {
     let is_saved =
         |(endpoint, _): &&Leveled<'a>| saved.is_some_and(|saved| is_same(&saved.model, &endpoint.model));
     scope.iter().find(is_saved).or(scope.first()).copied()
 }
 
-/// The model that the settings name, with or without a key.
+/// The default model of the settings, with or without a key.
 fn saved_model(config: &Config) -> Option<Endpoint> {
     let wanted = config.settings.default_provider.as_ref()?;
     let id = config.settings.default_model.as_ref()?;
     config.models_of(|provider| provider == wanted).into_iter().find(|it| it.model.id == *id)
 }
 
-/// The model to start with where nobody asks for one: the saved one; else the default of the first provider that has
-/// one; else the first.
+/// The start model without options: the saved one; else the default of the first provider that has one; else the
+/// first.
 fn automatic_start<'a>(saved: Option<&'a Endpoint>, available: &[&'a Endpoint]) -> Option<&'a Endpoint> {
     let default = || {
         let mut defaults =
@@ -239,8 +239,8 @@ fn automatic_start<'a>(saved: Option<&'a Endpoint>, available: &[&'a Endpoint]) 
     saved.or_else(default).or(available.first().copied())
 }
 
-/// The model to start with of the provider that `--provider` names: the saved one if it is the provider's, else the
-/// provider's default, else its first.
+/// The start model for `--provider`: the saved one if it is that provider's, else the provider's default, else its
+/// first.
 fn provider_start(name: &str, saved: Option<&Endpoint>, config: &Config) -> Result<Endpoint, SelectionError> {
     let ProviderModels { provider, models } = match ProviderModels::of(name, config) {
         Some(own) => own,
@@ -254,24 +254,24 @@ fn provider_start(name: &str, saved: Option<&Endpoint>, config: &Config) -> Resu
     start.cloned().ok_or_else(|| SelectionError::UnknownProvider(name.to_owned()))
 }
 
-/// Why nothing of a provider can be started whose models are not known here; `None` if it is not known either.
+/// The error for a provider whose models are not supported; `None`: it is unknown.
 fn unsupported_provider(name: &str) -> Option<SelectionError> {
     let known = BUILT_IN.provider(&name.to_lowercase())?;
     Some(SelectionError::WithoutModels { provider: known.id.to_owned(), api: known.api.to_owned() })
 }
 
-/// What `--model` names.
+/// The model of `--model`.
 struct NamedModel {
     endpoint: Endpoint,
     level: Option<ThinkingLevel>,
     warning: Option<String>,
 }
 
-/// The model that `--model` and `--provider` name, with or without a key.
+/// Resolves `--model` and `--provider`, with or without a key.
 fn named_model(asked: &str, provider: Option<&str>, config: &Config) -> Result<NamedModel, SelectionError> {
     let front = provider.or_else(|| Some(asked.split_once('/')?.0));
     let own = front.and_then(|name| ProviderModels::of(name, config));
-    // Else an id of another provider would be taken for it: of a router, they begin with the names of providers.
+    // Ids of routers begin with names of providers: they must not match here.
     let lacks = front.filter(|_| own.is_none());
     if let Some(refused) = lacks.and_then(unsupported_provider) {
         return Err(refused);
@@ -299,7 +299,7 @@ fn named_model(asked: &str, provider: Option<&str>, config: &Config) -> Result<N
         }
         (None, Some(own)) => {
             let rest = asked.split_once('/').map_or(asked, |(_, rest)| rest);
-            // What looks like a provider may be the first part of an id.
+            // The apparent provider may be the first part of an id.
             (rest, own.find(rest).map(taken).or_else(anywhere))
         }
         (None, None) => (asked, anywhere()),
@@ -318,7 +318,7 @@ fn named_model(asked: &str, provider: Option<&str>, config: &Config) -> Result<N
     }
 }
 
-/// The model of that id or full name. Of several providers that have it, one that is configured.
+/// Finds the model of an id or full name; of several, one that is configured.
 fn exact_match<'a>(id: &str, among: &[&'a Endpoint], config: &Config) -> Option<&'a Endpoint> {
     let text = id.to_lowercase();
     let is_it = |it: &Model| it.id.to_lowercase() == text || full_id(it).to_lowercase() == text;
@@ -327,14 +327,14 @@ fn exact_match<'a>(id: &str, among: &[&'a Endpoint], config: &Config) -> Option<
     configured.or(same.first()).copied()
 }
 
-/// A provider and its models, of which there is at least one.
+/// A provider and its models, at least one.
 struct ProviderModels {
     provider: String,
     models: Vec<Endpoint>,
 }
 
 impl ProviderModels {
-    /// The first that is called `name`, in any case.
+    /// Finds the first provider called `name`, in any case.
     fn of(name: &str, config: &Config) -> Option<Self> {
         let name = name.to_lowercase();
         let mut models = config.models_of(|provider| provider.to_lowercase() == name);
@@ -357,7 +357,7 @@ fn without_provider<'a>(asked: &'a str, provider: &str) -> &'a str {
     }
 }
 
-/// A model that nobody knows: as the provider's default, with another id.
+/// Builds an unknown model from the provider's default, with another id.
 fn unknown_model(id: &str, provider: &str, siblings: &[Endpoint]) -> Option<Endpoint> {
     let mut endpoint = default_of(provider, siblings).or(siblings.first())?.clone();
     id.clone_into(&mut endpoint.model.id);
@@ -366,7 +366,7 @@ fn unknown_model(id: &str, provider: &str, siblings: &[Endpoint]) -> Option<Endp
     Some(endpoint)
 }
 
-/// The model among those of a provider to start with where none is asked for.
+/// The default model of a provider.
 fn default_of<'a>(provider: &str, models: &'a [Endpoint]) -> Option<&'a Endpoint> {
     let defaults = BUILT_IN.provider(provider).map_or(&[][..], |known| known.defaults);
     defaults.iter().find_map(|id| models.iter().find(|it| it.model.id == *id))

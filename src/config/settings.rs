@@ -1,4 +1,4 @@
-//! `settings.json`: of the user, and of the project on top of it.
+//! Reads `settings.json` of the user, and of the project over it.
 
 use super::{Environment, ListedPackages, Package};
 use crate::{
@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-/// What the settings say of a session; `None` and empty: nothing, so that the dialect's default holds.
+/// Settings of a session; `None` and empty: not set, so that the dialect's default holds.
 ///
 /// Source: pi's `settings.md`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub struct Settings {
     pub default_thinking_level: Option<ThinkingLevel>,
     /// `modelThinkingLevels`: that of single models, by `provider/id`. Source: pi 1.5.2's `settings.md`.
     pub model_thinking_levels: BTreeMap<String, ThinkingLevel>,
-    /// `steeringMode`; before it was called so, `queueMode`.
+    /// `steeringMode`, formerly `queueMode`.
     pub steering_mode: Option<QueueMode>,
     /// `followUpMode`.
     pub follow_up_mode: Option<QueueMode>,
@@ -36,36 +36,36 @@ pub struct Settings {
     pub compaction: Compaction,
     /// `retry`.
     pub retry: Retry,
-    /// `thinkingBudgets`: tokens to think with, by level.
+    /// `thinkingBudgets`: thinking budgets in tokens, by level.
     pub thinking_budgets: BTreeMap<ThinkingLevel, u64>,
-    /// `enabledModels`: patterns of the models that `cycle_model` goes round.
+    /// `enabledModels`: patterns of the models that `cycle_model` goes through.
     pub enabled_models: Option<Vec<String>>,
-    /// `sessionDir`: the folder that all sessions are kept in. Source: pi 0.73.1's `settings.md`.
+    /// `sessionDir`: the folder of all sessions. Source: pi 0.73.1's `settings.md`.
     pub session_dir: Option<String>,
     /// `shellPath`: the shell that runs commands.
     pub shell_path: Option<String>,
-    /// `shellCommandPrefix`: what is put before every command, on a line of its own.
+    /// `shellCommandPrefix`: lines before every command.
     pub shell_command_prefix: Option<String>,
-    /// `extensions`: files, folders and patterns, the list of each file that has one, the user's first.
+    /// `extensions`: files, folders and patterns; one list per file that has one, the user's first.
     pub extensions: Vec<PathList>,
-    /// `packages`, likewise: what brings extensions, skills and prompt templates along.
+    /// `packages`, likewise: packages with extensions, skills and prompt templates.
     pub packages: Vec<ListedPackages>,
-    /// `defaultProjectTrust`: whether projects may bring code along that nobody was asked about; only the user's counts.
+    /// `defaultProjectTrust`: whether projects without a decision may run their code; only the user's counts.
     pub default_project_trust: Option<String>,
-    /// `passKeys`: variables with keys of models that commands and extensions get all the same; only the user's counts.
+    /// `passKeys`: variables with keys that commands and extensions get nevertheless; only the user's counts.
     pub pass_keys: Vec<String>,
-    /// `images.autoResize`: large images are scaled down.
+    /// `images.autoResize`: scale large images down.
     pub resizes_images: Option<bool>,
-    /// `images.blockImages`: images are not sent to models.
+    /// `images.blockImages`: send no images to models.
     pub blocks_images: Option<bool>,
-    /// `skills`: the list of each file that has one, the user's first. None takes another's place.
+    /// `skills`: one list per file that has one, the user's first. None replaces another.
     pub skills: Vec<PathList>,
     /// `prompts`, likewise: prompt templates.
     pub prompts: Vec<PathList>,
-    /// `httpIdleTimeoutMs`: how long a provider may be silent, in milliseconds; 0 (in the file also `"disabled"`): for
-    /// ever. Source: pi 1.5.2's `settings.md`.
+    /// `httpIdleTimeoutMs`: longest silence of a provider in milliseconds; 0 (in the file also `"disabled"`):
+    /// unlimited. Source: pi 1.5.2's `settings.md`.
     pub http_idle_timeout_ms: Option<u64>,
-    /// `tasks.todoClearDelay`: how long a todo that is done stays on the list, in seconds; negative: for ever. Source:
+    /// `tasks.todoClearDelay`: how long a finished todo stays on the list, in seconds; negative: forever. Source:
     /// xcsh source.
     pub todo_clear_delay: Option<Number>,
 }
@@ -73,48 +73,47 @@ pub struct Settings {
 /// A list of paths, and of patterns over them, in one settings file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathList {
-    /// The directory of the file: relative paths begin there.
+    /// Directory of the file, the base of relative paths.
     pub directory: PathBuf,
-    /// As they are written.
+    /// Entries as written.
     pub entries: Vec<String>,
 }
 
-/// When and how far a conversation is summed up.
+/// When and how far to compact a conversation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Compaction {
-    /// `compaction.enabled`: without being asked.
+    /// `compaction.enabled`: compact automatically.
     pub enabled: Option<bool>,
-    /// `compaction.reserveTokens`: kept free of the context window.
+    /// `compaction.reserveTokens`: tokens to keep free in the context window.
     pub reserve_tokens: Option<u64>,
-    /// `compaction.keepRecentTokens`: the newest part that stays as it is.
+    /// `compaction.keepRecentTokens`: tokens of the newest part to keep.
     pub keep_recent_tokens: Option<u64>,
 }
 
-/// How a failed run is tried again, and each of its requests before that.
+/// Retries of failed runs, and of single requests before.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Retry {
     /// `retry.enabled`.
     pub enabled: Option<bool>,
     /// `retry.maxRetries`.
     pub max_retries: Option<u64>,
-    /// `retry.baseDelayMs`: before the first try, in milliseconds; doubled for each further one.
+    /// `retry.baseDelayMs`: wait before the first retry, in milliseconds; doubled for each further one.
     pub base_delay_ms: Option<u64>,
-    /// `retry.provider.maxRetryDelayMs`, else `retry.maxDelayMs`: the longest delay that a provider may ask for, in
+    /// `retry.provider.maxRetryDelayMs`, else `retry.maxDelayMs`: longest wait that a provider may ask for, in
     /// milliseconds; beyond it the request fails at once. 0: no limit.
     pub max_delay_ms: Option<u64>,
-    /// `retry.provider.maxRetries`: how often one request is sent again before the run fails.
+    /// `retry.provider.maxRetries`: retries of one request before the run fails.
     pub provider_retries: Option<u32>,
-    /// `retry.provider.timeoutMs`: how long a provider may be silent before its answer begins, in milliseconds; 0: for
-    /// ever.
+    /// `retry.provider.timeoutMs`: longest silence before an answer begins, in milliseconds; 0: unlimited.
     pub provider_timeout_ms: Option<u64>,
 }
 
-/// The JSON Schema of a settings file, for editors: what is read of it.
+/// JSON Schema of the settings that are read, for editors.
 pub const SETTINGS_SCHEMA: &str = include_str!("../../data/settings.schema.json");
 
 impl Settings {
-    /// Reads the text of a settings file, and says of each key of the wrong shape that it is left out. A text that is
-    /// no JSON object says nothing, and there is a warning. `path` is for the warnings.
+    /// Parses a settings file; a warning names each key that is left out for its shape. A text that is no JSON object
+    /// counts as empty, with a warning. `path` is for the warnings.
     pub fn read(text: &str, path: &Path) -> (Self, Vec<String>) {
         match serde_json::from_str::<JsonObject>(text) {
             Ok(object) => {
@@ -128,7 +127,7 @@ impl Settings {
         }
     }
 
-    /// These settings where they say something, else `base`.
+    /// Merges these settings over `base`.
     #[must_use]
     pub fn over(self, base: Self) -> Self {
         let mut thinking_budgets = base.thinking_budgets;
@@ -174,22 +173,22 @@ impl Settings {
         }
     }
 
-    /// How long a todo that is done stays on the list; `usual` where these settings say nothing. `None`: for ever.
+    /// How long a finished todo stays on the list; `usual` if not set. `None`: forever.
     pub fn clear_todos_after(&self, usual: Duration) -> Option<Duration> {
         let Some(seconds) = self.todo_clear_delay.as_ref().and_then(Number::as_f64) else {
             return Some(usual);
         };
-        // More than a duration holds is as good as for ever.
+        // A time too large for a duration counts as forever.
         Duration::try_from_secs_f64(seconds).ok()
     }
 
-    /// The level that these settings name for a model, or for all.
+    /// The configured level for a model.
     pub fn level_of(&self, model: &Model) -> Option<ThinkingLevel> {
         let own = self.model_thinking_levels.get(&format!("{}/{}", model.provider, model.id));
         own.copied().or(self.default_thinking_level)
     }
 
-    /// What these settings, and the variable `PI_CACHE_RETENTION`, say about every request to a model.
+    /// Options of every request, from these settings and the variable `PI_CACHE_RETENTION`.
     pub fn request_options(&self, environment: &Environment) -> RequestOptions {
         RequestOptions {
             budgets: self.thinking_budgets.clone(),
@@ -198,7 +197,7 @@ impl Settings {
         }
     }
 
-    /// What these settings say about waiting for a provider.
+    /// Time limits and retries of requests.
     pub fn http_options(&self) -> HttpOptions {
         let usual = HttpOptions::default();
         // 0 stands for no limit.
@@ -217,7 +216,7 @@ impl Settings {
     }
 }
 
-/// One file that is being read.
+/// A settings file while it is parsed.
 struct SettingsFile<'a> {
     object: JsonObject,
     path: &'a Path,
@@ -261,7 +260,7 @@ impl SettingsFile<'_> {
             resizes_images: self.value("/images/autoResize"),
             blocks_images: self.value("/images/blockImages"),
             skills: match self.object.get("skills") {
-                // Before it was a list, this was one of its members (source: pi source).
+                // In older files, a member of an object (source: pi source).
                 Some(Value::Object(_)) => self.path_list("/skills/customDirectories"),
                 _ => self.path_list("/skills"),
             },
@@ -280,7 +279,7 @@ impl SettingsFile<'_> {
         entries.map(|entries| PathList { directory, entries }).into_iter().collect()
     }
 
-    /// Those that are written as they have to be; there is a warning about each other.
+    /// Parses the valid packages; a warning names each other one.
     fn packages(&mut self) -> Vec<ListedPackages> {
         let directory = self.path.parent().unwrap_or(self.path).to_owned();
         let Some(listed) = self.value::<Vec<Value>>("/packages") else { return Vec::new() };
@@ -302,7 +301,7 @@ impl SettingsFile<'_> {
         levels.filter_map(|level| Some((level, self.value(&format!("/thinkingBudgets/{level}"))?))).collect()
     }
 
-    /// The value at a JSON pointer; null counts as absent.
+    /// Parses the value at a JSON pointer; null counts as absent.
     fn value<T: DeserializeOwned>(&mut self, pointer: &str) -> Option<T> {
         let mut keys = pointer.split('/').skip(1);
         let first = self.object.get(keys.next()?)?;

@@ -1,33 +1,32 @@
-//! Which thinking levels a model takes.
+//! Thinking levels of models.
 
 use crate::protocol::{Base, Model, ThinkingLevel};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// Ids of models that decide by themselves how long to think, by a part of the id.
-/// Source: pi 0.73.1 observed.
+/// Parts of ids of models that decide by themselves how long to think. Source: pi 0.73.1 observed.
 const ADAPTIVE: [&str; 3] = ["opus-4-6", "opus-4-7", "sonnet-4-6"];
 
-/// What `thinkingLevelMap` says of a model: for each level that it names, the provider's word, or `None` where the model
-/// does not take the level.
+/// The `thinkingLevelMap` of a model: the provider's word for each level in it, or `None` for a level that the model
+/// does not have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LevelMap(BTreeMap<ThinkingLevel, Option<String>>);
 
 impl LevelMap {
-    /// Reads the object of the file; names that are no levels are left out.
+    /// Parses the map; unknown levels are left out.
     pub fn new(map: &Map<String, Value>) -> Self {
         let word = |value: &Value| value.as_str().map(str::to_owned);
         let named = map.iter().filter_map(|(name, value)| Some((ThinkingLevel::parse(name)?, word(value))));
         Self(named.collect())
     }
 
-    /// Adds what `over` says; it wins.
+    /// Merges `over` over this map.
     pub fn extend(&mut self, over: &Self) {
         self.0.extend(over.0.clone());
     }
 
-    /// The levels of `base` that a model of this map takes, in order: all but those that it says do not exist; `xhigh`
-    /// and above only where it has a word for them. A model that does not think takes `off` alone.
+    /// Levels of `base` that a model with this map has, in order: all but those excluded; `xhigh` and above only with
+    /// a word for them. A model that does not think has only `off`.
     pub fn levels(&self, reasoning: bool, base: Base) -> Vec<ThinkingLevel> {
         if !reasoning {
             return vec![ThinkingLevel::Off];
@@ -44,17 +43,17 @@ impl LevelMap {
         levels(base).filter_map(|level| Some((level, self.word_for(level, base)??.to_owned()))).collect()
     }
 
-    /// As hosts see it.
+    /// The map as hosts see it.
     pub fn entries(&self) -> impl Iterator<Item = (String, Option<String>)> {
         self.0.iter().map(|(level, word)| (level.as_str().to_owned(), word.clone()))
     }
 
-    /// Nothing is said.
+    /// Whether the map is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// What is said of a level. Where the dialect has no `max`, that is offered as `xhigh`.
+    /// The map's value for a level. In dialects without `max`, `xhigh` stands for it.
     fn word_for(&self, level: ThinkingLevel, base: Base) -> Option<Option<&str>> {
         let word = |level| self.0.get(&level).map(Option::as_deref);
         let own = word(level);
@@ -69,13 +68,13 @@ fn levels(base: Base) -> impl Iterator<Item = ThinkingLevel> {
     ThinkingLevel::ALL.into_iter().filter(move |level| level.is_in(base))
 }
 
-/// The level nearest to `wanted` of `levels`: the next higher one, else the next lower.
+/// The level of `levels` nearest to `wanted`: the next higher one, else the next lower.
 pub fn clamp(levels: &[ThinkingLevel], wanted: ThinkingLevel) -> ThinkingLevel {
     let higher = levels.iter().find(|level| **level >= wanted);
     higher.or(levels.last()).copied().unwrap_or(ThinkingLevel::Off)
 }
 
-/// Whether the model decides by itself how long to think: its `compat` says so (`forceAdaptiveThinking`), or its id.
+/// Whether the model decides by itself how long to think: by its `compat` (`forceAdaptiveThinking`), or by its id.
 pub fn is_adaptive(model: &Model) -> bool {
     let told = model.compat.as_ref().and_then(|compat| compat.get("forceAdaptiveThinking")?.as_bool());
     let id = model.id.replace('.', "-");

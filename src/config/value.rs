@@ -1,9 +1,9 @@
-//! Keys and header values as they are configured: a command, the name of a variable, or the text itself.
+//! Resolves configured values of keys and headers: commands, names of variables, or plain text.
 
 use super::{Environment, command::KeyCommands};
 
-/// The value that `text` stands for: what the command behind a leading `!` prints; else the environment variable of
-/// exactly that name; else `text`. `None`: the command gave nothing. May run a command and wait for it.
+/// Resolves `text`: the output of the command behind a leading `!`; else the environment variable of exactly that
+/// name; else `text`. `None`: the command failed. May run a command and block.
 ///
 /// Source: pi's `models.md`, value resolution.
 pub fn resolve(text: &str, environment: &Environment, commands: &KeyCommands) -> Option<String> {
@@ -13,7 +13,7 @@ pub fn resolve(text: &str, environment: &Environment, commands: &KeyCommands) ->
     }
 }
 
-/// `text` with the values of the variables that it names as `$NAME` or `${NAME}`; `$$` and `$!` stand for `$` and `!`.
+/// Replaces the variables `$NAME` and `${NAME}` in `text`; `$$` and `$!` stand for `$` and `!`.
 ///
 /// Source: pi 1.5.2's `models.md`.
 ///
@@ -31,7 +31,7 @@ pub fn interpolate(text: &str, environment: &Environment) -> Result<String, Stri
             None => after.split_at(after.find(|c| !is_name(c)).unwrap_or(after.len())),
         };
         if name.is_empty() {
-            // What is doubled, or stands before nothing that could be a name.
+            // A doubled sign, or one before no possible name.
             let mut letters = after.chars();
             value.push(letters.next().filter(|c| "$!".contains(*c)).unwrap_or('$'));
             rest = if after.starts_with(['$', '!']) { letters.as_str() } else { after };
