@@ -1,5 +1,4 @@
-//! Keys that this process knows: what is put in their place wherever a text from outside is told, and the variables of the
-//! environment that hold them, which children do not get.
+//! Keys that this process knows: redacted in texts, and withheld from the environment of child processes.
 
 mod spelling;
 
@@ -12,32 +11,32 @@ use std::{
     sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
 };
 
-/// What stands where a key stood.
+/// Replacement of a key.
 pub const MASK: &str = "***";
 
-/// The shortest text that is taken for a key, in bytes: a shorter one would be found in texts that are none.
+/// Shortest key, in bytes: a shorter one would match ordinary text.
 const MIN_KEY_BYTES: usize = 8;
 
-/// Passes on every variable.
+/// Passes every variable to child processes.
 const PASS_ALL: &str = "all";
 
-/// Variables that hold no key whoever names them, and without which hardly any program runs.
+/// Variables that never hold a key, and that hardly any program can do without.
 const COMMON_VARIABLES: [&str; 10] =
     ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TERM", "PWD", "TMPDIR", "HOSTNAME"];
 
-/// The keys that are known. Clones are one.
+/// The known keys. Clones share them.
 #[derive(Clone, Default)]
 pub struct Secrets(Arc<RwLock<KnownSecrets>>);
 
 #[derive(Default)]
 struct KnownSecrets {
-    /// The keys, and how they stand in Base64.
+    /// Keys, also in Base64.
     values: BTreeSet<String>,
     variables: BTreeSet<String>,
     passed: BTreeSet<String>,
 }
 
-// Keys do not belong in logs.
+// Keys must not reach logs.
 impl fmt::Debug for Secrets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Secrets").finish_non_exhaustive()
@@ -45,13 +44,13 @@ impl fmt::Debug for Secrets {
 }
 
 impl Secrets {
-    /// Remembers a key, or a header with one, as it is, without its scheme (`Bearer …`), and in Base64. What is shorter
-    /// than eight bytes is not remembered.
+    /// Adds a key, or a header with one: as it is, without its scheme (`Bearer …`), and in Base64. Values of less
+    /// than eight bytes are ignored.
     pub fn remember(&self, value: &str) {
         self.write().values.extend(search_forms(value));
     }
 
-    /// Remembers what a URL says of who asks: the password, or the name where there is none, and the values of its query.
+    /// Adds the credentials in a URL: the password, or the name without one, and the values of its query.
     pub fn remember_url(&self, url: &str) {
         let (user, rest) = split_authority(url);
         let (name, password) = user.split_once(':').unwrap_or((user, user));
@@ -69,7 +68,7 @@ impl Secrets {
         }
     }
 
-    /// Remembers a variable that holds a key; `false`: it is one that everybody needs, whoever names it.
+    /// Withholds a variable from child processes; `false`: it is one that every program needs.
     pub fn withhold(&self, variable: &str) -> bool {
         let holds = !COMMON_VARIABLES.contains(&variable);
         if holds {
@@ -78,12 +77,12 @@ impl Secrets {
         holds
     }
 
-    /// Lets children have these variables; `all`: every one.
+    /// Passes these variables to child processes nevertheless; `all`: every one.
     pub fn pass<'a>(&self, variables: impl IntoIterator<Item = &'a String>) {
         self.write().passed.extend(variables.into_iter().cloned());
     }
 
-    /// The variables that children do not get.
+    /// Variables that child processes do not get.
     pub fn withheld(&self) -> Vec<String> {
         let known = self.read();
         if known.passed.contains(PASS_ALL) {
@@ -92,13 +91,13 @@ impl Secrets {
         known.variables.difference(&known.passed).cloned().collect()
     }
 
-    /// The text with `***` in the place of every key that is known, however it is spelled: as in a URL, in HTML, in JSON, in
-    /// Base64, one inside another.
+    /// Replaces every known key in `text` by `***`, in any spelling: as in a URL, in HTML, in JSON, in Base64, one
+    /// inside another.
     pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
         self.redact_with(text, &[])
     }
 
-    /// The same with the place of these keys, too, which [`search_forms`] has made.
+    /// Like [`Self::redact`], also with the keys in `more`, which come from [`search_forms`].
     pub fn redact_with<'a>(&self, text: &'a str, more: &[String]) -> Cow<'a, str> {
         let known = self.read();
         let keys: Vec<&String> = known.values.iter().chain(more).collect();
@@ -114,7 +113,7 @@ impl Secrets {
     }
 }
 
-/// What is looked for in texts where this is a key, or a header with one: as it is, without its scheme, in Base64.
+/// The forms in which a key, or a header with one, is searched in texts: as it is, without its scheme, in Base64.
 pub fn search_forms(value: &str) -> impl Iterator<Item = String> {
     let value = value.trim();
     let bare = value.split_once(' ').map_or(value, |(_, bare)| bare.trim());
@@ -129,12 +128,12 @@ pub fn search_forms(value: &str) -> impl Iterator<Item = String> {
     forms.into_iter()
 }
 
-/// Whether a variable that a provider reads holds a key, by its name: some hold the name of a profile or a path.
+/// Whether a provider's variable holds a key, by its name: some hold the name of a profile or a path.
 pub fn names_key(variable: &str) -> bool {
     ["KEY", "TOKEN", "SECRET", "PASSWORD"].iter().any(|word| variable.contains(word))
 }
 
-/// A command line for those who may know all of it but the key, which is `***`.
+/// Formats a command line with `***` in place of the key.
 pub fn redact_command_line<'a>(words: impl IntoIterator<Item = &'a OsStr>) -> Vec<String> {
     let mut is_key = false;
     let told = words.into_iter().map(|word| {
@@ -148,10 +147,10 @@ pub fn redact_command_line<'a>(words: impl IntoIterator<Item = &'a OsStr>) -> Ve
     told.collect()
 }
 
-/// The option that has a key, here and in the originals.
+/// The option with a key, here and in the originals.
 const API_KEY: &str = "--api-key";
 
-/// A URL for people and hosts: `***` for who asks, and for every value of the query.
+/// Formats a URL with `***` in place of its credentials and of every value of its query.
 pub fn redact_url(url: &str) -> String {
     let (user, rest) = split_authority(url);
     let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);
@@ -169,7 +168,7 @@ pub fn redact_url(url: &str) -> String {
     format!("{scheme}://{user}{path}{query}")
 }
 
-/// Who asks, and what stands behind it: the host and the rest. Of a text that is no URL nothing is told apart.
+/// Splits a URL into its credentials and the rest, from the host on. In a text that is no URL there are none.
 fn split_authority(url: &str) -> (&str, &str) {
     let Some((_, rest)) = url.split_once("://") else { return ("", "") };
     let authority = rest.find(['/', '?', '#', '\\']).unwrap_or(rest.len());
@@ -179,7 +178,7 @@ fn split_authority(url: &str) -> (&str, &str) {
     }
 }
 
-/// As URLs write it.
+/// Percent-encodes a text.
 #[cfg(test)]
 fn percent_encoded(text: &str) -> String {
     let written = |byte: u8| match byte {
@@ -189,7 +188,7 @@ fn percent_encoded(text: &str) -> String {
     text.bytes().map(written).collect()
 }
 
-/// What a URL means by it.
+/// Decodes percent-encoding.
 fn percent_decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

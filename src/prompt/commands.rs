@@ -1,35 +1,35 @@
-//! What a prompt can call with a leading `/`, besides the commands of extensions.
+//! Slash commands of prompts: templates and skills, without the commands of extensions.
 
 use super::{Skill, Template};
 use crate::protocol::{Base, Check as _, CommandSource, SlashCommand};
 
-/// The templates and skills of a session. No two templates have the same name, and no two skills.
+/// Templates and skills of a session. Names are unique among templates, and among skills.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Commands {
-    /// In the order in which they were found.
+    /// Templates, in the order of discovery.
     pub templates: Vec<Template>,
-    /// In the order in which they were found.
+    /// Skills, in the order of discovery.
     pub skills: Vec<Skill>,
 }
 
 impl Commands {
-    /// What `text` stands for, where it is `/name` of a template, alone or with arguments behind a blank.
+    /// Expands `text` if it is `/name` of a template, alone or with arguments behind a blank.
     pub fn template(&self, text: &str) -> Option<String> {
         let (name, arguments) = call(text.strip_prefix('/')?);
         let template = self.templates.iter().find(|template| template.name == name)?;
         Some(template.expand(arguments))
     }
 
-    /// The skill that `text` calls by `/skill:name`, and the arguments behind it. [`Skill::expand`] makes of them, and of
-    /// the skill's file as it is then, what `text` stands for.
+    /// Finds the skill that `text` calls by `/skill:name`, and its arguments. [`Skill::expand`] expands them with the
+    /// skill's file as it is then.
     pub fn skill<'a>(&self, text: &'a str) -> Option<(&Skill, &'a str)> {
         let (name, arguments) = call(text.strip_prefix("/skill:")?);
         let skill = self.skills.iter().find(|skill| skill.name == name)?;
         Some((skill, arguments))
     }
 
-    /// What `get_commands` lists of them in dialects built on `base`: the templates, then the skills, also those that the
-    /// model is not told of.
+    /// Lists the commands for `get_commands` in dialects built on `base`: templates, then skills, hidden ones
+    /// included.
     pub fn list(&self, base: Base) -> impl Iterator<Item = SlashCommand> {
         let templates = self.templates.iter().map(move |it| {
             let mut command = SlashCommand {
@@ -55,7 +55,7 @@ impl Commands {
     }
 }
 
-/// A name, and what is behind the first blank.
+/// Splits a call into name and arguments.
 fn call(text: &str) -> (&str, &str) {
     text.split_once(' ').unwrap_or((text, ""))
 }

@@ -1,9 +1,9 @@
-//! Finds skills and prompt templates. Blocks on the disk.
+//! Discovers skills and prompt templates. Blocks on the disk.
 //!
-//! The order decides which of two of one name counts, and in which they are listed: what the settings name, then the
-//! directories where everybody looks, then the command line. What packages bring along is found elsewhere: it comes last of
-//! what is not of the command line, or first of all where the user goes before the project.
-//! Source: pi's `skills.md` and `prompt-templates.md`; the order as observed.
+//! The order decides which of equal names counts, and the order of lists: files named by the settings, then the usual
+//! directories, then the command line. Packages are resolved elsewhere; their files come before those of the command
+//! line, or first of all where the user precedes the project. Source: pi's `skills.md` and `prompt-templates.md`; the
+//! order as observed.
 
 use super::{
     Commands, Skill, Template, files,
@@ -18,35 +18,35 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Where to look. All directories are absolute.
+/// Places to search. All directories are absolute.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SearchPlaces {
-    /// The working directory, at which the paths of the command line begin.
+    /// The working directory, the base of the command line's paths.
     pub working: PathBuf,
-    /// The home directory, if it is known: its `.agents/skills` are the user's, too.
+    /// The home directory, if known: its `.agents/skills` belongs to the user, too.
     pub home: Option<PathBuf>,
     /// The agent's own directory, with the user's `skills` and `prompts`.
     pub user: PathBuf,
     /// The project's own directory, with its `skills` and `prompts`.
     pub project: PathBuf,
-    /// The project goes before the user.
+    /// Whether the project precedes the user.
     pub project_first: bool,
-    /// What is said of skills.
+    /// Named skills.
     pub skills: NamedPaths,
-    /// What is said of prompt templates.
+    /// Named prompt templates.
     pub templates: NamedPaths,
 }
 
-/// The skills, or the templates, that somebody names.
+/// Paths of skills or templates that settings, command line and packages name.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NamedPaths {
-    /// The list of the user's settings.
+    /// List of the user's settings.
     pub by_user: Vec<String>,
-    /// The list of the project's settings.
+    /// List of the project's settings.
     pub by_project: Vec<String>,
     /// Files and directories of the command line.
     pub given: Vec<String>,
-    /// Nothing but what is given.
+    /// Whether only `given` counts.
     pub only_given: bool,
     /// Files of packages of the settings.
     pub packaged: Vec<SourceInfo>,
@@ -54,17 +54,17 @@ pub struct NamedPaths {
     pub brought: Vec<SourceInfo>,
 }
 
-/// What was found.
+/// The discovered commands, and warnings.
 #[derive(Debug, Default, PartialEq)]
 pub struct Discovered {
-    /// What can be called.
+    /// Templates and skills.
     pub commands: Commands,
-    /// A sentence for each file that was left out, or does not keep to the rules.
+    /// A sentence for each file that was left out or breaks the rules.
     pub warnings: Vec<String>,
 }
 
 impl Discovered {
-    /// Looks for skills and templates in these files and folders alone; relative paths begin at `working`.
+    /// Searches only these files and folders; relative paths begin at `working`.
     pub fn find_in(working: &Path, skills: Vec<String>, templates: Vec<String>) -> Self {
         let only = |given| NamedPaths { given, only_given: true, ..NamedPaths::default() };
         Self::find(&SearchPlaces {
@@ -75,12 +75,12 @@ impl Discovered {
         })
     }
 
-    /// Looks for skills and templates.
+    /// Searches all places.
     pub fn find(places: &SearchPlaces) -> Self {
         let mut found = Self::default();
         let mut known = HashSet::new();
         for candidate in places.candidates(Kind::Skill, &places.skills, &mut found.warnings) {
-            // Links may lead to one skill in several ways.
+            // Several links may lead to one skill.
             let real = fs::canonicalize(&candidate.file).unwrap_or_else(|_| candidate.file.clone());
             if known.insert(real) {
                 found.add_skill(places, candidate);
@@ -143,7 +143,7 @@ impl Discovered {
     }
 }
 
-/// What is looked for.
+/// The kind of file that is searched.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Skill,
@@ -151,7 +151,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// What users and projects call the directory of them.
+    /// Name of the directory of this kind, at users and projects.
     const fn directory(self) -> &'static str {
         match self {
             Self::Skill => "skills",
@@ -159,7 +159,7 @@ impl Kind {
         }
     }
 
-    /// The files of a directory; templates also of those further down, where they are named by the settings.
+    /// Lists the files of a directory; with `further` also templates in subdirectories, where the settings name them.
     fn files(self, directory: &Path, further: bool, warnings: &mut Vec<String>) -> Vec<PathBuf> {
         match self {
             Self::Skill => walk::skills(directory, warnings),
@@ -171,11 +171,11 @@ impl Kind {
 /// A file that may be a skill or a template.
 struct Candidate {
     file: PathBuf,
-    /// How it was found, unless by the command line.
+    /// Its source; `None`: the command line.
     source: Option<SourceInfo>,
 }
 
-/// Where the user, or the project, keeps skills or templates.
+/// Skills or templates of the user, or of the project.
 struct Scope {
     whose: SourceScope,
     entries: PathPatterns,
@@ -183,7 +183,7 @@ struct Scope {
 }
 
 impl SearchPlaces {
-    /// The files, each path once.
+    /// Lists the files, each path once.
     fn candidates(&self, kind: Kind, named: &NamedPaths, warnings: &mut Vec<String>) -> Vec<Candidate> {
         let mut candidates: Vec<Candidate> = Vec::new();
         let found = |file: PathBuf, source: SourceInfo| Candidate { file, source: Some(source) };
@@ -201,7 +201,7 @@ impl SearchPlaces {
             for Scope { whose, entries, .. } in &scopes {
                 let all = entries.paths.iter().flat_map(|path| match path.is_dir() {
                     true => kind.files(path, true, warnings),
-                    // A settings file is for many machines; not each of them has everything.
+                    // A settings file may be shared by machines that do not have all files.
                     false => Vec::from_iter(path.exists().then(|| path.clone())),
                 });
                 candidates.extend(all.filter(|file| entries.includes(file)).map(|file| {
@@ -238,7 +238,7 @@ impl SearchPlaces {
         candidates
     }
 
-    /// The user and the project, in their order.
+    /// User and project, in their order.
     fn scopes(&self, kind: Kind, named: &NamedPaths, warnings: &mut Vec<String>) -> [Scope; 2] {
         let shared = Path::new(".agents/skills");
         let of_home = self.home.as_ref().map(|home| home.join(shared));
@@ -256,7 +256,7 @@ impl SearchPlaces {
         if self.project_first { [project, user] } else { [user, project] }
     }
 
-    /// Whose directory a file is in.
+    /// The owner of the directory of a file.
     fn location(&self, kind: Kind, file: &Path) -> CommandLocation {
         if file.starts_with(self.user.join(kind.directory())) {
             CommandLocation::User
@@ -268,7 +268,7 @@ impl SearchPlaces {
     }
 }
 
-/// A directory and those above it up to the root of its repository; where it is in none, up to the root.
+/// A directory and its ancestors, up to the root of its repository, or of the file system.
 fn ancestors_in_repository(directory: &Path) -> Vec<&Path> {
     let all: Vec<&Path> = directory.ancestors().collect();
     let root = all.iter().position(|it| it.join(".git").exists());

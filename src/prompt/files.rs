@@ -1,38 +1,38 @@
-//! The files in which users and projects say something to every model: `AGENTS.md` or `CLAUDE.md`, `SYSTEM.md`,
-//! `APPEND_SYSTEM.md`; and the texts of skills, templates and rules. Blocks on the disk.
+//! Files of users and projects for the system prompt: `AGENTS.md` or `CLAUDE.md`, `SYSTEM.md`, `APPEND_SYSTEM.md`;
+//! and the texts of skills, templates and rules. Blocks on the disk.
 
 use crate::regular_files::{self, INSTRUCTIONS, TEXT};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-/// The names of a context file; the first one that a directory has counts.
+/// Names of a context file; the first that exists in a directory counts.
 const CONTEXT_NAMES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
 
-/// A file that goes into the prompt, with where it came from.
+/// A context file for the system prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextFile {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
-    /// What it says; bytes that are not UTF-8 are U+FFFD.
+    /// Its text; bytes that are not UTF-8 are U+FFFD.
     pub content: String,
 }
 
-/// What was found, and what could not be read.
+/// The files for the system prompt, and warnings.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct PromptFiles {
-    /// The agent directory's file first, then those of the ancestors of the working directory from the root down. Each
-    /// path once.
+    /// Context files: the agent directory's, then those of the ancestors of the working directory from the root down.
+    /// Each path once.
     pub context: Vec<ContextFile>,
-    /// What replaces the prompt (`SYSTEM.md`): the project's, else the agent directory's.
+    /// The text that replaces the prompt (`SYSTEM.md`): the project's, else the agent directory's.
     pub system: Option<String>,
-    /// What is added to the prompt (`APPEND_SYSTEM.md`), chosen the same way.
+    /// The text that is appended to the prompt (`APPEND_SYSTEM.md`), chosen likewise.
     pub append: Option<String>,
-    /// A sentence for each file that is there and cannot be read.
+    /// A sentence for each file that exists but is unreadable.
     pub warnings: Vec<String>,
 }
 
 impl PromptFiles {
-    /// Looks for the files. `cwd` is absolute; `config` is the name of a project's own directory, such as `.pi`.
+    /// Searches the files. `cwd` is absolute; `config` is the name of a project's own directory, such as `.pi`.
     pub fn find(agent_directory: &Path, cwd: &Path, config: &str) -> Self {
         let mut found = Self::default();
         let mut ancestors: Vec<&Path> = cwd.ancestors().collect();
@@ -62,7 +62,7 @@ impl PromptFiles {
         directories.iter().find_map(|directory| self.read(&directory.join(name)))
     }
 
-    /// What the file says, if it is there and can be read.
+    /// Reads a file; `None`: it does not exist or is unreadable.
     fn read(&mut self, path: &Path) -> Option<String> {
         match regular_files::read(path, INSTRUCTIONS) {
             Ok(bytes) => Some(String::from_utf8_lossy(&bytes).into_owned()),
@@ -75,16 +75,16 @@ impl PromptFiles {
     }
 }
 
-/// What an option such as `--system-prompt` says: the contents of the file of that name, if there is one, else the text
+/// Resolves an option such as `--system-prompt`: the content of the file of that name, if it exists, else the text
 /// itself. As in pi.
 ///
 /// # Errors
 ///
-/// A sentence for people when the file is there and cannot be read.
+/// A sentence for the user if the file exists but is unreadable.
 pub fn text_or_file(text: &str) -> Result<String, String> {
     match regular_files::read(Path::new(text), INSTRUCTIONS) {
         Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
-        // A text need not be anything that could be a path.
+        // Many texts are not even possible paths.
         Err(error)
             if matches!(
                 error.kind(),
@@ -97,11 +97,11 @@ pub fn text_or_file(text: &str) -> Result<String, String> {
     }
 }
 
-/// The text of a skill, a template or a rule; bytes that are not UTF-8 are U+FFFD.
+/// Reads the text of a skill, a template or a rule; bytes that are not UTF-8 are U+FFFD.
 ///
 /// # Errors
 ///
-/// When it is not there, not a regular file, too long, or cannot be read.
+/// The file does not exist, is not a regular file, is too long, or unreadable.
 pub fn text(path: &Path) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&regular_files::read(path, TEXT)?).into_owned())
 }

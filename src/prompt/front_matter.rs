@@ -1,10 +1,10 @@
-//! What stands above the text of a Markdown file, between two lines of three dashes.
+//! Parses the front matter of a Markdown file: the YAML between two lines of three dashes.
 
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_saphyr::UserMessageFormatter;
 use std::borrow::Cow;
 
-/// The keys of skills and templates that are heeded; all others are passed over.
+/// Known keys of skills and templates; others are ignored.
 ///
 /// Source: pi's `skills.md` and `prompt-templates.md`.
 #[derive(Debug, Default, PartialEq, Deserialize)]
@@ -12,18 +12,18 @@ use std::borrow::Cow;
 pub(super) struct FrontMatter {
     /// `name` of a skill.
     pub name: Option<String>,
-    /// `description`: for people, and of skills for the model, too.
+    /// `description`: for users, and of skills also for the model.
     pub description: Option<String>,
-    /// `disable-model-invocation` of a skill. Anything but a `true` is a `false`, as in pi.
+    /// `disable-model-invocation` of a skill. Anything but `true` counts as `false`, as in pi.
     #[serde(rename = "disable-model-invocation")]
     pub hidden: serde_json::Value,
 }
 
-/// The front matter of a file, as far as `Keys` heeds it, and its text.
+/// Splits a file into its front matter, parsed as `Keys`, and its text.
 ///
 /// # Errors
 ///
-/// What is wrong in the front matter, in one line.
+/// The fault in the front matter, in one line.
 pub(super) fn read<Keys: DeserializeOwned + Default>(file: &str) -> Result<(Keys, String), String> {
     let (above, text) = split(file);
     let above = above.filter(|yaml| !yaml.trim().is_empty());
@@ -36,21 +36,20 @@ pub(super) fn read<Keys: DeserializeOwned + Default>(file: &str) -> Result<(Keys
     }
 }
 
-/// What the YAML says; `None` where it is comments alone.
+/// Parses the YAML; `None`: it is only comments.
 fn parse<Keys: DeserializeOwned>(yaml: &str) -> Result<Option<Keys>, serde_saphyr::Error> {
-    // As in YAML 1.2, which pi reads, `yes` is a text.
+    // As in YAML 1.2, which pi reads, `yes` is a string.
     let options = serde_saphyr::options! { strict_booleans: true };
-    // The line of dashes that was above it counts in what errors say.
+    // An extra line for the dashes, so that line numbers in errors are right.
     serde_saphyr::from_str_with_options(&format!("\n{yaml}"), options)
 }
 
-/// The text of a file, without front matter. Every line ends with a line feed.
+/// The text of a file without front matter. Every line ends with a line feed.
 pub(super) fn body(file: &str) -> String {
     split(file).1
 }
 
-/// What is between the dashes, where there are any, and the text: behind front matter without the blanks around it, else
-/// all of the file.
+/// Splits a file into the YAML between the dashes, if any, and the text, which is trimmed behind front matter.
 fn split(file: &str) -> (Option<String>, String) {
     let file = file.strip_prefix('\u{FEFF}').unwrap_or(file);
     let file = match file.contains('\r') {

@@ -1,30 +1,30 @@
-//! The instructions of a model, by section.
+//! The system prompt of a model, in sections.
 
-/// A part of the instructions.
+/// A section of the system prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section {
-    /// What it is called, in dialects that tell sections apart.
+    /// Its name, in dialects with sections.
     pub name: String,
-    /// What it says.
+    /// Its text.
     pub text: String,
 }
 
 impl Section {
-    /// A part of that name.
+    /// Creates a section.
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
         Self { name: name.into(), text: text.into() }
     }
 }
 
-/// What the model is told before the conversation.
+/// The system prompt.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Instructions(
-    /// Its parts, in the order in which they are read.
+    /// Its sections, in order.
     pub Vec<Section>,
 );
 
 impl Instructions {
-    /// All of it, as providers get it.
+    /// The whole text, as providers get it.
     pub fn text(&self) -> String {
         let texts = self.0.iter().map(|section| section.text.as_str());
         texts.collect::<Vec<_>>().join("\n\n")
@@ -38,11 +38,11 @@ impl From<&str> for Instructions {
 }
 
 impl From<String> for Instructions {
-    /// Instructions without parts count as who the model is.
+    /// A plain text becomes the preamble.
     fn from(text: String) -> Self {
         Self(if text.is_empty() { Vec::new() } else { vec![Section::new(PREAMBLE, text)] })
     }
 }
 
-/// Who the model is.
+/// Name of the section that introduces the model.
 pub(super) const PREAMBLE: &str = "preamble";

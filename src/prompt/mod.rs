@@ -1,17 +1,18 @@
-//! What the model is told before the conversation, and what a prompt stands for.
+//! The system prompt, and the expansion of prompts that call templates and skills.
 //!
-//! [`system_prompt`] says who the model is, what it can do, and what the project asks of it; [`sections`] says the same in
-//! parts that have names, for dialects whose hosts see them. [`Commands`] are the prompt
-//! templates and skills that a prompt calls with a leading `/`. Both do no IO:
+//! [`system_prompt`] builds the prompt as one text, [`sections`] in named sections, for dialects whose hosts see
+//! them. [`Commands`] expands prompts that begin with `/`. Both do no IO; the files come from:
 //!
-//! - [`files`]: what the user and the project have written for the system prompt.
-//! - [`discover`]: where skills and templates are; `walk` finds the files of a directory, `path_patterns` reads the lists of
-//!   the settings.
-//! - [`rules`]: the rules that watch what the model writes, in xcsh.
-//! - `template`, `skill`: what becomes of a file, and of it and its arguments; `front_matter` is what stands above both,
-//!   and above rules.
-//! - [`PromptSource`]: what the instructions are made of, for when the tools change.
-//! - `commands`: which of them a prompt calls; `source`: where they come from, for hosts.
+//! - [`files`]: files of user and project for the system prompt.
+//! - [`discover`]: skills and templates; `walk` lists the files of a directory, `path_patterns` parses lists of the
+//!   settings.
+//! - [`rules`]: the rules of xcsh, which watch the model's output.
+//!
+//! The others:
+//!
+//! - `template`, `skill`: parsing and expanding one file; `front_matter` is at the head of both, and of rules.
+//! - [`PromptSource`]: the parts of the system prompt that stay when tools change.
+//! - `commands`: which template or skill a prompt calls; `source`: origins of files, for hosts.
 
 mod commands;
 pub mod discover;

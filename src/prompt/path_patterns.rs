@@ -1,26 +1,26 @@
-//! The lists `skills` and `prompts` of a settings file: paths, and patterns that leave some of their files out.
+//! Lists of paths and patterns in settings, such as `skills` and `prompts`.
 
 use super::skill;
 use globset::{GlobBuilder, GlobMatcher};
 use std::path::{Component, Path, PathBuf};
 
-/// A list of one settings file, taken apart. Source: pi's `settings.md` and source.
+/// A parsed list of one settings file. Source: pi's `settings.md` and source.
 #[derive(Debug, Default)]
 pub(crate) struct PathPatterns {
     /// Files and directories, as absolute paths.
     pub paths: Vec<PathBuf>,
-    /// `*.md`: where there are any, a file of `paths` has to match one.
+    /// `*.md`: if there are any, a file of `paths` has to match one.
     only: Vec<Pattern>,
-    /// `!pattern`: what matches is left out.
+    /// `!pattern`: excludes matches.
     without: Vec<Pattern>,
-    /// `+path`: kept all the same.
+    /// `+path`: includes nevertheless.
     kept: Vec<PathBuf>,
-    /// `-path`: left out in any case.
+    /// `-path`: excludes in any case.
     dropped: Vec<PathBuf>,
 }
 
 impl PathPatterns {
-    /// Relative paths begin at `base`. A malformed pattern is left out, with a warning.
+    /// Parses a list; relative paths begin at `base`. A malformed pattern is left out, with a warning.
     pub fn new(entries: &[String], base: &Path, warnings: &mut Vec<String>) -> Self {
         let mut read = Self::default();
         for entry in entries {
@@ -44,7 +44,7 @@ impl PathPatterns {
         read
     }
 
-    /// The same of a list that only chooses among files that are known: what is no path in it is a pattern, too.
+    /// Parses a list that only selects among known files: plain entries are patterns, too.
     #[cfg(feature = "serve")]
     pub fn patterns(entries: &[String], base: &Path, warnings: &mut Vec<String>) -> Self {
         let (mut others, mut plain) = (Vec::new(), Vec::new());
@@ -52,7 +52,7 @@ impl PathPatterns {
             if entry.starts_with(['!', '+', '-']) || entry.contains(['*', '?']) {
                 others.push(entry.clone());
             } else {
-                // Without wildcards it is never malformed.
+                // Never malformed without wildcards.
                 plain.extend(Pattern::new(&globset::escape(entry), base));
             }
         }
@@ -61,7 +61,7 @@ impl PathPatterns {
         read
     }
 
-    /// What a list of patterns of which each counts by itself says of `file`, the last first; `None`: nothing.
+    /// Decides about `file` by the last matching entry of a list; `None`: none matches.
     #[cfg(feature = "serve")]
     pub fn last_match(entries: &[String], base: &Path, file: &Path) -> Option<bool> {
         let about = |entry: &&String| match entry.strip_prefix(['+', '-']) {
@@ -71,13 +71,13 @@ impl PathPatterns {
         entries.iter().rev().find(about).map(|entry| !entry.starts_with(['-', '!']))
     }
 
-    /// Whether `file`, found in one of `paths`, is taken.
+    /// Whether `file`, found in one of `paths`, is included.
     pub fn includes(&self, file: &Path) -> bool {
         let asked = self.only.is_empty() || self.only.iter().any(|it| it.matches(file));
         asked && self.includes_discovered(file) || self.is_kept(file) && !self.is_dropped(file)
     }
 
-    /// Whether `file`, found where everybody looks, is taken.
+    /// Whether `file`, found in a usual directory, is included.
     pub fn includes_discovered(&self, file: &Path) -> bool {
         let out = self.without.iter().any(|it| it.matches(file));
         (!out || self.is_kept(file)) && !self.is_dropped(file)
@@ -92,7 +92,7 @@ impl PathPatterns {
     }
 }
 
-/// A glob that is compared with whole paths, and with names alone.
+/// A glob that is matched against whole paths, and against names.
 #[derive(Debug)]
 struct Pattern {
     path: GlobMatcher,
@@ -101,7 +101,7 @@ struct Pattern {
 
 impl Pattern {
     fn new(text: &str, base: &Path) -> Result<Self, globset::Error> {
-        // The directory is no part of the pattern, whatever characters its name has.
+        // The directory is literal, whatever characters its name has.
         let base = globset::escape(&base.to_string_lossy());
         let glob = |text: &str| Ok(GlobBuilder::new(text).literal_separator(true).build()?.compile_matcher());
         let path = absolute(Path::new(&base), text);
@@ -116,17 +116,17 @@ impl Pattern {
     }
 }
 
-/// Whether `path` is `file`, or the directory of that skill.
+/// Whether `path` is `file`, or the directory of a skill with this file.
 fn is_path_or_skill(path: &Path, file: &Path) -> bool {
     path == file || directory_of_skill(file) == Some(path)
 }
 
-/// A skill goes by its directory, too.
+/// The directory of a skill's file; `None`: another file.
 fn directory_of_skill(file: &Path) -> Option<&Path> {
     file.parent().filter(|_| file.ends_with(skill::FILE))
 }
 
-/// `path` as seen from `base`, with `.` and `..` resolved by name alone.
+/// Joins `path` to `base` and resolves `.` and `..` by name alone.
 pub(crate) fn absolute(base: &Path, path: impl AsRef<Path>) -> PathBuf {
     let mut whole = PathBuf::new();
     for part in base.join(path).components() {

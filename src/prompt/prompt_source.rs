@@ -1,4 +1,4 @@
-//! What instructions are made of, kept for when the tools change.
+//! The parts of the system prompt, kept for when the tools change.
 
 use super::{
     Skill, files::ContextFile, instructions::Instructions, text::PromptParts, text::ToolLine, text::sections,
@@ -7,25 +7,25 @@ use super::{
 use crate::protocol::JsonObject;
 use serde_json::{Value, json};
 
-/// Everything that instructions are made of but for the tools and the skills.
+/// All parts of the system prompt but tools and skills.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PromptSource {
-    /// Takes the place of who the model is, its tools and its guidelines.
+    /// Replaces the introduction, the list of tools and the guidelines.
     pub custom: Option<String>,
-    /// Comes right after that.
+    /// Follows the introduction or its replacement.
     pub append: Option<String>,
-    /// What projects say, the most general first.
+    /// Context files, the most general first.
     pub context_files: Vec<ContextFile>,
-    /// The day as `YYYY-MM-DD`, in UTC.
+    /// The date as `YYYY-MM-DD`, in UTC.
     pub date: String,
-    /// The directory that tools work in.
+    /// The working directory of tools.
     pub cwd: String,
-    /// The dialect tells the parts apart.
+    /// Whether the dialect has sections.
     pub in_sections: bool,
 }
 
 impl PromptSource {
-    /// The instructions of a model that is offered these tools; the guidelines are those of extensions.
+    /// Builds the system prompt for these tools, with the guidelines of extensions.
     pub fn instructions(
         &self,
         tools: &[ToolLine<'_>],
@@ -48,7 +48,7 @@ impl PromptSource {
         }
     }
 
-    /// The same for extensions, by the names that pi gives to what its prompt is made of (source: pi source).
+    /// The parts for extensions, by pi's names (source: pi source).
     pub fn options(&self, skills: &[Skill]) -> JsonObject {
         let files = self.context_files.iter();
         let files =

@@ -1,8 +1,8 @@
-//! The rules that watch what the model writes, as the user and the project have written them. Blocks on the disk.
+//! Reads the rules of user and project that watch the model's output. Blocks on the disk.
 //!
-//! A rule is a Markdown file in the folder `rules` of the project's own directory or of the agent's. Its name is that of
-//! the file, its text is what the model is told, and its front matter says when. The published sources name the keys, and
-//! leave open where the files are and how a list is written.
+//! A rule is a Markdown file in the folder `rules` of the project's own directory or of the agent's. The file's name
+//! is the rule's, its text goes to the model, and its front matter holds the conditions. The published sources name
+//! the keys, but neither the place of the files nor the form of lists.
 
 use super::{files, front_matter, walk};
 use crate::protocol::{JsonObject, Rule, RuleInterruptMode};
@@ -13,17 +13,17 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The rules that were found, and what could not be read.
+/// The rules, and warnings.
 #[derive(Debug, Default, PartialEq)]
 pub struct RuleFiles {
-    /// The project's rules first, each folder's by name. Of two with one name the first counts.
+    /// The project's rules, then the agent's, each by name. Of equal names the first counts.
     pub rules: Vec<Rule>,
     /// A sentence for each file that was left out.
     pub warnings: Vec<String>,
 }
 
 impl RuleFiles {
-    /// Looks for rules. `cwd` is absolute; `config` is the name of a project's own directory, such as `.xcsh`.
+    /// Searches the rules. `cwd` is absolute; `config` is the name of a project's own directory, such as `.xcsh`.
     pub fn find(agent_directory: &Path, cwd: &Path, config: &str) -> Self {
         let mut found = Self::default();
         found.add_folder(&cwd.join(config).join("rules"), "project");
@@ -61,7 +61,7 @@ impl RuleFiles {
     }
 }
 
-/// The keys that are heeded; all others are passed over. Source: xcsh source.
+/// Known keys; others are ignored. Source: xcsh source.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Keys {
@@ -73,7 +73,7 @@ struct Keys {
     interrupt_mode: Option<RuleInterruptMode>,
 }
 
-/// A list, or what would be the only item of one.
+/// A list, or its only item.
 #[derive(Debug, Deserialize)]
 #[serde(untagged, expecting = "a text or a list of texts is wanted")]
 enum OneOrMore {
@@ -89,7 +89,7 @@ impl OneOrMore {
         }
     }
 
-    /// The same where commas separate items, too; those of a glob's braces do not.
+    /// The items, also split at commas, but not at those in a glob's braces.
     fn words(self) -> Vec<String> {
         let items = self.list();
         let words = items.iter().flat_map(|item| {

@@ -1,4 +1,4 @@
-//! Skills: instructions for a task, which the model reads when it has such a task.
+//! Skills: instructions for a task, which the model reads when the task comes up.
 
 use super::{
     front_matter::{self, FrontMatter},
@@ -10,13 +10,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The name of the file that makes a directory a skill.
+/// Name of the file that makes a directory a skill.
 pub(super) const FILE: &str = "SKILL.md";
 
-/// The longest name that is not complained of, in characters.
+/// Longest valid name, in characters.
 const MAX_NAME_CHARS: usize = 64;
 
-/// The longest description that is not complained of, in characters.
+/// Longest valid description, in characters.
 const MAX_DESCRIPTION_CHARS: usize = 1024;
 
 /// Instructions for a task, in a file.
@@ -24,26 +24,26 @@ const MAX_DESCRIPTION_CHARS: usize = 1024;
 /// Source: pi's `skills.md`, after the Agent Skills specification.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Skill {
-    /// What it is called by, behind `/skill:`.
+    /// Its name, behind `/skill:`.
     pub name: String,
-    /// What it is for, in words that the model chooses by.
+    /// Its purpose, by which the model chooses.
     pub description: String,
-    /// Its file: an absolute path.
+    /// Path of its file, absolute.
     pub path: PathBuf,
     /// Where it was found.
     pub location: CommandLocation,
-    /// The same for newer hosts.
+    /// Where it was found, for newer hosts.
     pub source: SourceInfo,
-    /// The model is not told of it; the user calls it.
+    /// Whether the model does not see it and only the user calls it.
     pub hidden: bool,
 }
 
 impl Skill {
-    /// Reads the text of the file at `path`. The warnings say what it does not keep to.
+    /// Parses the file at `path`. The warnings name broken rules of the specification.
     ///
     /// # Errors
     ///
-    /// Why it is not a skill, in one line.
+    /// Why the file is no skill, in one line.
     pub fn read(path: &Path, file: &str, location: CommandLocation) -> Result<(Self, Vec<String>), String> {
         let (front_matter, _) = front_matter::read::<FrontMatter>(file)?;
         let directory = directory(path).file_name().unwrap_or_default().to_string_lossy();
@@ -52,7 +52,7 @@ impl Skill {
         let description = front_matter.description.filter(|it| !it.trim().is_empty());
         let description = description.ok_or("it has no description")?;
         let mut warnings = Vec::new();
-        // A file that is not in a directory of its own has no name to keep to.
+        // A file without a directory of its own has no name to match.
         if path.ends_with(FILE) && name != directory {
             warnings.push(format!("the name \"{name}\" is not that of its directory, \"{directory}\""));
         }
@@ -62,7 +62,7 @@ impl Skill {
         Ok((Self { name, description, path: path.to_owned(), location, source, hidden }, warnings))
     }
 
-    /// What the model is told when the user calls the skill: the instructions, as `file` has them, and `arguments`.
+    /// Builds the prompt for a call of the skill: the instructions in `file`, and `arguments`.
     pub fn expand(&self, file: &str, arguments: &str) -> String {
         let (path, directory) = (self.path.display(), directory(&self.path).display());
         let body = front_matter::body(file);
@@ -78,13 +78,13 @@ impl Skill {
     }
 }
 
-/// What the system prompt says of the skills that the model may choose; nothing where there is none.
+/// The section of the system prompt about the skills that the model may choose; empty without any.
 pub(super) fn skills_section(skills: &[Skill]) -> String {
     let mut list = String::new();
     for skill in skills.iter().filter(|skill| !skill.hidden) {
         let [name, description] = [&skill.name, &skill.description].map(|text| escaped(text));
         let path = escaped(&skill.path.to_string_lossy());
-        // Nothing can fail: it is written into memory.
+        // Writing into memory cannot fail.
         let _ = write!(
             list,
             "  <skill>\n    <name>{name}</name>\n    <description>{description}</description>\n    \
@@ -101,7 +101,7 @@ pub(super) fn skills_section(skills: &[Skill]) -> String {
     )
 }
 
-/// What the specification asks of names and descriptions, and these do not do.
+/// Rules of the specification that the name or the description breaks.
 fn specification_warnings(name: &str, description: &str) -> Vec<String> {
     let (name_length, description_length) = (name.chars().count(), description.chars().count());
     let rules = [

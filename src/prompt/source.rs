@@ -1,15 +1,15 @@
-//! Where skills and templates come from, as hosts are told.
+//! Origins of skills and templates, as hosts see them.
 
 use crate::protocol::{CommandLocation, SourceInfo, SourceOrigin, SourceScope};
 use std::path::Path;
 
-/// A file by which the user, or whoever started the server, meant that very place.
+/// Source of a file that was named explicitly.
 pub const SOURCE_NAMED: &str = "local";
 
-/// A file that was found where everybody looks.
+/// Source of a file in a usual directory.
 pub const SOURCE_DISCOVERED: &str = "auto";
 
-/// How the file at `path` was found; paths in it are relative to `base`, if that is known.
+/// Describes the origin of the file at `path`; `base`, if known, is the base of paths in it.
 pub fn source_info(path: &Path, source: &str, scope: SourceScope, base: Option<&Path>) -> SourceInfo {
     SourceInfo {
         path: path.display().to_string(),
@@ -21,7 +21,7 @@ pub fn source_info(path: &Path, source: &str, scope: SourceScope, base: Option<&
     }
 }
 
-/// For whom a file in that place is.
+/// The scope of a location.
 pub const fn scope(location: CommandLocation) -> SourceScope {
     match location {
         CommandLocation::User => SourceScope::User,

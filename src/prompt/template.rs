@@ -1,4 +1,4 @@
-//! Prompt templates: texts that a prompt stands for.
+//! Prompt templates: texts with places for arguments.
 
 use super::{
     front_matter::{self, FrontMatter},
@@ -8,32 +8,32 @@ use crate::protocol::{CommandLocation, SourceInfo};
 use regex_lite::{Captures, Regex};
 use std::{path::Path, path::PathBuf, sync::LazyLock};
 
-/// How many characters of the first line describe a template that does not do so itself.
+/// Characters of the first line that serve as description, if the file has none.
 const DESCRIPTION_CHARS: usize = 60;
 
-/// A text that `/name` and its arguments stand for.
+/// A prompt template, called by `/name`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Template {
-    /// What it is called by: the name of its file without `.md`.
+    /// Its name: that of its file without `.md`.
     pub name: String,
-    /// What it does, for people.
+    /// Its description, for users.
     pub description: String,
-    /// The text, with places for arguments.
+    /// Its text, with places for arguments.
     pub body: String,
     /// Where it was found.
     pub location: CommandLocation,
-    /// Its file: an absolute path.
+    /// Path of its file, absolute.
     pub path: PathBuf,
     /// Where it was found, for newer hosts.
     pub source: SourceInfo,
 }
 
 impl Template {
-    /// Reads the text of the file at `path`.
+    /// Parses the file at `path`.
     ///
     /// # Errors
     ///
-    /// What is wrong in the front matter, in one line.
+    /// The fault in the front matter, in one line.
     pub fn read(path: &Path, file: &str, location: CommandLocation) -> Result<Self, String> {
         let (front_matter, body) = front_matter::read::<FrontMatter>(file)?;
         let described = front_matter.description.filter(|it| !it.is_empty()).or_else(|| first_line(&body));
@@ -48,24 +48,24 @@ impl Template {
         })
     }
 
-    /// The text with `arguments` in their places.
+    /// Expands the text with `arguments`.
     ///
-    /// They are split at blanks and tabs outside of quotes. `$1`, `$2` and so on stand for one of them, or for nothing;
-    /// `${@:n}` for those from the n-th on, `${@:n:len}` for `len` of these; `$ARGUMENTS` and `$@` for all. What is put
-    /// in is not looked at again.
+    /// Arguments are split at blanks and tabs outside of quotes. `$1`, `$2` and so on stand for one of them, or for
+    /// nothing; `${@:n}` for those from the n-th on, `${@:n:len}` for `len` of these; `$ARGUMENTS` and `$@` for all.
+    /// Inserted text is not expanded again.
     pub fn expand(&self, arguments: &str) -> String {
         static PLACES: LazyLock<Regex> = LazyLock::new(|| {
             Regex::new(r"\$([0-9]+)|\$\{@:([0-9]+)(?::([0-9]+))?\}|\$ARGUMENTS|\$@").expect("a valid pattern")
         });
         let arguments = split(arguments);
         let of = |place: &Captures<'_>| {
-            // More digits than a number can have mean more arguments than anybody can give.
+            // A number too large for a `usize` exceeds any number of arguments.
             let number = |group| place.get(group).map(|digits| digits.as_str().parse().unwrap_or(usize::MAX));
             if let Some(one) = number(1) {
                 let index = one.checked_sub(1);
                 return index.and_then(|index| arguments.get(index)).cloned().unwrap_or_default();
             }
-            // 0 counts as 1, and both names of all arguments as a range without bounds.
+            // 0 counts as 1; both names of all arguments are ranges without bounds.
             let before = number(2).unwrap_or(1).saturating_sub(1);
             let most = number(3).unwrap_or(usize::MAX);
             let chosen: Vec<&str> = arguments.iter().skip(before).take(most).map(String::as_str).collect();
@@ -81,7 +81,7 @@ fn name(path: &Path) -> String {
     name.strip_suffix(".md").unwrap_or(&name).to_owned()
 }
 
-/// The beginning of the first line that says something.
+/// The beginning of the first line that is not blank.
 fn first_line(body: &str) -> Option<String> {
     let line = body.lines().find(|line| !line.trim().is_empty())?;
     match line.char_indices().nth(DESCRIPTION_CHARS) {
@@ -90,8 +90,8 @@ fn first_line(body: &str) -> Option<String> {
     }
 }
 
-/// The arguments in `text`. Quotes, single or double, keep blanks together and are left out; nothing is escaped, and an
-/// empty argument is none. Source: pi source.
+/// Splits `text` into arguments. Quotes, single or double, keep blanks together and are removed; there are no
+/// escapes, and empty arguments are dropped. Source: pi source.
 fn split(text: &str) -> Vec<String> {
     let mut arguments = Vec::new();
     let mut current = String::new();

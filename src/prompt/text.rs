@@ -1,4 +1,4 @@
-//! The system prompt, as one text or in sections. Its order and its headings are pi's, the sentences are ours.
+//! Builds the system prompt, as one text or in sections. Order and headings are pi's, the sentences are ours.
 
 use super::{
     Skill,
@@ -7,37 +7,37 @@ use super::{
     skill,
 };
 
-/// Everything that a system prompt is made of.
+/// The parts of a system prompt.
 #[derive(Debug, Clone, Copy)]
 pub struct PromptParts<'a> {
-    /// The tools that the model is offered, in that order.
+    /// The offered tools, in order.
     pub tools: &'a [ToolLine<'a>],
-    /// What tools of extensions say about their use: each a line among the guidelines, once.
+    /// Guidelines of extensions' tools: one line each, without repetitions.
     pub guidelines: &'a [&'a str],
-    /// Takes the place of who the model is, its tools and its guidelines.
+    /// Replaces the introduction, the list of tools and the guidelines.
     pub custom: Option<&'a str>,
-    /// Comes right after that.
+    /// Follows the introduction or its replacement.
     pub append: Option<&'a str>,
-    /// What projects say, the most general first.
+    /// Context files, the most general first.
     pub context_files: &'a [ContextFile],
-    /// Told to a model that can read their files: one that has the tool `read`.
+    /// Skills, for models that can read their files: those with the tool `read`.
     pub skills: &'a [Skill],
-    /// Today as `YYYY-MM-DD`, in UTC.
+    /// The date as `YYYY-MM-DD`, in UTC.
     pub date: &'a str,
-    /// The directory that tools work in.
+    /// The working directory of tools.
     pub cwd: &'a str,
 }
 
-/// A tool in one line.
+/// A tool's line in the prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ToolLine<'a> {
-    /// What the model calls it by.
+    /// Its name.
     pub name: &'a str,
-    /// What it is for, without a full stop.
+    /// Its purpose, without a full stop.
     pub purpose: &'a str,
 }
 
-/// The line of a built-in tool; none for other names.
+/// The line of a built-in tool; `None`: the name is another tool's.
 pub fn tool_line(name: &str) -> Option<ToolLine<'static>> {
     let (name, purpose) = match name {
         "read" => ("read", "show a file or an image"),
@@ -52,7 +52,7 @@ pub fn tool_line(name: &str) -> Option<ToolLine<'static>> {
     Some(ToolLine { name, purpose })
 }
 
-/// Puts the prompt together. A part that is empty counts as one that is not there.
+/// Builds the prompt as one text. Empty parts count as missing.
 pub fn system_prompt(parts: &PromptParts<'_>) -> String {
     let mut prompt = match parts.custom.filter(|custom| !custom.is_empty()) {
         Some(custom) => custom.to_owned(),
@@ -74,7 +74,7 @@ pub fn system_prompt(parts: &PromptParts<'_>) -> String {
     prompt + &format!("\nCurrent date: {}\nCurrent working directory: {cwd}", parts.date)
 }
 
-/// The same in parts, without the date: what does not change is not told again. The names and their order are pi's
+/// Builds the prompt in sections, without the date: unchanged sections are not sent again. Names and order are pi's
 /// (source: pi 1 source, observed).
 pub fn sections(parts: &PromptParts<'_>) -> Instructions {
     let mut sections = Vec::new();
@@ -138,7 +138,7 @@ fn rule_list(parts: &PromptParts<'_>) -> String {
     rules.iter().map(|line| format!("- {line}")).collect::<Vec<_>>().join("\n")
 }
 
-/// What to keep in mind, given these tools.
+/// Guidelines for these tools.
 fn guidelines<'a>(tools: &[ToolLine<'_>]) -> Vec<&'a str> {
     let has = |name: &str| tools.iter().any(|tool| tool.name == name);
     let searches = has("grep") || has("find") || has("ls");

@@ -1,4 +1,4 @@
-//! The files below a directory that may be skills or templates. Blocks on the disk.
+//! Lists the files below a directory that may be skills or templates. Blocks on the disk.
 
 use super::skill;
 use crate::folder_walk::FolderWalk;
@@ -9,11 +9,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// How much of a directory is looked through: what is linked together can have no end.
+/// Number of entries that are read of a directory: linked directories may have no end.
 const MAX_ENTRIES: usize = 10_000;
 
-/// The skills of a directory: its own `SKILL.md`; else the Markdown files that lie in it, and the `SKILL.md` of
-/// directories further down. A directory with a `SKILL.md` is one skill, whatever else is in it.
+/// Lists the skills of a directory: its own `SKILL.md`; else its Markdown files, and the `SKILL.md` of
+/// subdirectories. A directory with a `SKILL.md` is one skill, whatever else is in it.
 pub(crate) fn skills(directory: &Path, warnings: &mut Vec<String>) -> Vec<PathBuf> {
     let found: Vec<PathBuf> = files(directory, None, warnings)
         .into_iter()
@@ -28,18 +28,18 @@ pub(crate) fn skills(directory: &Path, warnings: &mut Vec<String>) -> Vec<PathBu
     found.iter().filter(|file| !inside(file)).cloned().collect()
 }
 
-/// The templates of a directory: the Markdown files that lie in it, and, if asked for, those further down.
+/// Lists the templates of a directory: its Markdown files, and with `further` those of subdirectories.
 pub(crate) fn templates(directory: &Path, further: bool, warnings: &mut Vec<String>) -> Vec<PathBuf> {
     files(directory, (!further).then_some(1), warnings)
 }
 
-/// The Markdown files down to `depth`, in the order of their names. Hidden ones, what ignore files name and
-/// `node_modules` are left out; links are followed, but in no circle.
+/// Lists Markdown files down to `depth`, by name. Hidden and ignored ones and `node_modules` are left out; links are
+/// followed, but not in cycles.
 fn files(directory: &Path, depth: Option<usize>, warnings: &mut Vec<String>) -> Vec<PathBuf> {
     let mut walk = WalkBuilder::new(directory);
     walk.max_depth(depth)
         .follow_links(true)
-        // What is ignored is said by the files in the directory itself, whether it is in a repository or not.
+        // Ignore files count inside the directory only, in a repository or not.
         .parents(false)
         .require_git(false)
         .git_global(false)
@@ -61,7 +61,7 @@ fn files(directory: &Path, depth: Option<usize>, warnings: &mut Vec<String>) -> 
                 let file = entry.file_type().is_some_and(|kind| kind.is_file());
                 found.extend(Some(entry.into_path()).filter(|path| file && is_markdown(path)));
             }
-            // Links to nowhere and in circles are no trouble.
+            // Dangling and cyclic links are no faults.
             Err(error) if is_loop(&error) => {}
             Err(error) if error.io_error().is_some_and(|it| it.kind() == ErrorKind::NotFound) => {}
             Err(error) => warnings.push(error.to_string()),
@@ -71,7 +71,7 @@ fn files(directory: &Path, depth: Option<usize>, warnings: &mut Vec<String>) -> 
     found
 }
 
-/// Whether the name is one of a Markdown file.
+/// Whether a path has the name of a Markdown file.
 pub(crate) fn is_markdown(path: &Path) -> bool {
     path.extension().is_some_and(|it| it == "md")
 }

@@ -1,24 +1,25 @@
-//! Finds keys in the spellings that a text from outside may give them: percent-encoded, with HTML entities, with the
-//! escapes of JSON and of programs, one inside another, and in Base64.
+//! Finds keys in texts from outside in any spelling: percent-encoded, with HTML entities, with the escapes of JSON
+//! and of programming languages, one inside another, and in Base64.
 //!
-//! A text is decoded step by step, and every decoded form is searched. Each decoded byte knows where its spelling begins,
-//! so that the place of a key in a decoded form is a place in the text as it came.
+//! A text is decoded step by step, and every decoded form is searched. Each decoded byte has the offset of its
+//! spelling, which maps a match back to the original text.
 
 use super::MASK;
 use base64::{Engine as _, prelude::BASE64_STANDARD_NO_PAD};
 use memchr::memmem;
 use std::{borrow::Cow, ops::Range};
 
-/// Encodings that are undone one inside another, at most.
+/// Number of nested encodings that are decoded.
 const DEPTH: usize = 3;
 
-/// Bytes of the longest text that is decoded; in a longer one, such as a logged conversation, keys are found as they are.
+/// Size of the longest text that is decoded, in bytes; in longer ones, such as a logged conversation, only plain keys
+/// are found.
 const LONGEST: usize = 1 << 20;
 
-/// The encodings that are undone.
+/// The encodings that are decoded.
 const DECODERS: [Decoder; 3] = [percent, entity, escape];
 
-/// Named entities of the characters that keys and the quotes around them have.
+/// Named entities of characters in keys and of quotes around them.
 const ENTITIES: [(&str, u8); 9] = [
     ("quot", b'"'),
     ("apos", b'\''),
@@ -31,16 +32,16 @@ const ENTITIES: [(&str, u8); 9] = [
     ("colon", b':'),
 ];
 
-/// Reads the escape at the beginning of a text: the character that it stands for, and the bytes that it takes.
+/// Decodes the escape at the beginning of a text: the result, and its length in the text.
 type Decoder = fn(&[u8]) -> Option<(Decoded, usize)>;
 
-/// What an escape stands for.
+/// A decoded escape.
 enum Decoded {
     Byte(u8),
     Char(char),
 }
 
-/// The text with `***` in the place of every key, however it is spelled. Keys that overlap are one.
+/// Replaces every key in `text` by `***`, in any spelling. Overlapping keys become one `***`.
 pub fn redact<'a, K: AsRef<str>>(text: &'a str, keys: &[K]) -> Cow<'a, str> {
     if keys.is_empty() {
         return Cow::Borrowed(text);
@@ -69,12 +70,12 @@ pub fn redact<'a, K: AsRef<str>>(text: &'a str, keys: &[K]) -> Cow<'a, str> {
     Cow::Owned(out)
 }
 
-/// How a key stands inside of a text in Base64, wherever in it the key begins, in both alphabets.
+/// The forms of a key inside of Base64 text, at every alignment, in both alphabets.
 pub fn in_base64(key: &str) -> impl Iterator<Item = String> {
     (0..3).flat_map(move |before| {
         let padded = [&[0; 2][..before], key.as_bytes()].concat();
         let encoded = BASE64_STANDARD_NO_PAD.encode(&padded);
-        // The letters at the edges are made of the neighbours' bits, too.
+        // Letters at the edges also hold bits of the neighbours.
         let letters = (before * 8).div_ceil(6)..padded.len() * 8 / 6;
         let inner = encoded.get(letters).unwrap_or_default().to_owned();
         let url_safe = inner.replace('+', "-").replace('/', "_");
@@ -82,7 +83,7 @@ pub fn in_base64(key: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// Calls `found` with the place of each key in `bytes`.
+/// Calls `found` with the range of each key in `bytes`.
 fn find<K: AsRef<str>>(bytes: &[u8], keys: &[K], mut found: impl FnMut(Range<usize>)) {
     for key in keys {
         let key = key.as_ref().as_bytes();
@@ -90,7 +91,7 @@ fn find<K: AsRef<str>>(bytes: &[u8], keys: &[K], mut found: impl FnMut(Range<usi
     }
 }
 
-/// Searches a form of a text, and those that it can be decoded to.
+/// Searches a form of a text, and all forms decoded from it.
 fn search<K: AsRef<str>>(form: &Form, keys: &[K], depth: usize, found: &mut Vec<Range<usize>>) {
     find(&form.bytes, keys, |at| found.push(form.starts[at.start]..form.starts[at.end]));
     if depth > 0 {
@@ -99,10 +100,10 @@ fn search<K: AsRef<str>>(form: &Form, keys: &[K], depth: usize, found: &mut Vec<
     }
 }
 
-/// A text, perhaps decoded.
+/// A text, possibly decoded.
 struct Form {
     bytes: Vec<u8>,
-    /// For each byte where its spelling begins in the text as it came, and at last where that ends.
+    /// For each byte the offset of its spelling in the original text, and last the end.
     starts: Vec<usize>,
 }
 
@@ -111,7 +112,7 @@ impl Form {
         Self { bytes: text.as_bytes().to_vec(), starts: (0..=text.len()).collect() }
     }
 
-    /// The form with one encoding undone; `None`: nothing of it is encoded so.
+    /// Decodes one encoding; `None`: nothing is encoded so.
     fn decoded(&self, decoder: Decoder) -> Option<Self> {
         let mut out = Self { bytes: Vec::new(), starts: Vec::new() };
         let (mut at, mut is_encoded) = (0, false);
@@ -181,13 +182,13 @@ fn character(digits: &[u8], radix: u32) -> Option<Decoded> {
     char::from_u32(number(digits, radix)?).map(Decoded::Char)
 }
 
-/// The number that these digits, and nothing else, are.
+/// Parses digits, and nothing else, as a number.
 fn number(digits: &[u8], radix: u32) -> Option<u32> {
     let digits = str::from_utf8(digits).ok().filter(|digits| !digits.starts_with('+'))?;
     u32::from_str_radix(digits, radix).ok()
 }
 
-/// The digits at the beginning, eight at most.
+/// The leading digits, eight at most.
 fn leading(text: &[u8], is_digit: fn(&u8) -> bool) -> &[u8] {
     let length = text.iter().take(8).take_while(|letter| is_digit(letter)).count();
     &text[..length]
