@@ -12,7 +12,7 @@ use pi_rpc::{
         types::{BlockStart, Finish, StreamEvent, TokenCounts},
     },
     protocol::{AgentToolResult, Dialect, Encoder, TextContent, ThinkingLevel, read},
-    server::Library,
+    server::ModelLibrary,
     tools,
 };
 use std::{collections::BTreeMap, time::Duration};
@@ -102,7 +102,7 @@ struct Talk {
 
 impl Talk {
     fn new(dialect: Dialect) -> Self {
-        let library = Library::scripted("demo").unwrap();
+        let library = ModelLibrary::scripted("demo").unwrap();
         let setup = Setup {
             dialect,
             models: library.choices().to_vec(),

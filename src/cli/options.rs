@@ -3,7 +3,7 @@
 use super::near_miss;
 use crate::{
     protocol::{Dialect, ThinkingLevel},
-    server::{Hazard, Printed},
+    server::{Hazard, PrintFormat},
     session::SyncPolicy,
 };
 use lexopt::prelude::*;
@@ -363,10 +363,10 @@ const NOBODY_CHOOSES: &str =
 
 impl HostOptions {
     /// What is printed of a run; `None`: the protocol is served.
-    pub fn printed(&self) -> Option<Printed> {
+    pub fn printed(&self) -> Option<PrintFormat> {
         match (self.mode, self.print) {
-            (Some(Mode::Json), _) => Some(Printed::Events),
-            (Some(Mode::Text), _) | (None, true) => Some(Printed::Answer),
+            (Some(Mode::Json), _) => Some(PrintFormat::Events),
+            (Some(Mode::Text), _) | (None, true) => Some(PrintFormat::Answer),
             (Some(Mode::Rpc), _) | (None, false) => None,
         }
     }

@@ -1,7 +1,7 @@
 //! The prompts of a run that is printed: of the command line, of files and of stdin.
 
 use super::options::{HostOptions, Refusal};
-use crate::{regular_files, server::Printed};
+use crate::{regular_files, server::PrintFormat};
 use std::{
     collections::VecDeque,
     io::{self, IsTerminal as _, Read},
@@ -12,7 +12,7 @@ use std::{
 /// no more than `limit` bytes of it and of each file.
 ///
 /// Source: pi 0.73.1, observed; its `README.md`.
-pub fn run(options: &HostOptions, limit: usize) -> Result<Option<(Printed, VecDeque<String>)>, Refusal> {
+pub fn run(options: &HostOptions, limit: usize) -> Result<Option<(PrintFormat, VecDeque<String>)>, Refusal> {
     let Some(printed) = options.printed() else { return Ok(None) };
     let mut messages: VecDeque<String> = options.messages.iter().cloned().collect();
     let mut first = piped(limit)?;

@@ -18,7 +18,10 @@ use crate::{
         tool_line,
     },
     protocol::{Dialect, DialectExtensionApi, FRAME_LIMIT},
-    server::{Hazards, Library, MOST_UNREAD, Options, PrintMode, Workplace, scripted_name, serve, wall_ms},
+    server::{
+        Hazards, MAX_PENDING_BYTES, ModelLibrary, Options, PrintMode, ToolEnvironment, scripted_name, serve,
+        wall_ms,
+    },
     session::{SyncPolicy, day},
     tools::{self, OutputFiles},
 };
@@ -160,7 +163,7 @@ fn resolve(
         },
         syncs_runs: options.sync == SyncPolicy::Run,
     };
-    let workplace = Workplace {
+    let tool_environment = ToolEnvironment {
         directory,
         shell: settings.shell_path.map(PathBuf::from),
         prefix: settings.shell_command_prefix,
@@ -191,13 +194,13 @@ fn resolve(
             millis => Some(Duration::from_millis(millis)),
         },
         max_frame,
-        max_unread: options.max_unread.unwrap_or(MOST_UNREAD),
+        max_unread: options.max_unread.unwrap_or(MAX_PENDING_BYTES),
         limits: Limits {
             queue: options.max_queue.unwrap_or(usual.queue),
             session: options.max_session.unwrap_or(usual.session),
             shells: options.max_bash.unwrap_or(usual.shells),
         },
-        workplace,
+        tool_environment,
         hazards: (!options.hazards.is_empty()).then(|| Hazards::new(options.hazards, options.seed, dialect)),
     })
 }
@@ -209,13 +212,13 @@ fn library(
     options: &HostOptions,
     environment: &Environment,
     extended: bool,
-) -> Result<(Library, bool), Refusal> {
-    let extendable = |library: Library, wanted| match extended {
+) -> Result<(ModelLibrary, bool), Refusal> {
+    let extendable = |library: ModelLibrary, wanted| match extended {
         true => library.extendable(config.clone(), wanted, environment.clone()),
         false => library,
     };
     if let Some(name) = scripted_name(options.provider.as_deref(), options.model.as_deref()) {
-        let library = Library::scripted(name).map_err(|error| Refusal(error.to_string(), 1))?;
+        let library = ModelLibrary::scripted(name).map_err(|error| Refusal(error.to_string(), 1))?;
         return Ok((extendable(library, None), false));
     }
     let wanted = SelectionOptions {
@@ -235,9 +238,11 @@ fn library(
                     if !extended {
                         tracing::warn!("{text}");
                     }
-                    Ok((extendable(Library::unchosen(text), Some(wanted)), extended))
+                    Ok((extendable(ModelLibrary::unchosen(text), Some(wanted)), extended))
                 }
-                _ if extended => Ok((extendable(Library::unchosen(refused.to_string()), Some(wanted)), true)),
+                _ if extended => {
+                    Ok((extendable(ModelLibrary::unchosen(refused.to_string()), Some(wanted)), true))
+                }
                 _ => Err(Refusal(refused.to_string(), 1)),
             };
         }
@@ -246,7 +251,7 @@ fn library(
         tracing::warn!("{warning}");
     }
     let follows = config.dialect.record().level_follows_model;
-    let library = Library::configured(selection, &config.settings, environment, follows);
+    let library = ModelLibrary::configured(selection, &config.settings, environment, follows);
     Ok((extendable(library, Some(wanted)), false))
 }
 

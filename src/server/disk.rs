@@ -4,7 +4,7 @@
 //! entry and the frames that tell of it; what takes longer is awaited beside everything else, up to a deadline. A job that
 //! has missed its deadline has failed: when the disk answers after all, the thread takes it back.
 
-use super::{serve::seed, writing::write_page};
+use super::{page_file::write_page, serve::seed};
 use crate::{
     engine::Input,
     protocol::Base,
@@ -127,7 +127,7 @@ enum State {
     Pending,
     /// The work is done and counts; its outcome follows at once.
     Committed,
-    Over(Box<Input>),
+    Done(Box<Input>),
     /// Its deadline was missed: the outcome is of no interest.
     Abandoned,
     /// The thread is free again.
@@ -152,7 +152,7 @@ impl Slot {
         let mut state = self.state();
         *state = match *state {
             State::Abandoned => State::Free,
-            _ => State::Over(Box::new(outcome)),
+            _ => State::Done(Box::new(outcome)),
         };
         self.changed.notify_all();
         self.wakes.notify_one();
@@ -171,7 +171,7 @@ impl Slot {
     fn take(&self) -> Option<Input> {
         let mut state = self.state();
         match std::mem::replace(&mut *state, State::Free) {
-            State::Over(outcome) => Some(*outcome),
+            State::Done(outcome) => Some(*outcome),
             other => {
                 *state = other;
                 None
@@ -214,18 +214,18 @@ impl Disk {
             Write::Create { path, .. } => Some(path.to_path_buf()),
             _ => None,
         };
-        self.ask(Job::Write(write), Kind::Write, path)
+        self.submit(Job::Write(write), Kind::Write, path)
     }
 
     /// Opens another session's file, as [`write`](Self::write).
     pub fn open(&mut self, path: PathBuf) -> Option<Input> {
-        self.ask(Job::Open(path.clone()), Kind::Open, Some(path))
+        self.submit(Job::Open(path.clone()), Kind::Open, Some(path))
     }
 
     /// Writes a page, as [`write`](Self::write).
     pub fn write_page(&mut self, path: PathBuf, text: String, creates_folders: bool) -> Option<Input> {
         let job = Job::Page { path: path.clone(), text, creates_folders };
-        self.ask(job, Kind::Page, Some(path))
+        self.submit(job, Kind::Page, Some(path))
     }
 
     /// Lets go of the session's file, when what was asked before is over.
@@ -238,13 +238,13 @@ impl Disk {
     pub fn close(self) {
         let slot = Arc::new(Slot::default());
         if self.stuck.is_none() && self.jobs.send((Job::Close, slot.clone())).is_ok() {
-            let waits = |state: &mut State| !matches!(state, State::Over(_));
+            let waits = |state: &mut State| !matches!(state, State::Done(_));
             drop(slot.changed.wait_timeout_while(slot.state(), HURRY, waits));
         }
     }
 
     /// The outstanding job gets only a little more time.
-    pub fn hurry(&mut self) {
+    pub fn shorten_deadline(&mut self) {
         if let Some(outstanding) = &mut self.outstanding {
             let soon = Instant::now() + HURRY;
             outstanding.due = Some(outstanding.due.map_or(soon, |due| due.min(soon)));
@@ -252,9 +252,9 @@ impl Disk {
     }
 
     /// From now on every job gets only a little time: the process is to end.
-    pub fn hurry_always(&mut self) {
+    pub fn shorten_deadlines(&mut self) {
         self.timeout = Some(self.timeout.map_or(HURRY, |timeout| timeout.min(HURRY)));
-        self.hurry();
+        self.shorten_deadline();
     }
 
     /// The outcome of the outstanding job, or that it has missed its deadline; never, if there is none.
@@ -263,7 +263,7 @@ impl Disk {
             let Some(outstanding) = &self.outstanding else { return std::future::pending().await };
             if let Some(outcome) = outstanding.slot.take() {
                 let path = self.outstanding.take().and_then(|outstanding| outstanding.path);
-                return self.over(path, outcome);
+                return self.complete(path, outcome);
             }
             tokio::select! {
                 () = outstanding.slot.wakes.notified() => {}
@@ -271,7 +271,7 @@ impl Disk {
                     && let Some(Outstanding { slot, kind, path, since, .. }) = self.outstanding.take()
                 {
                     let path = path.or_else(|| self.path.clone());
-                    let outcome = kind.failure(&late(path.as_deref(), since));
+                    let outcome = kind.failure(&timeout_message(path.as_deref(), since));
                     self.stuck = Some((slot, path, since));
                     return outcome;
                 }
@@ -280,7 +280,7 @@ impl Disk {
     }
 
     /// Remembers which file is the session's now.
-    fn over(&mut self, path: Option<PathBuf>, outcome: Input) -> Input {
+    fn complete(&mut self, path: Option<PathBuf>, outcome: Input) -> Input {
         let is_bound = match &outcome {
             Input::Stored => true,
             Input::Opened(opened) => opened.is_ok(),
@@ -292,10 +292,10 @@ impl Disk {
         outcome
     }
 
-    fn ask(&mut self, job: Job, kind: Kind, path: Option<PathBuf>) -> Option<Input> {
+    fn submit(&mut self, job: Job, kind: Kind, path: Option<PathBuf>) -> Option<Input> {
         if let Some((slot, path, since)) = &self.stuck {
             if !matches!(*slot.state(), State::Free) {
-                return Some(kind.failure(&late(path.as_deref(), *since)));
+                return Some(kind.failure(&timeout_message(path.as_deref(), *since)));
             }
             self.stuck = None;
         }
@@ -305,11 +305,11 @@ impl Disk {
             return Some(kind.failure("the thread that writes files has ended"));
         }
         let grace = self.timeout.map_or(GRACE, |timeout| timeout.min(GRACE));
-        let waits = |state: &mut State| !matches!(state, State::Over(_));
+        let waits = |state: &mut State| !matches!(state, State::Done(_));
         let state = slot.changed.wait_timeout_while(slot.state(), grace, waits);
         drop(state.unwrap_or_else(PoisonError::into_inner));
         if let Some(outcome) = slot.take() {
-            return Some(self.over(path, outcome));
+            return Some(self.complete(path, outcome));
         }
         let due = self.timeout.map(|timeout| since + timeout);
         self.outstanding = Some(Outstanding { slot, kind, path, since, due });
@@ -317,7 +317,7 @@ impl Disk {
     }
 }
 
-fn late(path: Option<&Path>, since: Instant) -> String {
+fn timeout_message(path: Option<&Path>, since: Instant) -> String {
     let path = path.map(|path| format!("{}: ", path.display())).unwrap_or_default();
     format!("{path}the file system has not answered for {} s (--disk-timeout)", since.elapsed().as_secs())
 }
@@ -447,10 +447,10 @@ mod tests {
         assert!(disk.open("/slow/s.jsonl".into()).is_none());
         let due = |disk: &Disk| disk.outstanding.as_ref().and_then(|outstanding| outstanding.due);
         assert_eq!(due(&disk), None);
-        disk.hurry();
+        disk.shorten_deadline();
         let soon = due(&disk).unwrap();
         assert!(soon <= Instant::now() + HURRY);
-        disk.hurry();
+        disk.shorten_deadline();
         assert_eq!(due(&disk), Some(soon), "a second abort gives it no more time");
     }
 

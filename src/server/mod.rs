@@ -19,26 +19,26 @@
 //!
 //! Logs go to stderr; nothing but frames goes to stdout.
 
-mod asking;
+mod batch_writer;
 mod disk;
+mod extension_models;
 mod hazard;
-mod heard;
-mod knowing;
 mod models;
 mod outbox;
-mod perform;
-mod pipe;
+mod page_file;
 mod print_mode;
-mod reader;
-mod requests;
-mod roster;
+mod provider_call;
+mod provider_hooks;
+mod queries;
+mod script_context;
 mod serve;
 mod sink;
-mod writing;
+mod stdin;
+mod tasks;
 
-pub use hazard::{Hazard, Hazards, Step};
-pub use models::{BadScript, Library, scripted_name};
-pub use outbox::MOST_UNREAD;
-pub use perform::Workplace;
-pub use print_mode::{PrintEnd, PrintMode, Printed};
+pub use hazard::{Hazard, Hazards, WriteStep};
+pub use models::{ModelLibrary, ScriptFileError, scripted_name};
+pub use outbox::MAX_PENDING_BYTES;
+pub use print_mode::{PrintFormat, PrintMode, PrintResult};
 pub use serve::{Options, seed, serve, wall_ms};
+pub use tasks::ToolEnvironment;

@@ -1,9 +1,9 @@
 //! The models that this server can ask, and who answers for each: a script, or a provider.
 
 use super::{
-    asking::{Asking, Vendors},
-    heard::Heard,
-    roster::Source,
+    extension_models::ModelSource,
+    provider_call::{ProviderAccess, ProviderCall},
+    script_context::ScriptContext,
 };
 use crate::{
     config::{Environment, Selection, Settings},
@@ -27,35 +27,35 @@ pub const SCRIPTED: &str = "scripted";
 const DEMO: &str = "demo";
 
 /// The models to choose from, and who answers for each.
-pub struct Library {
+pub struct ModelLibrary {
     pub(super) choices: Vec<Choice>,
-    pub(super) voices: Vec<Voice>,
+    pub(super) backends: Vec<Backend>,
     pub(super) start: usize,
     pub(super) level: Option<ThinkingLevel>,
     pub(super) scope: Option<Vec<(usize, Option<ThinkingLevel>)>>,
     /// For what extensions add.
-    pub(super) source: Option<Source>,
+    pub(super) source: Option<ModelSource>,
 }
 
 /// Who answers for a model.
-pub(super) enum Voice {
-    Script(Box<Player>, Heard),
-    Provider(Arc<Endpoint>, Arc<Vendors>),
+pub(super) enum Backend {
+    Script(Box<Player>, ScriptContext),
+    Provider(Arc<Endpoint>, Arc<ProviderAccess>),
     /// It cannot be asked, or an extension is.
-    Nobody,
+    Unavailable,
 }
 
 /// An answer that is to be performed.
-pub enum Answer {
+pub enum PreparedCall {
     /// Played from a script.
-    Played(Vec<Step>),
+    Script(Vec<Step>),
     /// Asked of a provider.
-    Asked(Asking),
+    Provider(ProviderCall),
 }
 
 /// Why the script that was asked for cannot be played.
 #[derive(Debug, thiserror::Error)]
-pub enum BadScript {
+pub enum ScriptFileError {
     /// The script file cannot be read.
     #[error("Cannot read the script {0}: {1}")]
     Unreadable(PathBuf, #[source] std::io::Error),
@@ -75,23 +75,23 @@ pub fn scripted_name<'a>(provider: Option<&str>, pattern: Option<&'a str>) -> Op
     }
 }
 
-impl Library {
+impl ModelLibrary {
     /// The demo, and the script file `name` unless it is `demo`; a level may stand behind it. The user's own models are
     /// left out: a test with a script must not reach a provider.
-    pub fn scripted(name: &str) -> Result<Self, BadScript> {
+    pub fn scripted(name: &str) -> Result<Self, ScriptFileError> {
         let (name, level) =
             match name.rsplit_once(':').map(|(name, level)| (name, ThinkingLevel::parse(level))) {
                 Some((name, Some(level))) => (name, Some(level)),
                 _ => (name, None),
             };
         let mut library =
-            Self { choices: Vec::new(), voices: Vec::new(), start: 0, level, scope: None, source: None };
+            Self { choices: Vec::new(), backends: Vec::new(), start: 0, level, scope: None, source: None };
         library.add_script(DEMO, Script::demo());
         if name != DEMO {
             let path = PathBuf::from(name);
             let text = regular_files::read_to_string(&path, SCRIPT)
-                .map_err(|error| BadScript::Unreadable(path.clone(), error))?;
-            let script = Script::from_json(&text).map_err(|error| BadScript::Invalid(path, error))?;
+                .map_err(|error| ScriptFileError::Unreadable(path.clone(), error))?;
+            let script = Script::from_json(&text).map_err(|error| ScriptFileError::Invalid(path, error))?;
             library.add_script(name, script);
             library.start = 1;
         }
@@ -105,25 +105,26 @@ impl Library {
         environment: &Environment,
         follows: bool,
     ) -> Self {
-        let vendors = Arc::new(Vendors {
+        let access = Arc::new(ProviderAccess {
             http: Arc::new(Http::with_secrets(selection.keys.secrets().clone())),
             keys: selection.keys,
             options: settings.request_options(environment),
             http_options: settings.http_options(),
         });
         let scope = selection.scope.map(|scope| scope.iter().map(|it| (it.at, it.level)).collect());
-        let (choices, voices) = selection
+        let (choices, backends) = selection
             .offers
             .into_iter()
             .map(|offer| {
                 let unusable = offer.usable.err().filter(|_| !offer.listed);
                 let Endpoint { model, levels, .. } = &offer.endpoint;
                 let preferred = follows.then(|| settings.level_of(model)).flatten();
-                let choice = Choice { model: told(model), levels: levels.clone(), preferred, unusable };
-                (choice, Voice::Provider(Arc::new(offer.endpoint), vendors.clone()))
+                let choice =
+                    Choice { model: public_model(model), levels: levels.clone(), preferred, unusable };
+                (choice, Backend::Provider(Arc::new(offer.endpoint), access.clone()))
             })
             .unzip();
-        Self { choices, voices, start: selection.start, level: selection.named_level, scope, source: None }
+        Self { choices, backends, start: selection.start, level: selection.named_level, scope, source: None }
     }
 
     /// The models, in the registry's order.
@@ -147,14 +148,14 @@ impl Library {
     }
 
     /// The answer to one call of the models that [`choices`](Self::choices) gives, to be performed.
-    pub fn answer(&mut self, call: Box<ModelCall>) -> Answer {
-        match &mut self.voices[call.place] {
-            Voice::Script(player, heard) => Answer::Played(play(player, heard, &call)),
-            Voice::Provider(endpoint, vendors) => {
-                let (endpoint, vendors) = (endpoint.clone(), vendors.clone());
-                Answer::Asked(Asking { vendors, endpoint, call })
+    pub fn prepare(&mut self, call: Box<ModelCall>) -> PreparedCall {
+        match &mut self.backends[call.place] {
+            Backend::Script(player, context) => PreparedCall::Script(play_script(player, context, &call)),
+            Backend::Provider(endpoint, access) => {
+                let (endpoint, access) = (endpoint.clone(), access.clone());
+                PreparedCall::Provider(ProviderCall { access, endpoint, call })
             }
-            Voice::Nobody => Answer::Played(vec![Step {
+            Backend::Unavailable => PreparedCall::Script(vec![Step {
                 delay_ms: 0,
                 action: StepAction::Event(StreamEvent::Fail {
                     message: "Nobody answers for this model.".to_owned(),
@@ -165,35 +166,35 @@ impl Library {
     }
 
     fn add_script(&mut self, id: &str, script: Script) {
-        let model = card(id, &script);
+        let model = script_model(id, &script);
         // Those that every dialect has.
         let levels = ThinkingLevel::ALL.into_iter().filter(|level| *level < ThinkingLevel::Max);
         let levels = if model.reasoning { levels.collect() } else { vec![ThinkingLevel::Off] };
         self.choices.push(Choice { model, levels, preferred: None, unusable: None });
-        self.voices.push(Voice::Script(Box::new(Player::new(script)), Heard::default()));
+        self.backends.push(Backend::Script(Box::new(Player::new(script)), ScriptContext::default()));
     }
 }
 
-fn play(player: &mut Player, heard: &mut Heard, call: &ModelCall) -> Vec<Step> {
+fn play_script(player: &mut Player, context: &mut ScriptContext, call: &ModelCall) -> Vec<Step> {
     let tools: Vec<String> = call.tools.iter().map(|tool| tool.name.clone()).collect();
-    heard.hear(call);
+    context.update(call);
     player.answer(&ScriptedCall {
-        prompt: &heard.prompt,
+        prompt: &context.prompt,
         call: call.count,
-        results: &heard.results,
+        results: &context.results,
         tools: &tools,
         summary: matches!(call.purpose, Purpose::Summary(_)),
-        input_chars: heard.chars,
+        input_chars: context.chars,
     })
 }
 
 /// The model as hosts and extensions are told of it: an address may hold a key.
-pub(super) fn told(model: &Model) -> Model {
+pub(super) fn public_model(model: &Model) -> Model {
     Model { base_url: redact_url(&model.base_url), ..model.clone() }
 }
 
 /// The model that a script pretends to be.
-pub(super) fn card(id: &str, script: &Script) -> Model {
+pub(super) fn script_model(id: &str, script: &Script) -> Model {
     let card = &script.model;
     let thinking = card.reasoning.then(|| ModelThinking {
         mode: "effort".to_owned(),

@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 
 /// What is printed of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Printed {
+pub enum PrintFormat {
     /// The text of the last answer.
     Answer,
     /// The header of the session and every event, as JSON, one a line.
@@ -26,7 +26,7 @@ pub enum Printed {
 /// A run that is printed.
 #[derive(Debug)]
 pub struct PrintMode {
-    printed: Printed,
+    printed: PrintFormat,
     /// Prompts that have not been sent.
     prompts: VecDeque<String>,
     /// Prompts that have been sent.
@@ -41,7 +41,7 @@ pub struct PrintMode {
 
 /// How a printed run ended.
 #[derive(Debug, PartialEq, Eq)]
-pub struct PrintEnd {
+pub struct PrintResult {
     /// What is left to print, line feeds included.
     pub text: String,
     /// Why the run failed, for stderr and the exit status.
@@ -50,7 +50,7 @@ pub struct PrintEnd {
 
 impl PrintMode {
     /// Runs `prompts` in order.
-    pub const fn new(printed: Printed, prompts: VecDeque<String>) -> Self {
+    pub const fn new(printed: PrintFormat, prompts: VecDeque<String>) -> Self {
         Self { printed, prompts, sent: 0, answers: VecDeque::new(), refused: None, has_ended: false }
     }
 
@@ -61,7 +61,7 @@ impl PrintMode {
             line.push(b'\n');
             line
         };
-        (self.printed == Printed::Events).then(line)
+        (self.printed == PrintFormat::Events).then(line)
     }
 
     /// The next input of the host that it stands in for; `is_idle`: everything sent before is done.
@@ -88,15 +88,15 @@ impl PrintMode {
     }
 
     /// Takes a frame on its way to the host; gives back what is printed at once.
-    pub fn pass(&mut self, said: Emission) -> Option<Emission> {
+    pub fn filter(&mut self, said: Emission) -> Option<Emission> {
         match &said {
             Emission::Update(_) | Emission::Frame(Outbound::AgentSessionEvent(_)) => {
-                return (self.printed == Printed::Events).then_some(said);
+                return (self.printed == PrintFormat::Events).then_some(said);
             }
             Emission::Frame(Outbound::Response(RpcResponse::ErrorResponse(response))) => {
                 self.refused.get_or_insert_with(|| response.error.clone());
             }
-            Emission::Frame(Outbound::ExtensionUIRequest(request)) => self.answer(request),
+            Emission::Frame(Outbound::ExtensionUIRequest(request)) => self.cancel_dialog(request),
             Emission::Frame(Outbound::ExtensionError(error)) => {
                 tracing::error!("extension {} ({}): {}", error.extension_path, error.event, error.error);
             }
@@ -106,10 +106,10 @@ impl PrintMode {
     }
 
     /// What is left when the conversation has ended; `last`: its last message.
-    pub fn end(&mut self, last: Option<&AgentMessage>) -> PrintEnd {
-        let nothing = |failure| PrintEnd { text: String::new(), failure };
+    pub fn end(&mut self, last: Option<&AgentMessage>) -> PrintResult {
+        let nothing = |failure| PrintResult { text: String::new(), failure };
         let last = match (self.refused.take(), last) {
-            (None, Some(AgentMessage::Assistant(last))) if self.printed == Printed::Answer => last,
+            (None, Some(AgentMessage::Assistant(last))) if self.printed == PrintFormat::Answer => last,
             (refused, _) => return nothing(refused),
         };
         if matches!(last.stop_reason, StopReason::Error | StopReason::Aborted) {
@@ -120,11 +120,11 @@ impl PrintMode {
             AssistantContent::Text(text) => Some(format!("{}\n", text.text)),
             _ => None,
         });
-        PrintEnd { text: texts.collect(), failure: None }
+        PrintResult { text: texts.collect(), failure: None }
     }
 
     /// Cancels a dialog: nobody is there to answer it.
-    fn answer(&mut self, request: &RpcExtensionUIRequest) {
+    fn cancel_dialog(&mut self, request: &RpcExtensionUIRequest) {
         let id = match request {
             RpcExtensionUIRequest::Select(it) => &it.id,
             RpcExtensionUIRequest::Confirm(it) => &it.id,

@@ -1,13 +1,13 @@
 //! The loop.
 
 use super::{
-    Hazards, Library, Workplace,
+    Hazards, ModelLibrary, ToolEnvironment,
     disk::{Disk, SessionFiles},
-    knowing::{self, Found},
     outbox::Outbox,
-    perform::Performers,
-    print_mode::{PrintEnd, PrintMode},
-    reader::Lines,
+    print_mode::{PrintMode, PrintResult},
+    queries::{self, QueryAnswer},
+    stdin::FrameReader,
+    tasks::Tasks,
 };
 use crate::{
     engine::{
@@ -31,7 +31,7 @@ pub struct Options {
     /// The dialect to speak.
     pub dialect: Dialect,
     /// The models.
-    pub library: Library,
+    pub library: ModelLibrary,
     /// The thinking level asked for.
     pub level: Option<ThinkingLevel>,
     /// How the session starts.
@@ -67,16 +67,16 @@ pub struct Options {
     /// How much is kept of what the host says.
     pub limits: Limits,
     /// Where tools and commands run.
-    pub workplace: Workplace,
+    pub tool_environment: ToolEnvironment,
     /// What makes it inconvenient, to try a host.
     pub hazards: Option<Hazards>,
 }
 
 /// Inputs of models and tools that wait for the loop.
-const AHEAD: usize = 256;
+const INPUT_CAPACITY: usize = 256;
 
 /// Inputs that are taken one after another before anything else has its turn.
-const AT_ONCE: usize = 64;
+const MAX_BURST: usize = 64;
 
 /// The exit status when stdout is gone, as the originals have it.
 const STDOUT_GONE: u8 = 1;
@@ -93,13 +93,20 @@ const fn signal_status(number: u8) -> u8 {
 pub async fn serve(options: Options) -> Result<u8, String> {
     let dialect = options.dialect;
     let clock = Clock::new();
-    let (sender, mut inputs) = mpsc::channel(AHEAD);
+    let (sender, mut inputs) = mpsc::channel(INPUT_CAPACITY);
     let mut outbox = Outbox::to_stdout(dialect, options.max_unread, options.hazards)
         .map_err(|error| format!("stdout: {error}"))?;
-    let mut lines = Lines::of_stdin(dialect, options.max_frame).map_err(|error| format!("stdin: {error}"))?;
+    let mut frames =
+        FrameReader::of_stdin(dialect, options.max_frame).map_err(|error| format!("stdin: {error}"))?;
     let mut signals = Signals::listen().map_err(|error| format!("signals: {error}"))?;
-    let (mut performers, mut said) =
-        Performers::new(sender, outbox.gate(), dialect, options.workplace, &options.extending, options.node);
+    let (mut tasks, mut extension_inputs) = Tasks::new(
+        sender,
+        outbox.gate(),
+        dialect,
+        options.tool_environment,
+        &options.extending,
+        options.node,
+    );
     let files = SessionFiles { store: options.store, base: dialect.base() };
     let mut disk = Disk::start(files, options.disk_timeout).map_err(|error| format!("a thread: {error}"))?;
     let mut library = options.library;
@@ -129,32 +136,33 @@ pub async fn serve(options: Options) -> Result<u8, String> {
     let mut engine = Engine::new(setup, clock.now());
     let reads_stdin = options.print.is_none();
     if let Some(print) = options.print {
-        outbox.print(print, engine.header());
+        outbox.start_print(print, engine.header());
     }
     let mut status = 0;
     let mut stopping = false;
-    let mut hears = true;
-    let mut unheard = false;
-    let mut at_once = 0;
+    let mut was_open = true;
+    let mut is_closed = false;
+    let mut burst = 0;
     // Bytes that had been read when nothing waited to be served.
     let mut served = 0;
-    let mut leaving = perform(&mut engine, &clock, &mut outbox, &mut performers, &mut library, &mut disk);
-    while leaving.is_none() {
-        let gone = !stopping && (outbox.is_broken() || unheard && !engine.is_idle());
+    let mut exit_reason =
+        execute_outputs(&mut engine, &clock, &mut outbox, &mut tasks, &mut library, &mut disk);
+    while exit_reason.is_none() {
+        let gone = !stopping && (outbox.is_broken() || is_closed && !engine.is_idle());
         if engine.unserved() == 0 {
-            served = lines.read();
+            served = frames.bytes_read();
         }
-        let has_room = lines.read() - served <= options.limits.queue as u64;
-        let reads = outbox.reads() && has_room && engine.is_open() && !stopping;
+        let has_room = frames.bytes_read() - served <= options.limits.queue as u64;
+        let reads = outbox.accepts_commands() && has_room && engine.is_open() && !stopping;
         // Nothing wakes the loop for these: they are asked for each time.
         let printed =
-            outbox.printed().filter(|_| reads && !gone).and_then(|print| print.next(engine.is_idle()));
+            outbox.print_mode().filter(|_| reads && !gone).and_then(|print| print.next(engine.is_idle()));
         // What is there already is taken in before anything is written: its frames go in one write.
         // Models, tools and extensions wait while the disk does not answer: what they say could not be taken in.
         let hung = disk.is_outstanding();
-        let more = match !gone && at_once < AT_ONCE && !outbox.is_full() {
+        let more = match !gone && burst < MAX_BURST && !outbox.is_full() {
             _ if printed.is_some() => printed,
-            true if reads => lines.waiting().or_else(|| (!hung).then(|| inputs.try_recv().ok())?),
+            true if reads => frames.next_buffered().or_else(|| (!hung).then(|| inputs.try_recv().ok())?),
             true if !hung => inputs.try_recv().ok(),
             _ => None,
         };
@@ -165,22 +173,22 @@ pub async fn serve(options: Options) -> Result<u8, String> {
             }
             // A host that never stops writing, or does not read, must not keep signals, models and tools from having their
             // turn: the runtime learns of them only when nothing is served.
-            if at_once >= AT_ONCE || outbox.is_full() {
+            if burst >= MAX_BURST || outbox.is_full() {
                 tokio::task::yield_now().await;
-                at_once = 0;
+                burst = 0;
             }
         }
-        at_once += 1;
-        if outbox.flows() != hears {
-            hears = outbox.flows();
-            engine.handle(Input::Hearing(hears), clock.now());
+        burst += 1;
+        if outbox.is_gate_open() != was_open {
+            was_open = outbox.is_gate_open();
+            engine.handle(Input::Hearing(was_open), clock.now());
         }
         if engine.is_open() {
-            performers.extensions.greeted();
+            tasks.extensions.greeted();
         }
         let input = if gone {
             (stopping, status) = (true, STDOUT_GONE);
-            performers.unheard();
+            tasks.refuse_processes();
             Input::Shutdown
         } else if let Some(input) = more {
             input
@@ -191,14 +199,14 @@ pub async fn serve(options: Options) -> Result<u8, String> {
                 tokio::select! {
                     () = until(alarm) => Some(Input::Time),
                     () = outbox.ready(), if outbox.is_behind() => None,
-                    () = outbox.unheard(), if !unheard => {
-                        unheard = true;
+                    () = outbox.closed(), if !is_closed => {
+                        is_closed = true;
                         None
                     }
                     input = disk.next(), if hung => Some(input),
                     Some(input) = inputs.recv(), if !hung => Some(input),
-                    Some(input) = said.next(), if !hung => Some(input),
-                    Some(input) = lines.next(), if reads && reads_stdin => {
+                    Some(input) = extension_inputs.next(), if !hung => Some(input),
+                    Some(input) = frames.next(), if reads && reads_stdin => {
                         if matches!(input, Input::Shutdown) {
                             (stopping, status) = (true, STDIN_BROKEN);
                         }
@@ -215,7 +223,7 @@ pub async fn serve(options: Options) -> Result<u8, String> {
                 Err(number) => {
                     status = signal_status(number);
                     if std::mem::replace(&mut stopping, true) {
-                        performers.end_all().await;
+                        tasks.end_all().await;
                         return Ok(status);
                     }
                     Input::Shutdown
@@ -225,27 +233,27 @@ pub async fn serve(options: Options) -> Result<u8, String> {
             }
         };
         match &input {
-            Input::ToolEnd { call, .. } | Input::ShellEnd { call, .. } => performers.ended(*call),
-            Input::ExtensionEnded { from, .. } => performers.extensions.ended(*from),
-            Input::Shutdown => disk.hurry_always(),
+            Input::ToolEnd { call, .. } | Input::ShellEnd { call, .. } => tasks.forget(*call),
+            Input::ExtensionEnded { from, .. } => tasks.extensions.ended(*from),
+            Input::Shutdown => disk.shorten_deadlines(),
             Input::StoreFailed(error) => tracing::error!("{error}"),
             _ => {}
         }
         engine.handle(input, clock.now());
-        leaving = perform(&mut engine, &clock, &mut outbox, &mut performers, &mut library, &mut disk);
+        exit_reason = execute_outputs(&mut engine, &clock, &mut outbox, &mut tasks, &mut library, &mut disk);
     }
     let last = engine.messages().last();
-    let printed = outbox.printed().filter(|_| !stopping).map(|print| print.end(last.map(|last| &**last)));
-    let failure = printed.and_then(|PrintEnd { text, failure }| {
-        outbox.write(text.into_bytes());
+    let printed = outbox.print_mode().filter(|_| !stopping).map(|print| print.end(last.map(|last| &**last)));
+    let failure = printed.and_then(|PrintResult { text, failure }| {
+        outbox.push_bytes(text.into_bytes());
         failure
     });
     outbox.flush();
     // Nobody hears the extensions any more: what they still say must not keep them from ending.
-    drop(said);
-    performers.end_all().await;
+    drop(extension_inputs);
+    tasks.end_all().await;
     disk.close();
-    if let Some(Leaving::Refused(text)) = leaving {
+    if let Some(ExitReason::Refused(text)) = exit_reason {
         return Err(text);
     }
     let hurry = stopping || dialect.record().end_of_input == DialectEndOfInput::Exit;
@@ -265,7 +273,7 @@ async fn until(alarm: Option<Instant>) {
 }
 
 /// Why the loop ends.
-enum Leaving {
+enum ExitReason {
     /// Everything is done.
     Done,
     /// There is nothing to serve, for this reason.
@@ -273,34 +281,34 @@ enum Leaving {
 }
 
 /// Does what the engine asks, in order, until it wants to leave or has nothing more to ask.
-fn perform(
+fn execute_outputs(
     engine: &mut Engine,
     clock: &Clock,
     outbox: &mut Outbox,
-    performers: &mut Performers,
-    library: &mut Library,
+    tasks: &mut Tasks,
+    library: &mut ModelLibrary,
     disk: &mut Disk,
-) -> Option<Leaving> {
-    let mut leaving = None;
+) -> Option<ExitReason> {
+    let mut exit_reason = None;
     while let Some(output) = engine.poll() {
         match output {
-            Output::Emit(said) => outbox.say(said),
+            Output::Emit(said) => outbox.push(said),
             Output::CallModel(call) => {
                 let hooks = match call.purpose {
                     Purpose::Turn => engine.request_hooks(),
                     _ => RequestHooks::default(),
                 };
                 let id = call.call;
-                performers.answer(id, library.answer(call), hooks);
+                tasks.call_model(id, library.prepare(call), hooks);
             }
-            Output::CancelModel(call) => performers.stop_model(call),
-            Output::StartTool(start) => performers.run_tool(start),
-            Output::StartShell(start) => performers.run_shell(start),
-            Output::CancelTool(call) | Output::CancelShell(call) => performers.stop(call),
-            Output::StartExtension { process, place } => performers.extensions.start(process, place),
-            Output::ToExtension { to, frame } => performers.extensions.tell(to, &frame),
-            Output::Hooked { ask, event } => performers.says.said(ask, *event),
-            Output::StopExtension(process) => performers.extensions.stop(process),
+            Output::CancelModel(call) => tasks.cancel_model(call),
+            Output::StartTool(start) => tasks.run_tool(start),
+            Output::StartShell(start) => tasks.run_shell(start),
+            Output::CancelTool(call) | Output::CancelShell(call) => tasks.cancel(call),
+            Output::StartExtension { process, place } => tasks.extensions.start(process, place),
+            Output::ToExtension { to, frame } => tasks.extensions.tell(to, &frame),
+            Output::Hooked { ask, event } => tasks.provider_hooks.complete(ask, *event),
+            Output::StopExtension(process) => tasks.extensions.stop(process),
             Output::Violation(violation) => tracing::error!("{violation}"),
             Output::Store(write) => {
                 if let Some(outcome) = disk.write(write) {
@@ -316,14 +324,15 @@ fn perform(
                 }
             }
             Output::CloseSession => disk.release(),
-            Output::HurryStore => disk.hurry(),
+            Output::HurryStore => disk.shorten_deadline(),
             Output::WriteFile { path, text, creates_folders } => {
                 if let Some(written) = disk.write_page(path, text, creates_folders) {
                     engine.handle(written, clock.now());
                 }
             }
             Output::LookInto { skills, templates } => {
-                let found = discover::Discovered::find_in(&performers.workplace.directory, skills, templates);
+                let found =
+                    discover::Discovered::find_in(&tasks.tool_environment.directory, skills, templates);
                 for warning in found.warnings {
                     tracing::warn!("{warning}");
                 }
@@ -333,9 +342,9 @@ fn perform(
                 let text = files::text(&path).map_err(|error| format!("{}: {error}", path.display()));
                 engine.handle(Input::FileRead(text), clock.now());
             }
-            Output::Query { from, query } => match knowing::find(library, from, *query) {
-                Found::Now(known) => engine.handle(known, clock.now()),
-                Found::Key(looking) => performers.look_for_key(looking),
+            Output::Query { from, query } => match queries::answer(library, from, *query) {
+                QueryAnswer::Ready(known) => engine.handle(known, clock.now()),
+                QueryAnswer::Key(lookup) => tasks.resolve_key(lookup),
             },
             Output::Provide { name, config, streams } => {
                 let provided = library.provide(&name, config, streams);
@@ -343,19 +352,19 @@ fn perform(
             }
             Output::Choose => {
                 let selected = library.choose();
-                leaving = selected.as_ref().err().cloned().map(Leaving::Refused);
+                exit_reason = selected.as_ref().err().cloned().map(ExitReason::Refused);
                 engine.handle(Input::Chosen(selected), clock.now());
             }
-            Output::Exit => leaving = leaving.or(Some(Leaving::Done)),
+            Output::Exit => exit_reason = exit_reason.or(Some(ExitReason::Done)),
         }
     }
-    leaving
+    exit_reason
 }
 
 /// Writes what waits; gives the exit status. A host that does not read is waited for, unless there is a hurry: then a
 /// while, and no longer than until the next signal.
 async fn finish(mut outbox: Outbox, signals: &mut Signals, hurry: bool, mut status: u8) -> u8 {
-    let mut patience = hurry.then(|| Instant::now() + LAST_WORDS);
+    let mut patience = hurry.then(|| Instant::now() + FLUSH_TIMEOUT);
     loop {
         outbox.flush();
         if !outbox.is_behind() {
@@ -365,7 +374,7 @@ async fn finish(mut outbox: Outbox, signals: &mut Signals, hurry: bool, mut stat
             () = outbox.ready() => {}
             number = signals.next() => {
                 status = signal_status(number);
-                if patience.replace(Instant::now() + LAST_WORDS).is_some() {
+                if patience.replace(Instant::now() + FLUSH_TIMEOUT).is_some() {
                     return status;
                 }
             }
@@ -378,7 +387,7 @@ async fn finish(mut outbox: Outbox, signals: &mut Signals, hurry: bool, mut stat
 }
 
 /// How long a process that was told to stop waits for its last frames to be read.
-const LAST_WORDS: Duration = Duration::from_secs(2);
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Chance, to tell conversations apart.
 pub fn seed() -> u64 {

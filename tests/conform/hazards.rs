@@ -5,7 +5,7 @@ use pi_rpc::{
     machine::Rule,
     oracle::{Direction, Judge, Record, View},
     protocol::Dialect,
-    server::{Hazard, Hazards, Step},
+    server::{Hazard, Hazards, WriteStep},
 };
 use serde_json::{Value, json};
 use std::{collections::BTreeSet, time::Duration};
@@ -169,14 +169,14 @@ fn frames() -> Vec<u8> {
 }
 
 /// The steps of a hazard for [`frames`].
-fn steps(hazard: Hazard, seed: u64) -> Vec<Step> {
-    Hazards::new(vec![hazard], seed, Dialect::Pi).perform(&frames())
+fn steps(hazard: Hazard, seed: u64) -> Vec<WriteStep> {
+    Hazards::new(vec![hazard], seed, Dialect::Pi).transform(&frames())
 }
 
-fn pieces(steps: &[Step]) -> Vec<&[u8]> {
+fn pieces(steps: &[WriteStep]) -> Vec<&[u8]> {
     let pieces = steps.iter().filter_map(|step| match step {
-        Step::Write(bytes) => Some(bytes.as_slice()),
-        Step::Pause(_) => None,
+        WriteStep::Write(bytes) => Some(bytes.as_slice()),
+        WriteStep::Pause(_) => None,
     });
     pieces.collect()
 }
@@ -252,9 +252,11 @@ fn responses_sink_behind_events_and_never_behind_another_response() {
 #[test]
 fn a_slow_start_is_slow_once() {
     let mut hazards = Hazards::new(vec![Hazard::SlowStart], 3, Dialect::Pi);
-    let first = hazards.perform(b"{}\n");
-    assert!(matches!(first[..], [Step::Pause(time), Step::Write(_)] if time >= Duration::from_secs(2)));
-    assert_eq!(hazards.perform(b"{}\n"), [Step::Write(b"{}\n".to_vec())]);
+    let first = hazards.transform(b"{}\n");
+    assert!(
+        matches!(first[..], [WriteStep::Pause(time), WriteStep::Write(_)] if time >= Duration::from_secs(2))
+    );
+    assert_eq!(hazards.transform(b"{}\n"), [WriteStep::Write(b"{}\n".to_vec())]);
 }
 
 #[test]

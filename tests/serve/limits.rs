@@ -7,7 +7,7 @@ use pi_rpc::{
         Dialect::{Pi, Pi1, Xcsh},
         FRAME_LIMIT,
     },
-    server::MOST_UNREAD,
+    server::MAX_PENDING_BYTES,
     tools::OUTPUT_FILES_LIMIT,
 };
 use serde_json::{Value, json};
@@ -29,7 +29,7 @@ fn the_limits_of_the_document_are_those_that_hold() {
     for (option, limit) in [
         ("--max-frame", bytes(FRAME_LIMIT)),
         ("--max-queue", bytes(usual.queue)),
-        ("--max-unread", bytes(MOST_UNREAD)),
+        ("--max-unread", bytes(MAX_PENDING_BYTES)),
         ("--max-session", bytes(usual.session)),
         ("--max-bash", usual.shells.to_string()),
         ("--max-output-files", bytes(OUTPUT_FILES_LIMIT as usize)),

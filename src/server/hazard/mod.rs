@@ -9,16 +9,16 @@
 //!
 //! What is added in a place where no schema has anything bears the mark [`HAZARD_PREFIX`](crate::protocol::HAZARD_PREFIX) in its name.
 
-mod added;
-mod cut;
-mod ends;
-mod order;
+mod additions;
+mod late_ends;
+mod late_responses;
+mod splits;
 
 use crate::{
     machine::{Rule, Tier},
     protocol::{Dialect, RpcCommandKind},
 };
-use ends::HeldEnds;
+use late_ends::HeldEnds;
 use std::time::Duration;
 
 /// One way to be inconvenient.
@@ -109,20 +109,20 @@ fn names() -> String {
 /// The stage. Chance decides, and the seed decides chance: the same frames are treated in the same way.
 #[derive(Clone, Debug)]
 pub struct Hazards {
-    asked: Vec<Hazard>,
+    enabled: Vec<Hazard>,
     /// For what happens to frames.
     frames: fastrand::Rng,
     /// For what happens to bytes: how frames come together in writes is not the seed's to say.
     bytes: fastrand::Rng,
     /// Frames so far.
-    said: u64,
+    frames_seen: u64,
     /// `None`: each end comes when the block ends.
     ends: Option<HeldEnds>,
 }
 
 /// What the writer is to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum WriteStep {
     /// Write these bytes, by themselves.
     Write(Vec<u8>),
     /// Wait.
@@ -142,7 +142,7 @@ impl Hazards {
         let ends = (!must && asked.contains(&Hazard::LateEnds)).then(HeldEnds::default);
         let mut frames = fastrand::Rng::with_seed(seed);
         let bytes = frames.fork();
-        Self { asked, frames, bytes, said: 0, ends }
+        Self { enabled: asked, frames, bytes, frames_seen: 0, ends }
     }
 
     /// How long to wait for more frames before what there is is handed over.
@@ -153,10 +153,10 @@ impl Hazards {
     }
 
     /// What becomes of these frames, each with its line feed.
-    pub fn perform(&mut self, frames: &[u8]) -> Vec<Step> {
+    pub fn transform(&mut self, frames: &[u8]) -> Vec<WriteStep> {
         let mut steps = Vec::new();
-        if self.said == 0 && self.has(Hazard::SlowStart) {
-            steps.push(Step::Pause(Duration::from_millis(self.frames.u64(SLOW_START_MS))));
+        if self.frames_seen == 0 && self.has(Hazard::SlowStart) {
+            steps.push(WriteStep::Pause(Duration::from_millis(self.frames.u64(SLOW_START_MS))));
         }
         let lines = frames.split_inclusive(|byte| *byte == b'\n');
         let passed: Vec<Vec<u8>>;
@@ -167,55 +167,55 @@ impl Hazards {
             }
             None => lines.collect(),
         };
-        for (hazard, sinks) in SINKING {
+        for (hazard, commands) in DELAYED_RESPONSES {
             if self.has(hazard) {
-                order::sink(&mut lines, sinks, &mut self.bytes);
+                late_responses::delay(&mut lines, commands, &mut self.bytes);
             }
         }
         let mut out = Vec::with_capacity(frames.len());
         for line in lines {
-            self.said += 1;
+            self.frames_seen += 1;
             self.add(line, &mut out);
         }
         if !out.is_empty() {
-            steps.extend(self.cut(out));
+            steps.extend(self.split(out));
         }
         steps
     }
 
     fn has(&self, hazard: Hazard) -> bool {
-        self.asked.contains(&hazard)
+        self.enabled.contains(&hazard)
     }
 
     /// The frame with what is added to it, and behind it.
     fn add(&mut self, line: &[u8], out: &mut Vec<u8>) {
         let mut frame = line.to_vec();
-        for (hazard, one_in, member) in added::MEMBERS {
+        for (hazard, one_in, member) in additions::MEMBERS {
             if self.has(hazard) && self.frames.u64(0..one_in) == 0 {
-                added::insert(&mut frame, &member(&mut self.frames), self.frames.bool());
+                additions::insert(&mut frame, &member(&mut self.frames), self.frames.bool());
             }
         }
         out.extend_from_slice(&frame);
-        for (hazard, one_in, make) in added::FRAMES {
+        for (hazard, one_in, make) in additions::FRAMES {
             // Some hosts are not tried for long: each shows itself early.
-            let due = self.said == added::FIRST || self.frames.u64(0..one_in) == 0;
+            let due = self.frames_seen == additions::FIRST || self.frames.u64(0..one_in) == 0;
             if self.has(hazard) && due {
                 make(&mut self.frames, out);
             }
         }
     }
 
-    fn cut(&mut self, out: Vec<u8>) -> Vec<Step> {
+    fn split(&mut self, out: Vec<u8>) -> Vec<WriteStep> {
         match (self.has(Hazard::Dribble), self.has(Hazard::Chunks)) {
-            (true, _) => cut::dribble(&out),
-            (_, true) => cut::chunks(&out, &mut self.bytes),
-            _ => vec![Step::Write(out)],
+            (true, _) => splits::dribble(&out),
+            (_, true) => splits::chunks(&out, &mut self.bytes),
+            _ => vec![WriteStep::Write(out)],
         }
     }
 }
 
 /// Responses that may come later than they were made, by what asks for them.
-const SINKING: [(Hazard, &[RpcCommandKind]); 2] = [
+const DELAYED_RESPONSES: [(Hazard, &[RpcCommandKind]); 2] = [
     // The run of a prompt begins before it is acknowledged: the documents want it the other way round, hosts must not
     // depend on it.
     (Hazard::EarlyEvents, &[RpcCommandKind::Prompt]),

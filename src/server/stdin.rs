@@ -16,7 +16,7 @@ use tokio::io::{Interest, unix::AsyncFd};
 const CHUNK: usize = 64 * 1024;
 
 /// The frames of stdin.
-pub struct Lines {
+pub struct FrameReader {
     from: File,
     /// Tells when there is something to read; `None` for a file, which is never waited for.
     watched: Option<AsyncFd<OwnedFd>>,
@@ -24,27 +24,35 @@ pub struct Lines {
     dialect: Dialect,
     max_frame: usize,
     /// Bytes of all lines that were handed out.
-    read: u64,
-    ended: bool,
+    bytes_read: u64,
+    has_ended: bool,
 }
 
-impl Lines {
+impl FrameReader {
     /// Those of this process.
     pub fn of_stdin(dialect: Dialect, max_frame: usize) -> io::Result<Self> {
         let from = io::stdin().as_fd().try_clone_to_owned()?;
         let watched = watch(&from, Interest::READABLE)?;
         let splitter = LineSplitter::new(max_frame);
-        Ok(Self { from: File::from(from), watched, splitter, dialect, max_frame, read: 0, ended: false })
+        Ok(Self {
+            from: File::from(from),
+            watched,
+            splitter,
+            dialect,
+            max_frame,
+            bytes_read: 0,
+            has_ended: false,
+        })
     }
 
     /// The next frame, or [`Input::EndOfInput`]; `None` behind that. What was not taken is still there if this is not
     /// waited for to its end.
     pub async fn next(&mut self) -> Option<Input> {
         loop {
-            if let Some(input) = self.waiting() {
+            if let Some(input) = self.next_buffered() {
                 return Some(input);
             }
-            if self.ended {
+            if self.has_ended {
                 return None;
             }
             self.readable().await;
@@ -55,7 +63,7 @@ impl Lines {
                 Err(error) if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock) => {}
                 Err(error) => {
                     tracing::error!("stdin: {error}");
-                    self.ended = true;
+                    self.has_ended = true;
                     return Some(Input::Shutdown);
                 }
             }
@@ -63,18 +71,18 @@ impl Lines {
     }
 
     /// Bytes of all lines so far.
-    pub const fn read(&self) -> u64 {
-        self.read
+    pub const fn bytes_read(&self) -> u64 {
+        self.bytes_read
     }
 
     /// The next frame of what was read already.
-    pub fn waiting(&mut self) -> Option<Input> {
+    pub fn next_buffered(&mut self) -> Option<Input> {
         loop {
             let line = self.splitter.next_line()?;
             if let SplitLine::Line(line) = &line {
-                self.read += line.len() as u64;
+                self.bytes_read += line.len() as u64;
             }
-            let input = input(line, self.dialect, self.max_frame);
+            let input = to_input(line, self.dialect, self.max_frame);
             self.splitter.release();
             if input.is_some() {
                 return input;
@@ -84,8 +92,8 @@ impl Lines {
 
     /// The last line, if it lacks nothing but its line feed; the end comes behind it.
     fn end(&mut self) -> Input {
-        let last = self.splitter.finish().and_then(|line| input(line, self.dialect, self.max_frame));
-        self.ended = last.is_none();
+        let last = self.splitter.finish().and_then(|line| to_input(line, self.dialect, self.max_frame));
+        self.has_ended = last.is_none();
         last.unwrap_or(Input::EndOfInput)
     }
 
@@ -121,7 +129,7 @@ pub fn watch(of: &impl AsFd, interest: Interest) -> io::Result<Option<AsyncFd<Ow
     }
 }
 
-fn input(line: SplitLine, dialect: Dialect, max_frame: usize) -> Option<Input> {
+fn to_input(line: SplitLine, dialect: Dialect, max_frame: usize) -> Option<Input> {
     let read = match line {
         SplitLine::TooLong(length) => return Some(Input::too_long(length, max_frame)),
         SplitLine::Line(line) => read_line(line, dialect),

@@ -1,7 +1,7 @@
 //! The batch that is being written, and what may stand before stdout to make it inconvenient.
 
 use super::{
-    hazard::{Hazards, Step},
+    hazard::{Hazards, WriteStep},
     sink::Sink,
 };
 use crate::protocol::{Emission, Encoder};
@@ -12,11 +12,11 @@ use std::{
 };
 
 /// What is between the queue and stdout.
-pub struct Pipe {
+pub struct BatchWriter {
     sink: Sink,
     batch: Batch,
     written: usize,
-    hazards: Option<Inconvenience>,
+    hazards: Option<HazardStage>,
 }
 
 /// Whole frames, of which some bytes may be written already.
@@ -28,13 +28,13 @@ struct Batch {
 }
 
 /// What hazards make of batches.
-struct Inconvenience {
+struct HazardStage {
     hazards: Hazards,
-    steps: VecDeque<Step>,
+    steps: VecDeque<WriteStep>,
     /// Nothing is done before then.
     pause: Option<Instant>,
     /// More frames have been waited for.
-    lingered: bool,
+    has_lingered: bool,
 }
 
 /// Bytes that are handed to stdout together.
@@ -43,10 +43,10 @@ const BATCH: usize = 64 * 1024;
 /// Bytes that are kept for the next batch when one is written.
 const KEPT: usize = 1024 * 1024;
 
-impl Pipe {
+impl BatchWriter {
     /// To this process's stdout.
     pub fn to_stdout(hazards: Option<Hazards>) -> io::Result<Self> {
-        let new = |hazards| Inconvenience { hazards, steps: VecDeque::new(), pause: None, lingered: false };
+        let new = |hazards| HazardStage { hazards, steps: VecDeque::new(), pause: None, has_lingered: false };
         let (sink, hazards) = (Sink::stdout()?, hazards.map(new));
         Ok(Self { sink, batch: Batch::default(), written: 0, hazards })
     }
@@ -62,28 +62,28 @@ impl Pipe {
     }
 
     /// Adds what is said to the batch, while it [is open](Self::is_open). Gives its length in bytes.
-    pub fn say(&mut self, said: &Emission, encoder: &mut Encoder) -> usize {
+    pub fn push(&mut self, said: &Emission, encoder: &mut Encoder) -> usize {
         let before = self.batch.bytes.len();
-        self.batch.say(said, encoder);
+        self.batch.push(said, encoder);
         self.batch.bytes.len() - before
     }
 
     /// Whether a batch may be made of what waits. Asked only while it is empty.
-    pub fn takes(&mut self) -> bool {
-        self.hazards.as_mut().is_none_or(Inconvenience::takes)
+    pub fn accepts_batch(&mut self) -> bool {
+        self.hazards.as_mut().is_none_or(HazardStage::accepts_batch)
     }
 
     /// Makes a batch of what `next` gives. Only while it is empty.
-    pub fn fill(&mut self, encoder: &mut Encoder, mut next: impl FnMut() -> Option<Waiting>) {
+    pub fn fill(&mut self, encoder: &mut Encoder, mut next: impl FnMut() -> Option<PendingFrame>) {
         while self.batch.is_open()
             && let Some(waiting) = next()
         {
             match waiting {
-                Waiting::Update(said) if self.hazards.is_some() => {
+                PendingFrame::Update(said) if self.hazards.is_some() => {
                     encoder.encode(&said, &mut self.batch.bytes)
                 }
-                Waiting::Update(said) => self.batch.say(&said, encoder),
-                Waiting::Frame(bytes, said) => {
+                PendingFrame::Update(said) => self.batch.push(&said, encoder),
+                PendingFrame::Encoded(bytes, said) => {
                     said.iter().for_each(|said| encoder.follow(said));
                     match self.batch.bytes.is_empty() {
                         true => self.batch.bytes = bytes,
@@ -93,7 +93,7 @@ impl Pipe {
             }
         }
         if let Some(it) = &mut self.hazards {
-            it.steps = it.hazards.perform(&self.batch.bytes).into();
+            it.steps = it.hazards.transform(&self.batch.bytes).into();
             self.batch.bytes.clear();
         }
     }
@@ -118,7 +118,7 @@ impl Pipe {
             self.batch.holes.clear();
             self.batch.bytes.clear();
             self.batch.bytes.shrink_to(KEPT);
-            match self.hazards.as_mut().and_then(Inconvenience::next) {
+            match self.hazards.as_mut().and_then(HazardStage::next) {
                 Some(bytes) => self.batch.bytes = bytes,
                 None => return Ok(()),
             }
@@ -134,15 +134,15 @@ impl Pipe {
     }
 
     /// Until nobody has the other end.
-    pub async fn unheard(&self) {
-        self.sink.gone().await;
+    pub async fn closed(&self) {
+        self.sink.closed().await;
     }
 }
 
 /// What waits to be written.
-pub enum Waiting {
+pub enum PendingFrame {
     /// A frame's bytes; `Some` if it begins or ends an assistant message, which the encoder follows.
-    Frame(Vec<u8>, Option<Box<Emission>>),
+    Encoded(Vec<u8>, Option<Box<Emission>>),
     /// A message that grows.
     Update(Box<Emission>),
 }
@@ -152,37 +152,37 @@ impl Batch {
         self.bytes.len() < BATCH && self.holes.is_empty()
     }
 
-    fn say(&mut self, said: &Emission, encoder: &mut Encoder) {
+    fn push(&mut self, said: &Emission, encoder: &mut Encoder) {
         encoder.encode_around(said, &mut self.bytes, &mut self.holes);
     }
 }
 
-impl Inconvenience {
-    fn takes(&mut self) -> bool {
-        if !self.lingered && !self.pauses() {
+impl HazardStage {
+    fn accepts_batch(&mut self) -> bool {
+        if !self.has_lingered && !self.is_paused() {
             self.pause = Some(Instant::now() + self.hazards.linger());
-            self.lingered = true;
+            self.has_lingered = true;
         }
-        let takes = !self.pauses();
-        self.lingered &= !takes;
+        let takes = !self.is_paused();
+        self.has_lingered &= !takes;
         takes
     }
 
     /// What is to be written now.
     fn next(&mut self) -> Option<Vec<u8>> {
-        if self.pauses() {
+        if self.is_paused() {
             return None;
         }
         match self.steps.pop_front()? {
-            Step::Write(bytes) => Some(bytes),
-            Step::Pause(time) => {
+            WriteStep::Write(bytes) => Some(bytes),
+            WriteStep::Pause(time) => {
                 self.pause = Some(Instant::now() + time);
                 None
             }
         }
     }
 
-    fn pauses(&mut self) -> bool {
+    fn is_paused(&mut self) -> bool {
         self.pause = self.pause.filter(|pause| *pause > Instant::now());
         self.pause.is_some()
     }

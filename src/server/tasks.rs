@@ -3,7 +3,9 @@
 #[cfg(not(panic = "unwind"))]
 compile_error!("A task that panics becomes an error result, for which panics have to unwind.");
 
-use super::{asking::Asking, knowing::Looking, models::Answer, requests::Says};
+use super::{
+    models::PreparedCall, provider_call::ProviderCall, provider_hooks::ProviderHooks, queries::KeyLookup,
+};
 use crate::{
     engine::{CallId, Extending, Input, RequestHooks, ShellEnd, ShellStart, ToolStart},
     extension::{self, Extensions, NodeHost, Surroundings},
@@ -35,7 +37,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 /// Where tools and commands run, and what the user has set about them.
-pub struct Workplace {
+pub struct ToolEnvironment {
     /// The directory.
     pub directory: PathBuf,
     /// The shell; `None`: bash, else sh.
@@ -55,28 +57,28 @@ pub struct Workplace {
 }
 
 /// Everything that runs.
-pub struct Performers {
+pub struct Tasks {
     inputs: mpsc::Sender<Input>,
     gate: watch::Receiver<bool>,
     dialect: Dialect,
-    pub(super) workplace: Workplace,
+    pub(super) tool_environment: ToolEnvironment,
     processes: Processes,
     /// The extensions that run.
     pub extensions: Extensions,
     /// What they say of requests to providers.
-    pub says: Says,
+    pub provider_hooks: ProviderHooks,
     models: HashMap<CallId, AbortHandle>,
     tokens: HashMap<CallId, CancellationToken>,
 }
 
-impl Performers {
+impl Tasks {
     /// What they report goes to `inputs`, but for what the extensions say, which comes by itself: they shall hold up nobody
     /// else. While `gate` is `false` all of them pause.
     pub fn new(
         inputs: mpsc::Sender<Input>,
         gate: watch::Receiver<bool>,
         dialect: Dialect,
-        workplace: Workplace,
+        tool_environment: ToolEnvironment,
         extending: &Extending,
         node: Option<NodeHost>,
     ) -> (Self, extension::Inputs) {
@@ -84,47 +86,52 @@ impl Performers {
         let (extensions, said) = Extensions::new(Surroundings {
             paths: extending.extensions.clone(),
             node: extending.hosted.as_ref().map(|hosted| hosted.place).zip(node),
-            directory: workplace.directory.clone(),
+            directory: tool_environment.directory.clone(),
             dialect,
             max_frame: extending.max_frame,
             most_waiting: extension::MOST_WAITING,
             gate: gate.clone(),
             processes: processes.clone(),
-            secrets: workplace.secrets.clone(),
+            secrets: tool_environment.secrets.clone(),
         });
-        let performers = Self {
-            says: Says::new(inputs.clone()),
+        let tasks = Self {
+            provider_hooks: ProviderHooks::new(inputs.clone()),
             inputs,
             gate,
             dialect,
-            workplace,
+            tool_environment,
             processes,
             extensions,
             models: HashMap::new(),
             tokens: HashMap::new(),
         };
-        (performers, said)
+        (tasks, said)
     }
 
     /// Has a model answer; `hooks`: what extensions are asked about it.
-    pub fn answer(&mut self, call: CallId, answer: Answer, hooks: RequestHooks) {
-        let listener = Listener { call, inputs: self.inputs.clone(), gate: self.gate.clone() };
+    pub fn call_model(&mut self, call: CallId, answer: PreparedCall, hooks: RequestHooks) {
+        let forwarder = StreamForwarder { call, inputs: self.inputs.clone(), gate: self.gate.clone() };
         let failed = move |_| {
             let message = format!("The answer could not be read: {DEFECT}");
             Input::Model { call, event: StreamEvent::Fail { message, retry_after: None } }
         };
         let task = match answer {
-            Answer::Played(steps) => guard("an answer", &self.inputs, listener.play(steps), failed),
-            Answer::Asked(asking) => {
-                guard("an answer", &self.inputs, listener.ask(asking, self.says.clone(), hooks), failed)
+            PreparedCall::Script(steps) => {
+                guard("an answer", &self.inputs, forwarder.forward_script(steps), failed)
             }
+            PreparedCall::Provider(asking) => guard(
+                "an answer",
+                &self.inputs,
+                forwarder.forward_call(asking, self.provider_hooks.clone(), hooks),
+                failed,
+            ),
         };
         self.models.retain(|_, task| !task.is_finished());
         self.models.insert(call, task);
     }
 
     /// Stops a model.
-    pub fn stop_model(&mut self, call: CallId) {
+    pub fn cancel_model(&mut self, call: CallId) {
         if let Some(task) = self.models.remove(&call) {
             task.abort();
         }
@@ -135,13 +142,13 @@ impl Performers {
         let ToolStart { call, name, arguments } = start;
         let (progress, mut news) = mpsc::channel(1);
         let context = ToolContext {
-            cwd: self.workplace.directory.clone(),
+            cwd: self.tool_environment.directory.clone(),
             cancel: self.token(call),
             progress: Some(progress),
             gate: self.gate.clone(),
             shell: self.shell_options(ShellOptions::for_tool()),
             rules: &self.dialect.record().tools,
-            scales_images: self.workplace.scales_images,
+            scales_images: self.tool_environment.scales_images,
             processes: self.processes.clone(),
         };
         let inputs = self.inputs.clone();
@@ -191,7 +198,7 @@ impl Performers {
         let options = ShellOptions { keeps_directory, ..self.shell_options(ShellOptions::for_command()) };
         // A kept directory that is gone would shut the host out for good.
         let kept = directory.map(PathBuf::from).filter(|directory| directory.is_dir());
-        let directory = kept.unwrap_or_else(|| self.workplace.directory.clone());
+        let directory = kept.unwrap_or_else(|| self.tool_environment.directory.clone());
         let inputs = self.inputs.clone();
         let work = async move {
             let run = run_shell(&command, Path::new(&directory), &options, control);
@@ -214,31 +221,31 @@ impl Performers {
     }
 
     /// Finds a key for an extension.
-    pub fn look_for_key(&self, looking: Looking) {
+    pub fn resolve_key(&self, lookup: KeyLookup) {
         let inputs = self.inputs.clone();
-        let lost = looking.lost();
+        let lost = lookup.failure();
         tokio::spawn(async move {
             // A command may have to print it.
-            let known = tokio::task::spawn_blocking(|| looking.find()).await.unwrap_or(lost);
+            let known = tokio::task::spawn_blocking(|| lookup.resolve()).await.unwrap_or(lost);
             // A loop that is gone needs no answer.
             let _ = inputs.send(known).await;
         });
     }
 
     /// Stops a tool or a shell command.
-    pub fn stop(&mut self, call: CallId) {
+    pub fn cancel(&mut self, call: CallId) {
         if let Some(token) = self.tokens.remove(&call) {
             token.cancel();
         }
     }
 
     /// Forgets a tool or shell command that has ended.
-    pub fn ended(&mut self, call: CallId) {
+    pub fn forget(&mut self, call: CallId) {
         self.tokens.remove(&call);
     }
 
     /// Nobody hears what comes of anything any more: nothing is started, and no file is left for the host.
-    pub fn unheard(&self) {
+    pub fn refuse_processes(&self) {
         self.processes.close();
     }
 
@@ -256,8 +263,8 @@ impl Performers {
 
     fn shell_options(&self, options: ShellOptions) -> ShellOptions {
         let bash = &self.dialect.record().bash;
-        let Workplace { shell, prefix, programs, secrets, output_file_limit, output_files, .. } =
-            &self.workplace;
+        let ToolEnvironment { shell, prefix, programs, secrets, output_file_limit, output_files, .. } =
+            &self.tool_environment;
         ShellOptions {
             shell: shell.clone(),
             prefix: prefix.clone(),
@@ -300,42 +307,47 @@ fn guard(
 }
 
 /// Passes on what a model says, as fast as it is heard.
-struct Listener {
+struct StreamForwarder {
     call: CallId,
     inputs: mpsc::Sender<Input>,
     gate: watch::Receiver<bool>,
 }
 
 /// Steps of a provider's answer that wait to be heard; what more comes waits in the connection.
-const UNHEARD: usize = 16;
+const STREAM_BUFFER: usize = 16;
 
-impl Listener {
-    async fn play(mut self, steps: Vec<Step>) {
+impl StreamForwarder {
+    async fn forward_script(mut self, steps: Vec<Step>) {
         for step in steps {
             if step.delay_ms > 0 {
                 tokio::time::sleep(Duration::from_millis(step.delay_ms)).await;
             }
             let StepAction::Event(event) = step.action else { return std::future::pending().await };
-            if !self.hears(event).await {
+            if !self.forward(event).await {
                 return;
             }
         }
     }
 
-    async fn ask(mut self, asking: Asking, says: Says, hooks: RequestHooks) {
-        let (sender, mut events) = mpsc::channel(UNHEARD);
+    async fn forward_call(
+        mut self,
+        asking: ProviderCall,
+        provider_hooks: ProviderHooks,
+        hooks: RequestHooks,
+    ) {
+        let (sender, mut events) = mpsc::channel(STREAM_BUFFER);
         let listening = async {
             while let Some(event) = events.recv().await {
-                if !self.hears(event).await {
+                if !self.forward(event).await {
                     return;
                 }
             }
         };
-        tokio::join!(asking.run(sender, says, hooks), listening);
+        tokio::join!(asking.run(sender, provider_hooks, hooks), listening);
     }
 
     /// `false` when the loop is gone.
-    async fn hears(&mut self, event: StreamEvent) -> bool {
+    async fn forward(&mut self, event: StreamEvent) -> bool {
         // Fails only when the outbox is gone; then the send below fails, too.
         let _ = self.gate.wait_for(|open| *open).await;
         self.inputs.send(Input::Model { call: self.call, event }).await.is_ok()

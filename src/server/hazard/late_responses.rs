@@ -8,7 +8,7 @@ use std::borrow::Cow;
 const LATER: usize = 6;
 
 /// Lets responses to these commands sink behind events: never behind another response, nor by much.
-pub fn sink(lines: &mut [&[u8]], commands: &[RpcCommandKind], random: &mut fastrand::Rng) {
+pub fn delay(lines: &mut [&[u8]], commands: &[RpcCommandKind], random: &mut fastrand::Rng) {
     // From the end on, so that one that has sunk is not met again.
     for at in (0..lines.len()).rev() {
         let Some((line, rest)) = lines.get_mut(at..).and_then(|tail| tail.split_first_mut()) else {
@@ -65,7 +65,7 @@ mod tests {
         let (start, end): (&[u8], &[u8]) = (br#"{"type":"agent_start"}"#, br#"{"type":"agent_end"}"#);
         let sunk = |lines: [&'static [u8]; 3], seed| {
             let mut lines = lines;
-            sink(&mut lines, &[RpcCommandKind::Prompt], &mut fastrand::Rng::with_seed(seed));
+            delay(&mut lines, &[RpcCommandKind::Prompt], &mut fastrand::Rng::with_seed(seed));
             lines
         };
         let places = |lines: [&'static [u8]; 3]| {

@@ -1,10 +1,10 @@
 //! Models that extensions bring while the server runs.
 //!
-//! A model that was there once keeps its place in the [`Library`] for good: one that is taken back cannot be asked any more.
+//! A model that was there once keeps its place in the [`ModelLibrary`] for good: one that is taken back cannot be asked any more.
 
 use super::{
-    asking::Vendors,
-    models::{Library, Voice, card, told},
+    models::{Backend, ModelLibrary, public_model, script_model},
+    provider_call::ProviderAccess,
 };
 use crate::{
     config::{
@@ -19,7 +19,7 @@ use serde_json::Value;
 use std::{sync::Arc, vec};
 
 /// What the models of a session are made of.
-pub struct Source {
+pub struct ModelSource {
     config: Config,
     /// What the command line asks for; `None`: a script, whatever else there is.
     wanted: Option<SelectionOptions>,
@@ -32,12 +32,12 @@ pub struct Source {
     pub names_level: bool,
 }
 
-impl Library {
+impl ModelLibrary {
     /// No model, and `why`, which refuses prompts; an extension may bring one before the session begins.
     pub fn unchosen(why: String) -> Self {
         Self {
-            choices: vec![Choice::none(why, card("none", &Script::demo()))],
-            voices: vec![Voice::Nobody],
+            choices: vec![Choice::none(why, script_model("none", &Script::demo()))],
+            backends: vec![Backend::Unavailable],
             start: 0,
             level: None,
             scope: None,
@@ -57,15 +57,16 @@ impl Library {
         if wanted.is_none() {
             config = config.without_catalogue();
         }
-        let vendors = self.voices.iter().find_map(|voice| match voice {
-            Voice::Provider(_, vendors) => Some(vendors.clone()),
-            Voice::Script(..) | Voice::Nobody => None,
+        let access = self.backends.iter().find_map(|backend| match backend {
+            Backend::Provider(_, access) => Some(access.clone()),
+            Backend::Script(..) | Backend::Unavailable => None,
         });
-        let keys = vendors.as_ref().map_or_else(|| config.keys.clone(), |vendors| vendors.keys.clone());
+        let keys = access.as_ref().map_or_else(|| config.keys.clone(), |access| access.keys.clone());
         let masking = || Arc::new(Http::with_secrets(config.keys.secrets().clone()));
-        let http = vendors.map_or_else(masking, |vendors| vendors.http.clone());
+        let http = access.map_or_else(masking, |access| access.http.clone());
         let registered = RegisteredProviders::new();
-        self.source = Some(Source { config, wanted, environment, http, keys, registered, names_level: true });
+        self.source =
+            Some(ModelSource { config, wanted, environment, http, keys, registered, names_level: true });
         self
     }
 
@@ -93,7 +94,7 @@ impl Library {
                 (None, None) => {}
             }
         }
-        self.renew(Some(name));
+        self.refresh(Some(name));
         Ok(self.choices.clone())
     }
 
@@ -131,10 +132,10 @@ impl Library {
                 };
                 self.level = wanted.thinking.or(selection.named_level.filter(|_| source.names_level));
             }
-            self.renew(None);
-            self.start = self.place(&start.model).unwrap_or_else(|| self.add_unlisted(start));
+            self.refresh(None);
+            self.start = self.position_of(&start.model).unwrap_or_else(|| self.add_unlisted(start));
             let scoped = |it: &config::ScopedModel| {
-                Some((self.place(&selection.offers[it.at].endpoint.model)?, it.level))
+                Some((self.position_of(&selection.offers[it.at].endpoint.model)?, it.level))
             };
             self.scope = selection.scope.map(|scope| scope.iter().filter_map(scoped).collect());
         }
@@ -151,14 +152,14 @@ impl Library {
     }
 
     /// All models that there are, with a key or without.
-    pub fn queried(&self) -> QueriedModels {
+    pub fn queried_models(&self) -> QueriedModels {
         let all: Vec<QueriedModel> = match &self.source {
-            Some(Source { config, keys, registered, wanted: Some(_), .. }) => {
+            Some(ModelSource { config, keys, registered, wanted: Some(_), .. }) => {
                 let keys = with_registered(keys, registered);
                 let models = config.with_registered(registered).models().into_iter();
                 let queried = |Endpoint { model, .. }| QueriedModel {
                     usable: keys.is_configured(&model.provider),
-                    model: told(&model),
+                    model: public_model(&model),
                 };
                 models.map(queried).collect()
             }
@@ -190,21 +191,21 @@ impl Library {
 
     /// Brings the models up to what is configured and added now; those of the provider `changed` that are gone cannot be
     /// asked any more.
-    fn renew(&mut self, changed: Option<&str>) {
+    fn refresh(&mut self, changed: Option<&str>) {
         let Some(source) = &self.source else { return };
         let config = source.config.with_registered(&source.registered);
         let keys = with_registered(&source.keys, &source.registered);
         let follows = config.dialect.record().level_follows_model;
         let settings = &config.settings;
-        let vendors = Arc::new(Vendors {
+        let access = Arc::new(ProviderAccess {
             http: source.http.clone(),
             keys: keys.clone(),
             options: settings.request_options(&source.environment),
             http_options: settings.http_options(),
         });
-        for (choice, voice) in self.choices.iter_mut().zip(&mut self.voices) {
-            if let Voice::Provider(_, own) = voice {
-                *own = vendors.clone();
+        for (choice, backend) in self.choices.iter_mut().zip(&mut self.backends) {
+            if let Backend::Provider(_, own) = backend {
+                *own = access.clone();
                 if changed == Some(&choice.model.provider) {
                     let Model { provider, id, .. } = &choice.model;
                     choice.unusable = Some(errors::model_not_found(config.dialect.base(), provider, id));
@@ -213,14 +214,14 @@ impl Library {
         }
         for endpoint in config.models_of(|provider| keys.is_configured(provider)) {
             let preferred = follows.then(|| settings.level_of(&endpoint.model)).flatten();
-            let (model, levels) = (told(&endpoint.model), endpoint.levels.clone());
+            let (model, levels) = (public_model(&endpoint.model), endpoint.levels.clone());
             let choice = Choice { model, levels, preferred, unusable: None };
-            let voice = Voice::Provider(Arc::new(endpoint), vendors.clone());
-            match self.place(&choice.model) {
-                Some(at) => (self.choices[at], self.voices[at]) = (choice, voice),
+            let backend = Backend::Provider(Arc::new(endpoint), access.clone());
+            match self.position_of(&choice.model) {
+                Some(at) => (self.choices[at], self.backends[at]) = (choice, backend),
                 None => {
                     self.choices.push(choice);
-                    self.voices.push(voice);
+                    self.backends.push(backend);
                 }
             }
         }
@@ -230,13 +231,13 @@ impl Library {
     fn add_unlisted(&mut self, endpoint: Endpoint) -> usize {
         let keys = self.keys();
         let unusable = keys.check(&endpoint.model).err().map(|error| error.to_string());
-        let (model, levels) = (told(&endpoint.model), endpoint.levels);
+        let (model, levels) = (public_model(&endpoint.model), endpoint.levels);
         self.choices.push(Choice { model, levels, preferred: None, unusable });
-        self.voices.push(Voice::Nobody);
+        self.backends.push(Backend::Unavailable);
         self.choices.len() - 1
     }
 
-    fn place(&self, model: &Model) -> Option<usize> {
+    fn position_of(&self, model: &Model) -> Option<usize> {
         let is_it = |own: &Model| own.provider == model.provider && own.id == model.id;
         self.choices.iter().position(|choice| is_it(&choice.model))
     }

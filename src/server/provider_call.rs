@@ -1,6 +1,6 @@
-//! Asking a provider: who asks, the request, and the answer as it comes.
+//! ProviderCall a provider: who asks, the request, and the answer as it comes.
 
-use super::requests::Says;
+use super::provider_hooks::ProviderHooks;
 use crate::{
     config::{CredentialError, Keys},
     engine::{ModelCall, RequestHooks},
@@ -16,13 +16,13 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 
 /// Bytes of conversation that are converted on the spot: some 50 µs.
-const QUICK: usize = 64 * 1024;
+const INLINE_BYTES: usize = 64 * 1024;
 
 /// Bytes that a message takes beside its texts.
-const EACH: usize = 200;
+const MESSAGE_OVERHEAD: usize = 200;
 
 /// What all requests have in common.
-pub struct Vendors {
+pub struct ProviderAccess {
     /// The connections.
     pub http: Arc<Http>,
     /// Who proves what.
@@ -34,26 +34,31 @@ pub struct Vendors {
 }
 
 /// One call of a model over HTTP.
-pub struct Asking {
+pub struct ProviderCall {
     /// What all requests have in common.
-    pub vendors: Arc<Vendors>,
+    pub access: Arc<ProviderAccess>,
     /// Whom to ask.
     pub endpoint: Arc<Endpoint>,
     /// What to ask.
     pub call: Box<ModelCall>,
 }
 
-impl Asking {
+impl ProviderCall {
     /// Asks, and sends the answer's steps to `events`; the last one ends it. Dropped, the request ends at once. Extensions
     /// have a say in it as far as `hooks` tell.
-    pub async fn run(self, events: mpsc::Sender<StreamEvent>, says: Says, hooks: RequestHooks) {
-        let vendors = self.vendors.clone();
-        let asked = match self.is_quick() {
-            true => self.request(),
+    pub async fn run(
+        self,
+        events: mpsc::Sender<StreamEvent>,
+        provider_hooks: ProviderHooks,
+        hooks: RequestHooks,
+    ) {
+        let access = self.access.clone();
+        let asked = match self.is_cheap() {
+            true => self.build_request(),
             // A key may come from a command, and a long conversation takes a while to convert.
             false => {
-                let _stops = StopsCommand(&vendors.keys);
-                let asked = tokio::task::spawn_blocking(move || self.request()).await;
+                let _stops = KeyCommandGuard(&access.keys);
+                let asked = tokio::task::spawn_blocking(move || self.build_request()).await;
                 asked.unwrap_or_else(|_| Err(format!("The request could not be made: {DEFECT}")))
             }
         };
@@ -63,35 +68,35 @@ impl Asking {
         };
         let own: Vec<_> = request.headers.clone();
         let request = tokio::select! {
-            request = says.before(hooks, request) => request,
+            request = provider_hooks.run_request_hooks(hooks, request) => request,
             () = events.closed() => return,
         };
         // What an extension has put in may be a key.
         for (_, value) in request.headers.iter().filter(|header| !own.contains(header)) {
-            vendors.keys.secrets().remember(value);
+            access.keys.secrets().remember(value);
         }
         let (heads, shown) = mpsc::channel(1);
         let heads = hooks.response.then_some(heads);
         let asking =
-            vendors.http.stream_answer_with_head(request, api.reader(), &vendors.http_options, events, heads);
-        tokio::join!(asking, says.show(shown));
+            access.http.stream_answer_with_head(request, api.reader(), &access.http_options, events, heads);
+        tokio::join!(asking, provider_hooks.run_response_hooks(shown));
     }
 
     /// Whether the request is made sooner than another thread would take it up.
-    fn is_quick(&self) -> bool {
-        let mut room = QUICK;
+    fn is_cheap(&self) -> bool {
+        let mut room = INLINE_BYTES;
         let has_room = |message: &Arc<AgentMessage>| {
-            room = room.saturating_sub(weight(message));
+            room = room.saturating_sub(estimated_bytes(message));
             room > 0
         };
-        self.call.messages.iter().all(has_room) && !self.vendors.keys.may_run_command(&self.endpoint.model)
+        self.call.messages.iter().all(has_room) && !self.access.keys.may_run_command(&self.endpoint.model)
     }
 
-    fn request(&self) -> Result<(HttpRequest, Api), String> {
+    fn build_request(&self) -> Result<(HttpRequest, Api), String> {
         let model = &self.endpoint.model;
         let unspoken = || CredentialError::Api(model.api.clone()).to_string();
         let api = Api::parse(&model.api).ok_or_else(unspoken)?;
-        let credentials = self.vendors.keys.credentials(model).map_err(|error| error.to_string())?;
+        let credentials = self.access.keys.credentials(model).map_err(|error| error.to_string())?;
         let request = ModelRequest {
             endpoint: &self.endpoint,
             credentials: &credentials,
@@ -102,17 +107,17 @@ impl Asking {
             tools: &self.call.tools,
             forced_tool: self.call.forced_tool.as_deref(),
             session_id: &self.call.session_id,
-            options: &self.vendors.options,
+            options: &self.access.options,
         };
         Ok((api.request(&request), api))
     }
 }
 
 /// About how many bytes a message takes; those that are rare, or may be large, weigh more than any.
-fn weight(message: &AgentMessage) -> usize {
+fn estimated_bytes(message: &AgentMessage) -> usize {
     let block = |block: &UserContent| match block {
         UserContent::Text(text) => text.text.len(),
-        UserContent::Image(_) => QUICK,
+        UserContent::Image(_) => INLINE_BYTES,
     };
     let said = |block: &AssistantContent| match block {
         AssistantContent::Text(text) => text.text.len(),
@@ -127,15 +132,15 @@ fn weight(message: &AgentMessage) -> usize {
         }
         AgentMessage::ToolResult(result) => result.content.iter().map(block).sum(),
         AgentMessage::Assistant(answer) => answer.content.iter().map(said).sum(),
-        _ => QUICK,
+        _ => INLINE_BYTES,
     };
-    content + EACH
+    content + MESSAGE_OVERHEAD
 }
 
 /// Ends the command that prints a key when nobody waits for it any more.
-struct StopsCommand<'a>(&'a Keys);
+struct KeyCommandGuard<'a>(&'a Keys);
 
-impl Drop for StopsCommand<'_> {
+impl Drop for KeyCommandGuard<'_> {
     fn drop(&mut self) {
         self.0.stop();
     }

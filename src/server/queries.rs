@@ -1,6 +1,6 @@
 //! What extensions want to know and only the server does.
 
-use super::{Library, models::SCRIPTED};
+use super::{ModelLibrary, models::SCRIPTED};
 use crate::{
     config::Keys,
     engine::{CallId, Input},
@@ -10,42 +10,46 @@ use crate::{
 use serde_json::Value;
 
 /// The answer to a query, or what it takes to find it.
-pub enum Found {
+pub enum QueryAnswer {
     /// The answer.
-    Now(Input),
+    Ready(Input),
     /// A key, which a command may have to print.
-    Key(Looking),
+    Key(KeyLookup),
 }
 
 /// A key that is looked for.
-pub struct Looking {
+pub struct KeyLookup {
     to: CallId,
     query: ExtensionQuery,
     keys: Keys,
 }
 
 /// Looks for what an extension wants to know.
-pub fn find(library: &Library, to: CallId, query: ExtensionQuery) -> Found {
+pub fn answer(library: &ModelLibrary, to: CallId, query: ExtensionQuery) -> QueryAnswer {
     let data = match query.about {
-        QueryKind::ApiKey => return Found::Key(Looking { to, query, keys: library.keys() }),
-        QueryKind::Models => serde_json::to_value(library.queried()).unwrap_or_default(),
+        QueryKind::ApiKey => return QueryAnswer::Key(KeyLookup { to, query, keys: library.keys() }),
+        QueryKind::Models => serde_json::to_value(library.queried_models()).unwrap_or_default(),
         // The engine knows the rest.
         _ => library.settings(),
     };
-    Found::Now(known(to, query.id, Ok(data)))
+    QueryAnswer::Ready(answer_input(to, query.id, Ok(data)))
 }
 
-impl Looking {
+impl KeyLookup {
     /// The answer where the search itself fails.
-    pub fn lost(&self) -> Input {
-        known(self.to, self.query.id.clone(), Err(format!("query: the key could not be found: {DEFECT}")))
+    pub fn failure(&self) -> Input {
+        answer_input(
+            self.to,
+            self.query.id.clone(),
+            Err(format!("query: the key could not be found: {DEFECT}")),
+        )
     }
 
     /// Finds the key; may take a while.
-    pub fn find(self) -> Input {
+    pub fn resolve(self) -> Input {
         let Self { to, query: ExtensionQuery { id, provider, model_id, .. }, keys } = self;
         let Some(provider) = provider else {
-            return known(to, id, Err("query: provider: expected the name of a provider".to_owned()));
+            return answer_input(to, id, Err("query: provider: expected the name of a provider".to_owned()));
         };
         let found = match &*provider {
             // A script takes any.
@@ -59,11 +63,11 @@ impl Looking {
             headers: Some(headers.into_iter().collect()),
             is_o_auth: is_login.then_some(true),
         });
-        known(to, id, told.map(|key| serde_json::to_value(key).unwrap_or_default()))
+        answer_input(to, id, told.map(|key| serde_json::to_value(key).unwrap_or_default()))
     }
 }
 
-fn known(to: CallId, id: String, found: Result<Value, String>) -> Input {
+fn answer_input(to: CallId, id: String, found: Result<Value, String>) -> Input {
     let (data, error) = match found {
         Ok(data) => (Some(data), None),
         Err(error) => (None, Some(error)),

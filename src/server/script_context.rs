@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// What was heard until now. With the next call only what is new in it is looked at.
 #[derive(Debug, Default)]
-pub struct Heard {
+pub struct ScriptContext {
     /// The newest thing that was asked.
     pub prompt: String,
     /// What tools have returned since.
@@ -21,9 +21,9 @@ pub struct Heard {
     last: Option<Arc<AgentMessage>>,
 }
 
-impl Heard {
+impl ScriptContext {
     /// Hears a call: what has come since the last one, or everything if it does not go on from there.
-    pub fn hear(&mut self, call: &ModelCall) {
+    pub fn update(&mut self, call: &ModelCall) {
         let before = self.count.checked_sub(1).and_then(|at| call.messages.get(at));
         let goes_on = before.zip(self.last.as_ref()).is_some_and(|(one, other)| Arc::ptr_eq(one, other));
         if !goes_on || self.session != call.session_id {

@@ -1,13 +1,13 @@
 //! Where one write ends and the next begins.
 
-use super::Step;
+use super::WriteStep;
 use std::time::Duration;
 
 /// Long enough for a reader to come round.
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// Pieces of any size, from one byte to what a pipe holds; many end before a line feed or within a character.
-pub fn chunks(bytes: &[u8], random: &mut fastrand::Rng) -> Vec<Step> {
+pub fn chunks(bytes: &[u8], random: &mut fastrand::Rng) -> Vec<WriteStep> {
     let mut steps = Vec::new();
     let mut rest = bytes;
     while !rest.is_empty() {
@@ -15,9 +15,9 @@ pub fn chunks(bytes: &[u8], random: &mut fastrand::Rng) -> Vec<Step> {
         let any = random.usize(1..=most).min(rest.len());
         let size = if random.bool() { awkward(rest, any) } else { any };
         let (piece, behind) = rest.split_at(size);
-        steps.push(Step::Write(piece.to_vec()));
+        steps.push(WriteStep::Write(piece.to_vec()));
         if random.u8(0..8) == 0 {
-            steps.push(Step::Pause(PAUSE));
+            steps.push(WriteStep::Pause(PAUSE));
         }
         rest = behind;
     }
@@ -35,11 +35,11 @@ fn awkward(bytes: &[u8], from: usize) -> usize {
 const ONE_BY_ONE: usize = 1024;
 
 /// A byte at a time, but for the middle of what is long: it would take minutes.
-pub fn dribble(bytes: &[u8]) -> Vec<Step> {
+pub fn dribble(bytes: &[u8]) -> Vec<WriteStep> {
     let front = bytes.len().min(ONE_BY_ONE);
     let back = bytes.len().saturating_sub(ONE_BY_ONE).max(front);
     let one = |range: std::ops::Range<usize>| bytes.get(range).unwrap_or_default().chunks(1);
     let middle = Some(bytes.get(front..back).unwrap_or_default()).filter(|middle| !middle.is_empty());
     let pieces = one(0..front).chain(middle).chain(one(back..bytes.len()));
-    pieces.map(|piece| Step::Write(piece.to_vec())).collect()
+    pieces.map(|piece| WriteStep::Write(piece.to_vec())).collect()
 }
