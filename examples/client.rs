@@ -5,7 +5,7 @@
 //! ```
 
 use pi_rpc::{
-    client::{Answer, Client, Error, Events, Options},
+    client::{Client, DialogResponse, Error, Events, Options},
     protocol::{
         AgentSessionEvent, AssistantMessageEvent, Dialect, GetSessionStatsCommand, Outbound,
         RpcExtensionUIRequest,
@@ -53,13 +53,13 @@ async fn show(mut events: Events) {
 }
 
 /// Answers confirmation dialogs like a careful user: only tools that read may run.
-fn decide(request: &RpcExtensionUIRequest) -> Answer {
+fn decide(request: &RpcExtensionUIRequest) -> DialogResponse {
     match request {
         RpcExtensionUIRequest::Select(it) if it.title.contains("ls -a") => match it.options.first() {
-            Some(once) => Answer::Value(once.clone()),
-            None => Answer::Cancelled,
+            Some(once) => DialogResponse::Value(once.clone()),
+            None => DialogResponse::Cancelled,
         },
-        RpcExtensionUIRequest::Confirm(_) => Answer::Confirmed(false),
-        _ => Answer::Cancelled,
+        RpcExtensionUIRequest::Confirm(_) => DialogResponse::Confirmed(false),
+        _ => DialogResponse::Cancelled,
     }
 }

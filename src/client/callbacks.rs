@@ -11,7 +11,7 @@ use tokio::task::{self, AbortHandle, JoinError, JoinSet};
 
 /// The user's answer to a dialog.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum DialogResponse {
     /// The option of a `select`, the text of an `input` or an `editor`.
     Value(String),
     /// To a `confirm`.
@@ -23,7 +23,7 @@ pub enum Answer {
 /// A tool that the host lends to the agent: what models are told of it, and what it does.
 pub struct HostTool {
     pub(super) definition: HostToolDefinition,
-    run: Run,
+    run: RunTool,
 }
 
 impl HostTool {
@@ -54,19 +54,19 @@ impl HostCall {
     /// Tells how far the tool is.
     pub async fn update(&self, so_far: impl Into<AgentToolResult>) {
         let update = HostToolUpdate { id: self.call.id.clone(), partial_result: so_far.into() };
-        self.hub.tell(update.into()).await;
+        self.hub.send_frame(update.into()).await;
     }
 }
 
-type Later<T> = Pin<Box<dyn Future<Output = T> + Send>>;
-type Decide = Arc<dyn Fn(RpcExtensionUIRequest) -> Later<Answer> + Send + Sync>;
-type Run = Arc<dyn Fn(HostCall) -> Later<Result<AgentToolResult, String>> + Send + Sync>;
+type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+type Decide = Arc<dyn Fn(RpcExtensionUIRequest) -> BoxFuture<DialogResponse> + Send + Sync>;
+type RunTool = Arc<dyn Fn(HostCall) -> BoxFuture<Result<AgentToolResult, String>> + Send + Sync>;
 
 /// What answers dialogs.
 #[derive(Clone, Default)]
-pub struct OnDialog(Option<Decide>);
+pub struct DialogHandler(Option<Decide>);
 
-impl OnDialog {
+impl DialogHandler {
     /// Nothing: they are cancelled.
     pub const fn none() -> Self {
         Self(None)
@@ -77,100 +77,100 @@ impl OnDialog {
     pub fn new<F, A>(decide: F) -> Self
     where
         F: Fn(RpcExtensionUIRequest) -> A + Send + Sync + 'static,
-        A: Future<Output = Answer> + Send + 'static,
+        A: Future<Output = DialogResponse> + Send + 'static,
     {
         Self(Some(Arc::new(move |request| Box::pin(decide(request)))))
     }
 }
 
-impl fmt::Debug for OnDialog {
+impl fmt::Debug for DialogHandler {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.0.is_some() { "OnDialog(..)" } else { "OnDialog(none)" })
+        f.write_str(if self.0.is_some() { "DialogHandler(..)" } else { "DialogHandler(none)" })
     }
 }
 
 /// Who answers.
 #[derive(Default)]
 pub(super) struct Callbacks {
-    decide: OnDialog,
-    tools: HashMap<String, Run>,
+    decide: DialogHandler,
+    tools: HashMap<String, RunTool>,
     /// What goes on, by the id of what asked for it, and what is said in its place if it panics.
     running: HashMap<String, (AbortHandle, Inbound)>,
 }
 
 /// Something to be done about a frame.
-pub(super) enum Task {
-    Decide(RpcExtensionUIRequest, OnDialog),
-    Run(HostToolCall, Option<Run>),
+pub(super) enum CallbackTask {
+    Decide(RpcExtensionUIRequest, DialogHandler),
+    Run(HostToolCall, Option<RunTool>),
 }
 
 impl Callbacks {
-    pub fn decide_by(&mut self, decide: OnDialog) {
+    pub fn set_dialog_handler(&mut self, decide: DialogHandler) {
         self.decide = decide;
     }
 
     /// Lends tools in place of those before, which it gives back.
-    pub fn lend(&mut self, tools: HashMap<String, Run>) -> HashMap<String, Run> {
+    pub fn replace_tools(&mut self, tools: HashMap<String, RunTool>) -> HashMap<String, RunTool> {
         std::mem::replace(&mut self.tools, tools)
     }
 
     /// What is to be done about `frame`; what it calls off is called off at once.
-    pub fn task(&mut self, frame: &Outbound) -> Option<Task> {
+    pub fn task_for(&mut self, frame: &Outbound) -> Option<CallbackTask> {
         match frame {
             Outbound::ExtensionUIRequest(RpcExtensionUIRequest::Cancel(cancel)) => {
-                self.call_off(&cancel.target_id)
+                self.cancel(&cancel.target_id)
             }
-            Outbound::HostToolCancel(cancel) => self.call_off(&cancel.target_id),
+            Outbound::HostToolCancel(cancel) => self.cancel(&cancel.target_id),
             Outbound::ExtensionUIRequest(request) if request.kind().is_dialog() => {
-                return Some(Task::Decide(request.clone(), self.decide.clone()));
+                return Some(CallbackTask::Decide(request.clone(), self.decide.clone()));
             }
             Outbound::HostToolCall(call) => {
-                return Some(Task::Run(call.clone(), self.tools.get(&call.tool_name).cloned()));
+                return Some(CallbackTask::Run(call.clone(), self.tools.get(&call.tool_name).cloned()));
             }
             _ => {}
         }
         None
     }
 
-    fn call_off(&mut self, id: &str) {
+    fn cancel(&mut self, id: &str) {
         if let Some((task, _)) = self.running.remove(id) {
             task.abort();
         }
     }
 
     /// A task is over. Gives what is to be said in its place if it has panicked.
-    pub fn over(&mut self, task: task::Id, panicked: bool) -> Option<Inbound> {
+    pub fn finish(&mut self, task: task::Id, panicked: bool) -> Option<Inbound> {
         let is_it = |handle: &AbortHandle| handle.id() == task;
         let id = self.running.iter().find(|(_, (handle, _))| is_it(handle)).map(|(id, _)| id.clone())?;
-        self.running.remove(&id).filter(|_| panicked).map(|(_, in_place)| in_place)
+        self.running.remove(&id).filter(|_| panicked).map(|(_, fallback)| fallback)
     }
 }
 
 /// The tools by their names.
-pub(super) fn by_name(tools: &[HostTool]) -> HashMap<String, Run> {
+pub(super) fn tools_by_name(tools: &[HostTool]) -> HashMap<String, RunTool> {
     tools.iter().map(|tool| (tool.definition.name.clone(), Arc::clone(&tool.run))).collect()
 }
 
-impl Task {
+impl CallbackTask {
     /// Does it, beside everything else; its answer is sent when it is there.
     pub fn start(self, hub: &Arc<Hub>, tasks: &mut JoinSet<()>) {
-        let (id, in_place, own) = (self.id().to_owned(), self.in_place(), Arc::clone(hub));
+        let (id, fallback, own) = (self.id().to_owned(), self.fallback(), Arc::clone(hub));
         let handle = tasks.spawn(async move {
             let answer = self.perform(&own).await;
-            own.tell(answer).await;
+            own.send_frame(answer).await;
         });
-        hub.with_callbacks(|callbacks| callbacks.running.insert(id, (handle, in_place)));
+        hub.with_callbacks(|callbacks| callbacks.running.insert(id, (handle, fallback)));
     }
 
     /// A callback is over; one that has panicked is answered for.
-    pub fn over(done: Result<(task::Id, ()), JoinError>, hub: &Arc<Hub>, tasks: &mut JoinSet<()>) {
+    pub fn finish(done: Result<(task::Id, ()), JoinError>, hub: &Arc<Hub>, tasks: &mut JoinSet<()>) {
         let (id, panicked) = match &done {
             Ok((id, ())) => (*id, false),
             Err(error) => (error.id(), error.is_panic()),
         };
-        if let Some(answer) = hub.with_callbacks(|callbacks| callbacks.over(id, panicked)) {
+        if let Some(answer) = hub.with_callbacks(|callbacks| callbacks.finish(id, panicked)) {
             let hub = Arc::clone(hub);
-            tasks.spawn(async move { hub.tell(answer).await });
+            tasks.spawn(async move { hub.send_frame(answer).await });
         }
     }
 
@@ -182,10 +182,10 @@ impl Task {
     }
 
     /// The answer if there is no other.
-    fn in_place(&self) -> Inbound {
+    fn fallback(&self) -> Inbound {
         let id = self.id().to_owned();
         match self {
-            Self::Decide(..) => Inbound::ExtensionUIResponse(Answer::Cancelled.to(id)),
+            Self::Decide(..) => Inbound::ExtensionUIResponse(DialogResponse::Cancelled.into_frame(id)),
             Self::Run(call, _) => {
                 let result = format!("The tool {} has failed", call.tool_name).into();
                 HostToolResult { id, result, is_error: Some(true) }.into()
@@ -199,9 +199,9 @@ impl Task {
                 let id = request.id().to_owned();
                 let answer = match decide.0 {
                     Some(decide) => decide(request).await,
-                    None => Answer::Cancelled,
+                    None => DialogResponse::Cancelled,
                 };
-                Inbound::ExtensionUIResponse(answer.to(id))
+                Inbound::ExtensionUIResponse(answer.into_frame(id))
             }
             Self::Run(call, run) => {
                 let id = call.id.clone();
@@ -217,9 +217,9 @@ impl Task {
     }
 }
 
-impl Answer {
+impl DialogResponse {
     /// The answer to the dialog `id`.
-    fn to(self, id: String) -> RpcExtensionUIResponse {
+    fn into_frame(self, id: String) -> RpcExtensionUIResponse {
         match self {
             Self::Value(value) => RpcExtensionUIResponse::UIValueResponse(UIValueResponse { id, value }),
             Self::Confirmed(confirmed) => {

@@ -1,6 +1,6 @@
 //! Why a call came to nothing.
 
-use super::Ended;
+use super::ServerExit;
 use crate::{
     machine::State,
     protocol::{RpcCommandKind, RpcErrorResponse},
@@ -16,7 +16,7 @@ pub enum Error {
     /// It started, and did not say in time that it is ready.
     #[error("the server did not say within {0:?} that it is ready")]
     NotReady(Duration),
-    /// Not sent: what frames have told so far makes it illegal. [`Client::anyway`](super::Client::anyway) sends it.
+    /// Not sent: what frames have told so far makes it illegal. [`Client::unchecked`](super::Client::unchecked) sends it.
     #[error("`{command}` is refused while the server is {state}: {reason}")]
     Refused {
         /// The command.
@@ -55,5 +55,5 @@ pub enum Error {
     },
     /// The server has ended, or was told to.
     #[error("{0}")]
-    Gone(Ended),
+    Gone(ServerExit),
 }

@@ -66,22 +66,22 @@ impl Drop for Events {
 }
 
 /// How many times as far behind as usual events may be while everything is read.
-const HURRIED: usize = 8;
+const HURRIED_FACTOR: usize = 8;
 
 /// The events that were not taken.
-pub(super) struct Untaken {
+pub(super) struct EventQueue {
     events: VecDeque<Event>,
     bytes: usize,
     limit: usize,
     missed: u64,
     /// Somebody may take them.
-    wanted: bool,
-    taker: Option<Waker>,
+    has_reader: bool,
+    reader: Option<Waker>,
 }
 
-impl Untaken {
+impl EventQueue {
     pub const fn new(limit: usize) -> Self {
-        Self { events: VecDeque::new(), bytes: 0, limit, missed: 0, wanted: true, taker: None }
+        Self { events: VecDeque::new(), bytes: 0, limit, missed: 0, has_reader: true, reader: None }
     }
 
     pub const fn is_full(&self) -> bool {
@@ -90,7 +90,7 @@ impl Untaken {
 
     /// Adds one, or drops it when there is no room at all.
     pub fn push(&mut self, frame: Option<Outbound>, line: Vec<u8>) {
-        match (self.wanted, self.bytes > self.limit.saturating_mul(HURRIED)) {
+        match (self.has_reader, self.bytes > self.limit.saturating_mul(HURRIED_FACTOR)) {
             (false, _) => return,
             (true, true) => self.missed += 1,
             (true, false) => {
@@ -101,26 +101,26 @@ impl Untaken {
         self.wake();
     }
 
-    pub fn poll(&mut self, over: bool, context: &Context<'_>) -> Poll<Option<Event>> {
+    pub fn poll(&mut self, has_ended: bool, context: &Context<'_>) -> Poll<Option<Event>> {
         match self.events.pop_front() {
             Some(event) => {
                 self.bytes -= event.line.len();
                 Poll::Ready(Some(event))
             }
-            None if over => Poll::Ready(None),
+            None if has_ended => Poll::Ready(None),
             None => {
-                self.taker = Some(context.waker().clone());
+                self.reader = Some(context.waker().clone());
                 Poll::Pending
             }
         }
     }
 
     pub fn wake(&mut self) {
-        self.taker.take().into_iter().for_each(Waker::wake);
+        self.reader.take().into_iter().for_each(Waker::wake);
     }
 
-    pub fn stop(&mut self) {
-        (self.wanted, self.bytes) = (false, 0);
+    pub fn close(&mut self) {
+        (self.has_reader, self.bytes) = (false, 0);
         self.events.clear();
     }
 }

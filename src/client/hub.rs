@@ -1,9 +1,9 @@
 //! What the client, its callbacks and the reader share: the machine, the calls that wait, the events that wait.
 
 use super::{
-    Ended, Error, Event,
-    callbacks::{Callbacks, Task},
-    inner::{Inner, Limits, Outcome, Receivers},
+    Error, Event, ServerExit,
+    callbacks::{CallbackTask, Callbacks},
+    inner::{HubOptions, Inner, Outcome, Receivers},
     session::SessionState,
 };
 use crate::{
@@ -28,19 +28,19 @@ use tokio::{
 
 /// Where the conversation stands, for whoever waits for it to change.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Standing {
+pub(super) struct ServerStatus {
     pub flow: FlowState,
     /// The server has said something already.
-    pub spoken: bool,
+    pub has_written: bool,
     /// How it has ended.
-    pub ended: Option<Ended>,
+    pub ended: Option<ServerExit>,
 }
 
 /// How the server is to be ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum ShutdownMode {
     /// It may finish.
-    Gently,
+    Graceful,
     /// One of its pipes is closed, and it has not ended: nobody can speak to it any more.
     Lost,
     /// At once.
@@ -50,7 +50,7 @@ pub(super) enum End {
 /// See the module.
 pub(super) struct Hub {
     pub dialect: Dialect,
-    pub standing: watch::Sender<Standing>,
+    pub server_status: watch::Sender<ServerStatus>,
     /// The revision of the session's state.
     pub revision: watch::Sender<u64>,
     /// Tells the reader that there is room for events, that somebody waits, or that the server is to be ended.
@@ -60,13 +60,13 @@ pub(super) struct Hub {
 }
 
 impl Hub {
-    pub fn new(dialect: Dialect, input: mpsc::Sender<Vec<u8>>, limits: Limits) -> Self {
-        let inner = Inner::new(dialect, input, limits);
-        let standing = Standing { flow: inner.state().flow, spoken: false, ended: None };
-        let standing = watch::Sender::new(standing);
+    pub fn new(dialect: Dialect, input: mpsc::Sender<Vec<u8>>, options: HubOptions) -> Self {
+        let inner = Inner::new(dialect, input, options);
+        let server_status = ServerStatus { flow: inner.state().flow, has_written: false, ended: None };
+        let server_status = watch::Sender::new(server_status);
         Self {
             dialect,
-            standing,
+            server_status,
             revision: watch::Sender::new(inner.session.revision()),
             wake: Notify::new(),
             ids: AtomicU64::new(1),
@@ -75,16 +75,20 @@ impl Hub {
     }
 
     /// Sends a command, unless it is illegal here and not wanted `anyway`.
-    pub async fn ask(self: &Arc<Self>, mut command: RpcCommand, anyway: bool) -> Result<Asked, Error> {
+    pub async fn call(
+        self: &Arc<Self>,
+        mut command: RpcCommand,
+        unchecked: bool,
+    ) -> Result<PendingCall, Error> {
         let number = self.ids.fetch_add(1, Ordering::Relaxed);
         let id = format!("call-{number}");
         command.set_id(RequestId::from(id.as_str()));
-        match self.send(number, &id, command, anyway).await? {
+        match self.send(number, &id, command, unchecked).await? {
             Some((answer, late)) => {
                 self.wake.notify_one();
-                Ok(Asked { hub: Arc::clone(self), id, answer, late })
+                Ok(PendingCall { hub: Arc::clone(self), id, answer, late })
             }
-            None => Err(self.lost().await),
+            None => Err(self.shutdown_error().await),
         }
     }
 
@@ -94,106 +98,106 @@ impl Hub {
         number: u64,
         id: &str,
         command: RpcCommand,
-        anyway: bool,
+        unchecked: bool,
     ) -> Result<Option<Receivers>, Error> {
         let Some(input) = self.input() else { return Ok(None) };
         let Ok(permit) = input.reserve_owned().await else { return Ok(None) };
-        let line = line(&command);
+        let line = to_line(&command);
         let mut inner = self.lock();
         if inner.input.is_none() {
             return Ok(None);
         }
-        if !anyway {
-            inner.allows(&command)?;
+        if !unchecked {
+            inner.check_allowed(&command)?;
         }
-        let receivers = inner.wait_for(number, id, &command);
-        inner.tells(&Inbound::Command(command));
-        self.revise(&inner);
+        let receivers = inner.register_call(number, id, &command);
+        inner.note_inbound(&Inbound::Command(command));
+        self.publish_revision(&inner);
         permit.send(line);
         Ok(Some(receivers))
     }
 
     /// Why nothing can be sent: that it was told to end, or how it has ended without being told.
-    async fn lost(&self) -> Error {
-        if self.ending().is_none_or(|end| end == End::Lost) {
-            let mut standing = self.standing.subscribe();
+    async fn shutdown_error(&self) -> Error {
+        if self.shutdown().is_none_or(|end| end == ShutdownMode::Lost) {
+            let mut server_status = self.server_status.subscribe();
             // The hub, which says so, is there.
-            let _ = standing.wait_for(|standing| standing.ended.is_some()).await;
+            let _ = server_status.wait_for(|server_status| server_status.ended.is_some()).await;
         }
-        self.gone()
+        self.exit_error()
     }
 
     /// Sends what is no command. Where the server is gone it is lost.
-    pub async fn tell(&self, frame: Inbound) {
+    pub async fn send_frame(&self, frame: Inbound) {
         let Some(input) = self.input() else { return };
         let Ok(permit) = input.reserve_owned().await else { return };
-        let line = line(&frame);
+        let line = to_line(&frame);
         let mut inner = self.lock();
-        inner.tells(&frame);
-        self.revise(&inner);
+        inner.note_inbound(&frame);
+        self.publish_revision(&inner);
         permit.send(line);
     }
 
     /// Tells those who wait for a change of the session's state.
-    fn revise(&self, inner: &Inner) {
+    fn publish_revision(&self, inner: &Inner) {
         let revision = inner.session.revision();
         self.revision.send_if_modified(|known| std::mem::replace(known, revision) != revision);
     }
 
     /// Takes a line that the server said. Gives what a callback is to do about it.
-    pub fn hear(&self, line: Vec<u8>) -> Option<Task> {
+    pub fn receive_line(&self, line: Vec<u8>) -> Option<CallbackTask> {
         // Half a character in an escape, which servers in JavaScript write, is no reason to know nothing of a frame.
         let mended = str::from_utf8(&line).map(mend_surrogates);
         let frame = read::<Outbound>(mended.as_deref().map_or(&line, str::as_bytes), self.dialect);
         let mut inner = self.lock();
         let task = match frame {
-            Ok(frame) => inner.see(frame, line),
+            Ok(frame) => inner.receive(frame, line),
             Err(error) => {
-                inner.unread(line, &error);
+                inner.receive_unreadable(line, &error);
                 None
             }
         };
         let flow = inner.state().flow;
-        self.revise(&inner);
+        self.publish_revision(&inner);
         drop(inner);
-        self.standing.send_if_modified(|standing| {
-            let changed = standing.flow != flow || !standing.spoken;
-            (standing.flow, standing.spoken) = (flow, true);
+        self.server_status.send_if_modified(|server_status| {
+            let changed = server_status.flow != flow || !server_status.has_written;
+            (server_status.flow, server_status.has_written) = (flow, true);
             changed
         });
         task
     }
 
     /// Whether the server's output is to be read: there is room for events, or somebody waits.
-    pub fn listens(&self) -> bool {
+    pub fn is_reading(&self) -> bool {
         let inner = self.lock();
-        !inner.untaken.is_full() || inner.is_hurried()
+        !inner.events.is_full() || inner.is_hurried()
     }
 
     /// Says how the server is to be ended; whoever says it later counts only if he is in more of a hurry.
-    pub fn end(&self, end: End) {
+    pub fn shut_down(&self, end: ShutdownMode) {
         let mut inner = self.lock();
-        inner.end = inner.end.filter(|_| end != End::Killed).or(Some(end));
+        inner.shutdown = inner.shutdown.filter(|_| end != ShutdownMode::Killed).or(Some(end));
         inner.input = None;
         drop(inner);
         self.wake.notify_one();
     }
 
-    pub fn ending(&self) -> Option<End> {
-        self.lock().end
+    pub fn shutdown(&self) -> Option<ShutdownMode> {
+        self.lock().shutdown
     }
 
     /// The server has ended: nothing more comes.
-    pub fn ended(&self, ended: Ended) {
-        self.standing.send_modify(|standing| standing.ended = Some(ended.clone()));
-        self.lock().gone(&ended);
+    pub fn finish(&self, ended: ServerExit) {
+        self.server_status.send_modify(|server_status| server_status.ended = Some(ended.clone()));
+        self.lock().fail_calls(&ended);
     }
 
     /// Reading goes on while this is held.
-    pub fn waits(self: &Arc<Self>) -> Waits {
-        self.lock().waiting += 1;
+    pub fn keep_reading(self: &Arc<Self>) -> ReadingGuard {
+        self.lock().waiters += 1;
         self.wake.notify_one();
-        Waits(Arc::clone(self))
+        ReadingGuard(Arc::clone(self))
     }
 
     pub fn state(&self) -> State {
@@ -206,21 +210,21 @@ impl Hub {
     }
 
     /// Until when the flow, which stands so, is expected to move.
-    pub fn due(&self) -> Option<(FlowState, Instant)> {
+    pub fn expected_move(&self) -> Option<(FlowState, Instant)> {
         let inner = self.lock();
         let flow = inner.state().flow;
-        inner.expected.due(flow).map(|due| (flow, due))
+        inner.expected.deadline(flow).map(|due| (flow, due))
     }
 
     /// How many assistant messages have ended.
-    pub fn said(&self) -> u64 {
-        self.lock().said.0
+    pub fn assistant_messages(&self) -> u64 {
+        self.lock().assistant_messages.0
     }
 
     /// The last assistant message, if there were more than `before`.
-    pub fn last(&self, before: u64) -> Option<AssistantMessage> {
+    pub fn last_message_after(&self, before: u64) -> Option<AssistantMessage> {
         let inner = self.lock();
-        inner.said.1.clone().filter(|_| inner.said.0 > before)
+        inner.assistant_messages.1.clone().filter(|_| inner.assistant_messages.0 > before)
     }
 
     pub fn with_callbacks<T>(&self, change: impl FnOnce(&mut Callbacks) -> T) -> T {
@@ -229,21 +233,21 @@ impl Hub {
 
     pub fn poll_event(&self, context: &Context<'_>) -> Poll<Option<Event>> {
         let mut inner = self.lock();
-        let was_full = inner.untaken.is_full();
-        let event = inner.untaken.poll(self.standing.borrow().ended.is_some(), context);
-        if was_full && !inner.untaken.is_full() {
+        let was_full = inner.events.is_full();
+        let event = inner.events.poll(self.server_status.borrow().ended.is_some(), context);
+        if was_full && !inner.events.is_full() {
             self.wake.notify_one();
         }
         event
     }
 
     pub fn drop_events(&self) {
-        self.lock().untaken.stop();
+        self.lock().events.close();
         self.wake.notify_one();
     }
 
-    pub fn gone(&self) -> Error {
-        Error::Gone(self.standing.borrow().ended.clone().unwrap_or_default())
+    pub fn exit_error(&self) -> Error {
+        Error::Gone(self.server_status.borrow().ended.clone().unwrap_or_default())
     }
 
     fn input(&self) -> Option<mpsc::Sender<Vec<u8>>> {
@@ -256,17 +260,17 @@ impl Hub {
 }
 
 /// A call that was sent. Dropped, it is forgotten: its answer is an event then.
-pub(super) struct Asked {
+pub(super) struct PendingCall {
     hub: Arc<Hub>,
     id: String,
     answer: oneshot::Receiver<Outcome>,
     late: oneshot::Receiver<RpcErrorResponse>,
 }
 
-impl Asked {
+impl PendingCall {
     /// The answer.
     pub async fn answer(&mut self) -> Outcome {
-        (&mut self.answer).await.unwrap_or_else(|_| Err(self.hub.gone()))
+        (&mut self.answer).await.unwrap_or_else(|_| Err(self.hub.exit_error()))
     }
 
     /// The error that may follow the acknowledgement; for ever if none does.
@@ -278,23 +282,23 @@ impl Asked {
     }
 }
 
-impl Drop for Asked {
+impl Drop for PendingCall {
     fn drop(&mut self) {
-        self.hub.lock().forget(&self.id);
+        self.hub.lock().forget_call(&self.id);
     }
 }
 
 /// Keeps the reader reading.
-pub(super) struct Waits(Arc<Hub>);
+pub(super) struct ReadingGuard(Arc<Hub>);
 
-impl Drop for Waits {
+impl Drop for ReadingGuard {
     fn drop(&mut self) {
-        self.0.lock().waiting -= 1;
+        self.0.lock().waiters -= 1;
     }
 }
 
 /// A frame as a line. Every frame can be written as JSON.
-fn line(frame: &impl Serialize) -> Vec<u8> {
+fn to_line(frame: &impl Serialize) -> Vec<u8> {
     let mut line = serde_json::to_vec(frame).unwrap_or_default();
     line.push(b'\n');
     line

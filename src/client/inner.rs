@@ -1,12 +1,12 @@
 //! What stands behind the hub's lock: frames of both sides are taken in one after another.
 
 use super::{
-    Ended, Error, OnDialog,
-    callbacks::{Callbacks, Task},
+    DialogHandler, Error, ServerExit,
+    callbacks::{CallbackTask, Callbacks},
     error_origin::origin_of_error,
-    events::Untaken,
-    expected::Expected,
-    hub::End,
+    events::EventQueue,
+    expected_run::ExpectedRun,
+    hub::ShutdownMode,
     session::{Permission, SessionState},
 };
 use crate::{
@@ -26,14 +26,14 @@ pub(super) type Outcome = Result<RpcSuccess, Error>;
 pub(super) struct Inner {
     /// Lines to be written; `None` once the server is to be ended.
     pub input: Option<mpsc::Sender<Vec<u8>>>,
-    pub untaken: Untaken,
+    pub events: EventQueue,
     pub callbacks: Callbacks,
     /// Those who wait for something other than an answer.
-    pub waiting: usize,
+    pub waiters: usize,
     /// How many assistant messages have ended, and the last of them.
-    pub said: (u64, Option<AssistantMessage>),
-    pub end: Option<End>,
-    pub expected: Expected,
+    pub assistant_messages: (u64, Option<AssistantMessage>),
+    pub shutdown: Option<ShutdownMode>,
+    pub expected: ExpectedRun,
     dialect: Dialect,
     pub session: SessionState,
     calls: HashMap<String, Call>,
@@ -47,32 +47,32 @@ struct Call {
     number: u64,
     kind: RpcCommandKind,
     /// How often the flow had moved when it was sent, if it is a prompt that begins a run for certain.
-    promises: Option<u64>,
+    moves_when_sent: Option<u64>,
     answer: oneshot::Sender<Outcome>,
 }
 
 /// What [`Options`](super::Options) say of what is kept and expected.
-pub(super) struct Limits {
+pub(super) struct HubOptions {
     pub unread: usize,
     pub begin_within: Duration,
-    pub on_dialog: OnDialog,
+    pub on_dialog: DialogHandler,
 }
 
 /// Where a call's answer comes, and the error that may follow an acknowledgement.
 pub(super) type Receivers = (oneshot::Receiver<Outcome>, oneshot::Receiver<RpcErrorResponse>);
 
 impl Inner {
-    pub fn new(dialect: Dialect, input: mpsc::Sender<Vec<u8>>, limits: Limits) -> Self {
+    pub fn new(dialect: Dialect, input: mpsc::Sender<Vec<u8>>, options: HubOptions) -> Self {
         let mut callbacks = Callbacks::default();
-        callbacks.decide_by(limits.on_dialog);
+        callbacks.set_dialog_handler(options.on_dialog);
         Self {
             input: Some(input),
-            untaken: Untaken::new(limits.unread),
+            events: EventQueue::new(options.unread),
             callbacks,
-            waiting: 0,
-            said: (0, None),
-            end: None,
-            expected: Expected::new(limits.begin_within),
+            waiters: 0,
+            assistant_messages: (0, None),
+            shutdown: None,
+            expected: ExpectedRun::new(options.begin_within),
             dialect,
             session: SessionState::fresh(dialect),
             calls: HashMap::new(),
@@ -85,57 +85,57 @@ impl Inner {
     }
 
     /// A frame is about to be written.
-    pub fn tells(&mut self, frame: &Inbound) {
+    pub fn note_inbound(&mut self, frame: &Inbound) {
         self.session.inbound(frame);
     }
 
     /// Notes who waits for the answer to the call `id`.
-    pub fn wait_for(&mut self, number: u64, id: &str, command: &RpcCommand) -> Receivers {
+    pub fn register_call(&mut self, number: u64, id: &str, command: &RpcCommand) -> Receivers {
         let (answer, late) = (oneshot::channel(), oneshot::channel());
         let begins = matches!(command, RpcCommand::Prompt(prompt) if !prompt.message.starts_with('/'));
-        let promises = begins.then(|| self.expected.moves());
-        let call = Call { number, kind: command.kind(), promises, answer: answer.0 };
+        let moves_when_sent = begins.then(|| self.expected.moves());
+        let call = Call { number, kind: command.kind(), moves_when_sent, answer: answer.0 };
         self.calls.insert(id.to_owned(), call);
         self.late.insert(id.to_owned(), late.0);
         (answer.1, late.1)
     }
 
     /// Nobody waits for it any more.
-    pub fn forget(&mut self, id: &str) {
+    pub fn forget_call(&mut self, id: &str) {
         self.calls.remove(id);
         self.late.remove(id);
     }
 
     /// No answer will come.
-    pub fn gone(&mut self, ended: &Ended) {
+    pub fn fail_calls(&mut self, ended: &ServerExit) {
         self.input = None;
         self.late.clear();
         for (_, call) in self.calls.drain() {
             // Whoever does not wait any more need not know.
             let _ = call.answer.send(Err(Error::Gone(ended.clone())));
         }
-        self.untaken.wake();
+        self.events.wake();
     }
 
     /// Whether somebody waits for what is behind the events.
     pub fn is_hurried(&self) -> bool {
-        !self.calls.is_empty() || self.waiting > 0 || self.end.is_some()
+        !self.calls.is_empty() || self.waiters > 0 || self.shutdown.is_some()
     }
 
     /// Refuses what the dialect does not have, and what is refused for certain in the state that frames have told of.
-    pub fn allows(&self, command: &RpcCommand) -> Result<(), Error> {
+    pub fn check_allowed(&self, command: &RpcCommand) -> Result<(), Error> {
         let (kind, state, dialect) = (command.kind(), self.state(), self.dialect);
         if !kind.is_in(dialect.base()) {
             return Err(Error::Foreign { command: kind, dialect: dialect.as_str() });
         }
-        match self.session.may(command) {
+        match self.session.permission(command) {
             Permission::Allowed(_) => Ok(()),
             Permission::Refused(reason) => Err(Error::Refused { command: kind, state, reason }),
         }
     }
 
     /// The server has said a frame. Gives what a callback is to do about it.
-    pub fn see(&mut self, mut frame: Outbound, line: Vec<u8>) -> Option<Task> {
+    pub fn receive(&mut self, mut frame: Outbound, line: Vec<u8>) -> Option<CallbackTask> {
         if let Outbound::Response(RpcResponse::ErrorResponse(error)) = &mut frame
             && matches!(error.id, None | Some(RequestId::Null))
         {
@@ -146,27 +146,27 @@ impl Inner {
         self.session.outbound_with_ids(&said);
         let Emission::Frame(mut frame) = said else { return None };
         let flow = self.state().flow;
-        self.expected.seen(&frame, before, flow);
+        self.expected.note_frame(&frame, before, flow);
         if let Outbound::Response(response) = frame {
             let id = id_of(&response);
-            let promises = id.as_ref().and_then(|id| self.calls.get(id)?.promises);
+            let moves_when_sent = id.as_ref().and_then(|id| self.calls.get(id)?.moves_when_sent);
             // The run of a prompt that is acknowledged late may be over.
-            let promises = promises.is_some_and(|sent| before != FlowState::Idle || sent == moves);
-            if promises && flow == FlowState::Starting {
-                self.expected.promised();
+            let begins_run = moves_when_sent.is_some_and(|sent| before != FlowState::Idle || sent == moves);
+            if begins_run && flow == FlowState::Starting {
+                self.expected.expect_run();
             }
             frame = match id {
-                Some(id) => self.answer(&id, response)?.into(),
+                Some(id) => self.complete_call(&id, response)?.into(),
                 None => response.into(),
             };
         }
         if let Outbound::AgentSessionEvent(AgentSessionEvent::MessageEnd(end)) = &frame
             && let AgentMessage::Assistant(message) = &end.message
         {
-            self.said = (self.said.0 + 1, Some(message.clone()));
+            self.assistant_messages = (self.assistant_messages.0 + 1, Some(message.clone()));
         }
-        let task = self.callbacks.task(&frame);
-        self.untaken.push(Some(frame), line);
+        let task = self.callbacks.task_for(&frame);
+        self.events.push(Some(frame), line);
         task
     }
 
@@ -178,8 +178,8 @@ impl Inner {
     }
 
     /// Gives the answer to whoever waits for it, or back if nobody does.
-    fn answer(&mut self, id: &str, response: RpcResponse) -> Option<RpcResponse> {
-        let Some(call) = self.calls.remove(id) else { return self.answer_late(id, response) };
+    fn complete_call(&mut self, id: &str, response: RpcResponse) -> Option<RpcResponse> {
+        let Some(call) = self.calls.remove(id) else { return self.complete_late(id, response) };
         let outcome = match response {
             RpcResponse::Success(success) => Ok(success),
             RpcResponse::ErrorResponse(error) => Err(Error::Failed(error)),
@@ -191,7 +191,7 @@ impl Inner {
         }
     }
 
-    fn answer_late(&mut self, id: &str, response: RpcResponse) -> Option<RpcResponse> {
+    fn complete_late(&mut self, id: &str, response: RpcResponse) -> Option<RpcResponse> {
         match (response, self.late.remove(id)) {
             (RpcResponse::ErrorResponse(error), Some(late)) => {
                 late.send(error).err().map(RpcResponse::ErrorResponse)
@@ -202,11 +202,11 @@ impl Inner {
 
     /// A line that is no frame of the dialect: an event all the same, unless it is the answer to a call. The flow goes on
     /// from what is known of it.
-    pub fn unread(&mut self, line: Vec<u8>, error: &ReadError) {
+    pub fn receive_unreadable(&mut self, line: Vec<u8>, error: &ReadError) {
         let text = str::from_utf8(&line).unwrap_or_default();
         let before = self.state().flow;
         let call = Envelope::read(text).ok().and_then(|(envelope, kind)| {
-            self.session.unread(envelope.unread(&kind, error));
+            self.session.unreadable(envelope.unread(&kind, error));
             self.calls.remove(&envelope.answers(&kind)?.to_string())
         });
         match call {
@@ -214,9 +214,9 @@ impl Inner {
                 // Nobody may be there any more.
                 let _ = answer.send(Err(Error::Unread { command, reason: error.to_string() }));
             }
-            None => self.untaken.push(None, line),
+            None => self.events.push(None, line),
         }
-        self.expected.moved(before, self.state().flow);
+        self.expected.note_move(before, self.state().flow);
     }
 }
 

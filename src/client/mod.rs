@@ -35,7 +35,7 @@
 //! client.call(GetMessagesCommand::default()).await?;
 //! let message = "What is in this folder?".to_owned();
 //! let prompt = PromptCommand { id: None, message, images: None, streaming_behavior: None, locale: None };
-//! match client.session(|session| session.may(&prompt.clone().into())) {
+//! match client.session(|session| session.permission(&prompt.clone().into())) {
 //!     Permission::Allowed(_) => println!("{}", client.prompt_with(prompt).await?.text()),
 //!     Permission::Refused(reason) => println!("not now: {reason}"),
 //! }
@@ -56,25 +56,25 @@
 //! ```
 
 mod callbacks;
-mod ending;
 mod error;
 mod error_origin;
 mod events;
-mod expected;
+mod exit;
+mod expected_run;
+mod handle;
 mod hub;
 mod inner;
+mod io_tasks;
+mod line_source;
 mod options;
 mod process;
-mod reader;
 mod session;
-mod source;
-mod talk;
 
-pub use callbacks::{Answer, HostCall, HostTool, OnDialog};
-pub use ending::Ended;
+pub use callbacks::{DialogHandler, DialogResponse, HostCall, HostTool};
 pub use error::Error;
 pub use events::{Event, Events};
+pub use exit::ServerExit;
+pub use handle::{Client, RunResult};
 pub use options::Options;
-pub use process::{Heard, Process, Signal, What, status_of};
+pub use process::{Process, ProcessEvent, ProcessEventKind, Signal, shell_status};
 pub use session::{Agreement, Permission, SessionState};
-pub use talk::{Client, Reply};

@@ -1,6 +1,6 @@
 //! What a server is started with.
 
-use super::{OnDialog, process::LONGEST};
+use super::{DialogHandler, process::LONGEST};
 use crate::protocol::Dialect;
 use std::time::Duration;
 use tokio::process::Command;
@@ -27,7 +27,7 @@ pub struct Options {
     pub longest_line: usize,
     /// What answers dialogs, also those that come before [`Client::spawn`](super::Client::spawn) has returned (nothing:
     /// they are cancelled).
-    pub on_dialog: OnDialog,
+    pub on_dialog: DialogHandler,
 }
 
 impl Options {
@@ -41,7 +41,7 @@ impl Options {
             begin_within: Duration::from_secs(10),
             unread: 8 * 1024 * 1024,
             longest_line: LONGEST,
-            on_dialog: OnDialog::none(),
+            on_dialog: DialogHandler::none(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The process of a server and its three pipes.
 
-use super::source::{Source, Split};
+use super::line_source::{LineSource, SourceLine};
 use rustix::process::{Pid, kill_process_group};
 use std::{
     collections::VecDeque,
@@ -22,20 +22,20 @@ pub use rustix::process::Signal;
 pub(super) const LONGEST: usize = 256 * 1024 * 1024;
 
 /// How long pipes stay open that something which the server has left behind still holds.
-const LEFT_OPEN: Duration = Duration::from_millis(500);
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Something that the server did, and when it was noticed.
 #[derive(Debug)]
-pub struct Heard {
+pub struct ProcessEvent {
     /// When.
     pub at: Instant,
     /// What.
-    pub what: What,
+    pub kind: ProcessEventKind,
 }
 
 /// Something that the server did.
 #[derive(Debug)]
-pub enum What {
+pub enum ProcessEventKind {
     /// It wrote a line, which is given without its line feed.
     Line(Vec<u8>),
     /// It wrote a line of so many bytes, which was not kept.
@@ -45,7 +45,7 @@ pub enum What {
     /// It wrote a line to stderr.
     Stderr(Vec<u8>),
     /// It has closed its output. Most often it ends then; it may live on.
-    Silent,
+    OutputClosed,
     /// It has ended; nothing comes behind this.
     Exited(ExitStatus),
 }
@@ -53,22 +53,22 @@ pub enum What {
 /// A server that runs, in a process group of its own, or has run. Dropping it kills what is left of the group.
 pub struct Process {
     stdin: Option<ChildStdin>,
-    ears: Ears,
+    output: OutputReader,
 }
 
 /// What listens to the server, also while it is written to.
-struct Ears {
+struct OutputReader {
     child: Child,
     group: Option<Pid>,
-    stdout: Source<ChildStdout>,
-    stderr: Source<ChildStderr>,
-    listens: bool,
-    exited: bool,
-    heard: VecDeque<Heard>,
+    stdout: LineSource<ChildStdout>,
+    stderr: LineSource<ChildStderr>,
+    reads_stdout: bool,
+    has_exited: bool,
+    events: VecDeque<ProcessEvent>,
 }
 
 /// The status that a shell would report: 128 and the signal for a process that was killed.
-pub fn status_of(status: ExitStatus) -> i32 {
+pub fn shell_status(status: ExitStatus) -> i32 {
     status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(-1)
 }
 
@@ -79,7 +79,7 @@ impl Process {
     ///
     /// When it cannot be started.
     pub fn spawn(command: Command) -> io::Result<Self> {
-        Self::spawn_reading(command, LONGEST)
+        Self::spawn_with_limit(command, LONGEST)
     }
 
     /// [`spawn`](Self::spawn) with lines of at most `longest` bytes.
@@ -87,15 +87,26 @@ impl Process {
     /// # Errors
     ///
     /// As [`spawn`](Self::spawn).
-    pub fn spawn_reading(mut command: Command, longest: usize) -> io::Result<Self> {
+    pub fn spawn_with_limit(mut command: Command, longest: usize) -> io::Result<Self> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
         let mut child = command.spawn()?;
         let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
         let stdin = child.stdin.take();
-        let stdout = Source::new(child.stdout.take(), longest);
-        let stderr = Source::new(child.stderr.take(), longest);
-        let heard = VecDeque::new();
-        Ok(Self { stdin, ears: Ears { child, group, stdout, stderr, listens: true, exited: false, heard } })
+        let stdout = LineSource::new(child.stdout.take(), longest);
+        let stderr = LineSource::new(child.stderr.take(), longest);
+        let events = VecDeque::new();
+        Ok(Self {
+            stdin,
+            output: OutputReader {
+                child,
+                group,
+                stdout,
+                stderr,
+                reads_stdout: true,
+                has_exited: false,
+                events,
+            },
+        })
     }
 
     /// Writes bytes, and goes on listening meanwhile, so that neither side waits for the other. When it is dropped while
@@ -105,14 +116,14 @@ impl Process {
     ///
     /// When the input was closed, or the server does not read it any more.
     pub async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let Self { stdin, ears } = self;
+        let Self { stdin, output } = self;
         let Some(stdin) = stdin else { return Err(io::ErrorKind::BrokenPipe.into()) };
         let mut writing = std::pin::pin!(stdin.write_all(bytes));
         loop {
             tokio::select! {
                 biased;
                 written = &mut writing => return written,
-                () = ears.listen() => {}
+                () = output.poll() => {}
             }
         }
     }
@@ -134,104 +145,105 @@ impl Process {
 
     /// Closes our end of the server's output.
     pub fn close_output(&mut self) {
-        self.ears.stdout.close();
+        self.output.stdout.close();
     }
 
     /// Whether its output is read. Where it is not, the server's pipe fills.
-    pub const fn set_listening(&mut self, listens: bool) {
-        self.ears.listens = listens;
+    pub const fn set_reading(&mut self, reads_stdout: bool) {
+        self.output.reads_stdout = reads_stdout;
     }
 
     /// The next thing that the server does; after its end, `None`. Nothing is lost when it is dropped while it waits.
-    pub async fn next(&mut self) -> Option<Heard> {
+    pub async fn next(&mut self) -> Option<ProcessEvent> {
         loop {
-            if let Some(heard) = self.ears.heard.pop_front() {
+            if let Some(heard) = self.output.events.pop_front() {
                 return Some(heard);
             }
-            if self.ears.exited {
+            if self.output.has_exited {
                 return None;
             }
-            self.ears.listen().await;
+            self.output.poll().await;
         }
     }
 
     /// What the server did and was noticed already, without waiting.
-    pub fn heard(&mut self) -> Option<Heard> {
-        self.ears.heard.pop_front()
+    pub fn try_next(&mut self) -> Option<ProcessEvent> {
+        self.output.events.pop_front()
     }
 
     /// The id of the process, and of its group; 0 if it ended at once.
     pub fn id(&self) -> u32 {
-        self.ears.group.map_or(0, |group| group.as_raw_nonzero().get().unsigned_abs())
+        self.output.group.map_or(0, |group| group.as_raw_nonzero().get().unsigned_abs())
     }
 
     /// Sends a signal to the whole group. One that has ended hears nothing.
     pub fn signal(&self, signal: Signal) {
-        self.ears.signal(signal);
+        self.output.signal(signal);
     }
 }
 
-impl Ears {
+impl OutputReader {
     /// Waits until something happens, and notes it; for ever once the server has ended.
-    async fn listen(&mut self) {
-        if self.exited {
+    async fn poll(&mut self) {
+        if self.has_exited {
             return pending().await;
         }
-        let (mut said, mut complained) = (VecDeque::new(), VecDeque::new());
-        let spoke = self.stdout.is_open();
+        let (mut stdout, mut stderr) = (VecDeque::new(), VecDeque::new());
+        let was_open = self.stdout.is_open();
         let status = tokio::select! {
             biased;
-            () = self.stdout.read(&mut said), if self.listens => None,
-            () = self.stderr.read(&mut complained) => None,
+            () = self.stdout.read(&mut stdout), if self.reads_stdout => None,
+            () = self.stderr.read(&mut stderr) => None,
             status = self.child.wait() => Some(status.unwrap_or_default()),
         };
-        self.note(said, complained);
-        if spoke && !self.stdout.is_open() {
-            self.heard.push_back(Heard { at: Instant::now(), what: What::Silent });
+        self.push_lines(stdout, stderr);
+        if was_open && !self.stdout.is_open() {
+            self.events.push_back(ProcessEvent { at: Instant::now(), kind: ProcessEventKind::OutputClosed });
         }
         if let Some(status) = status {
             self.drain().await;
             // What it has left behind is not to outlive it.
             self.signal(Signal::KILL);
-            self.exited = true;
-            self.heard.push_back(Heard { at: Instant::now(), what: What::Exited(status) });
+            self.has_exited = true;
+            self.events
+                .push_back(ProcessEvent { at: Instant::now(), kind: ProcessEventKind::Exited(status) });
         }
     }
 
     /// Reads what the server has left in its pipes.
     async fn drain(&mut self) {
-        let deadline = tokio::time::Instant::now() + LEFT_OPEN;
+        let deadline = tokio::time::Instant::now() + DRAIN_TIMEOUT;
         while self.stdout.is_open() || self.stderr.is_open() {
-            let (mut said, mut complained) = (VecDeque::new(), VecDeque::new());
+            let (mut stdout, mut stderr) = (VecDeque::new(), VecDeque::new());
             let over = tokio::select! {
                 biased;
-                () = self.stdout.read(&mut said) => false,
-                () = self.stderr.read(&mut complained) => false,
+                () = self.stdout.read(&mut stdout) => false,
+                () = self.stderr.read(&mut stderr) => false,
                 () = sleep_until(deadline) => true,
             };
-            self.note(said, complained);
+            self.push_lines(stdout, stderr);
             if over {
                 return;
             }
         }
     }
 
-    fn note(&mut self, said: VecDeque<Split>, complained: VecDeque<Split>) {
+    fn push_lines(&mut self, stdout: VecDeque<SourceLine>, stderr: VecDeque<SourceLine>) {
         let at = Instant::now();
-        let said = said.into_iter().map(|line| match line {
-            Split::Line(line) => What::Line(line),
-            Split::Rest(rest) => What::Unfinished(rest),
-            Split::TooLong(length) => What::TooLong(length),
+        let stdout = stdout.into_iter().map(|line| match line {
+            SourceLine::Line(line) => ProcessEventKind::Line(line),
+            SourceLine::Rest(rest) => ProcessEventKind::Unfinished(rest),
+            SourceLine::TooLong(length) => ProcessEventKind::TooLong(length),
         });
-        let complained = complained.into_iter().filter_map(|line| match line {
-            Split::Line(line) | Split::Rest(line) => Some(What::Stderr(line)),
-            Split::TooLong(_) => None,
+        let stderr = stderr.into_iter().filter_map(|line| match line {
+            SourceLine::Line(line) | SourceLine::Rest(line) => Some(ProcessEventKind::Stderr(line)),
+            SourceLine::TooLong(_) => None,
         });
-        self.heard.extend(said.chain(complained).map(|what| Heard { at, what }));
+        self.events.extend(stdout.chain(stderr).map(|kind| ProcessEvent { at, kind }));
     }
 
     fn signal(&self, signal: Signal) {
-        if let Some(group) = self.group.filter(|_| !self.exited) {
+        if let Some(group) = self.group.filter(|_| !self.has_exited) {
             // Nobody may be left in it.
             let _ = kill_process_group(group, signal);
         }
@@ -240,6 +252,6 @@ impl Ears {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        self.ears.signal(Signal::KILL);
+        self.output.signal(Signal::KILL);
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::sdk_support::nothing_is_left;
 use pi_rpc::{
-    client::{Answer, Client, Ended, Error, Event, Events, HostTool, OnDialog, Options},
+    client::{Client, DialogHandler, DialogResponse, Error, Event, Events, HostTool, Options, ServerExit},
     protocol::{
         BashCommand, CompactCommand, Dialect, GetAvailableModelsCommand, GetCommandsCommand, GetStateCommand,
         HostToolDefinition, Outbound, RpcResponse,
@@ -159,7 +159,11 @@ async fn a_server_that_does_not_end_with_its_input_is_sent_term_and_then_kill() 
         if status == 137 {
             events.next().await.unwrap();
         }
-        assert_eq!(client.close().await, Ended { status: Some(status), ..Ended::default() }, "{script}");
+        assert_eq!(
+            client.close().await,
+            ServerExit { status: Some(status), ..ServerExit::default() },
+            "{script}"
+        );
         // A second time it is as it was.
         assert_eq!(client.close().await.status, Some(status), "{script}");
         nothing_is_left(client.id(), None).unwrap();
@@ -172,7 +176,7 @@ async fn what_waits_fails_when_the_server_ends_with_its_last_words() {
     let error = client.call(GetStateCommand::default()).await.unwrap_err();
     assert_eq!(error.to_string(), "the server has ended with status 5: Two");
     let error = client.prompt("Hello").await.unwrap_err();
-    assert!(matches!(error, Error::Gone(Ended { status: Some(5), .. })), "{error:?}");
+    assert!(matches!(error, Error::Gone(ServerExit { status: Some(5), .. })), "{error:?}");
     assert_eq!(rest(events).await, []);
 }
 
@@ -182,7 +186,7 @@ async fn an_answer_that_comes_too_late_is_an_event() {
 echo '{"id":"call-2","type":"response","command":"get_available_models","success":true,"data":{"models":[]}}'"#;
     let (client, events) = spawn(late).await;
     let error = client
-        .within(Duration::from_millis(50))
+        .with_timeout(Duration::from_millis(50))
         .call(GetAvailableModelsCommand::default())
         .await
         .unwrap_err();
@@ -377,7 +381,7 @@ async fn a_server_that_writes_a_line_that_is_too_long_is_killed() {
 async fn a_dialog_before_the_server_is_ready_is_answered() {
     let script = r#"echo '{"type":"extension_ui_request","id":"d1","method":"confirm","title":"Trust it?","message":"m","timeout":0}'
 read answer; echo '{"type":"ready","version":"1"}'; echo "$answer""#;
-    let on_dialog = OnDialog::new(|_| async { Answer::Confirmed(true) });
+    let on_dialog = DialogHandler::new(|_| async { DialogResponse::Confirmed(true) });
     let (_client, events) = Client::spawn(Options { on_dialog, ..in_xcsh(script) }).await.unwrap();
     let told = rest(events).await;
     assert_eq!(
@@ -427,10 +431,10 @@ echo '{"type":"extension_ui_request","id":"d2","method":"cancel","targetId":"d1"
         let tells = Tells(Arc::clone(&on_dropped));
         async move {
             let _tells = tells;
-            pending::<Answer>().await
+            pending::<DialogResponse>().await
         }
     });
-    let hasty = client.within(Duration::from_millis(1));
+    let hasty = client.with_timeout(Duration::from_millis(1));
     assert!(hasty.call(GetStateCommand::default()).await.is_err());
     asked.notified().await;
     assert!(hasty.call(GetStateCommand::default()).await.is_err());
@@ -452,7 +456,7 @@ read one; echo "$one"; read two; echo "$two""#;
         parameters: Default::default(),
         hidden: None,
     };
-    let lent = client.lend(vec![HostTool::new(definition, |_| async { panic!("meant so") })]).await;
+    let lent = client.set_host_tools(vec![HostTool::new(definition, |_| async { panic!("meant so") })]).await;
     assert_eq!(lent.unwrap(), ["break"]);
     let mut results = Vec::new();
     while let Some(event) = events.next().await {

@@ -57,9 +57,9 @@ impl Fed {
         self.received(json!({"type": "message_end", "message": user(text)}));
     }
 
-    fn may(&self, command: Value) -> Permission {
+    fn permission(&self, command: Value) -> Permission {
         match read::<Inbound>(command.to_string().as_bytes(), self.dialect).unwrap() {
-            Inbound::Command(command) => self.session.may(&command),
+            Inbound::Command(command) => self.session.permission(&command),
             other => panic!("{other:?} is no command"),
         }
     }
@@ -257,14 +257,14 @@ fn dialog_waits_until_answered_or_cancelled() {
 fn permission_follows_the_state_machine() {
     let mut fed = Fed::new(Dialect::Pi);
     let prompt = json!({"type": "prompt", "message": "a"});
-    assert_eq!(fed.may(prompt.clone()), Permission::Allowed(Some(Disposition::Run)));
+    assert_eq!(fed.permission(prompt.clone()), Permission::Allowed(Some(Disposition::Run)));
     fed.received(json!({"type": "agent_start"}));
-    assert!(fed.may(prompt).reason().is_some_and(|reason| reason.contains("already processing")));
+    assert!(fed.permission(prompt).reason().is_some_and(|reason| reason.contains("already processing")));
     let queued = json!({"type": "prompt", "message": "a", "streamingBehavior": "steer"});
-    assert_eq!(fed.may(queued), Permission::Allowed(Some(Disposition::Queue)));
+    assert_eq!(fed.permission(queued), Permission::Allowed(Some(Disposition::Queue)));
     let foreign: RpcCommand = serde_json::from_value(json!({"type": "set_todos", "phases": []})).unwrap();
     let refused = Permission::Refused("pi has no command set_todos".to_owned());
-    assert_eq!(fed.session.may(&foreign), refused);
+    assert_eq!(fed.session.permission(&foreign), refused);
 }
 
 #[test]
@@ -283,6 +283,6 @@ fn agreement_counts_silent_changes() {
 fn missed_frames_leave_nothing_known() {
     let mut fed = Fed::fresh(Dialect::Pi);
     fed.call(json!({"type": "get_state"}), state());
-    fed.session.lost();
+    fed.session.forget_everything();
     assert_eq!(Member::ALL.map(|member| fed.session.is_known(member)), [false; Member::ALL.len()]);
 }

@@ -1,10 +1,10 @@
 //! What frames make of the members: the effects of the schema, and the codes that they name.
 
 use super::{
-    frames::Met,
-    lists::sum,
+    frames::FlowMet,
+    lists::add_usage,
     members::Contest,
-    state::{Cause, Open, SessionState, ShellMessage},
+    state::{Cause, OpenCommand, SessionState, ShellMessage},
 };
 use crate::{
     machine::{Levels, without_thinking},
@@ -18,7 +18,7 @@ use crate::{
 /// The frame that an effect is read from.
 #[derive(Clone, Copy)]
 enum Source<'a> {
-    Command(&'a Open, &'a RpcCommand, Met),
+    Command(&'a OpenCommand, &'a RpcCommand, FlowMet),
     Event(&'a AgentSessionEvent),
 }
 
@@ -30,7 +30,7 @@ impl Source<'_> {
         }
     }
 
-    const fn open(&self) -> Option<&Open> {
+    const fn open(&self) -> Option<&OpenCommand> {
         match self {
             Self::Command(open, ..) => Some(open),
             Self::Event(_) => None,
@@ -40,7 +40,7 @@ impl Source<'_> {
 
 impl SessionState {
     /// Does what a command that succeeded does.
-    pub(super) fn succeed(&mut self, open: &Open, success: &RpcSuccess, met: Met) {
+    pub(super) fn apply_success(&mut self, open: &OpenCommand, success: &RpcSuccess, met: FlowMet) {
         let Some(command) = &open.command else { return };
         let mut effects = Vec::new();
         effects_of_success(command, success, self.dialect.base(), &mut |effect| effects.push(effect));
@@ -50,7 +50,7 @@ impl SessionState {
     }
 
     /// Does what an event does.
-    pub(super) fn event(&mut self, event: &AgentSessionEvent) {
+    pub(super) fn apply_event(&mut self, event: &AgentSessionEvent) {
         let mut effects = Vec::new();
         effects_of_event(event, self.dialect.base(), &mut |effect| effects.push(effect));
         for effect in effects {
@@ -84,10 +84,10 @@ impl SessionState {
                     (&self.usage, source)
                     && let AgentMessage::Assistant(message) = &end.message
                 {
-                    self.set_usage(Some(sum(known, &message.usage)));
+                    self.set_usage(Some(add_usage(known, &message.usage)));
                 }
             }
-            Effect::Code(code, members) => self.run(code, members, source),
+            Effect::Code(code, members) => self.run_code(code, members, source),
         }
     }
 
@@ -96,7 +96,7 @@ impl SessionState {
         let mut value = value;
         if let Some(open) = source.open() {
             // Where events tell of each change, they have told of this one.
-            if self.was_told(member, open.since) {
+            if self.was_announced(member, open.since) {
                 return;
             }
             let is_kept = value.is_some() && self.get(member) == value.as_ref();
@@ -130,7 +130,7 @@ impl SessionState {
 
     /// Adds a message to the queue `member`, unless it may have been taken up before its response; a command of an extension
     /// may be in it.
-    fn enqueue(&mut self, member: Member, text: &str, open: &Open) {
+    fn enqueue(&mut self, member: Member, text: &str, open: &OpenCommand) {
         let is_sure = !text.trim_start().starts_with('/')
             && self.delivered <= open.since
             && !self.is_contested(member, open, Contest::Appends);
@@ -139,7 +139,7 @@ impl SessionState {
         self.change(member, value.and_then(|value| queue(member, value)), Cause::Command);
     }
 
-    fn run(&mut self, code: EffectCode, members: &[Member], source: Source<'_>) {
+    fn run_code(&mut self, code: EffectCode, members: &[Member], source: Source<'_>) {
         match (code, source) {
             (EffectCode::QueuePrompt, Source::Command(open, RpcCommand::Prompt(prompt), met)) => {
                 self.enqueue_prompt(prompt, open, met);
@@ -156,7 +156,7 @@ impl SessionState {
             (EffectCode::Summarise, Source::Event(AgentSessionEvent::AutoCompactionEnd(end)))
                 if end.result.is_none() => {}
             _ => {
-                let is_beside_run = matches!(source, Source::Command(_, _, met) if met != Met::Idle);
+                let is_beside_run = matches!(source, Source::Command(_, _, met) if met != FlowMet::Idle);
                 if code == EffectCode::NoteBash && is_beside_run {
                     self.shell_message = ShellMessage::Waiting;
                 }
@@ -166,25 +166,25 @@ impl SessionState {
     }
 
     /// Adds a prompt that meets an open run to its queue.
-    fn enqueue_prompt(&mut self, prompt: &PromptCommand, open: &Open, met: Met) {
+    fn enqueue_prompt(&mut self, prompt: &PromptCommand, open: &OpenCommand, met: FlowMet) {
         let member = match prompt.streaming_behavior {
             None => return,
             Some(StreamingBehavior::Steer) => Member::Steering,
             Some(StreamingBehavior::FollowUp) => Member::FollowUp,
         };
         match met {
-            Met::Idle => {}
-            Met::Run => {
-                self.see_prompt(&prompt.message);
+            FlowMet::Idle => {}
+            FlowMet::Run => {
+                self.take_prompt(&prompt.message);
                 self.enqueue(member, &prompt.message, open);
             }
-            Met::Other => self.forget(member, Cause::Command),
+            FlowMet::Other => self.forget(member, Cause::Command),
         }
     }
 
     /// Removes a message of the user from the queue in which it waited.
     fn take_delivered(&mut self, text: &str) {
-        let is_prompt = self.see_prompt(text);
+        let is_prompt = self.take_prompt(text);
         for member in [Member::Steering, Member::FollowUp] {
             let waiting = self.queue(member).unwrap_or_default();
             let Some(place) = waiting.iter().position(|waiting| text.starts_with(waiting)) else { continue };
@@ -197,7 +197,7 @@ impl SessionState {
     }
 
     /// Whether a prompt says so whose message had not been seen.
-    fn see_prompt(&mut self, text: &str) -> bool {
+    fn take_prompt(&mut self, text: &str) -> bool {
         let place = self.prompts.iter().position(|prompt| prompt == text);
         place.map(|place| self.prompts.remove(place)).is_some()
     }

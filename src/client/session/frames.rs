@@ -1,6 +1,6 @@
 //! What frames tell, and which command a response answers.
 
-use super::state::{Cause, Open, SessionState, ShellMessage};
+use super::state::{Cause, OpenCommand, SessionState, ShellMessage};
 use crate::{
     client::error_origin::origin_of_error,
     machine::Unread,
@@ -19,7 +19,7 @@ const MOST_PROMPTS: usize = 64;
 
 /// The flow that a command met, from when it was sent until its response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Met {
+pub(super) enum FlowMet {
     Idle,
     Run,
     /// More than one state, or one of another kind.
@@ -29,9 +29,9 @@ pub(super) enum Met {
 impl SessionState {
     /// Takes a frame that the host writes.
     pub fn inbound(&mut self, frame: &Inbound) {
-        self.take(|state| {
+        self.take_frame(|state| {
             match frame {
-                Inbound::Command(command) => state.command(command),
+                Inbound::Command(command) => state.note_command(command),
                 Inbound::ExtensionUIResponse(response) => state.close_dialog(response.id()),
                 Inbound::HostToolUpdate(_) | Inbound::HostToolResult(_) => {}
             }
@@ -55,16 +55,18 @@ impl SessionState {
 
     /// [`outbound`](Self::outbound), where errors have the id of their command.
     pub(in crate::client) fn outbound_with_ids(&mut self, said: &Emission) {
-        self.take(|state| {
+        self.take_frame(|state| {
             let before = state.machine.flow();
             state.machine.outbound(said);
-            state.moved(before);
+            state.note_move(before);
             let Emission::Frame(frame) = said else { return };
             match frame {
-                Outbound::Response(RpcResponse::Success(success)) => state.succeeded(success, before),
-                Outbound::Response(RpcResponse::ErrorResponse(error)) => state.failed(error.id.as_ref()),
+                Outbound::Response(RpcResponse::Success(success)) => state.complete_command(success, before),
+                Outbound::Response(RpcResponse::ErrorResponse(error)) => {
+                    state.fail_command(error.id.as_ref())
+                }
                 Outbound::AgentSessionEvent(event) => {
-                    state.event(event);
+                    state.apply_event(event);
                     if let AgentSessionEvent::MessageStart(start) = event
                         && matches!(start.message, AgentMessage::User(_))
                     {
@@ -84,12 +86,12 @@ impl SessionState {
     }
 
     /// Takes a line of the server that is no frame of the dialect.
-    pub fn unread(&mut self, line: Unread) {
-        self.take(|state| {
+    pub fn unreadable(&mut self, line: Unread) {
+        self.take_frame(|state| {
             let before = state.machine.flow();
             let (answer, kind) = (line.answer.clone(), line.kind);
             state.machine.unread(line);
-            state.moved(before);
+            state.note_move(before);
             match answer {
                 Some(answer) => {
                     let open = state.close(answer.id.as_ref(), RpcCommandKind::parse(&answer.command));
@@ -106,12 +108,12 @@ impl SessionState {
     }
 
     /// Notes that frames were missed: no member is known until it is told again.
-    pub fn lost(&mut self) {
-        self.take(|state| state.forget_all(&Member::ALL, Cause::Loss));
+    pub fn forget_everything(&mut self) {
+        self.take_frame(|state| state.forget_all(&Member::ALL, Cause::Loss));
     }
 
     /// Takes one frame, and counts a revision where it moves the conversation.
-    fn take(&mut self, frame: impl FnOnce(&mut Self)) {
+    fn take_frame(&mut self, frame: impl FnOnce(&mut Self)) {
         self.frames += 1;
         let before = (self.state(), self.is_compacting());
         frame(self);
@@ -120,9 +122,9 @@ impl SessionState {
         }
     }
 
-    fn command(&mut self, command: &RpcCommand) {
+    fn note_command(&mut self, command: &RpcCommand) {
         let kind = command.kind();
-        self.open.push(Open {
+        self.open.push(OpenCommand {
             id: command.id().cloned(),
             kind,
             since: self.frames,
@@ -144,27 +146,27 @@ impl SessionState {
     }
 
     /// Removes the command that a response answers.
-    fn close(&mut self, id: Option<&RequestId>, kind: Option<RpcCommandKind>) -> Option<Open> {
-        let is_it = |open: &Open| open.id.as_ref() == id && (id.is_some() || Some(open.kind) == kind);
+    fn close(&mut self, id: Option<&RequestId>, kind: Option<RpcCommandKind>) -> Option<OpenCommand> {
+        let is_it = |open: &OpenCommand| open.id.as_ref() == id && (id.is_some() || Some(open.kind) == kind);
         let place = self.open.iter().position(is_it)?;
         Some(self.open.remove(place))
     }
 
-    fn succeeded(&mut self, success: &RpcSuccess, before: FlowState) {
+    fn complete_command(&mut self, success: &RpcSuccess, before: FlowState) {
         let kind = RpcCommandKind::parse(success.kind().as_str());
         let Some(open) = self.close(success.id(), kind) else { return };
-        self.learn(&open, success);
+        self.apply_response(&open, success);
         let own = u64::from(self.machine.flow() != before);
         let met = match open.flow {
-            _ if open.moves + own != self.moves => Met::Other,
-            FlowState::Idle => Met::Idle,
-            flow if flow.is_streaming() => Met::Run,
-            _ => Met::Other,
+            _ if open.moves + own != self.moves => FlowMet::Other,
+            FlowState::Idle => FlowMet::Idle,
+            flow if flow.is_streaming() => FlowMet::Run,
+            _ => FlowMet::Other,
         };
-        self.succeed(&open, success, met);
+        self.apply_success(&open, success, met);
     }
 
-    fn failed(&mut self, id: Option<&RequestId>) {
+    fn fail_command(&mut self, id: Option<&RequestId>) {
         if self.close(id, None).is_none() {
             // Some servers refuse a prompt that they have acknowledged: it may have been taken for one that waits.
             self.forget_all(RpcCommandKind::Prompt.changes(), Cause::Command);
@@ -172,7 +174,7 @@ impl SessionState {
     }
 
     /// Takes what a response tells, where nothing has changed it since it was asked for.
-    fn learn(&mut self, open: &Open, success: &RpcSuccess) {
+    fn apply_response(&mut self, open: &OpenCommand, success: &RpcSuccess) {
         if open.is_part {
             return;
         }
@@ -181,7 +183,7 @@ impl SessionState {
         for value in told {
             let member = value.member();
             if self.is_steady(member, open.since) {
-                self.agree(member, self.get(member).map(|known| *known == value));
+                self.count_agreement(member, self.get(member).map(|known| *known == value));
                 self.store(member, Some(value));
             }
         }
@@ -189,16 +191,16 @@ impl SessionState {
             RpcSuccess::GetMessages(list) => {
                 let messages = &list.data.messages;
                 if self.is_steady(Member::Messages, open.since) && self.shell_message == ShellMessage::None {
-                    self.agree(Member::Messages, self.messages().map(|known| known == messages));
-                    let changes = self.messages.learn(messages);
+                    self.count_agreement(Member::Messages, self.messages().map(|known| known == messages));
+                    let changes = self.messages.replace(messages);
                     self.revise(Member::Messages, changes);
                 }
             }
             RpcSuccess::GetEntries(list) => {
                 let entries = &list.data.entries;
                 if self.is_steady(Member::Entries, open.since) {
-                    self.agree(Member::Entries, self.entries().map(|known| known == entries));
-                    let changes = self.entries.learn(entries);
+                    self.count_agreement(Member::Entries, self.entries().map(|known| known == entries));
+                    let changes = self.entries.replace(entries);
                     self.revise(Member::Entries, changes);
                 }
             }
@@ -207,7 +209,7 @@ impl SessionState {
                 // Whether a sum has what is still to come as an event, only rest can tell.
                 let rests = open.flow == FlowState::Idle && open.moves == self.moves;
                 if self.is_steady(Member::Usage, open.since) && rests {
-                    self.agree(Member::Usage, self.usage().map(|known| known == tokens));
+                    self.count_agreement(Member::Usage, self.usage().map(|known| known == tokens));
                     self.set_usage(Some(tokens.clone()));
                 }
             }
@@ -215,7 +217,7 @@ impl SessionState {
         }
     }
 
-    fn agree(&mut self, member: Member, agrees: Option<bool>) {
+    fn count_agreement(&mut self, member: Member, agrees: Option<bool>) {
         let agreement = &mut self.agreements[member as usize];
         match agrees {
             Some(true) => agreement.same += 1,
@@ -231,7 +233,7 @@ impl SessionState {
     }
 
     /// Notes that the flow may have moved.
-    fn moved(&mut self, before: FlowState) {
+    fn note_move(&mut self, before: FlowState) {
         let flow = self.machine.flow();
         if flow == before {
             return;

@@ -10,12 +10,12 @@ const REPEATED: usize = 16;
 pub(super) struct List<T> {
     items: Option<Vec<T>>,
     /// How many of them were told by a read.
-    told: usize,
+    known_from_read: usize,
 }
 
 impl<T> Default for List<T> {
     fn default() -> Self {
-        Self { items: None, told: 0 }
+        Self { items: None, known_from_read: 0 }
     }
 }
 
@@ -26,8 +26,8 @@ impl<T: Clone + PartialEq> List<T> {
     }
 
     /// Takes the whole list, as a read has told it.
-    pub fn learn(&mut self, items: &[T]) -> bool {
-        self.told = items.len();
+    pub fn replace(&mut self, items: &[T]) -> bool {
+        self.known_from_read = items.len();
         let changes = self.items() != Some(items);
         if changes {
             self.items = Some(items.to_vec());
@@ -38,8 +38,10 @@ impl<T: Clone + PartialEq> List<T> {
     /// Appends the item of an event, unless a read has told it already.
     pub fn append(&mut self, item: &T) -> bool {
         let Some(items) = &mut self.items else { return false };
-        let told = items.get(self.told.saturating_sub(REPEATED)..self.told).unwrap_or_default();
-        let is_new = !told.contains(item);
+        let known_from_read = items
+            .get(self.known_from_read.saturating_sub(REPEATED)..self.known_from_read)
+            .unwrap_or_default();
+        let is_new = !known_from_read.contains(item);
         if is_new {
             items.push(item.clone());
         }
@@ -48,13 +50,13 @@ impl<T: Clone + PartialEq> List<T> {
 
     /// Empties the list.
     pub fn clear(&mut self) -> bool {
-        self.told = 0;
+        self.known_from_read = 0;
         self.items.replace(Vec::new()).is_none_or(|before| !before.is_empty())
     }
 
     /// Forgets the list: it is not known any longer.
     pub fn forget(&mut self) -> bool {
-        self.told = 0;
+        self.known_from_read = 0;
         self.items.take().is_some()
     }
 }
@@ -65,18 +67,18 @@ impl List<AgentMessage> {
         let items = self.items.as_mut()?;
         let is_failed = |last: &mut AgentMessage| matches!(last, AgentMessage::Assistant(it) if it.stop_reason == StopReason::Error);
         let failed = items.pop_if(is_failed)?;
-        self.told = self.told.min(items.len());
+        self.known_from_read = self.known_from_read.min(items.len());
         Some(failed)
     }
 }
 
 /// The sum of nothing, in tokens.
-pub(super) const fn nothing() -> TokenTotals {
+pub(super) const fn no_tokens() -> TokenTotals {
     TokenTotals { input: 0, output: 0, cache_read: 0, cache_write: 0, total: 0 }
 }
 
 /// The sum with the usage of one more message, in tokens.
-pub(super) const fn sum(known: &TokenTotals, usage: &Usage) -> TokenTotals {
+pub(super) const fn add_usage(known: &TokenTotals, usage: &Usage) -> TokenTotals {
     let input = known.input.saturating_add(usage.input);
     let output = known.output.saturating_add(usage.output);
     let cache_read = known.cache_read.saturating_add(usage.cache_read);

@@ -1,8 +1,8 @@
 //! How members change, and when what is told of one can be believed.
 
 use super::{
-    lists::nothing,
-    state::{Cause, Change, Open, SessionState},
+    lists::no_tokens,
+    state::{Cause, Change, OpenCommand, SessionState},
 };
 use crate::protocol::{DialectDispatch, MemberValue, SessionMember as Member, TokenTotals};
 
@@ -15,7 +15,7 @@ impl SessionState {
 
     /// Whether another command that changes the member may have come between a command and its response. Where commands are
     /// served one by one, none can.
-    pub(super) fn is_contested(&self, member: Member, open: &Open, effect: Contest) -> bool {
+    pub(super) fn is_contested(&self, member: Member, open: &OpenCommand, effect: Contest) -> bool {
         if self.dialect.record().dispatch == DialectDispatch::SerialWithControlLane {
             return false;
         }
@@ -29,7 +29,7 @@ impl SessionState {
     }
 
     /// Whether an event has told the member since the frame `since`.
-    pub(super) fn was_told(&self, member: Member, since: u64) -> bool {
+    pub(super) fn was_announced(&self, member: Member, since: u64) -> bool {
         let change = self.changes[member as usize];
         change.is_some_and(|it| it.by == Cause::Event && it.at > since) && self.is_known(member)
     }
@@ -77,7 +77,7 @@ impl SessionState {
                 let changes = self.entries.forget();
                 self.revise(member, changes);
             }
-            Member::Usage => self.set_usage(Some(nothing())),
+            Member::Usage => self.set_usage(Some(no_tokens())),
             _ => self.store(member, member.first_value()),
         }
     }

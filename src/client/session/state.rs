@@ -62,11 +62,11 @@ pub struct Agreement {
 /// let mut session = SessionState::new(Dialect::Pi);
 /// let message = "Hello".to_owned();
 /// let prompt = PromptCommand { id: None, message, images: None, streaming_behavior: None, locale: None };
-/// assert!(session.may(&prompt.clone().into()).is_allowed());
+/// assert!(session.permission(&prompt.clone().into()).is_allowed());
 /// session.outbound(read(br#"{"type":"agent_start"}"#, Dialect::Pi)?);
 /// assert_eq!(session.is_streaming(), Some(true));
-/// assert!(session.may(&prompt.into()).reason().is_some_and(|why| why.contains("already processing")));
-/// assert!(session.may(&AbortCommand::default().into()).is_allowed());
+/// assert!(session.permission(&prompt.into()).reason().is_some_and(|why| why.contains("already processing")));
+/// assert!(session.permission(&AbortCommand::default().into()).is_allowed());
 /// # Ok::<(), pi_rpc::protocol::ReadError>(())
 /// ```
 #[derive(Clone)]
@@ -80,7 +80,7 @@ pub struct SessionState {
     /// When each member changed last, and by what.
     pub(super) changes: [Option<Change>; Member::ALL.len()],
     /// The commands without a response, in the order in which they were sent.
-    pub(super) open: Vec<Open>,
+    pub(super) open: Vec<OpenCommand>,
     pub(super) dialogs: Vec<RpcExtensionUIRequest>,
     /// Frames so far.
     pub(super) frames: u64,
@@ -125,7 +125,7 @@ pub(super) struct Change {
 
 /// A command without a response.
 #[derive(Clone, Debug)]
-pub(super) struct Open {
+pub(super) struct OpenCommand {
     pub id: Option<RequestId>,
     pub kind: RpcCommandKind,
     /// The number of its frame.
@@ -284,7 +284,7 @@ impl SessionState {
     }
 
     /// Whether a command may be sent now, and if not, why: what the state machine of the dialect does with it here.
-    pub fn may(&self, command: &RpcCommand) -> Permission {
+    pub fn permission(&self, command: &RpcCommand) -> Permission {
         let (kind, base) = (command.kind(), self.dialect.base());
         if !kind.is_in(base) {
             return Permission::Refused(format!("{} has no command {kind}", self.dialect));

@@ -1,7 +1,7 @@
 //! The conversation between the scenario's host and a server: recorded, judged, and queued for the steps of the scenario.
 
 use crate::{
-    client::{Heard, Process, Signal, What, status_of},
+    client::{Process, ProcessEvent, ProcessEventKind, Signal, shell_status},
     oracle::{Direction, Examination, Meta, Record, TraceWriter, View, report::Subject},
     protocol::{
         DialectVersion, FlowState, Inbound, LineSplitter, Outbound, RpcCommandKind, RpcExtensionUIRequest,
@@ -189,9 +189,9 @@ impl Conversation {
     }
 
     /// Stops or resumes reading the server's output.
-    pub fn set_listening(&mut self, listens: bool) {
+    pub fn set_reading(&mut self, listens: bool) {
         if let Some(process) = &mut self.process {
-            process.set_listening(listens);
+            process.set_reading(listens);
         }
     }
 
@@ -248,14 +248,14 @@ impl Conversation {
 
     /// Records output that has already arrived, so that it precedes what is written next.
     fn take_pending_output(&mut self) {
-        while let Some(heard) = self.process.as_mut().and_then(Process::heard) {
+        while let Some(heard) = self.process.as_mut().and_then(Process::try_next) {
             self.handle(heard);
         }
     }
 
-    fn handle(&mut self, Heard { at, what }: Heard) {
+    fn handle(&mut self, ProcessEvent { at, kind: what }: ProcessEvent) {
         match what {
-            What::Line(line) | What::Unfinished(line) => {
+            ProcessEventKind::Line(line) | ProcessEventKind::Unfinished(line) => {
                 self.has_server_written = true;
                 let frame: Option<Value> = serde_json::from_slice(&line).ok();
                 if self.answers_dialogs
@@ -269,20 +269,20 @@ impl Conversation {
                     self.unread_frames.push_back(frame);
                 }
             }
-            What::TooLong(length) => {
+            ProcessEventKind::TooLong(length) => {
                 let line = format!("a line of {length} bytes");
                 self.record(&Record::line(self.t(at), Direction::Out, line.as_bytes()));
             }
-            What::Stderr(line) => {
+            ProcessEventKind::Stderr(line) => {
                 self.record(&Record::line(self.t(at), Direction::Err, &line));
                 self.stderr_tail.push_back(String::from_utf8_lossy(&line).into_owned());
                 if self.stderr_tail.len() > STDERR_LINES {
                     self.stderr_tail.pop_front();
                 }
             }
-            What::Silent => {}
-            What::Exited(status) => {
-                let status = status_of(status);
+            ProcessEventKind::OutputClosed => {}
+            ProcessEventKind::Exited(status) => {
+                let status = shell_status(status);
                 self.status = Some(status);
                 self.record_meta(&Meta::Exit { code: status });
                 // A server that was killed may not have written the whole file.

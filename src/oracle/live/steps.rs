@@ -98,7 +98,7 @@ impl<'a> Host<'a> {
                 Ok(())
             }
             Step::Reading(it) => {
-                self.conversation.set_listening(it.reading);
+                self.conversation.set_reading(it.reading);
                 Ok(())
             }
             Step::ExpectExit(it) => self.expect_exit(it).await,
@@ -114,7 +114,7 @@ impl<'a> Host<'a> {
     /// Ends the process: closes its input, then sends SIGTERM, then SIGKILL.
     pub async fn end(&mut self) -> StepResult {
         let patience = self.scaled(self.server.adapter.end_within_ms);
-        self.conversation.set_listening(true);
+        self.conversation.set_reading(true);
         self.conversation.close_input();
         if self.ends_within(patience).await {
             return Ok(());

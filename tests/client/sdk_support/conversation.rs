@@ -221,13 +221,13 @@ pub struct FollowUp {
 #[serde(deny_unknown_fields)]
 pub struct Dialogs {
     /// By method.
-    pub dialogs: BTreeMap<String, Answer>,
+    pub dialogs: BTreeMap<String, DialogResponse>,
 }
 
 /// The answer to a dialog.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(untagged)]
-pub enum Answer {
+pub enum DialogResponse {
     /// To `select`, `input` and `editor`.
     Value {
         /// The text.

@@ -2,7 +2,7 @@
 
 use super::conversation::{self, Tool, ToolCall, ToolStep};
 use pi_rpc::{
-    client::{Answer, Client, HostCall, HostTool},
+    client::{Client, DialogResponse, HostCall, HostTool},
     protocol::{AgentToolResult, HostToolDefinition},
 };
 use serde_json::{Value, json};
@@ -23,14 +23,16 @@ pub struct Host {
 
 impl Host {
     /// Answers dialogs so from now on.
-    pub fn answer(&self, client: &Client, answers: BTreeMap<String, conversation::Answer>) {
+    pub fn answer(&self, client: &Client, answers: BTreeMap<String, conversation::DialogResponse>) {
         let asked = Arc::clone(&self.asked);
         client.on_dialog(move |request| {
             asked.lock().unwrap().push(json!(request));
             let answer = match answers.get(request.kind().as_str()) {
-                Some(conversation::Answer::Value { value }) => Answer::Value(value.clone()),
-                Some(conversation::Answer::Confirmed { confirmed }) => Answer::Confirmed(*confirmed),
-                Some(conversation::Answer::Cancelled { .. }) | None => Answer::Cancelled,
+                Some(conversation::DialogResponse::Value { value }) => DialogResponse::Value(value.clone()),
+                Some(conversation::DialogResponse::Confirmed { confirmed }) => {
+                    DialogResponse::Confirmed(*confirmed)
+                }
+                Some(conversation::DialogResponse::Cancelled { .. }) | None => DialogResponse::Cancelled,
             };
             async { answer }
         });

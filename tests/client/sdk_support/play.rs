@@ -123,7 +123,7 @@ impl Played {
             }
             Step::HostTools(it) => {
                 let tools: Vec<_> = it.host_tools.iter().map(|tool| self.host.tool(tool.clone())).collect();
-                let lent = self.client.lend(tools).await.map_err(|error| error.to_string())?;
+                let lent = self.client.set_host_tools(tools).await.map_err(|error| error.to_string())?;
                 let names: Vec<&str> = it.host_tools.iter().map(|tool| tool.name.as_str()).collect();
                 is(lent == names, || format!("lent were {lent:?}"))
             }
@@ -151,7 +151,7 @@ impl Played {
 
     async fn call(&mut self, step: &Call) -> Done {
         let command = self.command(&step.call, &step.with)?;
-        let client = if step.anyway { self.client.anyway() } else { self.client.clone() };
+        let client = if step.anyway { self.client.unchecked() } else { self.client.clone() };
         let mut calls = Vec::new();
         for _ in 0..step.times.unwrap_or(1) {
             let (client, command) = (client.clone(), command.clone());
@@ -174,7 +174,7 @@ impl Played {
     }
 
     async fn prompt(&mut self, step: &Prompt) -> Done {
-        let client = if step.anyway { self.client.anyway() } else { self.client.clone() };
+        let client = if step.anyway { self.client.unchecked() } else { self.client.clone() };
         let mut command = json!({"type": "prompt", "message": text(&step.prompt)});
         if let Some(images) = &step.images {
             command["images"] = json!(images);

@@ -1,10 +1,10 @@
 //! Reads what the server says, writes what it is told, and ends it.
 
 use super::{
-    Ended, Heard, Process, Signal, What,
-    callbacks::Task,
-    hub::{End, Hub},
-    status_of,
+    Process, ProcessEvent, ProcessEventKind, ServerExit, Signal,
+    callbacks::CallbackTask,
+    hub::{Hub, ShutdownMode},
+    shell_status,
 };
 use std::{collections::VecDeque, future::pending, io, sync::Arc, time::Duration};
 use tokio::{
@@ -17,16 +17,16 @@ use tokio::{
 };
 
 /// Lines of stderr that are kept.
-const COMPLAINTS: usize = 5;
+const STDERR_TAIL: usize = 5;
 
 /// How long a server that has closed a pipe may take to end by itself: most often it is about to.
-const LAST_WORDS: Duration = Duration::from_millis(500);
+const EXIT_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Writes lines until there are no more, then ends the server's input. Where the server does not read it any more it is
 /// lost.
 pub(super) async fn write(input: ChildStdin, lines: mpsc::Receiver<Vec<u8>>, hub: Arc<Hub>) {
     if write_lines(input, lines).await.is_err() {
-        hub.end(End::Lost);
+        hub.shut_down(ShutdownMode::Lost);
     }
 }
 
@@ -47,78 +47,78 @@ async fn write_lines(input: ChildStdin, mut lines: mpsc::Receiver<Vec<u8>>) -> i
 
 /// Reads to the server's end. When it is told to end the server, it sees to it that it does.
 pub(super) async fn read(mut process: Process, hub: Arc<Hub>, patience: Duration) {
-    let (mut complaints, mut too_long) = (VecDeque::new(), None);
-    let mut ending = Ending::default();
+    let (mut stderr_tail, mut too_long) = (VecDeque::new(), None);
+    let mut progress = ShutdownProgress::default();
     // What the callbacks do; dropped with the reader, they are called off.
     let mut tasks = JoinSet::new();
     loop {
-        if let Some(end) = hub.ending() {
-            ending.begin(end, &process, patience);
+        if let Some(end) = hub.shutdown() {
+            progress.begin(end, &process, patience);
         }
-        process.set_listening(hub.listens());
+        process.set_reading(hub.is_reading());
         tokio::select! {
-            heard = process.next() => match heard.map(|Heard { what, .. }| what) {
-                Some(What::Line(line) | What::Unfinished(line)) => {
-                    if let Some(task) = hub.hear(line) {
+            heard = process.next() => match heard.map(|ProcessEvent { kind, .. }| kind) {
+                Some(ProcessEventKind::Line(line) | ProcessEventKind::Unfinished(line)) => {
+                    if let Some(task) = hub.receive_line(line) {
                         task.start(&hub, &mut tasks);
                     }
                 }
                 // It may have been an answer, or the end of a run: who waits for it would wait for ever.
-                Some(What::TooLong(length)) => {
+                Some(ProcessEventKind::TooLong(length)) => {
                     too_long = Some(length);
-                    hub.end(End::Killed);
+                    hub.shut_down(ShutdownMode::Killed);
                 }
-                Some(What::Silent) => hub.end(End::Lost),
-                Some(What::Stderr(line)) => {
-                    complaints.push_back(String::from_utf8_lossy(&line).into_owned());
-                    if complaints.len() > COMPLAINTS {
-                        complaints.pop_front();
+                Some(ProcessEventKind::OutputClosed) => hub.shut_down(ShutdownMode::Lost),
+                Some(ProcessEventKind::Stderr(line)) => {
+                    stderr_tail.push_back(String::from_utf8_lossy(&line).into_owned());
+                    if stderr_tail.len() > STDERR_TAIL {
+                        stderr_tail.pop_front();
                     }
                 }
-                Some(What::Exited(status)) => {
-                    let status = Some(status_of(status));
-                    hub.ended(Ended { status, too_long, complaints: complaints.into() });
+                Some(ProcessEventKind::Exited(status)) => {
+                    let status = Some(shell_status(status));
+                    hub.finish(ServerExit { status, too_long, stderr_tail: stderr_tail.into() });
                     return;
                 }
                 None => return,
             },
             () = hub.wake.notified() => {}
-            () = ending.patience() => ending.go_on(&process, patience),
-            Some(done) = tasks.join_next_with_id() => Task::over(done, &hub, &mut tasks),
+            () = progress.deadline_passed() => progress.escalate(&process, patience),
+            Some(done) = tasks.join_next_with_id() => CallbackTask::finish(done, &hub, &mut tasks),
         }
     }
 }
 
 /// How far the end has come.
 #[derive(Default)]
-struct Ending {
-    begun: Option<End>,
+struct ShutdownProgress {
+    mode: Option<ShutdownMode>,
     sent: Option<Signal>,
     deadline: Option<Instant>,
 }
 
-impl Ending {
-    fn begin(&mut self, end: End, process: &Process, patience: Duration) {
-        if self.begun == Some(end) {
+impl ShutdownProgress {
+    fn begin(&mut self, end: ShutdownMode, process: &Process, patience: Duration) {
+        if self.mode == Some(end) {
             return;
         }
-        self.begun = Some(end);
-        let patience = if end == End::Lost { patience.min(LAST_WORDS) } else { patience };
+        self.mode = Some(end);
+        let patience = if end == ShutdownMode::Lost { patience.min(EXIT_TIMEOUT) } else { patience };
         self.deadline = Some(Instant::now() + patience);
-        if end == End::Killed {
+        if end == ShutdownMode::Killed {
             self.send(Signal::KILL, process);
         }
     }
 
     /// Waits until there is reason to be less patient.
-    async fn patience(&self) {
+    async fn deadline_passed(&self) {
         match self.deadline {
             Some(deadline) => sleep_until(deadline).await,
             None => pending().await,
         }
     }
 
-    fn go_on(&mut self, process: &Process, patience: Duration) {
+    fn escalate(&mut self, process: &Process, patience: Duration) {
         let signal = if self.sent.is_none() { Signal::TERM } else { Signal::KILL };
         self.deadline = Some(Instant::now() + patience);
         self.send(signal, process);

@@ -1,11 +1,11 @@
 //! The client as its user has it.
 
 use super::{
-    Answer, Ended, Error, Events, HostTool, OnDialog, Options, Process,
-    callbacks::by_name,
-    hub::{End, Hub, Standing},
-    inner::Limits,
-    reader,
+    DialogHandler, DialogResponse, Error, Events, HostTool, Options, Process, ServerExit,
+    callbacks::tools_by_name,
+    hub::{Hub, ServerStatus, ShutdownMode},
+    inner::HubOptions,
+    io_tasks,
     session::SessionState,
 };
 use crate::{
@@ -24,28 +24,28 @@ use tokio::{
 };
 
 /// Lines that wait to be written before whoever has the next one waits.
-const TO_WRITE: usize = 16;
+const WRITE_QUEUE: usize = 16;
 
 /// How often a server is asked whether it is busy, where frames do not tell.
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// A server that runs. Copies speak to the same one; with the last of them the server's process group is killed.
 #[derive(Clone)]
 pub struct Client {
     hub: Arc<Hub>,
-    life: Arc<Life>,
+    guard: Arc<ProcessGuard>,
     within: Option<Duration>,
-    anyway: bool,
+    unchecked: bool,
 }
 
 /// What a prompt came to.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Reply {
+pub struct RunResult {
     /// The last message of the assistant; `None` if there was none, as with a command of an extension.
     pub message: Option<AssistantMessage>,
 }
 
-impl Reply {
+impl RunResult {
     /// The texts of the message, one after another.
     pub fn text(&self) -> String {
         let blocks = self.message.iter().flat_map(|message| &message.content);
@@ -58,18 +58,18 @@ impl Reply {
 }
 
 /// Lives as long as somebody can speak to the server.
-struct Life {
+struct ProcessGuard {
     hub: Arc<Hub>,
     reader: AbortHandle,
     process: u32,
 }
 
-impl Drop for Life {
+impl Drop for ProcessGuard {
     fn drop(&mut self) {
         // The process goes with its reader, and its group with it.
         self.reader.abort();
-        if self.hub.standing.borrow().ended.is_none() {
-            self.hub.ended(Ended::default());
+        if self.hub.server_status.borrow().ended.is_none() {
+            self.hub.finish(ServerExit::default());
         }
     }
 }
@@ -81,21 +81,22 @@ impl Client {
     ///
     /// When it cannot be started, ends, or is not ready in time.
     pub async fn spawn(options: Options) -> Result<(Self, Events), Error> {
-        let process = Process::spawn_reading(options.command, options.longest_line);
+        let process = Process::spawn_with_limit(options.command, options.longest_line);
         let mut process = process.map_err(|error| Error::Start(Arc::new(error)))?;
         let id = process.id();
-        let (sender, lines) = mpsc::channel(TO_WRITE);
+        let (sender, lines) = mpsc::channel(WRITE_QUEUE);
         let Options { unread, begin_within, on_dialog, .. } = options;
-        let hub = Arc::new(Hub::new(options.dialect, sender, Limits { unread, begin_within, on_dialog }));
+        let hub = Arc::new(Hub::new(options.dialect, sender, HubOptions { unread, begin_within, on_dialog }));
         if let Some(input) = process.take_input() {
-            tokio::spawn(reader::write(input, lines, Arc::clone(&hub)));
+            tokio::spawn(io_tasks::write(input, lines, Arc::clone(&hub)));
         }
-        let reader = tokio::spawn(reader::read(process, Arc::clone(&hub), options.end_within)).abort_handle();
-        let life = Arc::new(Life { hub: Arc::clone(&hub), reader, process: id });
+        let reader =
+            tokio::spawn(io_tasks::read(process, Arc::clone(&hub), options.end_within)).abort_handle();
+        let guard = Arc::new(ProcessGuard { hub: Arc::clone(&hub), reader, process: id });
         let events = Events::new(Arc::clone(&hub));
-        let client = Self { hub, life, within: None, anyway: false };
+        let client = Self { hub, guard, within: None, unchecked: false };
         if options.dialect.record().ready != DialectReady::None {
-            let ready = client.until(|standing| standing.spoken);
+            let ready = client.wait_until(|server_status| server_status.has_written);
             let ready = timeout(options.start_within, ready).await;
             ready.map_err(|_| Error::NotReady(options.start_within))??;
         }
@@ -103,13 +104,13 @@ impl Client {
     }
 
     /// The same server, whose answers are waited for only so long. Without it they are waited for as long as it runs.
-    pub fn within(&self, time: Duration) -> Self {
+    pub fn with_timeout(&self, time: Duration) -> Self {
         Self { within: Some(time), ..self.clone() }
     }
 
     /// The same server, which is sent commands also where the client knows that they are refused.
-    pub fn anyway(&self) -> Self {
-        Self { anyway: true, ..self.clone() }
+    pub fn unchecked(&self) -> Self {
+        Self { unchecked: true, ..self.clone() }
     }
 
     /// Calls a command, whose `id` is the client's to choose. Dropped while it waits, the answer becomes an event.
@@ -125,12 +126,12 @@ impl Client {
         let command: RpcCommand = command.into();
         let kind = command.kind();
         let calling = async {
-            let response = self.hub.ask(command, self.anyway).await?.answer().await?;
+            let response = self.hub.call(command, self.unchecked).await?.answer().await?;
             let to = response.kind();
             C::success(response)
                 .ok_or_else(|| Error::Unread { command: kind, reason: format!("it is one to `{to}`") })
         };
-        self.in_time(kind, calling).await
+        self.with_deadline(kind, calling).await
     }
 
     /// Prompts, and waits until the run is over, and everything that follows by itself: retries, compactions, messages
@@ -141,7 +142,7 @@ impl Client {
     ///
     /// As [`call`](Self::call), also when the server refuses the prompt after it has acknowledged it. A run that fails is
     /// none: its message says so.
-    pub async fn prompt(&self, message: impl Into<String>) -> Result<Reply, Error> {
+    pub async fn prompt(&self, message: impl Into<String>) -> Result<RunResult, Error> {
         let message = message.into();
         self.prompt_with(PromptCommand {
             id: None,
@@ -158,25 +159,25 @@ impl Client {
     /// # Errors
     ///
     /// As [`prompt`](Self::prompt).
-    pub async fn prompt_with(&self, prompt: PromptCommand) -> Result<Reply, Error> {
-        let before = self.hub.said();
+    pub async fn prompt_with(&self, prompt: PromptCommand) -> Result<RunResult, Error> {
+        let before = self.hub.assistant_messages();
         let command = RpcCommand::from(prompt);
         let kind = command.kind();
         let asking = async {
-            let mut asked = self.hub.ask(command, self.anyway).await?;
+            let mut asked = self.hub.call(command, self.unchecked).await?;
             let response = asked.answer().await?;
             Ok((asked, PromptCommand::success(response).flatten()))
         };
-        let (mut asked, outcome) = self.in_time(kind, asking).await?;
+        let (mut asked, outcome) = self.with_deadline(kind, asking).await?;
         if outcome.is_some_and(|outcome| outcome.disposition == PromptDisposition::Handled) {
-            return Ok(Reply { message: self.hub.last(before) });
+            return Ok(RunResult { message: self.hub.last_message_after(before) });
         }
         tokio::select! {
             biased;
             error = asked.late_error() => return Err(Error::Failed(error)),
             idle = self.wait_idle() => idle?,
         }
-        Ok(Reply { message: self.hub.last(before) })
+        Ok(RunResult { message: self.hub.last_message_after(before) })
     }
 
     /// Redirects the run as soon as possible. Gives what became of the message, in dialects that say so: it waits, or an
@@ -217,12 +218,17 @@ impl Client {
     ///
     /// When the server ends, or does not tell its state.
     pub async fn wait_idle(&self) -> Result<(), Error> {
-        let _waits = self.hub.waits();
+        let _reading = self.hub.keep_reading();
         let mut quiet = 0;
         loop {
-            self.until(|standing| matches!(standing.flow, FlowState::Idle | FlowState::Starting)).await?;
-            if let Some((flow, due)) = self.hub.due() {
-                if let Ok(moved) = timeout_at(due, self.until(|standing| standing.flow != flow)).await {
+            self.wait_until(|server_status| {
+                matches!(server_status.flow, FlowState::Idle | FlowState::Starting)
+            })
+            .await?;
+            if let Some((flow, due)) = self.hub.expected_move() {
+                if let Ok(moved) =
+                    timeout_at(due, self.wait_until(|server_status| server_status.flow != flow)).await
+                {
                     moved?;
                 }
                 quiet = 0;
@@ -230,12 +236,12 @@ impl Client {
             }
             let state = self.call(GetStateCommand::default()).await?;
             quiet = if state.is_streaming || state.is_compacting { 0 } else { quiet + 1 };
-            let flow = self.hub.standing.borrow().flow;
+            let flow = self.hub.server_status.borrow().flow;
             match flow {
-                _ if self.hub.due().is_some() => {}
+                _ if self.hub.expected_move().is_some() => {}
                 FlowState::Idle if quiet >= 1 => return Ok(()),
                 FlowState::Starting if quiet >= 2 => return Ok(()),
-                _ if quiet == 0 => sleep(LOOK).await,
+                _ if quiet == 0 => sleep(POLL_INTERVAL).await,
                 _ => {}
             }
         }
@@ -246,9 +252,9 @@ impl Client {
     pub fn on_dialog<F, A>(&self, decide: F)
     where
         F: Fn(RpcExtensionUIRequest) -> A + Send + Sync + 'static,
-        A: Future<Output = Answer> + Send + 'static,
+        A: Future<Output = DialogResponse> + Send + 'static,
     {
-        self.hub.with_callbacks(|callbacks| callbacks.decide_by(OnDialog::new(decide)));
+        self.hub.with_callbacks(|callbacks| callbacks.set_dialog_handler(DialogHandler::new(decide)));
     }
 
     /// Lends tools to the agent, in place of those before; gives the names of those that it has now.
@@ -256,20 +262,20 @@ impl Client {
     /// # Errors
     ///
     /// As [`call`](Self::call); then the tools stay as they were.
-    pub async fn lend(&self, tools: Vec<HostTool>) -> Result<Vec<String>, Error> {
+    pub async fn set_host_tools(&self, tools: Vec<HostTool>) -> Result<Vec<String>, Error> {
         // They may be called as soon as the server has them.
-        let before = self.hub.with_callbacks(|callbacks| callbacks.lend(by_name(&tools)));
+        let before = self.hub.with_callbacks(|callbacks| callbacks.replace_tools(tools_by_name(&tools)));
         let tools = tools.into_iter().map(|tool| tool.definition).collect();
         let lent = self.call(SetHostToolsCommand { id: None, tools }).await;
         if lent.is_err() {
-            self.hub.with_callbacks(|callbacks| callbacks.lend(before));
+            self.hub.with_callbacks(|callbacks| callbacks.replace_tools(before));
         }
         lent.map(|lent| lent.tool_names)
     }
 
     /// The id of the server's process, and of its group.
     pub fn id(&self) -> u32 {
-        self.life.process
+        self.guard.process
     }
 
     /// Where the conversation stands, as far as frames tell.
@@ -298,34 +304,35 @@ impl Client {
 
     /// Ends the server's input and waits until it has ended; one that does not in time is sent TERM, and KILL. What still
     /// waits for an answer then fails.
-    pub async fn close(&self) -> Ended {
-        self.end(End::Gently).await
+    pub async fn close(&self) -> ServerExit {
+        self.shut_down(ShutdownMode::Graceful).await
     }
 
     /// Kills the server and everything in its process group.
-    pub async fn kill(&self) -> Ended {
-        self.end(End::Killed).await
+    pub async fn kill(&self) -> ServerExit {
+        self.shut_down(ShutdownMode::Killed).await
     }
 
-    async fn end(&self, end: End) -> Ended {
-        self.hub.end(end);
-        let mut standing = self.hub.standing.subscribe();
-        let ended = standing.wait_for(|standing| standing.ended.is_some()).await;
-        ended.map_or_else(|_| None, |standing| standing.ended.clone()).unwrap_or_default()
+    async fn shut_down(&self, end: ShutdownMode) -> ServerExit {
+        self.hub.shut_down(end);
+        let mut server_status = self.hub.server_status.subscribe();
+        let ended = server_status.wait_for(|server_status| server_status.ended.is_some()).await;
+        ended.map_or_else(|_| None, |server_status| server_status.ended.clone()).unwrap_or_default()
     }
 
     /// Waits until the conversation stands so.
-    async fn until(&self, so: impl Fn(&Standing) -> bool) -> Result<(), Error> {
-        let _waits = self.hub.waits();
-        let mut standing = self.hub.standing.subscribe();
-        let reached = standing.wait_for(|standing| standing.ended.is_some() || so(standing)).await;
-        match reached.is_ok_and(|standing| standing.ended.is_none()) {
+    async fn wait_until(&self, so: impl Fn(&ServerStatus) -> bool) -> Result<(), Error> {
+        let _reading = self.hub.keep_reading();
+        let mut server_status = self.hub.server_status.subscribe();
+        let reached =
+            server_status.wait_for(|server_status| server_status.ended.is_some() || so(server_status)).await;
+        match reached.is_ok_and(|server_status| server_status.ended.is_none()) {
             true => Ok(()),
-            false => Err(self.hub.gone()),
+            false => Err(self.hub.exit_error()),
         }
     }
 
-    async fn in_time<T>(
+    async fn with_deadline<T>(
         &self,
         command: RpcCommandKind,
         calling: impl Future<Output = Result<T, Error>>,

@@ -6,11 +6,11 @@ use tokio::time::Instant;
 
 /// How long what a compaction has made room for is waited for: a request that is made again, and one for messages that
 /// wait. Servers begin them on a timer (observed: 100 ms).
-const AGAIN: Duration = Duration::from_secs(2);
-const NEXT: Duration = Duration::from_millis(250);
+const RETRY_WITHIN: Duration = Duration::from_secs(2);
+const QUEUED_WITHIN: Duration = Duration::from_millis(250);
 
 /// See the module.
-pub(super) struct Expected {
+pub(super) struct ExpectedRun {
     begin_within: Duration,
     /// How often the flow has moved.
     moves: u64,
@@ -20,7 +20,7 @@ pub(super) struct Expected {
     next: Option<Instant>,
 }
 
-impl Expected {
+impl ExpectedRun {
     pub const fn new(begin_within: Duration) -> Self {
         Self { begin_within, moves: 0, run: None, next: None }
     }
@@ -30,7 +30,7 @@ impl Expected {
     }
 
     /// The flow may have moved.
-    pub fn moved(&mut self, from: FlowState, to: FlowState) {
+    pub fn note_move(&mut self, from: FlowState, to: FlowState) {
         if from != to {
             self.moves += 1;
             (self.run, self.next) = (None, None);
@@ -38,8 +38,8 @@ impl Expected {
     }
 
     /// A frame has moved the flow so.
-    pub fn seen(&mut self, frame: &Outbound, from: FlowState, to: FlowState) {
-        self.moved(from, to);
+    pub fn note_frame(&mut self, frame: &Outbound, from: FlowState, to: FlowState) {
+        self.note_move(from, to);
         // Where one that nobody asked for leads to anything but idle, the server says how it goes on.
         let will_retry = match frame {
             Outbound::AgentSessionEvent(AgentSessionEvent::AutoCompactionEnd(end)) => end.will_retry,
@@ -47,17 +47,17 @@ impl Expected {
             _ => return,
         };
         if !matches!(from, FlowState::Idle | FlowState::CompactingManual) && to == FlowState::Idle {
-            self.next = Some(Instant::now() + if will_retry { AGAIN } else { NEXT });
+            self.next = Some(Instant::now() + if will_retry { RETRY_WITHIN } else { QUEUED_WITHIN });
         }
     }
 
     /// A prompt was acknowledged that begins a run, unless it has begun and ended already.
-    pub fn promised(&mut self) {
+    pub fn expect_run(&mut self) {
         self.run = Some(Instant::now() + self.begin_within);
     }
 
     /// Until when a change of the flow is to be waited for.
-    pub fn due(&self, flow: FlowState) -> Option<Instant> {
+    pub fn deadline(&self, flow: FlowState) -> Option<Instant> {
         let due = match flow {
             FlowState::Starting => self.run,
             FlowState::Idle => self.next,

@@ -8,7 +8,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 const CHUNK: usize = 64 * 1024;
 
 /// A pipe that is read line by line.
-pub(super) struct Source<R> {
+pub(super) struct LineSource<R> {
     /// `None` once it has ended, or was closed.
     pipe: Option<R>,
     splitter: LineSplitter,
@@ -16,14 +16,14 @@ pub(super) struct Source<R> {
 }
 
 /// What a pipe had to say.
-pub(super) enum Split {
+pub(super) enum SourceLine {
     Line(Vec<u8>),
     TooLong(usize),
     /// What stood behind the last line feed when the pipe ended.
     Rest(Vec<u8>),
 }
 
-impl<R: AsyncRead + Unpin> Source<R> {
+impl<R: AsyncRead + Unpin> LineSource<R> {
     pub fn new(pipe: Option<R>, limit: usize) -> Self {
         Self { pipe, splitter: LineSplitter::new(limit), chunk: vec![0; CHUNK].into() }
     }
@@ -38,22 +38,22 @@ impl<R: AsyncRead + Unpin> Source<R> {
 
     /// Waits for more, and adds the lines that it completes to `lines`; for ever when the pipe is closed. Nothing is
     /// lost when it is dropped while it waits.
-    pub async fn read(&mut self, lines: &mut VecDeque<Split>) {
+    pub async fn read(&mut self, lines: &mut VecDeque<SourceLine>) {
         let Some(pipe) = &mut self.pipe else { return pending().await };
         // A pipe that cannot be read is as good as one that has ended.
         let length = pipe.read(&mut self.chunk).await.unwrap_or(0);
         self.splitter.push(self.chunk.get(..length).unwrap_or_default());
         while let Some(line) = self.splitter.next_line() {
             lines.push_back(match line {
-                SplitLine::Line(line) => Split::Line(line.to_vec()),
-                SplitLine::TooLong(length) => Split::TooLong(length),
+                SplitLine::Line(line) => SourceLine::Line(line.to_vec()),
+                SplitLine::TooLong(length) => SourceLine::TooLong(length),
             });
         }
         if length == 0 {
             self.pipe = None;
             lines.extend(self.splitter.finish().map(|rest| match rest {
-                SplitLine::Line(rest) => Split::Rest(rest.to_vec()),
-                SplitLine::TooLong(length) => Split::TooLong(length),
+                SplitLine::Line(rest) => SourceLine::Rest(rest.to_vec()),
+                SplitLine::TooLong(length) => SourceLine::TooLong(length),
             }));
         }
     }
