@@ -1,7 +1,7 @@
 //! The tool `edit`: its result is the file with the replacements and nothing else, with the line ends of the file,
 //! and its diff and its patch lead from the one to the other.
 
-use pi_rpc::tools::{Edited, Replacement};
+use pi_rpc::tools::{EditResult, Replacement};
 
 /// The first byte selects the form of `edit`; then, separated by NUL, the file and pairs of old and new texts
 /// follow.
@@ -15,9 +15,9 @@ pub fn hold(data: &[u8]) {
         edits.push(Replacement { old_text: old.to_owned(), new_text: new.to_owned() });
     }
     let edited = match (form % 2, &*edits) {
-        (0, [edit, ..]) => Edited::one(file, edit, "f"),
+        (0, [edit, ..]) => EditResult::one(file, edit, "f"),
         (0, []) => return,
-        _ => Edited::all(file, &edits, "f"),
+        _ => EditResult::all(file, &edits, "f"),
     };
     let Ok(edited) = edited else { return };
     let edits = if form % 2 == 0 { &edits[..1] } else { &edits };
@@ -28,7 +28,7 @@ pub fn hold(data: &[u8]) {
 }
 
 /// Checks that the byte order mark and the line ends of the file stay.
-fn keeps_its_form(file: &str, edited: &Edited) {
+fn keeps_its_form(file: &str, edited: &EditResult) {
     let mark = '\u{feff}';
     let body = file.strip_prefix(mark).unwrap_or(file);
     let after = edited.file.strip_prefix(mark).filter(|_| body.len() < file.len());
@@ -45,7 +45,7 @@ fn keeps_its_form(file: &str, edited: &Edited) {
 }
 
 /// Checks that exact matches are replaced and nothing else changes, and that the new texts are present.
-fn replaces(file: &str, edits: &[Replacement], edited: &Edited) {
+fn replaces(file: &str, edits: &[Replacement], edited: &EditResult) {
     let body = fed(file.strip_prefix('\u{feff}').unwrap_or(file));
     let edits: Vec<(String, String)> =
         edits.iter().map(|it| (fed(&it.old_text), fed(&it.new_text))).collect();
@@ -77,7 +77,7 @@ fn lines(text: &str) -> Vec<&str> {
 }
 
 /// Applies the numbered diff to the old text.
-fn diffed(edited: &Edited) -> String {
+fn diffed(edited: &EditResult) -> String {
     let details = edited.diff();
     let old = lines(&edited.before);
     let mut gone = vec![false; old.len()];
@@ -140,7 +140,7 @@ fn shown(diff: &str) -> Vec<Shown<'_>> {
 }
 
 /// Applies the unified patch to the old text.
-fn patched(edited: &Edited) -> String {
+fn patched(edited: &EditResult) -> String {
     let patch = edited.patch("f");
     let patch = patch.strip_prefix("--- f\n+++ f\n").expect("a header");
     let old: Vec<&str> = edited.before.split_inclusive('\n').collect();

@@ -264,7 +264,7 @@ const NO_MODELS_HINT: &str = "\n\nOr try --model scripted/demo, which needs no k
 /// The tools of that names, in that order; without names, the usual ones.
 fn offered(dialect: Dialect, names: Option<&[String]>) -> Vec<ToolSpec> {
     let todos = dialect.record().lanes.todos.then(todos::spec);
-    let usual = tools::DEFAULT.into_iter().chain(todos.as_ref().map(|_| todos::TODO_WRITE));
+    let usual = tools::DEFAULT_TOOLS.into_iter().chain(todos.as_ref().map(|_| todos::TODO_WRITE));
     let names =
         names.map_or_else(|| usual.collect(), |names| names.iter().map(String::as_str).collect::<Vec<_>>());
     let known: Vec<ToolSpec> = tools::specs(&dialect.record().tools).into_iter().chain(todos).collect();

@@ -20,7 +20,7 @@ use crate::{
     },
     secrets::Secrets,
     tools::{
-        self, Block, Ending, Limits, OutputFiles, Processes, ShellControl, ShellOptions, ShellOutcome,
+        self, Block, CommandEnd, Limits, OutputFiles, Processes, ShellControl, ShellOptions, ShellOutcome,
         StopNotice, ToolContext, ToolOutput, run_shell,
     },
 };
@@ -379,7 +379,7 @@ fn shell_end(outcome: ShellOutcome, options: &ShellOptions) -> ShellEnd {
     let mut counts = [cut.total_lines, cut.total_bytes, cut.output_lines, cut.output_bytes];
     // Of a command that the host stopped nothing needs to be said; of one that took too long, what it was.
     let timed_out =
-        options.stop_notice == StopNotice::Before && matches!(outcome.ending, Ending::TimedOut(_));
+        options.stop_notice == StopNotice::Before && matches!(outcome.ending, CommandEnd::TimedOut(_));
     let output = match outcome.ending.leading_notice().filter(|_| timed_out) {
         Some(notice) => {
             let added = [1, notice.len() as u64 + 1, 1, notice.len() as u64 + 1];

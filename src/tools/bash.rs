@@ -9,7 +9,7 @@ use serde_json::{Number, Value, json};
 
 use super::run::{ToolContext, ToolOutput};
 use super::shell::{
-    Ending, Progress, ShellControl, ShellOptions, ShellOutcome, ShellSnapshot, StopNotice, run_shell,
+    CommandEnd, Progress, ShellControl, ShellOptions, ShellOutcome, ShellSnapshot, StopNotice, run_shell,
 };
 use super::spec::BashArguments;
 use super::truncate::size_text;
@@ -31,7 +31,7 @@ pub(super) async fn bash(arguments: BashArguments, context: ToolContext) -> Resu
     let outcome =
         run_shell(&arguments.command, &cwd, &options, control).await.map_err(|error| error.to_string())?;
     let structured = rules.structured_content.then(|| structured(&outcome, began.elapsed())).flatten();
-    Ok(ToolOutput { structured, ..in_words(outcome, &options, rules) })
+    Ok(ToolOutput { structured, ..to_output(outcome, &options, rules) })
 }
 
 /// Progress: the tail so far. The details are always an object, with what there is to tell.
@@ -40,17 +40,17 @@ fn render(snapshot: ShellSnapshot) -> ToolOutput {
     ToolOutput { details: Some(json!(details)), ..ToolOutput::text(snapshot.truncation.content) }
 }
 
-fn in_words(outcome: ShellOutcome, options: &ShellOptions, rules: &DialectTools) -> ToolOutput {
+fn to_output(outcome: ShellOutcome, options: &ShellOptions, rules: &DialectTools) -> ToolOutput {
     let output = format!("{}{}{}", outcome.truncation.content, cut_notice(&outcome), outcome.removed);
     let shown = if output.is_empty() { "(no output)" } else { &output };
     match outcome.ending {
-        Ending::Signalled(_) if rules.failed_exit_is_result => {
+        CommandEnd::Signalled(_) if rules.failed_exit_is_result => {
             ToolOutput::error(format!("{shown}\n\nCommand terminated without an exit code"))
         }
-        Ending::Exited(0) | Ending::Signalled(_) => {
+        CommandEnd::Exited(0) | CommandEnd::Signalled(_) => {
             ToolOutput { details: final_details(&outcome, options), ..ToolOutput::text(shown) }
         }
-        Ending::Exited(code) => {
+        CommandEnd::Exited(code) => {
             let text = format!("{shown}\n\nCommand exited with code {code}");
             match rules.failed_exit_is_result {
                 true => ToolOutput {
@@ -61,17 +61,19 @@ fn in_words(outcome: ShellOutcome, options: &ShellOptions, rules: &DialectTools)
                 false => ToolOutput::error(text),
             }
         }
-        Ending::Cancelled => ToolOutput::error(stopped(&output, "Command aborted", outcome.ending, options)),
-        Ending::TimedOut(limit) => {
+        CommandEnd::Cancelled => {
+            ToolOutput::error(stopped_text(&output, "Command aborted", outcome.ending, options))
+        }
+        CommandEnd::TimedOut(limit) => {
             let words = format!("Command timed out after {} seconds", limit.as_secs_f64());
-            ToolOutput::error(stopped(&output, &words, outcome.ending, options))
+            ToolOutput::error(stopped_text(&output, &words, outcome.ending, options))
         }
     }
 }
 
 /// What came of a command that ended by itself, for programs. Of long output it is the end, as for the model.
 fn structured(outcome: &ShellOutcome, took: Duration) -> Option<Value> {
-    let Ending::Exited(exit_code) = outcome.ending else { return None };
+    let CommandEnd::Exited(exit_code) = outcome.ending else { return None };
     let cut = &outcome.truncation;
     let full_output_path = outcome.full_output_path.as_deref().filter(|_| cut.truncated);
     Some(json!(Structured {
@@ -95,7 +97,7 @@ struct Structured<'a> {
 }
 
 /// The output of a command that was stopped, and the words for that, where the dialect wants them.
-fn stopped(output: &str, words: &str, ending: Ending, options: &ShellOptions) -> String {
+fn stopped_text(output: &str, words: &str, ending: CommandEnd, options: &ShellOptions) -> String {
     match (options.stop_notice, ending.leading_notice()) {
         (StopNotice::Before, Some(leading)) => format!("{leading}\n{output}"),
         _ if output.is_empty() => words.to_owned(),

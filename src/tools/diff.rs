@@ -8,7 +8,7 @@ use similar::{Algorithm, DiffTag, TextDiff, capture_diff_slices_deadline};
 use crate::protocol::EditToolDetails;
 
 /// How many unchanged lines are shown before the first change and after the last one.
-const AROUND: usize = 4;
+const CONTEXT_LINES: usize = 4;
 
 /// How long the shortest difference is looked for; what has not been compared by then counts as changed.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -18,30 +18,31 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub(super) fn numbered_diff(old: &str, new: &str) -> EditToolDetails {
     let old_lines: Vec<&str> = old.split_inclusive('\n').collect();
     let new_lines: Vec<&str> = new.split_inclusive('\n').collect();
-    let (mut gone, mut come) = changed(&old_lines, &new_lines);
+    let (mut gone, mut come) = changed_lines(&old_lines, &new_lines);
     slide_down(&mut gone, &old_lines);
     slide_down(&mut come, &new_lines);
     let longest = old.split('\n').count().max(new.split('\n').count());
-    let mut shown = Shown { width: longest.to_string().len(), lines: Vec::new() };
+    let mut shown = DiffLines { width: longest.to_string().len(), lines: Vec::new() };
     let mut first_changed_line = None;
     let (mut at_old, mut at_new) = (0, 0);
     while at_old < gone.len() || at_new < come.len() {
-        let (removed, added) = (run(&gone, at_old, true), run(&come, at_new, true));
+        let (removed, added) = (run_of(&gone, at_old, true), run_of(&come, at_new, true));
         if !removed.is_empty() || !added.is_empty() {
             first_changed_line.get_or_insert(at_new as u64 + 1);
         }
-        shown.lines('-', &old_lines, removed.clone());
-        shown.lines('+', &new_lines, added.clone());
+        shown.push_lines('-', &old_lines, removed.clone());
+        shown.push_lines('+', &new_lines, added.clone());
         // What did not change has the same length on both sides.
-        let kept = run(&gone, removed.end, false);
-        let kept = kept.start..kept.start + kept.len().min(run(&come, added.end, false).len());
+        let kept = run_of(&gone, removed.end, false);
+        let kept = kept.start..kept.start + kept.len().min(run_of(&come, added.end, false).len());
         let (is_first, is_last) = (first_changed_line.is_none(), kept.end == gone.len());
-        let start = if is_first { kept.end.saturating_sub(AROUND).max(kept.start) } else { kept.start };
+        let start =
+            if is_first { kept.end.saturating_sub(CONTEXT_LINES).max(kept.start) } else { kept.start };
         let is_last = is_last && added.end + kept.len() == come.len();
-        let end = if is_last { kept.end.min(start + AROUND) } else { kept.end };
-        shown.left_out(start > kept.start);
-        shown.lines(' ', &old_lines, start..end);
-        shown.left_out(end < kept.end);
+        let end = if is_last { kept.end.min(start + CONTEXT_LINES) } else { kept.end };
+        shown.push_ellipsis(start > kept.start);
+        shown.push_lines(' ', &old_lines, start..end);
+        shown.push_ellipsis(end < kept.end);
         (at_old, at_new) = (kept.end, added.end + kept.len());
     }
     EditToolDetails { diff: shown.lines.join("\n"), first_changed_line, patch: None }
@@ -51,11 +52,11 @@ pub(super) fn numbered_diff(old: &str, new: &str) -> EditToolDetails {
 pub(super) fn patch(name: &str, old: &str, new: &str) -> String {
     let mut config = TextDiff::configure();
     config.timeout(PATIENCE);
-    config.diff_lines(old, new).unified_diff().context_radius(AROUND).header(name, name).to_string()
+    config.diff_lines(old, new).unified_diff().context_radius(CONTEXT_LINES).header(name, name).to_string()
 }
 
 /// Which lines of the old text are gone, and which of the new one have come.
-fn changed(old: &[&str], new: &[&str]) -> (Vec<bool>, Vec<bool>) {
+fn changed_lines(old: &[&str], new: &[&str]) -> (Vec<bool>, Vec<bool>) {
     let (mut gone, mut come) = (vec![false; old.len()], vec![false; new.len()]);
     let deadline = Some(Instant::now() + PATIENCE);
     for stretch in capture_diff_slices_deadline(Algorithm::Myers, old, new, deadline) {
@@ -87,18 +88,18 @@ fn slide_down(changed: &mut [bool], lines: &[&str]) {
 }
 
 /// The run of lines from `start` on that are all changed, or all not.
-fn run(changed: &[bool], start: usize, wanted: bool) -> Range<usize> {
+fn run_of(changed: &[bool], start: usize, wanted: bool) -> Range<usize> {
     let length = changed[start..].iter().take_while(|changed| **changed == wanted).count();
     start..start + length
 }
 
-struct Shown {
+struct DiffLines {
     width: usize,
     lines: Vec<String>,
 }
 
-impl Shown {
-    fn lines(&mut self, sign: char, lines: &[&str], range: Range<usize>) {
+impl DiffLines {
+    fn push_lines(&mut self, sign: char, lines: &[&str], range: Range<usize>) {
         let width = self.width;
         for (line, number) in lines[range.clone()].iter().zip(range.start + 1..) {
             let line = line.strip_suffix('\n').unwrap_or(line);
@@ -106,7 +107,7 @@ impl Shown {
         }
     }
 
-    fn left_out(&mut self, some: bool) {
+    fn push_ellipsis(&mut self, some: bool) {
         if some {
             self.lines.push(format!(" {:>1$} ...", "", self.width));
         }

@@ -2,7 +2,7 @@
 //! one are [`edits`](super::edits)' affair.
 //!
 //! As pi does, matching works on text with line feeds only and without a byte-order mark; both are put back. A text that
-//! is not there as it is, is looked for once more with typographic differences set aside ([`plain`]); then the whole file
+//! is not there as it is, is looked for once more with typographic differences set aside ([`normalize`]); then the whole file
 //! is written in that plain form, which is pi's documented behaviour. The text must be unique in the plain form even if
 //! it was found as it is.
 
@@ -15,12 +15,12 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use unicode_normalization::UnicodeNormalization;
 
-use super::changing::{in_turn, replace};
 use super::diff::{numbered_diff, patch};
-use super::edits::replaced_all;
+use super::edits::replace_all;
+use super::file_change::{replace_file, with_file_lock};
 use super::path::{resolve, system_error};
-use super::read::contents;
-use super::run::{ToolContext, ToolOutput, aborted};
+use super::read::read_file;
+use super::run::{ToolContext, ToolOutput, aborted_message};
 use super::spec::{EditArguments, EditsArguments, Replacement};
 use crate::protocol::EditToolDetails;
 
@@ -28,7 +28,7 @@ const BYTE_ORDER_MARK: &str = "\u{FEFF}";
 
 /// What an edit makes of the text of a file. Reads and writes nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Edited {
+pub struct EditResult {
     /// What the edit began with: line feeds only, no byte-order mark; in the plain form where only that had the text.
     pub before: String,
     /// The same after the edit.
@@ -37,14 +37,14 @@ pub struct Edited {
     pub file: String,
 }
 
-impl Edited {
+impl EditResult {
     /// `text` of the file `name` with one replacement, as dialects have it that take one.
     ///
     /// # Errors
     ///
     /// What the model is told when the text is not there exactly once, or nothing changes.
     pub fn one(text: &str, edit: &Replacement, name: &str) -> Result<Self, String> {
-        Self::of(text, |body| replaced(body, edit, name))
+        Self::of(text, |body| replace_one(body, edit, name))
     }
 
     /// `text` of the file `name` with all replacements at once, as dialects have it that take several.
@@ -53,7 +53,7 @@ impl Edited {
     ///
     /// What the model is told when a text is not there exactly once, when two of them overlap, or nothing changes.
     pub fn all(text: &str, edits: &[Replacement], name: &str) -> Result<Self, String> {
-        Self::of(text, |body| Ok((body.to_owned(), replaced_all(body, edits, name)?)))
+        Self::of(text, |body| Ok((body.to_owned(), replace_all(body, edits, name)?)))
     }
 
     /// What changed, for people.
@@ -71,7 +71,7 @@ impl Edited {
             Some(body) => (BYTE_ORDER_MARK, body),
             None => ("", text),
         };
-        let (before, after) = replaced(&line_fed(body))?;
+        let (before, after) = replaced(&with_line_feeds(body))?;
         let has_crlf = body.find('\n').is_some_and(|feed| body[..feed].ends_with('\r'));
         let ended = if has_crlf { Cow::Owned(after.replace('\n', "\r\n")) } else { Cow::Borrowed(&*after) };
         let file = format!("{mark}{ended}");
@@ -85,13 +85,13 @@ pub(super) async fn edit_one(arguments: EditArguments, context: ToolContext) -> 
     let EditArguments { path: name, old_text, new_text } = arguments;
     let edit = Replacement { old_text, new_text };
     let change = move |path: &Path, cancel: &CancellationToken| {
-        let text = text_of(path, |_| format!("File not found: {name}"), &name)?;
-        let edited = Edited::one(&text, &edit, &name)?;
-        put(path, &edited, cancel)?;
+        let text = read_editable(path, |_| format!("File not found: {name}"), &name)?;
+        let edited = EditResult::one(&text, &edit, &name)?;
+        write_result(path, &edited, cancel)?;
         let details = Some(json!(edited.diff()));
         Ok(ToolOutput { details, ..ToolOutput::text(format!("Successfully replaced text in {name}.")) })
     };
-    in_turn(path, context.cancel, change).await
+    with_file_lock(path, context.cancel, change).await
 }
 
 /// Replaces texts in a file, all at once.
@@ -104,38 +104,38 @@ pub(super) async fn edit_all(arguments: EditsArguments, context: ToolContext) ->
             let code = error.split_once(':').map_or(error.as_str(), |(code, _)| code);
             format!("Could not edit file: {name}. Error code: {code}.")
         };
-        let text = text_of(path, missing, name)?;
-        let edited = Edited::all(&text, edits, name)?;
-        put(path, &edited, cancel)?;
+        let text = read_editable(path, missing, name)?;
+        let edited = EditResult::all(&text, edits, name)?;
+        write_result(path, &edited, cancel)?;
         let details = EditToolDetails { patch: Some(edited.patch(name)), ..edited.diff() };
         let text = format!("Successfully replaced {} block(s) in {name}.", edits.len());
         Ok(ToolOutput { details: Some(json!(details)), ..ToolOutput::text(text) })
     };
-    in_turn(path, context.cancel, change).await
+    with_file_lock(path, context.cancel, change).await
 }
 
 /// The file, if it is text that may be written.
-fn text_of(path: &Path, missing: impl Fn(&io::Error) -> String, name: &str) -> Result<String, String> {
+fn read_editable(path: &Path, missing: impl Fn(&io::Error) -> String, name: &str) -> Result<String, String> {
     if fs::metadata(path).map_err(|error| missing(&error))?.is_file() {
         OpenOptions::new().read(true).write(true).open(path).map_err(|error| missing(&error))?;
     }
-    String::from_utf8(contents(path)?).map_err(|_| {
+    String::from_utf8(read_file(path)?).map_err(|_| {
         format!("{name} is not UTF-8 text; editing it as text would damage it. Use bash to change it.")
     })
 }
 
 /// Writes the file, unless nobody wants that any more.
-fn put(path: &Path, edited: &Edited, cancel: &CancellationToken) -> Result<(), String> {
+fn write_result(path: &Path, edited: &EditResult, cancel: &CancellationToken) -> Result<(), String> {
     if cancel.is_cancelled() {
-        return Err(aborted());
+        return Err(aborted_message());
     }
-    replace(path, edited.file.as_bytes())
+    replace_file(path, edited.file.as_bytes())
 }
 
 /// The text before and after: as it is in the file, or plain if only that has the text to replace.
-fn replaced(body: &str, edit: &Replacement, name: &str) -> Result<(String, String), String> {
-    let (old, new) = (line_fed(&edit.old_text), line_fed(&edit.new_text));
-    let (plain_body, plain_old) = (plain(body), plain(&old));
+fn replace_one(body: &str, edit: &Replacement, name: &str) -> Result<(String, String), String> {
+    let (old, new) = (with_line_feeds(&edit.old_text), with_line_feeds(&edit.new_text));
+    let (plain_body, plain_old) = (normalize(body), normalize(&old));
     let (before, at, length) = if let Some(at) = body.find(&*old) {
         (Cow::Borrowed(body), at, old.len())
     } else if let Some(at) = plain_body.find(&plain_old) {
@@ -172,7 +172,7 @@ pub(super) fn occurrences(text: &str, wanted: &str) -> usize {
 }
 
 /// The text with line feeds only.
-pub(super) fn line_fed(text: &str) -> Cow<'_, str> {
+pub(super) fn with_line_feeds(text: &str) -> Cow<'_, str> {
     if !text.contains('\r') {
         return Cow::Borrowed(text);
     }
@@ -180,7 +180,7 @@ pub(super) fn line_fed(text: &str) -> Cow<'_, str> {
 }
 
 /// The text without typographic differences: NFKC, no blanks at the ends of lines, ASCII quotes, dashes and blanks.
-pub(super) fn plain(text: &str) -> String {
+pub(super) fn normalize(text: &str) -> String {
     let composed: String = text.nfkc().collect();
     let lines: Vec<&str> = composed.split('\n').map(|line| line.trim_end_matches(is_blank)).collect();
     lines.join("\n").chars().map(ascii_of).collect()

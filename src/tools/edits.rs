@@ -1,12 +1,12 @@
 //! Several replacements in one text, each of which is looked for in the text as it was.
 //!
-//! A text that is not there as it is, is looked for once more with typographic differences set aside ([`plain`]), and
+//! A text that is not there as it is, is looked for once more with typographic differences set aside ([`normalize`]), and
 //! so are all others of the call then. The lines that a replacement touches are written in that plain form; every
 //! other line stays as it was. Source: pi 1 source.
 
 use std::ops::Range;
 
-use super::edit::{line_fed, occurrences, plain};
+use super::edit::{normalize, occurrences, with_line_feeds};
 use super::spec::Replacement;
 
 /// What gives way, by its place in the text, and to what.
@@ -18,26 +18,28 @@ struct Match {
 }
 
 /// `body`, whose lines end with line feeds, after all `edits`; `name` is the file's, for the text of a failure.
-pub(super) fn replaced_all(body: &str, edits: &[Replacement], name: &str) -> Result<String, String> {
+pub(super) fn replace_all(body: &str, edits: &[Replacement], name: &str) -> Result<String, String> {
     let alone = edits.len() == 1;
     if edits.is_empty() {
         return Err("Edit tool input is invalid. edits must contain at least one replacement.".into());
     }
     let wanted: Vec<(String, String)> = edits
         .iter()
-        .map(|edit| (line_fed(&edit.old_text).into_owned(), line_fed(&edit.new_text).into_owned()))
+        .map(|edit| {
+            (with_line_feeds(&edit.old_text).into_owned(), with_line_feeds(&edit.new_text).into_owned())
+        })
         .collect();
     if let Some(index) = wanted.iter().position(|(old, _)| old.is_empty()) {
         let which = if alone { "oldText".to_owned() } else { format!("edits[{index}].oldText") };
         return Err(format!("{which} must not be empty in {name}."));
     }
-    let plain_body = plain(body);
+    let plain_body = normalize(body);
     let in_plain =
-        wanted.iter().any(|(old, _)| !body.contains(old.as_str()) && plain_body.contains(&plain(old)));
+        wanted.iter().any(|(old, _)| !body.contains(old.as_str()) && plain_body.contains(&normalize(old)));
     let base = if in_plain { plain_body.as_str() } else { body };
     let mut matches = Vec::new();
     for (index, (old, new)) in wanted.into_iter().enumerate() {
-        let plain_old = plain(&old);
+        let plain_old = normalize(&old);
         let found = base.find(&old).map(|at| at..at + old.len());
         let found = found.or_else(|| Some(base.find(&plain_old)?).map(|at| at..at + plain_old.len()));
         let Some(place) = found else { return Err(not_found(name, index, alone)) };
@@ -56,8 +58,8 @@ pub(super) fn replaced_all(body: &str, edits: &[Replacement], name: &str) -> Res
         ));
     }
     let after = match in_plain {
-        true => by_lines(body, base, &matches),
-        false => spliced(base, 0..base.len(), &matches),
+        true => splice_lines(body, base, &matches),
+        false => splice(base, 0..base.len(), &matches),
     };
     match after == body {
         true => Err(no_change(name, alone)),
@@ -66,7 +68,7 @@ pub(super) fn replaced_all(body: &str, edits: &[Replacement], name: &str) -> Res
 }
 
 /// The part `whole` of `base` after the matches that lie in it.
-fn spliced(base: &str, whole: Range<usize>, matches: &[Match]) -> String {
+fn splice(base: &str, whole: Range<usize>, matches: &[Match]) -> String {
     let mut after = String::new();
     let mut at = whole.start;
     for it in matches {
@@ -79,7 +81,7 @@ fn spliced(base: &str, whole: Range<usize>, matches: &[Match]) -> String {
 
 /// `body`, but of the lines that matches in `base`, its plain form, touch: those, with what replaces the matches. Both
 /// have the same lines, as plainness takes nothing from a line feed and makes none.
-fn by_lines(body: &str, base: &str, matches: &[Match]) -> String {
+fn splice_lines(body: &str, base: &str, matches: &[Match]) -> String {
     let (old, new) = (line_places(body), line_places(base));
     let line_of = |at: usize| new.partition_point(|line| line.end <= at).min(new.len().saturating_sub(1));
     let mut after = String::new();
@@ -95,7 +97,7 @@ fn by_lines(body: &str, base: &str, matches: &[Match]) -> String {
         }
         let (group, others) = rest.split_at(count);
         after.extend(old[next..start].iter().map(|line| &body[line.clone()]));
-        after += &spliced(base, new[start].start..new[end].end, group);
+        after += &splice(base, new[start].start..new[end].end, group);
         (next, rest) = (end + 1, others);
     }
     after.extend(old[next..].iter().map(|line| &body[line.clone()]));
@@ -164,7 +166,7 @@ mod tests {
     }
 
     fn edited(body: &str, list: &[(&str, &str)]) -> Result<String, String> {
-        replaced_all(body, &edits(list), "a.txt")
+        replace_all(body, &edits(list), "a.txt")
     }
 
     #[test]

@@ -10,9 +10,9 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::path::resolve;
-use super::run::{ToolOutput, aborted};
+use super::run::{ToolOutput, aborted_message};
 use super::spec::FindArguments;
-use super::truncate::{Lines, MAX_BYTES, size_text};
+use super::truncate::{LineBuffer, MAX_BYTES, size_text};
 use crate::folder_walk::FolderWalk;
 use crate::protocol::FindToolDetails;
 
@@ -33,11 +33,11 @@ pub(super) fn find(
         }
         Ok(_) => {}
     }
-    let wanted = Wanted::new(&arguments.pattern)?;
+    let pattern = PathPattern::new(&arguments.pattern)?;
     let limit = arguments.limit.unwrap_or(USUAL_LIMIT).max(1.0);
     // `as` rounds down and stops at the ends of the range.
     let mut left = limit.ceil() as u64;
-    let mut lines = Lines::new();
+    let mut lines = LineBuffer::new();
     let mut trouble = None;
     let mut walk = WalkBuilder::new(&directory);
     walk.hidden(false).require_git(false).current_dir(cwd);
@@ -45,10 +45,10 @@ pub(super) fn find(
     let mut walk = FolderWalk::new(walk, &directory, cwd, ".fdignore", |_| true);
     for entry in walk.entries.by_ref() {
         if cancel.is_cancelled() {
-            return Err(aborted());
+            return Err(aborted_message());
         }
         match entry {
-            Ok(entry) if entry.depth() > 0 && wanted.is(entry.path()) => {
+            Ok(entry) if entry.depth() > 0 && pattern.matches(entry.path()) => {
                 let path = entry.path().strip_prefix(&directory).unwrap_or(entry.path());
                 let slash = if entry.file_type().is_some_and(|kind| kind.is_dir()) { "/" } else { "" };
                 lines.push(&format!("{}{slash}", path.display()));
@@ -66,12 +66,12 @@ pub(super) fn find(
         // What cannot be read does not spoil what was found; alone it is what there is to tell.
         return trouble.map_or_else(|| Ok(ToolOutput::text("No files found matching pattern")), Err);
     }
-    Ok(in_words(&lines, (left == 0).then_some(limit)))
+    Ok(to_output(&lines, (left == 0).then_some(limit)))
 }
 
 /// The paths, and what was left out; `limit` is the one that was reached.
-fn in_words(lines: &Lines, limit: Option<f64>) -> ToolOutput {
-    let cut = lines.cut();
+fn to_output(lines: &LineBuffer, limit: Option<f64>) -> ToolOutput {
+    let cut = lines.truncated();
     let mut notices = Vec::new();
     if let Some(limit) = limit {
         let double = limit * 2.0;
@@ -94,13 +94,13 @@ fn in_words(lines: &Lines, limit: Option<f64>) -> ToolOutput {
 }
 
 /// What is looked for.
-struct Wanted {
+struct PathPattern {
     /// `None`: everything.
     glob: Option<GlobMatcher>,
     whole_path: bool,
 }
 
-impl Wanted {
+impl PathPattern {
     /// A glob with a slash is for whole paths and may start anywhere in them; one without is for names. Capital and
     /// small letters are the same unless the glob has a capital letter.
     fn new(pattern: &str) -> Result<Self, String> {
@@ -116,7 +116,7 @@ impl Wanted {
         Ok(Self { glob: (!pattern.is_empty()).then(|| glob.compile_matcher()), whole_path })
     }
 
-    fn is(&self, path: &Path) -> bool {
+    fn matches(&self, path: &Path) -> bool {
         let Some(glob) = &self.glob else { return true };
         let part = if self.whole_path { Some(path.as_os_str()) } else { path.file_name() };
         part.is_some_and(|part| glob.is_match(part))

@@ -17,9 +17,9 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::path::resolve;
-use super::run::{ToolOutput, aborted};
+use super::run::{ToolOutput, aborted_message};
 use super::spec::GrepArguments;
-use super::truncate::{Lines, MAX_BYTES, size_text};
+use super::truncate::{LineBuffer, MAX_BYTES, size_text};
 use crate::folder_walk::FolderWalk;
 use crate::protocol::GrepToolDetails;
 
@@ -55,9 +55,9 @@ pub(super) fn grep(
         matcher: matcher(arguments)?,
         context,
         left: limit.ceil() as u64,
-        lines: Lines::new(),
+        lines: LineBuffer::new(),
         shortened: false,
-        troubles: Vec::new(),
+        errors: Vec::new(),
         cancel,
     };
     if metadata.is_dir() {
@@ -70,9 +70,9 @@ pub(super) fn grep(
         return Err(format!("Not a regular file: {}", path.display()));
     }
     if cancel.is_cancelled() {
-        return Err(aborted());
+        return Err(aborted_message());
     }
-    search.in_words(limit)
+    search.to_output(limit)
 }
 
 /// The pattern as `rg` understands it.
@@ -84,11 +84,11 @@ fn matcher(arguments: &GrepArguments) -> Result<RegexMatcher, String> {
         .case_insensitive(arguments.ignore_case.unwrap_or_default())
         .fixed_strings(arguments.literal.unwrap_or_default())
         .build(&arguments.pattern)
-        .map_err(|error| in_rg_words(&error))
+        .map_err(|error| rg_error(&error))
 }
 
 /// Models know ripgrep's messages, so ours look like them.
-fn in_rg_words(error: &dyn std::error::Error) -> String {
+fn rg_error(error: &dyn std::error::Error) -> String {
     format!("rg: {error}")
 }
 
@@ -97,10 +97,10 @@ struct Search<'a> {
     context: u64,
     /// How many matches may still come.
     left: u64,
-    lines: Lines,
+    lines: LineBuffer,
     shortened: bool,
     /// What could not be read.
-    troubles: Vec<String>,
+    errors: Vec<String>,
     cancel: &'a CancellationToken,
 }
 
@@ -111,8 +111,7 @@ impl Search<'_> {
         walk.sort_by_file_path(Path::cmp);
         if let Some(glob) = glob.filter(|glob| !glob.is_empty()) {
             let mut globs = OverrideBuilder::new(cwd);
-            let globs =
-                globs.add(glob).and_then(|globs| globs.build()).map_err(|error| in_rg_words(&error))?;
+            let globs = globs.add(glob).and_then(|globs| globs.build()).map_err(|error| rg_error(&error))?;
             walk.overrides(globs);
         }
         let mut walk = FolderWalk::new(walk, directory, cwd, ".rgignore", |_| true);
@@ -126,7 +125,7 @@ impl Search<'_> {
                     self.file(entry.path(), &name.to_string_lossy(), BinaryDetection::quit(0));
                 }
                 Ok(_) => {}
-                Err(error) => self.troubles.push(error.to_string()),
+                Err(error) => self.errors.push(error.to_string()),
             }
         }
         Ok(())
@@ -143,25 +142,31 @@ impl Search<'_> {
             .build();
         let cancel = self.cancel;
         let matcher = self.matcher.clone();
-        let hits = Hits { search: self, name, recent: VecDeque::new(), open: VecDeque::new(), fed: false };
+        let hits = MatchCollector {
+            search: self,
+            name,
+            recent: VecDeque::new(),
+            open: VecDeque::new(),
+            ends_with_feed: false,
+        };
         let searched = File::open(path)
-            .and_then(|file| searcher.search_reader(&matcher, Stoppable { file, cancel }, hits));
+            .and_then(|file| searcher.search_reader(&matcher, CancellableFile { file, cancel }, hits));
         if let Err(error) = searched {
-            self.troubles.push(format!("{}: {error}", path.display()));
+            self.errors.push(format!("{}: {error}", path.display()));
         }
     }
 
-    fn in_words(self, limit: f64) -> Result<ToolOutput, String> {
+    fn to_output(self, limit: f64) -> Result<ToolOutput, String> {
         if self.lines.is_empty() {
-            if self.troubles.is_empty() {
+            if self.errors.is_empty() {
                 return Ok(ToolOutput::text("No matches found"));
             }
-            let named = self.troubles.iter().take(NAMED_TROUBLES).cloned().collect::<Vec<_>>().join("\n");
-            let more = self.troubles.len().saturating_sub(NAMED_TROUBLES);
+            let named = self.errors.iter().take(NAMED_TROUBLES).cloned().collect::<Vec<_>>().join("\n");
+            let more = self.errors.len().saturating_sub(NAMED_TROUBLES);
             return Err(if more > 0 { format!("{named}\n… and {more} more") } else { named });
         }
         let limited = self.left == 0;
-        let cut = self.lines.cut();
+        let cut = self.lines.truncated();
         let mut notices = Vec::new();
         if limited {
             let double = limit * 2.0;
@@ -184,8 +189,8 @@ impl Search<'_> {
             lines_truncated: self.shortened.then_some(true),
         };
         let details = (!notices.is_empty()).then(|| json!(details));
-        if !self.troubles.is_empty() {
-            notices.push(format!("{} paths could not be read", self.troubles.len()));
+        if !self.errors.is_empty() {
+            notices.push(format!("{} paths could not be read", self.errors.len()));
         }
         if !notices.is_empty() {
             text += &format!("\n\n[{}]", notices.join(". "));
@@ -195,7 +200,7 @@ impl Search<'_> {
 }
 
 /// Takes the lines of one file. Each match becomes a block of its own with its context, even where blocks overlap.
-struct Hits<'a, 'b> {
+struct MatchCollector<'a, 'b> {
     search: &'a mut Search<'b>,
     name: &'a str,
     /// The lines that a block may still need.
@@ -203,7 +208,7 @@ struct Hits<'a, 'b> {
     /// The matches whose blocks are not complete.
     open: VecDeque<u64>,
     /// Whether the last line ended with a line feed.
-    fed: bool,
+    ends_with_feed: bool,
 }
 
 /// A line as it is shown.
@@ -213,7 +218,7 @@ struct Line {
     shortened: bool,
 }
 
-impl Hits<'_, '_> {
+impl MatchCollector<'_, '_> {
     /// Takes the next line; `false` if no more are needed.
     fn line(&mut self, number: Option<u64>, bytes: &[u8], matches: bool) -> bool {
         let Some(number) = number else { return true };
@@ -221,7 +226,7 @@ impl Hits<'_, '_> {
             self.search.left -= 1;
             self.open.push_back(number);
         }
-        self.fed = bytes.ends_with(b"\n");
+        self.ends_with_feed = bytes.ends_with(b"\n");
         self.recent.push_back(Line::of(number, bytes));
         let context = self.search.context;
         while let Some(hit) = self.open.front().copied().filter(|hit| hit + context <= number) {
@@ -250,7 +255,7 @@ impl Hits<'_, '_> {
     }
 }
 
-impl Sink for Hits<'_, '_> {
+impl Sink for MatchCollector<'_, '_> {
     type Error = io::Error;
 
     fn matched(&mut self, _: &Searcher, hit: &SinkMatch<'_>) -> io::Result<bool> {
@@ -263,7 +268,7 @@ impl Sink for Hits<'_, '_> {
 
     fn finish(&mut self, _: &Searcher, _: &SinkFinish) -> io::Result<()> {
         // pi counts what follows the last line feed as a line, here as in the read tool.
-        if let Some(last) = self.recent.back().filter(|_| self.fed && !self.open.is_empty()) {
+        if let Some(last) = self.recent.back().filter(|_| self.ends_with_feed && !self.open.is_empty()) {
             self.recent.push_back(Line::of(last.number + 1, b""));
         }
         while let Some(hit) = self.open.front().copied() {
@@ -291,12 +296,12 @@ impl Line {
 }
 
 /// A file whose reading can be stopped, however large it is.
-struct Stoppable<'a> {
+struct CancellableFile<'a> {
     file: File,
     cancel: &'a CancellationToken,
 }
 
-impl Read for Stoppable<'_> {
+impl Read for CancellableFile<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.cancel.is_cancelled() {
             return Err(io::Error::other("stopped"));

@@ -40,7 +40,7 @@ const SCALES: [u64; 5] = [100, 75, 50, 35, 25];
 static SCALING: Mutex<()> = Mutex::new(());
 
 /// What the tool gives for an image of this kind.
-pub(super) fn image(bytes: &[u8], mime_type: &str, scales: bool) -> ToolOutput {
+pub(super) fn image_output(bytes: &[u8], mime_type: &str, scales: bool) -> ToolOutput {
     let size = encoded_size(bytes);
     let (width, height) = imagesize::blob_size(bytes).map_or((0, 0), |size| (size.width, size.height));
     let longest = width.max(height);
@@ -49,7 +49,7 @@ pub(super) fn image(bytes: &[u8], mime_type: &str, scales: bool) -> ToolOutput {
     if scales
         && !is_empty
         && (size > LARGEST || longest > LONGEST_SCALED as usize)
-        && let Some(scaled) = scaled(bytes)
+        && let Some(scaled) = scale_down(bytes)
     {
         return with_image(
             format!("{}\n{}", heading(scaled.mime_type), scaled.note()),
@@ -102,11 +102,11 @@ impl Scaled {
 }
 
 /// A copy that fits; none if the image cannot be decoded or no size fits.
-fn scaled(bytes: &[u8]) -> Option<Scaled> {
+fn scale_down(bytes: &[u8]) -> Option<Scaled> {
     // Poison is no harm: the lock guards nothing but the turn.
     let _turn = SCALING.lock().unwrap_or_else(PoisonError::into_inner);
     let picture =
-        decoded(bytes).inspect_err(|error| tracing::debug!("an image cannot be decoded: {error}")).ok()?;
+        decode(bytes).inspect_err(|error| tracing::debug!("an image cannot be decoded: {error}")).ok()?;
     let original = (picture.width(), picture.height());
     let longest = original.0.max(original.1);
     let most = longest.min(LONGEST_SCALED);
@@ -121,13 +121,13 @@ fn scaled(bytes: &[u8]) -> Option<Scaled> {
             true => picture.clone(),
             false => picture.resize_exact(shown.0, shown.1, FilterType::Lanczos3),
         };
-        let (bytes, mime_type) = encoded(&smaller)?;
+        let (bytes, mime_type) = encode(&smaller)?;
         Some(Scaled { bytes, mime_type, original, shown })
     })
 }
 
 /// The picture the right way up: a new encoding does not say how the camera was held.
-fn decoded(bytes: &[u8]) -> ImageResult<DynamicImage> {
+fn decode(bytes: &[u8]) -> ImageResult<DynamicImage> {
     let mut reader = ImageReader::new(Cursor::new(bytes)).with_guessed_format()?;
     let mut limits = Limits::no_limits();
     limits.max_alloc = Some(MOST_MEMORY);
@@ -144,7 +144,7 @@ fn decoded(bytes: &[u8]) -> ImageResult<DynamicImage> {
 }
 
 /// The first encoding that fits: the smaller one of PNG and a good JPEG, else a worse JPEG.
-fn encoded(picture: &DynamicImage) -> Option<(Vec<u8>, &'static str)> {
+fn encode(picture: &DynamicImage) -> Option<(Vec<u8>, &'static str)> {
     let mut png = Cursor::new(Vec::new());
     let png = picture.write_to(&mut png, ImageFormat::Png).is_ok().then(|| (png.into_inner(), "image/png"));
     let opaque = on_white(picture);

@@ -18,7 +18,7 @@ const USUAL_LIMIT: f64 = 500.0;
 pub(super) fn ls(arguments: &LsArguments, cwd: &Path) -> Result<ToolOutput, String> {
     let directory = resolve(arguments.path.as_deref().unwrap_or("."), cwd);
     let limit = arguments.limit.unwrap_or(USUAL_LIMIT);
-    let mut listing = names(&directory)?.into_iter().filter_map(|name| listed(&directory, name));
+    let mut listing = names(&directory)?.into_iter().filter_map(|name| entry_line(&directory, name));
     let mut lines = Vec::new();
     // `as` rounds down and stops at the ends of the range.
     lines.extend(listing.by_ref().take(limit.ceil() as usize));
@@ -64,7 +64,7 @@ fn names(directory: &Path) -> Result<Vec<String>, String> {
 }
 
 /// The line for one entry; none for what cannot be looked at, such as a dangling link.
-fn listed(directory: &Path, name: String) -> Option<String> {
+fn entry_line(directory: &Path, name: String) -> Option<String> {
     let metadata = fs::metadata(directory.join(&name)).ok()?;
     Some(if metadata.is_dir() { name + "/" } else { name })
 }

@@ -24,11 +24,11 @@
 //! - **Failure is a result.** A tool never returns `Err`: the model reads what went wrong as text.
 
 mod bash;
-mod changing;
 mod diff;
-mod directory;
+mod directory_report;
 mod edit;
 mod edits;
+mod file_change;
 mod find;
 mod grep;
 mod image;
@@ -39,20 +39,20 @@ mod path;
 mod processes;
 mod read;
 mod run;
-mod running;
+mod running_command;
 mod shell;
 mod spec;
 mod truncate;
 mod write;
 
-pub use edit::Edited;
-pub use output_files::{OUTPUT_FILES_LIMIT, OutputFiles, Removed};
+pub use edit::EditResult;
+pub use output_files::{OUTPUT_FILES_LIMIT, OutputFiles, RemovedFiles};
 pub(crate) use processes::Group;
 pub use processes::Processes;
 pub use run::{Block, ToolContext, ToolOutput, run};
 pub use shell::{
-    Ending, Progress, ShellControl, ShellError, ShellOptions, ShellOutcome, ShellSnapshot, StopNotice,
+    CommandEnd, Progress, ShellControl, ShellError, ShellOptions, ShellOutcome, ShellSnapshot, StopNotice,
     run_shell,
 };
-pub use spec::{DEFAULT, Replacement, specs};
+pub use spec::{DEFAULT_TOOLS, Replacement, specs};
 pub use truncate::{Limits, MAX_BYTES, MAX_LINES, NO_LINE_LIMIT, size_text, truncate_head, truncate_tail};

@@ -5,12 +5,12 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::output_files::{OutputFiles, Removed};
+use super::output_files::{OutputFiles, RemovedFiles};
 use super::shell::{ShellOptions, ShellSnapshot};
 use super::truncate::{Limits, Totals, line_feeds, size_text, truncate_tail_of};
 
 /// Takes the bytes as they come; tells at any time what a reader should be shown.
-pub(super) struct Output {
+pub(super) struct CommandOutput {
     limits: Limits,
     decoder: Decoder,
     cleaner: Option<Box<Cleaner>>,
@@ -26,10 +26,10 @@ pub(super) struct Output {
     file_limit: u64,
     spools_cut_lines: bool,
     /// What was absorbed since somebody took it, if anybody does.
-    fresh: Option<String>,
+    new_text: Option<String>,
 }
 
-impl Output {
+impl CommandOutput {
     /// `is_followed`: somebody takes every piece of it.
     pub(super) fn new(options: &ShellOptions, is_followed: bool) -> Self {
         Self {
@@ -41,25 +41,25 @@ impl Output {
             totals: Totals { lines: 1, bytes: 0 },
             line: 0,
             line_before: 0,
-            spool: Spool::Waiting(Vec::new()),
+            spool: Spool::Memory(Vec::new()),
             file_limit: options.file_limit.min(options.files.limit()),
             spools_cut_lines: options.spools_cut_lines,
-            fresh: is_followed.then(String::new),
+            new_text: is_followed.then(String::new),
         }
     }
 
     /// Whether there is something to be taken.
-    pub(super) fn is_fresh(&self) -> bool {
-        self.fresh.as_ref().is_some_and(|fresh| !fresh.is_empty())
+    pub(super) fn has_new_text(&self) -> bool {
+        self.new_text.as_ref().is_some_and(|new_text| !new_text.is_empty())
     }
 
     /// What was absorbed since the last time, if anything was.
-    pub(super) fn take_fresh(&mut self) -> Option<String> {
-        self.fresh.as_mut().map(std::mem::take).filter(|fresh| !fresh.is_empty())
+    pub(super) fn take_new_text(&mut self) -> Option<String> {
+        self.new_text.as_mut().map(std::mem::take).filter(|new_text| !new_text.is_empty())
     }
 
     /// Takes the next bytes. Disk trouble does not stop the command: the file is given up.
-    pub(super) fn absorb(&mut self, bytes: &[u8]) {
+    pub(super) fn push(&mut self, bytes: &[u8]) {
         self.raw_bytes += bytes.len() as u64;
         if self.cleaner.is_none() {
             self.spool.write(bytes);
@@ -75,22 +75,22 @@ impl Output {
     }
 
     /// Removes the file, if there is one.
-    pub(super) fn lose_file(&mut self) {
+    pub(super) fn discard_file(&mut self) {
         self.spool = Spool::Lost;
     }
 
     /// Leaves the file, if there is one, to the reader of the result, among `files`: older ones may be removed for it.
     /// Without this it goes with the output.
-    pub(super) fn leave_file(&mut self, files: &OutputFiles) -> Removed {
-        let Spool::Writing(log) = &mut self.spool else { return Removed::default() };
-        log.stays = true;
+    pub(super) fn keep_file(&mut self, files: &OutputFiles) -> RemovedFiles {
+        let Spool::File(log) = &mut self.spool else { return RemovedFiles::default() };
+        log.is_kept = true;
         files.keep(&log.path, log.limit - log.room.unwrap_or(0))
     }
 
     /// What a reader should be shown now.
     pub(super) fn snapshot(&self) -> ShellSnapshot {
         let full_output_path = match &self.spool {
-            Spool::Writing(log) => Some(log.path.clone()),
+            Spool::File(log) => Some(log.path.clone()),
             _ => None,
         };
         ShellSnapshot { truncation: truncate_tail_of(&self.tail, self.totals, self.limits), full_output_path }
@@ -108,8 +108,8 @@ impl Output {
         }
         self.count(&text);
         self.tail.push_str(&text);
-        if let Some(fresh) = &mut self.fresh {
-            fresh.push_str(&text);
+        if let Some(new_text) = &mut self.new_text {
+            new_text.push_str(&text);
         }
         let room = usize::try_from(self.limits.bytes).unwrap_or(usize::MAX);
         if self.tail.len() > room.saturating_mul(2) {
@@ -172,28 +172,28 @@ impl Decoder {
 #[derive(Default)]
 struct Cleaner {
     parser: vte::Parser,
-    kept: Kept,
+    clean: CleanText,
 }
 
 #[derive(Default)]
-struct Kept(String);
+struct CleanText(String);
 
 impl Cleaner {
     /// Takes whole characters only: the parser loses text when one is split.
     fn clean(&mut self, text: &str) -> String {
         for piece in text.split_inclusive('\n') {
             let line = piece.strip_suffix('\n');
-            self.parser.advance(&mut self.kept, line.unwrap_or(piece).as_bytes());
+            self.parser.advance(&mut self.clean, line.unwrap_or(piece).as_bytes());
             if line.is_some() {
                 // CAN ends a sequence that nobody ended; else it would swallow everything that follows.
-                self.parser.advance(&mut self.kept, b"\x18\n");
+                self.parser.advance(&mut self.clean, b"\x18\n");
             }
         }
-        std::mem::take(&mut self.kept.0)
+        std::mem::take(&mut self.clean.0)
     }
 }
 
-impl vte::Perform for Kept {
+impl vte::Perform for CleanText {
     fn print(&mut self, letter: char) {
         if !letter.is_control() && !matches!(letter, '\u{FFF9}'..='\u{FFFB}') {
             self.0.push(letter);
@@ -209,16 +209,16 @@ impl vte::Perform for Kept {
 
 /// The whole output: held back while it may still fit into the answer, then in a file.
 enum Spool {
-    Waiting(Vec<u8>),
-    Writing(Log),
+    Memory(Vec<u8>),
+    File(SpoolFile),
     Lost,
 }
 
 impl Spool {
     fn write(&mut self, bytes: &[u8]) {
         match self {
-            Spool::Waiting(held) => held.extend_from_slice(bytes),
-            Spool::Writing(log) => {
+            Spool::Memory(held) => held.extend_from_slice(bytes),
+            Spool::File(log) => {
                 if log.write(bytes).is_err() {
                     *self = Spool::Lost;
                 }
@@ -228,28 +228,28 @@ impl Spool {
     }
 
     fn open(&mut self, limit: u64) {
-        if let Spool::Waiting(held) = self {
-            *self = Log::start(held, limit).map_or(Spool::Lost, Spool::Writing);
+        if let Spool::Memory(held) = self {
+            *self = SpoolFile::start(held, limit).map_or(Spool::Lost, Spool::File);
         }
     }
 }
 
 /// The file with the whole output. Dropped before it is said to stay, it is removed: nobody was told of it, or the disk is
 /// full and a part of it is of no use.
-struct Log {
+struct SpoolFile {
     file: File,
     path: PathBuf,
     limit: u64,
     /// How much more it takes; `None`: it is full, and says so.
     room: Option<u64>,
-    stays: bool,
+    is_kept: bool,
 }
 
-impl Log {
+impl SpoolFile {
     fn start(held: &[u8], limit: u64) -> io::Result<Self> {
         let path = std::env::temp_dir().join(format!("pi-bash-{:016x}.log", getrandom::u64()?));
         let file = private_file(&path)?;
-        let mut log = Self { file, path, limit, room: Some(limit), stays: false };
+        let mut log = Self { file, path, limit, room: Some(limit), is_kept: false };
         log.write(held)?;
         Ok(log)
     }
@@ -267,9 +267,9 @@ impl Log {
     }
 }
 
-impl Drop for Log {
+impl Drop for SpoolFile {
     fn drop(&mut self) {
-        if !self.stays {
+        if !self.is_kept {
             // A leftover in the temp directory is the worst that can happen.
             let _ = fs::remove_file(&self.path);
         }
@@ -319,7 +319,7 @@ mod tests {
             bytes in 4_u64..60,
         ) {
             let limits = Limits { lines, bytes };
-            let mut output = Output::new(&ShellOptions { limits, clean: false, ..ShellOptions::for_command() }, false);
+            let mut output = CommandOutput::new(&ShellOptions { limits, clean: false, ..ShellOptions::for_command() }, false);
             for piece in &pieces {
                 output.append(piece.clone());
             }

@@ -38,7 +38,7 @@ impl OutputFiles {
     }
 
     /// Adds a file of `bytes`. Removes the oldest others until all fit, and gives those that it has removed.
-    pub fn keep(&self, path: &Path, bytes: u64) -> Removed {
+    pub fn keep(&self, path: &Path, bytes: u64) -> RemovedFiles {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.push_back((path.to_owned(), bytes));
         let mut taken: u64 = kept.iter().map(|(_, bytes)| bytes).sum();
@@ -51,15 +51,15 @@ impl OutputFiles {
                 removed.push(path);
             }
         }
-        Removed(removed)
+        RemovedFiles(removed)
     }
 }
 
 /// Files that were removed, oldest first. Shown, it is a notice with a blank line before it, or nothing.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct Removed(pub Vec<PathBuf>);
+pub struct RemovedFiles(pub Vec<PathBuf>);
 
-impl fmt::Display for Removed {
+impl fmt::Display for RemovedFiles {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.is_empty() {
             return Ok(());
@@ -101,7 +101,7 @@ mod tests {
     #[test]
     fn removal_notice_names_three_files() {
         let notice = |count: usize| {
-            Removed(["/a", "/b", "/c", "/d", "/e"][..count].iter().map(PathBuf::from).collect())
+            RemovedFiles(["/a", "/b", "/c", "/d", "/e"][..count].iter().map(PathBuf::from).collect())
         };
         let notices = [0, 1, 3, 5].map(|count| notice(count).to_string());
         let wanted = [

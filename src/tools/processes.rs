@@ -26,7 +26,7 @@ const GRACE: Duration = Duration::from_millis(200);
 const LAST_WAIT: Duration = Duration::from_secs(2);
 
 /// How often to look whether a group is gone.
-const LOOK: Duration = Duration::from_millis(4);
+const POLL_INTERVAL: Duration = Duration::from_millis(4);
 
 /// All groups that may still be alive. Clones share one registry; a server has one.
 #[derive(Debug, Clone, Default)]
@@ -54,8 +54,8 @@ impl Processes {
             registry.closed = true;
             registry.groups.iter().copied().collect()
         };
-        end(groups).await;
-        self.forget(|group| !lives(group));
+        terminate(groups).await;
+        self.forget(|group| !is_alive(group));
     }
 
     /// From now on nothing new is started: whoever tries gets an error.
@@ -64,13 +64,13 @@ impl Processes {
     }
 
     /// Whether nothing is started any more.
-    pub(crate) fn are_closed(&self) -> bool {
+    pub(crate) fn is_closed(&self) -> bool {
         self.lock().closed
     }
 
     /// The ids of the groups that are alive now, running commands included.
-    pub fn living(&self) -> Vec<u32> {
-        self.forget(|group| !lives(group));
+    pub fn live_groups(&self) -> Vec<u32> {
+        self.forget(|group| !is_alive(group));
         self.lock().groups.iter().map(|group| group.as_raw_nonzero().get().unsigned_abs()).collect()
     }
 
@@ -111,7 +111,7 @@ pub(crate) struct Group {
 impl Group {
     /// Ends the group; returns when it is dead. The child itself must be waited for meanwhile.
     pub(crate) async fn end(&self) {
-        end([self.id]).await;
+        terminate([self.id]).await;
     }
 
     /// Lets go of a group whose command has ended. What it left running goes on, and stays registered.
@@ -124,55 +124,55 @@ impl Group {
 impl Drop for Group {
     fn drop(&mut self) {
         if !self.released {
-            Family::of([self.id]).signal(Signal::KILL);
+            ProcessTree::of([self.id]).signal(Signal::KILL);
         }
     }
 }
 
 /// Ends groups and what descends from them; returns when all are dead.
-async fn end(groups: impl IntoIterator<Item = Pid>) {
-    let mut family = Family::of(groups);
-    family.signal(Signal::TERM);
+async fn terminate(groups: impl IntoIterator<Item = Pid>) {
+    let mut tree = ProcessTree::of(groups);
+    tree.signal(Signal::TERM);
     let deadline = Instant::now() + GRACE;
-    while family.lives() && Instant::now() < deadline {
-        sleep(LOOK).await;
+    while tree.is_alive() && Instant::now() < deadline {
+        sleep(POLL_INTERVAL).await;
     }
     // Again and again until nothing is left: it may fork while it is being killed.
     let deadline = Instant::now() + LAST_WAIT;
-    while family.lives() && Instant::now() < deadline {
-        family.signal(Signal::KILL);
-        sleep(LOOK).await;
+    while tree.is_alive() && Instant::now() < deadline {
+        tree.signal(Signal::KILL);
+        sleep(POLL_INTERVAL).await;
     }
 }
 
 /// Groups, and those of the children of their members.
-struct Family {
+struct ProcessTree {
     groups: HashSet<Pid>,
 }
 
-impl Family {
+impl ProcessTree {
     /// These groups and what descends from them now.
     fn of(groups: impl IntoIterator<Item = Pid>) -> Self {
-        let mut family = Self { groups: groups.into_iter().collect() };
-        family.lives();
-        family
+        let mut tree = Self { groups: groups.into_iter().collect() };
+        tree.is_alive();
+        tree
     }
 
     /// Whether somebody is alive. Finds those who have joined since the last look: later, when their parents are gone,
     /// nobody could tell whose they are.
-    fn lives(&mut self) -> bool {
+    fn is_alive(&mut self) -> bool {
         self.groups.retain(|group| !is_gone(*group));
         if self.groups.is_empty() {
             return false;
         }
-        let Some(living) = living() else { return true };
+        let Some(processes) = live_processes() else { return true };
         let mut members: HashSet<Pid> = HashSet::new();
         loop {
             let known = members.len();
             let is_of = |it: &Process| {
                 self.groups.contains(&it.group) || it.parent.is_some_and(|parent| members.contains(&parent))
             };
-            let found: Vec<Pid> = living.iter().filter(|it| is_of(it)).map(|it| it.id).collect();
+            let found: Vec<Pid> = processes.iter().filter(|it| is_of(it)).map(|it| it.id).collect();
             members.extend(found);
             if members.len() == known {
                 break;
@@ -180,8 +180,8 @@ impl Family {
         }
         // A group that others are in, too, is not ended: one who has joined ours, or us, is left alone.
         let foreign: HashSet<Pid> =
-            living.iter().filter(|it| !members.contains(&it.id)).map(|it| it.group).collect();
-        let of_members = living.iter().filter(|it| members.contains(&it.id)).map(|it| it.group);
+            processes.iter().filter(|it| !members.contains(&it.id)).map(|it| it.group).collect();
+        let of_members = processes.iter().filter(|it| members.contains(&it.id)).map(|it| it.group);
         self.groups.extend(of_members.filter(|group| !foreign.contains(group)));
         !members.is_empty()
     }
@@ -201,8 +201,8 @@ fn is_gone(group: Pid) -> bool {
     matches!(test_kill_process_group(group), Err(Errno::SRCH))
 }
 
-fn lives(group: Pid) -> bool {
-    !is_gone(group) && living().is_none_or(|living| living.iter().any(|it| it.group == group))
+fn is_alive(group: Pid) -> bool {
+    !is_gone(group) && live_processes().is_none_or(|processes| processes.iter().any(|it| it.group == group))
 }
 
 /// What the system tells of a process.
@@ -216,7 +216,7 @@ struct Process {
 /// The processes that live; `None`: the system does not tell. A zombie takes signals though it is dead: where nobody reaps
 /// orphans (a container without an init) it stays, so it must not count.
 #[cfg(target_os = "linux")]
-fn living() -> Option<Vec<Process>> {
+fn live_processes() -> Option<Vec<Process>> {
     let entries = std::fs::read_dir("/proc").ok()?;
     let stats = entries.flatten().filter_map(|entry| {
         let id: i32 = entry.file_name().to_str()?.parse().ok()?;
@@ -226,7 +226,7 @@ fn living() -> Option<Vec<Process>> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn living() -> Option<Vec<Process>> {
+fn live_processes() -> Option<Vec<Process>> {
     None
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use imagesize::ImageType;
 use serde_json::{Value, json};
 
-use super::image::image;
+use super::image::image_output;
 use super::path::{resolve_existing, system_error};
 use super::run::{Block, ToolContext, ToolOutput};
 use super::spec::ReadArguments;
@@ -19,10 +19,10 @@ const LARGEST_FILE: u64 = 512 * 1024 * 1024;
 
 /// Reads a file. Blocks on the disk.
 pub(super) fn read(arguments: &ReadArguments, context: &ToolContext) -> Result<ToolOutput, String> {
-    let bytes = contents(&resolve_existing(&arguments.path, &context.cwd))?;
+    let bytes = read_file(&resolve_existing(&arguments.path, &context.cwd))?;
     let output = match image_kind(&bytes) {
-        Some(mime_type) => image(&bytes, mime_type, context.scales_images),
-        None => stretch(&String::from_utf8_lossy(&bytes), arguments)?,
+        Some(mime_type) => image_output(&bytes, mime_type, context.scales_images),
+        None => read_lines(&String::from_utf8_lossy(&bytes), arguments)?,
     };
     let structured = context.rules.structured_content.then(|| structured(&output.content));
     Ok(ToolOutput { structured, ..output })
@@ -45,7 +45,7 @@ fn structured(content: &[Block]) -> Value {
 }
 
 /// Everything in the file. Only regular files: a pipe or a device might never end.
-pub(super) fn contents(path: &Path) -> Result<Vec<u8>, String> {
+pub(super) fn read_file(path: &Path) -> Result<Vec<u8>, String> {
     let metadata = std::fs::metadata(path).map_err(|error| system_error(&error, "access", Some(path)))?;
     if metadata.is_dir() {
         return Err("EISDIR: illegal operation on a directory, read".into());
@@ -70,7 +70,7 @@ pub(super) fn contents(path: &Path) -> Result<Vec<u8>, String> {
 }
 
 /// The lines asked for, head-truncated, and what to ask for next.
-fn stretch(text: &str, arguments: &ReadArguments) -> Result<ToolOutput, String> {
+fn read_lines(text: &str, arguments: &ReadArguments) -> Result<ToolOutput, String> {
     let total = line_feeds(text) + 1;
     let first = match arguments.offset {
         Some(offset) if offset > 1.0 => offset as u64,

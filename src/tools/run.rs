@@ -73,14 +73,14 @@ impl ToolOutput {
 
 /// Runs the tool `name`. The engine has checked the arguments against the tool's schema. Whatever goes wrong is a result.
 pub async fn run(name: &str, arguments: &Value, context: ToolContext) -> ToolOutput {
-    call(name, arguments, context).await.unwrap_or_else(ToolOutput::error)
+    dispatch(name, arguments, context).await.unwrap_or_else(ToolOutput::error)
 }
 
-async fn call(name: &str, arguments: &Value, context: ToolContext) -> Result<ToolOutput, String> {
+async fn dispatch(name: &str, arguments: &Value, context: ToolContext) -> Result<ToolOutput, String> {
     match name {
         "read" => {
             let arguments = read_arguments(name, arguments)?;
-            aside(context.cancel.clone(), move || read::read(&arguments, &context)).await
+            run_blocking(context.cancel.clone(), move || read::read(&arguments, &context)).await
         }
         "bash" => bash::bash(read_arguments(name, arguments)?, context).await,
         "edit" => match context.rules.edits {
@@ -90,15 +90,17 @@ async fn call(name: &str, arguments: &Value, context: ToolContext) -> Result<Too
         "write" => write::write(read_arguments(name, arguments)?, context).await,
         "grep" => {
             let arguments = read_arguments(name, arguments)?;
-            to_its_end(context.cancel, move |cancel| grep::grep(&arguments, &context.cwd, cancel)).await
+            run_blocking_to_end(context.cancel, move |cancel| grep::grep(&arguments, &context.cwd, cancel))
+                .await
         }
         "find" => {
             let arguments = read_arguments(name, arguments)?;
-            to_its_end(context.cancel, move |cancel| find::find(&arguments, &context.cwd, cancel)).await
+            run_blocking_to_end(context.cancel, move |cancel| find::find(&arguments, &context.cwd, cancel))
+                .await
         }
         "ls" => {
             let arguments = read_arguments(name, arguments)?;
-            aside(context.cancel.clone(), move || ls::ls(&arguments, &context.cwd)).await
+            run_blocking(context.cancel.clone(), move || ls::ls(&arguments, &context.cwd)).await
         }
         _ => Err(format!("Tool {name} not found")),
     }
@@ -109,40 +111,40 @@ fn read_arguments<T: DeserializeOwned>(name: &str, arguments: &Value) -> Result<
 }
 
 /// What a cancelled tool says.
-pub(super) fn aborted() -> String {
+pub(super) fn aborted_message() -> String {
     "Operation aborted".to_owned()
 }
 
 /// Does work that blocks on the disk beside the runtime. If it is cancelled, its result is not waited for.
-async fn aside(
+async fn run_blocking(
     cancel: CancellationToken,
     work: impl FnOnce() -> Result<ToolOutput, String> + Send + 'static,
 ) -> Result<ToolOutput, String> {
     if cancel.is_cancelled() {
-        return Err(aborted());
+        return Err(aborted_message());
     }
     tokio::select! {
         biased;
-        () = cancel.cancelled() => Err(aborted()),
-        done = tokio::task::spawn_blocking(work) => done.unwrap_or_else(|panic| Err(panicked(&panic))),
+        () = cancel.cancelled() => Err(aborted_message()),
+        done = tokio::task::spawn_blocking(work) => done.unwrap_or_else(|panic| Err(panic_message(&panic))),
     }
 }
 
 /// Like [`aside`], for work that must not go on behind a result: it is waited for, and looks at the token itself. If
 /// nobody waits any more (the future is dropped), the token is cancelled.
-pub(super) async fn to_its_end(
+pub(super) async fn run_blocking_to_end(
     cancel: CancellationToken,
     work: impl FnOnce(&CancellationToken) -> Result<ToolOutput, String> + Send + 'static,
 ) -> Result<ToolOutput, String> {
     if cancel.is_cancelled() {
-        return Err(aborted());
+        return Err(aborted_message());
     }
     let token = cancel.child_token();
     let _dropped = token.clone().drop_guard();
     let done = tokio::task::spawn_blocking(move || work(&token)).await;
-    done.unwrap_or_else(|panic| Err(panicked(&panic)))
+    done.unwrap_or_else(|panic| Err(panic_message(&panic)))
 }
 
-fn panicked(panic: &tokio::task::JoinError) -> String {
+fn panic_message(panic: &tokio::task::JoinError) -> String {
     format!("The tool failed: {panic}")
 }

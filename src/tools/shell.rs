@@ -8,12 +8,12 @@ use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
-use super::directory::DirectoryReport;
-use super::output::Output;
-use super::output_files::{OutputFiles, Removed};
+use super::directory_report::DirectoryReport;
+use super::output::CommandOutput;
+use super::output_files::{OutputFiles, RemovedFiles};
 use super::processes::Processes;
 use super::run::ToolOutput;
-use super::running::Running;
+use super::running_command::RunningCommand;
 use super::truncate::Limits;
 use crate::protocol::TruncationResult;
 
@@ -123,13 +123,13 @@ pub struct ShellSnapshot {
 #[derive(Debug)]
 pub struct ShellOutcome {
     /// How it came to its end.
-    pub ending: Ending,
+    pub ending: CommandEnd,
     /// The tail of the output, what was cut, and how much there was.
     pub truncation: TruncationResult,
     /// The file with the full output, if there was too much. Whoever reads the result owns it.
     pub full_output_path: Option<PathBuf>,
     /// Files of other commands that were removed to make room for this one's.
-    pub removed: Removed,
+    pub removed: RemovedFiles,
     /// Bytes of the last line before any cut; if it ends with a line feed, without that.
     pub last_line_bytes: u64,
     /// Where the command left off, if that was asked for and can be known.
@@ -138,7 +138,7 @@ pub struct ShellOutcome {
 
 /// How a command came to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ending {
+pub enum CommandEnd {
     /// By itself, with this code.
     Exited(i32),
     /// By this signal, which was not ours.
@@ -149,24 +149,24 @@ pub enum Ending {
     TimedOut(Duration),
 }
 
-impl Ending {
+impl CommandEnd {
     /// The exit code, as a shell tells it: 128 and the number of the signal that ended it. `None`: we stopped it.
     pub const fn exit_code(self) -> Option<i32> {
         match self {
-            Ending::Exited(code) => Some(code),
-            Ending::Signalled(signal) => Some(128 + signal),
-            Ending::Cancelled | Ending::TimedOut(_) => None,
+            CommandEnd::Exited(code) => Some(code),
+            CommandEnd::Signalled(signal) => Some(128 + signal),
+            CommandEnd::Cancelled | CommandEnd::TimedOut(_) => None,
         }
     }
 
     /// What xcsh puts on a line before the output of a command that was stopped.
     pub fn leading_notice(self) -> Option<String> {
         match self {
-            Ending::Cancelled => Some("[Command cancelled]".into()),
-            Ending::TimedOut(limit) => {
+            CommandEnd::Cancelled => Some("[Command cancelled]".into()),
+            CommandEnd::TimedOut(limit) => {
                 Some(format!("[Command timed out after {} seconds]", limit.as_secs_f64()))
             }
-            Ending::Exited(_) | Ending::Signalled(_) => None,
+            CommandEnd::Exited(_) | CommandEnd::Signalled(_) => None,
         }
     }
 }
@@ -197,37 +197,42 @@ pub async fn run_shell(
 ) -> Result<ShellOutcome, ShellError> {
     let follower = control.follower.clone();
     let processes = control.processes.clone();
-    let mut output = Output::new(options, follower.is_some());
+    let mut output = CommandOutput::new(options, follower.is_some());
     if control.cancel.is_cancelled() {
-        return Ok(outcome(Ending::Cancelled, &output, Removed::default(), None));
+        return Ok(outcome(CommandEnd::Cancelled, &output, RemovedFiles::default(), None));
     }
     let report = options.keeps_directory.then(DirectoryReport::new).and_then(|report| {
         // Keeping the directory is a comfort; running the command is the job.
         report.inspect_err(|error| tracing::debug!("the directory cannot be kept: {error}")).ok()
     });
-    let mut running = Running::start(command, cwd, options, report.as_ref(), &control.processes)?;
+    let mut running = RunningCommand::start(command, cwd, options, report.as_ref(), &control.processes)?;
     let ending = running.follow(&mut output, options.timeout, control).await?;
-    if let Ending::Cancelled | Ending::TimedOut(_) = ending {
+    if let CommandEnd::Cancelled | CommandEnd::TimedOut(_) = ending {
         running.end(&mut output).await;
     }
-    running.let_go();
+    running.detach();
     output.finish();
-    if let (Some(follower), Some(rest)) = (follower, output.take_fresh()) {
+    if let (Some(follower), Some(rest)) = (follower, output.take_new_text()) {
         // Whoever is gone needs nothing.
         let _ = follower.send(rest).await;
     }
     // A server that is leaving tells nobody of it.
-    let removed = match processes.are_closed() {
+    let removed = match processes.is_closed() {
         true => {
-            output.lose_file();
-            Removed::default()
+            output.discard_file();
+            RemovedFiles::default()
         }
-        false => output.leave_file(&options.files),
+        false => output.keep_file(&options.files),
     };
     Ok(outcome(ending, &output, removed, report.and_then(|report| report.read())))
 }
 
-fn outcome(ending: Ending, output: &Output, removed: Removed, directory: Option<PathBuf>) -> ShellOutcome {
+fn outcome(
+    ending: CommandEnd,
+    output: &CommandOutput,
+    removed: RemovedFiles,
+    directory: Option<PathBuf>,
+) -> ShellOutcome {
     let ShellSnapshot { truncation, full_output_path } = output.snapshot();
     ShellOutcome {
         ending,

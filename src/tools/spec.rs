@@ -9,9 +9,9 @@ use crate::model::types::ToolSpec;
 use crate::protocol::{DialectTools, DialectToolsEdits};
 
 /// The tools that are offered unless somebody chooses others, as in pi.
-pub const DEFAULT: [&str; 4] = ["read", "bash", "edit", "write"];
+pub const DEFAULT_TOOLS: [&str; 4] = ["read", "bash", "edit", "write"];
 
-/// All tools of this module as a dialect has them, in pi's order; [`DEFAULT`] names the usual ones. What changes things runs alone in dialects
+/// All tools of this module as a dialect has them, in pi's order; [`DEFAULT_TOOLS`] names the usual ones. What changes things runs alone in dialects
 /// that run tools side by side.
 pub fn specs(rules: &DialectTools) -> Vec<ToolSpec> {
     let edit = match rules.edits {

@@ -102,12 +102,12 @@ pub(super) fn truncate_tail_of(end: &str, totals: Totals, limits: Limits) -> Tru
 }
 
 /// Lines of a result that grows: only as many are kept as can be shown, the rest is counted.
-pub(super) struct Lines {
+pub(super) struct LineBuffer {
     start: String,
     totals: Totals,
 }
 
-impl Lines {
+impl LineBuffer {
     pub(super) fn new() -> Self {
         Self { start: String::new(), totals: Totals { lines: 0, bytes: 0 } }
     }
@@ -127,7 +127,7 @@ impl Lines {
     }
 
     /// The lines that fit into [`MAX_BYTES`]; their number does not count.
-    pub(super) fn cut(&self) -> TruncationResult {
+    pub(super) fn truncated(&self) -> TruncationResult {
         truncate_head_of(&self.start, self.totals, Limits { lines: NO_LINE_LIMIT, bytes: MAX_BYTES })
     }
 }

@@ -5,19 +5,20 @@ use std::path::Path;
 
 use tokio_util::sync::CancellationToken;
 
-use super::changing::{in_turn, replace};
+use super::file_change::{replace_file, with_file_lock};
 use super::path::{resolve, system_error};
-use super::run::{ToolContext, ToolOutput, aborted};
+use super::run::{ToolContext, ToolOutput, aborted_message};
 use super::spec::WriteArguments;
 
 /// Writes a file, and makes the directories that are missing.
 pub(super) async fn write(arguments: WriteArguments, context: ToolContext) -> Result<ToolOutput, String> {
     let path = resolve(&arguments.path, &context.cwd);
     let counts = context.rules.counts_written;
-    in_turn(path, context.cancel, move |path, cancel| put(&arguments, path, counts, cancel)).await
+    with_file_lock(path, context.cancel, move |path, cancel| write_result(&arguments, path, counts, cancel))
+        .await
 }
 
-fn put(
+fn write_result(
     arguments: &WriteArguments,
     path: &Path,
     counts: bool,
@@ -27,9 +28,9 @@ fn put(
         fs::create_dir_all(directory).map_err(|error| system_error(&error, "mkdir", Some(directory)))?;
     }
     if cancel.is_cancelled() {
-        return Err(aborted());
+        return Err(aborted_message());
     }
-    replace(path, arguments.content.as_bytes())?;
+    replace_file(path, arguments.content.as_bytes())?;
     if !counts {
         return Ok(ToolOutput::text(format!("Successfully wrote to {}", arguments.path)));
     }

@@ -36,7 +36,7 @@ fn guidelines(names: &[&str]) -> Vec<String> {
 
 #[test]
 fn default_prompt_is_complete() {
-    let prompt = system_prompt(&parts(&lines(&tools::DEFAULT)));
+    let prompt = system_prompt(&parts(&lines(&tools::DEFAULT_TOOLS)));
     let wanted = "You are a skilled programmer who works through pi-rpc, an agent in the user's own files. You look \
                   into them, run commands, change code and write new files, as the user asks.\n\n\
                   Your tools:\n\

@@ -89,7 +89,7 @@ async fn the_end_says_how_it_came_and_what_was_said_last_on_stderr() {
     for (body, wanted) in cases {
         assert_eq!(place.runs(&body).all().await, [format!("ended: {wanted}")], "{body}");
     }
-    assert_eq!(place.processes.living(), Vec::<u32>::new());
+    assert_eq!(place.processes.live_groups(), Vec::<u32>::new());
 }
 
 #[tokio::test]
@@ -167,7 +167,7 @@ async fn one_that_is_stopped_is_not_heard_any_more_and_ends_with_all_that_it_sta
     world.extensions.stop(1);
     assert_eq!(world.all().await, ["ended: it was stopped"]);
     gone(&place.path("child")).await;
-    assert_eq!(place.processes.living(), Vec::<u32>::new());
+    assert_eq!(place.processes.live_groups(), Vec::<u32>::new());
 }
 
 #[tokio::test]
@@ -217,7 +217,7 @@ async fn one_that_stays_when_its_stdin_is_closed_is_ended_with_the_others() {
     let mut world = place.runs(&format!("trap '' TERM\n{STUBBORN_CHILD}\nwhile :; do sleep 1; done"));
     place.awaits("child").await;
     world.extensions.close().await;
-    assert_eq!(place.processes.living().len(), 1);
+    assert_eq!(place.processes.live_groups().len(), 1);
     place.processes.end_all().await;
     gone(&place.path("child")).await;
     assert_eq!(world.all().await, ["ended: it was killed by signal 9"]);

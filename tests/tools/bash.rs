@@ -219,7 +219,7 @@ async fn abort_leaves_no_process_that_ignores_term() {
     let output = started.ends().await;
     assert_eq!(alive_in_group(&group), Vec::<String>::new());
     assert!(text(&output).ends_with("ready\n\n\nCommand aborted"));
-    assert!(place.processes.living().is_empty());
+    assert!(place.processes.live_groups().is_empty());
 }
 
 #[tokio::test]
@@ -230,14 +230,14 @@ async fn a_background_job_goes_on_until_the_end_of_the_server() {
     let output = place.call("bash", json!({"command": command})).await;
     let (group, rest) = text(&output).split_once('\n').unwrap();
     assert_eq!(rest, "left\n");
-    assert_eq!(place.processes.living(), [group.parse::<u32>().unwrap()]);
+    assert_eq!(place.processes.live_groups(), [group.parse::<u32>().unwrap()]);
     // Its output has nobody to go to, yet it is not killed by that.
     release(place.path("fifo")).await;
     eventually("the job writes to its end", || place.path("done").exists()).await;
     assert!(!alive_in_group(group).is_empty());
     within(place.processes.end_all()).await;
     assert_eq!(alive_in_group(group), Vec::<String>::new());
-    assert!(place.processes.living().is_empty());
+    assert!(place.processes.live_groups().is_empty());
     let output = place.call("bash", json!({"command": "echo more"})).await;
     assert_error(&output, "Failed to run the command: the server is ending");
 }
@@ -248,7 +248,7 @@ async fn a_flood_from_the_background_does_not_hold_the_result() {
     let output = place.call("bash", json!({"command": "yes & sleep 0.01; true"})).await;
     FullOutput::named_in(text(&output));
     within(place.processes.end_all()).await;
-    assert!(place.processes.living().is_empty());
+    assert!(place.processes.live_groups().is_empty());
 }
 
 #[tokio::test]

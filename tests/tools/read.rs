@@ -2,7 +2,7 @@
 
 use crate::tools_support::{Place, assert_error, assert_ok, text};
 use pi_rpc::protocol::{Dialect, TruncationUnit};
-use pi_rpc::tools::{Block, DEFAULT, Limits, size_text, specs, truncate_head, truncate_tail};
+use pi_rpc::tools::{Block, DEFAULT_TOOLS, Limits, size_text, specs, truncate_head, truncate_tail};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -219,7 +219,7 @@ fn specs_are_plain_object_schemas() {
     assert_eq!(names, ["read", "bash", "edit", "write", "grep", "find", "ls"]);
     let exclusive = specs.iter().filter(|spec| spec.exclusive).map(|spec| spec.name.as_str());
     assert_eq!(exclusive.collect::<Vec<_>>(), ["bash", "edit", "write"]);
-    assert_eq!(DEFAULT, ["read", "bash", "edit", "write"]);
+    assert_eq!(DEFAULT_TOOLS, ["read", "bash", "edit", "write"]);
     assert_eq!(
         specs[1].parameters,
         json!({

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::tools_support::{Place, within};
-use pi_rpc::tools::{Ending, ShellOptions, ShellOutcome, run_shell};
+use pi_rpc::tools::{CommandEnd, ShellOptions, ShellOutcome, run_shell};
 
 fn place() -> Place {
     Place { shell: ShellOptions::for_command(), ..Place::new() }
@@ -29,7 +29,7 @@ async fn output_is_cleaned() {
     ] {
         let outcome = shell(&place, command).await;
         assert_eq!(outcome.truncation.content, shown, "{command}");
-        assert_eq!(outcome.ending, Ending::Exited(0));
+        assert_eq!(outcome.ending, CommandEnd::Exited(0));
     }
 }
 
@@ -58,15 +58,17 @@ async fn the_file_follows_the_raw_bytes_alone() {
 #[tokio::test]
 async fn endings_are_told_apart() {
     let place = place();
-    for (command, ending) in
-        [("exit 3", Ending::Exited(3)), ("", Ending::Exited(0)), ("kill -9 $$", Ending::Signalled(9))]
-    {
+    for (command, ending) in [
+        ("exit 3", CommandEnd::Exited(3)),
+        ("", CommandEnd::Exited(0)),
+        ("kill -9 $$", CommandEnd::Signalled(9)),
+    ] {
         assert_eq!(shell(&place, command).await.ending, ending);
     }
-    assert_eq!(Ending::Signalled(9).exit_code(), Some(137));
+    assert_eq!(CommandEnd::Signalled(9).exit_code(), Some(137));
     place.cancel.cancel();
     let outcome = shell(&place, "echo never").await;
-    assert_eq!((outcome.ending, outcome.truncation.total_bytes), (Ending::Cancelled, 0));
+    assert_eq!((outcome.ending, outcome.truncation.total_bytes), (CommandEnd::Cancelled, 0));
     assert_eq!(outcome.truncation.total_lines, 1);
 }
 
@@ -125,7 +127,7 @@ async fn the_directory_is_reported_in_silence() {
         for (command, output, code, directory) in cases {
             let outcome = shell(&place, command).await;
             assert_eq!(outcome.truncation.content, output, "{command}");
-            assert_eq!(outcome.ending, Ending::Exited(code), "{command}");
+            assert_eq!(outcome.ending, CommandEnd::Exited(code), "{command}");
             assert_eq!(outcome.directory.as_deref(), directory, "{command}");
         }
     }

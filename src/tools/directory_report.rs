@@ -29,7 +29,12 @@ impl DirectoryReport {
     /// Makes `process`, a `shell` that will run `script`, report. Returns the script to run instead.
     ///
     /// bash reads the trap from a file before the script; for other shells it stands on the script's first line.
-    pub(super) fn arrange(&self, shell: &Path, script: &str, process: &mut Command) -> io::Result<OsString> {
+    pub(super) fn instrument(
+        &self,
+        shell: &Path,
+        script: &str,
+        process: &mut Command,
+    ) -> io::Result<OsString> {
         let mut lines = self.trap();
         if shell.file_name() == Some(OsStr::new("bash")) {
             lines.extend_from_slice(&restore_bash_env());
@@ -53,9 +58,9 @@ impl DirectoryReport {
 
     /// `set +x` and the redirections keep the trap silent; `>|` works under `noclobber`.
     fn trap(&self) -> Vec<u8> {
-        let file = quoted(self.place.join("cwd").as_os_str());
+        let file = quote(self.place.join("cwd").as_os_str());
         let body = [b"{ set +x; command pwd >|".as_slice(), &file, b"; } 2>/dev/null || :"].concat();
-        [b"trap ".as_slice(), &quoted(OsStr::from_bytes(&body)), b" EXIT"].concat()
+        [b"trap ".as_slice(), &quote(OsStr::from_bytes(&body)), b" EXIT"].concat()
     }
 }
 
@@ -70,11 +75,11 @@ impl Drop for DirectoryReport {
 fn restore_bash_env() -> Vec<u8> {
     match std::env::var_os("BASH_ENV") {
         None => b"\nunset BASH_ENV\n".to_vec(),
-        Some(file) => [b"\nBASH_ENV=".as_slice(), &quoted(&file), b"\n. \"$BASH_ENV\"\n"].concat(),
+        Some(file) => [b"\nBASH_ENV=".as_slice(), &quote(&file), b"\n. \"$BASH_ENV\"\n"].concat(),
     }
 }
 
-fn quoted(text: &OsStr) -> Vec<u8> {
+fn quote(text: &OsStr) -> Vec<u8> {
     let mut quoted = vec![b'\''];
     for byte in text.as_bytes() {
         match byte {

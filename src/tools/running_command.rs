@@ -19,10 +19,10 @@ use tokio::process::{Child, Command};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
-use super::directory::DirectoryReport;
-use super::output::Output;
+use super::directory_report::DirectoryReport;
+use super::output::CommandOutput;
 use super::processes::{Group, Processes};
-use super::shell::{Ending, ShellControl, ShellError, ShellOptions};
+use super::shell::{CommandEnd, ShellControl, ShellError, ShellOptions};
 
 /// How long to wait, after the shell has exited, for what still writes to its output (`tee`, `>(…)`).
 const LATE_OUTPUT: Duration = Duration::from_millis(100);
@@ -31,7 +31,7 @@ const LATE_OUTPUT: Duration = Duration::from_millis(100);
 const CHUNK: usize = 64 * 1024;
 
 /// A command that has been started.
-pub(super) struct Running {
+pub(super) struct RunningCommand {
     child: Child,
     group: Group,
     pipe: Receiver,
@@ -40,7 +40,7 @@ pub(super) struct Running {
     buffer: Vec<u8>,
 }
 
-impl Running {
+impl RunningCommand {
     /// Starts `command` as the options say. `report` is told where it leaves off.
     pub(super) fn start(
         command: &str,
@@ -52,14 +52,14 @@ impl Running {
         if !cwd.is_dir() {
             return Err(ShellError::NoDirectory(cwd.to_owned()));
         }
-        let shell = shell_to_use(options.shell.as_deref())?;
+        let shell = find_shell(options.shell.as_deref())?;
         let script = match &options.prefix {
             Some(prefix) => format!("{prefix}\n{command}"),
             None => command.to_owned(),
         };
         let mut process = Command::new(&shell);
         let script = match report {
-            Some(report) => report.arrange(&shell, &script, &mut process)?,
+            Some(report) => report.instrument(&shell, &script, &mut process)?,
             None => script.into(),
         };
         let (reader, writer) = io::pipe()?;
@@ -80,14 +80,14 @@ impl Running {
     /// Reads until the command is over, or has to be stopped, which is left to the caller.
     pub(super) async fn follow(
         &mut self,
-        output: &mut Output,
+        output: &mut CommandOutput,
         timeout: Option<Duration>,
         control: ShellControl,
-    ) -> io::Result<Ending> {
+    ) -> io::Result<CommandEnd> {
         let ShellControl { cancel, mut gate, progress, follower, .. } = control;
         let deadline = timeout.and_then(|timeout| Some((Instant::now().checked_add(timeout)?, timeout)));
         let mut gate_lives = true;
-        let mut news = false;
+        let mut has_news = false;
         let mut exited = false;
         // Of what the command itself wrote, how much is left to read once it has exited.
         let mut unread = 0;
@@ -99,16 +99,16 @@ impl Running {
             }
             tokio::select! {
                 biased;
-                () = cancel.cancelled() => return Ok(Ending::Cancelled),
-                Some(limit) = passed(deadline) => return Ok(Ending::TimedOut(limit)),
-                permit = room(progress.as_ref().map(|progress| &progress.sender)), if news => {
+                () = cancel.cancelled() => return Ok(CommandEnd::Cancelled),
+                Some(limit) = after(deadline) => return Ok(CommandEnd::TimedOut(limit)),
+                permit = reserve(progress.as_ref().map(|progress| &progress.sender)), if has_news => {
                     if let (Some(permit), Some(progress)) = (permit, &progress) {
                         permit.send((progress.render)(output.snapshot()));
                     }
-                    news = false;
+                    has_news = false;
                 }
-                permit = room(follower.as_ref()), if output.is_fresh() => {
-                    if let (Some(permit), Some(fresh)) = (permit, output.take_fresh()) {
+                permit = reserve(follower.as_ref()), if output.has_new_text() => {
+                    if let (Some(permit), Some(fresh)) = (permit, output.take_new_text()) {
                         permit.send(fresh);
                     }
                 }
@@ -118,21 +118,21 @@ impl Running {
                     exited = true;
                     unread = available(&self.pipe);
                 }
-                Some(()) = passed(patience.map(|until| (until, ()))), if open => break,
-                read = self.pipe.read(&mut self.buffer), if open && !self.at_end && !output.is_fresh() => {
+                Some(()) = after(patience.map(|until| (until, ()))), if open => break,
+                read = self.pipe.read(&mut self.buffer), if open && !self.at_end && !output.has_new_text() => {
                     let count = read?;
                     self.at_end = count == 0;
-                    news |= count > 0;
+                    has_news |= count > 0;
                     unread = unread.saturating_sub(count as u64);
-                    output.absorb(&self.buffer[..count]);
+                    output.push(&self.buffer[..count]);
                 }
             }
         }
-        self.child.wait().await.map(ended_by_itself)
+        self.child.wait().await.map(own_end)
     }
 
     /// Ends the group, taking in what it prints meanwhile.
-    pub(super) async fn end(&mut self, output: &mut Output) {
+    pub(super) async fn end(&mut self, output: &mut CommandOutput) {
         let mut reaped = false;
         let mut dead = std::pin::pin!(self.group.end());
         loop {
@@ -142,7 +142,7 @@ impl Running {
                 _ = self.child.wait(), if !reaped => reaped = true,
                 read = self.pipe.read(&mut self.buffer), if !self.at_end => match read {
                     Ok(0) | Err(_) => self.at_end = true,
-                    Ok(count) => output.absorb(&self.buffer[..count]),
+                    Ok(count) => output.push(&self.buffer[..count]),
                 },
             }
         }
@@ -152,13 +152,13 @@ impl Running {
         while unread > 0
             && let Ok(count @ 1..) = self.pipe.try_read(&mut self.buffer)
         {
-            output.absorb(&self.buffer[..count]);
+            output.push(&self.buffer[..count]);
             unread = unread.saturating_sub(count as u64);
         }
     }
 
     /// What the command left running keeps a reader, else its next line would kill it.
-    pub(super) fn let_go(self) {
+    pub(super) fn detach(self) {
         let Self { group, mut pipe, at_end, mut buffer, .. } = self;
         group.release();
         if !at_end {
@@ -167,7 +167,7 @@ impl Running {
     }
 }
 
-fn shell_to_use(wanted: Option<&Path>) -> Result<PathBuf, ShellError> {
+fn find_shell(wanted: Option<&Path>) -> Result<PathBuf, ShellError> {
     if let Some(shell) = wanted {
         return if shell.exists() {
             Ok(shell.to_owned())
@@ -193,10 +193,10 @@ fn path_with(programs: &Path) -> OsString {
     std::env::join_paths(folders).unwrap_or(path)
 }
 
-fn ended_by_itself(status: ExitStatus) -> Ending {
+fn own_end(status: ExitStatus) -> CommandEnd {
     match status.code() {
-        Some(code) => Ending::Exited(code),
-        None => Ending::Signalled(status.signal().unwrap_or_default()),
+        Some(code) => CommandEnd::Exited(code),
+        None => CommandEnd::Signalled(status.signal().unwrap_or_default()),
     }
 }
 
@@ -206,7 +206,7 @@ fn available(pipe: &Receiver) -> u64 {
 }
 
 /// Gives the value once its time has come; without one, never.
-async fn passed<T>(moment: Option<(Instant, T)>) -> Option<T> {
+async fn after<T>(moment: Option<(Instant, T)>) -> Option<T> {
     match moment {
         Some((moment, value)) => {
             sleep_until(moment).await;
@@ -217,6 +217,6 @@ async fn passed<T>(moment: Option<(Instant, T)>) -> Option<T> {
 }
 
 /// Room for one more piece of news; `None`, at once, if nobody listens.
-async fn room<T>(listener: Option<&mpsc::Sender<T>>) -> Option<mpsc::Permit<'_, T>> {
+async fn reserve<T>(listener: Option<&mpsc::Sender<T>>) -> Option<mpsc::Permit<'_, T>> {
     listener?.reserve().await.ok()
 }

@@ -7,45 +7,45 @@ use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
 
-use tokio::sync::Mutex as Turns;
+use tokio::sync::Mutex as AsyncMutex;
 use tokio_util::sync::CancellationToken;
 
 use super::path::system_error;
-use super::run::{ToolOutput, aborted, to_its_end};
+use super::run::{ToolOutput, aborted_message, run_blocking_to_end};
 
 /// The files that are being changed, by their real paths. Files belong to the whole process, and so does this.
-static CHANGING: LazyLock<Mutex<HashMap<PathBuf, Weak<Turns<()>>>>> = LazyLock::new(Mutex::default);
+static FILE_LOCKS: LazyLock<Mutex<HashMap<PathBuf, Weak<AsyncMutex<()>>>>> = LazyLock::new(Mutex::default);
 
 /// Does `work`, which changes the file at `path`, when all that were asked for earlier have done theirs.
-pub(super) async fn in_turn(
+pub(super) async fn with_file_lock(
     path: PathBuf,
     cancel: CancellationToken,
     work: impl FnOnce(&Path, &CancellationToken) -> Result<ToolOutput, String> + Send + 'static,
 ) -> Result<ToolOutput, String> {
-    let turns = turns(&path);
+    let lock = file_lock(&path);
     let turn = tokio::select! {
         biased;
-        () = cancel.cancelled() => return Err(aborted()),
-        turn = turns.lock_owned() => turn,
+        () = cancel.cancelled() => return Err(aborted_message()),
+        turn = lock.lock_owned() => turn,
     };
-    to_its_end(cancel, move |cancel| {
+    run_blocking_to_end(cancel, move |cancel| {
         let _turn = turn;
         work(&path, cancel)
     })
     .await
 }
 
-fn turns(path: &Path) -> Arc<Turns<()>> {
+fn file_lock(path: &Path) -> Arc<AsyncMutex<()>> {
     let real = real_path(path);
     // A poisoned map is still a map: nothing is left half done in it.
-    let mut changing = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(turns) = changing.get(&real).and_then(Weak::upgrade) {
-        return turns;
+    let mut changing = FILE_LOCKS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(lock) = changing.get(&real).and_then(Weak::upgrade) {
+        return lock;
     }
-    changing.retain(|_, turns| turns.strong_count() > 0);
-    let turns = Arc::new(Turns::new(()));
-    changing.insert(real, Arc::downgrade(&turns));
-    turns
+    changing.retain(|_, lock| lock.strong_count() > 0);
+    let lock = Arc::new(AsyncMutex::new(()));
+    changing.insert(real, Arc::downgrade(&lock));
+    lock
 }
 
 /// The path without links; of a file that is not there yet, at least its directory's.
@@ -60,7 +60,7 @@ fn real_path(path: &Path) -> PathBuf {
 /// full disk or a kill on the way costs nothing. Links are followed, mode and owner stay. Where a new file cannot stand
 /// for the old one, the old one is overwritten: it has other names (hard links), it is mounted by itself, it is another
 /// user's, or its directory takes no new files.
-pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<(), String> {
+pub(super) fn replace_file(path: &Path, bytes: &[u8]) -> Result<(), String> {
     let failed = |error: io::Error| system_error(&error, "open", Some(path));
     let old = match fs::metadata(path) {
         Ok(old) => Some(old),
@@ -76,16 +76,16 @@ pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<(), String> {
     }
     // A link that leads nowhere is followed by writing through it.
     let new_may_stand = old.as_ref().map_or(!path.is_symlink(), |old| old.nlink() == 1);
-    if new_may_stand && beside(&real_path(path), old.as_ref(), bytes).map_err(failed)? {
+    if new_may_stand && replace_by_rename(&real_path(path), old.as_ref(), bytes).map_err(failed)? {
         return Ok(());
     }
-    in_place(path, bytes).map_err(failed)
+    overwrite(path, bytes).map_err(failed)
 }
 
 /// Writes a new file and gives it the name `path`; `false` if it cannot stand for the old one.
-fn beside(path: &Path, old: Option<&Metadata>, bytes: &[u8]) -> io::Result<bool> {
+fn replace_by_rename(path: &Path, old: Option<&Metadata>, bytes: &[u8]) -> io::Result<bool> {
     let name = format!(".pi-write-{:016x}", getrandom::u64()?);
-    let new = Unfinished(path.with_file_name(name));
+    let new = TemporaryFile(path.with_file_name(name));
     // In place of a file that others may not read, a file that they may not read either, from the start.
     let mode = if old.is_some() { 0o600 } else { 0o666 };
     let mut file = match OpenOptions::new().write(true).create_new(true).mode(mode).open(&new.0) {
@@ -97,12 +97,12 @@ fn beside(path: &Path, old: Option<&Metadata>, bytes: &[u8]) -> io::Result<bool>
     };
     file.write_all(bytes)?;
     file.sync_all()?;
-    let alike = old.is_none_or(|old| make_alike(&new.0, &file, old).is_ok());
+    let alike = old.is_none_or(|old| copy_owner_and_mode(&new.0, &file, old).is_ok());
     Ok(alike && fs::rename(&new.0, path).is_ok())
 }
 
 /// Gives the new file the owner and the mode of the old one.
-fn make_alike(path: &Path, new: &File, old: &Metadata) -> io::Result<()> {
+fn copy_owner_and_mode(path: &Path, new: &File, old: &Metadata) -> io::Result<()> {
     let made = new.metadata()?;
     if (made.uid(), made.gid()) != (old.uid(), old.gid()) {
         chown(path, Some(old.uid()), Some(old.gid()))?;
@@ -111,7 +111,7 @@ fn make_alike(path: &Path, new: &File, old: &Metadata) -> io::Result<()> {
 }
 
 /// Overwrites the file. What needs more room on the disk comes first: if there is none, nothing is lost.
-fn in_place(path: &Path, bytes: &[u8]) -> io::Result<()> {
+fn overwrite(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
     let old = file.metadata()?.len();
     let (within, beyond) = bytes.split_at(bytes.len().min(usize::try_from(old).unwrap_or(usize::MAX)));
@@ -125,9 +125,9 @@ fn in_place(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// A file that is removed unless it has got another name.
-struct Unfinished(PathBuf);
+struct TemporaryFile(PathBuf);
 
-impl Drop for Unfinished {
+impl Drop for TemporaryFile {
     fn drop(&mut self) {
         // After the renaming there is nothing to remove.
         let _ = fs::remove_file(&self.0);
