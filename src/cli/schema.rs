@@ -187,11 +187,11 @@ fn text(options: &Options, dialect: Dialect, schema: Value) -> String {
         Format::Dialects => pretty(dialects()),
         Format::Settings => SETTINGS_SCHEMA.trim_end().to_owned(),
         Format::Models => models_file::SCHEMA.trim_end().to_owned(),
-        Format::Script => pretty(export::named("script", script_schema())),
-        Format::Report => pretty(export::named("report", report_schema())),
-        Format::Expect => pretty(export::named("expect", expectations_schema())),
-        Format::Scenario => pretty(export::named("scenario", scenario_schema())),
-        Format::Adapter => pretty(export::named("adapter", adapter_schema())),
+        Format::Script => pretty(export::with_file_id("script", script_schema())),
+        Format::Report => pretty(export::with_file_id("report", report_schema())),
+        Format::Expect => pretty(export::with_file_id("expect", expectations_schema())),
+        Format::Scenario => pretty(export::with_file_id("scenario", scenario_schema())),
+        Format::Adapter => pretty(export::with_file_id("adapter", adapter_schema())),
     }
 }
 

@@ -1,6 +1,6 @@
 //! One dialect as a plain JSON Schema.
 
-use super::parts::{Part, reached, ref_name, target_name};
+use super::parts::{Part, reachable, ref_name, target_name};
 use crate::protocol::{BUNDLE, Dialect};
 use serde_json::{Map, Value, json};
 
@@ -40,7 +40,7 @@ pub fn part_schema(dialect: Dialect, part: Part) -> Value {
         own.map(|(name, def)| (name.clone(), export.plain(def, false))).collect();
     let roots: Vec<&str> = part.roots().iter().copied().filter(|root| defs.contains_key(*root)).collect();
     if part != Part::All {
-        let reached = reached(&defs, &roots);
+        let reached = reachable(&defs, &roots);
         defs.retain(|name, _| reached.contains(name));
     }
     let record = dialect.record();
@@ -51,7 +51,7 @@ pub fn part_schema(dialect: Dialect, part: Part) -> Value {
         "title": format!("{} of {}", part.title(), record.title),
         "description": format!("{} Each frame is one JSON object on a line of its own.", record.description),
         "oneOf": roots,
-        "discriminator": export.nested(&roots, "type"),
+        "discriminator": export.nested_discriminator(&roots, "type"),
         "$defs": defs,
     })
 }
@@ -124,7 +124,7 @@ impl Export<'_> {
             }
         }
         if let (Some(tag), Some(Value::Array(branches))) = (nested_tag(schema), out.get("oneOf")) {
-            let discriminator = self.nested(branches, tag);
+            let discriminator = self.nested_discriminator(branches, tag);
             out.insert("discriminator".to_owned(), discriminator);
         }
         Value::Object(out)
@@ -176,7 +176,7 @@ impl Export<'_> {
     }
 
     /// Tells unions apart by the values that `tag` has in the objects they consist of.
-    fn nested(&self, branches: &[Value], tag: &str) -> Value {
+    fn nested_discriminator(&self, branches: &[Value], tag: &str) -> Value {
         let mut mapping = Map::new();
         for branch in branches {
             self.tags(branch, tag, &mut |value| drop(mapping.insert(value, branch["$ref"].clone())));

@@ -22,6 +22,6 @@ pub use meta::{
 };
 #[cfg(feature = "serve")]
 pub use page::{Examples, reference_page};
-pub use parts::{Part, file_id, named};
+pub use parts::{Part, file_id, with_file_id};
 pub use python::python_types;
 pub use typescript::typescript;

@@ -83,7 +83,7 @@ impl Part {
 
 /// The schema of a kind of file under its `$id`, with what names it first. The version follows the same rules as those of
 /// the dialects.
-pub fn named(kind: &str, schema: Value) -> Value {
+pub fn with_file_id(kind: &str, schema: Value) -> Value {
     let Value::Object(mut rest) = schema else { return schema };
     let mut out = Map::new();
     for key in ["$schema", "$id", "title", "description"] {
@@ -103,26 +103,26 @@ pub fn file_id(kind: &str) -> String {
 }
 
 /// The names of the defs that `roots` are made of, themselves among them.
-pub fn reached(defs: &Map<String, Value>, roots: &[&str]) -> BTreeSet<String> {
+pub fn reachable(defs: &Map<String, Value>, roots: &[&str]) -> BTreeSet<String> {
     let mut reached = BTreeSet::new();
     let mut open: Vec<String> = roots.iter().map(|root| (*root).to_owned()).collect();
     while let Some(name) = open.pop() {
         if let Some(def) = defs.get(&name)
             && reached.insert(name)
         {
-            refs(def, &mut open);
+            collect_refs(def, &mut open);
         }
     }
     reached
 }
 
-fn refs(schema: &Value, into: &mut Vec<String>) {
+fn collect_refs(schema: &Value, into: &mut Vec<String>) {
     match schema {
         Value::Object(map) => {
             into.extend(ref_name(schema).map(str::to_owned));
-            map.values().for_each(|inner| refs(inner, into));
+            map.values().for_each(|inner| collect_refs(inner, into));
         }
-        Value::Array(list) => list.iter().for_each(|inner| refs(inner, into)),
+        Value::Array(list) => list.iter().for_each(|inner| collect_refs(inner, into)),
         _ => {}
     }
 }

@@ -15,11 +15,11 @@ const LISTS: [(&str, &str, &[&str]); 3] = [
 ];
 
 /// What of a record names the dialect.
-const TOLD: [&str; 7] = ["id", "title", "description", "extends", "frames", "startedAs", "version"];
+const IDENTITY_KEYS: [&str; 7] = ["id", "title", "description", "extends", "frames", "startedAs", "version"];
 
 /// What differs, by path.
 pub fn differences(a: &Value, b: &Value) -> Vec<Difference> {
-    let mut found = Found(Vec::new());
+    let mut found = Comparison(Vec::new());
     for (list, key, parts) in LISTS {
         let find = |file: &Value, name: &Value| items(&file[list]).find(|it| it[key] == *name).cloned();
         for old in items(&a[list]) {
@@ -46,7 +46,7 @@ pub fn differences(a: &Value, b: &Value) -> Vec<Difference> {
     }
     found.rules(a, b);
     for (at, name, old, new) in pairs("record", a, b) {
-        if !TOLD.contains(&name.as_str()) {
+        if !IDENTITY_KEYS.contains(&name.as_str()) {
             found.compare(&at, &old, &new);
         }
     }
@@ -64,9 +64,9 @@ fn pairs(part: &str, a: &Value, b: &Value) -> Vec<(String, String, Value, Value)
     names.map(|name| (format!("{part} {name}"), name.clone(), a[name].clone(), b[name].clone())).collect()
 }
 
-struct Found(Vec<Difference>);
+struct Comparison(Vec<Difference>);
 
-impl Found {
+impl Comparison {
     fn note(&mut self, at: &str, what: String, [breaks_client, breaks_server]: [bool; 2]) {
         let at = at.to_owned();
         self.0.push(Difference { at, what, breaks_client, breaks_server, is_new_command: false });
@@ -77,7 +77,7 @@ impl Found {
         match (a, b) {
             _ if a == b => {}
             _ if is_outcomes(a) && is_outcomes(b) => {
-                self.note(at, format!("is {}, was {}", show(b), show(a)), refused(a, b));
+                self.note(at, format!("is {}, was {}", show(b), show(a)), refusal_changes(a, b));
             }
             (Value::Object(old), Value::Object(new)) => {
                 for (key, value) in old {
@@ -144,7 +144,7 @@ impl Found {
 }
 
 /// Whether something that was taken is refused, and whether something that was refused is taken.
-fn refused(a: &Value, b: &Value) -> [bool; 2] {
+fn refusal_changes(a: &Value, b: &Value) -> [bool; 2] {
     let conditions = [a, b].into_iter().flat_map(items).map(|outcome| &outcome["when"]);
     let values =
         conditions.flat_map(|when| items(&when["is"]).map(move |value| Some((&when["field"], value))));

@@ -2,22 +2,22 @@
 
 use super::{
     Difference,
-    ways::{Way, Ways},
+    directions::{Direction, Directions},
 };
 use crate::export::parts::ref_name;
 use serde_json::{Map, Value};
 
 /// Unions of which a reader passes over a branch that it does not know.
-const OPEN: [&str; 2] = ["Outbound", "AgentSessionEvent"];
+const OPEN_UNIONS: [&str; 2] = ["Outbound", "AgentSessionEvent"];
 
 /// The union whose branches come and go with the commands.
-const ANSWERS: &str = "RpcSuccess";
+const SUCCESS_UNION: &str = "RpcSuccess";
 
 /// Unions whose branches servers have to learn, and who does not send them notices nothing.
-const COMMANDS: [&str; 2] = ["RpcCommand", "FromExtension"];
+const COMMAND_UNIONS: [&str; 2] = ["RpcCommand", "FromExtension"];
 
 /// What is compared here, and what says nothing of values.
-const KNOWN: [&str; 18] = [
+const KNOWN_KEYWORDS: [&str; 18] = [
     "$schema",
     "$id",
     "$defs",
@@ -52,10 +52,10 @@ pub fn differences(a: &Value, b: &Value) -> Result<Vec<Difference>, String> {
     if !roots(a).is_empty() && !roots(a).iter().any(|root| roots(b).contains(root)) {
         return Err("the two files are of different parts of the protocol".to_owned());
     }
-    let ways = Ways::new(&old, &new);
-    let way = Way { written: true, read: true };
+    let ways = Directions::new(&old, &new);
+    let way = Direction { written: true, read: true };
     let mut found =
-        Found { a: &old, b: &new, at: "root".to_owned(), way, inlined: Vec::new(), found: Vec::new() };
+        Comparison { a: &old, b: &new, at: "root".to_owned(), way, inlined: Vec::new(), found: Vec::new() };
     found.branches(a, b);
     for (name, def) in &old {
         let Some(other) = new.get(name) else { continue };
@@ -67,7 +67,7 @@ pub fn differences(a: &Value, b: &Value) -> Result<Vec<Difference>, String> {
     for (defs, others, word) in [(&old, &new, "is gone"), (&new, &old, "is new")] {
         for name in defs.keys().filter(|name| !others.contains_key(*name) && !ways.is_reached(name)) {
             found.at.clone_from(name);
-            found.way = Way::default();
+            found.way = Direction::default();
             found.note(Change::Neither, word.to_owned());
         }
     }
@@ -87,18 +87,18 @@ enum Change {
     Neither,
 }
 
-struct Found<'a> {
+struct Comparison<'a> {
     /// The defs of either side.
     a: &'a Map<String, Value>,
     b: &'a Map<String, Value>,
     at: String,
-    way: Way,
+    way: Direction,
     /// Pairs of references that are being compared by what they stand for.
     inlined: Vec<(Value, Value)>,
     found: Vec<Difference>,
 }
 
-impl Found<'_> {
+impl Comparison<'_> {
     fn note(&mut self, change: Change, what: String) {
         let wider = matches!(change, Change::Wider | Change::Both);
         let narrower = matches!(change, Change::Narrower | Change::Both);
@@ -112,7 +112,7 @@ impl Found<'_> {
     }
 
     /// Compares at a place inside.
-    fn inside(&mut self, at: &str, a: &Value, b: &Value) {
+    fn compare_at(&mut self, at: &str, a: &Value, b: &Value) {
         let length = self.at.len();
         self.at.push_str(at);
         self.compare(a, b);
@@ -154,10 +154,10 @@ impl Found<'_> {
             let any = Value::Object(Map::new());
             match (schema(a), schema(b)) {
                 (None, None) => {}
-                (a, b) => self.inside(at, &a.unwrap_or(any.clone()), &b.unwrap_or(any)),
+                (a, b) => self.compare_at(at, &a.unwrap_or(any.clone()), &b.unwrap_or(any)),
             }
         }
-        self.others(a, b);
+        self.compare_other_keywords(a, b);
     }
 
     /// References to defs of different names, or to one and to nothing: what they stand for counts.
@@ -235,7 +235,7 @@ impl Found<'_> {
                         }
                         _ => {}
                     }
-                    self.inside(&format!(".{name}"), schema, other);
+                    self.compare_at(&format!(".{name}"), schema, other);
                 }
             }
         }
@@ -253,22 +253,22 @@ impl Found<'_> {
             if let Some((_, other)) = old.iter().find(|(known, _)| known == tag) {
                 // A def of its own name is compared where it stands.
                 if ref_name(other).is_none() || ref_name(other) != ref_name(branch) {
-                    self.inside(&format!("({tag})"), other, branch);
+                    self.compare_at(&format!("({tag})"), other, branch);
                 }
                 continue;
             }
-            let is_open = OPEN.contains(&self.at.as_str()) || self.at == ANSWERS;
+            let is_open = OPEN_UNIONS.contains(&self.at.as_str()) || self.at == SUCCESS_UNION;
             let change = if is_open { Change::Neither } else { Change::Wider };
             self.note(change, format!("`{tag}` is new"));
-            if let Some(last) = self.found.last_mut().filter(|_| COMMANDS.contains(&self.at.as_str())) {
+            if let Some(last) = self.found.last_mut().filter(|_| COMMAND_UNIONS.contains(&self.at.as_str())) {
                 last.is_new_command = true;
             }
         }
         for (tag, _) in old.iter().filter(|(tag, _)| !new.iter().any(|(known, _)| known == tag)) {
             let change = match self.at.as_str() {
-                ANSWERS => Change::Neither,
+                SUCCESS_UNION => Change::Neither,
                 // Who waits for it waits in vain.
-                at if OPEN.contains(&at) => Change::Wider,
+                at if OPEN_UNIONS.contains(&at) => Change::Wider,
                 _ => Change::Narrower,
             };
             self.note(change, format!("`{tag}` is gone"));
@@ -276,13 +276,15 @@ impl Found<'_> {
     }
 
     /// Keywords of which it is not known here what they mean.
-    fn others(&mut self, a: &Value, b: &Value) {
+    fn compare_other_keywords(&mut self, a: &Value, b: &Value) {
         let keys = |schema: &Value| -> Vec<String> {
             schema.as_object().into_iter().flatten().map(|(key, _)| key.clone()).collect()
         };
         let (mut all, further) = (keys(a), keys(b));
         all.extend(further.into_iter().filter(|key| a.get(key).is_none()));
-        for key in all.iter().filter(|key| !KNOWN.contains(&key.as_str()) && a.get(*key) != b.get(*key)) {
+        for key in
+            all.iter().filter(|key| !KNOWN_KEYWORDS.contains(&key.as_str()) && a.get(*key) != b.get(*key))
+        {
             self.note(Change::Both, format!("`{key}` is {}, was {}", b[key], a[key]));
         }
         // Schemas that are true or false alone.

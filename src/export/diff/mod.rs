@@ -5,8 +5,8 @@
 //! What both sides must pass over breaks neither: members that nobody knows, and types of events that nobody knows.
 
 mod behaviour;
+mod directions;
 mod frames;
-mod ways;
 
 use serde::Serialize;
 use serde_json::Value;

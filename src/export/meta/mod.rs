@@ -4,12 +4,12 @@
 //! Everything in it is taken from the tables and the machine that the server runs and the oracle judges by; nothing is
 //! listed a second time.
 
+mod builder;
 mod frames;
-mod gather;
 mod session;
 mod types;
 
-pub use gather::{meta, meta_schema};
+pub use builder::{meta, meta_schema};
 pub use types::{
     Chart, CommandAbout, DialogAbout, EffectAbout, EffectCondition, ErrorAbout, EventAbout, EventCase,
     FlowStep, Limits, MemberAbout, Meta, Outcome, Region, RuleInMeta, SessionAbout, StateAbout, Trigger,

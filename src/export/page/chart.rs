@@ -1,9 +1,9 @@
 //! The chart of the states, drawn: the flow above, the regions beside it below.
 
 use super::{
-    book::Book,
-    drawing::{Point, Side, arrow, boxed, dot, lines, turned, upright, written},
-    words::text,
+    inline::text,
+    schema_index::SchemaIndex,
+    shapes::{Point, Side, arrow, dot, label_lines, lines, rotated_label, side_label, state_box},
 };
 use crate::{
     machine::{Edge, edges},
@@ -41,11 +41,11 @@ const GAP: i32 = 44;
 const TOP: i32 = 44;
 
 /// The chart of a base dialect.
-pub(super) fn chart(book: &Book, base: Dialect) -> Markup {
+pub(super) fn chart(index: &SchemaIndex, base: Dialect) -> Markup {
     let flow = Flow::of(base);
     let width = flow.third_column() + flow.right() + 20;
     let (flow, height) = flow.drawn(base.as_str());
-    let regions = book.part("states")["regions"].as_array().map_or(&[][..], Vec::as_slice);
+    let regions = index.part("states")["regions"].as_array().map_or(&[][..], Vec::as_slice);
     let (first, beside) =
         regions.split_first().map_or((&Value::Null, regions), |(first, rest)| (first, rest));
     let needed: Vec<i32> = beside.iter().map(needs).collect();
@@ -106,16 +106,16 @@ fn side(region: &Value, left: i32, width: i32, top: i32, chart: &str) -> Markup 
         text.region x=(left + 14) y=(top + 22) { (text(&region["name"])) }
         (dot(Point(left + 10, above)))
         (arrow(chart, &[Point(left + 14, above), Point(left + 30, above)], false))
-        @for state in states { (boxed(Point(place(&state["name"]), top + 60), (STATE, 62), text(&state["name"]), text(&state["name"]), &[])) }
+        @for state in states { (state_box(Point(place(&state["name"]), top + 60), (STATE, 62), text(&state["name"]), text(&state["name"]), &[])) }
         @for step in region["transitions"].as_array().into_iter().flatten() {
             @let (from, to) = (place(&step["from"]), place(&step["to"]));
             g.edge data-from=(text(&step["from"])) data-to=(text(&step["to"])) {
                 @if from < to {
                     (arrow(chart, &[Point(from + STATE, above), Point(to, above)], false))
-                    (written(&lines(text(&step["on"]), LABEL), Point((from + STATE + to) / 2, above), Side::Above))
+                    (label_lines(&lines(text(&step["on"]), LABEL), Point((from + STATE + to) / 2, above), Side::Above))
                 } @else {
                     (arrow(chart, &[Point(from, below), Point(to + STATE, below)], false))
-                    (written(&lines(text(&step["on"]), LABEL), Point((from + to + STATE) / 2, below), Side::Below))
+                    (label_lines(&lines(text(&step["on"]), LABEL), Point((from + to + STATE) / 2, below), Side::Below))
                 }
             }
         }
@@ -193,7 +193,7 @@ impl Flow {
             let lanes = i32::try_from(left.len().max(right.len())).unwrap_or(1);
             let height = (lanes * LANE).max(34 + 14 * i32::try_from(said.len()).unwrap_or(0));
             places.push((*state, y, y + height));
-            drawn.push(boxed(Point(MIDDLE.0, y), (MIDDLE.1, height), state, state, &said));
+            drawn.push(state_box(Point(MIDDLE.0, y), (MIDDLE.1, height), state, state, &said));
             drawn.push(across(chart, &left, first, (LEFT.0 + LEFT.1, MIDDLE.0), LEFT.0 + LEFT.1, y));
             drawn.push(across(chart, &right, state, (MIDDLE.0 + MIDDLE.1, third), self.beside_middle(), y));
             if let Some(next) = between.get(at + 1) {
@@ -225,10 +225,10 @@ impl Flow {
         let (inner, bottom) = self.inner(chart, last);
         let bottom = bottom.max(if apart + 1 < between.len() { y - GAP } else { y - GAP / 2 });
         let flow = html! {
-            (boxed(Point(LEFT.0, TOP), (LEFT.1, bottom - TOP), first, first, &self.said(first, 23, false)))
+            (state_box(Point(LEFT.0, TOP), (LEFT.1, bottom - TOP), first, first, &self.said(first, 23, false)))
             (dot(Point(LEFT.0 + 80, TOP - 16)))
             (arrow(chart, &[Point(LEFT.0 + 80, TOP - 12), Point(LEFT.0 + 80, TOP)], false))
-            (boxed(Point(third, TOP), (self.right(), bottom - TOP), last, last, &[]))
+            (state_box(Point(third, TOP), (self.right(), bottom - TOP), last, last, &[]))
             (inner)
             @for part in &drawn { (part) }
         };
@@ -244,7 +244,7 @@ impl Flow {
         for state in &self.inner {
             let said = self.said(state, 36, true);
             let height = 30 + 14 * i32::try_from(said.len()).unwrap_or(0);
-            drawn.push(boxed(Point(x, y), (wide, height), &format!("{around}.{state}"), state, &said));
+            drawn.push(state_box(Point(x, y), (wide, height), &format!("{around}.{state}"), state, &said));
             places.push((*state, y, y + height));
             y += height + GAP - 6;
         }
@@ -274,7 +274,7 @@ impl Flow {
                     drawn.push(html! {
                         g.edge data-from=(edge.from) data-to=(edge.to) {
                             (arrow(chart, &[Point(right, one), Point(out, one), Point(out, two), Point(right, two)], edge.cut))
-                            (turned(&edge.label(), Point(out + 14, (one + two) / 2)))
+                            (rotated_label(&edge.label(), Point(out + 14, (one + two) / 2)))
                         }
                     });
                 }
@@ -319,7 +319,7 @@ fn passing(chart: &str, edge: &Edge, places: &[(&str, i32, i32)], lane: i32) -> 
     html! {
         g.edge data-from=(edge.from) data-to=(edge.to) {
             (arrow(chart, &[Point(right, one), Point(out, one), Point(out, two), Point(right, two)], edge.cut))
-            (turned(&edge.label(), Point(out + 14, (one + two) / 2)))
+            (rotated_label(&edge.label(), Point(out + 14, (one + two) / 2)))
         }
     }
 }
@@ -340,7 +340,7 @@ fn across(
             @let label = if edge.cut { format!("cut by {}", edge.label()) } else { edge.label() };
             g.edge data-from=(edge.from) data-to=(edge.to) {
                 (arrow(chart, &[Point(ends.0, y), Point(ends.1, y)], edge.cut))
-                (written(&lines(&label, usize::try_from((to - label_from) / 7).unwrap_or(30)), Point((label_from + to) / 2, y), Side::Above))
+                (label_lines(&lines(&label, usize::try_from((to - label_from) / 7).unwrap_or(30)), Point((label_from + to) / 2, y), Side::Above))
             }
         }
     }
@@ -351,7 +351,7 @@ fn down(chart: &str, edge: &Edge, x: i32, (from, to): (i32, i32)) -> Markup {
     html! {
         g.edge data-from=(edge.from) data-to=(edge.to) {
             (arrow(chart, &[Point(x, from), Point(x, to)], edge.cut))
-            (upright(&edge.label(), Point(x + 8, (from + to) / 2 + 4), "start"))
+            (side_label(&edge.label(), Point(x + 8, (from + to) / 2 + 4), "start"))
         }
     }
 }
@@ -361,7 +361,7 @@ fn up(chart: &str, edge: &Edge, x: i32, (from, to): (i32, i32)) -> Markup {
     html! {
         g.edge data-from=(edge.from) data-to=(edge.to) {
             (arrow(chart, &[Point(x, from), Point(x, to)], edge.cut))
-            (upright(&edge.label(), Point(x - 8, (from + to) / 2 + 4), "end"))
+            (side_label(&edge.label(), Point(x - 8, (from + to) / 2 + 4), "end"))
         }
     }
 }

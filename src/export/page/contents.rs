@@ -1,6 +1,6 @@
 //! The way through the page: a search, and everything that it leads to.
 
-use super::{book::Book, words::only_in};
+use super::{inline::only_in, schema_index::SchemaIndex};
 use crate::protocol::RuleId;
 use maud::{Markup, html};
 
@@ -20,9 +20,9 @@ pub(super) const AFTER: [(&str, &str); 5] = [
     ("limits", "Limits"),
 ];
 
-pub(super) fn contents(book: &Book) -> Markup {
+pub(super) fn contents(index: &SchemaIndex) -> Markup {
     let texts = |part: &str| {
-        book.part(part).as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect()
+        index.part(part).as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect()
     };
     let rules = RuleId::ALL.map(|rule| rule.to_string()).to_vec();
     let lists: [(&str, &str, Vec<String>); 3] =
@@ -37,12 +37,12 @@ pub(super) fn contents(book: &Book) -> Markup {
             details open {
                 summary { "Contents" }
                 ul.top { @for (place, title) in BEFORE { li { a href={ "#" (place) } { (title) } } } }
-                @for family in &book.families {
+                @for family in &index.families {
                     details {
                         summary { a href={ "#" (family.id) } { (family.title) } " " span.soft { (family.members.len()) } }
                         ul {
                             @for member in &family.members {
-                                li { a href={ "#" (member.anchor) } { (member.label) } (only_in(book, book.def(&member.def))) }
+                                li { a href={ "#" (member.anchor) } { (member.label) } (only_in(index, index.def(&member.def))) }
                             }
                         }
                     }

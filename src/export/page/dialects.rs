@@ -1,9 +1,9 @@
 //! The dialects: what each is, what only some have, what differs.
 
 use super::{
-    book::Book,
     fields::{is_required, with_value},
-    words::{alike, description, link, marks, prose, text, texts},
+    inline::{description, dialect_marks, grouped_by_value, link, prose, text, texts},
+    schema_index::SchemaIndex,
 };
 use crate::{
     export::{Difference, diff, json_schema},
@@ -13,10 +13,10 @@ use maud::{Markup, html};
 use serde_json::Value;
 
 /// Who speaks what.
-pub(super) fn who(book: &Book) -> Markup {
+pub(super) fn dialect_list(index: &SchemaIndex) -> Markup {
     html! {
         dl.fields {
-            @for dialect in &book.dialects {
+            @for dialect in &index.dialects {
                 @let record = dialect.record();
                 dt id={ "dialect-" (dialect.as_str()) } { code.name { (dialect.as_str()) } " " span.type { (record.title) } }
                 dd {
@@ -34,22 +34,22 @@ pub(super) fn who(book: &Book) -> Markup {
 }
 
 /// What differs between the base dialects, and between the records of all.
-pub(super) fn differences(book: &Book) -> Markup {
+pub(super) fn differences(index: &SchemaIndex) -> Markup {
     html! {
         section aria-labelledby="differences" {
             h2 id="differences" { "Differences between the dialects" }
             h3 id="differences-frames" { "Frames and types that not every dialect has" }
-            (frames(book))
+            (frames(index))
             h3 id="differences-fields" { "Fields that differ" }
-            (table(book, "Field", &fields(book)))
+            (table(index, "Field", &fields(index)))
             h3 id="differences-values" { "Values that differ" }
-            (table(book, "Value", &values(book)))
+            (table(index, "Value", &values(index)))
             h3 id="differences-commands" { "Commands that fare differently" }
             p { "The same command in the same state; the words are those of the " a href="#states" { "table of states" } "." }
-            (table(book, "Command and state", &fates(book)))
+            (table(index, "Command and state", &dispositions(index)))
             h3 id="differences-texts" { "Texts that differ" }
-            (table(book, "Error", &errors(book)))
-            @for dialect in book.dialects.iter().filter(|dialect| is_overlay(**dialect)) { (changes(book, *dialect)) }
+            (table(index, "Error", &errors(index)))
+            @for dialect in index.dialects.iter().filter(|dialect| is_overlay(**dialect)) { (changes(index, *dialect)) }
         }
     }
 }
@@ -60,14 +60,14 @@ fn is_overlay(dialect: Dialect) -> bool {
 }
 
 /// What an overlay changes of the frames of its base.
-fn changes(book: &Book, dialect: Dialect) -> Markup {
+fn changes(index: &SchemaIndex, dialect: Dialect) -> Markup {
     let base = Dialect::ALL.into_iter().find(|base| dialect.record().extends == Some(base.as_str()));
     let found =
         base.and_then(|base| diff(&json_schema(base), &json_schema(dialect)).ok()).unwrap_or_default();
     html! {
         details {
-            summary id={ "overlay-" (dialect) } { "What " (marks(&[dialect])) " changes of the frames of " (marks(base.as_slice())) }
-            ul { @for Difference { at, what, .. } in found { li { (prose(book, &format!("`{at}`: {what}"))) } } }
+            summary id={ "overlay-" (dialect) } { "What " (dialect_marks(&[dialect])) " changes of the frames of " (dialect_marks(base.as_slice())) }
+            ul { @for Difference { at, what, .. } in found { li { (prose(index, &format!("`{at}`: {what}"))) } } }
         }
     }
 }
@@ -75,63 +75,64 @@ fn changes(book: &Book, dialect: Dialect) -> Markup {
 /// A row: what it is about, and what is there by base.
 type Row = (Markup, Vec<Markup>);
 
-fn table(book: &Book, what: &str, rows: &[Row]) -> Markup {
+fn table(index: &SchemaIndex, what: &str, rows: &[Row]) -> Markup {
     html! {
         @if rows.is_empty() { p { "None." } } @else {
             div.wide { table {
-                thead { tr { th scope="col" { (what) } @for base in &book.bases { th scope="col" { (base.as_str()) } } } }
+                thead { tr { th scope="col" { (what) } @for base in &index.bases { th scope="col" { (base.as_str()) } } } }
                 tbody { @for (head, cells) in rows { tr { th scope="row" { (head) } @for cell in cells { td { (cell) } } } } }
             } }
         }
     }
 }
 
-fn frames(book: &Book) -> Markup {
-    let rows = book.families.iter().filter_map(|family| {
-        let partial = |member: &&super::book::Member| book.bases_of(book.def(&member.def)).len() < book.bases.len();
+fn frames(index: &SchemaIndex) -> Markup {
+    let rows = index.families.iter().filter_map(|family| {
+        let partial = |member: &&super::schema_index::Member| index.bases_of(index.def(&member.def)).len() < index.bases.len();
         let members: Vec<_> = family.members.iter().filter(partial).collect();
         let cell = |base: &Dialect| {
-            let own = members.iter().filter(|member| book.bases_of(book.def(&member.def)).contains(base));
+            let own = members.iter().filter(|member| index.bases_of(index.def(&member.def)).contains(base));
             html! { @for (at, member) in own.enumerate() { @if at > 0 { ", " } a href={ "#" (member.anchor) } { code { (member.label) } } } }
         };
         let head = html! { a href={ "#" (family.id) } { (family.title) } };
-        (!members.is_empty()).then(|| (head, book.bases.iter().map(cell).collect::<Vec<Markup>>()))
+        (!members.is_empty()).then(|| (head, index.bases.iter().map(cell).collect::<Vec<Markup>>()))
     });
-    table(book, "Only in", &rows.collect::<Vec<Row>>())
+    table(index, "Only in", &rows.collect::<Vec<Row>>())
 }
 
 /// The properties that not all of the bases have which have the def, or that only some of them require.
-fn fields(book: &Book) -> Vec<Row> {
+fn fields(index: &SchemaIndex) -> Vec<Row> {
     let mut rows = Vec::new();
-    for (name, def) in book.defs() {
-        let owners = book.bases_of(def);
+    for (name, def) in index.defs() {
+        let owners = index.bases_of(def);
         for (property, schema) in def["properties"].as_object().into_iter().flatten() {
-            let state = |base: Dialect| match (owners.contains(&base), book.has(base, schema, "x-dialects")) {
+            let state = |base: Dialect| match (owners.contains(&base), index.has(base, schema, "x-dialects"))
+            {
                 (false, _) => None,
                 (true, false) => Some("–"),
-                (true, true) if is_required(book, base, name, property) => Some("required"),
+                (true, true) if is_required(index, base, name, property) => Some("required"),
                 (true, true) => Some("optional"),
             };
-            if alike(owners.iter().map(|base| (*base, state(*base)))).len() > 1 {
-                let cells = book.bases.iter().map(|base| html! { (state(*base).unwrap_or("")) }).collect();
-                rows.push((html! { (link(book, name)) " " code { (property) } }, cells));
+            if grouped_by_value(owners.iter().map(|base| (*base, state(*base)))).len() > 1 {
+                let cells = index.bases.iter().map(|base| html! { (state(*base).unwrap_or("")) }).collect();
+                rows.push((html! { (link(index, name)) " " code { (property) } }, cells));
             }
         }
     }
     rows
 }
 
-fn values(book: &Book) -> Vec<Row> {
+fn values(index: &SchemaIndex) -> Vec<Row> {
     let mut rows = Vec::new();
-    for (name, def) in book.defs() {
-        let owners = book.bases_of(def);
+    for (name, def) in index.defs() {
+        let owners = index.bases_of(def);
         for value in texts(&def["enum"]) {
-            let having = with_value(book, def, value);
+            let having = with_value(index, def, value);
             if having.len() < owners.len() {
                 let cell = |base: &Dialect| html! { (if having.contains(base) { "yes" } else { "–" }) };
                 rows.push((
-                    html! { (link(book, name)) " " code { "\"" (value) "\"" } },
-                    book.bases.iter().map(cell).collect(),
+                    html! { (link(index, name)) " " code { "\"" (value) "\"" } },
+                    index.bases.iter().map(cell).collect(),
                 ));
             }
         }
@@ -139,45 +140,45 @@ fn values(book: &Book) -> Vec<Row> {
     rows
 }
 
-fn fates(book: &Book) -> Vec<Row> {
+fn dispositions(index: &SchemaIndex) -> Vec<Row> {
     let commands =
-        book.families.iter().filter(|family| family.id == "commands").flat_map(|family| &family.members);
+        index.families.iter().filter(|family| family.id == "commands").flat_map(|family| &family.members);
     let mut rows = Vec::new();
     for command in commands {
-        for (state, fate) in super::legality::by_state(book, &command.def) {
-            if fate.len() > 1 {
+        for (state, outcomes) in super::legality::by_state(index, &command.def) {
+            if outcomes.len() > 1 {
                 let cell = |base: &Dialect| {
-                    let own = fate.iter().filter(|(bases, _)| bases.contains(base));
+                    let own = outcomes.iter().filter(|(bases, _)| bases.contains(base));
                     html! {
-                        @for (_, outcomes) in own.clone() { (super::legality::one_after_another(outcomes)) }
+                        @for (_, outcomes) in own.clone() { (super::legality::outcome_list(outcomes)) }
                         @if own.count() == 0 { "–" }
                     }
                 };
                 let head = html! { a href={ "#" (command.anchor) } { code { (command.label) } } " in " code { (state) } };
-                rows.push((head, book.bases.iter().map(cell).collect()));
+                rows.push((head, index.bases.iter().map(cell).collect()));
             }
         }
     }
     rows
 }
 
-fn errors(book: &Book) -> Vec<Row> {
-    let errors = book.part("errors").as_object().into_iter().flatten();
+fn errors(index: &SchemaIndex) -> Vec<Row> {
+    let errors = index.part("errors").as_object().into_iter().flatten();
     let differing = errors.filter_map(|(name, error)| Some((name, error["text"].as_object()?)));
     let cell = |by_base: &serde_json::Map<String, Value>, base: &Dialect| {
         by_base.get(base.as_str()).map_or(html! { "–" }, |own| html! { span.wire { (text(own)) } })
     };
     differing
         .map(|(name, by_base)| {
-            let cells = book.bases.iter().map(|base| cell(by_base, base)).collect();
+            let cells = index.bases.iter().map(|base| cell(by_base, base)).collect();
             (html! { a href={ "#error-" (name) } { code { (name) } } }, cells)
         })
         .collect()
 }
 
 /// What each dialect's record holds; what differs is marked.
-pub(super) fn records(book: &Book) -> Markup {
-    let schema = book.part("record");
+pub(super) fn records(index: &SchemaIndex) -> Markup {
+    let schema = index.part("record");
     html! {
         section aria-labelledby="records" {
             h2 id="records" { "Defaults and behaviour" }
@@ -185,7 +186,7 @@ pub(super) fn records(book: &Book) -> Markup {
             div.wide { table.records {
                 thead { tr { th scope="col" { "What" } th scope="col" { "Value" } } }
                 @for (name, property) in schema["properties"].as_object().into_iter().flatten() {
-                    @if !ABOUT.contains(&name.as_str()) { tbody id={ "record-" (name) } { (record(book, &[name], property)) } }
+                    @if !ABOUT.contains(&name.as_str()) { tbody id={ "record-" (name) } { (record(index, &[name], property)) } }
                 }
             } }
         }
@@ -195,35 +196,35 @@ pub(super) fn records(book: &Book) -> Markup {
 /// What is told elsewhere.
 const ABOUT: [&str; 7] = ["id", "title", "description", "extends", "frames", "startedAs", "version"];
 
-fn record(book: &Book, path: &[&str], schema: &Value) -> Markup {
+fn record(index: &SchemaIndex, path: &[&str], schema: &Value) -> Markup {
     if let Some(inner) = schema["properties"].as_object() {
         return html! {
-            tr.group { th scope="rowgroup" colspan="2" { code { (path.join(".")) } " " (prose(book, description(schema))) } }
-            @for (name, schema) in inner { (record(book, &[path, &[name]].concat(), schema)) }
+            tr.group { th scope="rowgroup" colspan="2" { code { (path.join(".")) } " " (prose(index, description(schema))) } }
+            @for (name, schema) in inner { (record(index, &[path, &[name]].concat(), schema)) }
         };
     }
-    row(book, &path.join("."), schema, |dialect| value(book, dialect, path))
+    row(index, &path.join("."), schema, |dialect| value(index, dialect, path))
 }
 
 /// What something is, and its value in each dialect: those that are alike together.
-fn row(book: &Book, name: &str, schema: &Value, value: impl Fn(Dialect) -> Value) -> Markup {
-    let values = alike(book.dialects.iter().map(|dialect| (*dialect, value(*dialect))));
+fn row(index: &SchemaIndex, name: &str, schema: &Value, value: impl Fn(Dialect) -> Value) -> Markup {
+    let values = grouped_by_value(index.dialects.iter().map(|dialect| (*dialect, value(*dialect))));
     html! {
         tr.differs[values.len() > 1] {
-            th scope="row" { code { (name) } p.soft { (prose(book, description(schema))) } }
+            th scope="row" { code { (name) } p.soft { (prose(index, description(schema))) } }
             td { @for (dialects, value) in &values {
-                div.value { @if values.len() > 1 { span { (marks(dialects)) } } div { (shown(value)) } }
+                div.value { @if values.len() > 1 { span { (dialect_marks(dialects)) } } div { (value_markup(value)) } }
             } }
         }
     }
 }
 
-fn value(book: &Book, dialect: Dialect, path: &[&str]) -> Value {
-    let record = book.meta(dialect).map_or(&Value::Null, |meta| &meta.record);
+fn value(index: &SchemaIndex, dialect: Dialect, path: &[&str]) -> Value {
+    let record = index.meta(dialect).map_or(&Value::Null, |meta| &meta.record);
     path.iter().fold(record, |at, key| &at[*key]).clone()
 }
 
-fn shown(value: &Value) -> Markup {
+fn value_markup(value: &Value) -> Markup {
     html! {
         @match value {
             Value::Bool(true) => "yes",
@@ -231,18 +232,18 @@ fn shown(value: &Value) -> Markup {
             Value::Null => "none",
             Value::String(text) => span.wire { (text) },
             Value::Array(list) if list.is_empty() => "none",
-            Value::Array(list) => @for item in list { div { (shown(item)) } },
+            Value::Array(list) => @for item in list { div { (value_markup(item)) } },
             other => (other.to_string()),
         }
     }
 }
 
 /// What is accepted, kept and tried again.
-pub(super) fn limits(book: &Book) -> Markup {
+pub(super) fn limits(index: &SchemaIndex) -> Markup {
     let schema = crate::export::meta_schema();
     let about = schema.pointer("/$defs/Limits/properties").and_then(Value::as_object);
     let limit = |dialect: Dialect, name: &str| {
-        let limits = book.meta(dialect).map(|meta| serde_json::json!(meta.limits));
+        let limits = index.meta(dialect).map(|meta| serde_json::json!(meta.limits));
         limits.map_or(Value::Null, |limits| limits[name].clone())
     };
     html! {
@@ -253,7 +254,7 @@ pub(super) fn limits(book: &Book) -> Markup {
                 thead { tr { th scope="col" { "What" } th scope="col" { "Value" } } }
                 tbody {
                     @for (name, schema) in about.into_iter().flatten() {
-                        (row(book, name, schema, |dialect| limit(dialect, name)))
+                        (row(index, name, schema, |dialect| limit(dialect, name)))
                     }
                 }
             } }
@@ -262,11 +263,11 @@ pub(super) fn limits(book: &Book) -> Markup {
 }
 
 /// What the marks on the page mean, and the names of the sources.
-pub(super) fn key(book: &Book) -> Markup {
+pub(super) fn legend(index: &SchemaIndex) -> Markup {
     let sources: Value = serde_json::from_str(SOURCES).unwrap_or_default();
     html! {
         p {
-            "What is not in every dialect says in which it is: " (marks(&book.bases)) " What no document has is marked "
+            "What is not in every dialect says in which it is: " (dialect_marks(&index.bases)) " What no document has is marked "
             span.seen { "observed" } "."
         }
         details {
@@ -274,7 +275,7 @@ pub(super) fn key(book: &Book) -> Markup {
             dl.fields {
                 @for (name, about) in sources.as_object().into_iter().flatten() {
                     dt { span.name { (name) } }
-                    dd { (prose(book, text(about))) }
+                    dd { (prose(index, text(about))) }
                 }
             }
         }

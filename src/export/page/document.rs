@@ -1,17 +1,17 @@
 //! The page as a whole.
 
 use super::{
-    book::Book,
     chart::chart,
     contents::contents,
-    dialects::{differences, key, limits, records, who},
+    dialects::{dialect_list, differences, legend, limits, records},
     example::Examples,
     frame::family,
+    introduction::introduction,
     legality::{meanings, table},
-    opening::opening,
     rules::rules,
+    schema_index::SchemaIndex,
     session::session,
-    texts::fixed,
+    texts::fixed_texts,
 };
 use crate::{html::head, protocol::Dialect};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -25,31 +25,31 @@ const TITLE: &str = "The RPC protocol of coding agents";
 /// Anchors are stable: `#command-prompt`, `#response-prompt`, `#event-message_update`, `#type-Model`, `#rule-framing`,
 /// `#error-busy`.
 pub fn reference_page(first: Dialect) -> String {
-    let (book, examples) = (Book::new(first), Examples::new());
+    let (index, examples) = (SchemaIndex::new(first), Examples::new());
     let page = html! {
         (DOCTYPE)
         html lang="en" {
             (head(TITLE, STYLE, Some(SCRIPT)))
             body {
                 a.skip href="#main" { "Skip to the reference" }
-                (contents(&book))
+                (contents(&index))
                 main id="main" {
                     header {
                         h1 { (TITLE) }
                         p.soft { "The reference of every dialect that " code { "pi-rpc" } " " (env!("CARGO_PKG_VERSION")) " speaks, made from its schema." }
-                        (who(&book))
-                        (key(&book))
+                        (dialect_list(&index))
+                        (legend(&index))
                     }
-                    (opening(&book, &examples))
-                    (drawn(&book))
-                    (by_state(&book))
-                    (session(&book))
-                    (differences(&book))
-                    @for one in &book.families { (family(&book, &examples, one)) }
-                    (fixed(&book))
-                    (rules(&book))
-                    (records(&book))
-                    (limits(&book))
+                    (introduction(&index, &examples))
+                    (drawn(&index))
+                    (by_state(&index))
+                    (session(&index))
+                    (differences(&index))
+                    @for one in &index.families { (family(&index, &examples, one)) }
+                    (fixed_texts(&index))
+                    (rules(&index))
+                    (records(&index))
+                    (limits(&index))
                 }
                 script { (PreEscaped(SCRIPT)) }
             }
@@ -58,7 +58,7 @@ pub fn reference_page(first: Dialect) -> String {
     page.into_string()
 }
 
-fn drawn(book: &Book) -> Markup {
+fn drawn(index: &SchemaIndex) -> Markup {
     html! {
         section aria-labelledby="chart" {
             h2 id="chart" { "The chart" }
@@ -66,28 +66,28 @@ fn drawn(book: &Book) -> Markup {
                 "Four regions stand side by side, each in one of its states. A line in a state is what may be said there without "
                 "leaving it; a broken arrow is what the originals do and the protocol does not ask for."
             }
-            @for (at, base) in book.bases.iter().enumerate() {
+            @for (at, base) in index.bases.iter().enumerate() {
                 details open[at == 0] {
                     summary { "In the dialect " span.mark { (base.as_str()) } }
-                    div.wide tabindex="0" { (chart(book, *base)) }
+                    div.wide tabindex="0" { (chart(index, *base)) }
                     details {
                         summary { "The same as a list" }
-                        (transitions(book, *base))
+                        (transitions(index, *base))
                     }
                 }
             }
-            (meanings(book))
+            (meanings(index))
         }
     }
 }
 
 /// Every transition of the chart, state by state.
-fn transitions(book: &Book, base: Dialect) -> Markup {
+fn transitions(index: &SchemaIndex, base: Dialect) -> Markup {
     html! {
         div.wide { table {
             thead { tr { @for head in ["Region", "From", "To", "On"] { th scope="col" { (head) } } } }
             tbody {
-                @for region in book.meta(base).into_iter().flat_map(|meta| &meta.chart.regions) {
+                @for region in index.meta(base).into_iter().flat_map(|meta| &meta.chart.regions) {
                     @for step in &region.transitions {
                         tr {
                             td { (region.name) }
@@ -102,12 +102,12 @@ fn transitions(book: &Book, base: Dialect) -> Markup {
     }
 }
 
-fn by_state(book: &Book) -> Markup {
+fn by_state(index: &SchemaIndex) -> Markup {
     html! {
         section aria-labelledby="states" {
             h2 id="states" { "Commands by state" }
             p { "What becomes of each command in each state of the flow. In what is inside of a state, the same holds." }
-            (table(book))
+            (table(index))
         }
     }
 }

@@ -1,8 +1,10 @@
 //! What a def holds.
 
 use super::{
-    book::Book,
-    words::{alike, description, link, marks, only, only_in, prose, since, text, texts, type_of},
+    inline::{
+        description, dialect_marks, grouped_by_value, link, only, only_in, prose, since, text, texts, type_of,
+    },
+    schema_index::SchemaIndex,
 };
 use crate::{
     export::parts::{ref_name, target_name},
@@ -12,62 +14,62 @@ use maud::{Markup, html};
 use serde_json::Value;
 
 /// The properties, values, branches or limits of a def.
-pub(super) fn holds(book: &Book, name: &str) -> Markup {
-    let def = book.def(name);
+pub(super) fn definition_body(index: &SchemaIndex, name: &str) -> Markup {
+    let def = index.def(name);
     match def.get("properties").and_then(Value::as_object) {
         Some(properties) => html! {
             dl.fields {
-                @for (property, schema) in properties { (field(book, name, property, schema)) }
+                @for (property, schema) in properties { (field(index, name, property, schema)) }
                 @if let Some(values) = def.get("additionalProperties") {
-                    dt { i { "any other" } " " span.type { (type_of(book, values)) } }
+                    dt { i { "any other" } " " span.type { (type_of(index, values)) } }
                     dd { "Kept as it is." }
                 }
             }
         },
-        None if def.get("oneOf").is_some() => branches(book, def),
-        None if def.get("enum").is_some() => values(book, def),
-        None => html! { p { "A value of the type " span.type { (type_of(book, def)) } (limits(def)) "." } },
+        None if def.get("oneOf").is_some() => branches(index, def),
+        None if def.get("enum").is_some() => values(index, def),
+        None => html! { p { "A value of the type " span.type { (type_of(index, def)) } (limits(def)) "." } },
     }
 }
 
-fn field(book: &Book, def: &str, property: &str, schema: &Value) -> Markup {
+fn field(index: &SchemaIndex, def: &str, property: &str, schema: &Value) -> Markup {
     html! {
         dt {
             code.name { (property) } " "
-            span.type { (type_of(book, schema)) }
-            (presence(book, def, property, schema))
-            (only_in(book, schema))
+            span.type { (type_of(index, schema)) }
+            (presence(index, def, property, schema))
+            (only_in(index, schema))
             (since(&schema["x-since"]))
             @if text(&schema["x-source"]) == "observed" { span.seen { "observed" } }
         }
         dd {
-            (prose(book, description(schema)))
+            (prose(index, description(schema)))
             @if schema["x-null"] == true { " Null means the same as absent." }
         }
     }
 }
 
 /// Whether a property has to be there: as each base that has it says.
-fn presence(book: &Book, def: &str, property: &str, schema: &Value) -> Markup {
-    let owners = book.bases_of(book.def(def));
-    let of = book.bases_of(schema).into_iter().filter(|base| owners.contains(base));
-    let groups = alike(of.map(|base| (base, is_required(book, base, def, property))));
+fn presence(index: &SchemaIndex, def: &str, property: &str, schema: &Value) -> Markup {
+    let owners = index.bases_of(index.def(def));
+    let of = index.bases_of(schema).into_iter().filter(|base| owners.contains(base));
+    let groups = grouped_by_value(of.map(|base| (base, is_required(index, base, def, property))));
     html! {
         @for (bases, required) in &groups {
             span.required[*required].optional[!required] {
                 @if *required { "required" } @else { "optional" }
-                @if groups.len() > 1 { " in " (marks(bases)) }
+                @if groups.len() > 1 { " in " (dialect_marks(bases)) }
             }
         }
     }
 }
 
 /// Whether the frames of a base have to have this property.
-pub(super) fn is_required(book: &Book, base: Dialect, def: &str, property: &str) -> bool {
-    texts(&book.exported(base)[def]["required"]).any(|name| name == property)
+pub(super) fn is_required(index: &SchemaIndex, base: Dialect, def: &str, property: &str) -> bool {
+    texts(&index.exported(base)[def]["required"]).any(|name| name == property)
 }
 
-fn branches(book: &Book, def: &Value) -> Markup {
+fn branches(index: &SchemaIndex, def: &Value) -> Markup {
     let tag = def.pointer("/discriminator/propertyName").and_then(Value::as_str);
     let mapping = def.pointer("/discriminator/mapping").and_then(Value::as_object);
     let values = |name: &str| -> Vec<&String> {
@@ -86,11 +88,11 @@ fn branches(book: &Book, def: &Value) -> Markup {
                 li {
                     @match ref_name(branch) {
                         Some(name) => {
-                            (link(book, name))
+                            (link(index, name))
                             @for value in values(name) { " " code { (value) } }
-                            (only_in(book, book.def(name)))
+                            (only_in(index, index.def(name)))
                         },
-                        None => { (type_of(book, branch)) ": " (prose(book, description(branch))) },
+                        None => { (type_of(index, branch)) ": " (prose(index, description(branch))) },
                     }
                 }
             }
@@ -98,16 +100,16 @@ fn branches(book: &Book, def: &Value) -> Markup {
     }
 }
 
-fn values(book: &Book, def: &Value) -> Markup {
-    let owners = book.bases_of(def);
+fn values(index: &SchemaIndex, def: &Value) -> Markup {
+    let owners = index.bases_of(def);
     html! {
         p {
             "One of "
             @for (at, value) in texts(&def["enum"]).enumerate() {
                 @if at > 0 { ", " }
                 code { "\"" (value) "\"" }
-                @let having = with_value(book, def, value);
-                @if having.len() < owners.len() { (only(book, &having)) }
+                @let having = with_value(index, def, value);
+                @if having.len() < owners.len() { (only(index, &having)) }
                 (since(&def["x-since"][value]))
             }
             "."
@@ -116,8 +118,8 @@ fn values(book: &Book, def: &Value) -> Markup {
 }
 
 /// The bases whose enumeration has the value.
-pub(super) fn with_value(book: &Book, def: &Value, value: &str) -> Vec<Dialect> {
-    book.bases_of(def).into_iter().filter(|base| book.has(*base, &def["x-enum-in"], value)).collect()
+pub(super) fn with_value(index: &SchemaIndex, def: &Value, value: &str) -> Vec<Dialect> {
+    index.bases_of(def).into_iter().filter(|base| index.has(*base, &def["x-enum-in"], value)).collect()
 }
 
 fn limits(def: &Value) -> Markup {

@@ -1,86 +1,86 @@
 //! One def, with all that is known of it.
 
 use super::{
-    book::{Book, Family, Member},
     example::Examples,
-    fields::holds,
+    fields::definition_body,
+    inline::{description, dialect_marks, grouped_by_value, link, only_in, prose, since, text, texts},
     json::pretty,
-    legality::{causes, fires, leads, of_command},
-    session::{changes, tells},
-    words::{alike, description, link, marks, only_in, prose, since, text, texts},
+    legality::{caused_events, event_cases, of_command, response_transitions},
+    schema_index::{Family, Member, SchemaIndex},
+    session::{frame_effects, members_in_response},
 };
 use maud::{Markup, html};
 use serde_json::Value;
 
 /// A family: what it is, then its defs.
-pub(super) fn family(book: &Book, examples: &Examples, family: &Family) -> Markup {
-    let union = book.def(family.union);
+pub(super) fn family(index: &SchemaIndex, examples: &Examples, family: &Family) -> Markup {
+    let union = index.def(family.union);
     html! {
         section aria-labelledby=(family.id) {
             h2 id=(family.id) {
                 (family.title)
                 @if !family.union.is_empty() { " " code.def id={ "type-" (family.union) } { (family.union) } }
             }
-            @if !family.union.is_empty() { p { (prose(book, description(union))) } }
-            @if family.id == "responses" { (successes(book)) }
-            @for member in &family.members { (article(book, examples, member)) }
+            @if !family.union.is_empty() { p { (prose(index, description(union))) } }
+            @if family.id == "responses" { (successes(index)) }
+            @for member in &family.members { (article(index, examples, member)) }
         }
     }
 }
 
 /// What is said of all answers; each stands with its command.
-fn successes(book: &Book) -> Markup {
+fn successes(index: &SchemaIndex) -> Markup {
     html! {
         p {
-            (prose(book, description(book.def("RpcSuccess")))) " " code.def id="type-RpcSuccess" { "RpcSuccess" }
+            (prose(index, description(index.def("RpcSuccess")))) " " code.def id="type-RpcSuccess" { "RpcSuccess" }
             " Each stands with its command."
         }
     }
 }
 
-fn article(book: &Book, examples: &Examples, member: &Member) -> Markup {
+fn article(index: &SchemaIndex, examples: &Examples, member: &Member) -> Markup {
     let Member { def: name, label, anchor } = member;
-    let def = book.def(name);
+    let def = index.def(name);
     html! {
         article id=(anchor) {
             header {
                 h3 { a.anchor href={ "#" (anchor) } { (label) } }
                 @if name != label { code.def id={ "type-" (name) } { (name) } }
-                @if let Some(way) = book.way(name) { span.way { (way) } }
-                (only_in(book, def))
+                @if let Some(way) = index.direction(name) { span.way { (way) } }
+                (only_in(index, def))
                 (since(&def["x-since"]))
                 @if text(&def["x-source"]) == "observed" { span.seen { "observed" } }
             }
-            p { (prose(book, description(def))) }
-            (pair(book, examples, name))
-            @if let Some(response) = def.get("x-response").and_then(Value::as_str) { (answer(book, examples, response)) }
-            (facts(book, name))
+            p { (prose(index, description(def))) }
+            (pair(index, examples, name))
+            @if let Some(response) = def.get("x-response").and_then(Value::as_str) { (answer(index, examples, response)) }
+            (facts(index, name))
         }
     }
 }
 
 /// The success of a command.
-fn answer(book: &Book, examples: &Examples, name: &str) -> Markup {
+fn answer(index: &SchemaIndex, examples: &Examples, name: &str) -> Markup {
     html! {
-        div.answer id=(book.anchor(name)) {
+        div.answer id=(index.anchor(name)) {
             h4 { "Response " code.def id={ "type-" (name) } { (name) } }
-            p { (prose(book, description(book.def(name)))) }
-            (pair(book, examples, name))
+            p { (prose(index, description(index.def(name)))) }
+            (pair(index, examples, name))
         }
     }
 }
 
 /// What it holds beside what it looks like.
-fn pair(book: &Book, examples: &Examples, name: &str) -> Markup {
-    let bases = book.bases_of(book.def(name)).into_iter();
-    let shown = alike(bases.map(|base| (base, pretty(&examples.of(book.exported(base), name)))));
+fn pair(index: &SchemaIndex, examples: &Examples, name: &str) -> Markup {
+    let bases = index.bases_of(index.def(name)).into_iter();
+    let shown = grouped_by_value(bases.map(|base| (base, pretty(&examples.of(index.exported(base), name)))));
     html! {
         div.pair {
-            div { (holds(book, name)) }
+            div { (definition_body(index, name)) }
             div.examples {
                 @for (bases, example) in &shown {
                     figure {
-                        @if shown.len() > 1 { figcaption { (marks(bases)) } }
+                        @if shown.len() > 1 { figcaption { (dialect_marks(bases)) } }
                         pre tabindex="0" { code { (example) } }
                     }
                 }
@@ -89,16 +89,16 @@ fn pair(book: &Book, examples: &Examples, name: &str) -> Markup {
     }
 }
 
-fn facts(book: &Book, name: &str) -> Markup {
-    let def = book.def(name);
-    let users: Vec<&String> = book.used_by(name).collect();
+fn facts(index: &SchemaIndex, name: &str) -> Markup {
+    let def = index.def(name);
+    let users: Vec<&String> = index.used_by(name).collect();
     html! {
         dl.facts {
-            @if def.get("x-in").is_some() { div { dt { "In the states" } dd { (of_command(book, name)) (leads(def)) } } }
-            @if let Some(causes) = causes(book, name) { div { dt { "Causes" } dd { (causes) } } }
-            @if let Some(cases) = fires(book, name) { div { dt { "Comes in" } dd { (cases) } } }
-            @if let Some(effects) = changes(book, name) { div { dt { "Changes" } dd { (effects) } } }
-            @if let Some(members) = tells(book, name) { div { dt { "Tells" } dd { (members) } } }
+            @if def.get("x-in").is_some() { div { dt { "In the states" } dd { (of_command(index, name)) (response_transitions(def)) } } }
+            @if let Some(causes) = caused_events(index, name) { div { dt { "Causes" } dd { (causes) } } }
+            @if let Some(cases) = event_cases(index, name) { div { dt { "Comes in" } dd { (cases) } } }
+            @if let Some(effects) = frame_effects(index, name) { div { dt { "Changes" } dd { (effects) } } }
+            @if let Some(members) = members_in_response(index, name) { div { dt { "Tells" } dd { (members) } } }
             @if def["x-control"] == true {
                 div { dt { "Order" } dd { "It overtakes the commands before it where they are served one by one." } }
             }
@@ -111,9 +111,9 @@ fn facts(book: &Book, name: &str) -> Markup {
             @if def["x-cuts"] == true {
                 div { dt { "Observed" } dd { "In the originals its success ends an open run without the closing events." } }
             }
-            @if let Some(answers) = answers(book, name) { div { dt { "Answered by" } dd { (answers) } } }
+            @if let Some(answers) = answers(index, name) { div { dt { "Answered by" } dd { (answers) } } }
             @if !users.is_empty() {
-                div { dt { "Used in" } dd { @for (at, user) in users.iter().enumerate() { @if at > 0 { ", " } (link(book, user)) } } }
+                div { dt { "Used in" } dd { @for (at, user) in users.iter().enumerate() { @if at > 0 { ", " } (link(index, user)) } } }
             }
             div { dt { "Written in" } dd { @for (at, source) in texts(&def["x-doc"]).enumerate() { @if at > 0 { "; " } (source) } } }
         }
@@ -121,11 +121,11 @@ fn facts(book: &Book, name: &str) -> Markup {
 }
 
 /// What a host may answer to a request of an extension; nothing for what is no such request.
-fn answers(book: &Book, name: &str) -> Option<Markup> {
-    let mut metas = book.bases.iter().filter_map(|base| book.meta(*base));
+fn answers(index: &SchemaIndex, name: &str) -> Option<Markup> {
+    let mut metas = index.bases.iter().filter_map(|base| index.meta(*base));
     let dialog = metas.find_map(|meta| meta.dialogs.iter().find(|dialog| dialog.def == name))?;
     Some(html! {
         @if dialog.answers.is_empty() { "nothing" }
-        @for (at, answer) in dialog.answers.iter().enumerate() { @if at > 0 { " or " } (link(book, answer)) }
+        @for (at, answer) in dialog.answers.iter().enumerate() { @if at > 0 { " or " } (link(index, answer)) }
     })
 }

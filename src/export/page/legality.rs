@@ -1,8 +1,8 @@
 //! What becomes of a command, and when an event comes.
 
 use super::{
-    book::Book,
-    words::{alike, marks, only, prose, term, text},
+    inline::{dialect_marks, grouped_by_value, only, prose, term, text},
+    schema_index::SchemaIndex,
 };
 use crate::{
     export::{EventCase, Outcome, When},
@@ -12,34 +12,34 @@ use maud::{Markup, html};
 use serde_json::Value;
 
 /// What becomes of a command in one state, by the bases that it holds for: the first outcome whose condition holds.
-type Fate<'a> = Vec<(Vec<Dialect>, &'a [Outcome])>;
+type Outcomes<'a> = Vec<(Vec<Dialect>, &'a [Outcome])>;
 
 /// Every command by every state, with what the words mean.
-pub(super) fn table(book: &Book) -> Markup {
-    let commands = book.families.iter().find(|family| family.id == "commands");
-    let states: Vec<&Value> = states(book).collect();
+pub(super) fn table(index: &SchemaIndex) -> Markup {
+    let commands = index.families.iter().find(|family| family.id == "commands");
+    let states: Vec<&Value> = states(index).collect();
     html! {
         dl.legend {
-            @for (disposition, means) in book.part("states")["dispositions"].as_object().into_iter().flatten() {
+            @for (disposition, means) in index.part("states")["dispositions"].as_object().into_iter().flatten() {
                 div { dt { (word(disposition)) } dd { (text(means)) } }
             }
         }
         div.wide { table.states {
             thead { tr {
                 th scope="col" { "Command" }
-                @for state in &states { th scope="col" { code { (text(&state["name"])) } (only(book, &book.within(state, "dialects"))) } }
+                @for state in &states { th scope="col" { code { (text(&state["name"])) } (only(index, &index.bases_in(state, "dialects"))) } }
             } }
             tbody {
                 @for command in commands.into_iter().flat_map(|family| &family.members) {
                     tr {
                         th scope="row" {
                             a href={ "#" (command.anchor) } { code { (command.label) } }
-                            (super::words::only_in(book, book.def(&command.def)))
+                            (super::inline::only_in(index, index.def(&command.def)))
                         }
-                        @let fates = by_state(book, &command.def);
-                        @match everywhere(&fates) {
-                            Some(outcomes) => td.alike colspan=(states.len()) { (one_after_another(outcomes)) },
-                            None => @for (_, fate) in &fates { td { (told(fate)) } },
+                        @let dispositions = by_state(index, &command.def);
+                        @match everywhere(&dispositions) {
+                            Some(outcomes) => td.alike colspan=(states.len()) { (outcome_list(outcomes)) },
+                            None => @for (_, outcomes) in &dispositions { td { (outcomes_cell(outcomes)) } },
                         }
                     }
                 }
@@ -49,62 +49,64 @@ pub(super) fn table(book: &Book) -> Markup {
 }
 
 /// The same of one command: states in which it fares alike stand together.
-pub(super) fn of_command(book: &Book, def: &str) -> Markup {
-    let fates = by_state(book, def);
-    let mut groups: Vec<(Vec<&str>, Fate)> = Vec::new();
-    for (state, fate) in fates.iter().filter(|(_, fate)| !fate.is_empty()) {
-        match groups.iter_mut().find(|(_, known)| known == fate) {
+pub(super) fn of_command(index: &SchemaIndex, def: &str) -> Markup {
+    let dispositions = by_state(index, def);
+    let mut groups: Vec<(Vec<&str>, Outcomes)> = Vec::new();
+    for (state, outcomes) in dispositions.iter().filter(|(_, outcomes)| !outcomes.is_empty()) {
+        match groups.iter_mut().find(|(_, known)| known == outcomes) {
             Some((states, _)) => states.push(state),
-            None => groups.push((vec![state], fate.clone())),
+            None => groups.push((vec![state], outcomes.clone())),
         }
     }
     html! {
         ul {
-            @match everywhere(&fates) {
-                Some(outcomes) => li { "every state: " (one_after_another(outcomes)) },
-                None => @for (states, fate) in &groups { li { (codes(states)) ": " (told(fate)) } },
+            @match everywhere(&dispositions) {
+                Some(outcomes) => li { "every state: " (outcome_list(outcomes)) },
+                None => @for (states, outcomes) in &groups { li { (codes(states)) ": " (outcomes_cell(outcomes)) } },
             }
         }
     }
 }
 
 /// What becomes of it wherever it can be sent, if that is the same.
-fn everywhere<'a>(fates: &[(&str, Fate<'a>)]) -> Option<&'a [Outcome]> {
-    let mut all = fates.iter().flat_map(|(_, fate)| fate).map(|(_, outcomes)| *outcomes);
+fn everywhere<'a>(dispositions: &[(&str, Outcomes<'a>)]) -> Option<&'a [Outcome]> {
+    let mut all = dispositions.iter().flat_map(|(_, outcomes)| outcomes).map(|(_, outcomes)| *outcomes);
     let first = all.next()?;
     all.all(|other| other == first).then_some(first)
 }
 
 /// What becomes of the command in each state; nothing where no dialect that has the command has the state.
-pub(super) fn by_state<'a>(book: &'a Book, def: &str) -> Vec<(&'a str, Fate<'a>)> {
-    states(book).map(|state| (text(&state["name"]), fate(book, def, text(&state["name"])))).collect()
+pub(super) fn by_state<'a>(index: &'a SchemaIndex, def: &str) -> Vec<(&'a str, Outcomes<'a>)> {
+    states(index)
+        .map(|state| (text(&state["name"]), outcomes_in_state(index, def, text(&state["name"]))))
+        .collect()
 }
 
 /// In all of a superstate the same holds: a test says so.
-fn fate<'a>(book: &'a Book, def: &str, state: &str) -> Fate<'a> {
+fn outcomes_in_state<'a>(index: &'a SchemaIndex, def: &str, state: &str) -> Outcomes<'a> {
     let outcomes = |base: &Dialect| {
-        let mut commands = book.meta(*base)?.commands.iter();
+        let mut commands = index.meta(*base)?.commands.iter();
         let states = &commands.find(|command| command.request == def)?.states;
         let is_meant = |name: &str| name.split('.').next() == Some(state);
         let (_, outcomes) = states.iter().find(|(name, _)| is_meant(name.as_str()))?;
         Some((*base, outcomes.as_slice()))
     };
-    alike(book.bases.iter().filter_map(outcomes))
+    grouped_by_value(index.bases.iter().filter_map(outcomes))
 }
 
-fn told(fate: &Fate) -> Markup {
+fn outcomes_cell(outcomes: &Outcomes) -> Markup {
     html! {
-        @for (bases, outcomes) in fate {
+        @for (bases, outcomes) in outcomes {
             div.case {
-                @if fate.len() > 1 { (marks(bases)) " " }
-                (one_after_another(outcomes))
+                @if outcomes.len() > 1 { (dialect_marks(bases)) " " }
+                (outcome_list(outcomes))
             }
         }
     }
 }
 
 /// The outcomes, the first of which that applies counts.
-pub(super) fn one_after_another(outcomes: &[Outcome]) -> Markup {
+pub(super) fn outcome_list(outcomes: &[Outcome]) -> Markup {
     html! {
         @for (at, outcome) in outcomes.iter().enumerate() {
             @if at > 0 { ", else " }
@@ -130,14 +132,14 @@ fn word(disposition: &str) -> Markup {
 }
 
 /// The outermost states of the flow that some base has.
-fn states(book: &Book) -> impl Iterator<Item = &Value> {
-    let flow = book.part("states")["regions"].as_array().into_iter().flatten().next();
+fn states(index: &SchemaIndex) -> impl Iterator<Item = &Value> {
+    let flow = index.part("states")["regions"].as_array().into_iter().flatten().next();
     let states = flow.and_then(|flow| flow["states"].as_array()).into_iter().flatten();
     states.filter(|state| state.get("parent").is_none())
 }
 
 /// Where the success of a command leads, and its failure.
-pub(super) fn leads(def: &Value) -> Markup {
+pub(super) fn response_transitions(def: &Value) -> Markup {
     let moves = |key: &str| def[key].as_object().cloned().unwrap_or_default();
     html! {
         @for (key, answer) in [("x-leads-to", "A success"), ("x-fails-to", "An error")] {
@@ -149,12 +151,13 @@ pub(super) fn leads(def: &Value) -> Markup {
 }
 
 /// In which states an event may come, where it leads, and what came before; nothing for what is no event.
-pub(super) fn fires(book: &Book, def: &str) -> Option<Markup> {
+pub(super) fn event_cases(index: &SchemaIndex, def: &str) -> Option<Markup> {
     let cases = |base: Dialect| {
-        let mut events = book.meta(base)?.events.iter();
+        let mut events = index.meta(base)?.events.iter();
         Some((base, &events.find(|event| event.def == def)?.cases))
     };
-    let having: Vec<(Dialect, &Vec<EventCase>)> = book.bases.iter().filter_map(|base| cases(*base)).collect();
+    let having: Vec<(Dialect, &Vec<EventCase>)> =
+        index.bases.iter().filter_map(|base| cases(*base)).collect();
     // Every state of one dialect is not every state of another.
     let is_every = |base: Dialect, case: &EventCase| {
         FlowState::ALL.into_iter().filter(|state| state.is_in(base.base())).count() == case.r#in.len()
@@ -166,15 +169,15 @@ pub(super) fn fires(book: &Book, def: &str) -> Option<Markup> {
     let each = having.iter().flat_map(|(base, cases)| cases.iter().map(|case| shown(*base, case)));
     let ul = html! {
         ul {
-            @for (bases, case) in alike(each) {
+            @for (bases, case) in grouped_by_value(each) {
                 li {
-                    @if bases.len() < having.len() { (marks(&bases)) " " }
+                    @if bases.len() < having.len() { (dialect_marks(&bases)) " " }
                     @if case.r#in.is_empty() { "every state" } @else { (codes(&case.r#in)) }
                     @if let Some(When { field, is }) = &case.when { " if " code { (field) } " is " (either(is)) }
                     @if let Some(to) = case.to { "; leads to " code { (to) } }
                     @if !case.after.is_empty() {
                         "; after "
-                        @for (at, event) in case.after.iter().enumerate() { @if at > 0 { ", " } (term(book, event)) }
+                        @for (at, event) in case.after.iter().enumerate() { @if at > 0 { ", " } (term(index, event)) }
                     }
                 }
             }
@@ -184,17 +187,17 @@ pub(super) fn fires(book: &Book, def: &str) -> Option<Markup> {
 }
 
 /// What a command brings about by itself.
-pub(super) fn causes(book: &Book, def: &str) -> Option<Markup> {
+pub(super) fn caused_events(index: &SchemaIndex, def: &str) -> Option<Markup> {
     let causes = |base: Dialect| {
-        let mut commands = book.meta(base)?.commands.iter();
+        let mut commands = index.meta(base)?.commands.iter();
         Some((base, commands.find(|command| command.request == def)?.causes.clone()))
     };
-    let groups = alike(book.bases.iter().filter_map(|base| causes(*base)));
+    let groups = grouped_by_value(index.bases.iter().filter_map(|base| causes(*base)));
     let told = html! {
         @for (bases, events) in groups.iter().filter(|(_, events)| !events.is_empty()) {
             div {
-                @if groups.len() > 1 { (marks(bases)) " " }
-                @for (at, event) in events.iter().enumerate() { @if at > 0 { ", " } (term(book, event)) }
+                @if groups.len() > 1 { (dialect_marks(bases)) " " }
+                @for (at, event) in events.iter().enumerate() { @if at > 0 { ", " } (term(index, event)) }
             }
         }
     };
@@ -210,18 +213,18 @@ fn codes(names: &[&str]) -> Markup {
 }
 
 /// The states of every region, in words.
-pub(super) fn meanings(book: &Book) -> Markup {
-    let regions = book.part("states")["regions"].as_array().into_iter().flatten();
+pub(super) fn meanings(index: &SchemaIndex) -> Markup {
+    let regions = index.part("states")["regions"].as_array().into_iter().flatten();
     html! {
         @for region in regions {
             h3 { (text(&region["name"])) }
-            p { (prose(book, text(&region["description"]))) }
+            p { (prose(index, text(&region["description"]))) }
             dl.fields {
                 @for state in region["states"].as_array().into_iter().flatten() {
                     dt id={ "state-" (text(&region["name"])) "-" (text(&state["name"])) } {
-                        code.name { (text(&state["name"])) } (only(book, &book.within(state, "dialects")))
+                        code.name { (text(&state["name"])) } (only(index, &index.bases_in(state, "dialects")))
                     }
-                    dd { (prose(book, text(&state["description"]))) }
+                    dd { (prose(index, text(&state["description"]))) }
                 }
             }
         }

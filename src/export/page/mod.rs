@@ -8,22 +8,22 @@
 //! - `frame`, `fields`: one def; `dialects`, `rules`, `texts`: the tables.
 //! - `words`: what is inside.
 
-mod book;
 mod chart;
 mod contents;
 mod dialects;
 mod document;
-mod drawing;
 mod example;
 mod fields;
 mod frame;
+mod inline;
+mod introduction;
 mod json;
 mod legality;
-mod opening;
 mod rules;
+mod schema_index;
 mod session;
+mod shapes;
 mod texts;
-mod words;
 
 pub use document::reference_page;
 pub use example::Examples;

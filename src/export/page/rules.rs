@@ -1,11 +1,11 @@
 //! The rules that frames are judged by.
 
-use super::{book::Book, words::prose};
+use super::{inline::prose, schema_index::SchemaIndex};
 use crate::protocol::{Area, RuleId, Side, Tier};
 use maud::{Markup, html};
 
 /// Every rule by area, with how much it asks in each base dialect.
-pub(super) fn rules(book: &Book) -> Markup {
+pub(super) fn rules(index: &SchemaIndex) -> Markup {
     html! {
         section aria-labelledby="rules" {
             h2 id="rules" { "Rules" }
@@ -17,27 +17,27 @@ pub(super) fn rules(book: &Book) -> Markup {
                 @for one in Tier::ALL { div { dt { (tier(Some(one))) } dd { (one.about()) } } }
                 div { dt { (tier(None)) } dd { "The dialect does not have the rule." } }
             }
-            @for area in Area::ALL { (of_area(book, area)) }
+            @for area in Area::ALL { (of_area(index, area)) }
         }
     }
 }
 
-fn of_area(book: &Book, area: Area) -> Markup {
+fn of_area(index: &SchemaIndex, area: Area) -> Markup {
     let heading = format!("rules-{area}");
     html! {
         h3 id=(heading) { (area) }
         div.wide { table.rules aria-labelledby=(heading) {
             thead { tr {
                 th scope="col" { "Rule" }
-                @for base in &book.bases { th scope="col" { (base) } }
+                @for base in &index.bases { th scope="col" { (base) } }
                 th scope="col" { "What it says" }
             } }
             tbody {
                 @for rule in RuleId::ALL.into_iter().filter(|rule| rule.about().area == area) {
                     tr id={ "rule-" (rule) } {
                         th scope="row" { a.anchor href={ "#rule-" (rule) } { code { (rule) } } }
-                        @for base in &book.bases { td data-of=(base) { (tier(rule.tier(base.base()))) } }
-                        td { (says(book, rule)) }
+                        @for base in &index.bases { td data-of=(base) { (tier(rule.tier(base.base()))) } }
+                        td { (says(index, rule)) }
                     }
                 }
             }
@@ -45,10 +45,10 @@ fn of_area(book: &Book, area: Area) -> Markup {
     }
 }
 
-fn says(book: &Book, rule: RuleId) -> Markup {
+fn says(index: &SchemaIndex, rule: RuleId) -> Markup {
     let about = rule.about();
     html! {
-        (prose(book, about.sentence))
+        (prose(index, about.sentence))
         @if about.side == Side::Host { " " span.side { "of the host" } }
         p.soft {
             @if !about.needs.is_empty() {

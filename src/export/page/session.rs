@@ -1,8 +1,8 @@
 //! The state of a session: its members, and what each frame makes of them.
 
 use super::{
-    book::Book,
-    words::{alike, marks, only, prose, term, text, type_of},
+    inline::{dialect_marks, grouped_by_value, only, prose, term, text, type_of},
+    schema_index::SchemaIndex,
 };
 use crate::{
     export::{EffectAbout, EffectCondition, MemberAbout},
@@ -11,8 +11,8 @@ use crate::{
 use maud::{Markup, html};
 
 /// Every member, with who tells it and who changes it.
-pub(super) fn session(book: &Book) -> Markup {
-    let about = book.part("session");
+pub(super) fn session(index: &SchemaIndex) -> Markup {
+    let about = index.part("session");
     html! {
         section aria-labelledby="session" {
             h2 id="session" { "The state of a session" }
@@ -25,10 +25,10 @@ pub(super) fn session(book: &Book) -> Markup {
                 tbody {
                     @for (name, about) in about["members"].as_object().into_iter().flatten() {
                         tr id={ "member-" (name) } {
-                            th scope="row" { a.anchor href={ "#member-" (name) } { code { (name) } } (only(book, &having(book, name))) }
-                            td { (member(book, name, text(&about["description"]))) }
-                            td { (names(book, &tellers(book, name))) }
-                            td { (names(book, &changers(book, name))) }
+                            th scope="row" { a.anchor href={ "#member-" (name) } { code { (name) } } (only(index, &bases_with_member(index, name))) }
+                            td { (member(index, name, text(&about["description"]))) }
+                            td { (names(index, &reading_commands(index, name))) }
+                            td { (names(index, &changing_frames(index, name))) }
                         }
                     }
                 }
@@ -37,7 +37,7 @@ pub(super) fn session(book: &Book) -> Markup {
             dl.texts {
                 @for (name, means) in about["codes"].as_object().into_iter().flatten() {
                     dt id={ "code-" (name) } { a.anchor href={ "#code-" (name) } { code { (name) } } }
-                    dd { p { (prose(book, text(means))) } }
+                    dd { p { (prose(index, text(means))) } }
                 }
             }
         }
@@ -45,15 +45,16 @@ pub(super) fn session(book: &Book) -> Markup {
 }
 
 /// What the success of a command changes, or an event; nothing for what changes nothing.
-pub(super) fn changes(book: &Book, def: &str) -> Option<Markup> {
-    let groups = alike(book.bases.iter().filter_map(|base| Some((*base, effects(book, *base, def)?))));
+pub(super) fn frame_effects(index: &SchemaIndex, def: &str) -> Option<Markup> {
+    let groups =
+        grouped_by_value(index.bases.iter().filter_map(|base| Some((*base, effects(index, *base, def)?))));
     let some = groups.iter().any(|(_, effects)| !effects.is_empty());
     some.then(|| {
         html! {
             @for (bases, effects) in groups.iter().filter(|(_, effects)| !effects.is_empty()) {
                 div {
-                    @if groups.len() > 1 { (marks(bases)) " " }
-                    ul { @for effect in *effects { li { (words(effect)) } } }
+                    @if groups.len() > 1 { (dialect_marks(bases)) " " }
+                    ul { @for effect in *effects { li { (effect_sentence(effect)) } } }
                 }
             }
         }
@@ -61,18 +62,18 @@ pub(super) fn changes(book: &Book, def: &str) -> Option<Markup> {
 }
 
 /// The members that the success of a command tells.
-pub(super) fn tells(book: &Book, def: &str) -> Option<Markup> {
+pub(super) fn members_in_response(index: &SchemaIndex, def: &str) -> Option<Markup> {
     let told = |base: Dialect| {
-        let mut commands = book.meta(base)?.commands.iter();
+        let mut commands = index.meta(base)?.commands.iter();
         let tells = &commands.find(|command| command.request == def)?.tells;
         Some((base, tells.iter().collect::<Vec<_>>()))
     };
-    let groups = alike(book.bases.iter().filter_map(|base| told(*base)));
+    let groups = grouped_by_value(index.bases.iter().filter_map(|base| told(*base)));
     groups.iter().any(|(_, told)| !told.is_empty()).then(|| {
         html! {
             @for (bases, told) in groups.iter().filter(|(_, told)| !told.is_empty()) {
                 div {
-                    @if groups.len() > 1 { (marks(bases)) " " }
+                    @if groups.len() > 1 { (dialect_marks(bases)) " " }
                     @for (at, (name, path)) in told.iter().enumerate() {
                         @if at > 0 { ", " }
                         (link(name)) " by " code { (path) }
@@ -84,15 +85,15 @@ pub(super) fn tells(book: &Book, def: &str) -> Option<Markup> {
 }
 
 /// The effects of a frame in a dialect; `None`: the dialect does not have it.
-fn effects<'a>(book: &'a Book, base: Dialect, def: &str) -> Option<&'a Vec<EffectAbout>> {
-    let meta = book.meta(base)?;
+fn effects<'a>(index: &'a SchemaIndex, base: Dialect, def: &str) -> Option<&'a Vec<EffectAbout>> {
+    let meta = index.meta(base)?;
     let command = meta.commands.iter().find(|command| command.request == def);
     let event = || meta.events.iter().find(|event| event.def == def);
     command.map(|command| &command.effects).or_else(|| event().map(|event| &event.effects))
 }
 
 /// An effect as a sentence.
-fn words(effect: &EffectAbout) -> Markup {
+fn effect_sentence(effect: &EffectAbout) -> Markup {
     let members =
         html! { @for (at, name) in effect.members.iter().enumerate() { @if at > 0 { ", " } (link(name)) } };
     let value = html! { @if let Some(path) = &effect.value { code { (path) } } };
@@ -124,13 +125,13 @@ fn link(member: &str) -> Markup {
 }
 
 /// What a member is, and of which type.
-fn member(book: &Book, name: &str, description: &str) -> Markup {
-    let about = book.bases.iter().find_map(|base| member_of(book, *base, name));
+fn member(index: &SchemaIndex, name: &str, description: &str) -> Markup {
+    let about = index.bases.iter().find_map(|base| member_of(index, *base, name));
     html! {
-        (prose(book, description))
+        (prose(index, description))
         @if let Some(about) = about {
             p.soft {
-                (type_of(book, &about.schema)) @if about.absent { ", or none" }
+                (type_of(index, &about.schema)) @if about.absent { ", or none" }
                 @if about.silent { "; an extension may change it without a frame that says so" }
                 @if about.fresh { "; empty in a new process" }
             }
@@ -138,32 +139,34 @@ fn member(book: &Book, name: &str, description: &str) -> Markup {
     }
 }
 
-fn member_of<'a>(book: &'a Book, base: Dialect, name: &str) -> Option<&'a MemberAbout> {
-    book.meta(base)?.session.members.iter().find(|member| member.name == name)
+fn member_of<'a>(index: &'a SchemaIndex, base: Dialect, name: &str) -> Option<&'a MemberAbout> {
+    index.meta(base)?.session.members.iter().find(|member| member.name == name)
 }
 
 /// The bases that have a member.
-fn having(book: &Book, name: &str) -> Vec<Dialect> {
-    book.bases.iter().copied().filter(|base| member_of(book, *base, name).is_some()).collect()
+fn bases_with_member(index: &SchemaIndex, name: &str) -> Vec<Dialect> {
+    index.bases.iter().copied().filter(|base| member_of(index, *base, name).is_some()).collect()
 }
 
 /// The commands whose success tells a member.
-fn tellers(book: &Book, name: &str) -> Vec<String> {
-    let commands = book.bases.iter().filter_map(|base| book.meta(*base)).flat_map(|meta| &meta.commands);
-    once(commands.filter(|command| command.tells.contains_key(name)).map(|command| command.r#type.clone()))
+fn reading_commands(index: &SchemaIndex, name: &str) -> Vec<String> {
+    let commands = index.bases.iter().filter_map(|base| index.meta(*base)).flat_map(|meta| &meta.commands);
+    deduplicated(
+        commands.filter(|command| command.tells.contains_key(name)).map(|command| command.r#type.clone()),
+    )
 }
 
 /// The commands and events that change a member.
-fn changers(book: &Book, name: &str) -> Vec<String> {
+fn changing_frames(index: &SchemaIndex, name: &str) -> Vec<String> {
     let changes =
         |effects: &[EffectAbout]| effects.iter().any(|effect| effect.members.iter().any(|it| it == name));
-    let metas = || book.bases.iter().filter_map(|base| book.meta(*base));
+    let metas = || index.bases.iter().filter_map(|base| index.meta(*base));
     let commands = metas().flat_map(|meta| &meta.commands).filter(|it| changes(&it.effects));
     let events = metas().flat_map(|meta| &meta.events).filter(|it| changes(&it.effects));
-    once(commands.map(|it| it.r#type.clone()).chain(events.map(|it| it.r#type.clone())))
+    deduplicated(commands.map(|it| it.r#type.clone()).chain(events.map(|it| it.r#type.clone())))
 }
 
-fn once(names: impl Iterator<Item = String>) -> Vec<String> {
+fn deduplicated(names: impl Iterator<Item = String>) -> Vec<String> {
     let mut list = Vec::new();
     for name in names {
         if !list.contains(&name) {
@@ -173,14 +176,14 @@ fn once(names: impl Iterator<Item = String>) -> Vec<String> {
     list
 }
 
-fn names(book: &Book, names: &[String]) -> Markup {
-    html! { @for (at, name) in names.iter().enumerate() { @if at > 0 { ", " } (command_or_event(book, name)) } }
+fn names(index: &SchemaIndex, names: &[String]) -> Markup {
+    html! { @for (at, name) in names.iter().enumerate() { @if at > 0 { ", " } (command_or_event(index, name)) } }
 }
 
 /// A link to the command of that name, else to whatever has the name.
-fn command_or_event(book: &Book, name: &str) -> Markup {
-    match book.command(name) {
+fn command_or_event(index: &SchemaIndex, name: &str) -> Markup {
+    match index.command(name) {
         Some(place) => html! { a href={ "#" (place) } { code { (name) } } },
-        None => term(book, name),
+        None => term(index, name),
     }
 }

@@ -1,10 +1,10 @@
 //! The protocol in ten lines, and a conversation as it goes over the pipes.
 
 use super::{
-    book::Book,
     example::Examples,
+    inline::term,
     json::{gist, pretty},
-    words::term,
+    schema_index::SchemaIndex,
 };
 use crate::protocol::Dialect;
 use maud::{Markup, html};
@@ -24,20 +24,20 @@ const LINES: [&str; 10] = [
 ];
 
 /// The lines, then the conversation as each base dialect has it.
-pub(super) fn opening(book: &Book, examples: &Examples) -> Markup {
+pub(super) fn introduction(index: &SchemaIndex, examples: &Examples) -> Markup {
     html! {
         section aria-labelledby="protocol" {
             h2 id="protocol" { "The protocol in ten lines" }
-            ol.lines { @for line in LINES { li { (told(book, line)) } } }
+            ol.lines { @for line in LINES { li { (linked_line(index, line)) } } }
             h3 id="conversation" { "A whole conversation" }
             p {
                 "From the start of the server to the end of the run. Each line opens to the whole frame. What is in "
                 code { "…" } " is left out only here."
             }
-            @for (at, base) in book.bases.iter().enumerate() {
+            @for (at, base) in index.bases.iter().enumerate() {
                 details.talk open[at == 0] {
                     summary { "In the dialect " span.mark { (base.as_str()) } }
-                    (conversation(book, examples, *base))
+                    (conversation(index, examples, *base))
                 }
             }
         }
@@ -45,35 +45,35 @@ pub(super) fn opening(book: &Book, examples: &Examples) -> Markup {
 }
 
 /// A line, in which the names of commands mean the commands.
-fn told(book: &Book, line: &str) -> Markup {
+fn linked_line(index: &SchemaIndex, line: &str) -> Markup {
     html! {
         @for (at, part) in line.split('`').enumerate() {
-            @match book.command(part).filter(|_| at % 2 == 1) {
+            @match index.command(part).filter(|_| at % 2 == 1) {
                 Some(place) => a href={ "#" (place) } { code { (part) } },
-                None if at % 2 == 1 => (term(book, part)),
+                None if at % 2 == 1 => (term(index, part)),
                 None => (part),
             }
         }
     }
 }
 
-fn conversation(book: &Book, examples: &Examples, base: Dialect) -> Markup {
+fn conversation(index: &SchemaIndex, examples: &Examples, base: Dialect) -> Markup {
     html! {
         ol.frames {
-            @for (def, frame) in examples.conversation(book.exported(base)) {
-                @let from_host = book.def(&def).get("x-in").is_some();
+            @for (def, frame) in examples.conversation(index.exported(base)) {
+                @let from_host = index.def(&def).get("x-in").is_some();
                 li.host[from_host] {
                     details {
                         summary {
                             span.who { @if from_host { "host" } @else { "server" } } " "
                             code { (gist(&frame)) }
                         }
-                        p { "This is " a href={ "#" (book.anchor(&def)) } { (def) } "." }
+                        p { "This is " a href={ "#" (index.anchor(&def)) } { (def) } "." }
                         pre { code { (pretty(&frame)) } }
                     }
                 }
             }
         }
-        p.soft { "Everything else that may happen is in the chart of the " a href="#chart" { "states" } ", starting with " (term(book, "agent_start")) "." }
+        p.soft { "Everything else that may happen is in the chart of the " a href="#chart" { "states" } ", starting with " (term(index, "agent_start")) "." }
     }
 }

@@ -1,15 +1,15 @@
 //! Who writes a frame and who reads it: what is more for the one to say is more for the other to understand.
 
-use crate::export::parts::reached;
+use crate::export::parts::reachable;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
 /// What the client's side writes.
-const WRITTEN: [&str; 6] =
+const CLIENT_WRITES: [&str; 6] =
     ["Inbound", "RpcCommand", "RpcExtensionUIResponse", "HostToolUpdate", "HostToolResult", "FromExtension"];
 
 /// What it reads.
-const READ: [&str; 11] = [
+const CLIENT_READS: [&str; 11] = [
     "Outbound",
     "RpcResponse",
     "AgentSessionEvent",
@@ -25,7 +25,7 @@ const READ: [&str; 11] = [
 
 /// Who sees a def.
 #[derive(Clone, Copy, Default)]
-pub struct Way {
+pub struct Direction {
     /// The client's side writes it.
     pub written: bool,
     /// The client's side reads it.
@@ -33,29 +33,31 @@ pub struct Way {
 }
 
 /// Who sees which def.
-pub struct Ways {
+pub struct Directions {
     written: BTreeSet<String>,
     read: BTreeSet<String>,
 }
 
-impl Ways {
+impl Directions {
     pub fn new(a: &Map<String, Value>, b: &Map<String, Value>) -> Self {
         // What extensions say counts only where no frame of the host has it: they show dialogs in the server's name.
         let of = |roots: &[&str]| -> BTreeSet<String> {
-            [a, b].into_iter().flat_map(|defs| reached(defs, roots)).collect()
+            [a, b].into_iter().flat_map(|defs| reachable(defs, roots)).collect()
         };
         let is_own = |name: &&&str| ![&"FromExtension", &"ToExtension"].contains(name);
-        let (own_written, own_read): (Vec<&str>, Vec<&str>) =
-            (WRITTEN.iter().filter(is_own).copied().collect(), READ.iter().filter(is_own).copied().collect());
+        let (own_written, own_read): (Vec<&str>, Vec<&str>) = (
+            CLIENT_WRITES.iter().filter(is_own).copied().collect(),
+            CLIENT_READS.iter().filter(is_own).copied().collect(),
+        );
         let (mut written, mut read) = (of(&own_written), of(&own_read));
         let known: BTreeSet<String> = written.union(&read).cloned().collect();
-        written.extend(of(&WRITTEN).difference(&known).cloned());
-        read.extend(of(&READ).difference(&known).cloned());
+        written.extend(of(&CLIENT_WRITES).difference(&known).cloned());
+        read.extend(of(&CLIENT_READS).difference(&known).cloned());
         Self { written, read }
     }
 
-    pub fn of(&self, name: &str) -> Way {
-        Way { written: self.written.contains(name), read: self.read.contains(name) }
+    pub fn of(&self, name: &str) -> Direction {
+        Direction { written: self.written.contains(name), read: self.read.contains(name) }
     }
 
     pub fn is_reached(&self, name: &str) -> bool {

@@ -1,25 +1,25 @@
 //! Texts of the schema, types and dialects as they stand in a line.
 
-use super::book::Book;
+use super::schema_index::SchemaIndex;
 use crate::{export::parts::ref_name, protocol::Dialect};
 use maud::{Markup, html};
 use serde_json::Value;
 
 /// A text of the schema: what stands between backticks is code. Names lead to where they are described.
-pub(super) fn prose(book: &Book, text: &str) -> Markup {
+pub(super) fn prose(index: &SchemaIndex, text: &str) -> Markup {
     html! {
         @for (at, part) in text.split('`').enumerate() {
-            @if at % 2 == 1 { (term(book, part)) } @else {
-                @for word in part.split_inclusive(' ') { (word_of(book, word)) }
+            @if at % 2 == 1 { (term(index, part)) } @else {
+                @for word in part.split_inclusive(' ') { (word_of(index, word)) }
             }
         }
     }
 }
 
 /// A word with what stands around it: names of frames have an underscore and need no backticks.
-fn word_of(book: &Book, word: &str) -> Markup {
+fn word_of(index: &SchemaIndex, word: &str) -> Markup {
     let name = word.trim_matches(|letter: char| !letter.is_ascii_alphanumeric());
-    let place = book.place_of(name).filter(|_| name.contains('_'));
+    let place = index.place_of(name).filter(|_| name.contains('_'));
     html! {
         @match place.and_then(|place| Some((place, word.split_once(name)?))) {
             Some((place, (before, after))) => { (before) a href={ "#" (place) } { code { (name) } } (after) },
@@ -29,9 +29,9 @@ fn word_of(book: &Book, word: &str) -> Markup {
 }
 
 /// A name in a text.
-pub(super) fn term(book: &Book, name: &str) -> Markup {
+pub(super) fn term(index: &SchemaIndex, name: &str) -> Markup {
     html! {
-        @match book.place_of(name) {
+        @match index.place_of(name) {
             Some(place) => a href={ "#" (place) } { code { (name) } },
             None => code { (name) },
         }
@@ -39,8 +39,8 @@ pub(super) fn term(book: &Book, name: &str) -> Markup {
 }
 
 /// A link to a def.
-pub(super) fn link(book: &Book, def: &str) -> Markup {
-    html! { a href={ "#" (book.anchor(def)) } { (def) } }
+pub(super) fn link(index: &SchemaIndex, def: &str) -> Markup {
+    html! { a href={ "#" (index.anchor(def)) } { (def) } }
 }
 
 /// The description that every def and property has.
@@ -59,18 +59,18 @@ pub(super) fn texts(list: &Value) -> impl Iterator<Item = &str> {
 }
 
 /// The dialects by name, as small marks.
-pub(super) fn marks(dialects: &[Dialect]) -> Markup {
+pub(super) fn dialect_marks(dialects: &[Dialect]) -> Markup {
     html! { @for dialect in dialects { span.mark { (dialect.as_str()) } } }
 }
 
 /// Where something is not in every dialect: in which it is.
-pub(super) fn only_in(book: &Book, schema: &Value) -> Markup {
-    only(book, &book.bases_of(schema))
+pub(super) fn only_in(index: &SchemaIndex, schema: &Value) -> Markup {
+    only(index, &index.bases_of(schema))
 }
 
 /// The same of dialects that are known.
-pub(super) fn only(book: &Book, bases: &[Dialect]) -> Markup {
-    html! { @if bases.len() < book.bases.len() { span.only { "only " (marks(bases)) } } }
+pub(super) fn only(index: &SchemaIndex, bases: &[Dialect]) -> Markup {
+    html! { @if bases.len() < index.bases.len() { span.only { "only " (dialect_marks(bases)) } } }
 }
 
 /// The version of pi that brought it, where that is known.
@@ -79,7 +79,9 @@ pub(super) fn since(version: &Value) -> Markup {
 }
 
 /// Equal things together, each with the bases that it holds for; in the order of the bases.
-pub(super) fn alike<T: PartialEq>(of: impl IntoIterator<Item = (Dialect, T)>) -> Vec<(Vec<Dialect>, T)> {
+pub(super) fn grouped_by_value<T: PartialEq>(
+    of: impl IntoIterator<Item = (Dialect, T)>,
+) -> Vec<(Vec<Dialect>, T)> {
     let mut groups: Vec<(Vec<Dialect>, T)> = Vec::new();
     for (base, thing) in of {
         match groups.iter_mut().find(|(_, known)| *known == thing) {
@@ -91,9 +93,9 @@ pub(super) fn alike<T: PartialEq>(of: impl IntoIterator<Item = (Dialect, T)>) ->
 }
 
 /// What a property or an item may hold.
-pub(super) fn type_of(book: &Book, schema: &Value) -> Markup {
+pub(super) fn type_of(index: &SchemaIndex, schema: &Value) -> Markup {
     if let Some(def) = ref_name(schema) {
-        return link(book, def);
+        return link(index, def);
     }
     if let Some(only) = schema.get("const") {
         return html! { code { (only.to_string()) } };
@@ -102,7 +104,7 @@ pub(super) fn type_of(book: &Book, schema: &Value) -> Markup {
         return html! {
             @for (at, branch) in branches.iter().enumerate() {
                 @if at > 0 { " or " }
-                @if branch.is_object() { (type_of(book, branch)) } @else { code { (branch.to_string()) } }
+                @if branch.is_object() { (type_of(index, branch)) } @else { code { (branch.to_string()) } }
             }
         };
     }
@@ -110,9 +112,9 @@ pub(super) fn type_of(book: &Book, schema: &Value) -> Markup {
     let name = schema["type"].as_str().or(texts(&schema["type"]).find(|name| *name != "null"));
     html! {
         @match name {
-            Some("array") => { "list of " (type_of(book, &schema["items"])) },
+            Some("array") => { "list of " (type_of(index, &schema["items"])) },
             Some("object") => @match schema.get("additionalProperties").filter(|values| values.get("type").is_some()) {
-                Some(values) => { "object of " (type_of(book, values)) },
+                Some(values) => { "object of " (type_of(index, values)) },
                 None => "object",
             },
             Some(name) => (name),

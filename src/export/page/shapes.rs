@@ -17,7 +17,7 @@ pub(super) enum Side {
 const LINE: i32 = 13;
 
 /// A state: its whole name, what is written of it, and what is said in it.
-pub(super) fn boxed(
+pub(super) fn state_box(
     Point(x, y): Point,
     (width, height): (i32, i32),
     state: &str,
@@ -45,7 +45,7 @@ pub(super) fn dot(Point(x, y): Point) -> Markup {
 }
 
 /// A label around the middle of a level line.
-pub(super) fn written(lines: &[String], Point(x, y): Point, side: Side) -> Markup {
+pub(super) fn label_lines(lines: &[String], Point(x, y): Point, side: Side) -> Markup {
     let count = i32::try_from(lines.len()).unwrap_or(1);
     let first = if side == Side::Above { y - 6 - (count - 1) * LINE } else { y + LINE + 2 };
     html! {
@@ -54,12 +54,12 @@ pub(super) fn written(lines: &[String], Point(x, y): Point, side: Side) -> Marku
 }
 
 /// A label beside an upright line, which it starts or ends at.
-pub(super) fn upright(label: &str, Point(x, y): Point, anchor: &str) -> Markup {
+pub(super) fn side_label(label: &str, Point(x, y): Point, anchor: &str) -> Markup {
     html! { text.on x=(x) y=(y) text-anchor=(anchor) { (label) } }
 }
 
 /// A label along an upright line.
-pub(super) fn turned(label: &str, Point(x, y): Point) -> Markup {
+pub(super) fn rotated_label(label: &str, Point(x, y): Point) -> Markup {
     html! {
         text.on x=(x) y=(y) text-anchor="middle" transform={ "rotate(-90 " (x) " " (y) ")" } { (label) }
     }

@@ -51,7 +51,7 @@ const FAMILIES: [(&str, &str, &str, &str); 13] = [
 const SUCCESSES: &str = "RpcSuccess";
 
 /// Who writes the frames of a union to whom.
-const WAYS: [(&str, &str); 4] = [
+const DIRECTIONS: [(&str, &str); 4] = [
     ("Inbound", "host → server"),
     ("Outbound", "server → host"),
     ("ToExtension", "server → extension"),
@@ -59,10 +59,10 @@ const WAYS: [(&str, &str); 4] = [
 ];
 
 /// What opens a family besides the branches of its union.
-const OPENS: [(&str, &str); 1] = [("entries", "SessionHeader")];
+const FIRST_MEMBERS: [(&str, &str); 1] = [("entries", "SessionHeader")];
 
 /// Everything that the page is made from.
-pub(super) struct Book {
+pub(super) struct SchemaIndex {
     bundle: Value,
     /// The base dialects, the one that is shown first in front.
     pub bases: Vec<Dialect>,
@@ -74,10 +74,10 @@ pub(super) struct Book {
     metas: BTreeMap<&'static str, Meta>,
     anchors: BTreeMap<String, String>,
     used_by: BTreeMap<String, BTreeSet<String>>,
-    ways: BTreeMap<String, &'static str>,
+    directions: BTreeMap<String, &'static str>,
 }
 
-impl Book {
+impl SchemaIndex {
     /// `first`: the dialect that is shown before the others.
     pub fn new(first: Dialect) -> Self {
         let bundle: Value = serde_json::from_str(BUNDLE).expect("build.rs wrote JSON");
@@ -87,7 +87,7 @@ impl Book {
         let bases: Vec<Dialect> = dialects.iter().copied().filter(is_base).collect();
         let exported = bases.iter().map(|base| (base.as_str(), json_schema(*base)["$defs"].take())).collect();
         let metas = dialects.iter().map(|dialect| (dialect.as_str(), meta(*dialect))).collect();
-        let mut book = Self {
+        let mut index = Self {
             used_by: uses(&bundle["$defs"]),
             bundle,
             bases,
@@ -96,23 +96,23 @@ impl Book {
             families: Vec::new(),
             exported,
             anchors: BTreeMap::new(),
-            ways: BTreeMap::new(),
+            directions: BTreeMap::new(),
         };
-        book.ways = WAYS
+        index.directions = DIRECTIONS
             .into_iter()
-            .flat_map(|(root, way)| book.frames(root).into_iter().map(move |it| (it, way)))
+            .flat_map(|(root, way)| index.frames(root).into_iter().map(move |it| (it, way)))
             .collect();
-        book.families = book.sorted();
-        let members = book.families.iter().flat_map(|family| &family.members);
+        index.families = index.build_families();
+        let members = index.families.iter().flat_map(|family| &family.members);
         let mut anchors: BTreeMap<String, String> =
             members.map(|member| (member.def.clone(), member.anchor.clone())).collect();
         anchors.extend(
-            book.branches(SUCCESSES, "response").into_iter().map(|member| (member.def, member.anchor)),
+            index.branches(SUCCESSES, "response").into_iter().map(|member| (member.def, member.anchor)),
         );
         let unions = FAMILIES.iter().map(|(_, _, union, _)| *union).chain([SUCCESSES]);
         anchors.extend(unions.map(|union| (union.to_owned(), format!("type-{union}"))));
-        book.anchors = anchors;
-        book
+        index.anchors = anchors;
+        index
     }
 
     /// A part of the schema besides the defs: `states`, `errors`, `texts`, `rules`, `record`, `dialects`.
@@ -146,11 +146,11 @@ impl Book {
 
     /// The bases that have this def or property.
     pub fn bases_of(&self, schema: &Value) -> Vec<Dialect> {
-        self.within(schema, "x-dialects")
+        self.bases_in(schema, "x-dialects")
     }
 
     /// The bases in the list under `key`; without a list all.
-    pub fn within(&self, limited: &Value, key: &str) -> Vec<Dialect> {
+    pub fn bases_in(&self, limited: &Value, key: &str) -> Vec<Dialect> {
         self.bases.iter().copied().filter(|base| self.has(*base, limited, key)).collect()
     }
 
@@ -184,8 +184,8 @@ impl Book {
     }
 
     /// Who writes the frame to whom; nothing for what is no frame.
-    pub fn way(&self, def: &str) -> Option<&'static str> {
-        self.ways.get(def).copied()
+    pub fn direction(&self, def: &str) -> Option<&'static str> {
+        self.directions.get(def).copied()
     }
 
     /// The defs that refer to this one, unions left out.
@@ -193,15 +193,15 @@ impl Book {
         self.used_by.get(def).into_iter().flatten()
     }
 
-    fn sorted(&self) -> Vec<Family> {
+    fn build_families(&self) -> Vec<Family> {
         let unions = FAMILIES.iter().map(|(_, _, union, _)| named(union));
         let elsewhere = unions.chain(self.branches(SUCCESSES, "")).chain([named(SUCCESSES)]);
         let mut taken: BTreeSet<String> = elsewhere.map(|member| member.def).collect();
         let mut families = Vec::new();
         for (id, title, union, prefix) in FAMILIES {
-            let opens = OPENS.iter().filter(|(family, _)| *family == id).map(|(_, def)| named(def));
+            let opens = FIRST_MEMBERS.iter().filter(|(family, _)| *family == id).map(|(_, def)| named(def));
             let mut members: Vec<Member> = match id {
-                "frames" => self.lone(prefix),
+                "frames" => self.ungrouped_frames(prefix),
                 "types" => self.defs().map(|(name, _)| named(name)).collect(),
                 _ => opens.chain(self.branches(union, prefix)).collect(),
             };
@@ -225,7 +225,7 @@ impl Book {
     }
 
     /// The frames that are in no family of their own.
-    fn lone(&self, prefix: &str) -> Vec<Member> {
+    fn ungrouped_frames(&self, prefix: &str) -> Vec<Member> {
         let frames = ["Outbound", "Inbound"].into_iter().flat_map(|union| self.branches(union, prefix));
         frames.filter(|member| self.def(&member.def).get("properties").is_some()).collect()
     }

@@ -9,7 +9,7 @@ use super::{
     },
 };
 use crate::{
-    export::{Part, file_id, json_schema, named, schema_id},
+    export::{Part, file_id, json_schema, schema_id, with_file_id},
     machine::{Kind, arrows, before},
     protocol::{
         BUNDLE, Case, CompactionReason, Dialect, FRAME_LIMIT, FlowState, PromptDisposition, RpcCommandKind,
@@ -35,9 +35,9 @@ const LARGEST: u64 = (1 << 53) - 1;
 pub fn meta(dialect: Dialect) -> Meta {
     let bundle: Value = serde_json::from_str(BUNDLE).expect("build.rs wrote JSON");
     let exported = json_schema(dialect);
-    let about = About { dialect, frames: Frames::new(&exported, &bundle), bundle: &bundle };
+    let builder = MetaBuilder { dialect, frames: Frames::new(&exported, &bundle), bundle: &bundle };
     let record = dialect.record();
-    let data = about.record();
+    let data = builder.record();
     Meta {
         schema: file_id("meta"),
         dialect: dialect.as_str(),
@@ -46,14 +46,14 @@ pub fn meta(dialect: Dialect) -> Meta {
         description: record.description,
         version: record.version,
         frames: schema_id(dialect, Part::All),
-        commands: about.commands(),
-        events: about.events(),
-        dialogs: about.dialogs(),
-        chart: about.chart(),
-        session: about.session().about(),
-        errors: about.errors(),
-        since: about.since(&exported),
-        rules: about.rules(),
+        commands: builder.commands(),
+        events: builder.events(),
+        dialogs: builder.dialogs(),
+        chart: builder.chart(),
+        session: builder.session().about(),
+        errors: builder.errors(),
+        since: builder.since(&exported),
+        rules: builder.rules(),
         defaults: data["defaults"].clone(),
         limits: Limits {
             integer: LARGEST,
@@ -74,7 +74,7 @@ pub fn meta_schema() -> Value {
     let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
     // The record has a schema of its own.
     let bundle: Value = serde_json::from_str(BUNDLE).expect("build.rs wrote JSON");
-    let mut schema = named("meta", generator.into_root_schema_for::<Meta>().to_value());
+    let mut schema = with_file_id("meta", generator.into_root_schema_for::<Meta>().to_value());
     let mut record = bundle["record"].clone();
     if let Some(record) = record.as_object_mut() {
         record.remove("$schema");
@@ -84,13 +84,13 @@ pub fn meta_schema() -> Value {
     schema
 }
 
-struct About<'a> {
+struct MetaBuilder<'a> {
     dialect: Dialect,
     frames: Frames,
     bundle: &'a Value,
 }
 
-impl About<'_> {
+impl MetaBuilder<'_> {
     fn session(&self) -> Session<'_> {
         Session::new(&self.frames, &self.bundle["session"], self.base())
     }
@@ -249,7 +249,7 @@ impl About<'_> {
         let named = |name: String| match name.as_str() {
             "extension_ui_request" => {
                 let asking = self.dialogs().into_iter().filter(|dialog| dialog.answer.is_some());
-                asking.map(|dialog| asked(&dialog.method)).collect()
+                asking.map(|dialog| user_request(&dialog.method)).collect()
             }
             _ => vec![Trigger { r#type: name, r#where: r#where.clone() }],
         };
@@ -378,7 +378,7 @@ fn condition((field, is): (&'static str, &'static [&'static str])) -> When {
     When { field, is: is.to_vec() }
 }
 
-fn asked(method: &str) -> Trigger {
+fn user_request(method: &str) -> Trigger {
     let r#where = Map::from_iter([("method".to_owned(), method.into())]);
     Trigger { r#type: "extension_ui_request".to_owned(), r#where }
 }
@@ -392,7 +392,7 @@ fn trigger(kind: Kind) -> Trigger {
             r#where.insert("success".to_owned(), success.into());
             "response".to_owned()
         }
-        Kind::Ask(method) => return asked(method.as_str()),
+        Kind::Ask(method) => return user_request(method.as_str()),
         kind => {
             for field in ["role", "stopReason", "success", "reason"] {
                 if let Some(value) = kind.field(field) {
