@@ -2,7 +2,7 @@
 
 use super::{
     print, refuse,
-    reporting::{Format, Reporting},
+    report_options::{Format, ReportOptions},
 };
 use crate::{
     oracle::{
@@ -29,7 +29,7 @@ pub struct Options {
     #[arg(long)]
     dialect: Option<String>,
     #[command(flatten)]
-    reporting: Reporting,
+    report_options: ReportOptions,
     /// Print every rule instead: for people, or as JSON
     #[arg(long, conflicts_with = "traces")]
     list: bool,
@@ -57,20 +57,20 @@ pub fn run(options: &Options) -> ExitCode {
         named => named.and_then(Result::ok),
     };
     if options.list {
-        return match options.reporting.format() {
+        return match options.report_options.format() {
             Format::Json => print(&format!("{:#}", rules::json())),
             _ => print(rules::table().trim_end()),
         };
     }
-    let expectations = match options.reporting.expectations() {
+    let expectations = match options.report_options.expectations() {
         Ok(expectations) => expectations,
         Err(status) => return status,
     };
-    let traces = match files(&options.traces) {
+    let traces = match recordings(&options.traces) {
         Ok(traces) => traces,
         Err(text) => return refuse(&text, super::USAGE),
     };
-    let reading = JudgeOptions { dialect, timeline: options.reporting.format() == Format::Html };
+    let reading = JudgeOptions { dialect, timeline: options.report_options.format() == Format::Html };
     let mut subjects = Vec::with_capacity(traces.len());
     for trace in &traces {
         match judge(trace, reading) {
@@ -78,7 +78,7 @@ pub fn run(options: &Options) -> ExitCode {
             Err(error) => return refuse(&format!("{}: {error}", trace.display()), super::USAGE),
         }
     }
-    options.reporting.deliver(&Report::new(subjects, expectations, options.reporting.least()))
+    options.report_options.write(&Report::new(subjects, expectations, options.report_options.least_tier()))
 }
 
 fn judge(trace: &Path, reading: JudgeOptions) -> io::Result<Subject> {
@@ -90,7 +90,7 @@ fn judge(trace: &Path, reading: JudgeOptions) -> io::Result<Subject> {
 }
 
 /// The recordings that were named: of a directory, those in it, by name.
-fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
+fn recordings(named: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
     let mut files = Vec::new();
     for named in named {
         if !is_stdin(named) && !named.exists() {
@@ -100,7 +100,7 @@ fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
             files.push(named.clone());
             continue;
         }
-        let mut within = within(named).map_err(|error| format!("{}: {error}", named.display()))?;
+        let mut within = recordings_in(named).map_err(|error| format!("{}: {error}", named.display()))?;
         if within.is_empty() {
             return Err(format!("{}: expected recordings (*.jsonl) in it", named.display()));
         }
@@ -110,7 +110,7 @@ fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
     Ok(files)
 }
 
-fn within(directory: &Path) -> io::Result<Vec<PathBuf>> {
+fn recordings_in(directory: &Path) -> io::Result<Vec<PathBuf>> {
     let paths = fs::read_dir(directory)?.map(|entry| entry.map(|entry| entry.path()));
     let is_recording = |path: &PathBuf| path.extension() == Some(OsStr::new("jsonl"));
     paths.filter(|path| path.as_ref().map_or(true, is_recording)).collect()

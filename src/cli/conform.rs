@@ -1,10 +1,10 @@
 //! `pi-rpc conform`.
 
-mod seeds;
+mod random;
 
 use super::{
     print, refuse,
-    reporting::{Format, Reporting},
+    report_options::{Format, ReportOptions},
 };
 use crate::{
     harmless::harmless_lines,
@@ -44,7 +44,7 @@ pub struct Options {
     #[arg(long, value_name = "NAME|FILE")]
     adapter: Option<String>,
     #[command(flatten)]
-    reporting: Reporting,
+    report_options: ReportOptions,
     /// Keep each conversation in this directory, as a recording that `check` and `replay` read
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
@@ -85,15 +85,15 @@ const HARNESS: u8 = 3;
 
 /// Plays.
 pub fn run(options: &Options) -> ExitCode {
-    let chosen = options.server().and_then(|server| Ok((options.chosen(server.dialect)?, server)));
+    let chosen = options.server().and_then(|server| Ok((options.select_scenarios(server.dialect)?, server)));
     let (scenarios, server) = match chosen {
         Ok(chosen) => chosen,
         Err(text) => return refuse(&text, super::USAGE),
     };
     if options.list {
-        return print(&harmless_lines(table(&scenarios).trim_end()));
+        return print(&harmless_lines(scenario_table(&scenarios).trim_end()));
     }
-    let mut expectations = match options.reporting.expectations() {
+    let mut expectations = match options.report_options.expectations() {
         Ok(expectations) => expectations,
         Err(status) => return status,
     };
@@ -106,13 +106,14 @@ pub fn run(options: &Options) -> ExitCode {
         jobs: options.jobs,
         keep: options.keep.as_deref(),
         redact: options.redact,
-        timeline: options.reporting.format() == Format::Html,
+        timeline: options.report_options.format() == Format::Html,
         patience: options.patience,
         stop: Some(&stop),
     };
     let played = play_all(&server, &scenarios, play_options, |subject| {
         // What fails depends on what is known to fail.
-        let judged = Report::new(vec![subject.clone()], expectations.clone(), options.reporting.least());
+        let judged =
+            Report::new(vec![subject.clone()], expectations.clone(), options.report_options.least_tier());
         let failed = judged.summary.failed + judged.summary.errors;
         let failures = failures.fetch_add(failed, Ordering::Relaxed) + failed;
         stop.store(options.fail_fast && failures > 0, Ordering::Relaxed);
@@ -130,14 +131,14 @@ pub fn run(options: &Options) -> ExitCode {
             let names: Vec<&str> = exercised.map(|subject| subject.name.as_str()).collect();
             expectations.retain_for(&names);
             let left = scenarios.len() - subjects.len();
-            let report = Report::new(subjects, expectations, options.reporting.least());
+            let report = Report::new(subjects, expectations, options.report_options.least_tier());
             if options.seed.is_some() {
-                seeds::shorten(&report, &server, options.keep.as_deref());
+                random::shrink_failures(&report, &server, options.keep.as_deref());
             }
             if left > 0 {
                 eprintln!("--fail-fast: {left} of {} scenarios were not played", scenarios.len());
             }
-            options.reporting.deliver(&report)
+            options.report_options.write(&report)
         }
         Err(error) if error.kind() == io::ErrorKind::Interrupted => ExitCode::from(INTERRUPTED),
         Err(error) => refuse(&error.to_string(), HARNESS),
@@ -151,7 +152,7 @@ impl Options {
         let asked = asked
             .map(|name| DialectVersion::parse(name).ok_or_else(|| super::unknown_version(name)))
             .transpose()?;
-        let program = self.server.first().map_or("", |program| name(program));
+        let program = self.server.first().map_or("", |program| program_name(program));
         let own = Adapter::names().into_iter().find(|name| *name == program);
         let of_dialect = asked.and_then(|dialect| {
             Adapter::names()
@@ -160,16 +161,16 @@ impl Options {
         });
         let adapter = self.adapter.as_deref().or(own).or(of_dialect).unwrap_or("pi");
         let adapter = Adapter::find(adapter).map_err(|error| error.to_string())?;
-        let mut words = self.server.iter().map(|word| from_here(word));
+        let mut words = self.server.iter().map(|word| with_absolute_path(word));
         let program = words.next().unwrap_or_default().into();
         let DialectVersion { dialect, version } = asked.unwrap_or(adapter.dialect.into());
         Ok(Server { program, args: words.collect(), dialect, version, adapter })
     }
 
     /// The scenarios that were asked for.
-    fn chosen(&self, dialect: Dialect) -> Result<Vec<Scenario>, String> {
+    fn select_scenarios(&self, dialect: Dialect) -> Result<Vec<Scenario>, String> {
         if let Some(seed) = self.seed {
-            return seeds::scenarios(seed, self.count, dialect);
+            return random::scenarios(seed, self.count, dialect);
         }
         let mut all = Scenario::built_in().map_err(|error| error.to_string())?;
         all.retain(|scenario| scenario.is_for(dialect));
@@ -206,12 +207,12 @@ fn read(path: &Path) -> Result<Scenario, String> {
 }
 
 /// The name of a program.
-fn name(program: &OsStr) -> &str {
+fn program_name(program: &OsStr) -> &str {
     Path::new(program).file_name().and_then(OsStr::to_str).unwrap_or_default()
 }
 
 /// A word of the command; servers start in another directory, so a path that leads to something is made absolute.
-fn from_here(word: &OsStr) -> OsString {
+fn with_absolute_path(word: &OsStr) -> OsString {
     let path = Path::new(word);
     let leads = path.components().count() > 1 && path.is_relative() && path.exists();
     match absolute(path) {
@@ -220,13 +221,13 @@ fn from_here(word: &OsStr) -> OsString {
     }
 }
 
-fn table(scenarios: &[Scenario]) -> String {
+fn scenario_table(scenarios: &[Scenario]) -> String {
     let width = scenarios.iter().map(|scenario| scenario.name.len()).max().unwrap_or_default();
     scenarios.iter().map(|scenario| format!("{:width$}  {}\n", scenario.name, scenario.title)).collect()
 }
 
 /// How often the time of the bar is renewed.
-const TICK: Duration = Duration::from_secs(1);
+const BAR_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A bar on stderr, if that is a terminal: from the start, with the time that has passed.
 fn progress(length: usize) -> ProgressBar {
@@ -235,7 +236,7 @@ fn progress(length: usize) -> ProgressBar {
     let bar = bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
     bar.tick();
     if !bar.is_hidden() {
-        bar.enable_steady_tick(TICK);
+        bar.enable_steady_tick(BAR_INTERVAL);
     }
     bar
 }

@@ -14,16 +14,16 @@ use std::{
 const PATIENCE_MS: i64 = 100;
 
 /// What a pipe that has room takes without waiting, in bytes.
-const PIECE: usize = 4096;
+const PIPE_BUF: usize = 4096;
 
 /// Lines that found no room since the last one that did.
-static LOST: AtomicU64 = AtomicU64::new(0);
+static LOST_LINES: AtomicU64 = AtomicU64::new(0);
 
 /// What no line may say.
 static SECRETS: OnceLock<Secrets> = OnceLock::new();
 
 /// From now on every line has `***` in the place of these.
-pub fn masks(secrets: Secrets) {
+pub fn set_secrets(secrets: Secrets) {
     // A process reads its configuration once.
     let _ = SECRETS.set(secrets);
 }
@@ -37,17 +37,17 @@ impl Write for Log {
         let text = String::from_utf8_lossy(whole);
         let text = harmless_lines(&SECRETS.get().map_or(text.clone(), |secrets| secrets.redact(&text)));
         let line = text.as_bytes();
-        let lost = LOST.load(Ordering::Relaxed);
+        let lost = LOST_LINES.load(Ordering::Relaxed);
         // Once nobody reads, nobody is waited for.
         if !has_room(if lost == 0 { PATIENCE_MS } else { 0 }) {
-            LOST.fetch_add(1, Ordering::Relaxed);
+            LOST_LINES.fetch_add(1, Ordering::Relaxed);
             return Ok(whole.len());
         }
-        LOST.store(0, Ordering::Relaxed);
+        LOST_LINES.store(0, Ordering::Relaxed);
         let notice =
             if lost == 0 { String::new() } else { format!("({lost} lines lost: nobody read them)\n") };
         let mut stderr = io::stderr();
-        for piece in [notice.as_bytes(), line].concat().chunks(PIECE) {
+        for piece in [notice.as_bytes(), line].concat().chunks(PIPE_BUF) {
             if !has_room(PATIENCE_MS) || stderr.write_all(piece).is_err() {
                 break;
             }

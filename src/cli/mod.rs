@@ -5,22 +5,22 @@
 //! has an option that only pi's has; what stands behind `--` is never looked at.
 
 mod check;
-mod commands;
 mod conform;
-mod extending;
+mod extensions;
 mod log;
 mod mock_llm;
 mod models;
-mod near_miss;
 mod options;
-mod printing;
-mod private;
+mod printed_prompts;
+mod process_privacy;
+mod prompt_commands;
 mod replay;
-mod reporting;
+mod report_options;
 mod schema;
 mod serve;
 mod session;
 mod strip_types;
+mod suggestions;
 mod tap;
 
 use crate::{
@@ -89,7 +89,7 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Runs the command line.
 pub fn run(arguments: Vec<OsString>) -> ExitCode {
-    match is_of_host(arguments.get(1..).unwrap_or_default()) {
+    match is_host_command_line(arguments.get(1..).unwrap_or_default()) {
         true => serve::run(arguments.first(), &arguments[1..]),
         false => dispatch(&arguments),
     }
@@ -97,11 +97,11 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
 
 /// Whether a command line without the program is spelled as hosts spell pi's. Behind `--` stands what belongs to another
 /// program.
-fn is_of_host(words: &[OsString]) -> bool {
+fn is_host_command_line(words: &[OsString]) -> bool {
     let Some(first) = words.first().and_then(|first| first.to_str()) else { return false };
     let is_subcommand = first == "help" || Cli::command().find_subcommand(first).is_some();
     let own = words.iter().take_while(|word| *word != "--");
-    !is_subcommand && own.filter_map(|word| word.to_str()).any(options::is_of_host)
+    !is_subcommand && own.filter_map(|word| word.to_str()).any(options::is_host_option)
 }
 
 fn dispatch(arguments: &[OsString]) -> ExitCode {

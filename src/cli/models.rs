@@ -29,7 +29,7 @@ pub struct Options {
 
 impl Options {
     /// Those of pi's `--list-models [PATTERN]`.
-    pub fn of_host(words: &str, dialect: Dialect) -> Self {
+    pub fn from_list_models(words: &str, dialect: Dialect) -> Self {
         let pattern = words.split_whitespace().map(str::to_owned).collect();
         Self { pattern, json: false, dialect: dialect.as_str().to_owned() }
     }
@@ -100,14 +100,16 @@ fn as_text(config: &Config, models: &[&Endpoint]) -> String {
     let can: Vec<&Endpoint> = models.iter().filter(usable).copied().collect();
     let cannot: Vec<&Endpoint> = models.iter().filter(|endpoint| !usable(endpoint)).copied().collect();
     let none = if models.is_empty() { "No model has these words in its provider, id or name.\n" } else { "" };
-    let (broken, keyless) = (broken(&config.keys, &cannot), keyless(&config.keys, &cannot));
-    let parts = [origin(config), table(&can), broken, unspoken(config), keyless, none.to_owned()];
+    let (broken, keyless) =
+        (unusable_models(&config.keys, &cannot), providers_without_key(&config.keys, &cannot));
+    let parts =
+        [sources(config), model_table(&can), broken, unsupported_apis(config), keyless, none.to_owned()];
     let parts = parts.into_iter().filter(|part| !part.is_empty());
     parts.collect::<Vec<_>>().join("\n")
 }
 
 /// Where everything is from, and what is wrong there.
-fn origin(config: &Config) -> String {
+fn sources(config: &Config) -> String {
     let mut text = format!("Agent directory  {}\n", config.directories.agent.display());
     for file in &config.files {
         let _ = writeln!(text, "Read             {}", file.display());
@@ -128,7 +130,7 @@ fn origin(config: &Config) -> String {
 }
 
 /// The models that can be asked.
-fn table(models: &[&Endpoint]) -> String {
+fn model_table(models: &[&Endpoint]) -> String {
     if models.is_empty() {
         return String::new();
     }
@@ -161,7 +163,7 @@ fn table(models: &[&Endpoint]) -> String {
 }
 
 /// Models whose provider is configured and which cannot be asked all the same.
-fn broken(keys: &Keys, models: &[&Endpoint]) -> String {
+fn unusable_models(keys: &Keys, models: &[&Endpoint]) -> String {
     let listed = models.iter().filter(|endpoint| keys.is_configured(&endpoint.model.provider));
     let lines = listed.filter_map(|endpoint| {
         let reason = keys.check(&endpoint.model).err()?.to_string();
@@ -172,7 +174,7 @@ fn broken(keys: &Keys, models: &[&Endpoint]) -> String {
 }
 
 /// Providers that have a key and no models, because nobody here speaks their API.
-fn unspoken(config: &Config) -> String {
+fn unsupported_apis(config: &Config) -> String {
     let has_models = |id: &str| !config.models_of(|provider| provider == id).is_empty();
     let configured = |id: &str| config.keys.is_configured(id) && !has_models(id);
     let providers = BUILT_IN.providers.iter().filter(|provider| configured(provider.id));
@@ -186,7 +188,7 @@ fn unspoken(config: &Config) -> String {
 }
 
 /// Providers without a key, each with what would help.
-fn keyless(keys: &Keys, models: &[&Endpoint]) -> String {
+fn providers_without_key(keys: &Keys, models: &[&Endpoint]) -> String {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for endpoint in models.iter().filter(|endpoint| !keys.is_configured(&endpoint.model.provider)) {
         *counts.entry(&endpoint.model.provider).or_default() += 1;

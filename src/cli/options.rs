@@ -1,6 +1,6 @@
 //! pi's own options, as hosts pass them.
 
-use super::near_miss;
+use super::suggestions;
 use crate::{
     protocol::{Dialect, ThinkingLevel},
     server::{Hazard, PrintFormat},
@@ -235,22 +235,24 @@ impl SessionStart {
 pub struct Refusal(pub String, pub u8);
 
 /// Options of pi that take a value and do nothing here yet.
-const WITH_VALUE: [&str; 3] = ["theme", "export", "permission-mode"];
+const IGNORED_WITH_VALUE: [&str; 3] = ["theme", "export", "permission-mode"];
 
 /// Options of pi without a value that do nothing here: the word behind one is a prompt.
-const SWITCHES: [&str; 3] = ["verbose", "offline", "no-themes"];
+const IGNORED_SWITCHES: [&str; 3] = ["verbose", "offline", "no-themes"];
 
 /// Reads pi's options.
 pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
     let mut options = HostOptions::default();
-    let mut parser = lexopt::Parser::from_args(arguments.iter().map(spelled_out));
+    let mut parser = lexopt::Parser::from_args(arguments.iter().map(expand_short));
     let usage = |error: lexopt::Error| Refusal(error.to_string(), super::USAGE);
     while let Some(argument) = parser.next().map_err(usage)? {
         match argument {
             Long("dialect") => options.dialect = Some(dialect(&text(&mut parser)?)?),
             Long("mode") => options.mode = Some(mode(&text(&mut parser)?)?),
             Long("print") | Short('p') => options.print = true,
-            Long("list-models") => options.list_models = Some(named_behind(&mut parser).unwrap_or_default()),
+            Long("list-models") => {
+                options.list_models = Some(optional_value(&mut parser).unwrap_or_default())
+            }
             Long("provider") => options.provider = Some(text(&mut parser)?),
             Long("model") => options.model = Some(text(&mut parser)?),
             Long("thinking") => {
@@ -278,12 +280,12 @@ pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
             Long("no-skills") => options.no_skills = true,
             Long("prompt-template") => options.prompt_templates.push(text(&mut parser)?),
             Long("no-prompt-templates") => options.no_prompt_templates = true,
-            Long("name") | Short('n') => options.name = Some(name(&text(&mut parser)?)?),
+            Long("name") | Short('n') => options.name = Some(session_name(&text(&mut parser)?)?),
             Long("extension") | Short('e') => options.extensions.push(path("--extension", &mut parser)?),
             Long("no-extensions") => options.no_extensions = true,
             Long("approve") | Short('a') => options.approve = Some(true),
             Long("no-approve") => options.approve = Some(false),
-            Long("confirm-tools") => options.confirm_tools.extend(guarded(&text(&mut parser)?)?),
+            Long("confirm-tools") => options.confirm_tools.extend(confirm_patterns(&text(&mut parser)?)?),
             Long("idle-timeout") => {
                 options.idle_timeout_ms = Some(seconds("--idle-timeout", &text(&mut parser)?)?);
             }
@@ -308,29 +310,31 @@ pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
             Long("seed") => options.seed = seed(&text(&mut parser)?)?,
             Long("help") | Short('h') => options.help = true,
             Long("version") | Short('v') => options.version = true,
-            Long("no-session") => options.start(SessionStart::InMemory)?,
-            Long("continue") | Short('c') => options.start(SessionStart::Newest)?,
-            Long("session") => options.start(SessionStart::Open(which("--session", &mut parser)?))?,
-            Long("fork") => options.start(SessionStart::Fork(which("--fork", &mut parser)?))?,
-            Long("resume") | Short('r') => match named_behind(&mut parser) {
-                Some(named) => options.start(SessionStart::Open(named))?,
-                None => return Err(Refusal(NOBODY_CHOOSES.to_owned(), 1)),
+            Long("no-session") => options.set_session(SessionStart::InMemory)?,
+            Long("continue") | Short('c') => options.set_session(SessionStart::Newest)?,
+            Long("session") => {
+                options.set_session(SessionStart::Open(path_or_id("--session", &mut parser)?))?
+            }
+            Long("fork") => options.set_session(SessionStart::Fork(path_or_id("--fork", &mut parser)?))?,
+            Long("resume") | Short('r') => match optional_value(&mut parser) {
+                Some(named) => options.set_session(SessionStart::Open(named))?,
+                None => return Err(Refusal(RESUME_REFUSED.to_owned(), 1)),
             },
-            Long("session-id") => options.session_id = Some(id(&text(&mut parser)?)?),
+            Long("session-id") => options.session_id = Some(session_id(&text(&mut parser)?)?),
             Long("session-dir") => options.session_dir = Some(text(&mut parser)?),
-            Long(name) if WITH_VALUE.contains(&name) => {
+            Long(name) if IGNORED_WITH_VALUE.contains(&name) => {
                 options.ignored.push(format!("--{name}"));
                 text(&mut parser)?;
             }
-            Long(name) if SWITCHES.contains(&name) => options.ignored.push(format!("--{name}")),
+            Long(name) if IGNORED_SWITCHES.contains(&name) => options.ignored.push(format!("--{name}")),
             // pi takes unknown options for flags of extensions, and the word behind one for its value.
             Long(name) => {
                 let name = name.to_owned();
-                if let Some(known) = near_miss::known(&name, HELP) {
+                if let Some(known) = suggestions::suggest(&name, HELP) {
                     options.warnings.push(format!("--{name}: unknown, ignored; did you mean --{known}?"));
                 }
                 options.ignored.push(format!("--{name}"));
-                named_behind(&mut parser);
+                optional_value(&mut parser);
             }
             Short(letter) => {
                 options.ignored.push(format!("-{letter}"));
@@ -345,7 +349,7 @@ pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
             }
         }
     }
-    if options.printed().is_none() && !options.files.is_empty() {
+    if options.print_format().is_none() && !options.files.is_empty() {
         return Err(Refusal("@file arguments are not supported in RPC mode".to_owned(), 1));
     }
     match options.session {
@@ -358,12 +362,12 @@ pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
 }
 
 /// Why `--resume` is refused.
-const NOBODY_CHOOSES: &str =
+const RESUME_REFUSED: &str =
     "--resume lets a person choose a session, and nobody is there; use --session <path|id> or --continue";
 
 impl HostOptions {
     /// What is printed of a run; `None`: the protocol is served.
-    pub fn printed(&self) -> Option<PrintFormat> {
+    pub fn print_format(&self) -> Option<PrintFormat> {
         match (self.mode, self.print) {
             (Some(Mode::Json), _) => Some(PrintFormat::Events),
             (Some(Mode::Text), _) | (None, true) => Some(PrintFormat::Answer),
@@ -371,7 +375,7 @@ impl HostOptions {
         }
     }
 
-    fn start(&mut self, asked: SessionStart) -> Result<(), Refusal> {
+    fn set_session(&mut self, asked: SessionStart) -> Result<(), Refusal> {
         let known = std::mem::replace(&mut self.session, asked);
         match (known.option(), self.session.option()) {
             (known, asked) if known.is_empty() || known == asked => Ok(()),
@@ -381,7 +385,7 @@ impl HostOptions {
 }
 
 /// Whether a word is an option that only pi's command line has.
-pub fn is_of_host(word: &str) -> bool {
+pub fn is_host_option(word: &str) -> bool {
     const OPTIONS: [&str; 6] = ["--mode", "--print", "-p", "--version", "-v", "--list-models"];
     OPTIONS.contains(&word) || word.starts_with("--mode=") || word.starts_with("--list-models=")
 }
@@ -396,7 +400,7 @@ fn mode(name: &str) -> Result<Mode, Refusal> {
 }
 
 /// Which session an option names. An empty id would be the beginning of any.
-fn which(option: &str, parser: &mut lexopt::Parser) -> Result<String, Refusal> {
+fn path_or_id(option: &str, parser: &mut lexopt::Parser) -> Result<String, Refusal> {
     let named = text(parser)?;
     match named.trim() {
         "" => Err(Refusal(format!("{option}: a path or an id is missing"), super::USAGE)),
@@ -405,7 +409,7 @@ fn which(option: &str, parser: &mut lexopt::Parser) -> Result<String, Refusal> {
 }
 
 /// The id that a session gets: a part of its file's name.
-fn id(text: &str) -> Result<String, Refusal> {
+fn session_id(text: &str) -> Result<String, Refusal> {
     let is_plain = |found: char| found.is_ascii_alphanumeric() || "-_.".contains(found);
     let ends = |end: Option<char>| end.is_some_and(|end| end.is_ascii_alphanumeric());
     match text.chars().all(is_plain) && ends(text.chars().next()) && ends(text.chars().next_back()) {
@@ -418,7 +422,7 @@ fn id(text: &str) -> Result<String, Refusal> {
 }
 
 /// The name that a session gets.
-fn name(text: &str) -> Result<String, Refusal> {
+fn session_name(text: &str) -> Result<String, Refusal> {
     match text.trim() {
         "" => Err(Refusal("--name: expected a name that is not empty".to_owned(), 1)),
         _ => Ok(text.to_owned()),
@@ -434,7 +438,7 @@ fn path(option: &str, parser: &mut lexopt::Parser) -> Result<String, Refusal> {
 }
 
 /// A value that an option may have: joined to it, or the next word where that is neither an option nor a file.
-fn named_behind(parser: &mut lexopt::Parser) -> Option<String> {
+fn optional_value(parser: &mut lexopt::Parser) -> Option<String> {
     let joined = parser.optional_value();
     let next = |parser: &mut lexopt::Parser| {
         parser.try_raw_args()?.next_if(|word| !word.to_string_lossy().starts_with(['-', '@']))
@@ -444,7 +448,7 @@ fn named_behind(parser: &mut lexopt::Parser) -> Option<String> {
 }
 
 /// pi's short options of several letters, which other parsers would take apart.
-fn spelled_out(argument: &OsString) -> OsString {
+fn expand_short(argument: &OsString) -> OsString {
     let long = match argument.to_str() {
         Some("-ne") => "--no-extensions",
         Some("-ns") => "--no-skills",
@@ -503,7 +507,7 @@ fn seed(text: &str) -> Result<u64, Refusal> {
 
 /// The parts of a list with commas.
 /// The tools that need consent. Without any, nothing would be guarded.
-fn guarded(text: &str) -> Result<Vec<String>, Refusal> {
+fn confirm_patterns(text: &str) -> Result<Vec<String>, Refusal> {
     match list(text) {
         names if names.is_empty() => {
             let expected = "expected names of tools, or patterns of them, separated by commas";
@@ -557,7 +561,7 @@ mod tests {
             assert_eq!(session(resumed), open("0a1b"), "{resumed}");
         }
         for nobody in ["--resume", "-r --mode rpc", "--resume="] {
-            assert_eq!(parsed(nobody), Err(Refusal(NOBODY_CHOOSES.to_owned(), 1)), "{nobody}");
+            assert_eq!(parsed(nobody), Err(Refusal(RESUME_REFUSED.to_owned(), 1)), "{nobody}");
         }
     }
 

@@ -48,10 +48,10 @@ followed from it, 0.25 s after the host has sent something later. What the recor
 error and listed on stderr. The status is that of the recorded server; 1 if --strict finds something.";
 
 /// How long a host that has sent something later is waited for to send what stands before it in the recording.
-const PAUSE: Duration = Duration::from_millis(250);
+const OMISSION_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// Lines that wait to be played to.
-const AHEAD: usize = 16;
+const LINE_CAPACITY: usize = 16;
 
 /// The longest line of a host that is read, in bytes.
 const LONGEST: usize = 256 * 1024 * 1024;
@@ -97,15 +97,15 @@ pub fn run(options: &Options) -> ExitCode {
         Err(text) => return refuse(&format!("{path}: {text}"), HARNESS),
     };
     if part.cut {
-        tell(&format!("{path}: strings were shortened when this was recorded; they are played as they are"));
+        warn(&format!("{path}: strings were shortened when this was recorded; they are played as they are"));
     }
     let dialect = options.dialect.or(part.dialect).unwrap_or(Dialect::Pi);
     let mut replay = Replay::new(part, dialect);
-    let (sender, heard) = sync_channel(AHEAD);
-    thread::spawn(move || listen(&sender));
+    let (sender, heard) = sync_channel(LINE_CAPACITY);
+    thread::spawn(move || read_stdin(&sender));
     let status = play(&mut replay, &heard, options.speed);
     let remarks = replay.remarks();
-    remarks.iter().for_each(|remark| tell(remark));
+    remarks.iter().for_each(|remark| warn(remark));
     match status {
         _ if options.strict && !remarks.is_empty() => ExitCode::FAILURE,
         Ok(status) => ExitCode::from(status),
@@ -132,7 +132,7 @@ fn play(replay: &mut Replay, heard: &Receiver<Vec<u8>>, speed: f64) -> io::Resul
             Action::Wait => {
                 stdout.flush()?;
                 let next = match replay.has_skipped_ahead() {
-                    true => heard.recv_timeout(PAUSE),
+                    true => heard.recv_timeout(OMISSION_TIMEOUT),
                     false => heard.recv().map_err(RecvTimeoutError::from),
                 };
                 let answer = match next {
@@ -151,14 +151,14 @@ fn play(replay: &mut Replay, heard: &Receiver<Vec<u8>>, speed: f64) -> io::Resul
 }
 
 /// Reads stdin line by line; the channel closes at its end.
-fn listen(to: &SyncSender<Vec<u8>>) {
+fn read_stdin(to: &SyncSender<Vec<u8>>) {
     let mut splitter = LineSplitter::new(LONGEST);
     let mut chunk = vec![0; 64 * 1024];
     let mut stdin = io::stdin().lock();
     let send = |line: SplitLine<'_>| match line {
         SplitLine::Line(line) => to.send(line.to_vec()).is_ok(),
         SplitLine::TooLong(length) => {
-            tell(&format!("a line of {length} bytes is passed over"));
+            warn(&format!("a line of {length} bytes is passed over"));
             true
         }
     };
@@ -177,7 +177,7 @@ fn listen(to: &SyncSender<Vec<u8>>) {
     splitter.finish().map(send);
 }
 
-fn tell(text: &str) {
+fn warn(text: &str) {
     // Nobody may read it.
     let _ = writeln!(io::stderr(), "replay: {text}");
 }

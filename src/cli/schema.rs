@@ -74,7 +74,7 @@ enum Format {
 
 impl Format {
     /// Whether there is one for each dialect.
-    const fn of_dialect(self) -> bool {
+    const fn is_per_dialect(self) -> bool {
         matches!(
             self,
             Self::JsonSchema | Self::Meta | Self::Typescript | Self::Html | Self::Hooks | Self::Mermaid
@@ -94,7 +94,7 @@ pub fn run(options: &Options) -> ExitCode {
     }
     let dialect = match Dialect::parse(&options.dialect) {
         Some(dialect) => dialect,
-        None if options.format.of_dialect() => {
+        None if options.format.is_per_dialect() => {
             return refuse(&super::unknown_dialect(&options.dialect), super::USAGE);
         }
         None => Dialect::Pi,
@@ -124,7 +124,7 @@ fn compare(a: &str, b: &str, options: &Options) -> ExitCode {
         Ok(found) => found,
         Err(why) => return refuse(&format!("--diff: {why}"), super::USAGE),
     };
-    let text = if options.json { pretty(json!(found)) } else { told(&found, bump) };
+    let text = if options.json { pretty(json!(found)) } else { render_differences(&found, bump) };
     let written = write(&text, options);
     if bump == Bump::Major && written == ExitCode::SUCCESS { ExitCode::FAILURE } else { written }
 }
@@ -155,7 +155,7 @@ fn exported(what: &str) -> Result<Vec<Value>, String> {
     Ok(vec![value])
 }
 
-fn told(found: &[Difference], bump: Bump) -> String {
+fn render_differences(found: &[Difference], bump: Bump) -> String {
     let mut lines = Vec::new();
     for it in found {
         let whom = match (it.breaks_client, it.breaks_server) {
@@ -184,7 +184,7 @@ fn text(options: &Options, dialect: Dialect, schema: Value) -> String {
         Format::Python => export::python_types(),
         Format::Hooks => export::hook_reference(dialect),
         Format::Mermaid => chart(dialect.base()).trim_end().to_owned(),
-        Format::Dialects => pretty(dialects()),
+        Format::Dialects => pretty(dialect_list()),
         Format::Settings => SETTINGS_SCHEMA.trim_end().to_owned(),
         Format::Models => models_file::SCHEMA.trim_end().to_owned(),
         Format::Script => pretty(export::with_file_id("script", script_schema())),
@@ -199,7 +199,7 @@ fn pretty(schema: Value) -> String {
     format!("{schema:#}")
 }
 
-fn dialects() -> Value {
+fn dialect_list() -> Value {
     let about = |dialect: Dialect| {
         let record = dialect.record();
         let base = record.extends.unwrap_or(record.id);

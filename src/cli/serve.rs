@@ -1,12 +1,12 @@
 //! `pi-rpc serve`, and `--mode rpc`.
 
 use super::{
-    extending,
+    extensions,
     log::{self, Log},
     models,
     options::{self, HostOptions, Refusal},
-    print, printing, private, refuse,
-    session::Start,
+    print, printed_prompts, process_privacy, refuse,
+    session::InitialSession,
 };
 use crate::{
     config::{self, Config, Environment, SelectionError, SelectionOptions, Sources},
@@ -44,7 +44,7 @@ pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
         Ok(options) if options.version => return print(super::VERSION),
         Ok(HostOptions { list_models: Some(words), dialect, .. }) => {
             return match dialect.map_or_else(|| options::default_dialect(started_as), Ok) {
-                Ok(dialect) => models::run(&models::Options::of_host(&words, dialect)),
+                Ok(dialect) => models::run(&models::Options::from_list_models(&words, dialect)),
                 Err(Refusal(text, status)) => refuse(&text, status),
             };
         }
@@ -56,16 +56,16 @@ pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
         Err(Refusal(text, status)) => return refuse(&text, status),
     };
     log_to_stderr();
-    tell_panics();
+    log_panics();
     for option in &options.ignored {
         tracing::debug!("{option}: not implemented yet; ignored");
     }
     for warning in &options.warnings {
         tracing::warn!("{warning}");
     }
-    if options.printed().is_none() && io::stdin().is_terminal() {
+    if options.print_format().is_none() && io::stdin().is_terminal() {
         // A person has started it, who sees nothing else.
-        let _ = writeln!(Log, "{}", at_terminal(started_as, &options));
+        let _ = writeln!(Log, "{}", terminal_notice(started_as, &options));
     }
     let options = match resolve(started_as, options, arguments) {
         Ok(options) => options,
@@ -85,7 +85,7 @@ pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
 }
 
 /// What a person reads who has started a server at a terminal.
-fn at_terminal(started_as: Option<&OsString>, options: &HostOptions) -> String {
+fn terminal_notice(started_as: Option<&OsString>, options: &HostOptions) -> String {
     let dialect = options.dialect.map_or_else(|| options::default_dialect(started_as), Ok);
     let dialect = dialect.map(Dialect::as_str).unwrap_or_default();
     format!(
@@ -105,8 +105,8 @@ fn resolve(
         None => options::default_dialect(started_as)?,
     };
     let max_frame = options.max_frame.unwrap_or(FRAME_LIMIT);
-    let print =
-        printing::run(&options, max_frame)?.map(|(printed, prompts)| PrintMode::new(printed, prompts));
+    let print = printed_prompts::read(&options, max_frame)?
+        .map(|(printed, prompts)| PrintMode::new(printed, prompts));
     let directory =
         std::env::current_dir().map_err(|error| Refusal(format!("the working directory: {error}"), 1))?;
     let environment = Environment::of_process();
@@ -120,8 +120,8 @@ fn resolve(
     let secrets = config.keys.secrets().clone();
     options.api_key.iter().for_each(|key| secrets.remember(key));
     secrets.pass(options.pass_keys.iter().chain(&config.settings.pass_keys));
-    log::masks(secrets.clone());
-    private::hide(&secrets, &environment, options.api_key.is_some());
+    log::set_secrets(secrets.clone());
+    process_privacy::hide(&secrets, &environment, options.api_key.is_some());
     for warning in &config.warnings {
         tracing::warn!("{warning}");
     }
@@ -131,17 +131,18 @@ fn resolve(
         config.settings.http_idle_timeout_ms = Some(silence);
         config.settings.retry.provider_timeout_ms = Some(silence);
     }
-    let mut tools = offered(dialect, options.tools.as_deref());
+    let mut tools = selected_tools(dialect, options.tools.as_deref());
     tools.retain(|tool| !options.exclude_tools.contains(&tool.name));
-    let spare_tools = spare(dialect, &options, &tools);
-    let (mut extending, node) = extending::find(&config, &options, arguments, &directory, &environment)?;
+    let spare_tools = spare_tools(dialect, &options, &tools);
+    let (mut extending, node) = extensions::find(&config, &options, arguments, &directory, &environment)?;
     let extended = !extending.extensions.is_empty();
     let (library, unchosen) = library(&config, &options, &environment, extended)?;
     let source = prompt_source(&config, &options, &directory);
     let lines: Vec<_> = tools.iter().filter_map(|tool| tool_line(&tool.name)).collect();
     let system_prompt = source.instructions(&lines, &[], &extending.commands.skills);
     (extending.prompt_source, extending.unchosen) = (extended.then_some(source), unchosen);
-    let Start { place, session, store } = Start::new(&config, &options, &directory, &environment)?;
+    let InitialSession { place, session, store } =
+        InitialSession::new(&config, &options, &directory, &environment)?;
     let settings = config.settings;
     let usual = Limits::default();
     let own = Modes::of(dialect);
@@ -262,7 +263,7 @@ const DISK_TIMEOUT_MS: u64 = 30_000;
 const NO_MODELS_HINT: &str = "\n\nOr try --model scripted/demo, which needs no key.";
 
 /// The tools of that names, in that order; without names, the usual ones.
-fn offered(dialect: Dialect, names: Option<&[String]>) -> Vec<ToolSpec> {
+fn selected_tools(dialect: Dialect, names: Option<&[String]>) -> Vec<ToolSpec> {
     let todos = dialect.record().lanes.todos.then(todos::spec);
     let usual = tools::DEFAULT_TOOLS.into_iter().chain(todos.as_ref().map(|_| todos::TODO_WRITE));
     let names =
@@ -283,7 +284,7 @@ fn offered(dialect: Dialect, names: Option<&[String]>) -> Vec<ToolSpec> {
 }
 
 /// The built-in tools that only an extension may choose: those that are left, where the options name none.
-fn spare(dialect: Dialect, options: &HostOptions, offered: &[ToolSpec]) -> Vec<ToolSpec> {
+fn spare_tools(dialect: Dialect, options: &HostOptions, offered: &[ToolSpec]) -> Vec<ToolSpec> {
     if options.tools.is_some() && dialect.record().extension_api != DialectExtensionApi::V052 {
         return Vec::new();
     }
@@ -332,12 +333,15 @@ fn log_to_stderr() {
 }
 
 /// Tells panics by the log, which holds nobody up; with `RUST_BACKTRACE`, how they came about.
-fn tell_panics() {
+fn log_panics() {
     panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(ToString::to_string).unwrap_or_default();
         let thread = thread::current();
         let thread = thread.name().unwrap_or("a thread");
-        tracing::error!("a defect of this program: panic in {thread} at {place}{}", words(panic.payload()));
+        tracing::error!(
+            "a defect of this program: panic in {thread} at {place}{}",
+            static_message(panic.payload())
+        );
         let way = Backtrace::capture();
         if way.status() == BacktraceStatus::Captured {
             tracing::error!("{way}");
@@ -346,7 +350,7 @@ fn tell_panics() {
 }
 
 /// The words of a panic that stand in the program. Those that were made may hold what they are about, and a key with it.
-fn words(payload: &(dyn Any + Send)) -> String {
+fn static_message(payload: &(dyn Any + Send)) -> String {
     payload.downcast_ref::<&str>().map(|words| format!(": {words}")).unwrap_or_default()
 }
 
@@ -356,7 +360,7 @@ mod tests {
 
     #[test]
     fn a_panic_is_told_by_its_own_words_and_not_by_those_that_were_made() {
-        let told = |panics: fn()| words(&*panic::catch_unwind(panics).unwrap_err());
+        let told = |panics: fn()| static_message(&*panic::catch_unwind(panics).unwrap_err());
         assert_eq!(told(|| panic!("out of order")), ": out of order");
         assert_eq!(told(|| panic!("the key is {}", std::process::id())), "");
         assert_eq!(told(|| drop("é"[1..].to_owned())), "");

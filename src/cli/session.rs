@@ -19,7 +19,7 @@ use std::{
 };
 
 /// What the server starts with.
-pub struct Start {
+pub struct InitialSession {
     /// Where new sessions are kept.
     pub place: Place,
     /// The session to take up.
@@ -28,7 +28,7 @@ pub struct Start {
     pub store: Store,
 }
 
-impl Start {
+impl InitialSession {
     /// Finds, opens or copies the session that is asked for. The folder is made, as in the originals, although no file
     /// need follow.
     pub fn new(
@@ -48,7 +48,7 @@ impl Start {
         if options.session == SessionStart::InMemory {
             return Ok(start);
         }
-        let folders = Folders::new(config, options, working, environment);
+        let folders = SessionFolders::new(config, options, working, environment);
         if let Some(id) = asked {
             // Before it is looked for: of two servers that start at once one finds what the other begins.
             make_folder(&folders.own);
@@ -91,7 +91,7 @@ impl Start {
             start.place.id = None;
             let opened = start.store.open(&path, &mut fastrand::Rng::with_seed(seed()));
             let opened = opened.map_err(|error| Refusal(error.host_text(config.dialect.base()), 1))?;
-            tell(&path, &opened.notices);
+            log_notices(&path, &opened.notices);
             // Later ones belong to the same project (source: pi source).
             if let (SessionStart::Open(_), Some(tree)) = (&options.session, &opened.tree)
                 && !tree.header().cwd.is_empty()
@@ -112,7 +112,7 @@ fn make_folder(folder: &Path) {
 }
 
 /// Where sessions lie.
-struct Folders {
+struct SessionFolders {
     /// Those of this project.
     own: PathBuf,
     /// The folder of all projects' folders; `None`: there is only one.
@@ -121,7 +121,7 @@ struct Folders {
     is_usual: bool,
 }
 
-impl Folders {
+impl SessionFolders {
     fn new(config: &Config, options: &HostOptions, working: &Path, environment: &Environment) -> Self {
         let option = options.session_dir.as_deref();
         if let Some(own) = sessions_folder(option, &config.settings, working, environment) {
@@ -189,12 +189,12 @@ fn fork(
     let tree = read.tree.copy_all(header);
     store.create(path.clone(), tree.lines()).map_err(|error| Refusal(error.to_string(), 1))?;
     let notices = [read.notices, tree.context().notices].concat();
-    tell(source, &notices);
+    log_notices(source, &notices);
     Ok(OpenedSession { path: path.into(), tree: Some(tree), notices })
 }
 
 /// Tells what was found wrong with a file.
-fn tell(path: &Path, notices: &[Notice]) {
+fn log_notices(path: &Path, notices: &[Notice]) {
     for notice in notices {
         tracing::warn!("{}: {notice}", path.display());
     }

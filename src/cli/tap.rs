@@ -52,7 +52,7 @@ A client's tests: pi-rpc tap --report client.txt -- pi-rpc serve --hazard all --
 
 /// Passes on what host and server say, until the server ends; gives its status.
 pub fn run(options: Options) -> ExitCode {
-    match pass(options) {
+    match tap_server(options) {
         Ok(TapEnd { status, is_reported }) => {
             if !is_reported {
                 // Nobody may read it.
@@ -67,7 +67,7 @@ pub fn run(options: Options) -> ExitCode {
     }
 }
 
-fn pass(options: Options) -> Result<TapEnd, String> {
+fn tap_server(options: Options) -> Result<TapEnd, String> {
     let Options { dialect, record, redact, report, tier, command } = options;
     let argv = redact_command_line(command.iter().map(OsString::as_os_str));
     let trace = record.as_deref().map(create).transpose()?;

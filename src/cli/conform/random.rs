@@ -19,13 +19,13 @@ use std::{
 };
 
 /// How often a conversation that fails is played to shorten it.
-const TRIES: usize = 100;
+const MAX_TRIES: usize = 100;
 
 /// How long it is shortened: one that fails by waiting in vain takes long each time.
-const PATIENCE: Duration = Duration::from_secs(180);
+const TIME_LIMIT: Duration = Duration::from_secs(180);
 
 /// How many are shortened.
-const SHORTENED: usize = 12;
+const MAX_SHRUNK: usize = 12;
 
 /// The scenarios of the seeds from `first` on.
 pub fn scenarios(first: u64, count: u64, dialect: Dialect) -> Result<Vec<Scenario>, String> {
@@ -34,12 +34,12 @@ pub fn scenarios(first: u64, count: u64, dialect: Dialect) -> Result<Vec<Scenari
 }
 
 /// Shortens one conversation for each way in which some failed, that of the fewest first, and tells them.
-pub fn shorten(report: &Report, server: &Server, keep: Option<&Path>) {
+pub fn shrink_failures(report: &Report, server: &Server, keep: Option<&Path>) {
     let failed: Vec<(&Subject, BTreeSet<String>)> = report
         .subjects
         .iter()
         .filter(|subject| subject.outcome == Outcome::Failed)
-        .map(|subject| (subject, wrong(subject)))
+        .map(|subject| (subject, failure_reasons(subject)))
         .collect();
     let mut often: BTreeMap<&str, usize> = BTreeMap::new();
     failed.iter().flat_map(|(_, ways)| ways).for_each(|way| *often.entry(way).or_default() += 1);
@@ -50,14 +50,14 @@ pub fn shorten(report: &Report, server: &Server, keep: Option<&Path>) {
     for way in ways {
         let subject = failed.iter().find(|(_, ways)| ways.contains(way)).map(|(subject, _)| *subject);
         let Some(subject) = subject.filter(|_| !shown.contains(way)) else { continue };
-        if names.values().sum::<usize>() == SHORTENED {
-            eprintln!("{SHORTENED} were shortened; {way} is among what is left");
+        if names.values().sum::<usize>() == MAX_SHRUNK {
+            eprintln!("{MAX_SHRUNK} were shortened; {way} is among what is left");
             return;
         }
         let Some(seed) = subject.name.strip_prefix("seed-").and_then(|seed| seed.parse().ok()) else {
             continue;
         };
-        let (found, also) = shortened(&conversation(seed, server.dialect), way, server);
+        let (found, also) = shrink(&conversation(seed, server.dialect), way, server);
         // What the short one shows besides needs no other.
         shown.extend(also);
         let times = names.entry(&subject.name).or_default();
@@ -66,16 +66,16 @@ pub fn shorten(report: &Report, server: &Server, keep: Option<&Path>) {
             1 => subject.name.clone(),
             times => format!("{}-{times}", subject.name),
         };
-        tell(&name, &found, keep);
+        print_shrunk(&name, &found, keep);
     }
 }
 
 /// The shortest conversation that fails in this way, and all ways in which it fails.
-fn shortened(failed: &Value, way: &str, server: &Server) -> (Value, BTreeSet<String>) {
-    let until = Instant::now() + PATIENCE;
+fn shrink(failed: &Value, way: &str, server: &Server) -> (Value, BTreeSet<String>) {
+    let until = Instant::now() + TIME_LIMIT;
     let mut shown = BTreeSet::from([way.to_owned()]);
-    let found = shrink_scenario(failed, TRIES, |candidate| {
-        let ways = if Instant::now() < until { ways_of(candidate, server) } else { BTreeSet::new() };
+    let found = shrink_scenario(failed, MAX_TRIES, |candidate| {
+        let ways = if Instant::now() < until { replayed_reasons(candidate, server) } else { BTreeSet::new() };
         let fails = ways.contains(way);
         if fails {
             shown = ways;
@@ -85,7 +85,7 @@ fn shortened(failed: &Value, way: &str, server: &Server) -> (Value, BTreeSet<Str
     (found, shown)
 }
 
-fn tell(name: &str, found: &Value, keep: Option<&Path>) {
+fn print_shrunk(name: &str, found: &Value, keep: Option<&Path>) {
     let text = format!("{found:#}\n");
     eprint!("{}", harmless_lines(&format!("{name}, shortened:\n{text}")));
     if let Some(keep) = keep {
@@ -97,15 +97,15 @@ fn tell(name: &str, found: &Value, keep: Option<&Path>) {
 }
 
 /// The ways in which a conversation fails when it is played.
-fn ways_of(candidate: &Value, server: &Server) -> BTreeSet<String> {
+fn replayed_reasons(candidate: &Value, server: &Server) -> BTreeSet<String> {
     let played =
         read(candidate).map(|scenario| play_all(server, &[scenario], PlayOptions::default(), |_| {}));
     let Ok(Ok(subjects)) = played else { return BTreeSet::new() };
-    subjects.iter().flat_map(wrong).collect()
+    subjects.iter().flat_map(failure_reasons).collect()
 }
 
 /// The ways in which a conversation failed: rules, or else the step that was in vain.
-fn wrong(subject: &Subject) -> BTreeSet<String> {
+fn failure_reasons(subject: &Subject) -> BTreeSet<String> {
     let rules = subject
         .findings
         .iter()

@@ -12,12 +12,12 @@ use std::{
 /// no more than `limit` bytes of it and of each file.
 ///
 /// Source: pi 0.73.1, observed; its `README.md`.
-pub fn run(options: &HostOptions, limit: usize) -> Result<Option<(PrintFormat, VecDeque<String>)>, Refusal> {
-    let Some(printed) = options.printed() else { return Ok(None) };
+pub fn read(options: &HostOptions, limit: usize) -> Result<Option<(PrintFormat, VecDeque<String>)>, Refusal> {
+    let Some(printed) = options.print_format() else { return Ok(None) };
     let mut messages: VecDeque<String> = options.messages.iter().cloned().collect();
-    let mut first = piped(limit)?;
+    let mut first = read_stdin(limit)?;
     for name in &options.files {
-        first += &file(name, limit)?;
+        first += &tagged_file(name, limit)?;
     }
     first += &messages.pop_front().unwrap_or_default();
     if !first.is_empty() {
@@ -27,26 +27,26 @@ pub fn run(options: &HostOptions, limit: usize) -> Result<Option<(PrintFormat, V
 }
 
 /// What stdin holds, without blanks around it.
-fn piped(limit: usize) -> Result<String, Refusal> {
+fn read_stdin(limit: usize) -> Result<String, Refusal> {
     if io::stdin().is_terminal() {
         return Ok(String::new());
     }
-    let text = read(io::stdin().lock(), limit).map_err(|error| Refusal(format!("stdin: {error}"), 1))?;
+    let text = read_text(io::stdin().lock(), limit).map_err(|error| Refusal(format!("stdin: {error}"), 1))?;
     Ok(text.trim().to_owned())
 }
 
 /// A text file between tags that name it; nothing of an empty one.
-fn file(name: &str, limit: usize) -> Result<String, Refusal> {
+fn tagged_file(name: &str, limit: usize) -> Result<String, Refusal> {
     let path = absolute(name).unwrap_or_else(|_| name.into());
     let refused = |error: io::Error| Refusal(format!("@{name}: {error}"), 1);
-    let text = regular_files::open(&path).and_then(|file| read(file, limit)).map_err(refused)?;
+    let text = regular_files::open(&path).and_then(|file| read_text(file, limit)).map_err(refused)?;
     Ok(match text.is_empty() {
         true => text,
         false => format!("<file name=\"{}\">\n{text}\n</file>\n", path.display()),
     })
 }
 
-fn read(from: impl Read, limit: usize) -> io::Result<String> {
+fn read_text(from: impl Read, limit: usize) -> io::Result<String> {
     let mut bytes = Vec::new();
     from.take(limit as u64 + 1).read_to_end(&mut bytes)?;
     if bytes.len() > limit {

@@ -1,8 +1,9 @@
 //! What a session is extended by: extensions, skills and prompt templates, rules, questions.
 
 use super::{
-    USAGE, commands,
+    USAGE,
     options::{HostOptions, Refusal},
+    prompt_commands,
 };
 use crate::{
     config::{Config, Directories, Environment, ProjectCode, expand_home, settings::PathList},
@@ -25,13 +26,13 @@ use std::{ffi::OsString, path::Path};
 const EMIT_TITLE: &str = "PI_RPC_EMIT_TITLE";
 
 /// The folder of extensions in the directories of the agent and of the project.
-const EXTENSIONS: &str = "extensions";
+const EXTENSIONS_FOLDER: &str = "extensions";
 
 /// What happened to an extension that is left out.
-const LOAD: &str = "load";
+const LOAD_EVENT: &str = "load";
 
 /// What stands for the process of pi's own extensions, where a path is expected.
-const HOSTED: &str = "<extensions>";
+const HOSTED_PATH: &str = "<extensions>";
 
 /// Finds what the options, the settings and the usual directories have; says what is wrong with the rest. `arguments`: the
 /// command line, for the flags of extensions.
@@ -50,9 +51,9 @@ pub fn find(
     let packages = packages(config, options, directory, environment);
     let (found, troubles, node) = extensions(config, options, &packages, directory, environment);
     let mut paths = found.paths;
-    let confirm_unmatched = unmatched(&options.confirm_tools, config.dialect, !paths.is_empty())?;
+    let confirm_unmatched = unmatched_patterns(&options.confirm_tools, config.dialect, !paths.is_empty())?;
     let hosted = found.of_pi.map(|place| {
-        paths.insert(place, HOSTED.to_owned());
+        paths.insert(place, HOSTED_PATH.to_owned());
         let members = packages.extensions.iter();
         Hosted {
             place,
@@ -79,7 +80,7 @@ pub fn find(
         confirm_unmatched,
         clear_todos_after: config.settings.clear_todos_after(CLEAR_AFTER),
         rules: rules(config, directory),
-        commands: commands::find(config, options, &packages, directory, environment),
+        commands: prompt_commands::find(config, options, &packages, directory, environment),
         prompt_source: None,
         unchosen: false,
     };
@@ -101,7 +102,7 @@ fn packages(
         environment,
         cache: &NodeHost::cache(environment),
     });
-    warn(&found.warnings);
+    log_warnings(&found.warnings);
     found
 }
 
@@ -121,18 +122,18 @@ fn extensions(
         false => {
             let folders = [project, agent].into_iter().filter(|directory| admits(directory) == admitted);
             let configured = configured(config, environment, |directory| admits(directory) == admitted);
-            (configured, folders.map(|directory| directory.join(EXTENSIONS)).collect())
+            (configured, folders.map(|directory| directory.join(EXTENSIONS_FOLDER)).collect())
         }
     };
     let (configured, folders) = of(true);
     let (withheld_configured, withheld_folders) = of(false);
-    let left_out = config.withheld_code.iter().map(|it| not_loaded(&it.path.to_string_lossy(), &it.text));
-    let missing = packages.troubles.iter().map(|trouble| not_loaded(&trouble.path, &trouble.text));
+    let left_out = config.withheld_code.iter().map(|it| load_error(&it.path.to_string_lossy(), &it.text));
+    let missing = packages.troubles.iter().map(|trouble| load_error(&trouble.path, &trouble.text));
     let mut troubles: Vec<ExtensionError> = left_out.chain(missing).collect();
     let node = (!packages.extensions.is_empty()).then(|| NodeHost::find(environment)).and_then(|found| {
         let text = found.as_ref().err();
         let all = packages.extensions.iter();
-        troubles.extend(text.into_iter().flat_map(|text| all.clone().map(|it| not_loaded(&it.path, text))));
+        troubles.extend(text.into_iter().flat_map(|text| all.clone().map(|it| load_error(&it.path, text))));
         found.ok()
     });
     let named: Vec<String> =
@@ -152,9 +153,9 @@ fn extensions(
             Place::Package => Stand::Last,
         }),
     });
-    warn(&found.warnings);
+    log_warnings(&found.warnings);
     let text = approval.refusal(ProjectCode::Executable);
-    troubles.extend(found.withheld.iter().map(|path| not_loaded(path, &text)));
+    troubles.extend(found.withheld.iter().map(|path| load_error(path, &text)));
     (found, troubles, node)
 }
 
@@ -169,8 +170,8 @@ fn configured(config: &Config, environment: &Environment, is_of_kind: impl Fn(&P
 }
 
 /// What the host is told of one of pi's extensions that is left out, as pi's own loader does.
-fn not_loaded(path: &str, text: &str) -> ExtensionError {
-    ExtensionError { extension_path: path.to_owned(), event: LOAD.to_owned(), error: text.to_owned() }
+fn load_error(path: &str, text: &str) -> ExtensionError {
+    ExtensionError { extension_path: path.to_owned(), event: LOAD_EVENT.to_owned(), error: text.to_owned() }
 }
 
 /// The patterns of `--confirm-tools` that match no tool of the server; `extended`: extensions may add some.
@@ -178,7 +179,7 @@ fn not_loaded(path: &str, text: &str) -> ExtensionError {
 /// # Errors
 ///
 /// A pattern is malformed, or no tool can come that it would match.
-fn unmatched(patterns: &[String], dialect: Dialect, extended: bool) -> Result<Vec<String>, Refusal> {
+fn unmatched_patterns(patterns: &[String], dialect: Dialect, extended: bool) -> Result<Vec<String>, Refusal> {
     let lanes = &dialect.record().lanes;
     let own: Vec<String> = tools::specs(&dialect.record().tools).into_iter().map(|tool| tool.name).collect();
     let own = || own.iter().map(String::as_str).chain(lanes.todos.then_some(TODO_WRITE));
@@ -217,12 +218,12 @@ fn rules(config: &Config, directory: &Path) -> Vec<Rule> {
         return Vec::new();
     }
     let found = RuleFiles::find(&config.directories.agent, directory, record.directories.project);
-    warn(&found.warnings);
-    warn(&Rules::new(found.rules.clone()).1);
+    log_warnings(&found.warnings);
+    log_warnings(&Rules::new(found.rules.clone()).1);
     found.rules
 }
 
-fn warn(warnings: &[String]) {
+fn log_warnings(warnings: &[String]) {
     for warning in warnings {
         tracing::warn!("{warning}");
     }

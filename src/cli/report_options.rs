@@ -17,7 +17,7 @@ use std::{
 
 /// What is reported, and how.
 #[derive(Args)]
-pub struct Reporting {
+pub struct ReportOptions {
     /// The format of the report
     #[arg(long, value_enum, default_value_t = Format::Human)]
     format: Format,
@@ -25,8 +25,8 @@ pub struct Reporting {
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
     /// Leave out rules that ask less than this; MUST and SHOULD fail, OBSERVED never does
-    #[arg(long, value_enum, default_value_t = Least::Observed)]
-    tier: Least,
+    #[arg(long, value_enum, default_value_t = TierArgument::Observed)]
+    tier: TierArgument,
     /// Failures that are known, each with a reason (see `pi-rpc schema --format expect`); one that does not occur fails
     #[arg(long, value_name = "FILE")]
     expect: Option<PathBuf>,
@@ -46,7 +46,7 @@ pub enum Format {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum Least {
+enum TierArgument {
     Must,
     Should,
     Observed,
@@ -55,18 +55,18 @@ enum Least {
 /// Exit status when the harness itself fails.
 const HARNESS: u8 = 3;
 
-impl Reporting {
+impl ReportOptions {
     /// The format that was asked for.
     pub const fn format(&self) -> Format {
         self.format
     }
 
     /// The least tier that counts.
-    pub const fn least(&self) -> Tier {
+    pub const fn least_tier(&self) -> Tier {
         match self.tier {
-            Least::Must => Tier::Must,
-            Least::Should => Tier::Should,
-            Least::Observed => Tier::Observed,
+            TierArgument::Must => Tier::Must,
+            TierArgument::Should => Tier::Should,
+            TierArgument::Observed => Tier::Observed,
         }
     }
 
@@ -81,15 +81,15 @@ impl Reporting {
     }
 
     /// Writes the report where it was asked for, and gives its exit status.
-    pub fn deliver(&self, report: &Report) -> ExitCode {
+    pub fn write(&self, report: &Report) -> ExitCode {
         let written = match &self.report {
-            None => text(report, self.format).and_then(|text| show(&text)),
+            None => render(report, self.format).and_then(|text| print_in_colours(&text)),
             Some(file) => {
                 let named =
                     |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", file.display()));
-                let text = text(report, self.format).map(|text| strip_str(&text).to_string());
+                let text = render(report, self.format).map(|text| strip_str(&text).to_string());
                 text.and_then(|text| private_files::write(file, &text).map_err(named))
-                    .and_then(|()| show(&report.to_human()))
+                    .and_then(|()| print_in_colours(&report.to_human()))
             }
         };
         match written {
@@ -102,7 +102,7 @@ impl Reporting {
 }
 
 /// The report in a format, with a line feed at its end.
-fn text(report: &Report, format: Format) -> io::Result<String> {
+fn render(report: &Report, format: Format) -> io::Result<String> {
     match format {
         Format::Human => Ok(report.to_human()),
         Format::Json => Ok(format!("{}\n", serde_json::to_string_pretty(report)?)),
@@ -112,7 +112,7 @@ fn text(report: &Report, format: Format) -> io::Result<String> {
 }
 
 /// Prints to stdout, in colours only where they belong.
-fn show(text: &str) -> io::Result<()> {
+fn print_in_colours(text: &str) -> io::Result<()> {
     let mut stdout = AutoStream::auto(io::stdout().lock());
     stdout.write_all(text.as_bytes())?;
     stdout.flush()
