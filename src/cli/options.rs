@@ -1,5 +1,8 @@
 //! pi's own options, as hosts pass them.
 
+mod help;
+mod values;
+
 use super::suggestions;
 use crate::{
     protocol::{Dialect, ThinkingLevel},
@@ -7,93 +10,13 @@ use crate::{
     session::SyncPolicy,
 };
 use lexopt::prelude::*;
-use std::{ffi::OsString, time::Duration};
+use std::ffi::OsString;
+use values::{
+    above_zero, bytes, confirm_patterns, dialect, expand_short, hazards, list, mode, optional_value, path,
+    path_or_id, seconds, seed, session_id, session_name, sync, text,
+};
 
-/// What `serve --help` says of them.
-pub const HELP: &str = "\
-Options:
-  --dialect <D>                pi (0.52 to 0.57), pi-1 (today's pi, 1.5), xcsh; between the two of pi: pi@0.58,
-                               pi@0.58.4, pi@0.73
-  --mode <MODE>                rpc (the default), text or json: instead of serving, run the prompts of the command line,
-                               print the last answer (text) or the session's header and every event (json), and end
-  -p, --print                  --mode text. stdin, unless it is a terminal, stands before the first prompt, and so does
-                               every text file that is given as @FILE; exits with 1 if the last answer is an error
-                               (json: if a prompt is refused). Nobody is asked: dialogs are cancelled
-  --provider <NAME>            the model's provider; without --model its default model is started with
-  --model <PATTERN>            provider/id, an id, or a part of an id or name; a thinking level may
-                               follow: sonnet:high. scripted/demo needs no key, scripted/<FILE>
-                               plays a script. `pi-rpc models` lists what there is
-  --models <A,B>               what cycle_model goes round: patterns, * and ? allowed
-  --thinking <LEVEL>           off, minimal, low, medium, high, xhigh, max
-  --api-key <KEY>              for the provider of the model that is started with; not kept
-  --pass-keys <A,B>            let commands, extensions and installers have these variables of the environment
-                               though they hold keys of models; all: every one
-  -t, --tools <A,B>            offer these tools only: read, bash, edit, write (the usual four),
-                               grep, find, ls
-  -nt, --no-tools              offer no tools, but for those of --tools; also --no-builtin-tools
-  -xt, --exclude-tools <A,B>   do not offer these
-  --system-prompt <TEXT>       instructions in place of the built-in ones, or a file that holds them
-  --append-system-prompt <TEXT>
-                               instructions to add, or a file that holds them
-  -nc, --no-context-files      leave out AGENTS.md and CLAUDE.md
-  --skill <PATH>               a skill, or a directory of skills, besides those that are found
-  -ns, --no-skills             no skills but those of --skill
-  --prompt-template <PATH>     a prompt template, or a directory of them, besides those found
-  -np, --no-prompt-templates   no prompt templates but those of --prompt-template
-  -n, --name <NAME>            the session's name
-  --session <PATH|ID>          go on with this session: a file, or the beginning of an id
-  -c, --continue               go on with the newest session of this folder, else begin one
-  --fork <PATH|ID>             begin with a copy of this session
-  --session-id <ID>            go on with this folder's session of that id, else begin one; with --fork and
-                               --no-session the id of the one that begins
-  --no-session                 keep the session in memory
-  --session-dir <DIR>          keep sessions here and look for them here, instead of in a folder for
-                               each working directory below the agent's (also
-                               PI_CODING_AGENT_SESSION_DIR, and sessionDir of the settings)
-  -e, --extension <PATH>       an extension: an executable, one of pi's own in TypeScript or JavaScript
-                               (Node 18.19 or newer runs them; PI_RPC_NODE names another than that of
-                               PATH), a folder of either, or a package: npm:NAME, git:HOST/PATH, a
-                               folder; may be repeated
-  -ne, --no-extensions         only those; none of the settings, of their packages and of the extensions
-                               folders of the agent and of the project
-  -a, --approve                the project may run what it brings along (extensions, packages, shellPath and
-                               shellCommandPrefix of its settings); -na, --no-approve: it may not. Without
-                               either, trust.json of the agent directory decides (it maps folders to
-                               true or false), else defaultProjectTrust of your settings (always or never);
-                               else nothing of it runs in pi-1, and elsewhere no executable
-  --confirm-tools <A,B>        ask the user before these tools are run, whoever calls them: names or patterns
-                               (*: all; mcp_*). One that matches no tool is refused; where extensions or the
-                               host may yet bring it, every call is asked about until they do
-  --idle-timeout <SECONDS>     how long a model's provider may be silent, before its answer begins and within it
-                               (300, or httpIdleTimeoutMs and retry.provider.timeoutMs of the settings; 0: for
-                               ever); one that keeps its connection alive and says nothing has ten times as long
-  --sync <WHEN>                when the session is put on the disk, so that a loss of power costs less: none
-                               (the system decides; the default), run (at the end of each run), entry
-  --disk-timeout <SECONDS>     how long the file system may take for a line of the session before the run fails
-                               (30; 0: for ever)
-  --max-frame <BYTES>          the longest line that is read (64 MiB)
-  --max-queue <BYTES>          messages and commands that wait for their turn: beyond it more are refused
-                               (64 MiB)
-  --max-unread <BYTES>         frames that the host has not read: beyond it no command is read; models and
-                               tools pause at a sixteenth of it (16 MiB)
-  --max-session <BYTES>        a session: a longer file is not opened, and to a longer one nothing is added
-                               by the host (1 GiB)
-  --max-bash <N>               bash commands that run at a time: more are refused (64)
-  --max-output-file <BYTES>    how much of a command's output the file takes that holds what is not shown
-                               (1 GiB)
-  --max-output-files <BYTES>   what all of these files take together: beyond it the oldest are removed, which
-                               the next output names (4 GiB)
-  --list-models [WORDS]        list the models that contain these words, and end
-  --hazard <LIST>              be legal and inconvenient, to try a host: chunks, coalesce, dribble,
-                               early-events, unknown-fields, unknown-events, u2028, huge,
-                               slow-start, dialogs, late-answers, late-ends, or all
-  --seed <N>                   what chance decides for --hazard (0)
-  -h, --help                   this text
-  -v, --version                the version
-
-Other options of pi are accepted and do nothing yet; one that nearly is one of these is named on stderr.
---resume <PATH|ID> is --session; without a value, which lets a person choose, it is refused. RUST_LOG sets what is logged to stderr (default: warn;
-debug tells which options were ignored).";
+pub use help::HELP;
 
 /// Everything that a host asked for.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -388,137 +311,6 @@ impl HostOptions {
 pub fn is_host_option(word: &str) -> bool {
     const OPTIONS: [&str; 6] = ["--mode", "--print", "-p", "--version", "-v", "--list-models"];
     OPTIONS.contains(&word) || word.starts_with("--mode=") || word.starts_with("--list-models=")
-}
-
-fn mode(name: &str) -> Result<Mode, Refusal> {
-    match name {
-        "rpc" => Ok(Mode::Rpc),
-        "json" => Ok(Mode::Json),
-        "text" => Ok(Mode::Text),
-        _ => Err(Refusal(format!("--mode {name}: expected rpc, json or text"), super::USAGE)),
-    }
-}
-
-/// Which session an option names. An empty id would be the beginning of any.
-fn path_or_id(option: &str, parser: &mut lexopt::Parser) -> Result<String, Refusal> {
-    let named = text(parser)?;
-    match named.trim() {
-        "" => Err(Refusal(format!("{option}: a path or an id is missing"), super::USAGE)),
-        _ => Ok(named),
-    }
-}
-
-/// The id that a session gets: a part of its file's name.
-fn session_id(text: &str) -> Result<String, Refusal> {
-    let is_plain = |found: char| found.is_ascii_alphanumeric() || "-_.".contains(found);
-    let ends = |end: Option<char>| end.is_some_and(|end| end.is_ascii_alphanumeric());
-    match text.chars().all(is_plain) && ends(text.chars().next()) && ends(text.chars().next_back()) {
-        true => Ok(text.to_owned()),
-        false => {
-            let text = "expected letters, digits, `-`, `_` and `.`, with a letter or a digit at both ends";
-            Err(Refusal(format!("--session-id: {text}"), 1))
-        }
-    }
-}
-
-/// The name that a session gets.
-fn session_name(text: &str) -> Result<String, Refusal> {
-    match text.trim() {
-        "" => Err(Refusal("--name: expected a name that is not empty".to_owned(), 1)),
-        _ => Ok(text.to_owned()),
-    }
-}
-
-/// The path that an option names. An empty one would be the working directory.
-fn path(option: &str, parser: &mut lexopt::Parser) -> Result<String, Refusal> {
-    match text(parser)? {
-        path if path.is_empty() => Err(Refusal(format!("{option}: a path is missing"), super::USAGE)),
-        path => Ok(path),
-    }
-}
-
-/// A value that an option may have: joined to it, or the next word where that is neither an option nor a file.
-fn optional_value(parser: &mut lexopt::Parser) -> Option<String> {
-    let joined = parser.optional_value();
-    let next = |parser: &mut lexopt::Parser| {
-        parser.try_raw_args()?.next_if(|word| !word.to_string_lossy().starts_with(['-', '@']))
-    };
-    let named = joined.or_else(|| next(parser))?.into_string().ok()?;
-    (!named.trim().is_empty()).then_some(named)
-}
-
-/// pi's short options of several letters, which other parsers would take apart.
-fn expand_short(argument: &OsString) -> OsString {
-    let long = match argument.to_str() {
-        Some("-ne") => "--no-extensions",
-        Some("-ns") => "--no-skills",
-        Some("-np") => "--no-prompt-templates",
-        Some("-nt" | "-nbt") => "--no-tools",
-        Some("-na") => "--no-approve",
-        Some("-nc") => "--no-context-files",
-        Some("-t") => "--tools",
-        Some("-xt") => "--exclude-tools",
-        _ => return argument.clone(),
-    };
-    OsString::from(long)
-}
-
-fn text(parser: &mut lexopt::Parser) -> Result<String, Refusal> {
-    let usage = |error: lexopt::Error| Refusal(error.to_string(), super::USAGE);
-    parser.value().and_then(|value| value.string()).map_err(usage)
-}
-
-fn dialect(name: &str) -> Result<Dialect, Refusal> {
-    Dialect::parse(name).ok_or_else(|| Refusal(super::unknown_dialect(name), super::USAGE))
-}
-
-fn bytes(option: &str, parser: &mut lexopt::Parser) -> Result<usize, Refusal> {
-    above_zero(option, "a number of bytes above 0", parser)
-}
-
-fn above_zero(option: &str, expected: &str, parser: &mut lexopt::Parser) -> Result<usize, Refusal> {
-    let text = text(parser)?;
-    let number = text.parse().ok().filter(|number| *number > 0);
-    number.ok_or_else(|| Refusal(format!("{option} {text}: expected {expected}"), super::USAGE))
-}
-
-/// Seconds, of which there may be parts, in milliseconds. A little is not nothing, which would be for ever.
-fn seconds(option: &str, text: &str) -> Result<u64, Refusal> {
-    let time = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    let millis = time.and_then(|time| u64::try_from(time.as_micros().div_ceil(1000)).ok());
-    millis.ok_or_else(|| {
-        Refusal(format!("{option} {text}: expected a number of seconds, 0 or above"), super::USAGE)
-    })
-}
-
-fn sync(name: &str) -> Result<SyncPolicy, Refusal> {
-    let refused = || Refusal(format!("--sync {name}: expected none, run or entry"), super::USAGE);
-    SyncPolicy::parse(name).ok_or_else(refused)
-}
-
-fn hazards(list: &str) -> Result<Vec<Hazard>, Refusal> {
-    Hazard::list(list).map_err(|error| Refusal(format!("--hazard: {error}"), super::USAGE))
-}
-
-fn seed(text: &str) -> Result<u64, Refusal> {
-    let refused = || Refusal(format!("--seed {text}: expected a whole number, 0 or above"), super::USAGE);
-    text.parse().map_err(|_| refused())
-}
-
-/// The parts of a list with commas.
-/// The tools that need consent. Without any, nothing would be guarded.
-fn confirm_patterns(text: &str) -> Result<Vec<String>, Refusal> {
-    match list(text) {
-        names if names.is_empty() => {
-            let expected = "expected names of tools, or patterns of them, separated by commas";
-            Err(Refusal(format!("--confirm-tools: got \"{text}\", {expected} (*: all)"), super::USAGE))
-        }
-        names => Ok(names),
-    }
-}
-
-fn list(text: &str) -> Vec<String> {
-    text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect()
 }
 
 /// The dialect of the environment, else of the name that the binary was started by, else pi.

@@ -1,0 +1,140 @@
+//! Readers of option values: each refuses what it does not understand with the name of the option.
+
+use super::{Mode, Refusal};
+use crate::{
+    cli::{USAGE, unknown_dialect},
+    protocol::Dialect,
+    server::Hazard,
+    session::SyncPolicy,
+};
+use lexopt::ValueExt as _;
+use std::{ffi::OsString, time::Duration};
+
+pub fn mode(name: &str) -> Result<Mode, Refusal> {
+    match name {
+        "rpc" => Ok(Mode::Rpc),
+        "json" => Ok(Mode::Json),
+        "text" => Ok(Mode::Text),
+        _ => Err(Refusal(format!("--mode {name}: expected rpc, json or text"), USAGE)),
+    }
+}
+
+/// Which session an option names. An empty id would be the beginning of any.
+pub fn path_or_id(option: &str, parser: &mut lexopt::Parser) -> Result<String, Refusal> {
+    let named = text(parser)?;
+    match named.trim() {
+        "" => Err(Refusal(format!("{option}: a path or an id is missing"), USAGE)),
+        _ => Ok(named),
+    }
+}
+
+/// The id that a session gets: a part of its file's name.
+pub fn session_id(text: &str) -> Result<String, Refusal> {
+    let is_plain = |found: char| found.is_ascii_alphanumeric() || "-_.".contains(found);
+    let ends = |end: Option<char>| end.is_some_and(|end| end.is_ascii_alphanumeric());
+    match text.chars().all(is_plain) && ends(text.chars().next()) && ends(text.chars().next_back()) {
+        true => Ok(text.to_owned()),
+        false => {
+            let text = "expected letters, digits, `-`, `_` and `.`, with a letter or a digit at both ends";
+            Err(Refusal(format!("--session-id: {text}"), 1))
+        }
+    }
+}
+
+/// The name that a session gets.
+pub fn session_name(text: &str) -> Result<String, Refusal> {
+    match text.trim() {
+        "" => Err(Refusal("--name: expected a name that is not empty".to_owned(), 1)),
+        _ => Ok(text.to_owned()),
+    }
+}
+
+/// The path that an option names. An empty one would be the working directory.
+pub fn path(option: &str, parser: &mut lexopt::Parser) -> Result<String, Refusal> {
+    match text(parser)? {
+        path if path.is_empty() => Err(Refusal(format!("{option}: a path is missing"), USAGE)),
+        path => Ok(path),
+    }
+}
+
+/// A value that an option may have: joined to it, or the next word where that is neither an option nor a file.
+pub fn optional_value(parser: &mut lexopt::Parser) -> Option<String> {
+    let joined = parser.optional_value();
+    let next = |parser: &mut lexopt::Parser| {
+        parser.try_raw_args()?.next_if(|word| !word.to_string_lossy().starts_with(['-', '@']))
+    };
+    let named = joined.or_else(|| next(parser))?.into_string().ok()?;
+    (!named.trim().is_empty()).then_some(named)
+}
+
+/// pi's short options of several letters, which other parsers would take apart.
+pub fn expand_short(argument: &OsString) -> OsString {
+    let long = match argument.to_str() {
+        Some("-ne") => "--no-extensions",
+        Some("-ns") => "--no-skills",
+        Some("-np") => "--no-prompt-templates",
+        Some("-nt" | "-nbt") => "--no-tools",
+        Some("-na") => "--no-approve",
+        Some("-nc") => "--no-context-files",
+        Some("-t") => "--tools",
+        Some("-xt") => "--exclude-tools",
+        _ => return argument.clone(),
+    };
+    OsString::from(long)
+}
+
+pub fn text(parser: &mut lexopt::Parser) -> Result<String, Refusal> {
+    let usage = |error: lexopt::Error| Refusal(error.to_string(), USAGE);
+    parser.value().and_then(|value| value.string()).map_err(usage)
+}
+
+pub fn dialect(name: &str) -> Result<Dialect, Refusal> {
+    Dialect::parse(name).ok_or_else(|| Refusal(unknown_dialect(name), USAGE))
+}
+
+pub fn bytes(option: &str, parser: &mut lexopt::Parser) -> Result<usize, Refusal> {
+    above_zero(option, "a number of bytes above 0", parser)
+}
+
+pub fn above_zero(option: &str, expected: &str, parser: &mut lexopt::Parser) -> Result<usize, Refusal> {
+    let text = text(parser)?;
+    let number = text.parse().ok().filter(|number| *number > 0);
+    number.ok_or_else(|| Refusal(format!("{option} {text}: expected {expected}"), USAGE))
+}
+
+/// Seconds, of which there may be parts, in milliseconds. A little is not nothing, which would be for ever.
+pub fn seconds(option: &str, text: &str) -> Result<u64, Refusal> {
+    let time = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    let millis = time.and_then(|time| u64::try_from(time.as_micros().div_ceil(1000)).ok());
+    millis.ok_or_else(|| Refusal(format!("{option} {text}: expected a number of seconds, 0 or above"), USAGE))
+}
+
+pub fn sync(name: &str) -> Result<SyncPolicy, Refusal> {
+    let refused = || Refusal(format!("--sync {name}: expected none, run or entry"), USAGE);
+    SyncPolicy::parse(name).ok_or_else(refused)
+}
+
+pub fn hazards(list: &str) -> Result<Vec<Hazard>, Refusal> {
+    Hazard::list(list).map_err(|error| Refusal(format!("--hazard: {error}"), USAGE))
+}
+
+pub fn seed(text: &str) -> Result<u64, Refusal> {
+    let refused = || Refusal(format!("--seed {text}: expected a whole number, 0 or above"), USAGE);
+    text.parse().map_err(|_| refused())
+}
+
+/// The parts of a list with commas.
+/// The tools that need consent. Without any, nothing would be guarded.
+pub fn confirm_patterns(text: &str) -> Result<Vec<String>, Refusal> {
+    match list(text) {
+        names if names.is_empty() => {
+            let expected = "expected names of tools, or patterns of them, separated by commas";
+            Err(Refusal(format!("--confirm-tools: got \"{text}\", {expected} (*: all)"), USAGE))
+        }
+        names => Ok(names),
+    }
+}
+
+pub fn list(text: &str) -> Vec<String> {
+    text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect()
+}
