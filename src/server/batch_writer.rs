@@ -1,4 +1,4 @@
-//! The batch that is being written, and what may stand before stdout to make it inconvenient.
+//! Writes frames to stdout in batches, through the hazards if there are any.
 
 use super::{
     hazard::{Hazards, WriteStep},
@@ -11,7 +11,7 @@ use std::{
     time::Instant,
 };
 
-/// What is between the queue and stdout.
+/// Writer of batches: takes frames from the outbox, hands bytes to the sink.
 pub struct BatchWriter {
     sink: Sink,
     batch: Batch,
@@ -19,61 +19,61 @@ pub struct BatchWriter {
     hazards: Option<HazardStage>,
 }
 
-/// Whole frames, of which some bytes may be written already.
+/// Whole frames, of which a prefix may be written already.
 #[derive(Default)]
 struct Batch {
     bytes: Vec<u8>,
-    /// Where the message that grows belongs. Nothing comes behind a frame with such places.
+    /// Offsets at which the encoder's copy of the partial message is inserted. A frame with such offsets ends the batch.
     holes: Vec<usize>,
 }
 
-/// What hazards make of batches.
+/// The hazards, and the writes and pauses that they have made of a batch.
 struct HazardStage {
     hazards: Hazards,
     steps: VecDeque<WriteStep>,
-    /// Nothing is done before then.
+    /// Nothing is written before then.
     pause: Option<Instant>,
-    /// More frames have been waited for.
+    /// The wait for more frames is over.
     has_lingered: bool,
 }
 
-/// Bytes that are handed to stdout together.
+/// Size at which a batch is full, in bytes.
 const BATCH: usize = 64 * 1024;
 
-/// Bytes that are kept for the next batch when one is written.
+/// Capacity that an empty batch keeps, in bytes.
 const KEPT: usize = 1024 * 1024;
 
 impl BatchWriter {
-    /// To this process's stdout.
+    /// A writer to this process's stdout.
     pub fn to_stdout(hazards: Option<Hazards>) -> io::Result<Self> {
         let new = |hazards| HazardStage { hazards, steps: VecDeque::new(), pause: None, has_lingered: false };
         let (sink, hazards) = (Sink::stdout()?, hazards.map(new));
         Ok(Self { sink, batch: Batch::default(), written: 0, hazards })
     }
 
-    /// Everything that it was given is written.
+    /// Whether everything is written.
     pub fn is_empty(&self) -> bool {
         self.batch.bytes.is_empty() && self.hazards.as_ref().is_none_or(|it| it.steps.is_empty())
     }
 
-    /// Whether more may go with the next write. Hazards want to see all that there is at once: they take nothing in between.
+    /// Whether a frame may join the current batch. Never with hazards, which take whole batches only.
     pub const fn is_open(&self) -> bool {
         self.hazards.is_none() && self.batch.is_open()
     }
 
-    /// Adds what is said to the batch, while it [is open](Self::is_open). Gives its length in bytes.
+    /// Encodes a frame into the batch, which must be [open](Self::is_open). Returns its length in bytes.
     pub fn push(&mut self, said: &Emission, encoder: &mut Encoder) -> usize {
         let before = self.batch.bytes.len();
         self.batch.push(said, encoder);
         self.batch.bytes.len() - before
     }
 
-    /// Whether a batch may be made of what waits. Asked only while it is empty.
+    /// Whether the next batch may be made now. Call only while the writer is empty.
     pub fn accepts_batch(&mut self) -> bool {
         self.hazards.as_mut().is_none_or(HazardStage::accepts_batch)
     }
 
-    /// Makes a batch of what `next` gives. Only while it is empty.
+    /// Makes a batch of the frames that `next` returns. Call only while the writer is empty.
     pub fn fill(&mut self, encoder: &mut Encoder, mut next: impl FnMut() -> Option<PendingFrame>) {
         while self.batch.is_open()
             && let Some(waiting) = next()
@@ -98,7 +98,7 @@ impl BatchWriter {
         }
     }
 
-    /// Writes what there is room for.
+    /// Writes as much as stdout takes without blocking.
     pub fn write(&mut self, encoder: &Encoder) -> io::Result<()> {
         loop {
             while !self.batch.bytes.is_empty() {
@@ -125,7 +125,7 @@ impl BatchWriter {
         }
     }
 
-    /// Until [`write`](Self::write) may do more.
+    /// Waits until [`write`](Self::write) can make progress.
     pub async fn ready(&self) {
         match self.hazards.as_ref().and_then(|it| it.pause) {
             Some(pause) => tokio::time::sleep_until(pause.into()).await,
@@ -133,17 +133,17 @@ impl BatchWriter {
         }
     }
 
-    /// Until nobody has the other end.
+    /// Resolves when the reader of stdout hangs up.
     pub async fn closed(&self) {
         self.sink.closed().await;
     }
 }
 
-/// What waits to be written.
+/// A queued frame.
 pub enum PendingFrame {
-    /// A frame's bytes; `Some` if it begins or ends an assistant message, which the encoder follows.
+    /// Encoded, with the frame itself if it begins or ends an assistant message, which the encoder has to follow.
     Encoded(Vec<u8>, Option<Box<Emission>>),
-    /// A message that grows.
+    /// An update of the partial message, encoded when it is written.
     Update(Box<Emission>),
 }
 
@@ -168,7 +168,7 @@ impl HazardStage {
         takes
     }
 
-    /// What is to be written now.
+    /// The bytes of the next write, unless a pause comes first.
     fn next(&mut self) -> Option<Vec<u8>> {
         if self.is_paused() {
             return None;

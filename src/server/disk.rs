@@ -1,8 +1,8 @@
-//! The session's file, on a thread of its own: a file system that does not answer holds up neither the loop nor the host.
+//! Writes the session's file on a thread of its own, so that a file system that hangs blocks neither the loop nor the host.
 //!
-//! One job is outstanding at a time. A disk that answers within [`GRACE`] is waited for, so that nothing comes between an
-//! entry and the frames that tell of it; what takes longer is awaited beside everything else, up to a deadline. A job that
-//! has missed its deadline has failed: when the disk answers after all, the thread takes it back.
+//! One job is outstanding at a time. The loop blocks for at most [`GRACE`], so that nothing comes between an entry and the
+//! frames about it; a longer job completes later, up to a deadline. A job that misses its deadline has failed: if the disk
+//! answers after all, the thread undoes the write.
 
 use super::{page_file::write_page, serve::seed};
 use crate::{
@@ -18,27 +18,27 @@ use std::{
 };
 use tokio::sync::Notify;
 
-/// How long the loop waits for a job before it goes on without it.
+/// How long the loop blocks for a job before it goes on without the outcome.
 const GRACE: Duration = Duration::from_millis(100);
 
-/// How long a job may take from the moment on that an abort or a signal waits for it.
+/// How long a job may take once an abort or a signal depends on its outcome.
 const HURRY: Duration = Duration::from_secs(2);
 
-/// What the thread works on. `is_awaited` is called when the work is done; where it says `false`, all is as it was before.
+/// File operations of the thread. They call `is_awaited` once the work is done; on `false` they undo it.
 pub trait Files: Send + 'static {
-    /// The session's file.
+    /// The path of the session's file.
     fn path(&self) -> Option<&Path>;
     /// Writes to the session's file.
     fn write(&mut self, write: &Write, is_awaited: &dyn Fn() -> bool) -> Result<(), String>;
     /// Opens another session's file.
     fn open(&mut self, path: &Path, is_awaited: &dyn Fn() -> bool) -> Result<OpenedSession, String>;
-    /// Lets go of the session's file.
+    /// Closes the session's file.
     fn release(&mut self);
 }
 
-/// The session files as the store has them, with what hosts are told of failures.
+/// [`Files`] of a session store, with error texts in the words of the dialect.
 pub struct SessionFiles {
-    /// The store.
+    /// The open session.
     pub store: Store,
     /// The dialect's base, for its error texts.
     pub base: Base,
@@ -72,27 +72,29 @@ impl Files for SessionFiles {
     }
 }
 
-/// The thread and the job that it has in hand.
+/// Handle of the disk thread: submits jobs and waits for their outcomes.
 pub struct Disk {
     jobs: mpsc::Sender<(Job, Arc<Slot>)>,
     outstanding: Option<Outstanding>,
-    /// A job that has missed its deadline and still keeps the thread; what to say of it, and since when.
+    /// A job that has missed its deadline and still occupies the thread, with its file and the time of its start.
     stuck: Option<(Arc<Slot>, Option<PathBuf>, Instant)>,
-    /// The session's file.
+    /// The path of the session's file.
     path: Option<PathBuf>,
-    /// How long a job may take; `None`: for ever.
+    /// How long a job may take; `None`: without a limit.
     timeout: Option<Duration>,
 }
 
+/// A job that has not completed within [`GRACE`].
 struct Outstanding {
     slot: Arc<Slot>,
     kind: Kind,
-    /// The file, if it is not the session's as it was before.
+    /// The file that the session has once the job succeeds, if the job changes it.
     path: Option<PathBuf>,
     since: Instant,
     due: Option<Instant>,
 }
 
+/// Work for the thread.
 enum Job {
     Write(Write),
     Open(PathBuf),
@@ -106,6 +108,7 @@ enum Job {
     Close,
 }
 
+/// The kinds of jobs that have an outcome.
 #[derive(Clone, Copy)]
 enum Kind {
     Write,
@@ -113,7 +116,7 @@ enum Kind {
     Page,
 }
 
-/// What the loop and the thread share of a job.
+/// The state of one job, shared by the loop and the thread.
 #[derive(Default)]
 struct Slot {
     state: Mutex<State>,
@@ -128,7 +131,7 @@ enum State {
     /// The work is done and counts; its outcome follows at once.
     Committed,
     Done(Box<Input>),
-    /// Its deadline was missed: the outcome is of no interest.
+    /// The deadline was missed: the outcome is ignored.
     Abandoned,
     /// The thread is free again.
     Free,
@@ -139,7 +142,7 @@ impl Slot {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the work counts: from now on it cannot be abandoned.
+    /// Commits the work unless it was abandoned; afterwards it cannot be.
     fn commit(&self) -> bool {
         let mut state = self.state();
         if matches!(*state, State::Pending) {
@@ -158,7 +161,7 @@ impl Slot {
         self.wakes.notify_one();
     }
 
-    /// Gives the job up; `false`: it is done.
+    /// Abandons the job; `false` if it is done already.
     fn abandon(&self) -> bool {
         let mut state = self.state();
         let is_pending = matches!(*state, State::Pending);
@@ -185,7 +188,7 @@ impl Disk {
     ///
     /// # Errors
     ///
-    /// The system has no thread to give.
+    /// The system refuses a thread.
     pub fn start(mut files: impl Files, timeout: Option<Duration>) -> std::io::Result<Self> {
         let path = files.path().map(Path::to_owned);
         let (jobs, asked) = mpsc::channel::<(Job, Arc<Slot>)>();
@@ -203,12 +206,12 @@ impl Disk {
         Ok(Self { jobs, outstanding: None, stuck: None, path, timeout })
     }
 
-    /// Whether a job has yet to be done.
+    /// Whether a job is outstanding.
     pub const fn is_outstanding(&self) -> bool {
         self.outstanding.is_some()
     }
 
-    /// Writes to the session's file. The outcome, unless it comes later by [`next`](Self::next).
+    /// Writes to the session's file. Returns the outcome, unless it comes later from [`next`](Self::next).
     pub fn write(&mut self, write: Write) -> Option<Input> {
         let path = match &write {
             Write::Create { path, .. } => Some(path.to_path_buf()),
@@ -217,24 +220,24 @@ impl Disk {
         self.submit(Job::Write(write), Kind::Write, path)
     }
 
-    /// Opens another session's file, as [`write`](Self::write).
+    /// Opens another session's file; the outcome comes as that of [`write`](Self::write).
     pub fn open(&mut self, path: PathBuf) -> Option<Input> {
         self.submit(Job::Open(path.clone()), Kind::Open, Some(path))
     }
 
-    /// Writes a page, as [`write`](Self::write).
+    /// Writes an exported page; the outcome comes as that of [`write`](Self::write).
     pub fn write_page(&mut self, path: PathBuf, text: String, creates_folders: bool) -> Option<Input> {
         let job = Job::Page { path: path.clone(), text, creates_folders };
         self.submit(job, Kind::Page, Some(path))
     }
 
-    /// Lets go of the session's file, when what was asked before is over.
+    /// Closes the session's file after the jobs before.
     pub fn release(&self) {
         // A thread that is gone holds no file.
         let _ = self.jobs.send((Job::Release, Arc::default()));
     }
 
-    /// Ends the thread, which drops the files and with them the claim of an id; waits a little, as the disk may hang.
+    /// Ends the thread, which drops the files and with them the claim of a session id. Waits at most [`HURRY`].
     pub fn close(self) {
         let slot = Arc::new(Slot::default());
         if self.stuck.is_none() && self.jobs.send((Job::Close, slot.clone())).is_ok() {
@@ -243,7 +246,7 @@ impl Disk {
         }
     }
 
-    /// The outstanding job gets only a little more time.
+    /// Limits the remaining time of the outstanding job to [`HURRY`].
     pub fn shorten_deadline(&mut self) {
         if let Some(outstanding) = &mut self.outstanding {
             let soon = Instant::now() + HURRY;
@@ -251,13 +254,13 @@ impl Disk {
         }
     }
 
-    /// From now on every job gets only a little time: the process is to end.
+    /// Limits every job from now on to [`HURRY`], as the process is to end.
     pub fn shorten_deadlines(&mut self) {
         self.timeout = Some(self.timeout.map_or(HURRY, |timeout| timeout.min(HURRY)));
         self.shorten_deadline();
     }
 
-    /// The outcome of the outstanding job, or that it has missed its deadline; never, if there is none.
+    /// Waits for the outcome of the outstanding job, or for its deadline; for ever if there is none.
     pub async fn next(&mut self) -> Input {
         loop {
             let Some(outstanding) = &self.outstanding else { return std::future::pending().await };
@@ -279,7 +282,7 @@ impl Disk {
         }
     }
 
-    /// Remembers which file is the session's now.
+    /// Takes over the session's new path if the job has set one.
     fn complete(&mut self, path: Option<PathBuf>, outcome: Input) -> Input {
         let is_bound = match &outcome {
             Input::Stored => true,
@@ -349,7 +352,7 @@ fn perform(files: &mut impl Files, job: Job, slot: &Slot) -> Input {
 }
 
 impl Kind {
-    /// The job has failed for this reason.
+    /// The input for a job of this kind that failed.
     fn failure(self, reason: &str) -> Input {
         let reason = reason.to_owned();
         match self {
@@ -364,7 +367,7 @@ impl Kind {
 mod tests {
     use super::*;
 
-    /// Files that answer when they are let.
+    /// Files whose operations block until the test lets them complete.
     struct Hung {
         answers: mpsc::Receiver<()>,
         outcomes: mpsc::Sender<bool>,
@@ -428,7 +431,7 @@ mod tests {
         assert_eq!(late, LATE);
         assert_eq!(reason(disk.write(entry())), LATE, "the thread has yet to come back");
         let_go.send(()).unwrap();
-        assert!(!told.recv().unwrap(), "nobody waits for it any more");
+        assert!(!told.recv().unwrap(), "the job was abandoned");
         let_go.send(()).unwrap();
         // Free as soon as the thread has come back from it.
         let outcome = loop {

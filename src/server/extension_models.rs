@@ -1,6 +1,6 @@
-//! Models that extensions bring while the server runs.
+//! Models that extensions add to the [`ModelLibrary`] while the server runs.
 //!
-//! A model that was there once keeps its place in the [`ModelLibrary`] for good: one that is taken back cannot be asked any more.
+//! A model keeps its position in the library for good: one whose provider is removed stays there and cannot be called.
 
 use super::{
     models::{Backend, ModelLibrary, public_model, script_model},
@@ -18,22 +18,22 @@ use crate::{
 use serde_json::Value;
 use std::{sync::Arc, vec};
 
-/// What the models of a session are made of.
+/// Configuration that the list of models is built from, and rebuilt when an extension changes it.
 pub struct ModelSource {
     config: Config,
-    /// What the command line asks for; `None`: a script, whatever else there is.
+    /// The model that the command line names; `None`: a script, and no configured model counts.
     wanted: Option<SelectionOptions>,
     environment: Environment,
     http: Arc<Http>,
-    /// What is known without extensions, with the key of the command line.
+    /// Credentials without those of extensions, with the key of the command line.
     keys: Keys,
     registered: RegisteredProviders,
-    /// A level that is named with a model counts: the session does not bring its own.
+    /// Whether a thinking level behind a model's name applies; a resumed session has its own.
     pub names_level: bool,
 }
 
 impl ModelLibrary {
-    /// No model, and `why`, which refuses prompts; an extension may bring one before the session begins.
+    /// A library without a usable model: prompts are refused with `why` until an extension adds one.
     pub fn unchosen(why: String) -> Self {
         Self {
             choices: vec![Choice::none(why, script_model("none", &Script::demo()))],
@@ -45,8 +45,8 @@ impl ModelLibrary {
         }
     }
 
-    /// The same, to which extensions may add. `wanted`: what the command line asks for; `None`: a script, beside which
-    /// nothing counts that is configured.
+    /// Lets extensions add models. `wanted`: the model that the command line names; `None`: a script, and no configured
+    /// model counts.
     #[must_use]
     pub fn extendable(
         mut self,
@@ -70,12 +70,12 @@ impl ModelLibrary {
         self
     }
 
-    /// An extension adds a provider or changes one; without a `config` it takes back what it has added. Gives all models,
-    /// those that there were before at the same places.
+    /// Adds or changes the provider `name` of an extension; without a `config`, removes it. Returns all models, the earlier
+    /// ones at their old positions.
     ///
     /// # Errors
     ///
-    /// What is wrong with the provider.
+    /// The configuration of the provider is invalid.
     pub fn provide(
         &mut self,
         name: &str,
@@ -98,11 +98,11 @@ impl ModelLibrary {
         Ok(self.choices.clone())
     }
 
-    /// Chooses the model to begin with among all that there are now.
+    /// Chooses the first model of the session among configured and added ones.
     ///
     /// # Errors
     ///
-    /// Why there is none, for people.
+    /// The command line names a model that does not exist; the text is for people.
     pub fn choose(&mut self) -> Result<Selected, String> {
         let asked = self
             .source
@@ -151,7 +151,7 @@ impl ModelLibrary {
         }
     }
 
-    /// All models that there are, with a key or without.
+    /// Answers an extension's query for all models, those without a credential included.
     pub fn queried_models(&self) -> QueriedModels {
         let all: Vec<QueriedModel> = match &self.source {
             Some(ModelSource { config, keys, registered, wanted: Some(_), .. }) => {
@@ -176,12 +176,12 @@ impl ModelLibrary {
         QueriedModels { models: all, scope }
     }
 
-    /// The settings of the user and the project, as they are written.
+    /// The merged settings of user and project, as written in their files.
     pub fn settings(&self) -> Value {
         self.source.as_ref().map(|source| source.config.written_settings.clone()).unwrap_or_default().into()
     }
 
-    /// What proves who asks.
+    /// The credentials of all providers, added ones included.
     pub fn keys(&self) -> Keys {
         self.source
             .as_ref()
@@ -189,8 +189,8 @@ impl ModelLibrary {
             .unwrap_or_default()
     }
 
-    /// Brings the models up to what is configured and added now; those of the provider `changed` that are gone cannot be
-    /// asked any more.
+    /// Rebuilds the models from configured and added providers. Models that the provider `changed` no longer has become
+    /// unusable.
     fn refresh(&mut self, changed: Option<&str>) {
         let Some(source) = &self.source else { return };
         let config = source.config.with_registered(&source.registered);
@@ -227,7 +227,7 @@ impl ModelLibrary {
         }
     }
 
-    /// The model to begin with is none that hosts are offered.
+    /// Adds a first model that hosts are not offered, and returns its position.
     fn add_unlisted(&mut self, endpoint: Endpoint) -> usize {
         let keys = self.keys();
         let unusable = keys.check(&endpoint.model).err().map(|error| error.to_string());

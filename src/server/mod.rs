@@ -1,23 +1,25 @@
-//! The server: does what the engine asks, on real pipes, processes and clocks.
+//! The server: performs the requests of the engine on real pipes, processes and clocks.
+//!
+//! It decides nothing about the protocol: the engine does. It owns what the engine has not: stdin and stdout, model calls,
+//! tools, processes of extensions, the session's file, time and signals.
 //!
 //! ```text
-//! stdin ─→ lines ────────────────────┐
-//!                                    ├─→ loop: engine, machine ─→ outbox ─→ pipe ─→ sink: stdout
-//! models, tools, shells ─→ inputs ───┤        │
-//! extensions ─→ what they say ───────┘        │
-//!          ↑──────────── started, told, cancelled
+//! stdin ─→ FrameReader ──────────────────┐
+//!                                        ├─→ serve: engine ─→ Outbox ─→ BatchWriter ─→ Sink: stdout
+//! models, tools, shells ─→ inputs ───────┤      │
+//! extensions ─→ their frames ────────────┘      │
+//!          ↑──── Tasks: start, write to, cancel
 //! ```
 //!
-//! One loop owns the engine, reads stdin when there is something to read, and writes to stdout what there is room for, so that
-//! it waits for neither, and a lone command has its answer without a second thread. One FIFO, the outbox, carries everything
-//! that is said, so nothing overtakes. When the host reads slowly, the outbox first pauses models and tools and
-//! joins what waits; when even that is not enough, it pauses stdin. Memory stays bounded (the
-//! outbox's hard mark, a line of the longest kind and the conversation itself), and a slow reader gets fewer,
-//! larger frames from which it computes the same.
+//! One loop, [`serve()`], owns the engine. It reads stdin when there is something to read and writes to stdout as far as there
+//! is room, so it blocks on neither. All outbound frames go through one queue, the outbox, so none overtakes another. With a
+//! host that reads slowly the outbox first pauses models and tools and coalesces deltas; if that is not enough, it stops the
+//! reading of commands. Memory stays bounded by the outbox's high-water mark, one line of the longest kind and the
+//! conversation itself, and a slow reader gets fewer, larger frames with the same content.
 //!
-//! The session's file is on a thread of its own (`disk`): a file system that does not answer stops neither commands nor signals.
+//! The session's file has a thread of its own (`disk`): a file system that hangs stops neither commands nor signals.
 //!
-//! Logs go to stderr; nothing but frames goes to stdout.
+//! Logs go to stderr; stdout has frames only.
 
 mod batch_writer;
 mod disk;

@@ -1,4 +1,4 @@
-//! The models that this server can ask, and who answers for each: a script, or a provider.
+//! Models to choose from, each with its backend: a script or a provider.
 
 use super::{
     extension_models::ModelSource,
@@ -23,49 +23,49 @@ use std::{path::PathBuf, sync::Arc};
 /// The provider of the scripted models.
 pub const SCRIPTED: &str = "scripted";
 
-/// The model that needs nothing.
+/// The id of the built-in scripted model.
 const DEMO: &str = "demo";
 
-/// The models to choose from, and who answers for each.
+/// Models to choose from, and the backend of each.
 pub struct ModelLibrary {
     pub(super) choices: Vec<Choice>,
     pub(super) backends: Vec<Backend>,
     pub(super) start: usize,
     pub(super) level: Option<ThinkingLevel>,
     pub(super) scope: Option<Vec<(usize, Option<ThinkingLevel>)>>,
-    /// For what extensions add.
+    /// The configuration, if extensions may add models.
     pub(super) source: Option<ModelSource>,
 }
 
-/// Who answers for a model.
+/// Runs the calls of one model.
 pub(super) enum Backend {
     Script(Box<Player>, ScriptContext),
     Provider(Arc<Endpoint>, Arc<ProviderAccess>),
-    /// It cannot be asked, or an extension is.
+    /// No backend here: the model cannot be called, or an extension streams it.
     Unavailable,
 }
 
-/// An answer that is to be performed.
+/// A model call, ready to be run by [`Tasks`](super::tasks::Tasks).
 pub enum PreparedCall {
-    /// Played from a script.
+    /// The steps of a script.
     Script(Vec<Step>),
-    /// Asked of a provider.
+    /// A request to a provider.
     Provider(ProviderCall),
 }
 
-/// Why the script that was asked for cannot be played.
+/// Why a script file cannot be played.
 #[derive(Debug, thiserror::Error)]
 pub enum ScriptFileError {
-    /// The script file cannot be read.
+    /// Reading failed.
     #[error("Cannot read the script {0}: {1}")]
     Unreadable(PathBuf, #[source] std::io::Error),
-    /// The script file is not a script.
+    /// The file is not a script.
     #[error("{0}: {1}")]
     Invalid(PathBuf, #[source] ScriptError),
 }
 
-/// The name of a scripted model, if that is what `--provider` and `--model` ask for: `scripted/demo` or
-/// `scripted/<file>`, with an optional `:<level>` behind it; the demo where only the provider is named.
+/// The name of the scripted model that `--provider` and `--model` select, if any: `scripted/demo` or `scripted/<file>`, with
+/// an optional `:<level>`; the demo if only the provider is given.
 pub fn scripted_name<'a>(provider: Option<&str>, pattern: Option<&'a str>) -> Option<&'a str> {
     let Some(pattern) = pattern else { return (provider == Some(SCRIPTED)).then_some(DEMO) };
     match (pattern.strip_prefix("scripted/"), provider) {
@@ -76,8 +76,8 @@ pub fn scripted_name<'a>(provider: Option<&str>, pattern: Option<&'a str>) -> Op
 }
 
 impl ModelLibrary {
-    /// The demo, and the script file `name` unless it is `demo`; a level may stand behind it. The user's own models are
-    /// left out: a test with a script must not reach a provider.
+    /// The demo, and the script file `name` unless that is `demo`; a level may follow the name. Configured models are left
+    /// out: a test with a script must not reach a provider.
     pub fn scripted(name: &str) -> Result<Self, ScriptFileError> {
         let (name, level) =
             match name.rsplit_once(':').map(|(name, level)| (name, ThinkingLevel::parse(level))) {
@@ -98,7 +98,7 @@ impl ModelLibrary {
         Ok(library)
     }
 
-    /// The models that the user has configured. `follows`: another model brings the level that the settings name.
+    /// Models of the user's configuration. `follows`: with another model comes the level that the settings give it.
     pub fn configured(
         selection: Selection,
         settings: &Settings,
@@ -132,7 +132,7 @@ impl ModelLibrary {
         &self.choices
     }
 
-    /// Where in the list a session starts.
+    /// The position of the model that a session starts with.
     pub const fn start(&self) -> usize {
         self.start
     }
@@ -142,12 +142,12 @@ impl ModelLibrary {
         self.level
     }
 
-    /// What `cycle_model` goes round, where it is limited.
+    /// The models that `cycle_model` is limited to, with their levels.
     pub fn scope(&self) -> Option<&[(usize, Option<ThinkingLevel>)]> {
         self.scope.as_deref()
     }
 
-    /// The answer to one call of the models that [`choices`](Self::choices) gives, to be performed.
+    /// Prepares a call of one of the [`choices`](Self::choices).
     pub fn prepare(&mut self, call: Box<ModelCall>) -> PreparedCall {
         match &mut self.backends[call.place] {
             Backend::Script(player, context) => PreparedCall::Script(play_script(player, context, &call)),
@@ -167,7 +167,7 @@ impl ModelLibrary {
 
     fn add_script(&mut self, id: &str, script: Script) {
         let model = script_model(id, &script);
-        // Those that every dialect has.
+        // The levels of every dialect.
         let levels = ThinkingLevel::ALL.into_iter().filter(|level| *level < ThinkingLevel::Max);
         let levels = if model.reasoning { levels.collect() } else { vec![ThinkingLevel::Off] };
         self.choices.push(Choice { model, levels, preferred: None, unusable: None });
@@ -188,12 +188,12 @@ fn play_script(player: &mut Player, context: &mut ScriptContext, call: &ModelCal
     })
 }
 
-/// The model as hosts and extensions are told of it: an address may hold a key.
+/// The model for hosts and extensions: keys in its address are redacted.
 pub(super) fn public_model(model: &Model) -> Model {
     Model { base_url: redact_url(&model.base_url), ..model.clone() }
 }
 
-/// The model that a script pretends to be.
+/// The model record of a script.
 pub(super) fn script_model(id: &str, script: &Script) -> Model {
     let card = &script.model;
     let thinking = card.reasoning.then(|| ModelThinking {

@@ -1,8 +1,9 @@
-//! What is said, on its way to stdout: one queue, which the loop empties as far as stdout has room.
+//! Queue of encoded frames for stdout, with back-pressure.
 //!
-//! A growing message waits as deltas and becomes a snapshot, where the dialect has them, only when it is written. Above a [`JOIN`]th of what may wait
-//! deltas of one block are joined; above a [`HIGH`]th models and tools are told to pause and only the newest progress of a
-//! tool call is kept; above all of it the loop stops reading commands.
+//! All outbound frames pass through it in order. Updates of the partial message wait as deltas; in dialects with snapshots
+//! they become those only when they are written. Marks of the pending bytes, as parts of the limit: from the
+//! [`COALESCE_PART`]th on, deltas of one block are coalesced; from the [`PAUSE_PART`]th on, models and tools pause and only the
+//! newest progress of a tool call is kept; from the whole on, the loop stops reading commands.
 
 use super::{
     batch_writer::{BatchWriter, PendingFrame},
@@ -16,42 +17,42 @@ use crate::protocol::{
 use std::{collections::VecDeque, io};
 use tokio::sync::watch;
 
-/// Bytes that wait before commands are no longer read, where nothing else is said. Source: own.
+/// Default limit of pending bytes, from which on no commands are read. Source: own.
 pub const MAX_PENDING_BYTES: usize = 16 * 1024 * 1024;
 
-/// Which part of that waits before models and tools pause.
+/// The part of the limit at which models and tools pause: one sixteenth.
 const PAUSE_PART: usize = 16;
 
-/// Which part waits before deltas of one block are joined: before the model is paused, while there still are some.
+/// The part of the limit at which deltas are coalesced: before the model pauses, while there still are some.
 const COALESCE_PART: usize = 2 * PAUSE_PART;
 
-/// Bytes that an update counts beside what it says: of the message that it repeats twice, or of what was added.
+/// Bytes that an update counts besides its content.
 const UPDATE_OVERHEAD: usize = 384;
 
-/// The queue and what empties it.
+/// The queue and its writer.
 pub struct Outbox {
     queue: Queue,
     encoder: Encoder,
     writer: BatchWriter,
-    /// For tools and models: whether they may go on.
+    /// Whether models and tools may go on.
     gate: watch::Sender<bool>,
-    /// Commands may be read.
+    /// Whether commands may be read.
     accepts_commands: bool,
     broken: bool,
-    /// Takes the frames where a run is printed.
+    /// Filters the frames when a run is printed.
     print: Option<PrintMode>,
 }
 
 #[derive(Default)]
 struct Queue {
-    /// Bytes that may wait before commands are no longer read.
+    /// Pending bytes from which on no commands are read.
     max_pending: usize,
     items: VecDeque<Item>,
-    /// Bytes that wait, as they will be written.
+    /// Pending bytes, as they will be written.
     pending_bytes: usize,
-    /// Each update repeats the message that grows.
+    /// Whether updates carry snapshots of the partial message.
     has_snapshots: bool,
-    /// Bytes of the message that grows, by what was said of it last.
+    /// Bytes of the partial message.
     partial_bytes: usize,
 }
 
@@ -63,8 +64,7 @@ struct Item {
 }
 
 impl Outbox {
-    /// The one to stdout, which says things as `dialect` does, and in which `most` bytes may wait before commands are no
-    /// longer read; with `hazards`, it is inconvenient.
+    /// An outbox for stdout that encodes frames in `dialect`, with a limit of `most` pending bytes.
     pub fn to_stdout(dialect: Dialect, most: usize, hazards: Option<Hazards>) -> io::Result<Self> {
         let has_snapshots = dialect.record().message_update == DialectMessageUpdate::Snapshot;
         Ok(Self {
@@ -78,7 +78,7 @@ impl Outbox {
         })
     }
 
-    /// From now on a run is printed, that of the session with this `header`.
+    /// Prints a run from now on, that of the session with this `header`, in place of frames.
     pub fn start_print(&mut self, print: PrintMode, header: &SessionHeader) {
         if let Some(line) = print.first_line(header) {
             self.push_bytes(line);
@@ -86,12 +86,12 @@ impl Outbox {
         self.print = Some(print);
     }
 
-    /// The run that is printed.
+    /// The run that is printed, if one is.
     pub const fn print_mode(&mut self) -> Option<&mut PrintMode> {
         self.print.as_mut()
     }
 
-    /// Adds bytes that are no frame.
+    /// Queues bytes that are no frame.
     pub fn push_bytes(&mut self, bytes: Vec<u8>) {
         let weight = bytes.len();
         self.queue.pending_bytes += weight;
@@ -103,7 +103,7 @@ impl Outbox {
         self.update_backpressure();
     }
 
-    /// Adds what is said; [`flush`](Self::flush) writes it.
+    /// Queues a frame; [`flush`](Self::flush) writes it.
     pub fn push(&mut self, said: Emission) {
         if self.broken {
             return;
@@ -113,7 +113,7 @@ impl Outbox {
             None => Some(said),
         };
         let Some(said) = said else { return };
-        // What is bytes already is not copied to a batch, unless there is one.
+        // An encoded line is queued as it is rather than copied into a batch.
         match self.is_full() || matches!(said, Emission::Line { .. }) {
             true => self.queue.push(said),
             false => {
@@ -124,7 +124,7 @@ impl Outbox {
         self.update_backpressure();
     }
 
-    /// Writes what there is room for. Never waits.
+    /// Writes as much as stdout takes. Never blocks.
     pub fn flush(&mut self) {
         while !self.broken {
             if let Err(error) = self.writer.write(&self.encoder) {
@@ -140,48 +140,48 @@ impl Outbox {
         self.update_backpressure();
     }
 
-    /// Whether the host has to read before everything is written.
+    /// Whether frames are pending that the host has to read first.
     pub fn is_behind(&self) -> bool {
         let all_written = self.writer.is_empty() && self.queue.items.is_empty();
         !self.broken && !all_written
     }
 
-    /// Until more can be written.
+    /// Waits until [`flush`](Self::flush) can make progress.
     pub async fn ready(&self) {
         self.writer.ready().await;
     }
 
-    /// Until nobody has the other end of stdout any more, though nothing was written.
+    /// Resolves when the reader of stdout hangs up, also while nothing is written.
     pub async fn closed(&self) {
         self.writer.closed().await;
     }
 
-    /// For models and tools: `false` while they must pause.
+    /// The gate of models and tools: `false` while they must pause.
     pub fn gate(&self) -> watch::Receiver<bool> {
         self.gate.subscribe()
     }
 
-    /// Models and tools may go on.
+    /// Whether models and tools may go on.
     pub fn is_gate_open(&self) -> bool {
         *self.gate.borrow()
     }
 
-    /// Commands may be read.
+    /// Whether commands may be read.
     pub const fn accepts_commands(&self) -> bool {
         self.accepts_commands
     }
 
-    /// More waits than one write should have.
+    /// Whether no frame can join the next write.
     pub fn is_full(&self) -> bool {
         !self.queue.items.is_empty() || !self.writer.is_open()
     }
 
-    /// stdout is gone: what is said is heard by nobody.
+    /// Whether stdout is closed; frames are then dropped.
     pub const fn is_broken(&self) -> bool {
         self.broken
     }
 
-    /// Tells who waits; half the mark must be free again before anything goes on.
+    /// Closes and opens the gates by the pending bytes; a gate opens again at half of its mark.
     fn update_backpressure(&mut self) {
         let below = |mark: usize, open: bool| self.queue.pending_bytes < if open { mark } else { mark / 2 };
         self.accepts_commands = below(self.queue.max_pending, self.accepts_commands);
@@ -246,7 +246,7 @@ impl Queue {
         }
     }
 
-    /// Sees what was said in so many bytes.
+    /// Follows the size of the partial message through a frame of so many bytes.
     fn track_partial_size(&mut self, said: &Emission, bytes: usize) {
         self.partial_bytes = if is_followed(said) { bytes } else { self.partial_bytes + delta_len(said) };
     }
@@ -257,7 +257,7 @@ impl Queue {
         Some(item.what)
     }
 
-    /// Progress repeats itself: of what waits at the end of the queue only the newest of each call matters.
+    /// Drops older progress of a tool call from the end of the queue: the newest replaces it.
     fn drop_progress(&mut self, call: &str) {
         let tail = self.items.iter().rev().take_while(|item| item.progress_of.is_some());
         let Some(from_back) = tail.map(|item| item.progress_of.as_deref()).position(|of| of == Some(call))
@@ -270,7 +270,7 @@ impl Queue {
     }
 }
 
-/// The call whose progress the frame tells.
+/// The id of the tool call whose progress the frame reports.
 fn progress_call(frame: &Outbound) -> Option<&str> {
     match frame {
         Outbound::AgentSessionEvent(AgentSessionEvent::ToolExecutionUpdate(update)) => {
@@ -280,7 +280,7 @@ fn progress_call(frame: &Outbound) -> Option<&str> {
     }
 }
 
-/// Whether the encoder must see it: the edges of an assistant message.
+/// Whether the frame begins or ends an assistant message, which the encoder has to follow.
 const fn is_followed(said: &Emission) -> bool {
     match said {
         Emission::Frame(Outbound::AgentSessionEvent(AgentSessionEvent::MessageStart(start))) => {
@@ -293,7 +293,7 @@ const fn is_followed(said: &Emission) -> bool {
     }
 }
 
-/// By how much a growing message grows.
+/// Bytes that a delta adds to the partial message.
 fn delta_len(said: &Emission) -> usize {
     match said {
         Emission::Update(Update { step: Grown::Delta(text), .. }) => text.len(),
@@ -301,7 +301,7 @@ fn delta_len(said: &Emission) -> usize {
     }
 }
 
-/// What an update says by itself: a delta, or the whole block at its end.
+/// Bytes of an update without a snapshot: a delta, or the whole block at its end.
 fn content_len(said: &Emission) -> usize {
     match said {
         Emission::Update(Update { step: Grown::End(block), .. }) => match block {

@@ -1,4 +1,4 @@
-//! The page that a host asks for.
+//! Writes the HTML page of `export_html`.
 
 use crate::{private_files, session::is_session_file};
 use rustix::fs::OFlags;
@@ -9,16 +9,17 @@ use std::{
     path::Path,
 };
 
-/// Writes a page in the place of what is in the file, for its user alone if there is none yet. A link is followed, and stays
-/// one. Whatever is no regular file is left alone, and so is every session, this one and others: a host may mix up two
-/// paths. An error is a sentence for people.
+/// Replaces the content of a file by a page; a new file is readable by its owner alone. Symbolic links are followed. An error
+/// is a sentence for people.
+///
+/// Refuses what is no regular file, and every session file, since a host may mix up two paths.
 pub fn write_page(path: &Path, text: &str, creates_folders: bool) -> Result<(), String> {
     if creates_folders && let Some(folder) = path.parent() {
         private_files::create_folder(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     }
     let is_new = fs::symlink_metadata(path).is_err();
     let written = write(path, text);
-    // No half of a page stays behind.
+    // No partial page is left behind.
     if written.is_err() && is_new {
         let _ = fs::remove_file(path);
     }
@@ -28,7 +29,7 @@ pub fn write_page(path: &Path, text: &str, creates_folders: bool) -> Result<(), 
 fn write(path: &Path, text: &str) -> io::Result<()> {
     let mut open = OpenOptions::new();
     open.read(true).write(true).create(true).truncate(false).mode(private_files::FILE);
-    // A pipe that nobody reads is not waited for, and a terminal does not become ours.
+    // Opening a pipe without a reader does not block, and a terminal does not become the controlling one.
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     let mut file = open.custom_flags(flags.bits().cast_signed()).open(path)?;
     if !file.metadata()?.is_file() {

@@ -1,8 +1,8 @@
-//! A run that is printed: stands in for a host that sends prompts one after another and shows what comes of them.
+//! Print mode (`-p`): takes the place of a host that sends prompts one after another and prints the result.
 //!
-//! The loop and the engine are those of the server. [`PrintMode`] gives the loop its prompts, each when the one before is
-//! done, then the end of input; it takes the frames on their way to stdout, lets pass what is to be seen, and answers what
-//! a host would have to. Source: pi 0.73.1, observed.
+//! Loop and engine are those of the server. [`PrintMode`] gives the loop its prompts, each when the one before is done, then
+//! the end of input. It filters the frames on their way to stdout and cancels dialogs, which a host would answer. Source: pi
+//! 0.73.1, observed.
 
 use crate::{
     engine::Input,
@@ -14,16 +14,16 @@ use crate::{
 };
 use std::collections::VecDeque;
 
-/// What is printed of a run.
+/// The output of a printed run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PrintFormat {
-    /// The text of the last answer.
+    /// The text of the last assistant message.
     Answer,
-    /// The header of the session and every event, as JSON, one a line.
+    /// The session's header and every event, as JSON lines.
     Events,
 }
 
-/// A run that is printed.
+/// State of a printed run.
 #[derive(Debug)]
 pub struct PrintMode {
     printed: PrintFormat,
@@ -31,18 +31,18 @@ pub struct PrintMode {
     prompts: VecDeque<String>,
     /// Prompts that have been sent.
     sent: u64,
-    /// Answers to dialogs, for the loop.
+    /// Dialog responses for the loop.
     answers: VecDeque<Input>,
-    /// Why a prompt was refused: no other is sent.
+    /// The error of a refused prompt; no further one is sent.
     refused: Option<String>,
-    /// The end of input was given.
+    /// Whether the end of input was returned.
     has_ended: bool,
 }
 
 /// How a printed run ended.
 #[derive(Debug, PartialEq, Eq)]
 pub struct PrintResult {
-    /// What is left to print, line feeds included.
+    /// The rest of the output, line feeds included.
     pub text: String,
     /// Why the run failed, for stderr and the exit status.
     pub failure: Option<String>,
@@ -54,7 +54,7 @@ impl PrintMode {
         Self { printed, prompts, sent: 0, answers: VecDeque::new(), refused: None, has_ended: false }
     }
 
-    /// The first line, where there is one.
+    /// The first line of the output, for [`PrintFormat::Events`].
     pub fn first_line(&self, header: &SessionHeader) -> Option<Vec<u8>> {
         let line = || {
             let mut line = serde_json::to_vec(header).unwrap_or_default();
@@ -64,7 +64,7 @@ impl PrintMode {
         (self.printed == PrintFormat::Events).then(line)
     }
 
-    /// The next input of the host that it stands in for; `is_idle`: everything sent before is done.
+    /// The next input in place of the host's; `is_idle`: everything sent before is done.
     pub fn next(&mut self, is_idle: bool) -> Option<Input> {
         if let Some(answer) = self.answers.pop_front() {
             return Some(answer);
@@ -87,7 +87,7 @@ impl PrintMode {
         Some(Input::line(Ok(Inbound::Command(RpcCommand::Prompt(prompt)))))
     }
 
-    /// Takes a frame on its way to the host; gives back what is printed at once.
+    /// Takes an outbound frame; returns it if it is printed at once.
     pub fn filter(&mut self, said: Emission) -> Option<Emission> {
         match &said {
             Emission::Update(_) | Emission::Frame(Outbound::AgentSessionEvent(_)) => {
@@ -105,7 +105,7 @@ impl PrintMode {
         None
     }
 
-    /// What is left when the conversation has ended; `last`: its last message.
+    /// The result at the end of the conversation, whose last message is `last`.
     pub fn end(&mut self, last: Option<&AgentMessage>) -> PrintResult {
         let nothing = |failure| PrintResult { text: String::new(), failure };
         let last = match (self.refused.take(), last) {
@@ -123,7 +123,7 @@ impl PrintMode {
         PrintResult { text: texts.collect(), failure: None }
     }
 
-    /// Cancels a dialog: nobody is there to answer it.
+    /// Cancels a dialog, as there is no user.
     fn cancel_dialog(&mut self, request: &RpcExtensionUIRequest) {
         let id = match request {
             RpcExtensionUIRequest::Select(it) => &it.id,

@@ -1,4 +1,4 @@
-//! ProviderCall a provider: who asks, the request, and the answer as it comes.
+//! Calls a model over HTTP: resolves the credential, builds the request, runs the hooks, forwards the stream.
 
 use super::provider_hooks::ProviderHooks;
 use crate::{
@@ -15,37 +15,37 @@ use crate::{
 use std::sync::Arc;
 use tokio::sync::mpsc;
 
-/// Bytes of conversation that are converted on the spot: some 50 µs.
+/// Bytes of conversation up to which a request is built on the loop's thread: some 50 µs.
 const INLINE_BYTES: usize = 64 * 1024;
 
-/// Bytes that a message takes beside its texts.
+/// Bytes that a message takes besides its texts.
 const MESSAGE_OVERHEAD: usize = 200;
 
-/// What all requests have in common.
+/// Connections, credentials and settings that all calls share.
 pub struct ProviderAccess {
-    /// The connections.
+    /// The pooled connections.
     pub http: Arc<Http>,
-    /// Who proves what.
+    /// The credentials.
     pub keys: Keys,
-    /// The user's settings.
+    /// Request settings of the user.
     pub options: RequestOptions,
-    /// How long to wait for a provider, and how often to try.
+    /// Timeouts and retries.
     pub http_options: HttpOptions,
 }
 
 /// One call of a model over HTTP.
 pub struct ProviderCall {
-    /// What all requests have in common.
+    /// Shared by all calls.
     pub access: Arc<ProviderAccess>,
-    /// Whom to ask.
+    /// The model and its address.
     pub endpoint: Arc<Endpoint>,
-    /// What to ask.
+    /// The conversation, the tools and the level.
     pub call: Box<ModelCall>,
 }
 
 impl ProviderCall {
-    /// Asks, and sends the answer's steps to `events`; the last one ends it. Dropped, the request ends at once. Extensions
-    /// have a say in it as far as `hooks` tell.
+    /// Sends the request and forwards the stream to `events`, up to its last event. Dropping the future closes the
+    /// connection. Runs those hooks of extensions that `hooks` names.
     pub async fn run(
         self,
         events: mpsc::Sender<StreamEvent>,
@@ -82,7 +82,7 @@ impl ProviderCall {
         tokio::join!(asking, provider_hooks.run_response_hooks(shown));
     }
 
-    /// Whether the request is made sooner than another thread would take it up.
+    /// Whether building the request costs less than handing it to another thread.
     fn is_cheap(&self) -> bool {
         let mut room = INLINE_BYTES;
         let has_room = |message: &Arc<AgentMessage>| {
@@ -113,7 +113,7 @@ impl ProviderCall {
     }
 }
 
-/// About how many bytes a message takes; those that are rare, or may be large, weigh more than any.
+/// Estimates the size of a message; images and rare roles count as [`INLINE_BYTES`].
 fn estimated_bytes(message: &AgentMessage) -> usize {
     let block = |block: &UserContent| match block {
         UserContent::Text(text) => text.text.len(),
@@ -137,7 +137,7 @@ fn estimated_bytes(message: &AgentMessage) -> usize {
     content + MESSAGE_OVERHEAD
 }
 
-/// Ends the command that prints a key when nobody waits for it any more.
+/// Ends the command that prints a key when the call is dropped.
 struct KeyCommandGuard<'a>(&'a Keys);
 
 impl Drop for KeyCommandGuard<'_> {
@@ -147,6 +147,6 @@ impl Drop for KeyCommandGuard<'_> {
 }
 
 async fn fail(events: &mpsc::Sender<StreamEvent>, message: String) {
-    // Nobody hears it when the call was given up.
+    // Fails only when the call was dropped.
     let _ = events.send(StreamEvent::Fail { message, retry_after: None }).await;
 }

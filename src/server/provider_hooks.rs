@@ -1,4 +1,4 @@
-//! What extensions are asked about while a provider is asked.
+//! Hooks of extensions on a request to a provider and on the head of its response.
 
 use crate::{
     engine::{CallId, Input, RequestHooks},
@@ -11,34 +11,35 @@ use std::{
 };
 use tokio::sync::{mpsc, oneshot};
 
-/// Asks them, by way of the loop. Clones are one.
+/// Runs hooks by way of the loop and the engine. Clones share their state.
 #[derive(Clone)]
 pub struct ProviderHooks {
     inputs: mpsc::Sender<Input>,
     asked: Arc<Mutex<OutstandingHooks>>,
 }
 
+/// Hooks that have not completed.
 #[derive(Default)]
 struct OutstandingHooks {
-    /// The number of the last one.
+    /// The id of the newest one.
     last: CallId,
     waiting: HashMap<CallId, oneshot::Sender<HookEvent>>,
 }
 
 impl ProviderHooks {
-    /// Asks through `inputs`.
+    /// Sends hooks to the loop through `inputs`.
     pub fn new(inputs: mpsc::Sender<Input>) -> Self {
         Self { inputs, asked: Arc::default() }
     }
 
-    /// Everybody has had a say. Nobody waits for it if the request was given up meanwhile.
+    /// Completes a hook: `event` has the changes of all extensions. Ignored if the request was dropped meanwhile.
     pub fn complete(&self, ask: CallId, event: HookEvent) {
         if let Some(waiting) = self.lock().waiting.remove(&ask) {
             let _ = waiting.send(event);
         }
     }
 
-    /// The request as it is to be sent.
+    /// Applies the changes of extensions to a request before it is sent.
     pub(super) async fn run_request_hooks(
         &self,
         hooks: RequestHooks,
@@ -64,17 +65,17 @@ impl ProviderHooks {
         request
     }
 
-    /// Shows the heads of answers, until there are no more; each answer waits until its head was seen.
+    /// Runs the response hook for each head; the body is not read before the hook has completed.
     pub(super) async fn run_response_hooks(&self, mut heads: mpsc::Receiver<ResponseHead>) {
         while let Some(ResponseHead { status, headers, seen }) = heads.recv().await {
             let headers = headers.into_iter().collect();
             self.run_hook(ProviderResponseHook { status: status.into(), headers }).await;
-            // A request that was given up waits for nothing.
+            // Fails only when the request was dropped.
             let _ = seen.send(());
         }
     }
 
-    /// `None` where the loop is gone.
+    /// Runs one hook; `None` if the loop has ended.
     async fn run_hook(&self, event: impl Into<HookEvent>) -> Option<HookEvent> {
         let (sender, said) = oneshot::channel();
         let ask = {

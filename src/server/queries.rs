@@ -1,4 +1,4 @@
-//! What extensions want to know and only the server does.
+//! Answers queries of extensions for models, settings and keys, which the engine does not have.
 
 use super::{ModelLibrary, models::SCRIPTED};
 use crate::{
@@ -9,34 +9,34 @@ use crate::{
 };
 use serde_json::Value;
 
-/// The answer to a query, or what it takes to find it.
+/// The answer to a query, or a lookup that has to run elsewhere.
 pub enum QueryAnswer {
-    /// The answer.
+    /// The answer, as an input of the engine.
     Ready(Input),
-    /// A key, which a command may have to print.
+    /// A key, for which a command may have to run.
     Key(KeyLookup),
 }
 
-/// A key that is looked for.
+/// The lookup of a key for an extension.
 pub struct KeyLookup {
     to: CallId,
     query: ExtensionQuery,
     keys: Keys,
 }
 
-/// Looks for what an extension wants to know.
+/// Answers a query of an extension.
 pub fn answer(library: &ModelLibrary, to: CallId, query: ExtensionQuery) -> QueryAnswer {
     let data = match query.about {
         QueryKind::ApiKey => return QueryAnswer::Key(KeyLookup { to, query, keys: library.keys() }),
         QueryKind::Models => serde_json::to_value(library.queried_models()).unwrap_or_default(),
-        // The engine knows the rest.
+        // The engine answers the others itself.
         _ => library.settings(),
     };
     QueryAnswer::Ready(answer_input(to, query.id, Ok(data)))
 }
 
 impl KeyLookup {
-    /// The answer where the search itself fails.
+    /// The answer if the lookup panics.
     pub fn failure(&self) -> Input {
         answer_input(
             self.to,
@@ -45,14 +45,14 @@ impl KeyLookup {
         )
     }
 
-    /// Finds the key; may take a while.
+    /// Resolves the key. Blocks while a command prints it.
     pub fn resolve(self) -> Input {
         let Self { to, query: ExtensionQuery { id, provider, model_id, .. }, keys } = self;
         let Some(provider) = provider else {
             return answer_input(to, id, Err("query: provider: expected the name of a provider".to_owned()));
         };
         let found = match &*provider {
-            // A script takes any.
+            // A script accepts any key.
             SCRIPTED => Ok((Credentials { key: Some(SCRIPTED.to_owned()), ..Credentials::default() }, false)),
             provider => {
                 keys.extension_credentials(provider, model_id.as_deref()).map_err(|error| error.to_string())

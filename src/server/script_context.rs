@@ -1,4 +1,4 @@
-//! What a script hears of a conversation.
+//! The view of a conversation that scripts match against.
 
 use crate::{
     engine::ModelCall,
@@ -7,14 +7,14 @@ use crate::{
 };
 use std::sync::Arc;
 
-/// What was heard until now. With the next call only what is new in it is looked at.
+/// Prompt and tool results of the conversation so far; each call adds only its new messages.
 #[derive(Debug, Default)]
 pub struct ScriptContext {
-    /// The newest thing that was asked.
+    /// The text of the newest prompt.
     pub prompt: String,
-    /// What tools have returned since.
+    /// Tool results since that prompt.
     pub results: Vec<ToolText>,
-    /// Characters of everything.
+    /// Characters of all messages.
     pub chars: usize,
     session: String,
     count: usize,
@@ -22,7 +22,7 @@ pub struct ScriptContext {
 }
 
 impl ScriptContext {
-    /// Hears a call: what has come since the last one, or everything if it does not go on from there.
+    /// Adds the messages of a call since the last one, or all if the conversation does not continue that.
     pub fn update(&mut self, call: &ModelCall) {
         let before = self.count.checked_sub(1).and_then(|at| call.messages.get(at));
         let goes_on = before.zip(self.last.as_ref()).is_some_and(|(one, other)| Arc::ptr_eq(one, other));

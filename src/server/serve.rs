@@ -1,4 +1,4 @@
-//! The loop.
+//! The main loop: takes inputs, feeds the engine, executes its outputs, shuts down.
 
 use super::{
     Hazards, ModelLibrary, ToolEnvironment,
@@ -26,70 +26,70 @@ use tokio::{
     sync::mpsc,
 };
 
-/// How to serve.
+/// Everything that a server is started with.
 pub struct Options {
     /// The dialect to speak.
     pub dialect: Dialect,
     /// The models.
     pub library: ModelLibrary,
-    /// The thinking level asked for.
+    /// The thinking level of the command line.
     pub level: Option<ThinkingLevel>,
-    /// How the session starts.
+    /// Initial modes of the session.
     pub modes: Modes,
     /// The tools to offer.
     pub tools: Vec<ToolSpec>,
-    /// Tools that are offered only when an extension chooses them.
+    /// Tools that only extensions can offer.
     pub spare_tools: Vec<ToolSpec>,
-    /// The instructions that come first.
+    /// The system prompt.
     pub system_prompt: Instructions,
-    /// What the server is extended by, and what is asked of the host.
+    /// Extensions, skills, templates and tools that need consent.
     pub extending: Extending,
-    /// What runs those of pi's own extensions that it has.
+    /// The Node host for pi's own extensions.
     pub node: Option<NodeHost>,
-    /// The model was asked for: a session that is taken up does not choose another.
+    /// Whether the command line names the model, which then takes precedence over a resumed session's.
     pub chosen: bool,
     /// The session's name.
     pub name: Option<String>,
-    /// Where sessions are kept.
+    /// The folder and id of new sessions.
     pub place: Place,
-    /// The session to take up, and its file.
+    /// The session to resume, and its file.
     pub session: Option<OpenedSession>,
     /// The file that the session is written to.
     pub store: Store,
-    /// A run to print instead of serving; stdin is not read then.
+    /// Prints a run instead of serving; stdin is then not read for frames.
     pub print: Option<PrintMode>,
-    /// How long the file system may take for a request; `None`: for ever.
+    /// How long the file system may take for a request; `None`: without a limit.
     pub disk_timeout: Option<Duration>,
     /// The longest line that is read, in bytes.
     pub max_frame: usize,
-    /// Bytes of frames that wait for the host before no command is read any more.
+    /// Pending bytes of output from which on no commands are read.
     pub max_unread: usize,
-    /// How much is kept of what the host says.
+    /// Bounds of queues, sessions and shell commands.
     pub limits: Limits,
     /// Where tools and commands run.
     pub tool_environment: ToolEnvironment,
-    /// What makes it inconvenient, to try a host.
+    /// Hazards that test the host.
     pub hazards: Option<Hazards>,
 }
 
-/// Inputs of models and tools that wait for the loop.
+/// Capacity of the channel for inputs of models, tools and commands.
 const INPUT_CAPACITY: usize = 256;
 
-/// Inputs that are taken one after another before anything else has its turn.
+/// Inputs that are handled in a row before the runtime gets its turn.
 const MAX_BURST: usize = 64;
 
-/// The exit status when stdout is gone, as the originals have it.
+/// Exit status when stdout is closed, as in the originals.
 const STDOUT_GONE: u8 = 1;
 
-/// The exit status when stdin cannot be read.
+/// Exit status when stdin cannot be read.
 const STDIN_BROKEN: u8 = 1;
 
-/// What a process answers to the signal `number` with, in the shells' convention.
+/// Exit status after the signal `number`, by the convention of shells.
 const fn signal_status(number: u8) -> u8 {
     128 + number
 }
 
-/// Speaks the protocol on stdin and stdout until the input ends or a signal comes. Gives the exit status.
+/// Serves the protocol on stdin and stdout until the input ends or a signal comes. Returns the exit status.
 pub async fn serve(options: Options) -> Result<u8, String> {
     let dialect = options.dialect;
     let clock = Clock::new();
@@ -113,7 +113,7 @@ pub async fn serve(options: Options) -> Result<u8, String> {
     if let Some(source) = &mut library.source {
         source.names_level = options.chosen || options.session.is_none();
     }
-    // A level that only the list of models names is for new sessions.
+    // A level that only the list of models names applies to new sessions.
     let named = library.level().filter(|_| options.chosen || options.session.is_none());
     let setup = Setup {
         dialect,
@@ -143,7 +143,7 @@ pub async fn serve(options: Options) -> Result<u8, String> {
     let mut was_open = true;
     let mut is_closed = false;
     let mut burst = 0;
-    // Bytes that had been read when nothing waited to be served.
+    // Bytes that had been read when the engine last had no queued command.
     let mut served = 0;
     let mut exit_reason =
         execute_outputs(&mut engine, &clock, &mut outbox, &mut tasks, &mut library, &mut disk);
@@ -154,11 +154,11 @@ pub async fn serve(options: Options) -> Result<u8, String> {
         }
         let has_room = frames.bytes_read() - served <= options.limits.queue as u64;
         let reads = outbox.accepts_commands() && has_room && engine.is_open() && !stopping;
-        // Nothing wakes the loop for these: they are asked for each time.
+        // Nothing wakes the loop for prompts of print mode, so it polls.
         let printed =
             outbox.print_mode().filter(|_| reads && !gone).and_then(|print| print.next(engine.is_idle()));
-        // What is there already is taken in before anything is written: its frames go in one write.
-        // Models, tools and extensions wait while the disk does not answer: what they say could not be taken in.
+        // Available inputs are handled before the next write, so that their frames share it.
+        // While a disk job is outstanding the engine takes no input of models, tools and extensions.
         let hung = disk.is_outstanding();
         let more = match !gone && burst < MAX_BURST && !outbox.is_full() {
             _ if printed.is_some() => printed,
@@ -171,8 +171,8 @@ pub async fn serve(options: Options) -> Result<u8, String> {
             if outbox.is_broken() && !gone && !stopping {
                 continue;
             }
-            // A host that never stops writing, or does not read, must not keep signals, models and tools from having their
-            // turn: the runtime learns of them only when nothing is served.
+            // A host that never stops writing, or does not read, must not starve signals, models and tools, which the
+            // runtime polls only when this loop yields.
             if burst >= MAX_BURST || outbox.is_full() {
                 tokio::task::yield_now().await;
                 burst = 0;
@@ -194,7 +194,7 @@ pub async fn serve(options: Options) -> Result<u8, String> {
             input
         } else {
             let alarm = engine.deadline().map(|due| clock.start + due);
-            // All but a signal have their turns by chance.
+            // Unbiased: the branches are polled in random order. Only signals have priority.
             let next = async {
                 tokio::select! {
                     () = until(alarm) => Some(Input::Time),
@@ -249,7 +249,7 @@ pub async fn serve(options: Options) -> Result<u8, String> {
         failure
     });
     outbox.flush();
-    // Nobody hears the extensions any more: what they still say must not keep them from ending.
+    // Frames of extensions are no longer read; a full channel must not keep the extensions from ending.
     drop(extension_inputs);
     tasks.end_all().await;
     disk.close();
@@ -264,7 +264,7 @@ pub async fn serve(options: Options) -> Result<u8, String> {
     }
 }
 
-/// Until then; without a time, for ever.
+/// Waits until the alarm; for ever without one.
 async fn until(alarm: Option<Instant>) {
     match alarm {
         Some(alarm) => tokio::time::sleep_until(alarm.into()).await,
@@ -280,7 +280,7 @@ enum ExitReason {
     Refused(String),
 }
 
-/// Does what the engine asks, in order, until it wants to leave or has nothing more to ask.
+/// Executes the outputs of the engine in order. Returns a reason if the loop is to end.
 fn execute_outputs(
     engine: &mut Engine,
     clock: &Clock,
@@ -361,8 +361,8 @@ fn execute_outputs(
     exit_reason
 }
 
-/// Writes what waits; gives the exit status. A host that does not read is waited for, unless there is a hurry: then a
-/// while, and no longer than until the next signal.
+/// Writes the pending frames and returns the exit status. Waits for a slow reader without a limit; with `hurry`, for
+/// [`FLUSH_TIMEOUT`] and at most until the next signal.
 async fn finish(mut outbox: Outbox, signals: &mut Signals, hurry: bool, mut status: u8) -> u8 {
     let mut patience = hurry.then(|| Instant::now() + FLUSH_TIMEOUT);
     loop {
@@ -379,19 +379,19 @@ async fn finish(mut outbox: Outbox, signals: &mut Signals, hurry: bool, mut stat
                 }
             }
             () = until(patience) => {
-                tracing::warn!("stdout: nobody reads; leaving");
+                tracing::warn!("stdout: pending frames were not read within {FLUSH_TIMEOUT:?}; exiting without them");
                 return status;
             }
         }
     }
 }
 
-/// How long a process that was told to stop waits for its last frames to be read.
+/// How long a stopping process waits for the host to read the last frames.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Chance, to tell conversations apart.
+/// A random seed for ids.
 pub fn seed() -> u64 {
-    // Without a source of chance the time must do: ids need to differ, not to be secret.
+    // Ids have to differ, not to be secret, so the time is good enough.
     getrandom::u64().unwrap_or_else(|_| wall_ms())
 }
 
@@ -415,7 +415,7 @@ pub fn wall_ms() -> u64 {
     u64::try_from(wall.as_millis()).unwrap_or_default()
 }
 
-/// The signals that end the process in order.
+/// Signals that shut the server down.
 struct Signals {
     terminate: Signal,
     hang_up: Signal,
@@ -431,7 +431,7 @@ impl Signals {
         })
     }
 
-    /// The number of the next one.
+    /// Waits for the next signal and returns its number.
     async fn next(&mut self) -> u8 {
         tokio::select! {
             _ = self.terminate.recv() => 15,

@@ -13,32 +13,32 @@ use std::{
 };
 use tokio::io::{Interest, unix::AsyncFd};
 
-/// What a pipe that has room takes without waiting, in bytes. Source: pipe(7), `PIPE_BUF`.
+/// Bytes that a writable pipe takes without blocking. Source: pipe(7), `PIPE_BUF`.
 const PIPE_BUF: usize = 4096;
 
-/// How a pipe is opened anew. A process that inherited it would keep the host from seeing the end of our output.
+/// Flags for reopening a pipe. Close-on-exec, as a child that inherited it would keep the host from seeing end of file.
 const REOPEN_FLAGS: OFlags = OFlags::WRONLY.union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
 
-/// Where everything that is said goes.
+/// stdout, written without blocking.
 pub struct Sink {
     to: File,
     mode: WriteMode,
-    /// Tells when there is room, and when nobody has the other end; `None` for a file, which is never waited for.
+    /// Readiness of the descriptor; `None` for a file, which is always ready.
     watched: Option<AsyncFd<OwnedFd>>,
 }
 
-/// How a write is kept from waiting. The descriptor is the host's, too: its flags are not ours to change.
+/// How a write is kept from blocking. The host shares the descriptor, so its flags are not changed.
 enum WriteMode {
-    /// It is a file, which does not make anyone wait; or a pipe, opened anew so that its flags are our own.
+    /// A file, which does not block, or a pipe that was reopened with flags of its own.
     Plain,
-    /// It is a socket, which is asked not to wait at each write.
+    /// A socket, with a flag at each write.
     Socket,
-    /// It is something else: as much as there certainly is room for.
+    /// Anything else: at most [`PIPE_BUF`] bytes once it is writable.
     Bounded,
 }
 
 impl Sink {
-    /// This process's.
+    /// This process's stdout.
     pub fn stdout() -> io::Result<Self> {
         // A descriptor of our own: std's stdout flushes at every line feed.
         let shared = io::stdout().as_fd().try_clone_to_owned()?;
@@ -56,7 +56,7 @@ impl Sink {
         Ok(Self { to: File::from(to), mode, watched })
     }
 
-    /// Writes what there is room for; [`ErrorKind::WouldBlock`] where there is none.
+    /// Writes as much as there is room for; [`ErrorKind::WouldBlock`] if there is none.
     pub fn write(&mut self, parts: &[IoSlice]) -> io::Result<usize> {
         loop {
             let written = match self.mode {
@@ -83,10 +83,10 @@ impl Sink {
         self.to.write(&first[..first.len().min(PIPE_BUF)])
     }
 
-    /// Until there is room.
+    /// Waits until there is room.
     pub async fn writable(&self) {
         let Some(watched) = &self.watched else { return };
-        // Where it cannot be watched any more, a write says why.
+        // If watching fails, the write reports why.
         while let Ok(mut guard) = watched.writable().await {
             if is_ready(watched, PollFlags::OUT) {
                 return;
@@ -95,10 +95,10 @@ impl Sink {
         }
     }
 
-    /// Until nobody has the other end: a host that was killed while a silent tool runs is noticed by no write.
+    /// Resolves when the reader hangs up: no write would notice a host that is killed while a silent tool runs.
     pub async fn closed(&self) {
         if let Some(watched) = &self.watched {
-            // What cannot be watched is noticed by the next write.
+            // If watching fails, the next write notices.
             while let Ok(mut guard) = watched.ready(Interest::READABLE | Interest::ERROR).await {
                 if is_ready(watched, PollFlags::empty()) {
                     return;

@@ -1,4 +1,4 @@
-//! stdin, a frame at a time, without a thread: it is read when there is something to read.
+//! Reads stdin frame by frame, without a thread: a read happens only once data is there.
 
 use crate::{
     engine::Input,
@@ -12,24 +12,24 @@ use std::{
 };
 use tokio::io::{Interest, unix::AsyncFd};
 
-/// What is read at once, in bytes.
+/// Size of one read, in bytes.
 const CHUNK: usize = 64 * 1024;
 
-/// The frames of stdin.
+/// Reader of the inbound frames on stdin.
 pub struct FrameReader {
     from: File,
-    /// Tells when there is something to read; `None` for a file, which is never waited for.
+    /// Readiness of the descriptor; `None` for a file, which is always ready.
     watched: Option<AsyncFd<OwnedFd>>,
     splitter: LineSplitter,
     dialect: Dialect,
     max_frame: usize,
-    /// Bytes of all lines that were handed out.
+    /// Bytes of all lines that were returned.
     bytes_read: u64,
     has_ended: bool,
 }
 
 impl FrameReader {
-    /// Those of this process.
+    /// A reader of this process's stdin.
     pub fn of_stdin(dialect: Dialect, max_frame: usize) -> io::Result<Self> {
         let from = io::stdin().as_fd().try_clone_to_owned()?;
         let watched = watch(&from, Interest::READABLE)?;
@@ -45,8 +45,7 @@ impl FrameReader {
         })
     }
 
-    /// The next frame, or [`Input::EndOfInput`]; `None` behind that. What was not taken is still there if this is not
-    /// waited for to its end.
+    /// The next frame, then once [`Input::EndOfInput`], then `None`. Cancel-safe: a dropped future loses nothing.
     pub async fn next(&mut self) -> Option<Input> {
         loop {
             if let Some(input) = self.next_buffered() {
@@ -59,7 +58,7 @@ impl FrameReader {
             match self.from.read(self.splitter.space(CHUNK)) {
                 Ok(0) => return Some(self.end()),
                 Ok(count) => self.splitter.commit(count),
-                // A host may have made its end, and so ours, non-blocking.
+                // The host may have set O_NONBLOCK on the shared pipe.
                 Err(error) if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock) => {}
                 Err(error) => {
                     tracing::error!("stdin: {error}");
@@ -70,12 +69,12 @@ impl FrameReader {
         }
     }
 
-    /// Bytes of all lines so far.
+    /// Bytes of all lines returned so far.
     pub const fn bytes_read(&self) -> u64 {
         self.bytes_read
     }
 
-    /// The next frame of what was read already.
+    /// The next frame that is buffered already.
     pub fn next_buffered(&mut self) -> Option<Input> {
         loop {
             let line = self.splitter.next_line()?;
@@ -90,17 +89,17 @@ impl FrameReader {
         }
     }
 
-    /// The last line, if it lacks nothing but its line feed; the end comes behind it.
+    /// The last line, if only its line feed is missing, else [`Input::EndOfInput`].
     fn end(&mut self) -> Input {
         let last = self.splitter.finish().and_then(|line| to_input(line, self.dialect, self.max_frame));
         self.has_ended = last.is_none();
         last.unwrap_or(Input::EndOfInput)
     }
 
-    /// Until a read does not wait.
+    /// Waits until a read would not block.
     async fn readable(&self) {
         let Some(watched) = &self.watched else { return };
-        // Where it cannot be watched any more, a read says why.
+        // If watching fails, the read reports why.
         while let Ok(mut guard) = watched.readable().await {
             if is_ready(watched, PollFlags::IN) {
                 return;
@@ -110,13 +109,13 @@ impl FrameReader {
     }
 }
 
-/// Whether one of `flags` holds, or it is broken or closed, which reads and writes are to tell.
+/// Whether a descriptor is ready for one of `flags`, or is closed or broken, which the next read or write reports.
 pub fn is_ready(of: impl AsFd, flags: PollFlags) -> bool {
     let mut polled = [PollFd::new(&of, flags)];
     matches!(poll(&mut polled, Some(&Timespec::default())), Ok(1..))
 }
 
-/// Has the runtime watch it; `None`: a file, for which nobody needs to wait.
+/// Registers a descriptor with the runtime; `None` for a file, which is always ready.
 #[allow(
     deprecated,
     reason = "what is recommended is unsafe, for types whose descriptor may change: an `OwnedFd`'s never does"

@@ -1,4 +1,4 @@
-//! Models, tools and shell commands that run beside the loop and send it their inputs.
+//! Model calls, tools, shell commands and extensions that run beside the loop and send inputs to it.
 
 #[cfg(not(panic = "unwind"))]
 compile_error!("A task that panics becomes an error result, for which panics have to unwind.");
@@ -36,44 +36,44 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// Where tools and commands run, and what the user has set about them.
+/// Directory, shell and limits that tools and commands run with.
 pub struct ToolEnvironment {
-    /// The directory.
+    /// The working directory.
     pub directory: PathBuf,
     /// The shell; `None`: bash, else sh.
     pub shell: Option<PathBuf>,
-    /// Lines put before every command.
+    /// Lines in front of every command.
     pub prefix: Option<String>,
     /// The folder of the agent's own programs.
     pub programs: Option<PathBuf>,
-    /// The most bytes of output that the file with the whole of it takes; `None`: 1 GiB.
+    /// Largest file with the full output of a command, in bytes; `None`: 1 GiB.
     pub output_file_limit: Option<u64>,
-    /// The files that commands have left.
+    /// Files with full outputs of earlier commands.
     pub output_files: OutputFiles,
-    /// Variables that commands and extensions do not get.
+    /// Environment variables that are withheld from commands and extensions.
     pub secrets: Secrets,
-    /// Whether large images are made smaller before a model sees them.
+    /// Whether large images are scaled down.
     pub scales_images: bool,
 }
 
-/// Everything that runs.
+/// Running model calls, tools, shell commands and extensions; starts and cancels them.
 pub struct Tasks {
     inputs: mpsc::Sender<Input>,
     gate: watch::Receiver<bool>,
     dialect: Dialect,
     pub(super) tool_environment: ToolEnvironment,
     processes: Processes,
-    /// The extensions that run.
+    /// Running extensions.
     pub extensions: Extensions,
-    /// What they say of requests to providers.
+    /// Hooks of extensions on requests to providers.
     pub provider_hooks: ProviderHooks,
     models: HashMap<CallId, AbortHandle>,
     tokens: HashMap<CallId, CancellationToken>,
 }
 
 impl Tasks {
-    /// What they report goes to `inputs`, but for what the extensions say, which comes by itself: they shall hold up nobody
-    /// else. While `gate` is `false` all of them pause.
+    /// Nothing is started yet. Inputs of models, tools and commands go to `inputs`; those of extensions have a channel of
+    /// their own, which is returned, so that they cannot delay the others. While `gate` is `false` all of them pause.
     pub fn new(
         inputs: mpsc::Sender<Input>,
         gate: watch::Receiver<bool>,
@@ -108,7 +108,7 @@ impl Tasks {
         (tasks, said)
     }
 
-    /// Has a model answer; `hooks`: what extensions are asked about it.
+    /// Starts a model call; `hooks`: the hooks of extensions to run on its request.
     pub fn call_model(&mut self, call: CallId, answer: PreparedCall, hooks: RequestHooks) {
         let forwarder = StreamForwarder { call, inputs: self.inputs.clone(), gate: self.gate.clone() };
         let failed = move |_| {
@@ -130,14 +130,14 @@ impl Tasks {
         self.models.insert(call, task);
     }
 
-    /// Stops a model.
+    /// Cancels a model call.
     pub fn cancel_model(&mut self, call: CallId) {
         if let Some(task) = self.models.remove(&call) {
             task.abort();
         }
     }
 
-    /// Runs a tool.
+    /// Starts a tool call.
     pub fn run_tool(&mut self, start: ToolStart) {
         let ToolStart { call, name, arguments } = start;
         let (progress, mut news) = mpsc::channel(1);
@@ -173,7 +173,7 @@ impl Tasks {
                 let _ = inputs.send(Input::ToolProgress { call, result }).await;
             }
             let (result, is_error) = tool_result(output);
-            // A loop that is gone needs no end.
+            // Fails only when the loop has ended.
             let _ = inputs.send(Input::ToolEnd { call, result, is_error }).await;
         };
         guard("a tool", &self.inputs, work, move |panic| {
@@ -182,7 +182,7 @@ impl Tasks {
         });
     }
 
-    /// Runs a shell command of the host.
+    /// Starts a shell command of the host.
     pub fn run_shell(&mut self, start: ShellStart) {
         let ShellStart { call, command, directory } = start;
         let (sender, mut pieces) = mpsc::channel(1);
@@ -196,13 +196,13 @@ impl Tasks {
         };
         let keeps_directory = self.dialect.record().bash.keeps_directory;
         let options = ShellOptions { keeps_directory, ..self.shell_options(ShellOptions::for_command()) };
-        // A kept directory that is gone would shut the host out for good.
+        // A kept directory that was removed would make every later command fail.
         let kept = directory.map(PathBuf::from).filter(|directory| directory.is_dir());
         let directory = kept.unwrap_or_else(|| self.tool_environment.directory.clone());
         let inputs = self.inputs.clone();
         let work = async move {
             let run = run_shell(&command, Path::new(&directory), &options, control);
-            // Every piece is told before the end.
+            // All output is sent before the end.
             let tell = async {
                 while let Some(delta) = pieces.recv().await {
                     if inputs.send(Input::ShellProgress { call, delta }).await.is_err() {
@@ -220,19 +220,19 @@ impl Tasks {
         });
     }
 
-    /// Finds a key for an extension.
+    /// Resolves a key for an extension.
     pub fn resolve_key(&self, lookup: KeyLookup) {
         let inputs = self.inputs.clone();
         let lost = lookup.failure();
         tokio::spawn(async move {
-            // A command may have to print it.
+            // May run a command that prints the key.
             let known = tokio::task::spawn_blocking(|| lookup.resolve()).await.unwrap_or(lost);
-            // A loop that is gone needs no answer.
+            // Fails only when the loop has ended.
             let _ = inputs.send(known).await;
         });
     }
 
-    /// Stops a tool or a shell command.
+    /// Cancels a tool call or a shell command.
     pub fn cancel(&mut self, call: CallId) {
         if let Some(token) = self.tokens.remove(&call) {
             token.cancel();
@@ -244,12 +244,12 @@ impl Tasks {
         self.tokens.remove(&call);
     }
 
-    /// Nobody hears what comes of anything any more: nothing is started, and no file is left for the host.
+    /// Refuses new processes, as stdout is closed; full outputs of commands are no longer kept in files.
     pub fn refuse_processes(&self) {
         self.processes.close();
     }
 
-    /// Ends every process; nothing is started any more.
+    /// Ends every task and process and refuses new ones.
     pub async fn end_all(&mut self) {
         self.models.drain().for_each(|(_, task)| task.abort());
         self.tokens.drain().for_each(|(_, token)| token.cancel());
@@ -284,7 +284,7 @@ impl Tasks {
     }
 }
 
-/// Runs `work`, which is `what`. Should it panic, the loop is told with `failed`: it would wait for an end that never comes.
+/// Spawns `work`, called `what` in the log. If it panics, sends `failed`, as the engine would wait for its end for ever.
 fn guard(
     what: &'static str,
     inputs: &mpsc::Sender<Input>,
@@ -299,21 +299,21 @@ fn guard(
             && error.is_panic()
         {
             tracing::error!("{what} has failed by {DEFECT}; the session goes on");
-            // A loop that is gone needs no end.
+            // Fails only when the loop has ended.
             let _ = inputs.send(failed(error)).await;
         }
     });
     handle
 }
 
-/// Passes on what a model says, as fast as it is heard.
+/// Forwards the stream of one model call to the loop, at the pace of the loop.
 struct StreamForwarder {
     call: CallId,
     inputs: mpsc::Sender<Input>,
     gate: watch::Receiver<bool>,
 }
 
-/// Steps of a provider's answer that wait to be heard; what more comes waits in the connection.
+/// Stream events of a provider that are buffered; the rest stays in the connection.
 const STREAM_BUFFER: usize = 16;
 
 impl StreamForwarder {
@@ -346,9 +346,9 @@ impl StreamForwarder {
         tokio::join!(asking.run(sender, provider_hooks, hooks), listening);
     }
 
-    /// `false` when the loop is gone.
+    /// Sends one event once the gate is open; `false` if the loop has ended.
     async fn forward(&mut self, event: StreamEvent) -> bool {
-        // Fails only when the outbox is gone; then the send below fails, too.
+        // Fails only when the outbox was dropped; then the send below fails, too.
         let _ = self.gate.wait_for(|open| *open).await;
         self.inputs.send(Input::Model { call: self.call, event }).await.is_ok()
     }
@@ -377,7 +377,7 @@ fn shell_end(outcome: ShellOutcome, options: &ShellOptions) -> ShellEnd {
     let exit_code = outcome.ending.exit_code();
     let cut = &outcome.truncation;
     let mut counts = [cut.total_lines, cut.total_bytes, cut.output_lines, cut.output_bytes];
-    // Of a command that the host stopped nothing needs to be said; of one that took too long, what it was.
+    // The host knows of commands that it has aborted; a timeout is mentioned.
     let timed_out =
         options.stop_notice == StopNotice::Before && matches!(outcome.ending, CommandEnd::TimedOut(_));
     let output = match outcome.ending.leading_notice().filter(|_| timed_out) {

@@ -1,4 +1,4 @@
-//! What is added to frames, and between them.
+//! Members that hazards add to frames, and frames that they add between them.
 
 use super::Hazard;
 use crate::protocol::{
@@ -8,20 +8,20 @@ use crate::protocol::{
 use fastrand::Rng;
 use serde_json::json;
 
-/// The frame behind which everything that is added has been seen once. Not the first: that one may have to greet.
+/// The number of the frame after which every kind of addition has occurred once. Not the first, which may be the greeting.
 pub const FIRST: u64 = 2;
 
-/// Makes a member: its name and its value.
+/// Makes a member, name and value.
 type Member = fn(&mut Rng) -> Vec<u8>;
 
 /// Writes a frame.
 type Frame = fn(&mut Rng, &mut Vec<u8>);
 
-/// What is added to frames: to one in how many, and the member.
+/// Members to add: the hazard, one in how many frames, and the member.
 pub const MEMBERS: [(Hazard, u64, Member); 3] =
     [(Hazard::UnknownFields, 1, strange), (Hazard::U2028, 2, awkward), (Hazard::Huge, 400, huge)];
 
-/// What is added behind frames: behind one in how many, and the frame.
+/// Frames to add: the hazard, after one in how many frames, and the frame.
 pub const FRAMES: [(Hazard, u64, Frame); 4] = [
     (Hazard::UnknownEvents, 4, event),
     (Hazard::U2028, 8, |random, out| notify(text(random).to_owned(), random, out)),
@@ -29,7 +29,7 @@ pub const FRAMES: [(Hazard, u64, Frame); 4] = [
     (Hazard::Huge, 400, |random, out| notify(long(), random, out)),
 ];
 
-/// Puts a member at the front or at the back of an object, which is not empty.
+/// Inserts a member at the front or the back of an object that is not empty.
 pub fn insert(frame: &mut Vec<u8>, member: &[u8], front: bool) {
     let Some(close) = memchr::memrchr(b'}', frame) else { return };
     let (at, member) = match front {
@@ -39,7 +39,7 @@ pub fn insert(frame: &mut Vec<u8>, member: &[u8], front: bool) {
     frame.splice(at..at, member);
 }
 
-/// Values that a host has no use for; among them what it might take for a frame.
+/// Values of unknown members, some of which look like frames.
 const VALUES: [&str; 8] = [
     "null",
     "-0.0",
@@ -73,7 +73,7 @@ fn event(random: &mut Rng, out: &mut Vec<u8>) {
     out.push(b'\n');
 }
 
-/// Characters that end lines elsewhere, that turn the direction, that are not seen, that need two units or combine.
+/// Texts with foreign line ends, changes of direction, invisible, combining and non-BMP characters.
 const TEXTS: [&str; 6] = [
     "line\u{2028}line\u{2029}line\u{85}line\u{b}\u{c}",
     "\u{feff}mark\u{fffe}\u{ffff}",
@@ -87,7 +87,7 @@ fn text(random: &mut Rng) -> &'static str {
     random.choice(TEXTS).unwrap_or_default()
 }
 
-/// What a huge frame holds, in bytes: 5 MB.
+/// Length of the text in a huge frame, in characters.
 const HUGE: usize = 5_000_000;
 
 fn long() -> String {
@@ -98,10 +98,10 @@ fn notify(message: String, random: &mut Rng, out: &mut Vec<u8>) {
     say(NotifyRequest { id: id(random), message, notify_type: Some(NotifyType::Info) }.into(), out);
 }
 
-/// How long a dialog waits, in milliseconds.
+/// Time limits of dialogs, in milliseconds.
 const PATIENCE_MS: std::ops::Range<u64> = 50..5000;
 
-/// A dialog. It has a time limit, so that a host need not answer; nothing waits for its answer.
+/// A dialog with a time limit, so that a host need not answer; its response is ignored.
 fn dialog(random: &mut Rng, out: &mut Vec<u8>) {
     let (id, title) = (id(random), format!("{HAZARD_PREFIX}dialog"));
     let timeout = Some(random.u64(PATIENCE_MS));

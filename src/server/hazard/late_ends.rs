@@ -1,20 +1,20 @@
-//! Ends of blocks together at the end of their message, where the dialect lets a block begin before the one before ended.
+//! Delays the ends of blocks to the end of their message, in dialects whose blocks may overlap.
 
 use crate::protocol::fires_anywhere;
 use serde::Deserialize;
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// The ends of the open message's blocks, as frames with their line feeds.
+/// Delayed ends of the partial message's blocks, as lines.
 #[derive(Clone, Debug, Default)]
 pub struct HeldEnds {
     held: Vec<Vec<u8>>,
-    /// The update before, whose snapshots the ends repeat where updates have some.
+    /// The newest update, whose snapshots the ends repeat in dialects that have some.
     last: Option<Vec<u8>>,
 }
 
 impl HeldEnds {
-    /// Takes a frame; gives those that are due, in order.
+    /// Takes a line; returns those that are due, in order.
     pub fn pass(&mut self, line: &[u8]) -> Vec<Vec<u8>> {
         let head: Head = serde_json::from_slice(line).unwrap_or_default();
         let change = head.change.map(|change| change.kind).unwrap_or_default();
@@ -43,7 +43,7 @@ impl HeldEnds {
     }
 }
 
-/// An end with the snapshots of a later update.
+/// An end, with the snapshots of a later update.
 fn as_of(end: &[u8], last: &[u8]) -> Vec<u8> {
     let (Ok(mut frame), Ok(last)) =
         (serde_json::from_slice::<Value>(end), serde_json::from_slice::<Value>(last))
@@ -58,6 +58,7 @@ fn as_of(end: &[u8], last: &[u8]) -> Vec<u8> {
     format!("{frame}\n").into_bytes()
 }
 
+/// The members of a frame that decide.
 #[derive(Default, Deserialize)]
 struct Head<'a> {
     #[serde(rename = "type", borrow, default)]

@@ -1,15 +1,15 @@
-//! Responses behind events that came after them.
+//! Moves responses behind later events.
 
 use crate::protocol::{AgentSessionEventKind, RpcCommandKind};
 use serde::Deserialize;
 use std::borrow::Cow;
 
-/// The most frames that one response comes later.
+/// Most frames that a response is moved by.
 const LATER: usize = 6;
 
-/// Lets responses to these commands sink behind events: never behind another response, nor by much.
+/// Moves responses to `commands` behind up to [`LATER`] events, never behind another response.
 pub fn delay(lines: &mut [&[u8]], commands: &[RpcCommandKind], random: &mut fastrand::Rng) {
-    // From the end on, so that one that has sunk is not met again.
+    // From the end on, so that a moved response is not met again.
     for at in (0..lines.len()).rev() {
         let Some((line, rest)) = lines.get_mut(at..).and_then(|tail| tail.split_first_mut()) else {
             continue;
@@ -17,7 +17,7 @@ pub fn delay(lines: &mut [&[u8]], commands: &[RpcCommandKind], random: &mut fast
         let Some(command) = Head::of(line).succeeded().filter(|kind| commands.contains(kind)) else {
             continue;
         };
-        // Behind the end of the run that a prompt waits in, its answer would promise a run of its own.
+        // Behind the end of the run that the prompt is queued in, its response would announce a run of its own.
         let stays = |head: &Head| {
             command == RpcCommandKind::Prompt && head.kind == AgentSessionEventKind::AgentEnd.as_str()
         };
@@ -30,6 +30,7 @@ pub fn delay(lines: &mut [&[u8]], commands: &[RpcCommandKind], random: &mut fast
     }
 }
 
+/// The members of a frame that decide.
 #[derive(Default, Deserialize)]
 struct Head<'a> {
     #[serde(rename = "type", borrow, default)]
@@ -45,7 +46,7 @@ impl<'a> Head<'a> {
         serde_json::from_slice(line).unwrap_or_default()
     }
 
-    /// The command that was done.
+    /// The command whose success this is.
     fn succeeded(&self) -> Option<RpcCommandKind> {
         (self.kind == "response" && self.success).then(|| RpcCommandKind::parse(&self.command)).flatten()
     }

@@ -1,13 +1,12 @@
-//! Inconvenience on purpose, to try a host: everything that is said stays legal, and nothing is as a host would like it.
+//! Hazards (`--hazard`): make the output inconvenient to test a host, while every frame stays legal.
 //!
-//! A stage between the encoder and the pipe, which is not there unless it was asked for. What it is handed are whole
-//! frames; what it gives back are the writes to make:
+//! An optional stage between the encoder and the sink. It takes whole frames and returns the writes to make:
 //!
 //! ```text
-//! frames ─→ ends: ends of blocks together ─→ order: some later than others ─→ added: members, frames ─→ cut: writes and pauses ─→ pipe
+//! frames ─→ late_ends ─→ late_responses ─→ additions: members, frames ─→ splits: writes, pauses ─→ stdout
 //! ```
 //!
-//! What is added in a place where no schema has anything bears the mark [`HAZARD_PREFIX`](crate::protocol::HAZARD_PREFIX) in its name.
+//! Names of unknown members and events that it adds begin with [`HAZARD_PREFIX`](crate::protocol::HAZARD_PREFIX).
 
 mod additions;
 mod late_ends;
@@ -21,37 +20,37 @@ use crate::{
 use late_ends::HeldEnds;
 use std::time::Duration;
 
-/// One way to be inconvenient.
+/// A kind of inconvenience.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hazard {
-    /// Writes end anywhere, also within a character and before a line feed.
+    /// Writes end anywhere, even within a character or before a line feed.
     Chunks,
     /// Several frames come in one write.
     Coalesce,
-    /// A byte at a time.
+    /// Each write has one byte.
     Dribble,
-    /// A run begins before its prompt is acknowledged, where that is no more than unusual.
+    /// A run begins before the response to its prompt, where that is legal.
     EarlyEvents,
-    /// Members that nobody knows.
+    /// Frames have unknown members.
     UnknownFields,
-    /// Events that nobody knows.
+    /// Events of unknown types occur.
     UnknownEvents,
-    /// Texts with separators, marks of direction and other characters that break what is not careful.
+    /// Texts have separators such as U+2028, marks of direction and other special characters.
     U2028,
-    /// Frames of five megabytes.
+    /// Some frames have more than five megabytes.
     Huge,
-    /// Some seconds before the first byte.
+    /// The first byte comes after two to four seconds.
     SlowStart,
-    /// Dialogs at any moment, with a time limit, that do not wait for an answer.
+    /// Dialogs with a time limit come at any moment; their responses are ignored.
     Dialogs,
-    /// Responses behind the events that came after them, where nothing depends on the order.
+    /// Responses come after later events, where nothing depends on the order.
     LateAnswers,
-    /// The ends of a message's blocks all together at its end, in dialects that let the next block begin before.
+    /// The ends of all blocks come at the end of their message, in dialects whose blocks may overlap.
     LateEnds,
 }
 
 impl Hazard {
-    /// Every one.
+    /// All hazards.
     pub const ALL: [Self; 12] = [
         Self::Chunks,
         Self::Coalesce,
@@ -67,7 +66,7 @@ impl Hazard {
         Self::LateEnds,
     ];
 
-    /// As options spell it.
+    /// The name that `--hazard` uses.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Chunks => "chunks",
@@ -85,7 +84,7 @@ impl Hazard {
         }
     }
 
-    /// Those of a list with commas, in which `all` stands for every one.
+    /// Parses names separated by commas; `all` stands for every hazard.
     pub fn list(text: &str) -> Result<Vec<Self>, String> {
         let mut hazards = Vec::new();
         for name in text.split(',').map(str::trim).filter(|name| !name.is_empty()) {
@@ -106,33 +105,33 @@ fn names() -> String {
     Hazard::ALL.map(Hazard::as_str).join(", ")
 }
 
-/// The stage. Chance decides, and the seed decides chance: the same frames are treated in the same way.
+/// The stage of the enabled hazards. Deterministic for one seed: the same frames are treated in the same way.
 #[derive(Clone, Debug)]
 pub struct Hazards {
     enabled: Vec<Hazard>,
-    /// For what happens to frames.
+    /// Randomness for frames.
     frames: fastrand::Rng,
-    /// For what happens to bytes: how frames come together in writes is not the seed's to say.
+    /// Randomness for bytes: which frames share a write depends on timing, and must not change what happens to frames.
     bytes: fastrand::Rng,
-    /// Frames so far.
+    /// Number of frames so far.
     frames_seen: u64,
-    /// `None`: each end comes when the block ends.
+    /// Delayed ends of blocks; `None` without [`Hazard::LateEnds`].
     ends: Option<HeldEnds>,
 }
 
-/// What the writer is to do.
+/// A step of the writer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WriteStep {
     /// Write these bytes, by themselves.
     Write(Vec<u8>),
-    /// Wait.
+    /// Wait so long.
     Pause(Duration),
 }
 
-/// The longest that frames are waited for that could go together, in milliseconds.
+/// Longest wait for more frames of a batch, in milliseconds.
 const LINGER_MS: u64 = 30;
 
-/// How long the first byte is waited for, in milliseconds.
+/// Delay of the first byte, in milliseconds.
 const SLOW_START_MS: std::ops::Range<u64> = 2000..4000;
 
 impl Hazards {
@@ -152,7 +151,7 @@ impl Hazards {
         Duration::from_millis(if lingers { self.bytes.u64(0..=LINGER_MS) } else { 0 })
     }
 
-    /// What becomes of these frames, each with its line feed.
+    /// Turns lines into the steps of the writer.
     pub fn transform(&mut self, frames: &[u8]) -> Vec<WriteStep> {
         let mut steps = Vec::new();
         if self.frames_seen == 0 && self.has(Hazard::SlowStart) {
@@ -187,7 +186,7 @@ impl Hazards {
         self.enabled.contains(&hazard)
     }
 
-    /// The frame with what is added to it, and behind it.
+    /// Adds members to a frame and frames after it.
     fn add(&mut self, line: &[u8], out: &mut Vec<u8>) {
         let mut frame = line.to_vec();
         for (hazard, one_in, member) in additions::MEMBERS {
@@ -197,7 +196,7 @@ impl Hazards {
         }
         out.extend_from_slice(&frame);
         for (hazard, one_in, make) in additions::FRAMES {
-            // Some hosts are not tried for long: each shows itself early.
+            // Short tests see each kind once, early.
             let due = self.frames_seen == additions::FIRST || self.frames.u64(0..one_in) == 0;
             if self.has(hazard) && due {
                 make(&mut self.frames, out);
@@ -214,12 +213,11 @@ impl Hazards {
     }
 }
 
-/// Responses that may come later than they were made, by what asks for them.
+/// Responses that may be delayed, by their commands.
 const DELAYED_RESPONSES: [(Hazard, &[RpcCommandKind]); 2] = [
-    // The run of a prompt begins before it is acknowledged: the documents want it the other way round, hosts must not
-    // depend on it.
+    // The documents put the response to a prompt before its run; hosts must not depend on that.
     (Hazard::EarlyEvents, &[RpcCommandKind::Prompt]),
-    // What these say, or have done, no event tells of.
+    // No event depends on these commands.
     (
         Hazard::LateAnswers,
         &[

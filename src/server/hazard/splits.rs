@@ -1,12 +1,12 @@
-//! Where one write ends and the next begins.
+//! Splits bytes into writes.
 
 use super::WriteStep;
 use std::time::Duration;
 
-/// Long enough for a reader to come round.
+/// Pause between two writes: long enough for the reader to run.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// Pieces of any size, from one byte to what a pipe holds; many end before a line feed or within a character.
+/// Splits into pieces of random size, up to 64 KiB; many end before a line feed or within a character.
 pub fn chunks(bytes: &[u8], random: &mut fastrand::Rng) -> Vec<WriteStep> {
     let mut steps = Vec::new();
     let mut rest = bytes;
@@ -24,17 +24,17 @@ pub fn chunks(bytes: &[u8], random: &mut fastrand::Rng) -> Vec<WriteStep> {
     steps
 }
 
-/// The next place from `from` on that is before a line feed or within a character.
+/// The next offset from `from` on that is before a line feed or within a character.
 fn awkward(bytes: &[u8], from: usize) -> usize {
     let is_within = |byte: &u8| *byte == b'\n' || byte & 0b1100_0000 == 0b1000_0000;
     let ahead = bytes.get(from..).unwrap_or_default().iter().position(is_within);
     ahead.map_or(bytes.len(), |ahead| from + ahead)
 }
 
-/// Bytes at the beginning and at the end that come one by one.
+/// Bytes at the beginning and at the end that are written one by one.
 const ONE_BY_ONE: usize = 1024;
 
-/// A byte at a time, but for the middle of what is long: it would take minutes.
+/// Splits into single bytes, but for the middle of long output, which would take minutes.
 pub fn dribble(bytes: &[u8]) -> Vec<WriteStep> {
     let front = bytes.len().min(ONE_BY_ONE);
     let back = bytes.len().saturating_sub(ONE_BY_ONE).max(front);
