@@ -1,4 +1,4 @@
-//! What the server wants of its host, and who answers: dialogs and tools that the host lends.
+//! Callbacks of the host: handlers of dialogs, and tools of the host that the agent may call.
 
 use super::hub::Hub;
 use crate::protocol::{
@@ -9,26 +9,26 @@ use crate::protocol::{
 use std::{collections::HashMap, fmt, pin::Pin, sync::Arc};
 use tokio::task::{self, AbortHandle, JoinError, JoinSet};
 
-/// The user's answer to a dialog.
+/// The user's response to a dialog.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DialogResponse {
-    /// The option of a `select`, the text of an `input` or an `editor`.
+    /// The chosen option of a `select`, or the text of an `input` or `editor`.
     Value(String),
-    /// To a `confirm`.
+    /// The choice in a `confirm`.
     Confirmed(bool),
-    /// There is none: the dialog counts as closed.
+    /// The user has closed the dialog.
     Cancelled,
 }
 
-/// A tool that the host lends to the agent: what models are told of it, and what it does.
+/// A tool of the host: its definition for the model, and its implementation.
 pub struct HostTool {
     pub(super) definition: HostToolDefinition,
     run: RunTool,
 }
 
 impl HostTool {
-    /// A tool that does `run` whenever it is called; an error is told to the model as such. When the call is aborted,
-    /// what `run` has returned is dropped. One that panics has failed.
+    /// A tool that calls `run`. An `Err` or a panic becomes an error result for the model; if the call is aborted, the future
+    /// is dropped.
     pub fn new<F, R>(definition: HostToolDefinition, run: F) -> Self
     where
         F: Fn(HostCall) -> R + Send + Sync + 'static,
@@ -38,20 +38,20 @@ impl HostTool {
     }
 }
 
-/// A call of a tool that the host lends.
+/// A call of a tool of the host.
 pub struct HostCall {
-    /// The call, with its arguments.
+    /// The frame, with tool name and arguments.
     pub call: HostToolCall,
     hub: Arc<Hub>,
 }
 
 impl HostCall {
-    /// What the model calls the tool with; checked against the tool's schema.
+    /// The arguments, checked against the tool's schema.
     pub const fn arguments(&self) -> &JsonObject {
         &self.call.arguments
     }
 
-    /// Tells how far the tool is.
+    /// Sends a partial result.
     pub async fn update(&self, so_far: impl Into<AgentToolResult>) {
         let update = HostToolUpdate { id: self.call.id.clone(), partial_result: so_far.into() };
         self.hub.send_frame(update.into()).await;
@@ -62,18 +62,18 @@ type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 type Decide = Arc<dyn Fn(RpcExtensionUIRequest) -> BoxFuture<DialogResponse> + Send + Sync>;
 type RunTool = Arc<dyn Fn(HostCall) -> BoxFuture<Result<AgentToolResult, String>> + Send + Sync>;
 
-/// What answers dialogs.
+/// Asynchronous handler of dialogs.
 #[derive(Clone, Default)]
 pub struct DialogHandler(Option<Decide>);
 
 impl DialogHandler {
-    /// Nothing: they are cancelled.
+    /// No handler: dialogs are cancelled.
     pub const fn none() -> Self {
         Self(None)
     }
 
-    /// `decide`, which runs beside everything else, and is dropped when the server calls the dialog off. It may take
-    /// longer than the dialog is open: servers pass over answers that come too late.
+    /// A handler that calls `decide`, concurrently with everything else. If the server cancels the dialog, the future is
+    /// dropped. Servers ignore responses that come after a dialog's timeout.
     pub fn new<F, A>(decide: F) -> Self
     where
         F: Fn(RpcExtensionUIRequest) -> A + Send + Sync + 'static,
@@ -89,16 +89,16 @@ impl fmt::Debug for DialogHandler {
     }
 }
 
-/// Who answers.
+/// The registered callbacks and those that are running.
 #[derive(Default)]
 pub(super) struct Callbacks {
     decide: DialogHandler,
     tools: HashMap<String, RunTool>,
-    /// What goes on, by the id of what asked for it, and what is said in its place if it panics.
+    /// Running callbacks by the id of their request, each with the response that is sent if it panics.
     running: HashMap<String, (AbortHandle, Inbound)>,
 }
 
-/// Something to be done about a frame.
+/// A callback to run for a frame.
 pub(super) enum CallbackTask {
     Decide(RpcExtensionUIRequest, DialogHandler),
     Run(HostToolCall, Option<RunTool>),
@@ -109,12 +109,12 @@ impl Callbacks {
         self.decide = decide;
     }
 
-    /// Lends tools in place of those before, which it gives back.
+    /// Replaces the tools, and returns the previous ones.
     pub fn replace_tools(&mut self, tools: HashMap<String, RunTool>) -> HashMap<String, RunTool> {
         std::mem::replace(&mut self.tools, tools)
     }
 
-    /// What is to be done about `frame`; what it calls off is called off at once.
+    /// The callback to run for `frame`, if any. Cancels the one that `frame` cancels.
     pub fn task_for(&mut self, frame: &Outbound) -> Option<CallbackTask> {
         match frame {
             Outbound::ExtensionUIRequest(RpcExtensionUIRequest::Cancel(cancel)) => {
@@ -138,7 +138,7 @@ impl Callbacks {
         }
     }
 
-    /// A task is over. Gives what is to be said in its place if it has panicked.
+    /// Removes a callback that has ended. Returns the response to send if it has panicked.
     pub fn finish(&mut self, task: task::Id, panicked: bool) -> Option<Inbound> {
         let is_it = |handle: &AbortHandle| handle.id() == task;
         let id = self.running.iter().find(|(_, (handle, _))| is_it(handle)).map(|(id, _)| id.clone())?;
@@ -146,13 +146,13 @@ impl Callbacks {
     }
 }
 
-/// The tools by their names.
+/// The implementations of tools, by name.
 pub(super) fn tools_by_name(tools: &[HostTool]) -> HashMap<String, RunTool> {
     tools.iter().map(|tool| (tool.definition.name.clone(), Arc::clone(&tool.run))).collect()
 }
 
 impl CallbackTask {
-    /// Does it, beside everything else; its answer is sent when it is there.
+    /// Spawns the callback; its response is sent once it completes.
     pub fn start(self, hub: &Arc<Hub>, tasks: &mut JoinSet<()>) {
         let (id, fallback, own) = (self.id().to_owned(), self.fallback(), Arc::clone(hub));
         let handle = tasks.spawn(async move {
@@ -162,7 +162,7 @@ impl CallbackTask {
         hub.with_callbacks(|callbacks| callbacks.running.insert(id, (handle, fallback)));
     }
 
-    /// A callback is over; one that has panicked is answered for.
+    /// Handles the end of a callback; if it has panicked, sends its fallback response.
     pub fn finish(done: Result<(task::Id, ()), JoinError>, hub: &Arc<Hub>, tasks: &mut JoinSet<()>) {
         let (id, panicked) = match &done {
             Ok((id, ())) => (*id, false),
@@ -181,7 +181,7 @@ impl CallbackTask {
         }
     }
 
-    /// The answer if there is no other.
+    /// The response in case of a panic.
     fn fallback(&self) -> Inbound {
         let id = self.id().to_owned();
         match self {
@@ -218,7 +218,7 @@ impl CallbackTask {
 }
 
 impl DialogResponse {
-    /// The answer to the dialog `id`.
+    /// The frame that responds to the dialog `id`.
     fn into_frame(self, id: String) -> RpcExtensionUIResponse {
         match self {
             Self::Value(value) => RpcExtensionUIResponse::UIValueResponse(UIValueResponse { id, value }),

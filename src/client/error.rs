@@ -1,4 +1,4 @@
-//! Why a call came to nothing.
+//! Errors of the client.
 
 use super::ServerExit;
 use crate::{
@@ -7,26 +7,26 @@ use crate::{
 };
 use std::{io, time::Duration};
 
-/// Why a server could not be started, or a call brought nothing.
+/// Why a server could not be started, or a call failed.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Error {
     /// The process could not be started.
     #[error("the server cannot be started: {0}")]
     Start(#[source] std::sync::Arc<io::Error>),
-    /// It started, and did not say in time that it is ready.
+    /// No `ready` frame came in time.
     #[error("the server did not say within {0:?} that it is ready")]
     NotReady(Duration),
-    /// Not sent: what frames have told so far makes it illegal. [`Client::unchecked`](super::Client::unchecked) sends it.
+    /// Not sent, as it is illegal in the current state. [`Client::unchecked`](super::Client::unchecked) sends it.
     #[error("`{command}` is refused while the server is {state}: {reason}")]
     Refused {
         /// The command.
         command: RpcCommandKind,
-        /// Where the conversation stands.
+        /// The current state.
         state: State,
-        /// The words with which the server would refuse it.
+        /// The error text that the server would answer with.
         reason: String,
     },
-    /// Not sent: the dialect does not have it.
+    /// Not sent, as the dialect does not have the command.
     #[error("`{command}` does not exist in {dialect}")]
     Foreign {
         /// The command.
@@ -34,26 +34,26 @@ pub enum Error {
         /// The dialect.
         dialect: &'static str,
     },
-    /// The server has refused it, or it failed there.
+    /// The server answered with an error.
     #[error("`{}` failed: {}", .0.command, .0.error)]
     Failed(RpcErrorResponse),
-    /// No answer came in time. It may still be done.
+    /// No response came in time. The command may still be executed.
     #[error("`{command}` was not answered within {within:?}")]
     TimedOut {
         /// The command.
         command: RpcCommandKind,
-        /// The time.
+        /// The timeout.
         within: Duration,
     },
-    /// An answer came, and cannot be read.
+    /// The response is not valid in the dialect.
     #[error("the answer to `{command}` cannot be read: {reason}")]
     Unread {
         /// The command.
         command: RpcCommandKind,
-        /// What is wrong with it.
+        /// Why it is invalid.
         reason: String,
     },
-    /// The server has ended, or was told to.
+    /// The server has exited, or is shutting down.
     #[error("{0}")]
     Gone(ServerExit),
 }

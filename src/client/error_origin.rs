@@ -1,11 +1,11 @@
-//! Which command an error without an id answers.
+//! Attribution of error responses without an id to their commands.
 
 use crate::protocol::{Dialect, DialectDispatch, RpcCommandKind, RpcErrorResponse};
 
-/// The open command that an error without an id most likely answers (see [`Client::call`](super::Client::call)). `open`:
-/// the number of each in the order in which they were sent, and its kind. Where commands overtake each other it is the
-/// newest that is not known to take long or not to fail so, else the newest; where they do not, the oldest (pi and xcsh
-/// source).
+/// The outstanding command that an error without an id most likely answers (see [`Client::call`](super::Client::call)).
+///
+/// `open`: number and kind of each outstanding command, in the order of sending. In dialects with concurrent commands, the
+/// newest that is not `bash`, `prompt` or `get_state`, else the newest; in others the oldest (pi and xcsh source).
 pub(super) fn origin_of_error(
     error: &RpcErrorResponse,
     open: impl Iterator<Item = (u64, RpcCommandKind)>,

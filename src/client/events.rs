@@ -1,4 +1,4 @@
-//! What the server says by itself, one after another.
+//! The stream of everything that the server writes, but for responses to outstanding calls.
 
 use super::hub::Hub;
 use crate::protocol::Outbound;
@@ -12,14 +12,14 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-/// Something that the server said: all but the answers to calls that wait for them.
+/// A line of the server that is no response to an outstanding call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
-    /// What it is; `None` for what the dialect does not know, or not so.
+    /// The frame; `None` if the line is no valid frame of the dialect.
     pub frame: Option<Outbound>,
-    /// The line as it came, without its line feed: with everything that `frame` leaves out.
+    /// The line without its line feed, with unknown members that `frame` leaves out.
     pub line: Vec<u8>,
-    /// How many events before this one were dropped because they were not taken; see [`Events`].
+    /// Number of events dropped before this one, as the reader was too slow; see [`Events`].
     pub missed: u64,
 }
 
@@ -30,12 +30,12 @@ impl Event {
     }
 }
 
-/// The events of a server, from its first line to its end.
+/// The events of a server, from its first line to its exit.
 ///
-/// Reading stops when they are [`Options::unread`](super::Options::unread) bytes behind: the server's pipe fills, and the
-/// server waits. While a call, a prompt or the end is waited for, everything is read. Beyond eight times as many bytes
-/// events are dropped, and the next one that is not says how many [were missed](Event::missed). Dropping this drops events
-/// as they come.
+/// The client stops reading when [`Options::unread`](super::Options::unread) bytes of events are pending: the server's pipe
+/// fills and the server has to wait. While a call, a prompt or the shutdown is awaited, it reads on; beyond eight times the
+/// limit, events are dropped and counted in the next one's [`missed`](Event::missed). Once this stream is dropped, so are all
+/// further events.
 pub struct Events {
     hub: Arc<Hub>,
 }
@@ -45,7 +45,7 @@ impl Events {
         Self { hub }
     }
 
-    /// The next event; `None` when the server has ended. Nothing is lost when it is dropped while it waits.
+    /// Waits for the next event; `None` after the server's exit. Cancel-safe.
     pub async fn next(&mut self) -> Option<Event> {
         poll_fn(|context| self.hub.poll_event(context)).await
     }
@@ -65,16 +65,16 @@ impl Drop for Events {
     }
 }
 
-/// How many times as far behind as usual events may be while everything is read.
+/// Multiple of the limit that may be pending while a call is awaited.
 const HURRIED_FACTOR: usize = 8;
 
-/// The events that were not taken.
+/// Pending events, with a limit in bytes.
 pub(super) struct EventQueue {
     events: VecDeque<Event>,
     bytes: usize,
     limit: usize,
     missed: u64,
-    /// Somebody may take them.
+    /// Whether the stream still exists.
     has_reader: bool,
     reader: Option<Waker>,
 }
@@ -88,7 +88,7 @@ impl EventQueue {
         self.bytes > self.limit
     }
 
-    /// Adds one, or drops it when there is no room at all.
+    /// Adds an event, or drops and counts it beyond the hard limit.
     pub fn push(&mut self, frame: Option<Outbound>, line: Vec<u8>) {
         match (self.has_reader, self.bytes > self.limit.saturating_mul(HURRIED_FACTOR)) {
             (false, _) => return,

@@ -1,16 +1,16 @@
-//! How a server ended.
+//! The report of a server's exit.
 
 use std::fmt;
 
-/// How a server ended.
+/// How a server exited: status and last output on stderr.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServerExit {
-    /// Its exit status; 128 and the signal if it was killed. `None`: it still runs, but was told to end.
+    /// Exit status; 128 plus the signal if it was killed. `None`: the shutdown is still in progress.
     pub status: Option<i32>,
-    /// The length of a line that it wrote, in bytes, if it was killed because that is more than is read; see
+    /// Length in bytes of the line for which it was killed; see
     /// [`Options::longest_line`](super::Options::longest_line).
     pub too_long: Option<usize>,
-    /// The last lines of its stderr, at most five.
+    /// The last lines on stderr, at most five.
     pub stderr_tail: Vec<String>,
 }
 

@@ -1,22 +1,22 @@
-//! What the server is about to begin, as far as frames promise it.
+//! Expects runs that frames announce but that have not begun: of acknowledged prompts, and after compactions.
 
 use crate::protocol::{AgentSessionEvent, FlowState, Outbound};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// How long what a compaction has made room for is waited for: a request that is made again, and one for messages that
-/// wait. Servers begin them on a timer (observed: 100 ms).
+/// How long a repeated request is expected after a compaction. Servers begin it on a timer (observed: 100 ms).
 const RETRY_WITHIN: Duration = Duration::from_secs(2);
+/// How long a run for queued messages is expected after a compaction.
 const QUEUED_WITHIN: Duration = Duration::from_millis(250);
 
-/// See the module.
+/// Deadlines until which the flow is expected to move.
 pub(super) struct ExpectedRun {
     begin_within: Duration,
-    /// How often the flow has moved.
+    /// Number of moves of the flow.
     moves: u64,
-    /// Until when an acknowledged prompt may begin its run.
+    /// Deadline for the run of an acknowledged prompt.
     run: Option<Instant>,
-    /// Until when an idle server may begin a run by itself.
+    /// Deadline for a run that the server begins by itself.
     next: Option<Instant>,
 }
 
@@ -29,7 +29,7 @@ impl ExpectedRun {
         self.moves
     }
 
-    /// The flow may have moved.
+    /// Counts a move of the flow, which meets every expectation.
     pub fn note_move(&mut self, from: FlowState, to: FlowState) {
         if from != to {
             self.moves += 1;
@@ -37,10 +37,10 @@ impl ExpectedRun {
         }
     }
 
-    /// A frame has moved the flow so.
+    /// Notes a frame and the move of the flow that it made.
     pub fn note_frame(&mut self, frame: &Outbound, from: FlowState, to: FlowState) {
         self.note_move(from, to);
-        // Where one that nobody asked for leads to anything but idle, the server says how it goes on.
+        // Only an automatic compaction that ends idle leaves open whether a run follows.
         let will_retry = match frame {
             Outbound::AgentSessionEvent(AgentSessionEvent::AutoCompactionEnd(end)) => end.will_retry,
             Outbound::AgentSessionEvent(AgentSessionEvent::CompactionEnd(end)) => end.will_retry,
@@ -51,12 +51,12 @@ impl ExpectedRun {
         }
     }
 
-    /// A prompt was acknowledged that begins a run, unless it has begun and ended already.
+    /// Expects the run of a prompt that was acknowledged.
     pub fn expect_run(&mut self) {
         self.run = Some(Instant::now() + self.begin_within);
     }
 
-    /// Until when a change of the flow is to be waited for.
+    /// Deadline until which a move of the flow is expected, if one is.
     pub fn deadline(&self, flow: FlowState) -> Option<Instant> {
         let due = match flow {
             FlowState::Starting => self.run,

@@ -1,4 +1,4 @@
-//! The client as its user has it.
+//! [`Client`]: the handle of a running server.
 
 use super::{
     DialogHandler, DialogResponse, Error, Events, HostTool, Options, Process, ServerExit,
@@ -23,13 +23,13 @@ use tokio::{
     time::{sleep, timeout, timeout_at},
 };
 
-/// Lines that wait to be written before whoever has the next one waits.
+/// Lines that are queued for the server before the next sender has to wait.
 const WRITE_QUEUE: usize = 16;
 
-/// How often a server is asked whether it is busy, where frames do not tell.
+/// Interval of `get_state` polls while the server is busy and its frames do not say when it is done.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// A server that runs. Copies speak to the same one; with the last of them the server's process group is killed.
+/// Handle of a running server. Clones share it; dropping the last one kills the server's process group.
 #[derive(Clone)]
 pub struct Client {
     hub: Arc<Hub>,
@@ -38,7 +38,7 @@ pub struct Client {
     unchecked: bool,
 }
 
-/// What a prompt came to.
+/// The result of a prompt.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunResult {
     /// The last message of the assistant; `None` if there was none, as with a command of an extension.
@@ -57,7 +57,7 @@ impl RunResult {
     }
 }
 
-/// Lives as long as somebody can speak to the server.
+/// Kills the server with the last clone of the client.
 struct ProcessGuard {
     hub: Arc<Hub>,
     reader: AbortHandle,
@@ -75,11 +75,11 @@ impl Drop for ProcessGuard {
 }
 
 impl Client {
-    /// Starts a server, and waits until it is ready, in dialects that say so. Needs a tokio runtime with IO and time.
+    /// Starts a server; in dialects with a `ready` frame, waits for that. Needs a tokio runtime with IO and time.
     ///
     /// # Errors
     ///
-    /// When it cannot be started, ends, or is not ready in time.
+    /// The server cannot be started, exits, or is not ready in time.
     pub async fn spawn(options: Options) -> Result<(Self, Events), Error> {
         let process = Process::spawn_with_limit(options.command, options.longest_line);
         let mut process = process.map_err(|error| Error::Start(Arc::new(error)))?;
@@ -103,17 +103,18 @@ impl Client {
         Ok((client, events))
     }
 
-    /// The same server, whose answers are waited for only so long. Without it they are waited for as long as it runs.
+    /// A clone whose calls fail after `time`. Without it, calls wait as long as the server runs.
     pub fn with_timeout(&self, time: Duration) -> Self {
         Self { within: Some(time), ..self.clone() }
     }
 
-    /// The same server, which is sent commands also where the client knows that they are refused.
+    /// A clone that sends commands even if the client knows that the server will refuse them.
     pub fn unchecked(&self) -> Self {
         Self { unchecked: true, ..self.clone() }
     }
 
-    /// Calls a command, whose `id` is the client's to choose. Dropped while it waits, the answer becomes an event.
+    /// Sends a command and waits for its response. The client sets the `id`. If the future is dropped, the response becomes an
+    /// event.
     ///
     /// Servers leave out the id of a command whose handler fails (pi and xcsh source). Where commands overtake each other,
     /// such an error is taken to answer the newest open call that is not `bash`, `prompt` or `get_state`, or else the newest
@@ -121,7 +122,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// When the command is illegal here, the server refuses it, or no answer comes.
+    /// The command is illegal in the current state, the server refuses it, or no response comes.
     pub async fn call<C: Command>(&self, command: C) -> Result<C::Success, Error> {
         let command: RpcCommand = command.into();
         let kind = command.kind();
@@ -134,14 +135,14 @@ impl Client {
         self.with_deadline(kind, calling).await
     }
 
-    /// Prompts, and waits until the run is over, and everything that follows by itself: retries, compactions, messages
-    /// that wait. Gives what the assistant said last: two prompts, the second of which waits for the run of the first, both
-    /// give the last message of the whole. Where the server says that an extension took the prompt, no run is waited for.
+    /// Sends a prompt, and waits for its run and everything that follows by itself: retries, compactions, queued messages.
+    /// Returns the last message of the assistant; two prompts, the second of which is queued in the run of the first, return
+    /// the same one. If an extension handles the prompt and the dialect reports that, no run is awaited.
     ///
     /// # Errors
     ///
-    /// As [`call`](Self::call), also when the server refuses the prompt after it has acknowledged it. A run that fails is
-    /// none: its message says so.
+    /// As [`call`](Self::call); also if the server refuses the prompt after its acknowledgement. A failed run is no error:
+    /// its message has the stop reason.
     pub async fn prompt(&self, message: impl Into<String>) -> Result<RunResult, Error> {
         let message = message.into();
         self.prompt_with(PromptCommand {
@@ -154,7 +155,7 @@ impl Client {
         .await
     }
 
-    /// [`prompt`](Self::prompt) with images, or with a way to wait for an open run.
+    /// [`prompt`](Self::prompt) with images or a streaming behaviour.
     ///
     /// # Errors
     ///
@@ -180,8 +181,8 @@ impl Client {
         Ok(RunResult { message: self.hub.last_message_after(before) })
     }
 
-    /// Redirects the run as soon as possible. Gives what became of the message, in dialects that say so: it waits, or an
-    /// extension took it.
+    /// Queues a message for the run as soon as possible. Returns whether it is queued or an extension has handled it, in
+    /// dialects that report that.
     ///
     /// # Errors
     ///
@@ -190,7 +191,7 @@ impl Client {
         self.call(SteerCommand { id: None, message: message.into(), images: None }).await
     }
 
-    /// Says something when the run would end. Gives what became of it as [`steer`](Self::steer) does.
+    /// Queues a message for the end of the run. Returns the same as [`steer`](Self::steer).
     ///
     /// # Errors
     ///
@@ -199,7 +200,7 @@ impl Client {
         self.call(FollowUpCommand { id: None, message: message.into(), images: None }).await
     }
 
-    /// Ends the run.
+    /// Aborts the run.
     ///
     /// # Errors
     ///
@@ -208,15 +209,15 @@ impl Client {
         self.call(AbortCommand::default()).await
     }
 
-    /// Waits until no run is open, no retry waited for and no compaction under way, and none of them is about to begin.
+    /// Waits until the server is idle: no run, retry or compaction is in progress or about to begin.
     ///
-    /// What frames tell is not enough: a retry or a compaction may follow. So the server is asked. The run of a prompt that
-    /// was acknowledged is waited for (see [`Options::begin_within`]), and what a compaction has made room for; a text that
-    /// begins with `/` may be a command of an extension, so there the server is only asked a second time.
+    /// Frames alone do not show that a retry or a compaction follows, so `get_state` is polled. The run of an acknowledged
+    /// prompt is awaited (see [`Options::begin_within`]), and so is what a compaction was made for. A text that begins with
+    /// `/` may be a command of an extension and need not start a run; there the state is only polled a second time.
     ///
     /// # Errors
     ///
-    /// When the server ends, or does not tell its state.
+    /// The server exits, or `get_state` fails.
     pub async fn wait_idle(&self) -> Result<(), Error> {
         let _reading = self.hub.keep_reading();
         let mut quiet = 0;
@@ -247,8 +248,8 @@ impl Client {
         }
     }
 
-    /// Has dialogs answered by `decide`, in place of what answered them before. Without one they are cancelled. It runs
-    /// beside everything else, and is dropped when the server calls the dialog off.
+    /// Sets the handler of dialogs, in place of the previous one; without any, dialogs are cancelled. Handlers run
+    /// concurrently; one whose dialog the server cancels is dropped.
     pub fn on_dialog<F, A>(&self, decide: F)
     where
         F: Fn(RpcExtensionUIRequest) -> A + Send + Sync + 'static,
@@ -257,13 +258,13 @@ impl Client {
         self.hub.with_callbacks(|callbacks| callbacks.set_dialog_handler(DialogHandler::new(decide)));
     }
 
-    /// Lends tools to the agent, in place of those before; gives the names of those that it has now.
+    /// Offers tools of the host to the agent, in place of the previous ones. Returns the names that the server has accepted.
     ///
     /// # Errors
     ///
-    /// As [`call`](Self::call); then the tools stay as they were.
+    /// As [`call`](Self::call); the previous tools then stay.
     pub async fn set_host_tools(&self, tools: Vec<HostTool>) -> Result<Vec<String>, Error> {
-        // They may be called as soon as the server has them.
+        // The server may call the tools before its response arrives.
         let before = self.hub.with_callbacks(|callbacks| callbacks.replace_tools(tools_by_name(&tools)));
         let tools = tools.into_iter().map(|tool| tool.definition).collect();
         let lent = self.call(SetHostToolsCommand { id: None, tools }).await;
@@ -273,18 +274,18 @@ impl Client {
         lent.map(|lent| lent.tool_names)
     }
 
-    /// The id of the server's process, and of its group.
+    /// The id of the server's process and process group.
     pub fn id(&self) -> u32 {
         self.guard.process
     }
 
-    /// Where the conversation stands, as far as frames tell.
+    /// The state of the conversation, as far as frames show it.
     pub fn state(&self) -> State {
         self.hub.state()
     }
 
-    /// Reads the state of the session, as far as frames tell it. `read` is called at once; the client takes no frame before
-    /// it returns, and it must not use the client.
+    /// Reads the state of the session, as far as frames show it. `read` runs at once and under a lock: the client handles no
+    /// frame before it returns, and it must not call the client.
     ///
     /// ```no_run
     /// # use pi_rpc::client::Client;
@@ -296,19 +297,19 @@ impl Client {
         self.hub.session(read)
     }
 
-    /// Subscribes to the [revision](SessionState::revision) of the session's state, which changes with the state. A reader
-    /// that is slow misses revisions, never the last one. Ends when the last copy of the client is dropped.
+    /// Subscribes to the [revision](SessionState::revision) of the session's state. A slow reader misses revisions, but never
+    /// the last one. Ends when the last clone of the client is dropped.
     pub fn session_revisions(&self) -> watch::Receiver<u64> {
         self.hub.revision.subscribe()
     }
 
-    /// Ends the server's input and waits until it has ended; one that does not in time is sent TERM, and KILL. What still
-    /// waits for an answer then fails.
+    /// Closes the server's stdin and waits for its exit; after [`Options::end_within`] sends TERM, after another KILL.
+    /// Outstanding calls fail then.
     pub async fn close(&self) -> ServerExit {
         self.shut_down(ShutdownMode::Graceful).await
     }
 
-    /// Kills the server and everything in its process group.
+    /// Kills the server's process group and waits for the exit.
     pub async fn kill(&self) -> ServerExit {
         self.shut_down(ShutdownMode::Killed).await
     }
@@ -320,7 +321,7 @@ impl Client {
         ended.map_or_else(|_| None, |server_status| server_status.ended.clone()).unwrap_or_default()
     }
 
-    /// Waits until the conversation stands so.
+    /// Waits until the server's status matches; fails if the server exits first.
     async fn wait_until(&self, so: impl Fn(&ServerStatus) -> bool) -> Result<(), Error> {
         let _reading = self.hub.keep_reading();
         let mut server_status = self.hub.server_status.subscribe();

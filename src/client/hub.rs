@@ -1,4 +1,4 @@
-//! What the client, its callbacks and the reader share: the machine, the calls that wait, the events that wait.
+//! State that the client, its callbacks and the IO tasks share: session, outstanding calls, pending events.
 
 use super::{
     Error, Event, ServerExit,
@@ -26,34 +26,34 @@ use tokio::{
     time::Instant,
 };
 
-/// Where the conversation stands, for whoever waits for it to change.
+/// Status of the server that tasks wait on.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ServerStatus {
     pub flow: FlowState,
-    /// The server has said something already.
+    /// Whether the server has written a line.
     pub has_written: bool,
-    /// How it has ended.
+    /// How the server has exited, once it has.
     pub ended: Option<ServerExit>,
 }
 
-/// How the server is to be ended.
+/// Reason and speed of a shutdown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ShutdownMode {
-    /// It may finish.
+    /// stdin is closed; the server may finish.
     Graceful,
-    /// One of its pipes is closed, and it has not ended: nobody can speak to it any more.
+    /// The server has closed a pipe without exiting.
     Lost,
-    /// At once.
+    /// The process group is killed.
     Killed,
 }
 
-/// See the module.
+/// Shared state behind a lock, with channels that notify of changes.
 pub(super) struct Hub {
     pub dialect: Dialect,
     pub server_status: watch::Sender<ServerStatus>,
     /// The revision of the session's state.
     pub revision: watch::Sender<u64>,
-    /// Tells the reader that there is room for events, that somebody waits, or that the server is to be ended.
+    /// Wakes the reader: there is room for events, a call is outstanding, or a shutdown was requested.
     pub wake: Notify,
     ids: AtomicU64,
     inner: Mutex<Inner>,
@@ -74,7 +74,7 @@ impl Hub {
         }
     }
 
-    /// Sends a command, unless it is illegal here and not wanted `anyway`.
+    /// Sends a command; one that is illegal in the current state only if `unchecked`.
     pub async fn call(
         self: &Arc<Self>,
         mut command: RpcCommand,
@@ -92,7 +92,7 @@ impl Hub {
         }
     }
 
-    /// Sends a command, if there is still somebody to read it.
+    /// Sends a command; `None` if the server's input is closed.
     async fn send(
         &self,
         number: u64,
@@ -117,17 +117,17 @@ impl Hub {
         Ok(Some(receivers))
     }
 
-    /// Why nothing can be sent: that it was told to end, or how it has ended without being told.
+    /// The error of a call on a closed input: after a requested shutdown at once, else once the exit status is known.
     async fn shutdown_error(&self) -> Error {
         if self.shutdown().is_none_or(|end| end == ShutdownMode::Lost) {
             let mut server_status = self.server_status.subscribe();
-            // The hub, which says so, is there.
+            // Never fails: `self` holds the sender.
             let _ = server_status.wait_for(|server_status| server_status.ended.is_some()).await;
         }
         self.exit_error()
     }
 
-    /// Sends what is no command. Where the server is gone it is lost.
+    /// Sends a frame other than a command; dropped if the server's input is closed.
     pub async fn send_frame(&self, frame: Inbound) {
         let Some(input) = self.input() else { return };
         let Ok(permit) = input.reserve_owned().await else { return };
@@ -138,15 +138,15 @@ impl Hub {
         permit.send(line);
     }
 
-    /// Tells those who wait for a change of the session's state.
+    /// Publishes the revision of the session's state.
     fn publish_revision(&self, inner: &Inner) {
         let revision = inner.session.revision();
         self.revision.send_if_modified(|known| std::mem::replace(known, revision) != revision);
     }
 
-    /// Takes a line that the server said. Gives what a callback is to do about it.
+    /// Handles a line of the server. Returns the callback to run, if any.
     pub fn receive_line(&self, line: Vec<u8>) -> Option<CallbackTask> {
-        // Half a character in an escape, which servers in JavaScript write, is no reason to know nothing of a frame.
+        // Servers in JavaScript may write half a surrogate pair as an escape; the frame is still readable.
         let mended = str::from_utf8(&line).map(mend_surrogates);
         let frame = read::<Outbound>(mended.as_deref().map_or(&line, str::as_bytes), self.dialect);
         let mut inner = self.lock();
@@ -168,13 +168,13 @@ impl Hub {
         task
     }
 
-    /// Whether the server's output is to be read: there is room for events, or somebody waits.
+    /// Whether the server's output is to be read: there is room for events, or a call is outstanding.
     pub fn is_reading(&self) -> bool {
         let inner = self.lock();
         !inner.events.is_full() || inner.is_hurried()
     }
 
-    /// Says how the server is to be ended; whoever says it later counts only if he is in more of a hurry.
+    /// Requests a shutdown. A later request counts only if it is to kill.
     pub fn shut_down(&self, end: ShutdownMode) {
         let mut inner = self.lock();
         inner.shutdown = inner.shutdown.filter(|_| end != ShutdownMode::Killed).or(Some(end));
@@ -187,13 +187,13 @@ impl Hub {
         self.lock().shutdown
     }
 
-    /// The server has ended: nothing more comes.
+    /// Records the exit of the server and fails the outstanding calls.
     pub fn finish(&self, ended: ServerExit) {
         self.server_status.send_modify(|server_status| server_status.ended = Some(ended.clone()));
         self.lock().fail_calls(&ended);
     }
 
-    /// Reading goes on while this is held.
+    /// Keeps the reader reading, whatever is pending, while the guard lives.
     pub fn keep_reading(self: &Arc<Self>) -> ReadingGuard {
         self.lock().waiters += 1;
         self.wake.notify_one();
@@ -204,24 +204,24 @@ impl Hub {
         self.lock().state()
     }
 
-    /// Reads the state of the session.
+    /// Reads the state of the session under the lock.
     pub fn session<T>(&self, read: impl FnOnce(&SessionState) -> T) -> T {
         read(&self.lock().session)
     }
 
-    /// Until when the flow, which stands so, is expected to move.
+    /// The current flow and the deadline until which it is expected to move, if it is.
     pub fn expected_move(&self) -> Option<(FlowState, Instant)> {
         let inner = self.lock();
         let flow = inner.state().flow;
         inner.expected.deadline(flow).map(|due| (flow, due))
     }
 
-    /// How many assistant messages have ended.
+    /// Number of assistant messages that have ended.
     pub fn assistant_messages(&self) -> u64 {
         self.lock().assistant_messages.0
     }
 
-    /// The last assistant message, if there were more than `before`.
+    /// The last assistant message, if more than `before` have ended.
     pub fn last_message_after(&self, before: u64) -> Option<AssistantMessage> {
         let inner = self.lock();
         inner.assistant_messages.1.clone().filter(|_| inner.assistant_messages.0 > before)
@@ -259,7 +259,7 @@ impl Hub {
     }
 }
 
-/// A call that was sent. Dropped, it is forgotten: its answer is an event then.
+/// An outstanding call. If dropped, its response becomes an event.
 pub(super) struct PendingCall {
     hub: Arc<Hub>,
     id: String,
@@ -268,12 +268,12 @@ pub(super) struct PendingCall {
 }
 
 impl PendingCall {
-    /// The answer.
+    /// Waits for the response.
     pub async fn answer(&mut self) -> Outcome {
         (&mut self.answer).await.unwrap_or_else(|_| Err(self.hub.exit_error()))
     }
 
-    /// The error that may follow the acknowledgement; for ever if none does.
+    /// Waits for an error after the acknowledgement; for ever if none comes.
     pub async fn late_error(&mut self) -> RpcErrorResponse {
         match (&mut self.late).await {
             Ok(error) => error,
@@ -288,7 +288,7 @@ impl Drop for PendingCall {
     }
 }
 
-/// Keeps the reader reading.
+/// Guard of [`Hub::keep_reading`].
 pub(super) struct ReadingGuard(Arc<Hub>);
 
 impl Drop for ReadingGuard {
@@ -297,7 +297,7 @@ impl Drop for ReadingGuard {
     }
 }
 
-/// A frame as a line. Every frame can be written as JSON.
+/// A frame as a line with its line feed.
 fn to_line(frame: &impl Serialize) -> Vec<u8> {
     let mut line = serde_json::to_vec(frame).unwrap_or_default();
     line.push(b'\n');

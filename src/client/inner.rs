@@ -1,4 +1,4 @@
-//! What stands behind the hub's lock: frames of both sides are taken in one after another.
+//! State behind the hub's lock; handles the frames of both sides one by one.
 
 use super::{
     DialogHandler, Error, ServerExit,
@@ -19,46 +19,46 @@ use crate::{
 use std::{collections::HashMap, time::Duration};
 use tokio::sync::{mpsc, oneshot};
 
-/// What answers a call.
+/// The outcome of a call.
 pub(super) type Outcome = Result<RpcSuccess, Error>;
 
-/// See the module.
+/// Session, outstanding calls, callbacks and pending events of one client.
 pub(super) struct Inner {
-    /// Lines to be written; `None` once the server is to be ended.
+    /// Channel of lines to write; `None` once a shutdown was requested.
     pub input: Option<mpsc::Sender<Vec<u8>>>,
     pub events: EventQueue,
     pub callbacks: Callbacks,
-    /// Those who wait for something other than an answer.
+    /// Number of waits for something other than a response.
     pub waiters: usize,
-    /// How many assistant messages have ended, and the last of them.
+    /// Number of assistant messages that have ended, and the last of them.
     pub assistant_messages: (u64, Option<AssistantMessage>),
     pub shutdown: Option<ShutdownMode>,
     pub expected: ExpectedRun,
     dialect: Dialect,
     pub session: SessionState,
     calls: HashMap<String, Call>,
-    /// Calls that may still be refused, though they were acknowledged.
+    /// Acknowledged calls that an error may still follow.
     late: HashMap<String, oneshot::Sender<RpcErrorResponse>>,
 }
 
-/// A command that waits for its answer.
+/// An outstanding command.
 struct Call {
-    /// How many were sent before it.
+    /// Number of commands sent before.
     number: u64,
     kind: RpcCommandKind,
-    /// How often the flow had moved when it was sent, if it is a prompt that begins a run for certain.
+    /// Moves of the flow when it was sent, if it is a prompt that certainly begins a run.
     moves_when_sent: Option<u64>,
     answer: oneshot::Sender<Outcome>,
 }
 
-/// What [`Options`](super::Options) say of what is kept and expected.
+/// The part of [`Options`](super::Options) that concerns the hub.
 pub(super) struct HubOptions {
     pub unread: usize,
     pub begin_within: Duration,
     pub on_dialog: DialogHandler,
 }
 
-/// Where a call's answer comes, and the error that may follow an acknowledgement.
+/// Receivers of a call's outcome, and of the error that may follow an acknowledgement.
 pub(super) type Receivers = (oneshot::Receiver<Outcome>, oneshot::Receiver<RpcErrorResponse>);
 
 impl Inner {
@@ -84,12 +84,12 @@ impl Inner {
         self.session.state()
     }
 
-    /// A frame is about to be written.
+    /// Follows a frame that is about to be written.
     pub fn note_inbound(&mut self, frame: &Inbound) {
         self.session.inbound(frame);
     }
 
-    /// Notes who waits for the answer to the call `id`.
+    /// Registers the outstanding call `id`.
     pub fn register_call(&mut self, number: u64, id: &str, command: &RpcCommand) -> Receivers {
         let (answer, late) = (oneshot::channel(), oneshot::channel());
         let begins = matches!(command, RpcCommand::Prompt(prompt) if !prompt.message.starts_with('/'));
@@ -100,29 +100,29 @@ impl Inner {
         (answer.1, late.1)
     }
 
-    /// Nobody waits for it any more.
+    /// Removes a call whose caller has gone.
     pub fn forget_call(&mut self, id: &str) {
         self.calls.remove(id);
         self.late.remove(id);
     }
 
-    /// No answer will come.
+    /// Fails all outstanding calls, as the server has exited.
     pub fn fail_calls(&mut self, ended: &ServerExit) {
         self.input = None;
         self.late.clear();
         for (_, call) in self.calls.drain() {
-            // Whoever does not wait any more need not know.
+            // Fails only if the caller has gone.
             let _ = call.answer.send(Err(Error::Gone(ended.clone())));
         }
         self.events.wake();
     }
 
-    /// Whether somebody waits for what is behind the events.
+    /// Whether a call, a wait or the shutdown depends on further output.
     pub fn is_hurried(&self) -> bool {
         !self.calls.is_empty() || self.waiters > 0 || self.shutdown.is_some()
     }
 
-    /// Refuses what the dialect does not have, and what is refused for certain in the state that frames have told of.
+    /// Refuses commands that the dialect does not have or that are certainly illegal in the current state.
     pub fn check_allowed(&self, command: &RpcCommand) -> Result<(), Error> {
         let (kind, state, dialect) = (command.kind(), self.state(), self.dialect);
         if !kind.is_in(dialect.base()) {
@@ -134,7 +134,7 @@ impl Inner {
         }
     }
 
-    /// The server has said a frame. Gives what a callback is to do about it.
+    /// Handles a frame of the server. Returns the callback to run, if any.
     pub fn receive(&mut self, mut frame: Outbound, line: Vec<u8>) -> Option<CallbackTask> {
         if let Outbound::Response(RpcResponse::ErrorResponse(error)) = &mut frame
             && matches!(error.id, None | Some(RequestId::Null))
@@ -170,14 +170,14 @@ impl Inner {
         task
     }
 
-    /// The call that an error without an id most likely answers.
+    /// The outstanding call that an error without an id most likely answers.
     fn origin_of(&self, error: &RpcErrorResponse) -> Option<String> {
         let open = self.calls.values().map(|call| (call.number, call.kind));
         let number = origin_of_error(error, open, self.dialect)?;
         self.calls.iter().find(|(_, call)| call.number == number).map(|(id, _)| id.clone())
     }
 
-    /// Gives the answer to whoever waits for it, or back if nobody does.
+    /// Completes an outstanding call; returns the response if there is none.
     fn complete_call(&mut self, id: &str, response: RpcResponse) -> Option<RpcResponse> {
         let Some(call) = self.calls.remove(id) else { return self.complete_late(id, response) };
         let outcome = match response {
@@ -200,8 +200,8 @@ impl Inner {
         }
     }
 
-    /// A line that is no frame of the dialect: an event all the same, unless it is the answer to a call. The flow goes on
-    /// from what is known of it.
+    /// Handles a line that is no valid frame of the dialect: fails the call that it responds to, else becomes an event. The
+    /// state follows what can be read of it.
     pub fn receive_unreadable(&mut self, line: Vec<u8>, error: &ReadError) {
         let text = str::from_utf8(&line).unwrap_or_default();
         let before = self.state().flow;
@@ -211,7 +211,7 @@ impl Inner {
         });
         match call {
             Some(Call { kind: command, answer, .. }) => {
-                // Nobody may be there any more.
+                // Fails only if the caller has gone.
                 let _ = answer.send(Err(Error::Unread { command, reason: error.to_string() }));
             }
             None => self.events.push(None, line),

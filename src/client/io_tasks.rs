@@ -1,4 +1,4 @@
-//! Reads what the server says, writes what it is told, and ends it.
+//! The IO tasks of a client: one reads the server's output and shuts the server down, one writes its input.
 
 use super::{
     Process, ProcessEvent, ProcessEventKind, ServerExit, Signal,
@@ -19,11 +19,11 @@ use tokio::{
 /// Lines of stderr that are kept.
 const STDERR_TAIL: usize = 5;
 
-/// How long a server that has closed a pipe may take to end by itself: most often it is about to.
+/// How long a server that has closed a pipe may take to exit by itself.
 const EXIT_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Writes lines until there are no more, then ends the server's input. Where the server does not read it any more it is
-/// lost.
+/// Writes lines until the channel closes, then closes the server's stdin. If the server has closed its end, the client is
+/// shut down.
 pub(super) async fn write(input: ChildStdin, lines: mpsc::Receiver<Vec<u8>>, hub: Arc<Hub>) {
     if write_lines(input, lines).await.is_err() {
         hub.shut_down(ShutdownMode::Lost);
@@ -39,17 +39,17 @@ async fn write_lines(input: ChildStdin, mut lines: mpsc::Receiver<Vec<u8>>) -> i
                 Some(line) => input.write_all(&line).await?,
                 None => return Ok(()),
             },
-            // What was written already may wait in the pipe for nobody.
+            // A write into the pipe succeeds although the server no longer reads it.
             _ = input.ready(Interest::ERROR) => return Err(io::ErrorKind::BrokenPipe.into()),
         }
     }
 }
 
-/// Reads to the server's end. When it is told to end the server, it sees to it that it does.
+/// Reads until the server exits, and shuts it down when the hub asks for that.
 pub(super) async fn read(mut process: Process, hub: Arc<Hub>, patience: Duration) {
     let (mut stderr_tail, mut too_long) = (VecDeque::new(), None);
     let mut progress = ShutdownProgress::default();
-    // What the callbacks do; dropped with the reader, they are called off.
+    // Running callbacks, cancelled with this task.
     let mut tasks = JoinSet::new();
     loop {
         if let Some(end) = hub.shutdown() {
@@ -63,7 +63,7 @@ pub(super) async fn read(mut process: Process, hub: Arc<Hub>, patience: Duration
                         task.start(&hub, &mut tasks);
                     }
                 }
-                // It may have been an answer, or the end of a run: who waits for it would wait for ever.
+                // The line may be a response or the end of a run, for which calls would wait for ever.
                 Some(ProcessEventKind::TooLong(length)) => {
                     too_long = Some(length);
                     hub.shut_down(ShutdownMode::Killed);
@@ -89,7 +89,7 @@ pub(super) async fn read(mut process: Process, hub: Arc<Hub>, patience: Duration
     }
 }
 
-/// How far the end has come.
+/// Progress of the shutdown: mode, last signal, deadline of the next.
 #[derive(Default)]
 struct ShutdownProgress {
     mode: Option<ShutdownMode>,
@@ -110,7 +110,7 @@ impl ShutdownProgress {
         }
     }
 
-    /// Waits until there is reason to be less patient.
+    /// Waits for the deadline; for ever without one.
     async fn deadline_passed(&self) {
         match self.deadline {
             Some(deadline) => sleep_until(deadline).await,

@@ -1,25 +1,25 @@
-//! One of the pipes that a server writes to.
+//! Reads lines from one of a server's output pipes.
 
 use crate::protocol::{LineSplitter, SplitLine};
 use std::{collections::VecDeque, future::pending};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
-/// As much as a pipe usually holds.
+/// Size of one read, in bytes: the usual capacity of a pipe.
 const CHUNK: usize = 64 * 1024;
 
-/// A pipe that is read line by line.
+/// Reader of a pipe, line by line.
 pub(super) struct LineSource<R> {
-    /// `None` once it has ended, or was closed.
+    /// `None` after end of file, or once closed.
     pipe: Option<R>,
     splitter: LineSplitter,
     chunk: Box<[u8]>,
 }
 
-/// What a pipe had to say.
+/// A piece of a pipe's output.
 pub(super) enum SourceLine {
     Line(Vec<u8>),
     TooLong(usize),
-    /// What stood behind the last line feed when the pipe ended.
+    /// The unfinished line at the end of the pipe.
     Rest(Vec<u8>),
 }
 
@@ -36,11 +36,10 @@ impl<R: AsyncRead + Unpin> LineSource<R> {
         self.pipe = None;
     }
 
-    /// Waits for more, and adds the lines that it completes to `lines`; for ever when the pipe is closed. Nothing is
-    /// lost when it is dropped while it waits.
+    /// Waits for data and adds the lines that it completes to `lines`; waits for ever when the pipe is closed. Cancel-safe.
     pub async fn read(&mut self, lines: &mut VecDeque<SourceLine>) {
         let Some(pipe) = &mut self.pipe else { return pending().await };
-        // A pipe that cannot be read is as good as one that has ended.
+        // A read error counts as end of file.
         let length = pipe.read(&mut self.chunk).await.unwrap_or(0);
         self.splitter.push(self.chunk.get(..length).unwrap_or_default());
         while let Some(line) = self.splitter.next_line() {

@@ -1,8 +1,7 @@
-//! A server as its host sees it.
+//! A client for any server of the protocol: typed commands, events, dialogs, tools of the host.
 //!
-//! [`Client`] is for users: it starts a server, calls its commands with typed answers, and tells by its
-//! [`Events`] what the server does. [`Process`] is what lies below, for whoever wants bytes and lines only: a process,
-//! lines to it, lines from it.
+//! [`Client`] starts a server and calls its commands; [`Events`] is the stream of everything else that the server writes.
+//! [`Process`] is the layer below, without the protocol: a process, lines to it, lines from it.
 //!
 //! ```no_run
 //! use pi_rpc::{client::{Client, Options}, protocol::{Dialect, GetStateCommand}};
@@ -24,9 +23,9 @@
 //! # }
 //! ```
 //!
-//! [`Client::session`] reads the state of the session, as far as frames tell it: model, modes, queues, messages and dialogs,
-//! and whether a command may be sent now. [`Client::session_revisions`] tells when it has changed. What is not known becomes
-//! known when a response tells it:
+//! [`Client::session`] reads the state of the session, which the client derives from the frames: model, modes, queues, messages
+//! and dialogs, and whether a command may be sent now. [`Client::session_revisions`] notifies of changes. Members that are
+//! still unknown become known with the response that carries them:
 //!
 //! ```no_run
 //! use pi_rpc::{client::{Client, Error, Permission}, protocol::{GetMessagesCommand, PromptCommand}};
@@ -47,12 +46,12 @@
 //! # }
 //! ```
 //!
-//! Between the two stands the hub, which the client, its callbacks and the reader share: the state of the
-//! session, which takes every frame of both sides, the calls that wait, and the events that nobody has taken yet.
+//! Client, callbacks and IO tasks share the hub: the session's state, which follows every frame of both sides, the outstanding
+//! calls, and the events that have not been read.
 //!
 //! ```text
-//! call, prompt, answers ─→ hub ─→ writer ─→ stdin
-//! calls, events, callbacks ←─ hub ←─ reader ←─ stdout
+//! call, prompt, dialog responses ─→ Hub ─→ io_tasks::write ─→ stdin
+//! calls, events, callbacks       ←─ Hub ←─ io_tasks::read  ←─ stdout
 //! ```
 
 mod callbacks;

@@ -1,37 +1,36 @@
-//! What a server is started with.
+//! Options of a client.
 
 use super::{DialogHandler, process::LONGEST};
 use crate::protocol::Dialect;
 use std::time::Duration;
 use tokio::process::Command;
 
-/// What a server is started with, and how patient its client is.
+/// The server to start, with timeouts and limits of the client.
 #[derive(Debug)]
 pub struct Options {
-    /// Starts it. Its pipes and its process group are the client's to set.
+    /// Starts the server. The client sets pipes and process group.
     pub command: Command,
-    /// What it speaks.
+    /// The dialect of the server.
     pub dialect: Dialect,
-    /// How long it may take to say that it is ready, in dialects that do (30 s).
+    /// Timeout for the `ready` frame, in dialects that have one (30 s).
     pub start_within: Duration,
-    /// How long it may take to end when its input does, and again when it is sent TERM, before it is killed (5 s).
+    /// Timeout from the end of input to TERM, and from TERM to KILL (5 s).
     pub end_within: Duration,
-    /// How long the run of a prompt that was acknowledged is waited for (10 s): servers acknowledge it before they have
-    /// prepared the run, and an extension may have kept the prompt to itself (pi source). Texts that begin with `/` are
-    /// most often commands of an extension: their run is waited for no longer than the server says that it is busy.
+    /// Timeout for the start of an acknowledged prompt's run (10 s). Servers acknowledge a prompt before they have prepared
+    /// its run, and an extension may handle the prompt without one (pi source). A text that begins with `/` is most often a
+    /// command of an extension; its run is awaited only while the server reports that it is busy.
     pub begin_within: Duration,
-    /// How far [`Events`](super::Events) may be behind before reading stops, in bytes of lines (8 MiB).
+    /// Pending bytes of [`Events`](super::Events) at which reading stops (8 MiB).
     pub unread: usize,
-    /// The longest line that is read, in bytes (256 MiB). A server that writes a longer one is killed: nobody knows what
-    /// it was.
+    /// Longest line, in bytes (256 MiB). A server that writes a longer one is killed, as the line may be the response that a
+    /// call waits for.
     pub longest_line: usize,
-    /// What answers dialogs, also those that come before [`Client::spawn`](super::Client::spawn) has returned (nothing:
-    /// they are cancelled).
+    /// Handler of dialogs, in force before [`Client::spawn`](super::Client::spawn) returns (none: dialogs are cancelled).
     pub on_dialog: DialogHandler,
 }
 
 impl Options {
-    /// A server that `command` starts and that speaks `dialect`; everything else as usual.
+    /// The defaults for a server of `dialect` that `command` starts.
     pub const fn new(command: Command, dialect: Dialect) -> Self {
         Self {
             command,

@@ -18,45 +18,45 @@ use tokio::{
 
 pub use rustix::process::Signal;
 
-/// The longest line that is kept, in bytes: more than any server should ever say at once.
+/// Default limit of a line, in bytes.
 pub(super) const LONGEST: usize = 256 * 1024 * 1024;
 
-/// How long pipes stay open that something which the server has left behind still holds.
+/// How long the pipes are read after the exit, while processes that the server has left behind still hold them.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Something that the server did, and when it was noticed.
+/// An event of the server's process, with the time of its observation.
 #[derive(Debug)]
 pub struct ProcessEvent {
-    /// When.
+    /// The time.
     pub at: Instant,
-    /// What.
+    /// The event.
     pub kind: ProcessEventKind,
 }
 
-/// Something that the server did.
+/// An event of the server's process.
 #[derive(Debug)]
 pub enum ProcessEventKind {
-    /// It wrote a line, which is given without its line feed.
+    /// A line on stdout, without its line feed.
     Line(Vec<u8>),
-    /// It wrote a line of so many bytes, which was not kept.
+    /// A line on stdout of so many bytes, over the limit; its content is dropped.
     TooLong(usize),
-    /// It stopped writing in the middle of a line.
+    /// An unfinished line at the end of stdout.
     Unfinished(Vec<u8>),
-    /// It wrote a line to stderr.
+    /// A line on stderr, without its line feed.
     Stderr(Vec<u8>),
-    /// It has closed its output. Most often it ends then; it may live on.
+    /// stdout was closed. Most servers exit then; some live on.
     OutputClosed,
-    /// It has ended; nothing comes behind this.
+    /// The process has exited. The last event.
     Exited(ExitStatus),
 }
 
-/// A server that runs, in a process group of its own, or has run. Dropping it kills what is left of the group.
+/// The process of a server, in a process group of its own. Dropping it kills what is left of the group.
 pub struct Process {
     stdin: Option<ChildStdin>,
     output: OutputReader,
 }
 
-/// What listens to the server, also while it is written to.
+/// Reads both outputs of the server and waits for its exit, also while its input is written to.
 struct OutputReader {
     child: Child,
     group: Option<Pid>,
@@ -67,7 +67,7 @@ struct OutputReader {
     events: VecDeque<ProcessEvent>,
 }
 
-/// The status that a shell would report: 128 and the signal for a process that was killed.
+/// The exit status as shells report it: 128 plus the signal for a process that was killed.
 pub fn shell_status(status: ExitStatus) -> i32 {
     status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(-1)
 }
@@ -77,12 +77,12 @@ impl Process {
     ///
     /// # Errors
     ///
-    /// When it cannot be started.
+    /// The process cannot be started.
     pub fn spawn(command: Command) -> io::Result<Self> {
         Self::spawn_with_limit(command, LONGEST)
     }
 
-    /// [`spawn`](Self::spawn) with lines of at most `longest` bytes.
+    /// [`spawn`](Self::spawn) with a limit of `longest` bytes a line.
     ///
     /// # Errors
     ///
@@ -109,12 +109,12 @@ impl Process {
         })
     }
 
-    /// Writes bytes, and goes on listening meanwhile, so that neither side waits for the other. When it is dropped while
-    /// it waits, a part may have been written.
+    /// Writes bytes to stdin while still reading the outputs, so that the two sides cannot block each other. Not cancel-safe:
+    /// a part may have been written.
     ///
     /// # Errors
     ///
-    /// When the input was closed, or the server does not read it any more.
+    /// The input was closed, on this side or by the server.
     pub async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         let Self { stdin, output } = self;
         let Some(stdin) = stdin else { return Err(io::ErrorKind::BrokenPipe.into()) };
@@ -128,32 +128,32 @@ impl Process {
         }
     }
 
-    /// Ends the server's input.
+    /// Closes the server's stdin.
     pub fn close_input(&mut self) {
         self.stdin = None;
     }
 
-    /// The server's input, to be written to by somebody else: [`write`](Self::write) has none then.
+    /// Takes the server's stdin out; [`write`](Self::write) fails then.
     pub const fn take_input(&mut self) -> Option<ChildStdin> {
         self.stdin.take()
     }
 
-    /// Whether the server's input is open.
+    /// Whether the server's stdin is open.
     pub const fn input_is_open(&self) -> bool {
         self.stdin.is_some()
     }
 
-    /// Closes our end of the server's output.
+    /// Closes this side of the server's stdout.
     pub fn close_output(&mut self) {
         self.output.stdout.close();
     }
 
-    /// Whether its output is read. Where it is not, the server's pipe fills.
+    /// Pauses and resumes the reading of stdout. While paused, the server's pipe fills.
     pub const fn set_reading(&mut self, reads_stdout: bool) {
         self.output.reads_stdout = reads_stdout;
     }
 
-    /// The next thing that the server does; after its end, `None`. Nothing is lost when it is dropped while it waits.
+    /// Waits for the next event; `None` after the exit. Cancel-safe.
     pub async fn next(&mut self) -> Option<ProcessEvent> {
         loop {
             if let Some(heard) = self.output.events.pop_front() {
@@ -166,24 +166,24 @@ impl Process {
         }
     }
 
-    /// What the server did and was noticed already, without waiting.
+    /// The next event that was observed already, without waiting.
     pub fn try_next(&mut self) -> Option<ProcessEvent> {
         self.output.events.pop_front()
     }
 
-    /// The id of the process, and of its group; 0 if it ended at once.
+    /// The id of the process and its group; 0 if it exited at once.
     pub fn id(&self) -> u32 {
         self.output.group.map_or(0, |group| group.as_raw_nonzero().get().unsigned_abs())
     }
 
-    /// Sends a signal to the whole group. One that has ended hears nothing.
+    /// Sends a signal to the process group; does nothing after the exit.
     pub fn signal(&self, signal: Signal) {
         self.output.signal(signal);
     }
 }
 
 impl OutputReader {
-    /// Waits until something happens, and notes it; for ever once the server has ended.
+    /// Waits until something happens and queues its events; for ever after the exit.
     async fn poll(&mut self) {
         if self.has_exited {
             return pending().await;
@@ -202,7 +202,7 @@ impl OutputReader {
         }
         if let Some(status) = status {
             self.drain().await;
-            // What it has left behind is not to outlive it.
+            // Processes that the server has left behind are not to outlive it.
             self.signal(Signal::KILL);
             self.has_exited = true;
             self.events
@@ -210,7 +210,7 @@ impl OutputReader {
         }
     }
 
-    /// Reads what the server has left in its pipes.
+    /// Reads what is left in the pipes.
     async fn drain(&mut self) {
         let deadline = tokio::time::Instant::now() + DRAIN_TIMEOUT;
         while self.stdout.is_open() || self.stderr.is_open() {
@@ -244,7 +244,7 @@ impl OutputReader {
 
     fn signal(&self, signal: Signal) {
         if let Some(group) = self.group.filter(|_| !self.has_exited) {
-            // Nobody may be left in it.
+            // The group may be empty.
             let _ = kill_process_group(group, signal);
         }
     }

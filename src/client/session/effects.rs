@@ -1,4 +1,4 @@
-//! What frames make of the members: the effects of the schema, and the codes that they name.
+//! Applies the effects of the schema (`x-effects`), and implements the codes that they name.
 
 use super::{
     frames::FlowMet,
@@ -15,7 +15,7 @@ use crate::{
     },
 };
 
-/// The frame that an effect is read from.
+/// The frame that causes an effect.
 #[derive(Clone, Copy)]
 enum Source<'a> {
     Command(&'a OpenCommand, &'a RpcCommand, FlowMet),
@@ -39,7 +39,7 @@ impl Source<'_> {
 }
 
 impl SessionState {
-    /// Does what a command that succeeded does.
+    /// Applies the effects of a successful command.
     pub(super) fn apply_success(&mut self, open: &OpenCommand, success: &RpcSuccess, met: FlowMet) {
         let Some(command) = &open.command else { return };
         let mut effects = Vec::new();
@@ -49,7 +49,7 @@ impl SessionState {
         }
     }
 
-    /// Does what an event does.
+    /// Applies the effects of an event.
     pub(super) fn apply_event(&mut self, event: &AgentSessionEvent) {
         let mut effects = Vec::new();
         effects_of_event(event, self.dialect.base(), &mut |effect| effects.push(effect));
@@ -91,11 +91,11 @@ impl SessionState {
         }
     }
 
-    /// Gives a member the value of an effect; `None`: one that is not known.
+    /// Sets a member to the value of an effect; `None`: unknown.
     fn set(&mut self, member: Member, value: Option<MemberValue>, source: Source<'_>) {
         let mut value = value;
         if let Some(open) = source.open() {
-            // Where events tell of each change, they have told of this one.
+            // An event has already announced this change.
             if self.was_announced(member, open.since) {
                 return;
             }
@@ -128,8 +128,8 @@ impl SessionState {
         }
     }
 
-    /// Adds a message to the queue `member`, unless it may have been taken up before its response; a command of an extension
-    /// may be in it.
+    /// Adds a message to the queue `member`. The queue becomes unknown if the message may have been delivered before the
+    /// response, or may be a command of an extension.
     fn enqueue(&mut self, member: Member, text: &str, open: &OpenCommand) {
         let is_sure = !text.trim_start().starts_with('/')
             && self.delivered <= open.since
@@ -150,7 +150,7 @@ impl SessionState {
                 }
             }
             (EffectCode::DropFailed, Source::Event(_)) => self.drop_failed(),
-            // A compaction that came to nothing.
+            // A compaction without a result changes nothing.
             (EffectCode::Summarise, Source::Event(AgentSessionEvent::CompactionEnd(end)))
                 if end.result.is_none() => {}
             (EffectCode::Summarise, Source::Event(AgentSessionEvent::AutoCompactionEnd(end)))
@@ -165,7 +165,7 @@ impl SessionState {
         }
     }
 
-    /// Adds a prompt that meets an open run to its queue.
+    /// Adds a prompt that was sent during a run to its queue.
     fn enqueue_prompt(&mut self, prompt: &PromptCommand, open: &OpenCommand, met: FlowMet) {
         let member = match prompt.streaming_behavior {
             None => return,
@@ -182,27 +182,27 @@ impl SessionState {
         }
     }
 
-    /// Removes a message of the user from the queue in which it waited.
+    /// Removes a delivered user message from its queue.
     fn take_delivered(&mut self, text: &str) {
         let is_prompt = self.take_prompt(text);
         for member in [Member::Steering, Member::FollowUp] {
             let waiting = self.queue(member).unwrap_or_default();
             let Some(place) = waiting.iter().position(|waiting| text.starts_with(waiting)) else { continue };
             let mut waiting = waiting.to_vec();
-            // It may as well be a prompt that says the same, or begins so.
+            // It may be a prompt with the same text or beginning.
             let is_sure = !is_prompt && waiting.remove(place) == text;
             let value = is_sure.then_some(waiting).and_then(|waiting| queue(member, waiting));
             return self.change(member, value, Cause::Event);
         }
     }
 
-    /// Whether a prompt says so whose message had not been seen.
+    /// Removes a sent prompt with this text; `false` if there is none.
     fn take_prompt(&mut self, text: &str) -> bool {
         let place = self.prompts.iter().position(|prompt| prompt == text);
         place.map(|place| self.prompts.remove(place)).is_some()
     }
 
-    /// Removes the answer that failed from the messages.
+    /// Removes the failed message of the assistant.
     fn drop_failed(&mut self) {
         let used = match self.messages.remove_failed() {
             Some(failed) => {
@@ -220,7 +220,7 @@ impl SessionState {
         }
     }
 
-    /// A name as the server keeps it.
+    /// The session's name as the server cleans it; `None` if that cannot be predicted.
     fn cleaned(&self, value: &MemberValue) -> Option<MemberValue> {
         let MemberValue::SessionName(Some(name)) = value else { return None };
         let name = name.trim();
@@ -230,13 +230,13 @@ impl SessionState {
         (is_plain && !name.is_empty()).then(|| MemberValue::SessionName(Some(name.to_owned())))
     }
 
-    /// What the level that was asked for becomes; `None`: the one that is set.
+    /// The supported level nearest to `wanted`; `None`: to the current one.
     fn clamped(&self, wanted: Option<MemberValue>) -> Option<MemberValue> {
         let record = self.dialect.record();
         let wanted: Option<ThinkingLevel> = match wanted {
             Some(MemberValue::ThinkingLevel(level)) => level,
             Some(_) => return None,
-            // Where each model brings a level of its own, that is not known.
+            // Each model has a level of its own, which is unknown.
             None if record.level_follows_model => return None,
             None => self.thinking_level()?,
         };

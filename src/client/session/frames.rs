@@ -1,4 +1,4 @@
-//! What frames tell, and which command a response answers.
+//! Takes frames of both sides, and pairs responses with their commands.
 
 use super::state::{Cause, OpenCommand, SessionState, ShellMessage};
 use crate::{
@@ -11,18 +11,18 @@ use crate::{
     },
 };
 
-/// Commands without a response that are kept; beyond that, nothing is known until it is told again.
+/// Most outstanding commands; beyond that, all members become unknown.
 const MOST_OPEN: usize = 4096;
 
-/// Prompts whose message has not been seen that are kept; beyond that the oldest are dropped.
+/// Most prompts whose user message has not come; beyond that the oldest are dropped.
 const MOST_PROMPTS: usize = 64;
 
-/// The flow that a command met, from when it was sent until its response.
+/// The state of the flow while a command was outstanding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FlowMet {
     Idle,
     Run,
-    /// More than one state, or one of another kind.
+    /// Another state, or more than one.
     Other,
 }
 
@@ -39,8 +39,8 @@ impl SessionState {
         });
     }
 
-    /// Takes a frame that the server has written. An error without an id is taken to answer the command that
-    /// [`Client::call`](super::super::Client::call) says.
+    /// Takes a frame that the server has written. An error without an id is attributed to a command as in
+    /// [`Client::call`](super::super::Client::call).
     pub fn outbound(&mut self, mut frame: Outbound) {
         if let Outbound::Response(RpcResponse::ErrorResponse(error)) = &mut frame
             && matches!(error.id, None | Some(RequestId::Null))
@@ -53,7 +53,7 @@ impl SessionState {
         self.outbound_with_ids(&Emission::Frame(frame));
     }
 
-    /// [`outbound`](Self::outbound), where errors have the id of their command.
+    /// [`outbound`](Self::outbound) for frames whose errors have been given the ids of their commands.
     pub(in crate::client) fn outbound_with_ids(&mut self, said: &Emission) {
         self.take_frame(|state| {
             let before = state.machine.flow();
@@ -85,7 +85,7 @@ impl SessionState {
         });
     }
 
-    /// Takes a line of the server that is no frame of the dialect.
+    /// Takes a line of the server that is no valid frame of the dialect.
     pub fn unreadable(&mut self, line: Unread) {
         self.take_frame(|state| {
             let before = state.machine.flow();
@@ -107,12 +107,12 @@ impl SessionState {
         });
     }
 
-    /// Notes that frames were missed: no member is known until it is told again.
+    /// Makes all members unknown, as frames were missed.
     pub fn forget_everything(&mut self) {
         self.take_frame(|state| state.forget_all(&Member::ALL, Cause::Loss));
     }
 
-    /// Takes one frame, and counts a revision where it moves the conversation.
+    /// Takes one frame, and counts a revision if the state of the conversation changes.
     fn take_frame(&mut self, frame: impl FnOnce(&mut Self)) {
         self.frames += 1;
         let before = (self.state(), self.is_compacting());
@@ -145,7 +145,7 @@ impl SessionState {
         }
     }
 
-    /// Removes the command that a response answers.
+    /// Removes the outstanding command that a response answers.
     fn close(&mut self, id: Option<&RequestId>, kind: Option<RpcCommandKind>) -> Option<OpenCommand> {
         let is_it = |open: &OpenCommand| open.id.as_ref() == id && (id.is_some() || Some(open.kind) == kind);
         let place = self.open.iter().position(is_it)?;
@@ -168,12 +168,12 @@ impl SessionState {
 
     fn fail_command(&mut self, id: Option<&RequestId>) {
         if self.close(id, None).is_none() {
-            // Some servers refuse a prompt that they have acknowledged: it may have been taken for one that waits.
+            // Some servers refuse a prompt after its acknowledgement, which may have queued it here.
             self.forget_all(RpcCommandKind::Prompt.changes(), Cause::Command);
         }
     }
 
-    /// Takes what a response tells, where nothing has changed it since it was asked for.
+    /// Takes over the members of a response that nothing has changed since its command was sent.
     fn apply_response(&mut self, open: &OpenCommand, success: &RpcSuccess) {
         if open.is_part {
             return;
@@ -206,7 +206,7 @@ impl SessionState {
             }
             RpcSuccess::GetSessionStats(stats) => {
                 let tokens = &stats.data.tokens;
-                // Whether a sum has what is still to come as an event, only rest can tell.
+                // During a run the sum may include messages whose events are still to come.
                 let rests = open.flow == FlowState::Idle && open.moves == self.moves;
                 if self.is_steady(Member::Usage, open.since) && rests {
                     self.count_agreement(Member::Usage, self.usage().map(|known| known == tokens));
@@ -232,7 +232,7 @@ impl SessionState {
         self.revision += u64::from(self.dialogs.len() != before);
     }
 
-    /// Notes that the flow may have moved.
+    /// Counts a move of the flow, if it has moved.
     fn note_move(&mut self, before: FlowState) {
         let flow = self.machine.flow();
         if flow == before {

@@ -2,14 +2,14 @@
 
 use crate::protocol::{AgentMessage, StopReason, TokenTotals, Usage};
 
-/// How many of the last items of a list that was told may come once more as events.
+/// Items at the end of a list from a response that events may repeat.
 const REPEATED: usize = 16;
 
-/// A list that grows by events and is told as a whole by a read. What changes it says whether it did.
+/// A list that events append to and that responses contain as a whole. Methods that change it return whether they did.
 #[derive(Clone, Debug)]
 pub(super) struct List<T> {
     items: Option<Vec<T>>,
-    /// How many of them were told by a read.
+    /// How many of them are from a response.
     known_from_read: usize,
 }
 
@@ -25,7 +25,7 @@ impl<T: Clone + PartialEq> List<T> {
         self.items.as_deref()
     }
 
-    /// Takes the whole list, as a read has told it.
+    /// Replaces the list by that of a response.
     pub fn replace(&mut self, items: &[T]) -> bool {
         self.known_from_read = items.len();
         let changes = self.items() != Some(items);
@@ -35,7 +35,7 @@ impl<T: Clone + PartialEq> List<T> {
         changes
     }
 
-    /// Appends the item of an event, unless a read has told it already.
+    /// Appends the item of an event, unless a response contained it already.
     pub fn append(&mut self, item: &T) -> bool {
         let Some(items) = &mut self.items else { return false };
         let known_from_read = items
@@ -54,7 +54,7 @@ impl<T: Clone + PartialEq> List<T> {
         self.items.replace(Vec::new()).is_none_or(|before| !before.is_empty())
     }
 
-    /// Forgets the list: it is not known any longer.
+    /// Makes the list unknown.
     pub fn forget(&mut self) -> bool {
         self.known_from_read = 0;
         self.items.take().is_some()
@@ -62,7 +62,7 @@ impl<T: Clone + PartialEq> List<T> {
 }
 
 impl List<AgentMessage> {
-    /// Removes the last message, if it is an answer that failed.
+    /// Removes the last message if it is a failed one of the assistant.
     pub fn remove_failed(&mut self) -> Option<AgentMessage> {
         let items = self.items.as_mut()?;
         let is_failed = |last: &mut AgentMessage| matches!(last, AgentMessage::Assistant(it) if it.stop_reason == StopReason::Error);
@@ -72,12 +72,12 @@ impl List<AgentMessage> {
     }
 }
 
-/// The sum of nothing, in tokens.
+/// A sum of no tokens.
 pub(super) const fn no_tokens() -> TokenTotals {
     TokenTotals { input: 0, output: 0, cache_read: 0, cache_write: 0, total: 0 }
 }
 
-/// The sum with the usage of one more message, in tokens.
+/// Adds the usage of a message to a sum.
 pub(super) const fn add_usage(known: &TokenTotals, usage: &Usage) -> TokenTotals {
     let input = known.input.saturating_add(usage.input);
     let output = known.output.saturating_add(usage.output);

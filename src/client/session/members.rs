@@ -1,4 +1,4 @@
-//! How members change, and when what is told of one can be believed.
+//! Changes of members, and whether a value in a response is still current.
 
 use super::{
     lists::no_tokens,
@@ -7,14 +7,14 @@ use super::{
 use crate::protocol::{DialectDispatch, MemberValue, SessionMember as Member, TokenTotals};
 
 impl SessionState {
-    /// Whether nothing has changed a member since the frame `since`, and no open command may.
+    /// Whether nothing has changed a member since the frame `since`, and no outstanding command may.
     pub(super) fn is_steady(&self, member: Member, since: u64) -> bool {
         let is_changing = self.open.iter().any(|open| open.kind.changes().contains(&member));
         !is_changing && self.changes[member as usize].is_none_or(|change| change.at <= since)
     }
 
-    /// Whether another command that changes the member may have come between a command and its response. Where commands are
-    /// served one by one, none can.
+    /// Whether another command may have changed the member between a command and its response. Never in dialects that serve
+    /// commands one by one.
     pub(super) fn is_contested(&self, member: Member, open: &OpenCommand, effect: Contest) -> bool {
         if self.dialect.record().dispatch == DialectDispatch::SerialWithControlLane {
             return false;
@@ -28,19 +28,19 @@ impl SessionState {
         !is_alone || (change.is_some() && effect != Contest::Keeps)
     }
 
-    /// Whether an event has told the member since the frame `since`.
+    /// Whether an event has set the member since the frame `since`.
     pub(super) fn was_announced(&self, member: Member, since: u64) -> bool {
         let change = self.changes[member as usize];
         change.is_some_and(|it| it.by == Cause::Event && it.at > since) && self.is_known(member)
     }
 
-    /// Gives a member a value; `None`: one that is not known.
+    /// Sets a member and records the change; `None`: unknown.
     pub(super) fn change(&mut self, member: Member, value: Option<MemberValue>, by: Cause) {
         self.note(member, by);
         self.store(member, value);
     }
 
-    /// Notes that the frame changes a member, whatever its value is then.
+    /// Records that the current frame changes a member.
     pub(super) const fn note(&mut self, member: Member, by: Cause) {
         self.changes[member as usize] = Some(Change { at: self.frames, by });
     }
@@ -65,14 +65,14 @@ impl SessionState {
         }
     }
 
-    /// Gives a member its first value, where that is known.
+    /// Resets a member to its first value, or to unknown.
     pub(super) fn reset(&mut self, member: Member) {
         match member {
             Member::Messages => {
                 let changes = self.messages.clear();
                 self.revise(member, changes);
             }
-            // The first entries of a session are the server's.
+            // The server writes the first entries of a session.
             Member::Entries => {
                 let changes = self.entries.forget();
                 self.revise(member, changes);
@@ -96,7 +96,7 @@ impl SessionState {
         self.revise(Member::Usage, changes);
     }
 
-    /// Counts a revision of a member, where it changes.
+    /// Counts a revision of a member, if it changes.
     pub(super) const fn revise(&mut self, member: Member, changes: bool) {
         if changes {
             self.revision += 1;
@@ -105,13 +105,13 @@ impl SessionState {
     }
 }
 
-/// What a command makes of a member, where others may come between.
+/// The kind of change that a command makes, for [`SessionState::is_contested`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Contest {
-    /// A value that the member has already.
+    /// The member keeps its value.
     Keeps,
-    /// Another value.
+    /// The member gets another value.
     Sets,
-    /// One more item.
+    /// The list gets one more item.
     Appends,
 }

@@ -1,10 +1,10 @@
-//! The state of a session, kept up by the frames of both sides.
+//! The state of a session, derived from the frames of both sides.
 //!
-//! - `state`: what is known, and how it is read.
-//! - `frames`: what frames tell and which command a response answers.
-//! - `effects`: what frames make of the members, as the schema says.
-//! - `members`: how members change, and when what is told of one can be believed.
-//! - `lists`: the lists and the sum that have no [`MemberValue`](crate::protocol::MemberValue).
+//! - `state`: [`SessionState`] and how it is read.
+//! - `frames`: takes frames, and pairs responses with their commands.
+//! - `effects`: applies the effects that the schema gives commands and events.
+//! - `members`: changes of members, and whether a value in a response is still current.
+//! - `lists`: messages, entries and usage, which have no [`MemberValue`](crate::protocol::MemberValue).
 
 mod effects;
 mod frames;

@@ -1,4 +1,4 @@
-//! What is known of a session, and how it is read.
+//! [`SessionState`]: the known members of a session, and how they are read.
 
 use super::lists::List;
 use crate::{
@@ -11,22 +11,22 @@ use crate::{
 };
 use std::fmt;
 
-/// Whether a command may be sent now, as far as frames tell.
+/// Whether a command may be sent now, as far as frames show.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Permission {
-    /// The server takes it, and does this with it; `None`: the server has to say.
+    /// The server accepts it, with this disposition; `None`: the state does not determine which.
     Allowed(Option<Disposition>),
-    /// The server refuses it, in these words; or the dialect does not have it.
+    /// The server refuses it with this text, or the dialect does not have it.
     Refused(String),
 }
 
 impl Permission {
-    /// Whether the server takes it.
+    /// Whether the server accepts it.
     pub const fn is_allowed(&self) -> bool {
         matches!(self, Self::Allowed(_))
     }
 
-    /// Why it is refused.
+    /// The reason of a refusal.
     pub fn reason(&self) -> Option<&str> {
         match self {
             Self::Allowed(_) => None,
@@ -35,26 +35,26 @@ impl Permission {
     }
 }
 
-/// How often a response told a member that was known already and that no frame had changed since the command was sent.
+/// Comparison of a member's values in responses with the known value, where no frame had changed it since the command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Agreement {
-    /// Responses that told the value that was known.
+    /// Responses with the known value.
     pub same: u64,
-    /// Responses that told another one: an extension has changed it without a frame, or the server is wrong.
+    /// Responses with another value: an extension has changed it without a frame, or the server is wrong.
     pub different: u64,
 }
 
-/// The state of a session, as far as frames tell it: it takes each frame of both sides, does no IO and has no clock.
+/// The state of a session, derived from the frames of both sides. Does no IO and has no clock.
 ///
-/// `None` is what is not known. It becomes known when a response tells it: that of `get_state`, `get_messages`,
-/// `get_available_models` and so on. It is unknown again where two commands that change it were open at once, where a shell
-/// command has added a message, and after a compaction. An extension may change the members that
-/// [`is_silent`](Member::is_silent) names without a frame; then they are what was told last.
+/// `None` means unknown. A member becomes known with the response that carries it: of `get_state`, `get_messages`,
+/// `get_available_models` and so on. It becomes unknown when two commands that change it were outstanding at once, when a
+/// shell command has added a message, and after a compaction. Members with [`is_silent`](Member::is_silent) may change
+/// without a frame, by an extension; they keep the last value.
 ///
-/// What frames do to a member stands in the schema (`x-effects`); `pi-rpc schema --format meta` shows it. Messages and
+/// The effects of frames on members are in the schema (`x-effects`); `pi-rpc schema --format meta` shows them. Messages and
 /// entries are kept as long as the session has them.
 ///
-/// [`Client::session`](super::super::Client::session) has one that is kept up. Whoever brings the frames himself creates one:
+/// [`Client::session`](super::super::Client::session) gives access to that of a client. Without a client, feed one yourself:
 ///
 /// ```
 /// use pi_rpc::{client::SessionState, protocol::{AbortCommand, Dialect, PromptCommand, read}};
@@ -77,18 +77,18 @@ pub struct SessionState {
     pub(super) messages: List<AgentMessage>,
     pub(super) entries: List<SessionEntry>,
     pub(super) usage: Option<TokenTotals>,
-    /// When each member changed last, and by what.
+    /// The last change of each member.
     pub(super) changes: [Option<Change>; Member::ALL.len()],
-    /// The commands without a response, in the order in which they were sent.
+    /// The outstanding commands, in the order of sending.
     pub(super) open: Vec<OpenCommand>,
     pub(super) dialogs: Vec<RpcExtensionUIRequest>,
-    /// Frames so far.
+    /// Number of frames so far.
     pub(super) frames: u64,
-    /// How often the flow has moved.
+    /// Number of moves of the flow.
     pub(super) moves: u64,
-    /// The frame that began the last message of the user.
+    /// The number of the frame that began the last user message.
     pub(super) delivered: u64,
-    /// The texts of prompts whose message has not been seen.
+    /// Texts of prompts whose user message has not come.
     pub(super) prompts: Vec<String>,
     pub(super) shell_message: ShellMessage,
     pub(super) agreements: [Agreement; Member::ALL.len()],
@@ -96,18 +96,18 @@ pub struct SessionState {
     pub(super) revisions: [u64; Member::ALL.len()],
 }
 
-/// The message of a shell command that has ended beside a run.
+/// The message of a shell command that has ended during a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ShellMessage {
     /// There is none.
     None,
-    /// It waits for the end of the run.
+    /// It is added at the end of the run.
     Waiting,
-    /// The run has ended; the message is there at the latest when the next one has begun.
+    /// The run has ended; the message is added before the next run begins.
     Idle,
 }
 
-/// What changes a member.
+/// The cause of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cause {
     Command,
@@ -118,29 +118,29 @@ pub(super) enum Cause {
 /// A change of a member.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Change {
-    /// The number of its frame.
+    /// The number of the frame.
     pub at: u64,
     pub by: Cause,
 }
 
-/// A command without a response.
+/// An outstanding command.
 #[derive(Clone, Debug)]
 pub(super) struct OpenCommand {
     pub id: Option<RequestId>,
     pub kind: RpcCommandKind,
-    /// The number of its frame.
+    /// The number of the frame.
     pub since: u64,
-    /// How often the flow had moved when it was sent.
+    /// Moves of the flow when it was sent.
     pub moves: u64,
     pub flow: FlowState,
-    /// The command itself, where its success changes something.
+    /// The command, if its success changes a member.
     pub command: Option<Box<RpcCommand>>,
-    /// It reads a part of a list only.
+    /// Whether it reads only a part of a list.
     pub is_part: bool,
 }
 
 impl SessionState {
-    /// The state of a server of which nothing is known yet.
+    /// A state without known members.
     pub fn new(dialect: Dialect) -> Self {
         Self {
             machine: Machine::new(dialect, false),
@@ -163,30 +163,29 @@ impl SessionState {
         }
     }
 
-    /// The state of a server whose process has just begun, and whose every frame will be seen.
+    /// The state of a server that was just started and whose every frame will be taken: some members have known first values.
     pub fn fresh(dialect: Dialect) -> Self {
         let mut state = Self::new(dialect);
         Member::ALL.into_iter().filter(|member| member.is_fresh()).for_each(|member| state.reset(member));
         state
     }
 
-    /// A number that grows whenever anything changes that can be read here, except [`agreement`](Self::agreement).
+    /// A number that grows with every observable change, except of [`agreement`](Self::agreement).
     pub const fn revision(&self) -> u64 {
         self.revision
     }
 
-    /// The [`revision`](Self::revision) at which the value of a member changed last: where it is the same as before, so is
-    /// the value.
+    /// The [`revision`](Self::revision) of a member's last change.
     pub const fn revision_of(&self, member: Member) -> u64 {
         self.revisions[member as usize]
     }
 
-    /// Where the conversation stands.
+    /// The state of the conversation.
     pub fn state(&self) -> State {
         self.machine.state()
     }
 
-    /// Whether a run is under way, as `get_state` would say.
+    /// The `isStreaming` that `get_state` would return.
     pub fn is_streaming(&self) -> Option<bool> {
         use FlowState as F;
         let flow = self.machine.flow();
@@ -203,7 +202,7 @@ impl SessionState {
         }
     }
 
-    /// Whether a compaction is under way, as `get_state` would say.
+    /// The `isCompacting` that `get_state` would return.
     pub fn is_compacting(&self) -> Option<bool> {
         use FlowState as F;
         let is_requested = self.open.iter().any(|open| open.kind == RpcCommandKind::Compact);
@@ -215,12 +214,12 @@ impl SessionState {
         }
     }
 
-    /// The dialogs that wait for an answer of the user, oldest first.
+    /// The open dialogs, oldest first.
     pub fn dialogs(&self) -> &[RpcExtensionUIRequest] {
         &self.dialogs
     }
 
-    /// The value of a member. Messages, entries and usage have methods of their own, and none here.
+    /// The value of a member. `None` for messages, entries and usage, which have methods of their own.
     pub const fn get(&self, member: Member) -> Option<&MemberValue> {
         self.values[member as usize].as_ref()
     }
@@ -266,12 +265,12 @@ impl SessionState {
         self.usage.as_ref()
     }
 
-    /// The texts of the steering messages that wait, in order.
+    /// The texts of queued steering messages, in order.
     pub fn steering(&self) -> Option<&[String]> {
         self.queue(Member::Steering)
     }
 
-    /// The texts of the follow-up messages that wait, in order.
+    /// The texts of queued follow-up messages, in order.
     pub fn follow_up(&self) -> Option<&[String]> {
         self.queue(Member::FollowUp)
     }
@@ -283,13 +282,13 @@ impl SessionState {
         }
     }
 
-    /// Whether a command may be sent now, and if not, why: what the state machine of the dialect does with it here.
+    /// Whether a command may be sent now, by the state machine of the dialect.
     pub fn permission(&self, command: &RpcCommand) -> Permission {
         let (kind, base) = (command.kind(), self.dialect.base());
         if !kind.is_in(base) {
             return Permission::Refused(format!("{} has no command {kind}", self.dialect));
         }
-        // Whether a prompt that was acknowledged begins a run is not known: the server decides.
+        // Whether an acknowledged prompt begins a run is unknown.
         let is_sure = self.machine.flow() != FlowState::Starting;
         match self.machine.disposition(command).filter(|_| is_sure) {
             None => Permission::Allowed(None),
@@ -300,7 +299,7 @@ impl SessionState {
         }
     }
 
-    /// How well responses have agreed with what was known of a member.
+    /// How responses have agreed with the known value of a member.
     pub const fn agreement(&self, member: Member) -> Agreement {
         self.agreements[member as usize]
     }
