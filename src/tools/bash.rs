@@ -1,4 +1,4 @@
-//! The `bash` tool: a command, and its result in words.
+//! The `bash` tool: runs a command and renders its result.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -15,14 +15,14 @@ use super::spec::BashArguments;
 use super::truncate::size_text;
 use crate::protocol::{BashToolDetails, DialectTools, TruncationResult, TruncationUnit, number};
 
-/// Runs a command. A time limit in the arguments goes before the one of the options; one of 0 or less is none.
+/// Runs `bash`. A timeout in the arguments overrides that of the options; 0 or less is ignored.
 pub(super) async fn bash(arguments: BashArguments, context: ToolContext) -> Result<ToolOutput, String> {
     let ToolContext { cwd, cancel, progress, gate, shell: mut options, processes, rules, .. } = context;
     if let Some(seconds) = arguments.timeout.filter(|seconds| *seconds > 0.0) {
         options.timeout = Duration::try_from_secs_f64(seconds).ok();
     }
     if let Some(progress) = progress.as_ref().filter(|_| rules.empty_first_update) {
-        // Nobody has taken up the room yet.
+        // The channel is still empty.
         let _ = progress.try_send(ToolOutput { content: Vec::new(), ..ToolOutput::text("") });
     }
     let progress = progress.map(|sender| Progress { sender, render });
@@ -34,7 +34,7 @@ pub(super) async fn bash(arguments: BashArguments, context: ToolContext) -> Resu
     Ok(ToolOutput { structured, ..to_output(outcome, &options, rules) })
 }
 
-/// Progress: the tail so far. The details are always an object, with what there is to tell.
+/// Renders progress: the tail so far; the details are always an object.
 fn render(snapshot: ShellSnapshot) -> ToolOutput {
     let details = details(&snapshot.truncation, snapshot.full_output_path.as_deref());
     ToolOutput { details: Some(json!(details)), ..ToolOutput::text(snapshot.truncation.content) }
@@ -71,7 +71,7 @@ fn to_output(outcome: ShellOutcome, options: &ShellOptions, rules: &DialectTools
     }
 }
 
-/// What came of a command that ended by itself, for programs. Of long output it is the end, as for the model.
+/// The structured result of a command that has exited, with the same truncated output as for the model.
 fn structured(outcome: &ShellOutcome, took: Duration) -> Option<Value> {
     let CommandEnd::Exited(exit_code) = outcome.ending else { return None };
     let cut = &outcome.truncation;
@@ -85,7 +85,7 @@ fn structured(outcome: &ShellOutcome, took: Duration) -> Option<Value> {
     }))
 }
 
-/// Source: observed.
+/// A structured result. Source: observed.
 #[derive(Serialize)]
 struct Structured<'a> {
     output: &'a str,
@@ -96,7 +96,7 @@ struct Structured<'a> {
     wall_time_seconds: Number,
 }
 
-/// The output of a command that was stopped, and the words for that, where the dialect wants them.
+/// The text of a stopped command: its output and the notice, in the dialect's order.
 fn stopped_text(output: &str, words: &str, ending: CommandEnd, options: &ShellOptions) -> String {
     match (options.stop_notice, ending.leading_notice()) {
         (StopNotice::Before, Some(leading)) => format!("{leading}\n{output}"),
@@ -105,7 +105,7 @@ fn stopped_text(output: &str, words: &str, ending: CommandEnd, options: &ShellOp
     }
 }
 
-/// What was cut and where the rest is; empty if nothing was.
+/// The notice about truncation; empty without any.
 fn cut_notice(outcome: &ShellOutcome) -> String {
     let cut = &outcome.truncation;
     let Some(truncated_by) = cut.truncated_by else { return String::new() };
@@ -130,7 +130,7 @@ fn cut_notice(outcome: &ShellOutcome) -> String {
     format!("\n\n[Showing {what}. {all}]")
 }
 
-/// The details of a success: only what there is to tell, and nothing if there is nothing.
+/// The details of a result; `None` if they would be empty.
 fn final_details(outcome: &ShellOutcome, options: &ShellOptions) -> Option<Value> {
     let truncated = outcome.truncation.truncated;
     let full_output = outcome.full_output_path.as_deref().filter(|_| truncated);

@@ -1,4 +1,4 @@
-//! What an edit changed, for people: the changed lines with some lines around them, each with its number.
+//! Renders the difference of two texts: changed lines with their context and line numbers, or a unified patch.
 
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -7,10 +7,10 @@ use similar::{Algorithm, DiffTag, TextDiff, capture_diff_slices_deadline};
 
 use crate::protocol::EditToolDetails;
 
-/// How many unchanged lines are shown before the first change and after the last one.
+/// Unchanged lines before the first change and after the last one.
 const CONTEXT_LINES: usize = 4;
 
-/// How long the shortest difference is looked for; what has not been compared by then counts as changed.
+/// Time limit of the comparison; lines that are not compared by then count as changed.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The difference between two texts, in pi's format: `+` and the number in the new text, `-` or a blank and the number
@@ -55,7 +55,7 @@ pub(super) fn patch(name: &str, old: &str, new: &str) -> String {
     config.diff_lines(old, new).unified_diff().context_radius(CONTEXT_LINES).header(name, name).to_string()
 }
 
-/// Which lines of the old text are gone, and which of the new one have come.
+/// Flags for removed lines of the old text, and for added lines of the new one.
 fn changed_lines(old: &[&str], new: &[&str]) -> (Vec<bool>, Vec<bool>) {
     let (mut gone, mut come) = (vec![false; old.len()], vec![false; new.len()]);
     let deadline = Some(Instant::now() + PATIENCE);
@@ -68,8 +68,8 @@ fn changed_lines(old: &[&str], new: &[&str]) -> (Vec<bool>, Vec<bool>) {
     (gone, come)
 }
 
-/// Where the same difference can be told in more than one way, changes move down, as in pi: of two equal lines, one of
-/// them new, the second is the new one.
+/// Moves changes down where a difference is ambiguous, as pi does: of two equal lines, one of them new, the second counts
+/// as the new one.
 fn slide_down(changed: &mut [bool], lines: &[&str]) {
     // Of the run of changed lines that ends before `end`.
     let mut start = 0;

@@ -1,8 +1,8 @@
-//! Finding out in which directory a command left off, for dialects in which `cd` lasts from one command to the next.
+//! Finds the directory in which a command ends, for dialects in which `cd` lasts from one command to the next.
 //!
-//! The shell is made to write its directory to a private file when it exits, whether it runs off its end or says
-//! `exit 3`. What the command prints stays untouched, even its line numbers. A command that replaces the shell
-//! (`exec`), sets an EXIT trap of its own or is killed leaves no directory behind.
+//! A trap makes the shell write its directory to a private file on exit. The output of the command stays untouched, and so
+//! do the line numbers in its errors. A command that replaces the shell (`exec`), sets an EXIT trap of its own or is killed
+//! reports no directory.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
@@ -14,7 +14,7 @@ use tokio::process::Command;
 
 use super::output::private_file;
 
-/// The private directory that carries the news; removed when dropped.
+/// The private directory for the report; removed on drop.
 pub(super) struct DirectoryReport {
     place: PathBuf,
 }
@@ -26,7 +26,7 @@ impl DirectoryReport {
         Ok(Self { place })
     }
 
-    /// Makes `process`, a `shell` that will run `script`, report. Returns the script to run instead.
+    /// Makes `process`, a `shell` that will run `script`, report its directory. Returns the script to run instead.
     ///
     /// bash reads the trap from a file before the script; for other shells it stands on the script's first line.
     pub(super) fn instrument(
@@ -48,7 +48,7 @@ impl DirectoryReport {
         Ok(OsString::from_vec(lines))
     }
 
-    /// Where the command left off, if it said so and the directory is there.
+    /// The reported directory, if there is a report and the directory exists.
     pub(super) fn read(&self) -> Option<PathBuf> {
         let mut bytes = std::fs::read(self.place.join("cwd")).ok()?;
         bytes.pop_if(|byte| *byte == b'\n');
@@ -56,7 +56,7 @@ impl DirectoryReport {
         directory.is_dir().then_some(directory)
     }
 
-    /// `set +x` and the redirections keep the trap silent; `>|` works under `noclobber`.
+    /// The trap. `set +x` and the redirections keep it silent; `>|` works under `noclobber`.
     fn trap(&self) -> Vec<u8> {
         let file = quote(self.place.join("cwd").as_os_str());
         let body = [b"{ set +x; command pwd >|".as_slice(), &file, b"; } 2>/dev/null || :"].concat();
@@ -66,12 +66,12 @@ impl DirectoryReport {
 
 impl Drop for DirectoryReport {
     fn drop(&mut self) {
-        // A leftover in the temp directory is the worst that can happen.
+        // A leftover in the temporary directory does no harm.
         let _ = std::fs::remove_dir_all(&self.place);
     }
 }
 
-/// Gives the command the `BASH_ENV` that it would have had, and does what that one asks for.
+/// Script lines that restore the original `BASH_ENV` and source it.
 fn restore_bash_env() -> Vec<u8> {
     match std::env::var_os("BASH_ENV") {
         None => b"\nunset BASH_ENV\n".to_vec(),

@@ -1,10 +1,9 @@
-//! The `edit` tool: stretches of text in a file give way to others; how many in one call, the dialect says. More than
-//! one are [`edits`](super::edits)' affair.
+//! The `edit` tool: replaces text in a file. The dialect decides whether a call has one replacement or several; several
+//! are in [`edits`](super::edits).
 //!
-//! As pi does, matching works on text with line feeds only and without a byte-order mark; both are put back. A text that
-//! is not there as it is, is looked for once more with typographic differences set aside ([`normalize`]); then the whole file
-//! is written in that plain form, which is pi's documented behaviour. The text must be unique in the plain form even if
-//! it was found as it is.
+//! As in pi, matching works on text with line feeds only and without a byte-order mark; both are restored afterwards. A
+//! text that does not occur exactly is searched in [normalized](normalize) form; the whole file is then written in that
+//! form, which is pi's documented behaviour. The text must be unique in the normalized form in either case.
 
 use std::borrow::Cow;
 use std::fs::{self, OpenOptions};
@@ -26,42 +25,42 @@ use crate::protocol::EditToolDetails;
 
 const BYTE_ORDER_MARK: &str = "\u{FEFF}";
 
-/// What an edit makes of the text of a file. Reads and writes nothing.
+/// The result of an edit on the text of a file; does no IO.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EditResult {
-    /// What the edit began with: line feeds only, no byte-order mark; in the plain form where only that had the text.
+    /// The text before: line feeds only, no byte-order mark; normalized if only that form had a match.
     pub before: String,
-    /// The same after the edit.
+    /// The text after the edit, in the same form.
     pub after: String,
-    /// All that is to be in the file: with the mark, and with the line ends, that it had.
+    /// The new content of the file, with its byte-order mark and line ends.
     pub file: String,
 }
 
 impl EditResult {
-    /// `text` of the file `name` with one replacement, as dialects have it that take one.
+    /// Applies one replacement to the `text` of the file `name`, for dialects whose calls have one.
     ///
     /// # Errors
     ///
-    /// What the model is told when the text is not there exactly once, or nothing changes.
+    /// The text does not occur exactly once, or nothing changes; the message is for the model.
     pub fn one(text: &str, edit: &Replacement, name: &str) -> Result<Self, String> {
         Self::of(text, |body| replace_one(body, edit, name))
     }
 
-    /// `text` of the file `name` with all replacements at once, as dialects have it that take several.
+    /// Applies all replacements at once to the `text` of the file `name`, for dialects whose calls have several.
     ///
     /// # Errors
     ///
-    /// What the model is told when a text is not there exactly once, when two of them overlap, or nothing changes.
+    /// A text does not occur exactly once, two overlap, or nothing changes; the message is for the model.
     pub fn all(text: &str, edits: &[Replacement], name: &str) -> Result<Self, String> {
         Self::of(text, |body| Ok((body.to_owned(), replace_all(body, edits, name)?)))
     }
 
-    /// What changed, for people.
+    /// The difference with line numbers, for people.
     pub fn diff(&self) -> EditToolDetails {
         numbered_diff(&self.before, &self.after)
     }
 
-    /// What changed in the file `name`, as a unified patch.
+    /// The difference as a unified patch of the file `name`.
     pub fn patch(&self, name: &str) -> String {
         patch(name, &self.before, &self.after)
     }
@@ -79,7 +78,7 @@ impl EditResult {
     }
 }
 
-/// Replaces one text in a file.
+/// Runs `edit` with one replacement.
 pub(super) async fn edit_one(arguments: EditArguments, context: ToolContext) -> Result<ToolOutput, String> {
     let path = resolve(&arguments.path, &context.cwd);
     let EditArguments { path: name, old_text, new_text } = arguments;
@@ -94,7 +93,7 @@ pub(super) async fn edit_one(arguments: EditArguments, context: ToolContext) -> 
     with_file_lock(path, context.cancel, change).await
 }
 
-/// Replaces texts in a file, all at once.
+/// Runs `edit` with several replacements.
 pub(super) async fn edit_all(arguments: EditsArguments, context: ToolContext) -> Result<ToolOutput, String> {
     let path = resolve(&arguments.path, &context.cwd);
     let change = move |path: &Path, cancel: &CancellationToken| {
@@ -114,7 +113,7 @@ pub(super) async fn edit_all(arguments: EditsArguments, context: ToolContext) ->
     with_file_lock(path, context.cancel, change).await
 }
 
-/// The file, if it is text that may be written.
+/// Reads a file that is UTF-8 text and writable.
 fn read_editable(path: &Path, missing: impl Fn(&io::Error) -> String, name: &str) -> Result<String, String> {
     if fs::metadata(path).map_err(|error| missing(&error))?.is_file() {
         OpenOptions::new().read(true).write(true).open(path).map_err(|error| missing(&error))?;
@@ -124,7 +123,7 @@ fn read_editable(path: &Path, missing: impl Fn(&io::Error) -> String, name: &str
     })
 }
 
-/// Writes the file, unless nobody wants that any more.
+/// Writes the file, unless the call was cancelled.
 fn write_result(path: &Path, edited: &EditResult, cancel: &CancellationToken) -> Result<(), String> {
     if cancel.is_cancelled() {
         return Err(aborted_message());
@@ -132,7 +131,7 @@ fn write_result(path: &Path, edited: &EditResult, cancel: &CancellationToken) ->
     replace_file(path, edited.file.as_bytes())
 }
 
-/// The text before and after: as it is in the file, or plain if only that has the text to replace.
+/// The text before and after a replacement; both normalized if only that form has a match.
 fn replace_one(body: &str, edit: &Replacement, name: &str) -> Result<(String, String), String> {
     let (old, new) = (with_line_feeds(&edit.old_text), with_line_feeds(&edit.new_text));
     let (plain_body, plain_old) = (normalize(body), normalize(&old));
@@ -163,7 +162,7 @@ fn replace_one(body: &str, edit: &Replacement, name: &str) -> Result<(String, St
     Ok((before.into_owned(), after))
 }
 
-/// How often `wanted` occurs, without overlaps; nothing occurs between any two UTF-16 code units, as in pi.
+/// Counts `wanted` without overlaps. The empty text occurs between any two UTF-16 code units, as in pi.
 pub(super) fn occurrences(text: &str, wanted: &str) -> usize {
     if wanted.is_empty() {
         return text.encode_utf16().count().saturating_sub(1);
@@ -171,7 +170,7 @@ pub(super) fn occurrences(text: &str, wanted: &str) -> usize {
     text.matches(wanted).count()
 }
 
-/// The text with line feeds only.
+/// Replaces all line ends by line feeds.
 pub(super) fn with_line_feeds(text: &str) -> Cow<'_, str> {
     if !text.contains('\r') {
         return Cow::Borrowed(text);
@@ -179,14 +178,14 @@ pub(super) fn with_line_feeds(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.replace("\r\n", "\n").replace('\r', "\n"))
 }
 
-/// The text without typographic differences: NFKC, no blanks at the ends of lines, ASCII quotes, dashes and blanks.
+/// Removes typographic differences: NFKC, no blanks at the ends of lines, ASCII quotes, dashes and blanks.
 pub(super) fn normalize(text: &str) -> String {
     let composed: String = text.nfkc().collect();
     let lines: Vec<&str> = composed.split('\n').map(|line| line.trim_end_matches(is_blank)).collect();
     lines.join("\n").chars().map(ascii_of).collect()
 }
 
-/// What JavaScript takes for a blank.
+/// Whether JavaScript's `trimEnd` removes the character.
 fn is_blank(letter: char) -> bool {
     letter == '\u{FEFF}' || (letter.is_whitespace() && letter != '\u{85}')
 }

@@ -1,23 +1,22 @@
-//! Several replacements in one text, each of which is looked for in the text as it was.
+//! Several replacements in one text, all matched against the original.
 //!
-//! A text that is not there as it is, is looked for once more with typographic differences set aside ([`normalize`]), and
-//! so are all others of the call then. The lines that a replacement touches are written in that plain form; every
-//! other line stays as it was. Source: pi 1 source.
+//! If one text does not occur exactly, all texts of the call are matched in [normalized](normalize) form. Lines that a
+//! replacement touches are then written in that form; every other line stays as it was. Source: pi 1 source.
 
 use std::ops::Range;
 
 use super::edit::{normalize, occurrences, with_line_feeds};
 use super::spec::Replacement;
 
-/// What gives way, by its place in the text, and to what.
+/// A match: its place, and the replacement.
 struct Match {
-    /// Which of the replacements it is, counted from 0.
+    /// The index of the replacement in the call.
     index: usize,
     place: Range<usize>,
     new: String,
 }
 
-/// `body`, whose lines end with line feeds, after all `edits`; `name` is the file's, for the text of a failure.
+/// Applies all `edits` to `body`, whose lines end with line feeds; `name`: the file's, for error texts.
 pub(super) fn replace_all(body: &str, edits: &[Replacement], name: &str) -> Result<String, String> {
     let alone = edits.len() == 1;
     if edits.is_empty() {
@@ -67,7 +66,7 @@ pub(super) fn replace_all(body: &str, edits: &[Replacement], name: &str) -> Resu
     }
 }
 
-/// The part `whole` of `base` after the matches that lie in it.
+/// The part `whole` of `base` with its matches replaced.
 fn splice(base: &str, whole: Range<usize>, matches: &[Match]) -> String {
     let mut after = String::new();
     let mut at = whole.start;
@@ -79,8 +78,8 @@ fn splice(base: &str, whole: Range<usize>, matches: &[Match]) -> String {
     after + &base[at..whole.end]
 }
 
-/// `body`, but of the lines that matches in `base`, its plain form, touch: those, with what replaces the matches. Both
-/// have the same lines, as plainness takes nothing from a line feed and makes none.
+/// Replaces the matched lines of `body` by those of `base`, its normalized form, with the matches replaced. Both have the
+/// same number of lines, as normalization neither adds nor removes line feeds.
 fn splice_lines(body: &str, base: &str, matches: &[Match]) -> String {
     let (old, new) = (line_places(body), line_places(base));
     let line_of = |at: usize| new.partition_point(|line| line.end <= at).min(new.len().saturating_sub(1));
@@ -104,8 +103,8 @@ fn splice_lines(body: &str, base: &str, matches: &[Match]) -> String {
     after
 }
 
-/// Where each line stands, its line feed included. An empty text is one empty line: a text that is nothing in its plain
-/// form is found there.
+/// The range of each line, its line feed included. An empty text has one empty line, in which a text that is empty when
+/// normalized matches.
 fn line_places(text: &str) -> Vec<Range<usize>> {
     if text.is_empty() {
         return vec![Range::default()];

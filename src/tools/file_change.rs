@@ -1,4 +1,4 @@
-//! Changing files: one change of a file at a time, and none that leaves half a file behind.
+//! Writes files atomically, and one change of a file at a time.
 
 use std::collections::HashMap;
 use std::fs::{self, File, Metadata, OpenOptions};
@@ -13,10 +13,10 @@ use tokio_util::sync::CancellationToken;
 use super::path::system_error;
 use super::run::{ToolOutput, aborted_message, run_blocking_to_end};
 
-/// The files that are being changed, by their real paths. Files belong to the whole process, and so does this.
+/// Locks of the files that are being changed, by their real paths.
 static FILE_LOCKS: LazyLock<Mutex<HashMap<PathBuf, Weak<AsyncMutex<()>>>>> = LazyLock::new(Mutex::default);
 
-/// Does `work`, which changes the file at `path`, when all that were asked for earlier have done theirs.
+/// Runs `work`, which changes the file at `path`, after all earlier changes of that file.
 pub(super) async fn with_file_lock(
     path: PathBuf,
     cancel: CancellationToken,
@@ -37,7 +37,7 @@ pub(super) async fn with_file_lock(
 
 fn file_lock(path: &Path) -> Arc<AsyncMutex<()>> {
     let real = real_path(path);
-    // A poisoned map is still a map: nothing is left half done in it.
+    // A poisoned map is consistent: no change of it can be interrupted.
     let mut changing = FILE_LOCKS.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(lock) = changing.get(&real).and_then(Weak::upgrade) {
         return lock;
@@ -48,18 +48,17 @@ fn file_lock(path: &Path) -> Arc<AsyncMutex<()>> {
     lock
 }
 
-/// The path without links; of a file that is not there yet, at least its directory's.
+/// The path with symbolic links resolved; for a file that does not exist yet, those of its directory.
 fn real_path(path: &Path) -> PathBuf {
     let in_directory = || Some(fs::canonicalize(path.parent()?).ok()?.join(path.file_name()?));
     fs::canonicalize(path).ok().or_else(in_directory).unwrap_or_else(|| path.to_owned())
 }
 
-/// Puts `bytes` into the file at `path`, which need not be there yet; its directory must be.
+/// Replaces the content of the file at `path`, or creates it in an existing directory.
 ///
-/// They go to a new file beside it, which then takes its name. Whoever looks sees the old content or the new one, and a
-/// full disk or a kill on the way costs nothing. Links are followed, mode and owner stay. Where a new file cannot stand
-/// for the old one, the old one is overwritten: it has other names (hard links), it is mounted by itself, it is another
-/// user's, or its directory takes no new files.
+/// Writes a new file beside it and renames that. Readers see the old content or the new one, also after a full disk or a
+/// kill. Symbolic links are followed; mode and owner stay. The old file is overwritten in place if a new one cannot replace
+/// it: it has hard links, is a mount point or another user's, or its directory takes no new files.
 pub(super) fn replace_file(path: &Path, bytes: &[u8]) -> Result<(), String> {
     let failed = |error: io::Error| system_error(&error, "open", Some(path));
     let old = match fs::metadata(path) {
@@ -71,10 +70,10 @@ pub(super) fn replace_file(path: &Path, bytes: &[u8]) -> Result<(), String> {
         if !old.is_file() && !old.is_dir() {
             return Err(format!("Not a regular file: {}", path.display()));
         }
-        // A name can be taken from a file that may not be written; we do not.
+        // Renaming could replace a read-only file; refuse as a write would.
         OpenOptions::new().write(true).open(path).map_err(failed)?;
     }
-    // A link that leads nowhere is followed by writing through it.
+    // A dangling link is followed by writing through it.
     let new_may_stand = old.as_ref().map_or(!path.is_symlink(), |old| old.nlink() == 1);
     if new_may_stand && replace_by_rename(&real_path(path), old.as_ref(), bytes).map_err(failed)? {
         return Ok(());
@@ -82,11 +81,11 @@ pub(super) fn replace_file(path: &Path, bytes: &[u8]) -> Result<(), String> {
     overwrite(path, bytes).map_err(failed)
 }
 
-/// Writes a new file and gives it the name `path`; `false` if it cannot stand for the old one.
+/// Writes a new file and renames it to `path`; `false` if it cannot replace the old one.
 fn replace_by_rename(path: &Path, old: Option<&Metadata>, bytes: &[u8]) -> io::Result<bool> {
     let name = format!(".pi-write-{:016x}", getrandom::u64()?);
     let new = TemporaryFile(path.with_file_name(name));
-    // In place of a file that others may not read, a file that they may not read either, from the start.
+    // The old file may be private, so the new one is from the start.
     let mode = if old.is_some() { 0o600 } else { 0o666 };
     let mut file = match OpenOptions::new().write(true).create_new(true).mode(mode).open(&new.0) {
         Ok(file) => file,
@@ -110,13 +109,13 @@ fn copy_owner_and_mode(path: &Path, new: &File, old: &Metadata) -> io::Result<()
     new.set_permissions(old.permissions())
 }
 
-/// Overwrites the file. What needs more room on the disk comes first: if there is none, nothing is lost.
+/// Overwrites the file in place. Writes the part beyond the old size first, so that a full disk loses nothing.
 fn overwrite(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
     let old = file.metadata()?.len();
     let (within, beyond) = bytes.split_at(bytes.len().min(usize::try_from(old).unwrap_or(usize::MAX)));
     if let Err(error) = file.write_all_at(beyond, old) {
-        // The error counts, not whether the tail could be taken back.
+        // The first error is reported, whether or not this succeeds.
         let _ = file.set_len(old);
         return Err(error);
     }
@@ -124,7 +123,7 @@ fn overwrite(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.set_len(bytes.len() as u64)
 }
 
-/// A file that is removed unless it has got another name.
+/// Removes the file on drop, unless it was renamed.
 struct TemporaryFile(PathBuf);
 
 impl Drop for TemporaryFile {

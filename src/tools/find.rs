@@ -1,5 +1,5 @@
-//! The `find` tool: files and directories by a glob, with the rules of `fd --glob --hidden --no-require-git`, and in
-//! the order of their paths.
+//! The `find` tool: finds files and directories by a glob, by the rules of `fd --glob --hidden --no-require-git`, sorted
+//! by path.
 
 use std::fs;
 use std::path::Path;
@@ -16,10 +16,10 @@ use super::truncate::{LineBuffer, MAX_BYTES, size_text};
 use crate::folder_walk::FolderWalk;
 use crate::protocol::FindToolDetails;
 
-/// How many paths are listed unless the caller says otherwise, as in pi.
+/// Default limit of paths, as in pi.
 const USUAL_LIMIT: f64 = 1000.0;
 
-/// Looks through a directory. Blocks on the disk.
+/// Searches a directory. Blocks on the disk.
 pub(super) fn find(
     arguments: &FindArguments,
     cwd: &Path,
@@ -63,13 +63,13 @@ pub(super) fn find(
     }
     let trouble = trouble.or_else(|| walk.troubles().into_iter().next());
     if lines.is_empty() {
-        // What cannot be read does not spoil what was found; alone it is what there is to tell.
+        // An unreadable path is reported only if nothing was found.
         return trouble.map_or_else(|| Ok(ToolOutput::text("No files found matching pattern")), Err);
     }
     Ok(to_output(&lines, (left == 0).then_some(limit)))
 }
 
-/// The paths, and what was left out; `limit` is the one that was reached.
+/// The result with its notices; `limit`: the limit of paths, if it was reached.
 fn to_output(lines: &LineBuffer, limit: Option<f64>) -> ToolOutput {
     let cut = lines.truncated();
     let mut notices = Vec::new();
@@ -93,7 +93,7 @@ fn to_output(lines: &LineBuffer, limit: Option<f64>) -> ToolOutput {
     ToolOutput { details, ..ToolOutput::text(text) }
 }
 
-/// What is looked for.
+/// A compiled glob.
 struct PathPattern {
     /// `None`: everything.
     glob: Option<GlobMatcher>,
@@ -101,8 +101,8 @@ struct PathPattern {
 }
 
 impl PathPattern {
-    /// A glob with a slash is for whole paths and may start anywhere in them; one without is for names. Capital and
-    /// small letters are the same unless the glob has a capital letter.
+    /// Compiles a glob. One with a slash matches whole paths, from any component on; one without matches names. Case is
+    /// ignored unless the glob has a capital letter.
     fn new(pattern: &str) -> Result<Self, String> {
         let whole_path = pattern.contains('/');
         let anywhere = !whole_path || pattern.starts_with('/') || pattern.starts_with("**/");

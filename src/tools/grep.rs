@@ -1,8 +1,8 @@
-//! The `grep` tool: lines that match, with the lines around them. ripgrep's libraries do the searching, with the rules
-//! of `rg --hidden`; what `rg` finds is found.
+//! The `grep` tool: finds matching lines and the lines around them with ripgrep's libraries, by the rules of
+//! `rg --hidden`.
 //!
-//! Two things differ from running `rg`, both for the better: files come in the order of their paths, so the same search
-//! has the same result; and what cannot be read does not spoil the rest.
+//! Two things differ from `rg`: files are sorted by path, so that results are reproducible, and unreadable files do not
+//! fail the search.
 
 use std::collections::VecDeque;
 use std::fs::{self, File};
@@ -23,19 +23,19 @@ use super::truncate::{LineBuffer, MAX_BYTES, size_text};
 use crate::folder_walk::FolderWalk;
 use crate::protocol::GrepToolDetails;
 
-/// How many matches are shown unless the caller says otherwise, as in pi.
+/// Default limit of matches, as in pi.
 const USUAL_LIMIT: f64 = 100.0;
 
-/// How long a shown line may be, in UTF-16 code units, as in pi.
+/// Longest shown line, in UTF-16 code units, as in pi.
 const LONGEST_LINE: usize = 500;
 
-/// The most lines around a match. More would not fit into a result anyway.
+/// Most lines around a match; more would not fit into a result.
 const MOST_CONTEXT: f64 = 1000.0;
 
-/// The longest line that is searched, in bytes; a file with a longer one counts as unreadable from there on.
+/// Longest line that is searched, in bytes; a file with a longer one counts as unreadable from there on.
 const LONGEST_SEARCHED: usize = 64 * 1024 * 1024;
 
-/// How many unreadable paths are named when nothing else is to be told.
+/// Unreadable paths that are named if there is no match.
 const NAMED_TROUBLES: usize = 10;
 
 /// Searches a file or a directory. Blocks on the disk.
@@ -64,7 +64,7 @@ pub(super) fn grep(
         search.directory(&path, arguments.glob.as_deref(), cwd)?;
     } else if metadata.is_file() {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        // A file that was asked for by name is searched even if it is binary.
+        // A file that is named is searched even if it is binary.
         search.file(&path, &name, BinaryDetection::none());
     } else {
         return Err(format!("Not a regular file: {}", path.display()));
@@ -75,7 +75,7 @@ pub(super) fn grep(
     search.to_output(limit)
 }
 
-/// The pattern as `rg` understands it.
+/// Compiles the pattern as `rg` does.
 fn matcher(arguments: &GrepArguments) -> Result<RegexMatcher, String> {
     RegexMatcherBuilder::new()
         .multi_line(true)
@@ -87,19 +87,20 @@ fn matcher(arguments: &GrepArguments) -> Result<RegexMatcher, String> {
         .map_err(|error| rg_error(&error))
 }
 
-/// Models know ripgrep's messages, so ours look like them.
+/// An error in the form of ripgrep's messages, which models know.
 fn rg_error(error: &dyn std::error::Error) -> String {
     format!("rg: {error}")
 }
 
+/// A search in progress.
 struct Search<'a> {
     matcher: RegexMatcher,
     context: u64,
-    /// How many matches may still come.
+    /// Matches left until the limit.
     left: u64,
     lines: LineBuffer,
     shortened: bool,
-    /// What could not be read.
+    /// Errors of unreadable paths.
     errors: Vec<String>,
     cancel: &'a CancellationToken,
 }
@@ -199,19 +200,19 @@ impl Search<'_> {
     }
 }
 
-/// Takes the lines of one file. Each match becomes a block of its own with its context, even where blocks overlap.
+/// Collects the matches of one file. Each match is a block with its own context lines, even where blocks overlap.
 struct MatchCollector<'a, 'b> {
     search: &'a mut Search<'b>,
     name: &'a str,
-    /// The lines that a block may still need.
+    /// Recent lines that a block may still need.
     recent: VecDeque<Line>,
-    /// The matches whose blocks are not complete.
+    /// Line numbers of matches whose blocks are incomplete.
     open: VecDeque<u64>,
     /// Whether the last line ended with a line feed.
     ends_with_feed: bool,
 }
 
-/// A line as it is shown.
+/// A line, shortened for the result.
 struct Line {
     number: u64,
     text: String,
@@ -219,7 +220,7 @@ struct Line {
 }
 
 impl MatchCollector<'_, '_> {
-    /// Takes the next line; `false` if no more are needed.
+    /// Adds a line; `false` if no more are needed.
     fn line(&mut self, number: Option<u64>, bytes: &[u8], matches: bool) -> bool {
         let Some(number) = number else { return true };
         if matches && self.search.left > 0 {
@@ -295,7 +296,7 @@ impl Line {
     }
 }
 
-/// A file whose reading can be stopped, however large it is.
+/// A file whose reads fail once the search is cancelled.
 struct CancellableFile<'a> {
     file: File,
     cancel: &'a CancellationToken,

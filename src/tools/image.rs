@@ -1,7 +1,7 @@
-//! Images that the `read` tool shows: as they are if they are small enough, else scaled down.
+//! Images of the `read` tool: returned as they are if small enough, else scaled down.
 //!
-//! An image that no provider takes must never get into the conversation: every later request would fail. So what is too
-//! large and cannot be scaled down is left out, and the text says so.
+//! An image that providers refuse would fail every later request of the conversation. So one that is too large and cannot
+//! be scaled down is left out, and the text says so.
 
 use std::io::Cursor;
 use std::sync::{Mutex, PoisonError};
@@ -18,28 +18,28 @@ use image::{
 use super::run::{Block, ToolOutput};
 use super::truncate::size_text;
 
-/// The largest image that is passed on, in bytes of base64, as in pi.
+/// Largest image, in bytes of base64, as in pi.
 const LARGEST: usize = 4_718_592;
 
-/// The longest side of an image that providers accept, in pixels.
+/// Longest side that providers accept, in pixels.
 const LONGEST_SIDE: usize = 8000;
 
-/// The longest side of an image that is scaled down, in pixels, as in pi.
+/// Longest side after scaling, in pixels, as in pi.
 const LONGEST_SCALED: u32 = 2000;
 
-/// What a decoded picture may take, in bytes; enough for a photo of 85 megapixels.
+/// Most memory of a decoded picture, in bytes: enough for 85 megapixels.
 const MOST_MEMORY: u64 = 256 * 1024 * 1024;
 
-/// The JPEG qualities that are tried at each size, the first together with PNG.
+/// JPEG qualities to try at each size, the first together with PNG.
 const QUALITIES: [u8; 4] = [80, 70, 55, 40];
 
-/// The sizes that are tried, in hundredths of the largest.
+/// Sizes to try, in hundredths of the largest.
 const SCALES: [u64; 5] = [100, 75, 50, 35, 25];
 
-/// Scaling takes much memory, so it is done once at a time.
+/// Allows one scaling at a time, as it takes much memory.
 static SCALING: Mutex<()> = Mutex::new(());
 
-/// What the tool gives for an image of this kind.
+/// The result of `read` for an image.
 pub(super) fn image_output(bytes: &[u8], mime_type: &str, scales: bool) -> ToolOutput {
     let size = encoded_size(bytes);
     let (width, height) = imagesize::blob_size(bytes).map_or((0, 0), |size| (size.width, size.height));
@@ -86,7 +86,7 @@ struct Scaled {
 }
 
 impl Scaled {
-    /// How what is shown compares to the file, as pi puts it.
+    /// pi's note on how the scaled image relates to the file.
     fn note(&self) -> String {
         let ((width, height), (shown_width, shown_height)) = (self.original, self.shown);
         // Halves round up, as JavaScript's `toFixed` does.
@@ -101,9 +101,9 @@ impl Scaled {
     }
 }
 
-/// A copy that fits; none if the image cannot be decoded or no size fits.
+/// Scales an image to a size that fits; `None` if it cannot be decoded or no size fits.
 fn scale_down(bytes: &[u8]) -> Option<Scaled> {
-    // Poison is no harm: the lock guards nothing but the turn.
+    // The lock guards no data, so poison is harmless.
     let _turn = SCALING.lock().unwrap_or_else(PoisonError::into_inner);
     let picture =
         decode(bytes).inspect_err(|error| tracing::debug!("an image cannot be decoded: {error}")).ok()?;
@@ -126,7 +126,7 @@ fn scale_down(bytes: &[u8]) -> Option<Scaled> {
     })
 }
 
-/// The picture the right way up: a new encoding does not say how the camera was held.
+/// Decodes an image and applies its orientation, which a new encoding would lose.
 fn decode(bytes: &[u8]) -> ImageResult<DynamicImage> {
     let mut reader = ImageReader::new(Cursor::new(bytes)).with_guessed_format()?;
     let mut limits = Limits::no_limits();
@@ -143,7 +143,7 @@ fn decode(bytes: &[u8]) -> ImageResult<DynamicImage> {
     Ok(picture)
 }
 
-/// The first encoding that fits: the smaller one of PNG and a good JPEG, else a worse JPEG.
+/// Encodes a picture so that it fits: the smaller one of PNG and a good JPEG, else a worse JPEG.
 fn encode(picture: &DynamicImage) -> Option<(Vec<u8>, &'static str)> {
     let mut png = Cursor::new(Vec::new());
     let png = picture.write_to(&mut png, ImageFormat::Png).is_ok().then(|| (png.into_inner(), "image/png"));
@@ -158,12 +158,12 @@ fn encode(picture: &DynamicImage) -> Option<(Vec<u8>, &'static str)> {
     best.into_iter().chain(jpegs).find(|(bytes, _)| encoded_size(bytes) <= LARGEST)
 }
 
-/// How long the bytes are in base64.
+/// The length of the bytes in base64.
 fn encoded_size(bytes: &[u8]) -> usize {
     bytes.len().div_ceil(3) * 4
 }
 
-/// The picture on white paper: JPEG knows no transparency.
+/// Puts the picture on a white ground, as JPEG has no transparency.
 fn on_white(picture: &DynamicImage) -> RgbImage {
     if !picture.color().has_alpha() {
         return picture.to_rgb8();

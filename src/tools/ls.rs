@@ -1,4 +1,4 @@
-//! The `ls` tool: the names in a directory.
+//! The `ls` tool: lists a directory.
 
 use std::fs;
 use std::path::Path;
@@ -11,10 +11,10 @@ use super::spec::LsArguments;
 use super::truncate::{Limits, MAX_BYTES, NO_LINE_LIMIT, size_text, truncate_head};
 use crate::protocol::LsToolDetails;
 
-/// How many names are listed unless the caller says otherwise, as in pi.
+/// Default limit of names, as in pi.
 const USUAL_LIMIT: f64 = 500.0;
 
-/// Lists a directory. Blocks on the disk.
+/// Runs `ls`. Blocks on the disk.
 pub(super) fn ls(arguments: &LsArguments, cwd: &Path) -> Result<ToolOutput, String> {
     let directory = resolve(arguments.path.as_deref().unwrap_or("."), cwd);
     let limit = arguments.limit.unwrap_or(USUAL_LIMIT);
@@ -46,7 +46,7 @@ pub(super) fn ls(arguments: &LsArguments, cwd: &Path) -> Result<ToolOutput, Stri
     Ok(ToolOutput { details, ..ToolOutput::text(text) })
 }
 
-/// The names, sorted without regard to case.
+/// The names in a directory, sorted without regard to case.
 fn names(directory: &Path) -> Result<Vec<String>, String> {
     let Ok(metadata) = fs::metadata(directory) else {
         return Err(format!("Path not found: {}", directory.display()));
@@ -63,7 +63,7 @@ fn names(directory: &Path) -> Result<Vec<String>, String> {
     Ok(names)
 }
 
-/// The line for one entry; none for what cannot be looked at, such as a dangling link.
+/// The line of one entry; `None` if it cannot be read, such as a dangling link.
 fn entry_line(directory: &Path, name: String) -> Option<String> {
     let metadata = fs::metadata(directory.join(&name)).ok()?;
     Some(if metadata.is_dir() { name + "/" } else { name })

@@ -1,27 +1,26 @@
-//! The tools that the model may call, and the running of shell commands.
+//! The built-in tools of the model, and the execution of shell commands.
 //!
 //! ```text
 //! call ─→ run ─→ read │ edit │ write │ grep │ find │ ls │ bash ─→ ToolOutput
 //!                 │      └──┬──┘                         │
-//!                 image     changing, diff               │
-//! the host's `bash` ─────────────────────────────────→ shell ─→ running
-//!                            ├─ processes   groups: started, ended, remembered; also for extensions
-//!                            ├─ output      decoded, cleaned, rolled, spooled; output_files: what all of it takes
-//!                            └─ directory   where the command left off
+//!                 image     file_change, diff            │
+//! the host's `bash` ─────────────────────────────────→ shell ─→ running_command
+//!                            ├─ processes         registry of process groups, shared with extensions
+//!                            ├─ output            decodes, cleans, keeps the tail, spools to a file (output_files)
+//!                            └─ directory_report  directory in which the command ended
 //! ```
 //!
-//! Everything here does as pi does, text for text, because hosts and models have learnt those texts. What another
-//! dialect does differently is data in [`ShellOptions`] and in the dialect's record, never a second code path; only
-//! the two forms of `edit` have little in common.
+//! Results have the texts of pi's tools, which hosts and models know. Differences between dialects are data in
+//! [`ShellOptions`] and in the dialect's record; only the two forms of `edit` have code of their own.
 //!
 //! Four promises hold for every tool:
 //!
-//! - **Nothing grows without bound.** A result is at most [`MAX_LINES`] lines or [`MAX_BYTES`] bytes; a command's
-//!   output is a rolling tail in memory and a file on disk; progress is built only when somebody can take it.
-//! - **Cancelling ends it.** A cancelled command returns only when its process group is dead, a cancelled search only
-//!   when nothing searches any more. A tool that is cancelled before it starts, starts nothing.
-//! - **Files stay whole.** Changes of one file come one after another, and none leaves half a file behind.
-//! - **Failure is a result.** A tool never returns `Err`: the model reads what went wrong as text.
+//! - **Bounded size.** A result has at most [`MAX_LINES`] lines or [`MAX_BYTES`] bytes. Of a command's output, memory has
+//!   the tail and a file the whole. Progress is built only when the channel has room.
+//! - **Cancellation.** A cancelled command returns only when its process group is dead, a cancelled search only when it
+//!   has stopped. A tool that is cancelled before its start starts nothing.
+//! - **Whole files.** Changes of one file happen one after another, and none leaves half a file behind.
+//! - **Failures are results.** The model gets the reason of a failure as text.
 
 mod bash;
 mod diff;

@@ -1,5 +1,5 @@
-//! A command's output while it arrives: decoded, cleaned if asked, counted, its tail kept in memory, and from some
-//! size on the whole of it in a file.
+//! Collects the output of a command: decodes and cleans it, keeps the tail in memory and, from some size on, the whole
+//! in a file.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -9,28 +9,28 @@ use super::output_files::{OutputFiles, RemovedFiles};
 use super::shell::{ShellOptions, ShellSnapshot};
 use super::truncate::{Limits, Totals, line_feeds, size_text, truncate_tail_of};
 
-/// Takes the bytes as they come; tells at any time what a reader should be shown.
+/// Collector of a command's output, with a snapshot at any time.
 pub(super) struct CommandOutput {
     limits: Limits,
     decoder: Decoder,
     cleaner: Option<Box<Cleaner>>,
-    /// The last part of the text: all of it, or more than `limits.bytes`.
+    /// The end of the text: the whole, or more than `limits.bytes`.
     tail: String,
     raw_bytes: u64,
     totals: Totals,
-    /// Bytes of the line that is being written, and of the line before it.
+    /// Bytes of the last line, and below of the line before it.
     line: u64,
     line_before: u64,
     spool: Spool,
-    /// The most bytes of output that the file takes.
+    /// Largest size of the file, in bytes.
     file_limit: u64,
     spools_cut_lines: bool,
-    /// What was absorbed since somebody took it, if anybody does.
+    /// Text since the last [`take_new_text`](Self::take_new_text); `None` without a follower.
     new_text: Option<String>,
 }
 
 impl CommandOutput {
-    /// `is_followed`: somebody takes every piece of it.
+    /// A collector without output. `is_followed`: a follower takes every piece.
     pub(super) fn new(options: &ShellOptions, is_followed: bool) -> Self {
         Self {
             limits: options.limits,
@@ -48,17 +48,17 @@ impl CommandOutput {
         }
     }
 
-    /// Whether there is something to be taken.
+    /// Whether there is new text for the follower.
     pub(super) fn has_new_text(&self) -> bool {
         self.new_text.as_ref().is_some_and(|new_text| !new_text.is_empty())
     }
 
-    /// What was absorbed since the last time, if anything was.
+    /// Takes the text since the last call, if there is any.
     pub(super) fn take_new_text(&mut self) -> Option<String> {
         self.new_text.as_mut().map(std::mem::take).filter(|new_text| !new_text.is_empty())
     }
 
-    /// Takes the next bytes. Disk trouble does not stop the command: the file is given up.
+    /// Adds bytes. If the disk fails, the file is discarded and the command goes on.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.raw_bytes += bytes.len() as u64;
         if self.cleaner.is_none() {
@@ -68,7 +68,7 @@ impl CommandOutput {
         self.append(text);
     }
 
-    /// Takes the end: a character that was left incomplete becomes U+FFFD.
+    /// Ends the output. An incomplete character becomes U+FFFD.
     pub(super) fn finish(&mut self) {
         let rest = self.decoder.finish();
         self.append(rest);
@@ -79,15 +79,15 @@ impl CommandOutput {
         self.spool = Spool::Lost;
     }
 
-    /// Leaves the file, if there is one, to the reader of the result, among `files`: older ones may be removed for it.
-    /// Without this it goes with the output.
+    /// Keeps the file, if there is one, for the reader of the result. It is added to `files`, which may remove older ones.
+    /// A file that is not kept is removed on drop.
     pub(super) fn keep_file(&mut self, files: &OutputFiles) -> RemovedFiles {
         let Spool::File(log) = &mut self.spool else { return RemovedFiles::default() };
         log.is_kept = true;
         files.keep(&log.path, log.limit - log.room.unwrap_or(0))
     }
 
-    /// What a reader should be shown now.
+    /// The tail of the output so far, and the path of the file if there is one.
     pub(super) fn snapshot(&self) -> ShellSnapshot {
         let full_output_path = match &self.spool {
             Spool::File(log) => Some(log.path.clone()),
@@ -137,7 +137,7 @@ impl CommandOutput {
     }
 }
 
-/// From bytes to text: UTF-8, with U+FFFD for what is not. The start of a split character waits for its rest.
+/// Decoder of UTF-8 in pieces; invalid bytes become U+FFFD, a split character is completed by the next piece.
 #[derive(Default)]
 struct Decoder {
     incomplete: Vec<u8>,
@@ -168,7 +168,7 @@ impl Decoder {
     }
 }
 
-/// Leaves of terminal output what pi leaves: text, tabs and line feeds.
+/// Filter of terminal output that keeps text, tabs and line feeds, as pi's does.
 #[derive(Default)]
 struct Cleaner {
     parser: vte::Parser,
@@ -179,13 +179,13 @@ struct Cleaner {
 struct CleanText(String);
 
 impl Cleaner {
-    /// Takes whole characters only: the parser loses text when one is split.
+    /// Cleans a piece of whole characters; the parser would lose text around a split one.
     fn clean(&mut self, text: &str) -> String {
         for piece in text.split_inclusive('\n') {
             let line = piece.strip_suffix('\n');
             self.parser.advance(&mut self.clean, line.unwrap_or(piece).as_bytes());
             if line.is_some() {
-                // CAN ends a sequence that nobody ended; else it would swallow everything that follows.
+                // CAN ends an unfinished escape sequence, which would swallow the text behind it.
                 self.parser.advance(&mut self.clean, b"\x18\n");
             }
         }
@@ -207,7 +207,7 @@ impl vte::Perform for CleanText {
     }
 }
 
-/// The whole output: held back while it may still fit into the answer, then in a file.
+/// Storage of the whole output: in memory while it may fit into the result, then in a file.
 enum Spool {
     Memory(Vec<u8>),
     File(SpoolFile),
@@ -234,13 +234,12 @@ impl Spool {
     }
 }
 
-/// The file with the whole output. Dropped before it is said to stay, it is removed: nobody was told of it, or the disk is
-/// full and a part of it is of no use.
+/// The file with the whole output. Removed on drop unless it is kept.
 struct SpoolFile {
     file: File,
     path: PathBuf,
     limit: u64,
-    /// How much more it takes; `None`: it is full, and says so.
+    /// Bytes of room; `None`: the file is full, and its last line says so.
     room: Option<u64>,
     is_kept: bool,
 }

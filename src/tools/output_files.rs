@@ -1,4 +1,4 @@
-//! The files with whole outputs of commands, as one: beyond a limit the oldest are removed.
+//! Bounds the total size of files with full outputs: beyond the limit the oldest are removed.
 
 use std::{
     collections::VecDeque,
@@ -7,13 +7,13 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// What all files take together where nothing else is said: 4 GiB.
+/// Default limit of all files together: 4 GiB.
 pub const OUTPUT_FILES_LIMIT: u64 = 4 << 30;
 
-/// Paths that a notice names; of more it has the number.
+/// Paths that a notice lists; of more it has the number.
 const NAMED: usize = 3;
 
-/// The files that this process has left, oldest first. Clones are one.
+/// Files with full outputs of this process, oldest first. Clones share them.
 #[derive(Clone, Debug)]
 pub struct OutputFiles {
     limit: u64,
@@ -27,17 +27,17 @@ impl Default for OutputFiles {
 }
 
 impl OutputFiles {
-    /// None yet; together they may take `limit` bytes.
+    /// No files yet, with a limit of `limit` bytes together.
     pub fn new(limit: u64) -> Self {
         Self { limit, kept: Arc::default() }
     }
 
-    /// The most bytes that all of them take.
+    /// The limit of all files together, in bytes.
     pub fn limit(&self) -> u64 {
         self.limit
     }
 
-    /// Adds a file of `bytes`. Removes the oldest others until all fit, and gives those that it has removed.
+    /// Adds a file of `bytes`. Removes the oldest others until all fit, and returns the removed ones.
     pub fn keep(&self, path: &Path, bytes: u64) -> RemovedFiles {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.push_back((path.to_owned(), bytes));
@@ -46,7 +46,7 @@ impl OutputFiles {
         while taken > self.limit && kept.len() > 1 {
             let Some((path, bytes)) = kept.pop_front() else { break };
             taken -= bytes;
-            // A file that is gone already was removed by its reader, who knows.
+            // A file that does not exist was removed by its reader.
             if fs::remove_file(&path).is_ok() {
                 removed.push(path);
             }
@@ -55,7 +55,7 @@ impl OutputFiles {
     }
 }
 
-/// Files that were removed, oldest first. Shown, it is a notice with a blank line before it, or nothing.
+/// Removed files, oldest first. Displays as a notice after a blank line, or as nothing.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct RemovedFiles(pub Vec<PathBuf>);
 

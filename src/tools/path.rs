@@ -1,13 +1,13 @@
-//! How a path in a tool's arguments is understood, and how the system's errors are put into words.
+//! Resolves paths in the arguments of tools, and renders system errors as Node does.
 
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use unicode_normalization::UnicodeNormalization;
 
-/// The absolute path that the model means by `written`.
+/// Resolves a path as the model has `written` it to an absolute one.
 ///
-/// As pi does: a leading `@` (a file mention) is dropped, unusual Unicode blanks count as blanks, `~` is the home
+/// As in pi, a leading `@` (a file mention) is dropped, unusual Unicode blanks count as blanks, `~` is the home
 /// directory, and anything relative starts at `cwd`, with `.` and `..` resolved by name alone.
 pub(super) fn resolve(written: &str, cwd: &Path) -> PathBuf {
     let written: String = written.strip_prefix('@').unwrap_or(written).chars().map(plain_blank).collect();
@@ -15,8 +15,8 @@ pub(super) fn resolve(written: &str, cwd: &Path) -> PathBuf {
     if expanded.is_absolute() { expanded } else { without_dots(&cwd.join(expanded)) }
 }
 
-/// Like [`resolve`] for a file that is to be read: if nothing is there, the spellings that macOS gives to file names
-/// are tried (a narrow blank before AM and PM, decomposed letters, a curly apostrophe). Touches the disk.
+/// Resolves the path of a file to read. If it does not exist, tries the spellings of macOS (a narrow blank before AM and
+/// PM, decomposed letters, a curly apostrophe). Accesses the disk.
 pub(super) fn resolve_existing(written: &str, cwd: &Path) -> PathBuf {
     let path = resolve(written, cwd);
     if path.exists() {
@@ -33,8 +33,8 @@ pub(super) fn resolve_existing(written: &str, cwd: &Path) -> PathBuf {
     spellings.into_iter().map(PathBuf::from).find(|spelling| spelling.exists()).unwrap_or(path)
 }
 
-/// `error` in the words that a program on Node would use, which is what pi's tools show:
-/// `ENOENT: no such file or directory, access '/a/b'`. `call` is the system call that Node would name.
+/// Renders `error` as Node does, which pi's tools show: `ENOENT: no such file or directory, access '/a/b'`. `call` is the
+/// system call that Node would name.
 pub(super) fn system_error(error: &io::Error, call: &str, path: Option<&Path>) -> String {
     use rustix::io::Errno;
     let place = path.map(|path| format!(" '{}'", path.display())).unwrap_or_default();

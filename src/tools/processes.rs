@@ -1,13 +1,12 @@
-//! The process groups that this server has started, so that none outlives it.
+//! Registry of the process groups that this server has started, so that none outlives it.
 //!
-//! Each command runs in a group of its own. The group is what is ended, with the groups that its members have put their
-//! children into (`timeout`, `set -m`, `setsid`): TERM to all of them, then KILL to whatever is left after [`GRACE`]. A
-//! command may end normally and leave background jobs in its group; those go on, as in pi, and stay in the registry until
-//! [`Processes::end_all`].
+//! Each command runs in a group of its own. To end a command, its group and the groups of its descendants (`timeout`,
+//! `set -m`, `setsid`) get TERM and, after [`GRACE`], KILL. Background jobs of a command that has ended normally go on, as in
+//! pi, and stay registered until [`Processes::end_all`].
 //!
-//! Out of reach are processes that have a group of their own and whose parent has ended: daemons, which are meant to stay,
-//! as in the originals. So is everything if the server itself is killed with KILL. Becoming the parent of daemons
-//! (`PR_SET_CHILD_SUBREAPER`) would not tell those that are meant to stay from others, nor which command they are of.
+//! Out of reach are processes in a group of their own whose parent has ended: daemons, which are meant to stay, as in the
+//! originals. If the server is killed with KILL, everything goes on. As the parent of daemons (`PR_SET_CHILD_SUBREAPER`),
+//! the server could not tell those that are meant to stay from others, nor which command they belong to.
 
 use std::collections::HashSet;
 use std::io;
@@ -19,16 +18,16 @@ use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep};
 
-/// How long a group may take to end after TERM, before it gets KILL.
+/// Time from TERM to KILL.
 const GRACE: Duration = Duration::from_millis(200);
 
-/// How long to look on after KILL. Only a process stuck in the kernel, or of another user, lasts this long.
+/// Longest wait after KILL. Only a process stuck in the kernel, or of another user, lasts that long.
 const LAST_WAIT: Duration = Duration::from_secs(2);
 
-/// How often to look whether a group is gone.
+/// Interval of polls whether a group has ended.
 const POLL_INTERVAL: Duration = Duration::from_millis(4);
 
-/// All groups that may still be alive. Clones share one registry; a server has one.
+/// All process groups that may be alive. Clones share one registry; a server has one.
 #[derive(Debug, Clone, Default)]
 pub struct Processes {
     registry: Arc<Mutex<Registry>>,
@@ -46,8 +45,7 @@ impl Processes {
         Self::default()
     }
 
-    /// Ends every group and returns when all are dead. From the first moment on nothing new is started: whoever
-    /// tries gets an error. For the end of the server.
+    /// Ends every group and returns when all are dead. New processes are refused from then on.
     pub async fn end_all(&self) {
         let groups: Vec<Pid> = {
             let mut registry = self.lock();
@@ -58,23 +56,23 @@ impl Processes {
         self.forget(|group| !is_alive(group));
     }
 
-    /// From now on nothing new is started: whoever tries gets an error.
+    /// Refuses new processes from now on.
     pub fn close(&self) {
         self.lock().closed = true;
     }
 
-    /// Whether nothing is started any more.
+    /// Whether new processes are refused.
     pub(crate) fn is_closed(&self) -> bool {
         self.lock().closed
     }
 
-    /// The ids of the groups that are alive now, running commands included.
+    /// The ids of the groups that are alive, running commands included.
     pub fn live_groups(&self) -> Vec<u32> {
         self.forget(|group| !is_alive(group));
         self.lock().groups.iter().map(|group| group.as_raw_nonzero().get().unsigned_abs()).collect()
     }
 
-    /// Starts `command` in a group of its own.
+    /// Spawns `command` in a group of its own.
     pub(crate) fn spawn(&self, command: &mut Command) -> io::Result<(Child, Group)> {
         self.forget(is_gone);
         // The lock is held while spawning, so that `end_all` misses nothing.
@@ -99,8 +97,7 @@ impl Processes {
     }
 }
 
-/// One command's group. Dropped without [`Group::release`], as when the task that runs the command is aborted, it is
-/// killed on the spot.
+/// The group of one command. Killed on drop unless it was [released](Group::release), as when its task is aborted.
 #[derive(Debug)]
 pub(crate) struct Group {
     id: Pid,
@@ -109,12 +106,12 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    /// Ends the group; returns when it is dead. The child itself must be waited for meanwhile.
+    /// Ends the group and returns when it is dead. The caller must wait for the child meanwhile.
     pub(crate) async fn end(&self) {
         terminate([self.id]).await;
     }
 
-    /// Lets go of a group whose command has ended. What it left running goes on, and stays registered.
+    /// Releases a group whose command has ended. Its background jobs go on and stay registered.
     pub(crate) fn release(mut self) {
         self.released = true;
         self.processes.forget(is_gone);
@@ -129,7 +126,7 @@ impl Drop for Group {
     }
 }
 
-/// Ends groups and what descends from them; returns when all are dead.
+/// Ends groups and their descendants; returns when all are dead.
 async fn terminate(groups: impl IntoIterator<Item = Pid>) {
     let mut tree = ProcessTree::of(groups);
     tree.signal(Signal::TERM);
@@ -137,7 +134,7 @@ async fn terminate(groups: impl IntoIterator<Item = Pid>) {
     while tree.is_alive() && Instant::now() < deadline {
         sleep(POLL_INTERVAL).await;
     }
-    // Again and again until nothing is left: it may fork while it is being killed.
+    // Repeatedly, as processes may fork while they are being killed.
     let deadline = Instant::now() + LAST_WAIT;
     while tree.is_alive() && Instant::now() < deadline {
         tree.signal(Signal::KILL);
@@ -145,21 +142,21 @@ async fn terminate(groups: impl IntoIterator<Item = Pid>) {
     }
 }
 
-/// Groups, and those of the children of their members.
+/// Groups, and the groups of their members' descendants.
 struct ProcessTree {
     groups: HashSet<Pid>,
 }
 
 impl ProcessTree {
-    /// These groups and what descends from them now.
+    /// The groups with their current descendants.
     fn of(groups: impl IntoIterator<Item = Pid>) -> Self {
         let mut tree = Self { groups: groups.into_iter().collect() };
         tree.is_alive();
         tree
     }
 
-    /// Whether somebody is alive. Finds those who have joined since the last look: later, when their parents are gone,
-    /// nobody could tell whose they are.
+    /// Whether a member is alive. Adds groups of new descendants, which could not be attributed any more once their parents
+    /// have ended.
     fn is_alive(&mut self) -> bool {
         self.groups.retain(|group| !is_gone(*group));
         if self.groups.is_empty() {
@@ -178,7 +175,7 @@ impl ProcessTree {
                 break;
             }
         }
-        // A group that others are in, too, is not ended: one who has joined ours, or us, is left alone.
+        // A group that also has foreign processes is left alone.
         let foreign: HashSet<Pid> =
             processes.iter().filter(|it| !members.contains(&it.id)).map(|it| it.group).collect();
         let of_members = processes.iter().filter(|it| members.contains(&it.id)).map(|it| it.group);
@@ -191,12 +188,12 @@ impl ProcessTree {
     }
 }
 
-/// A group that is already gone is no error, and about one that may not be signalled nothing can be done.
+/// Signals a group. Ignores errors: it has ended, or may not be signalled.
 fn signal(group: Pid, signal: Signal) {
     let _ = kill_process_group(group, signal);
 }
 
-/// Whether there is no process in the group, not even a zombie. Costs little: nothing of `/proc` is read.
+/// Whether the group has no process, not even a zombie. Cheap: does not read `/proc`.
 fn is_gone(group: Pid) -> bool {
     matches!(test_kill_process_group(group), Err(Errno::SRCH))
 }
@@ -205,7 +202,7 @@ fn is_alive(group: Pid) -> bool {
     !is_gone(group) && live_processes().is_none_or(|processes| processes.iter().any(|it| it.group == group))
 }
 
-/// What the system tells of a process.
+/// A process, as `/proc` shows it.
 struct Process {
     id: Pid,
     /// `None`: in another namespace.
@@ -213,8 +210,8 @@ struct Process {
     group: Pid,
 }
 
-/// The processes that live; `None`: the system does not tell. A zombie takes signals though it is dead: where nobody reaps
-/// orphans (a container without an init) it stays, so it must not count.
+/// The live processes; `None` if the system does not list them. Zombies do not count: without an init that reaps orphans,
+/// as in some containers, they stay.
 #[cfg(target_os = "linux")]
 fn live_processes() -> Option<Vec<Process>> {
     let entries = std::fs::read_dir("/proc").ok()?;
@@ -230,7 +227,7 @@ fn live_processes() -> Option<Vec<Process>> {
     None
 }
 
-/// Reads a line of `/proc/<pid>/stat` (`pid (name) state parent group …`); `None`: it is dead, or of the kernel.
+/// Parses a line of `/proc/<pid>/stat` (`pid (name) state parent group …`); `None`: dead, or of the kernel.
 #[cfg(target_os = "linux")]
 fn process(id: Pid, stat: &str) -> Option<Process> {
     // A name may hold anything, even parentheses.
@@ -238,7 +235,7 @@ fn process(id: Pid, stat: &str) -> Option<Process> {
     if matches!(fields.next()?, "Z" | "X") {
         return None;
     }
-    // One that is just going is in group -1.
+    // A process that is just exiting is in group -1.
     let mut next = || fields.next()?.parse().ok().filter(|id: &i32| *id >= 0);
     let (parent, group) = (Pid::from_raw(next()?), Pid::from_raw(next()?)?);
     Some(Process { id, parent, group })

@@ -1,4 +1,4 @@
-//! The `read` tool: a stretch of a text file, or an image.
+//! The `read` tool: returns lines of a text file, or an image.
 
 use std::fs::File;
 use std::io::Read;
@@ -14,10 +14,10 @@ use super::spec::ReadArguments;
 use super::truncate::{Limits, MAX_BYTES, line_feeds, size_text, truncate_head};
 use crate::protocol::{ReadToolDetails, TruncationUnit};
 
-/// The largest file that is read at all, in bytes; about what pi's runtime can hold.
+/// Largest file that is read, in bytes: about the limit of pi's runtime.
 const LARGEST_FILE: u64 = 512 * 1024 * 1024;
 
-/// Reads a file. Blocks on the disk.
+/// Runs `read`. Blocks on the disk.
 pub(super) fn read(arguments: &ReadArguments, context: &ToolContext) -> Result<ToolOutput, String> {
     let bytes = read_file(&resolve_existing(&arguments.path, &context.cwd))?;
     let output = match image_kind(&bytes) {
@@ -28,7 +28,7 @@ pub(super) fn read(arguments: &ReadArguments, context: &ToolContext) -> Result<T
     Ok(ToolOutput { structured, ..output })
 }
 
-/// What was read, for programs: the text, or the image with the text as a note.
+/// The structured result: the text, or the image with the text as a note.
 fn structured(content: &[Block]) -> Value {
     let text = content.iter().find_map(|block| match block {
         Block::Text(text) => Some(text.as_str()),
@@ -44,7 +44,7 @@ fn structured(content: &[Block]) -> Value {
     image.unwrap_or_else(|| json!(text))
 }
 
-/// Everything in the file. Only regular files: a pipe or a device might never end.
+/// Reads a whole regular file; a pipe or device might never end.
 pub(super) fn read_file(path: &Path) -> Result<Vec<u8>, String> {
     let metadata = std::fs::metadata(path).map_err(|error| system_error(&error, "access", Some(path)))?;
     if metadata.is_dir() {
@@ -62,14 +62,14 @@ pub(super) fn read_file(path: &Path) -> Result<Vec<u8>, String> {
     file.take(LARGEST_FILE + 1)
         .read_to_end(&mut bytes)
         .map_err(|error| system_error(&error, "read", None))?;
-    // It may have grown meanwhile.
+    // The file may have grown meanwhile.
     if bytes.len() as u64 > LARGEST_FILE {
         return Err(too_large());
     }
     Ok(bytes)
 }
 
-/// The lines asked for, head-truncated, and what to ask for next.
+/// The requested lines, truncated, with a hint how to continue.
 fn read_lines(text: &str, arguments: &ReadArguments) -> Result<ToolOutput, String> {
     let total = line_feeds(text) + 1;
     let first = match arguments.offset {
@@ -126,7 +126,7 @@ fn line_start(text: &str, number: u64) -> Option<usize> {
     text.match_indices('\n').nth(before - 1).map(|(at, _)| at + 1)
 }
 
-/// The kind of image, told by the content, not the name.
+/// The MIME type of an image, detected by content.
 fn image_kind(bytes: &[u8]) -> Option<&'static str> {
     match imagesize::image_type(bytes).ok()? {
         ImageType::Png => Some("image/png"),

@@ -1,4 +1,4 @@
-//! One tool call: from a name and arguments to the result that the model reads.
+//! Runs one tool call: from name and arguments to the result.
 
 use std::path::PathBuf;
 
@@ -12,14 +12,14 @@ use super::{bash, edit, find, grep, ls, read, write};
 use crate::protocol::{DialectTools, DialectToolsEdits};
 use serde::de::DeserializeOwned;
 
-/// What a tool gives back, at its end or as progress.
+/// The output of a tool, final or as progress.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolOutput {
-    /// What the model sees.
+    /// Content for the model.
     pub content: Vec<Block>,
-    /// What only hosts see; `None`: the key is absent on the wire.
+    /// Details for hosts; `None`: the member is absent on the wire.
     pub details: Option<Value>,
-    /// The same for programs, in dialects that tell them.
+    /// The structured result, in dialects that have it.
     pub structured: Option<Value>,
     /// Whether the call failed.
     pub is_error: bool,
@@ -39,39 +39,39 @@ pub enum Block {
     },
 }
 
-/// What a tool call runs in.
+/// Environment of a tool call.
 pub struct ToolContext {
     /// The directory that relative paths start from and commands run in.
     pub cwd: PathBuf,
-    /// Ends the call, with an error result.
+    /// Cancels the call, which then returns an error.
     pub cancel: CancellationToken,
-    /// Who wants progress; capacity 1 is best (see [`super::Progress`]). The call never waits for it.
+    /// Channel for progress, best with capacity 1 (see [`super::Progress`]). The call never waits for it.
     pub progress: Option<mpsc::Sender<ToolOutput>>,
     /// While `false`, a command's output is not read.
     pub gate: watch::Receiver<bool>,
-    /// How commands are run.
+    /// Options of shell commands.
     pub shell: ShellOptions,
-    /// How the dialect's tools differ from others.
+    /// The dialect's record of tools.
     pub rules: &'static DialectTools,
     /// Whether images that are too large for providers are scaled down (the setting `images.autoResize`).
     pub scales_images: bool,
-    /// Remembers what commands leave running.
+    /// Registry of process groups.
     pub processes: Processes,
 }
 
 impl ToolOutput {
-    /// Success with a text.
+    /// A success with a text.
     pub fn text(text: impl Into<String>) -> Self {
         Self { content: vec![Block::Text(text.into())], details: None, structured: None, is_error: false }
     }
 
-    /// Failure: the text says why, the details are an empty object, as pi has it for every failure.
+    /// A failure with its reason; the details are an empty object, as in pi.
     pub fn error(text: impl Into<String>) -> Self {
         Self { details: Some(json!({})), is_error: true, ..Self::text(text) }
     }
 }
 
-/// Runs the tool `name`. The engine has checked the arguments against the tool's schema. Whatever goes wrong is a result.
+/// Runs the tool `name`. The engine has checked the arguments against the schema. Every failure becomes an error result.
 pub async fn run(name: &str, arguments: &Value, context: ToolContext) -> ToolOutput {
     dispatch(name, arguments, context).await.unwrap_or_else(ToolOutput::error)
 }
@@ -110,12 +110,12 @@ fn read_arguments<T: DeserializeOwned>(name: &str, arguments: &Value) -> Result<
     T::deserialize(arguments).map_err(|error| format!("{name}: {error}"))
 }
 
-/// What a cancelled tool says.
+/// The result text of a cancelled tool.
 pub(super) fn aborted_message() -> String {
     "Operation aborted".to_owned()
 }
 
-/// Does work that blocks on the disk beside the runtime. If it is cancelled, its result is not waited for.
+/// Runs blocking work on another thread. After a cancellation, its result is ignored.
 async fn run_blocking(
     cancel: CancellationToken,
     work: impl FnOnce() -> Result<ToolOutput, String> + Send + 'static,
@@ -130,8 +130,8 @@ async fn run_blocking(
     }
 }
 
-/// Like [`aside`], for work that must not go on behind a result: it is waited for, and looks at the token itself. If
-/// nobody waits any more (the future is dropped), the token is cancelled.
+/// [`run_blocking`] for work that must not go on after the result: it is awaited, and checks the token itself. Dropping the
+/// future cancels the token.
 pub(super) async fn run_blocking_to_end(
     cancel: CancellationToken,
     work: impl FnOnce(&CancellationToken) -> Result<ToolOutput, String> + Send + 'static,

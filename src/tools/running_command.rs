@@ -1,9 +1,8 @@
-//! A command while it runs: started, followed, and ended or let go.
+//! A running command: started, read to its end, and terminated or detached.
 //!
-//! stdout and stderr are one pipe, so their order is the order of writing. The pipe is read only while the gate is
-//! open: a reader who cannot keep up slows the command down instead of filling our memory. The command is over when
-//! its shell has exited and what it wrote has been read; a background job that keeps the pipe open is waited for only
-//! briefly, and then goes on writing into nothing.
+//! stdout and stderr share one pipe, so their order is that of writing. The pipe is read only while the gate is open: a slow
+//! reader slows the command down instead of filling memory. The command is over when its shell has exited and its output is
+//! read. A background job that keeps the pipe open is awaited briefly; later output is discarded.
 
 use std::ffi::OsString;
 use std::os::fd::OwnedFd;
@@ -24,24 +23,24 @@ use super::output::CommandOutput;
 use super::processes::{Group, Processes};
 use super::shell::{CommandEnd, ShellControl, ShellError, ShellOptions};
 
-/// How long to wait, after the shell has exited, for what still writes to its output (`tee`, `>(…)`).
+/// How long output is awaited from other processes (`tee`, `>(…)`) once the shell has exited.
 const LATE_OUTPUT: Duration = Duration::from_millis(100);
 
-/// How much is read at once, in bytes.
+/// Size of one read, in bytes.
 const CHUNK: usize = 64 * 1024;
 
-/// A command that has been started.
+/// A started command.
 pub(super) struct RunningCommand {
     child: Child,
     group: Group,
     pipe: Receiver,
-    /// No one has the other end of the pipe any more.
+    /// Whether the pipe has reached its end.
     at_end: bool,
     buffer: Vec<u8>,
 }
 
 impl RunningCommand {
-    /// Starts `command` as the options say. `report` is told where it leaves off.
+    /// Starts `command`. With `report`, the shell reports the directory in which it ends.
     pub(super) fn start(
         command: &str,
         cwd: &Path,
@@ -73,11 +72,11 @@ impl RunningCommand {
         }
         let pipe = Receiver::from_owned_fd(OwnedFd::from(reader))?;
         let (child, group) = processes.spawn(&mut process)?;
-        // `process` holds our copies of the writing end: they go with it, here.
+        // Dropping `process` closes our copies of the writing end.
         Ok(Self { child, group, pipe, at_end: false, buffer: vec![0; CHUNK] })
     }
 
-    /// Reads until the command is over, or has to be stopped, which is left to the caller.
+    /// Reads until the command is over, cancelled or out of time; the caller has to stop it in the last two cases.
     pub(super) async fn follow(
         &mut self,
         output: &mut CommandOutput,
@@ -89,7 +88,7 @@ impl RunningCommand {
         let mut gate_lives = true;
         let mut has_news = false;
         let mut exited = false;
-        // Of what the command itself wrote, how much is left to read once it has exited.
+        // Bytes of the command's own output that are unread after its exit.
         let mut unread = 0;
         let mut patience = None;
         while !(exited && self.at_end) {
@@ -131,7 +130,7 @@ impl RunningCommand {
         self.child.wait().await.map(own_end)
     }
 
-    /// Ends the group, taking in what it prints meanwhile.
+    /// Ends the group, and collects its output meanwhile.
     pub(super) async fn end(&mut self, output: &mut CommandOutput) {
         let mut reaped = false;
         let mut dead = std::pin::pin!(self.group.end());
@@ -146,7 +145,7 @@ impl RunningCommand {
                 },
             }
         }
-        // If the wait did not come round to it.
+        // Reap the child if the loop has not.
         let _ = self.child.try_wait();
         let mut unread = available(&self.pipe);
         while unread > 0
@@ -157,7 +156,7 @@ impl RunningCommand {
         }
     }
 
-    /// What the command left running keeps a reader, else its next line would kill it.
+    /// Releases background jobs and keeps reading their output, as a closed pipe would kill them.
     pub(super) fn detach(self) {
         let Self { group, mut pipe, at_end, mut buffer, .. } = self;
         group.release();
@@ -189,7 +188,7 @@ fn path_with(programs: &Path) -> OsString {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let others = std::env::split_paths(&path).filter(|folder| folder != programs);
     let folders = iter::once(programs.to_owned()).chain(others);
-    // A folder whose name cannot stand in `PATH` does without.
+    // A folder with a colon in its name cannot be in `PATH`.
     std::env::join_paths(folders).unwrap_or(path)
 }
 
@@ -200,12 +199,12 @@ fn own_end(status: ExitStatus) -> CommandEnd {
     }
 }
 
-/// How many bytes wait in the pipe.
+/// Bytes in the pipe.
 fn available(pipe: &Receiver) -> u64 {
     rustix::io::ioctl_fionread(pipe).unwrap_or(0)
 }
 
-/// Gives the value once its time has come; without one, never.
+/// Waits until the time and returns the value; for ever without one.
 async fn after<T>(moment: Option<(Instant, T)>) -> Option<T> {
     match moment {
         Some((moment, value)) => {
@@ -216,7 +215,7 @@ async fn after<T>(moment: Option<(Instant, T)>) -> Option<T> {
     }
 }
 
-/// Room for one more piece of news; `None`, at once, if nobody listens.
+/// Reserves room in the channel; `None` at once without a receiver.
 async fn reserve<T>(listener: Option<&mpsc::Sender<T>>) -> Option<mpsc::Permit<'_, T>> {
     listener?.reserve().await.ok()
 }

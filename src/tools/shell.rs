@@ -1,5 +1,6 @@
-//! Running one shell command, for the `bash` tool and for the protocol's own `bash` command alike: what may be set,
-//! what steers it, and what it comes to. How it is followed is in `running`.
+//! Executes one shell command, for the `bash` tool and the protocol's `bash` command: options, control, outcome.
+//!
+//! The process itself is in [`running_command`](super::running_command).
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,44 +18,44 @@ use super::running_command::RunningCommand;
 use super::truncate::Limits;
 use crate::protocol::TruncationResult;
 
-/// How commands are run: the settings, and what differs between dialects.
+/// Options of commands, from settings and dialect.
 #[derive(Debug, Clone)]
 pub struct ShellOptions {
-    /// The shell of the settings; `None`: bash, else sh.
+    /// The shell; `None`: bash, else sh.
     pub shell: Option<PathBuf>,
-    /// Lines put before every command.
+    /// Lines in front of every command.
     pub prefix: Option<String>,
-    /// A folder of programs that come before those of `PATH`: the agent's own.
+    /// The agent's folder of programs, put in front of `PATH`.
     pub programs: Option<PathBuf>,
-    /// When to end a command that does not end; `None`: never. pi has none, xcsh 300 s.
+    /// Timeout of a command; `None`: none, as in pi. xcsh has 300 s.
     pub timeout: Option<Duration>,
-    /// How much of the output's tail is shown.
+    /// Size of the tail that is shown.
     pub limits: Limits,
-    /// The most bytes of output that the file with the whole of it takes. Neither pi nor xcsh has a limit.
+    /// Largest file with the full output, in bytes. Neither pi nor xcsh has a limit.
     pub file_limit: u64,
-    /// The files that commands have left already; beyond their limit the oldest go.
+    /// Files with full outputs of earlier commands; beyond their limit the oldest are removed.
     pub files: OutputFiles,
-    /// Takes escape sequences, carriage returns and control characters out of the output.
+    /// Whether escape sequences, carriage returns and control characters are removed from the output.
     pub clean: bool,
-    /// Writes the file with the full output also for output that is short in bytes but cut by lines.
+    /// Whether the file with the full output is also written for output that is only cut by its lines.
     pub spools_cut_lines: bool,
-    /// Reports in which directory the command left off ([`ShellOutcome::directory`]).
+    /// Whether the directory in which the command ends is reported ([`ShellOutcome::directory`]).
     pub keeps_directory: bool,
-    /// Where the tool says that a command was stopped.
+    /// Place and wording of the notice that a command was stopped.
     pub stop_notice: StopNotice,
-    /// Variables of ours that commands do not get: they hold keys.
+    /// Environment variables that are withheld, as they hold keys.
     pub withheld: Vec<String>,
-    /// Puts `timeoutSeconds` into the details of the tool's result, as xcsh does.
+    /// Whether the details of the tool's result have `timeoutSeconds`, as in xcsh.
     pub reports_timeout: bool,
 }
 
 impl ShellOptions {
-    /// For the `bash` tool as in pi: output as it is.
+    /// Options of pi's `bash` tool: raw output.
     pub fn for_tool() -> Self {
         Self { clean: false, spools_cut_lines: true, ..Self::for_command() }
     }
 
-    /// For the protocol's `bash` command as in pi: output cleaned.
+    /// Options of pi's `bash` command: cleaned output.
     pub fn for_command() -> Self {
         Self {
             shell: None,
@@ -74,10 +75,10 @@ impl ShellOptions {
     }
 }
 
-/// What [`ShellOptions::file_limit`] is where nobody says otherwise: 1 GiB.
+/// Default of [`ShellOptions::file_limit`]: 1 GiB.
 pub const OUTPUT_FILE_LIMIT: u64 = 1 << 30;
 
-/// How the tool's text says that a command was stopped.
+/// Notice in a result that the command was stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StopNotice {
     /// pi: a blank line and `Command aborted` after the output.
@@ -86,71 +87,72 @@ pub enum StopNotice {
     Before,
 }
 
-/// What steers a command while it runs.
+/// Channels that control and observe a running command.
 pub struct ShellControl {
-    /// Ends the command.
+    /// Cancels the command.
     pub cancel: CancellationToken,
-    /// While `false`, output is not read. A gate whose sender is gone is open.
+    /// While `false`, output is not read. Without a sender the gate is open.
     pub gate: watch::Receiver<bool>,
-    /// Who wants to see the output grow.
+    /// Receiver of progress.
     pub progress: Option<Progress>,
-    /// Who wants all of the output, piece by piece; while there is no room, nothing is read.
+    /// Receiver of the whole output in pieces; while the channel is full, nothing is read.
     pub follower: Option<mpsc::Sender<String>>,
-    /// Remembers what may still be alive.
+    /// Registry of process groups.
     pub processes: Processes,
 }
 
-/// Progress of a command: after each chunk the output so far, if the channel has room. If not, one is made as soon as
-/// it has, of the output as it is then; so a slow receiver gets fewer and newer ones (latest wins) and costs nothing.
-/// A channel of capacity 1 keeps at most one that is out of date. What finds no room by the end is left out.
+/// Progress of a command: the output so far after each chunk, if the channel has room.
+///
+/// Without room, a new one is made once there is some, of the output at that time: a slow receiver gets fewer and newer
+/// ones. A channel of capacity 1 keeps at most one that is out of date. None is sent after the end.
 pub struct Progress {
-    /// Where it goes.
+    /// The channel.
     pub sender: mpsc::Sender<ToolOutput>,
-    /// How it is put.
+    /// Renders a snapshot.
     pub render: fn(ShellSnapshot) -> ToolOutput,
 }
 
-/// The output so far.
+/// Output so far.
 #[derive(Debug)]
 pub struct ShellSnapshot {
-    /// The tail of the output, and what was cut.
+    /// The tail of the output, and how it was truncated.
     pub truncation: TruncationResult,
-    /// The file with all of it, if there is one yet.
+    /// The file with the full output, if there is one yet.
     pub full_output_path: Option<PathBuf>,
 }
 
-/// A command that is over.
+/// Result of a command that has ended.
 #[derive(Debug)]
 pub struct ShellOutcome {
-    /// How it came to its end.
+    /// How the command ended.
     pub ending: CommandEnd,
-    /// The tail of the output, what was cut, and how much there was.
+    /// The tail of the output, and how it was truncated.
     pub truncation: TruncationResult,
-    /// The file with the full output, if there was too much. Whoever reads the result owns it.
+    /// The file with the full output, if it was truncated. The reader of the result owns it.
     pub full_output_path: Option<PathBuf>,
-    /// Files of other commands that were removed to make room for this one's.
+    /// Files of earlier commands that were removed to make room for this one's.
     pub removed: RemovedFiles,
     /// Bytes of the last line before any cut; if it ends with a line feed, without that.
     pub last_line_bytes: u64,
-    /// Where the command left off, if that was asked for and can be known.
+    /// The directory in which the command ended, if it was requested and is known.
     pub directory: Option<PathBuf>,
 }
 
-/// How a command came to its end.
+/// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CommandEnd {
-    /// By itself, with this code.
+    /// It exited with this code.
     Exited(i32),
-    /// By this signal, which was not ours.
+    /// A signal of another process ended it.
     Signalled(i32),
-    /// By our cancelling.
+    /// It was cancelled.
     Cancelled,
-    /// By reaching this time limit.
+    /// It has reached this timeout.
     TimedOut(Duration),
 }
 
 impl CommandEnd {
-    /// The exit code, as a shell tells it: 128 and the number of the signal that ended it. `None`: we stopped it.
+    /// The exit code as shells report it: 128 plus the signal. `None` if it was cancelled or timed out.
     pub const fn exit_code(self) -> Option<i32> {
         match self {
             CommandEnd::Exited(code) => Some(code),
@@ -159,7 +161,7 @@ impl CommandEnd {
         }
     }
 
-    /// What xcsh puts on a line before the output of a command that was stopped.
+    /// xcsh's notice before the output of a stopped command.
     pub fn leading_notice(self) -> Option<String> {
         match self {
             CommandEnd::Cancelled => Some("[Command cancelled]".into()),
@@ -171,13 +173,13 @@ impl CommandEnd {
     }
 }
 
-/// Why a command could not be run.
+/// Why a command could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum ShellError {
-    /// The settings name a shell that is not there.
+    /// The shell of the settings does not exist.
     #[error("Custom shell path not found: {}\nPlease correct shellPath in the settings.", .0.display())]
     NoShell(PathBuf),
-    /// The directory to run in is not there.
+    /// The working directory does not exist.
     #[error("Working directory does not exist: {}\nCannot execute bash commands.", .0.display())]
     NoDirectory(PathBuf),
     /// The system refuses a pipe, a file or a process.
@@ -185,10 +187,10 @@ pub enum ShellError {
     System(#[from] io::Error),
 }
 
-/// Runs `command` in `cwd` to its end, as `control` allows. stdin is empty, the environment is ours without what is withheld.
+/// Runs `command` in `cwd` until it ends or `control` stops it. stdin is empty; withheld variables are not passed on.
 ///
-/// If it is cancelled or out of time, its process group is dead when this returns; if the future is dropped, the
-/// group is killed. A command that is cancelled beforehand is not started.
+/// After a cancellation or timeout, its process group is dead when this returns. If the future is dropped, the group is
+/// killed. A command that is cancelled beforehand is not started.
 pub async fn run_shell(
     command: &str,
     cwd: &Path,
@@ -202,7 +204,7 @@ pub async fn run_shell(
         return Ok(outcome(CommandEnd::Cancelled, &output, RemovedFiles::default(), None));
     }
     let report = options.keeps_directory.then(DirectoryReport::new).and_then(|report| {
-        // Keeping the directory is a comfort; running the command is the job.
+        // Without the directory the command can still run.
         report.inspect_err(|error| tracing::debug!("the directory cannot be kept: {error}")).ok()
     });
     let mut running = RunningCommand::start(command, cwd, options, report.as_ref(), &control.processes)?;
@@ -213,10 +215,10 @@ pub async fn run_shell(
     running.detach();
     output.finish();
     if let (Some(follower), Some(rest)) = (follower, output.take_new_text()) {
-        // Whoever is gone needs nothing.
+        // Fails only if the follower has gone.
         let _ = follower.send(rest).await;
     }
-    // A server that is leaving tells nobody of it.
+    // Once stdout is closed, no reader would learn of the file.
     let removed = match processes.is_closed() {
         true => {
             output.discard_file();

@@ -1,6 +1,6 @@
-//! What the model is told about each tool: its name, what it is for, and the schema of its arguments.
+//! The definitions of the tools for the model: names, descriptions, schemas of arguments.
 //!
-//! The doc comments of the argument structs are the descriptions in the schema, so they are written for the model.
+//! Doc comments of the argument structs become descriptions in the schemas, so they are written for the model.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -8,11 +8,11 @@ use serde::Deserialize;
 use crate::model::types::ToolSpec;
 use crate::protocol::{DialectTools, DialectToolsEdits};
 
-/// The tools that are offered unless somebody chooses others, as in pi.
+/// The tools that are offered by default, as in pi.
 pub const DEFAULT_TOOLS: [&str; 4] = ["read", "bash", "edit", "write"];
 
-/// All tools of this module as a dialect has them, in pi's order; [`DEFAULT_TOOLS`] names the usual ones. What changes things runs alone in dialects
-/// that run tools side by side.
+/// All built-in tools as a dialect has them, in pi's order. Tools that change something run alone in dialects with parallel
+/// tool calls.
 pub fn specs(rules: &DialectTools) -> Vec<ToolSpec> {
     let edit = match rules.edits {
         DialectToolsEdits::One => ToolSpec::of::<EditArguments>(

@@ -1,7 +1,7 @@
-//! Cutting text down to a number of lines and bytes, from the head or from the tail.
+//! Truncates text to a number of lines and bytes, keeping its head or its tail.
 //!
-//! Lines are what lies between line feeds, so `"a\n"` has two; all sizes are UTF-8 bytes. Both directions keep whole
-//! lines, with one exception: a last line that alone is too long keeps its end.
+//! Lines are separated by line feeds, so `"a\n"` has two; all sizes are UTF-8 bytes. Both directions keep whole lines, with
+//! one exception: of a last line that alone is too long, the tail keeps the end.
 
 use crate::protocol::{TruncationResult, TruncationUnit};
 
@@ -11,10 +11,10 @@ pub const MAX_LINES: u64 = 2000;
 /// Most bytes in a tool's result, as in pi.
 pub const MAX_BYTES: u64 = 50 * 1024;
 
-/// A line limit that is none: what pi puts on the wire where only bytes count (2^53−1).
+/// The line limit where only bytes count, as pi has it on the wire (2^53−1).
 pub const NO_LINE_LIMIT: u64 = 9_007_199_254_740_991;
 
-/// How much may stay; whichever is reached first cuts.
+/// Limits of a text; the one that is reached first truncates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Most lines; at least 1.
@@ -34,8 +34,8 @@ pub fn truncate_head(text: &str, limits: Limits) -> TruncationResult {
     truncate_head_of(text, Totals::of(text), limits)
 }
 
-/// Like [`truncate_head`], for a text of which only the start is at hand: `totals` describes the whole, `text` is its
-/// first part, and unless it is the whole it is longer than `limits.bytes`.
+/// [`truncate_head`] for a text of which only the start is available: `totals` describes the whole; `text` is the whole, or
+/// a first part longer than `limits.bytes`.
 fn truncate_head_of(text: &str, totals: Totals, limits: Limits) -> TruncationResult {
     if totals.fit(limits) {
         return whole(text, totals, limits);
@@ -61,13 +61,13 @@ fn truncate_head_of(text: &str, totals: Totals, limits: Limits) -> TruncationRes
     }
 }
 
-/// Keeps the last whole lines of `text`; of an over-long last line, its end.
+/// Keeps the last whole lines of `text`; of a last line that is too long, its end.
 pub fn truncate_tail(text: &str, limits: Limits) -> TruncationResult {
     truncate_tail_of(text, Totals::of(text), limits)
 }
 
-/// Like [`truncate_tail`], for a text of which only the end is at hand: `totals` describes the whole, `end` is its
-/// last part, and unless it is the whole it is longer than `limits.bytes`.
+/// [`truncate_tail`] for a text of which only the end is available: `totals` describes the whole; `end` is the whole, or a
+/// last part longer than `limits.bytes`.
 pub(super) fn truncate_tail_of(end: &str, totals: Totals, limits: Limits) -> TruncationResult {
     if totals.fit(limits) {
         return whole(end, totals, limits);
@@ -86,8 +86,7 @@ pub(super) fn truncate_tail_of(end: &str, totals: Totals, limits: Limits) -> Tru
         start = line_start;
         lines += 1;
     }
-    // Nothing but the empty piece after the last line feed fits: the line before it is the last line that says
-    // anything. (pi shows nothing at all here; a reader is better off with the end of that line.)
+    // Only the empty line after the last line feed fits. pi shows nothing here; the end of the line before is more use.
     let partial = start == end.len() && truncated_by == TruncationUnit::Bytes;
     if partial {
         let room = usize::try_from(limits.bytes).unwrap_or(usize::MAX);
@@ -101,7 +100,7 @@ pub(super) fn truncate_tail_of(end: &str, totals: Totals, limits: Limits) -> Tru
     }
 }
 
-/// Lines of a result that grows: only as many are kept as can be shown, the rest is counted.
+/// Lines of a result, of which only as many are kept as can be shown; the rest is counted.
 pub(super) struct LineBuffer {
     start: String,
     totals: Totals,
@@ -126,7 +125,7 @@ impl LineBuffer {
         self.totals.lines == 0
     }
 
-    /// The lines that fit into [`MAX_BYTES`]; their number does not count.
+    /// The lines that fit into [`MAX_BYTES`], without a limit of lines.
     pub(super) fn truncated(&self) -> TruncationResult {
         truncate_head_of(&self.start, self.totals, Limits { lines: NO_LINE_LIMIT, bytes: MAX_BYTES })
     }
@@ -161,17 +160,17 @@ impl Totals {
     }
 }
 
-/// How many line feeds `text` has.
+/// Counts line feeds.
 pub(super) fn line_feeds(text: &str) -> u64 {
     text.bytes().filter(|byte| *byte == b'\n').count() as u64
 }
 
-/// Where each line ends (before its line feed), from the first on.
+/// The end of each line, before its line feed, from the first on.
 fn line_ends(text: &str) -> impl Iterator<Item = usize> {
     text.match_indices('\n').map(|(at, _)| at).chain([text.len()])
 }
 
-/// Where each line starts, from the last back to the first.
+/// The start of each line, from the last back to the first.
 fn line_starts_backwards(text: &str) -> impl Iterator<Item = usize> {
     text.rmatch_indices('\n').map(|(at, _)| at + 1).chain([0])
 }
@@ -185,7 +184,7 @@ fn whole(text: &str, totals: Totals, limits: Limits) -> TruncationResult {
     }
 }
 
-/// The parts that all cuts share; the caller fills in the rest.
+/// The members that all truncations share; the caller sets the others.
 fn cut(content: String, truncated_by: TruncationUnit, totals: Totals, limits: Limits) -> TruncationResult {
     TruncationResult {
         truncated: true,

@@ -1,4 +1,4 @@
-//! The `write` tool: a file with the content that the model gives.
+//! The `write` tool: writes a file.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use super::path::{resolve, system_error};
 use super::run::{ToolContext, ToolOutput, aborted_message};
 use super::spec::WriteArguments;
 
-/// Writes a file, and makes the directories that are missing.
+/// Runs `write`; creates missing directories.
 pub(super) async fn write(arguments: WriteArguments, context: ToolContext) -> Result<ToolOutput, String> {
     let path = resolve(&arguments.path, &context.cwd);
     let counts = context.rules.counts_written;
