@@ -1,4 +1,4 @@
-//! The reference of the hooks as Markdown: each with its event, what of an answer counts, and an example.
+//! Exports the reference of hooks as Markdown: event, effective members of the result, and an example for each.
 
 use super::{
     json_schema::part_schema,
@@ -10,21 +10,21 @@ use crate::protocol::{BUNDLE, Dialect};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
-/// A hook as the schema has it.
+/// A hook, with an example.
 pub struct Hook {
     /// The name that extensions register.
     pub name: String,
-    /// The def of its event.
+    /// The definition of its event.
     pub event: String,
-    /// The members of `HookResult` that count.
+    /// The members of `HookResult` that have an effect.
     pub result: Vec<String>,
-    /// The frame that asks an extension.
+    /// The example's frame to the extension.
     pub asked: Value,
-    /// The frame that the extension answers with.
+    /// The example's frame from the extension.
     pub answer: Value,
 }
 
-/// Every hook of `dialect`, in the order of the schema, with an example.
+/// All hooks of `dialect`, in the order of the schema.
 pub fn hooks(dialect: Dialect) -> Vec<Hook> {
     let schema = part_schema(dialect, Part::Extension);
     let bundle: Value = serde_json::from_str(BUNDLE).expect("build.rs wrote JSON");
@@ -49,7 +49,7 @@ pub fn hooks(dialect: Dialect) -> Vec<Hook> {
     mapping.filter_map(hook).collect()
 }
 
-/// The reference of the hooks of `dialect`.
+/// The reference of the hooks of `dialect`, as Markdown.
 pub fn hook_reference(dialect: Dialect) -> String {
     let schema = part_schema(dialect, Part::Extension);
     let bundle: Value = serde_json::from_str(BUNDLE).expect("build.rs wrote JSON");
@@ -97,7 +97,7 @@ extension`; in Python they are in `examples/extensions/pi_rpc_frames.py`.
 |---|---|---|
 ";
 
-/// The defs, as they are exported and as they are annotated.
+/// The definitions, exported and annotated.
 struct Page<'a> {
     exported: &'a Value,
     annotated: &'a Value,
@@ -108,7 +108,7 @@ impl Page<'_> {
         self.annotated[def]["description"].as_str().unwrap_or_default()
     }
 
-    /// A table of some members of a def.
+    /// Writes a table of the `wanted` members of a definition.
     fn members(&self, def: &str, wanted: impl Fn(&str) -> bool, title: &str, out: &mut String) {
         let (schema, told) = (&self.exported[def], &self.annotated[def]["properties"]);
         let required = schema["required"].as_array().map_or(&[][..], Vec::as_slice);

@@ -1,16 +1,16 @@
-//! One dialect as a plain JSON Schema.
+//! Exports a dialect as a plain JSON Schema.
 
 use super::parts::{Part, reachable, ref_name, target_name};
 use crate::protocol::{BUNDLE, Dialect};
 use serde_json::{Map, Value, json};
 
-/// The frames of `dialect` as one JSON Schema 2020-12, without a trace of the other dialects and of the annotations.
+/// The frames of `dialect` as one JSON Schema 2020-12, without other dialects and annotations.
 ///
-/// `$defs` holds every def of the dialect, in the order of `schema/`: the frames, and what free-form fields hold by
-/// convention (the details of tools). The root accepts `Inbound` and `Outbound`. The `$id` names dialect and version;
-/// it is a name, no address. An overlay without frames of its own speaks those of its base. Every union whose branches differ in a tag has a
-/// `discriminator`, unions of unions included: a generator that goes by it reports what is wrong with the one branch that
-/// was meant. A constant is an `enum` of one value as well, for generators that know no `const`.
+/// `$defs` has every definition of the dialect, in the order of `schema/`: the frames, and the conventional content of
+/// free-form members (details of tools). The root accepts `Inbound` and `Outbound`. The `$id` is a URN of dialect and version.
+/// An overlay without frames of its own has those of its base. Every union whose branches differ in a tag has a
+/// `discriminator`, unions of unions included, so that validators can report the errors of the intended branch. A constant is
+/// also an `enum` of one value, for generators without `const`.
 ///
 /// ```
 /// use pi_rpc::{export::json_schema, protocol::Dialect};
@@ -23,7 +23,7 @@ pub fn json_schema(dialect: Dialect) -> Value {
     part_schema(dialect, Part::All)
 }
 
-/// A part of the protocol in the same way: the root accepts the part's unions, and `$defs` holds what they are made of.
+/// A part of the protocol as JSON Schema: the root accepts the part's unions, and `$defs` has the definitions they refer to.
 ///
 /// ```
 /// use pi_rpc::{export::{Part, part_schema}, protocol::Dialect};
@@ -56,21 +56,21 @@ pub fn part_schema(dialect: Dialect, part: Part) -> Value {
     })
 }
 
-/// The `$id` of the schema of a part of `dialect`: names dialect, version and part.
+/// The `$id` of a part's schema: a URN of dialect, version and part.
 pub fn schema_id(dialect: Dialect, part: Part) -> String {
     let id = format!("urn:pi-rpc:{dialect}:{}", dialect.record().version);
     if part == Part::All { id } else { format!("{id}:{}", part.as_str()) }
 }
 
-/// What descriptions say of a command that the server here does not do. Not an annotation: validators in strict mode refuse
-/// keywords that they do not know.
+/// Note in the description of a command that this server does not implement. Not a keyword, as strict validators refuse
+/// unknown ones.
 const UNSERVED: &str = "`pi-rpc serve` does not do it and answers that it is not implemented.";
 
 fn reference(name: &str) -> Value {
     json!({ "$ref": format!("#/$defs/{name}") })
 }
 
-/// The tag by which the unions in a union differ, if they do.
+/// The tag that tells the unions in a union apart, if there is one.
 fn nested_tag(union: &Value) -> Option<&'static str> {
     match union["x-union"].as_str()? {
         "families" => Some("type"),
@@ -79,14 +79,14 @@ fn nested_tag(union: &Value) -> Option<&'static str> {
     }
 }
 
-/// One base dialect, as it is taken out of the bundle.
+/// Export of one base dialect from the bundle.
 struct Export<'a> {
     base: &'static str,
     defs: &'a Value,
 }
 
 impl Export<'_> {
-    /// `schema` as the dialect has it; `never_null`: null would mean absent, and absent it may not be.
+    /// `schema` as the dialect has it, without annotations; `never_null`: null would mean absent, but the member is required.
     fn plain(&self, schema: &Value, never_null: bool) -> Value {
         if let Some(name) = ref_name(schema) {
             return reference(name);
@@ -130,7 +130,7 @@ impl Export<'_> {
         Value::Object(out)
     }
 
-    /// Whether the dialect has this def or property.
+    /// Whether the dialect has this definition or property.
     fn has(&self, schema: &Value) -> bool {
         self.is_in(schema, "x-dialects").unwrap_or(true)
     }
@@ -175,7 +175,7 @@ impl Export<'_> {
         own.map(|branch| self.plain(branch, false)).collect()
     }
 
-    /// Tells unions apart by the values that `tag` has in the objects they consist of.
+    /// A discriminator for unions, by the values of `tag` in the objects that they consist of.
     fn nested_discriminator(&self, branches: &[Value], tag: &str) -> Value {
         let mut mapping = Map::new();
         for branch in branches {
@@ -203,12 +203,12 @@ impl Export<'_> {
     }
 }
 
-/// Generators that know no constants read the list of the one value, and typify reads that only without a type.
+/// Whether the type is left out beside a constant: typify reads the `enum` of one value only without a type.
 fn is_text_constant(schema: &Map<String, Value>) -> bool {
     schema.get("const").is_some_and(Value::is_string)
 }
 
-/// A property may hold anything; json-schema-to-typescript takes one with nothing but a description for an object.
+/// Marks a property that may have any value; json-schema-to-typescript would take it for an object otherwise.
 fn of_any_type(mut property: Value) -> Value {
     let says_what = ["$ref", "type", "const", "enum", "oneOf"].iter().any(|key| property.get(key).is_some());
     if !says_what && let Some(map) = property.as_object_mut() {

@@ -1,4 +1,8 @@
-//! The protocol for other tools: what [`crate::protocol`] is generated from, in forms that know nothing of this crate.
+//! Exports of the protocol for other tools and for people, independent of this crate.
+//!
+//! All are made from the bundle of `schema/`, which [`crate::protocol`] is generated from too: JSON Schema, the meta file with
+//! what JSON Schema cannot express, types for TypeScript and Python, the reference as HTML and Markdown. [`diff`] compares two
+//! exports.
 
 mod diff;
 #[cfg(feature = "serve")]

@@ -1,4 +1,4 @@
-//! The parts that the protocol comes in, and what each is made of.
+//! Parts of the protocol that can be exported alone, and the definitions that each consists of.
 
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
@@ -7,26 +7,26 @@ use std::collections::BTreeSet;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serve", derive(clap::ValueEnum))]
 pub enum Part {
-    /// Everything that a host and a server write to each other, and what sessions and extensions are made of
+    /// All frames of hosts and servers, with the definitions of sessions and extensions
     All,
-    /// What a host may ask
+    /// Commands of hosts
     Commands,
-    /// What is answered
+    /// Responses to commands
     Responses,
-    /// What a server tells by itself
+    /// Events of servers
     Events,
-    /// What extensions ask of the user, and the answers
+    /// Dialogs of extensions, and the responses
     Ui,
-    /// What tools of the host are called with, and what they give
+    /// Calls of the host's tools, and their results
     HostTools,
-    /// The lines of a session file
+    /// Lines of session files
     SessionFile,
-    /// What the server and an extension write to each other
+    /// Frames between server and extensions
     Extension,
 }
 
 impl Part {
-    /// Every part.
+    /// All parts.
     pub const ALL: [Self; 8] = [
         Self::All,
         Self::Commands,
@@ -38,7 +38,7 @@ impl Part {
         Self::Extension,
     ];
 
-    /// The name that options use.
+    /// The name that `--part` uses.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::All => "all",
@@ -66,7 +66,7 @@ impl Part {
         }
     }
 
-    /// The defs that its root accepts, as far as a dialect has them.
+    /// The definitions that the root of the part's schema accepts, as far as a dialect has them.
     pub const fn roots(self) -> &'static [&'static str] {
         match self {
             Self::All => &["Inbound", "Outbound"],
@@ -81,8 +81,8 @@ impl Part {
     }
 }
 
-/// The schema of a kind of file under its `$id`, with what names it first. The version follows the same rules as those of
-/// the dialects.
+/// Adds the `$id` to the schema of a kind of file, and puts the naming keywords first. The version follows the same rules as
+/// those of the dialects.
 pub fn with_file_id(kind: &str, schema: Value) -> Value {
     let Value::Object(mut rest) = schema else { return schema };
     let mut out = Map::new();
@@ -97,12 +97,12 @@ pub fn with_file_id(kind: &str, schema: Value) -> Value {
     Value::Object(out)
 }
 
-/// The `$id` of the schema of a kind of file: a name, no address.
+/// The `$id` of the schema of a kind of file: a URN, not an address.
 pub fn file_id(kind: &str) -> String {
     format!("urn:pi-rpc:{kind}:1.0.0")
 }
 
-/// The names of the defs that `roots` are made of, themselves among them.
+/// The names of all definitions that `roots` refer to, directly or not, and of the roots.
 pub fn reachable(defs: &Map<String, Value>, roots: &[&str]) -> BTreeSet<String> {
     let mut reached = BTreeSet::new();
     let mut open: Vec<String> = roots.iter().map(|root| (*root).to_owned()).collect();
@@ -127,12 +127,12 @@ fn collect_refs(schema: &Value, into: &mut Vec<String>) {
     }
 }
 
-/// The def that `{"$ref": "#/$defs/X"}` names.
+/// The definition that `{"$ref": "#/$defs/X"}` refers to.
 pub fn ref_name(schema: &Value) -> Option<&str> {
     target_name(schema.get("$ref")?)
 }
 
-/// The def that `"#/$defs/X"` names.
+/// The definition that `"#/$defs/X"` refers to.
 pub fn target_name(target: &Value) -> Option<&str> {
     target.as_str()?.strip_prefix("#/$defs/")
 }

@@ -1,14 +1,14 @@
-//! The frames of extensions as Python types, which depend on nothing when they are run.
+//! Exports the frames of extensions as Python types without dependencies at run time.
 
 use super::parts::{ref_name, target_name};
 use crate::protocol::BUNDLE;
 use serde_json::{Map, Value};
 use std::{collections::BTreeSet, fmt::Write as _};
 
-/// Defs of the conversation, which differ by dialect: any object here. The SDK for Python has models of them.
+/// Definitions that differ by dialect, here any object. The SDK for Python has models of them.
 const ANY_OBJECT: [&str; 3] = ["AgentMessage", "Model", "SourceInfo"];
 
-/// The widest line.
+/// Maximum width of a line.
 const WIDTH: usize = 120;
 
 const OPENING: &str = r#""""The frames of extensions as types, the same for every dialect. Nothing here is needed to run an extension.
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from typing_extensions import NotRequired
 "#;
 
-/// A `TypedDict`, or an alias, for each def that the frames of extensions are made of. A member is required where every
+/// A `TypedDict` or an alias for each definition that the frames of extensions refer to. A member is required if every
 /// dialect requires it.
 pub fn python_types() -> String {
     let bundle: Value = serde_json::from_str(BUNDLE).expect("build.rs wrote JSON");

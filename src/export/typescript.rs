@@ -1,15 +1,15 @@
-//! One dialect as TypeScript types, which depend on nothing.
+//! Exports a dialect as TypeScript types without dependencies.
 
 use super::{Part, meta, part_schema, parts::ref_name};
 use crate::protocol::{BUNDLE, Dialect};
 use serde_json::{Map, Value};
 use std::fmt::Write as _;
 
-/// The types of a part of `dialect`: an interface or a type for each def of the exported schema, under its name, with its
-/// description. Unions keep their tags as literal types, so that `switch` narrows them.
+/// The types of a part of `dialect`: an interface or type alias for each definition of the exported schema, with its name and
+/// description. Tags of unions are literal types, so that `switch` narrows them.
 ///
-/// Where the part has commands, `CommandFrames` ties each command's `type` to its frames; where it has events,
-/// `EventFrames` does so for what a server says by itself.
+/// In parts with commands, `CommandFrames` maps each command's `type` to its frames; in parts with events, `EventFrames` maps
+/// the `type` of each event to its frame.
 ///
 /// ```
 /// use pi_rpc::{export::{Part, typescript}, protocol::Dialect};
@@ -41,7 +41,7 @@ pub fn typescript(dialect: Dialect, part: Part) -> String {
     out
 }
 
-/// `told` is the def as the bundle has it.
+/// Declares a definition; `told`: the definition with its annotations.
 fn declare(name: &str, def: &Value, told: &Value, out: &mut String) {
     // Writing to a string cannot fail.
     let _ = match def.get("properties") {
@@ -50,7 +50,7 @@ fn declare(name: &str, def: &Value, told: &Value, out: &mut String) {
     };
 }
 
-/// What ties types to frames, as far as `defs` has them.
+/// Declares the maps from `type` to frames, for the frames in `defs`.
 fn frames(dialect: Dialect, defs: &Map<String, Value>, out: &mut String) {
     let meta = meta(dialect);
     let known = |def: &str| defs.contains_key(def);
@@ -76,7 +76,7 @@ fn table(name: &str, description: &str, rows: &[String], out: &mut String) {
     }
 }
 
-/// The type of a schema; `indent` is that of the line that it begins on.
+/// The type of a schema; `indent`: the indentation of its first line.
 pub(super) fn type_of(schema: &Value, indent: &str) -> String {
     if let Some(name) = ref_name(schema) {
         return name.to_owned();
@@ -113,7 +113,7 @@ fn named(name: &str, schema: &Value, indent: &str) -> String {
     }
 }
 
-/// What a reference is there for is told in the bundle only, since the export keeps the reference alone.
+/// An object type. Descriptions of references are in the bundle only, as the export has nothing beside a `$ref`.
 fn object(schema: &Value, told: &Value, indent: &str) -> String {
     let inner = format!("{indent}  ");
     let required = schema["required"].as_array().map_or(&[][..], Vec::as_slice);

@@ -1,9 +1,9 @@
-//! Two meta files: what becomes of commands, when events fire, texts, and what makes the dialects differ.
+//! Compares two meta files: dispositions of commands, cases of events, texts, rules, records.
 
 use super::Difference;
 use serde_json::Value;
 
-/// What is compared of the commands, events and dialogs, and what each is called by.
+/// Lists of the meta file: name, key of the items, and the compared members.
 const LISTS: [(&str, &str, &[&str]); 3] = [
     (
         "commands",
@@ -14,10 +14,10 @@ const LISTS: [(&str, &str, &[&str]); 3] = [
     ("dialogs", "method", &["def", "answer", "answers"]),
 ];
 
-/// What of a record names the dialect.
+/// Members of a record that only identify the dialect.
 const IDENTITY_KEYS: [&str; 7] = ["id", "title", "description", "extends", "frames", "startedAs", "version"];
 
-/// What differs, by path.
+/// The differences, by path.
 pub fn differences(a: &Value, b: &Value) -> Vec<Difference> {
     let mut found = Comparison(Vec::new());
     for (list, key, parts) in LISTS {
@@ -56,7 +56,7 @@ pub fn differences(a: &Value, b: &Value) -> Vec<Difference> {
     found.0
 }
 
-/// The members that either file has in `part`: path, name, and what each has.
+/// The members of `part` in either file: path, name, and both values.
 fn pairs(part: &str, a: &Value, b: &Value) -> Vec<(String, String, Value, Value)> {
     let (a, b) = (&a[part], &b[part]);
     let new = members(b).filter(|(name, _)| a.get(name.as_str()).is_none());
@@ -72,7 +72,7 @@ impl Comparison {
         self.0.push(Difference { at, what, breaks_client, breaks_server, is_new_command: false });
     }
 
-    /// Compares members one by one, and lists too where they are of one length; everything else as a whole.
+    /// Compares objects member by member, lists of equal length item by item, everything else as a whole.
     fn compare(&mut self, at: &str, a: &Value, b: &Value) {
         match (a, b) {
             _ if a == b => {}
@@ -104,7 +104,7 @@ impl Comparison {
         }
     }
 
-    /// Who must keep a rule that is new has to learn it; who relies on one that is gone has to do without.
+    /// Compares rules: a new one breaks the side that must keep it, a removed one the side that relies on it.
     fn rules(&mut self, a: &Value, b: &Value) {
         for (at, _, old, new) in pairs("rules", a, b) {
             let is_servers = [&old, &new].iter().any(|rule| rule["side"] == "server");
@@ -120,7 +120,7 @@ impl Comparison {
         }
     }
 
-    /// States and arrows by name; whom they break shows in the commands and events that they come from.
+    /// Compares states and transitions by name. They break no side by themselves; commands and events show that.
     fn chart(&mut self, a: &Value, b: &Value) {
         let [old, new] = [a, b].map(|chart| -> Vec<String> {
             let of_region = |region: &Value| -> Vec<String> {
@@ -143,7 +143,7 @@ impl Comparison {
     }
 }
 
-/// Whether something that was taken is refused, and whether something that was refused is taken.
+/// Whether something accepted becomes refused, and whether something refused becomes accepted.
 fn refusal_changes(a: &Value, b: &Value) -> [bool; 2] {
     let conditions = [a, b].into_iter().flat_map(items).map(|outcome| &outcome["when"]);
     let values =
@@ -157,7 +157,7 @@ fn refusal_changes(a: &Value, b: &Value) -> [bool; 2] {
     breaks
 }
 
-/// Whether a command is refused of which a member has this value; `None`: of which no condition holds.
+/// Whether a command is refused whose member has this value; `None`: for which no condition holds.
 fn is_refused(outcomes: &Value, probe: Option<(&Value, &Value)>) -> bool {
     let holds = |when: &Value| {
         when.is_null()

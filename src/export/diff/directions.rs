@@ -1,14 +1,14 @@
-//! Who writes a frame and who reads it: what is more for the one to say is more for the other to understand.
+//! Which side writes a definition and which reads it: more values for the writer are more cases for the reader.
 
 use crate::export::parts::reachable;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
-/// What the client's side writes.
+/// Roots that the client's side writes.
 const CLIENT_WRITES: [&str; 6] =
     ["Inbound", "RpcCommand", "RpcExtensionUIResponse", "HostToolUpdate", "HostToolResult", "FromExtension"];
 
-/// What it reads.
+/// Roots that the client's side reads.
 const CLIENT_READS: [&str; 11] = [
     "Outbound",
     "RpcResponse",
@@ -23,7 +23,7 @@ const CLIENT_READS: [&str; 11] = [
     "SessionEntry",
 ];
 
-/// Who sees a def.
+/// Directions of one definition.
 #[derive(Clone, Copy, Default)]
 pub struct Direction {
     /// The client's side writes it.
@@ -32,7 +32,7 @@ pub struct Direction {
     pub read: bool,
 }
 
-/// Who sees which def.
+/// Directions of all definitions.
 pub struct Directions {
     written: BTreeSet<String>,
     read: BTreeSet<String>,
@@ -40,7 +40,7 @@ pub struct Directions {
 
 impl Directions {
     pub fn new(a: &Map<String, Value>, b: &Map<String, Value>) -> Self {
-        // What extensions say counts only where no frame of the host has it: they show dialogs in the server's name.
+        // Definitions of hosts take precedence: extensions show dialogs in the server's name.
         let of = |roots: &[&str]| -> BTreeSet<String> {
             [a, b].into_iter().flat_map(|defs| reachable(defs, roots)).collect()
         };

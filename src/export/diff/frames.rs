@@ -1,4 +1,4 @@
-//! Two exported schemas.
+//! Compares two exported schemas.
 
 use super::{
     Difference,
@@ -7,16 +7,16 @@ use super::{
 use crate::export::parts::ref_name;
 use serde_json::{Map, Value};
 
-/// Unions of which a reader passes over a branch that it does not know.
+/// Unions whose unknown branches a reader ignores.
 const OPEN_UNIONS: [&str; 2] = ["Outbound", "AgentSessionEvent"];
 
-/// The union whose branches come and go with the commands.
+/// The union whose branches follow the commands.
 const SUCCESS_UNION: &str = "RpcSuccess";
 
-/// Unions whose branches servers have to learn, and who does not send them notices nothing.
+/// Unions whose new branches only affect clients that send them.
 const COMMAND_UNIONS: [&str; 2] = ["RpcCommand", "FromExtension"];
 
-/// What is compared here, and what says nothing of values.
+/// Keywords that are compared here, or that do not restrict values.
 const KNOWN_KEYWORDS: [&str; 18] = [
     "$schema",
     "$id",
@@ -38,11 +38,11 @@ const KNOWN_KEYWORDS: [&str; 18] = [
     "additionalProperties",
 ];
 
-/// What differs, in the order of `a`.
+/// The differences, in the order of `a`.
 ///
 /// # Errors
 ///
-/// Where the two are of different parts of the protocol.
+/// The schemas are of different parts of the protocol.
 pub fn differences(a: &Value, b: &Value) -> Result<Vec<Difference>, String> {
     let empty = Map::new();
     let defs = |schema: &'_ Value| schema["$defs"].as_object().unwrap_or(&empty).clone();
@@ -74,26 +74,26 @@ pub fn differences(a: &Value, b: &Value) -> Result<Vec<Difference>, String> {
     Ok(found.found)
 }
 
-/// What a change does to the values that are right.
+/// The effect of a change on the set of valid values.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Change {
-    /// More of them.
+    /// More values are valid.
     Wider,
-    /// Fewer of them.
+    /// Fewer values are valid.
     Narrower,
-    /// Others.
+    /// Other values are valid.
     Both,
-    /// The same, as far as a reader must tell.
+    /// The same values are valid, as readers ignore the rest.
     Neither,
 }
 
 struct Comparison<'a> {
-    /// The defs of either side.
+    /// The definitions of either side.
     a: &'a Map<String, Value>,
     b: &'a Map<String, Value>,
     at: String,
     way: Direction,
-    /// Pairs of references that are being compared by what they stand for.
+    /// Pairs of references whose definitions are being compared.
     inlined: Vec<(Value, Value)>,
     found: Vec<Difference>,
 }
@@ -111,7 +111,7 @@ impl Comparison<'_> {
         });
     }
 
-    /// Compares at a place inside.
+    /// Compares at an inner place.
     fn compare_at(&mut self, at: &str, a: &Value, b: &Value) {
         let length = self.at.len();
         self.at.push_str(at);
@@ -150,7 +150,7 @@ impl Comparison<'_> {
         self.properties(a, b);
         for (key, at) in [("items", "[]"), ("additionalProperties", ".*")] {
             let schema = |of: &Value| of.get(key).cloned().filter(|schema| *schema != true);
-            // What is not said is anything.
+            // A missing keyword allows anything.
             let any = Value::Object(Map::new());
             match (schema(a), schema(b)) {
                 (None, None) => {}
@@ -160,7 +160,7 @@ impl Comparison<'_> {
         self.compare_other_keywords(a, b);
     }
 
-    /// References to defs of different names, or to one and to nothing: what they stand for counts.
+    /// Compares the definitions behind references of different names, or behind one reference only.
     fn references(&mut self, a: &Value, b: &Value) {
         let pair = (a.clone(), b.clone());
         if self.inlined.contains(&pair) {
@@ -179,7 +179,7 @@ impl Comparison<'_> {
     }
 
     fn types(&mut self, a: &[Value], b: &[Value]) {
-        // What says nothing of it takes any type.
+        // Without the keyword any type is valid.
         match (a.is_empty(), b.is_empty()) {
             (true, true) => return,
             (true, false) => return self.note(Change::Narrower, "is no longer of any type".to_owned()),
@@ -251,7 +251,7 @@ impl Comparison<'_> {
         let (old, new) = (branches(a), branches(b));
         for (tag, branch) in &new {
             if let Some((_, other)) = old.iter().find(|(known, _)| known == tag) {
-                // A def of its own name is compared where it stands.
+                // A definition with a name is compared at its own place.
                 if ref_name(other).is_none() || ref_name(other) != ref_name(branch) {
                     self.compare_at(&format!("({tag})"), other, branch);
                 }
@@ -267,7 +267,7 @@ impl Comparison<'_> {
         for (tag, _) in old.iter().filter(|(tag, _)| !new.iter().any(|(known, _)| known == tag)) {
             let change = match self.at.as_str() {
                 SUCCESS_UNION => Change::Neither,
-                // Who waits for it waits in vain.
+                // A reader may wait for the branch in vain.
                 at if OPEN_UNIONS.contains(&at) => Change::Wider,
                 _ => Change::Narrower,
             };
@@ -275,7 +275,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// Keywords of which it is not known here what they mean.
+    /// Compares keywords whose meaning is not known here: any difference counts as breaking.
     fn compare_other_keywords(&mut self, a: &Value, b: &Value) {
         let keys = |schema: &Value| -> Vec<String> {
             schema.as_object().into_iter().flatten().map(|(key, _)| key.clone()).collect()
@@ -294,12 +294,12 @@ impl Comparison<'_> {
     }
 }
 
-/// The branches of a union: what each is called, and what it is. What is no union is its only branch.
+/// The branches of a union with their names. A schema that is no union is its only branch.
 fn branches(schema: &Value) -> Vec<(String, Value)> {
     let alone = [schema.clone()];
     let list = schema["oneOf"].as_array().map_or(&alone[..], Vec::as_slice);
     let mapping = schema["discriminator"]["mapping"].as_object();
-    // A union of unions goes by these, which say themselves what they consist of.
+    // A union of unions is compared by its inner unions.
     if let Some(mapping) = mapping.filter(|mapping| mapping.len() == list.len()) {
         let branch = |target: &Value| serde_json::json!({ "$ref": target });
         return mapping.iter().map(|(tag, target)| (tag.clone(), branch(target))).collect();

@@ -1,8 +1,10 @@
-//! What differs between two dialects, or two versions of one, and whom it breaks.
+//! Compares two dialects, or two versions of one, and decides which side each difference breaks.
 //!
-//! A is what there was, B what there is. **A client breaks** that was written for A and meets a server of B: it is told
-//! what it cannot read, or asks for what is refused. **A server breaks** that was written for A and meets a client of B.
-//! What both sides must pass over breaks neither: members that nobody knows, and types of events that nobody knows.
+//! A is the old one, B the new one. A difference **breaks clients** if one written for A fails with a server of B: it gets
+//! frames that it cannot read, or its commands are refused. It **breaks servers** if one written for A fails with a client of
+//! B. Unknown members and unknown types of events break neither, as both sides must ignore them.
+//!
+//! `frames` compares exported schemas, `behaviour` meta files; `directions` knows which side writes a definition.
 
 mod behaviour;
 mod directions;
@@ -11,44 +13,44 @@ mod frames;
 use serde::Serialize;
 use serde_json::Value;
 
-/// One thing that differs.
+/// A difference.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Difference {
-    /// Where: a def and a member, or a path of the meta file.
+    /// Its place: definition and member, or a path in the meta file.
     pub at: String,
-    /// What, in words.
+    /// Its description.
     pub what: String,
-    /// Clients of A do not do with servers of B.
+    /// Whether clients of A fail with servers of B.
     pub breaks_client: bool,
-    /// Servers of A do not do with clients of B.
+    /// Whether servers of A fail with clients of B.
     pub breaks_server: bool,
-    /// It is a command, or a frame of extensions, that servers have to learn; who does not send it notices nothing.
+    /// Whether it is a new command or frame of extensions, which only affects clients that send it.
     pub is_new_command: bool,
 }
 
 impl Difference {
-    /// Whether it is about a frame as a whole.
+    /// Whether it concerns a whole frame.
     pub fn is_of_frame(&self) -> bool {
         ["commands ", "events ", "dialogs "].iter().any(|list| self.at.starts_with(list))
     }
 }
 
-/// What a version becomes by some differences.
+/// The change of a version number that differences require.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Bump {
     /// Nothing differs.
     None,
     /// Only words differ.
     Patch,
-    /// What was right stays right.
+    /// Nothing breaks.
     Minor,
-    /// A client or a server breaks.
+    /// Clients or servers break.
     Major,
 }
 
 impl Bump {
-    /// In words.
+    /// The change in words.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::None => "no change",
@@ -59,11 +61,11 @@ impl Bump {
     }
 }
 
-/// What differs between two exported files, both of `--format json-schema` or both of `--format meta`.
+/// The differences of two exported files, both of `--format json-schema` or both of `--format meta`.
 ///
 /// # Errors
 ///
-/// Where they are not two files of one of these formats, or of different parts of the protocol.
+/// The files have other formats, or are of different parts of the protocol.
 pub fn diff(a: &Value, b: &Value) -> Result<Vec<Difference>, String> {
     let both = |key: &str| a.get(key).is_some() && b.get(key).is_some();
     if both("$defs") {
@@ -75,7 +77,7 @@ pub fn diff(a: &Value, b: &Value) -> Result<Vec<Difference>, String> {
     }
 }
 
-/// What the version of `a` becomes when `b` is published in its place.
+/// The change of the version number that `b` requires after `a`.
 pub fn bump(a: &Value, b: &Value) -> Result<Bump, String> {
     let found = diff(a, b)?;
     let breaks = |it: &Difference| it.breaks_client || it.breaks_server && !it.is_new_command;

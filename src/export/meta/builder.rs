@@ -1,4 +1,4 @@
-//! Gathers it from the tables, the machine and the bundle.
+//! Builds the meta file from the tables, the machine and the bundle.
 
 use super::{
     frames::{Frames, text, texts},
@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 /// The largest number that a double holds exactly together with its neighbours.
 const LARGEST: u64 = (1 << 53) - 1;
 
-/// What JSON Schema cannot say of `dialect`.
+/// The meta file of `dialect`.
 ///
 /// ```
 /// use pi_rpc::{export::meta, protocol::Dialect};
@@ -69,7 +69,7 @@ pub fn meta(dialect: Dialect) -> Meta {
     }
 }
 
-/// The JSON Schema of what [`meta`] gives, written as JSON.
+/// The JSON Schema of the meta file.
 pub fn meta_schema() -> Value {
     let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
     // The record has a schema of its own.
@@ -108,7 +108,7 @@ impl MetaBuilder<'_> {
                 let own =
                     kind.cases(state).iter().filter(|case| case.only.is_none_or(|only| base.is_in(only)));
                 let mut list: Vec<Outcome> = own.map(outcome).collect();
-                // Nothing behind an outcome without condition is reached.
+                // Outcomes after one without a condition are unreachable.
                 let last = list.iter().position(|outcome| outcome.when.is_none());
                 list.truncate(last.map_or(list.len(), |last| last + 1));
                 list
@@ -136,13 +136,13 @@ impl MetaBuilder<'_> {
         commands
     }
 
-    /// The states that the dialect has.
+    /// The states of the dialect.
     fn states(&self) -> impl Iterator<Item = FlowState> {
         let base = self.dialect.base();
         FlowState::ALL.into_iter().filter(move |state| state.is_in(base))
     }
 
-    /// The events that a command brings about, as far as the dialect has them.
+    /// The events that a command causes, as far as the dialect has them.
     fn causes(&self, def: &str) -> Vec<String> {
         let families = self.frames.members("Outbound");
         let known: Vec<String> =
@@ -243,7 +243,7 @@ impl MetaBuilder<'_> {
         Chart { regions: list(&self.bundle["states"]["regions"]).iter().map(region).collect() }
     }
 
-    /// The frames that a step of a small region names; requests to the user are those that want an answer.
+    /// The frames that trigger a step of a small region; dialogs count only if they have a response.
     fn triggers(&self, step: &Value) -> Vec<Trigger> {
         let r#where = step["where"].as_object().cloned().unwrap_or_default();
         let named = |name: String| match name.as_str() {
@@ -302,7 +302,7 @@ impl MetaBuilder<'_> {
             .collect()
     }
 
-    /// The record as the bundle has it, without what annotates it.
+    /// The record of the bundle, without annotations.
     fn record(&self) -> Value {
         let records = self.bundle["dialects"].as_array().into_iter().flatten();
         let mut own = records.filter(|record| record["id"] == self.dialect.as_str()).cloned();
@@ -313,7 +313,7 @@ impl MetaBuilder<'_> {
         record
     }
 
-    /// When what came later came: by def, by `def.member`, by `def.value`.
+    /// The versions in which definitions, members and values were introduced.
     fn since(&self, exported: &Value) -> BTreeMap<String, String> {
         let mut since = BTreeMap::new();
         for (name, def) in exported["$defs"].as_object().into_iter().flatten() {
@@ -331,7 +331,7 @@ impl MetaBuilder<'_> {
         since
     }
 
-    /// Whether the dialect has what the list under `key` limits.
+    /// Whether the list of dialects under `key`, if there is one, has the dialect.
     fn has(&self, limited: &Value, key: &str) -> bool {
         limited.get(key).and_then(Value::as_array).is_none_or(|ids| ids.iter().any(|id| id == self.base()))
     }

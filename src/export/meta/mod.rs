@@ -1,8 +1,8 @@
-//! What JSON Schema cannot say of one dialect, as data: which command is legal where and what answers it, which event
-//! may fire when and after what, the chart, the texts of errors, the rules, defaults and limits.
+//! The meta file: properties of a dialect that JSON Schema cannot express, as data. Legality and responses of commands, cases
+//! of events, the chart, texts of errors, rules, defaults and limits.
 //!
-//! Everything in it is taken from the tables and the machine that the server runs and the oracle judges by; nothing is
-//! listed a second time.
+//! Everything is derived from the tables and the machine that the server runs and the oracle judges by, so it cannot
+//! contradict them. `types` is the shape of the file, `builder` makes it, `session` the part about the session's state.
 
 mod builder;
 mod frames;

@@ -1,4 +1,4 @@
-//! The state of a session in the file: its members, what changes them, which response tells them.
+//! The session's state in the meta file: members, their effects, and the responses that have their values.
 
 use super::{
     frames::{Frames, text, texts},
@@ -8,7 +8,7 @@ use crate::export::parts::ref_name;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// The words of the vocabulary, each with the key under which its row has the path to the value.
+/// The kinds of effects, each with the key of the path to its value.
 const EFFECTS: [(&str, &str); 7] = [
     ("set", "to"),
     ("next", "to"),
@@ -19,12 +19,12 @@ const EFFECTS: [(&str, &str); 7] = [
     ("forget", ""),
 ];
 
-/// The state of a session in one dialect.
+/// The session's state in one dialect.
 pub struct Session<'a> {
     frames: &'a Frames,
     /// `session.json`.
     about: &'a Value,
-    /// The dialect whose frames are spoken.
+    /// The dialect whose frames are used.
     base: &'a str,
 }
 
@@ -66,7 +66,7 @@ impl<'a> Session<'a> {
         rows.filter(|row| self.has(row)).filter_map(|row| self.effect(row, def, response)).collect()
     }
 
-    /// The members that a response tells, each with the path to its value.
+    /// The members in a response, each with the path to its value.
     pub fn tells(&self, response: &str) -> BTreeMap<String, String> {
         let told = self.frames.annotated(response)["x-tells"].as_object().into_iter().flatten();
         let known = |(name, path): &(&String, &Value)| {
@@ -110,8 +110,8 @@ impl<'a> Session<'a> {
         commands.chain(events).filter_map(|effect| effect.code).collect()
     }
 
-    /// The schema of a member's value; `None`: the dialect has no such member. One that has no type of its own has that of
-    /// the response that tells it.
+    /// The schema of a member's value; `None` if the dialect has no such member. A member without a type has that of its value
+    /// in a response.
     fn schema_of(&self, name: &str) -> Option<Value> {
         let about = self.about["members"].get(name).filter(|about| self.has(about))?;
         if let Some(own) = about.get("type") {
@@ -125,7 +125,7 @@ impl<'a> Session<'a> {
         told.next()
     }
 
-    /// The schema of what stands at a path; `None`: the dialect has no such place.
+    /// The schema at a path; `None` if the dialect has no such place.
     fn resolve(&self, def: &str, path: &str) -> Option<Value> {
         let steps: Vec<&str> = path.split('.').collect();
         let steps = if steps.first() == Some(&"data") { &steps[..] } else { steps.get(1..)? };
@@ -139,7 +139,7 @@ impl<'a> Session<'a> {
         at
     }
 
-    /// Whether the dialect has what the list `dialects` limits.
+    /// Whether the list `dialects`, if there is one, has the dialect.
     fn has(&self, limited: &Value) -> bool {
         limited
             .get("dialects")
@@ -148,7 +148,7 @@ impl<'a> Session<'a> {
     }
 }
 
-/// The def that a schema is, or is beside null.
+/// The definition that a schema refers to, directly or beside null.
 fn target(schema: &Value) -> Option<String> {
     let branches = schema["oneOf"].as_array().into_iter().flatten();
     ref_name(schema).or_else(|| branches.filter_map(ref_name).next()).map(str::to_owned)

@@ -1,4 +1,4 @@
-//! The shape of the file.
+//! The shape of the meta file. Doc comments become descriptions in its schema.
 
 use crate::protocol::FlowState;
 use schemars::JsonSchema;

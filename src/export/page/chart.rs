@@ -1,4 +1,4 @@
-//! The chart of the states, drawn: the flow above, the regions beside it below.
+//! Draws the state chart: the flow above, the other regions below.
 
 use super::{
     inline::text,
@@ -12,15 +12,15 @@ use crate::{
 use maud::{Markup, html};
 use serde_json::Value;
 
-/// The states outside of the superstate: the one on the left, the superstate on the right, and those between both, from
-/// above, as far as the dialect has them. What is here by name is drawn; a test holds the chart to the machine's.
+/// The outer states: left one, superstate on the right, and the states between from top to bottom, as far as the dialect has
+/// them. A test compares the drawn states with the machine's.
 const OUTER: (&str, &str, [&str; 6]) = (
     "idle",
     "streaming",
     ["retrying", "settling", "starting", "compacting", "compacting_before_prompt", "compacting_manual"],
 );
 
-/// The states inside of it, from above.
+/// The inner states of the superstate, from top to bottom.
 const INNER: [&str; 5] = ["between", "turn", "message", "tools", "compacting"];
 
 /// Left edges and widths of the first two columns; widths of the third and of the states inside of it.
@@ -80,7 +80,7 @@ pub(super) fn chart(index: &SchemaIndex, base: Dialect) -> Markup {
 const STATE: i32 = 104;
 const LABEL: usize = 20;
 
-/// How wide a region beside the flow has to be.
+/// The width of a region besides the flow.
 fn needs(region: &Value) -> i32 {
     let states = count(region["states"].as_array().map_or(&[][..], Vec::as_slice));
     let steps = region["transitions"].as_array().into_iter().flatten();
@@ -93,7 +93,7 @@ fn count<T>(list: &[T]) -> i32 {
     i32::try_from(list.len()).unwrap_or(1)
 }
 
-/// A region beside the flow: its states side by side.
+/// Draws a region besides the flow, its states side by side.
 fn side(region: &Value, left: i32, width: i32, top: i32, chart: &str) -> Markup {
     let states = region["states"].as_array().map_or(&[][..], Vec::as_slice);
     let step = (width - 44 - STATE) / (count(states) - 1).max(1);
@@ -122,7 +122,7 @@ fn side(region: &Value, left: i32, width: i32, top: i32, chart: &str) -> Markup 
     }
 }
 
-/// The region of the flow: its arrows, the states between the outermost ones, and those inside.
+/// The region of the flow: transitions, middle states and inner states.
 struct Flow {
     edges: Vec<Edge>,
     between: Vec<&'static str>,
@@ -174,7 +174,7 @@ impl Flow {
         self.edges.iter().filter(|edge| edge.inside).filter(is_past).collect()
     }
 
-    /// The drawing, and where it ends below.
+    /// Draws the flow; returns the drawing and its bottom edge.
     fn drawn(&self, chart: &str) -> (Markup, i32) {
         let ((first, last, _), between) = (OUTER, &self.between);
         let is_apart = |at: &usize| match (between.get(*at), between.get(at + 1)) {
@@ -235,7 +235,7 @@ impl Flow {
         (flow, bottom + 20)
     }
 
-    /// What is inside of the superstate, and where it ends below.
+    /// Draws the inner states; returns the drawing and its bottom edge.
     fn inner(&self, chart: &str, around: &str) -> (Markup, i32) {
         let (x, wide) = (self.third_column() + 16, INSIDE);
         let mut drawn = Vec::new();
@@ -296,7 +296,7 @@ impl Flow {
         self.edges.iter().filter(|edge| !edge.inside).filter(ends).collect()
     }
 
-    /// What is said in a state without leaving it.
+    /// The frames in a state that do not leave it, as lines.
     fn said(&self, state: &str, width: usize, inside: bool) -> Vec<String> {
         let own =
             self.edges.iter().filter(|edge| edge.from == state && edge.to == state && edge.inside == inside);

@@ -1,10 +1,10 @@
-//! The way through the page: a search, and everything that it leads to.
+//! The navigation of the page: search and table of contents.
 
 use super::{inline::only_in, schema_index::SchemaIndex};
 use crate::protocol::RuleId;
 use maud::{Markup, html};
 
-/// What comes before the frames, and after them.
+/// Sections before the frames, and below those after them.
 pub(super) const BEFORE: [(&str, &str); 5] = [
     ("protocol", "In ten lines"),
     ("chart", "The chart"),

@@ -1,4 +1,4 @@
-//! The dialects: what each is, what only some have, what differs.
+//! The dialects of the page: list, differences, records and limits.
 
 use super::{
     fields::{is_required, with_value},
@@ -12,7 +12,7 @@ use crate::{
 use maud::{Markup, html};
 use serde_json::Value;
 
-/// Who speaks what.
+/// The list of dialects.
 pub(super) fn dialect_list(index: &SchemaIndex) -> Markup {
     html! {
         dl.fields {
@@ -33,7 +33,7 @@ pub(super) fn dialect_list(index: &SchemaIndex) -> Markup {
     }
 }
 
-/// What differs between the base dialects, and between the records of all.
+/// The differences between the base dialects, and between overlays and their bases.
 pub(super) fn differences(index: &SchemaIndex) -> Markup {
     html! {
         section aria-labelledby="differences" {
@@ -54,12 +54,12 @@ pub(super) fn differences(index: &SchemaIndex) -> Markup {
     }
 }
 
-/// Whether it changes the frames of what it extends.
+/// Whether the dialect changes the frames of its base.
 fn is_overlay(dialect: Dialect) -> bool {
     dialect.record().extends.is_some_and(|base| base != dialect.record().frames)
 }
 
-/// What an overlay changes of the frames of its base.
+/// The changes that an overlay makes to the frames of its base.
 fn changes(index: &SchemaIndex, dialect: Dialect) -> Markup {
     let base = Dialect::ALL.into_iter().find(|base| dialect.record().extends == Some(base.as_str()));
     let found =
@@ -72,7 +72,7 @@ fn changes(index: &SchemaIndex, dialect: Dialect) -> Markup {
     }
 }
 
-/// A row: what it is about, and what is there by base.
+/// A row: its head, and a cell for each base.
 type Row = (Markup, Vec<Markup>);
 
 fn table(index: &SchemaIndex, what: &str, rows: &[Row]) -> Markup {
@@ -100,7 +100,7 @@ fn frames(index: &SchemaIndex) -> Markup {
     table(index, "Only in", &rows.collect::<Vec<Row>>())
 }
 
-/// The properties that not all of the bases have which have the def, or that only some of them require.
+/// Properties that only some bases with the definition have or require.
 fn fields(index: &SchemaIndex) -> Vec<Row> {
     let mut rows = Vec::new();
     for (name, def) in index.defs() {
@@ -176,7 +176,7 @@ fn errors(index: &SchemaIndex) -> Vec<Row> {
         .collect()
 }
 
-/// What each dialect's record holds; what differs is marked.
+/// The records of all dialects, with differences marked.
 pub(super) fn records(index: &SchemaIndex) -> Markup {
     let schema = index.part("record");
     html! {
@@ -193,7 +193,7 @@ pub(super) fn records(index: &SchemaIndex) -> Markup {
     }
 }
 
-/// What is told elsewhere.
+/// Members of the record that are shown elsewhere.
 const ABOUT: [&str; 7] = ["id", "title", "description", "extends", "frames", "startedAs", "version"];
 
 fn record(index: &SchemaIndex, path: &[&str], schema: &Value) -> Markup {
@@ -206,7 +206,7 @@ fn record(index: &SchemaIndex, path: &[&str], schema: &Value) -> Markup {
     row(index, &path.join("."), schema, |dialect| value(index, dialect, path))
 }
 
-/// What something is, and its value in each dialect: those that are alike together.
+/// A row of records or limits: name, description, and values grouped by dialects.
 fn row(index: &SchemaIndex, name: &str, schema: &Value, value: impl Fn(Dialect) -> Value) -> Markup {
     let values = grouped_by_value(index.dialects.iter().map(|dialect| (*dialect, value(*dialect))));
     html! {
@@ -238,7 +238,7 @@ fn value_markup(value: &Value) -> Markup {
     }
 }
 
-/// What is accepted, kept and tried again.
+/// The table of limits.
 pub(super) fn limits(index: &SchemaIndex) -> Markup {
     let schema = crate::export::meta_schema();
     let about = schema.pointer("/$defs/Limits/properties").and_then(Value::as_object);
@@ -262,7 +262,7 @@ pub(super) fn limits(index: &SchemaIndex) -> Markup {
     }
 }
 
-/// What the marks on the page mean, and the names of the sources.
+/// The legend of marks and sources.
 pub(super) fn legend(index: &SchemaIndex) -> Markup {
     let sources: Value = serde_json::from_str(SOURCES).unwrap_or_default();
     html! {

@@ -1,4 +1,4 @@
-//! The page as a whole.
+//! The whole page.
 
 use super::{
     chart::chart,
@@ -20,7 +20,7 @@ const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
 const TITLE: &str = "The RPC protocol of coding agents";
 
-/// The reference of the protocol as one HTML page that loads nothing: every dialect, `first` before the others.
+/// The reference of all dialects as one HTML page without external resources, `first` before the others.
 ///
 /// Anchors are stable: `#command-prompt`, `#response-prompt`, `#event-message_update`, `#type-Model`, `#rule-framing`,
 /// `#error-busy`.

@@ -1,13 +1,13 @@
-//! A valid example of every def, made from the schema and from what `schema/examples.json` says of it.
+//! Generates a valid example of every definition from the schema and `schema/examples.json`.
 
 use serde_json::{Map, Value};
 
 const DATA: &str = include_str!("../../../schema/examples.json");
 
-/// What examples are made from.
+/// Generator of examples.
 ///
-/// An object has the properties that its dialect requires, and those that `schema/examples.json` gives it. A value comes
-/// from there, by def or by the name of the property, or from the def that it refers to.
+/// An object has the properties that its dialect requires, and those in `schema/examples.json`. A value comes from there, by
+/// definition or name of the property, or from the definition that it refers to.
 pub struct Examples {
     data: Value,
 }
@@ -18,20 +18,19 @@ impl Examples {
         Self { data: serde_json::from_str(DATA).expect("a test reads it") }
     }
 
-    /// An example of the def `name`. `defs`: those of one dialect, as [`json_schema`](crate::export::json_schema) has
-    /// them. Null where nothing is known: a test makes sure that every example is valid.
+    /// An example of the definition `name`. `defs`: the definitions of one dialect, from
+    /// [`json_schema`](crate::export::json_schema). Null if there is none; a test ensures that every example is valid.
     pub fn of(&self, defs: &Value, name: &str) -> Value {
         Maker { defs, data: &self.data }.of_def(name, None, "")
     }
 
-    /// What an extension may answer to a hook; an empty object where nothing of its answer counts.
+    /// An example result of a hook; empty if no member has an effect.
     pub fn hook_result(&self, defs: &Value, hook: &str) -> Value {
         let own = self.data["hookResults"].get(hook).cloned().unwrap_or_default();
         Maker { defs, data: &self.data }.of_schema(&defs["HookResult"], Some(&own), "")
     }
 
-    /// A whole small conversation as a base dialect has it: each frame with the name of its def, hosts' and servers'
-    /// as they follow each other.
+    /// A small conversation in a base dialect: the frames of both sides in order, each with the name of its definition.
     pub fn conversation(&self, defs: &Value) -> Vec<(String, Value)> {
         let steps = self.data["conversation"].as_array().into_iter().flatten();
         let own = steps.filter(|step| step["where"].as_str().is_none_or(|def| defs.get(def).is_some()));
@@ -54,7 +53,7 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    /// `own`: what is wanted of it; the rest is as usual. `property`: where it stands.
+    /// An example of a definition. `own`: given content; the rest is generated. `property`: the property that has it.
     fn of_def(&self, name: &str, own: Option<&Value>, property: &str) -> Value {
         let schema = &self.defs[name];
         let usual = self.data["defs"].get(name);
@@ -111,7 +110,7 @@ impl Maker<'_> {
         shown.map(|(name, schema)| (name.clone(), self.of_schema(schema, own(name), name))).collect()
     }
 
-    /// Whether `own` is said of this branch: its constants are not contradicted, its kind of value is the same.
+    /// Whether `own` belongs to this branch: same kind of value, no contradicting constant.
     fn is_meant(&self, branch: &Value, own: &Value) -> bool {
         let schema = crate::export::parts::ref_name(branch).map_or(branch, |name| &self.defs[name]);
         if let Some(inner) = schema.get("oneOf").and_then(Value::as_array) {
@@ -129,7 +128,7 @@ impl Maker<'_> {
         })
     }
 
-    /// Whether `own` has the constant of this branch.
+    /// Whether `own` has this branch's constant.
     fn has_tag(&self, branch: &Value, own: &Value) -> bool {
         let schema = crate::export::parts::ref_name(branch).map_or(branch, |name| &self.defs[name]);
         let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();

@@ -1,4 +1,4 @@
-//! What a def holds.
+//! The content of a definition: properties, values, branches or limits.
 
 use super::{
     inline::{
@@ -13,7 +13,7 @@ use crate::{
 use maud::{Markup, html};
 use serde_json::Value;
 
-/// The properties, values, branches or limits of a def.
+/// The properties, values, branches or limits of a definition.
 pub(super) fn definition_body(index: &SchemaIndex, name: &str) -> Markup {
     let def = index.def(name);
     match def.get("properties").and_then(Value::as_object) {
@@ -49,7 +49,7 @@ fn field(index: &SchemaIndex, def: &str, property: &str, schema: &Value) -> Mark
     }
 }
 
-/// Whether a property has to be there: as each base that has it says.
+/// Whether a property is required, by base.
 fn presence(index: &SchemaIndex, def: &str, property: &str, schema: &Value) -> Markup {
     let owners = index.bases_of(index.def(def));
     let of = index.bases_of(schema).into_iter().filter(|base| owners.contains(base));
@@ -64,7 +64,7 @@ fn presence(index: &SchemaIndex, def: &str, property: &str, schema: &Value) -> M
     }
 }
 
-/// Whether the frames of a base have to have this property.
+/// Whether a base requires this property.
 pub(super) fn is_required(index: &SchemaIndex, base: Dialect, def: &str, property: &str) -> bool {
     texts(&index.exported(base)[def]["required"]).any(|name| name == property)
 }

@@ -1,4 +1,4 @@
-//! One def, with all that is known of it.
+//! The article of one definition, and the section of a group.
 
 use super::{
     example::Examples,
@@ -12,7 +12,7 @@ use super::{
 use maud::{Markup, html};
 use serde_json::Value;
 
-/// A family: what it is, then its defs.
+/// A section: its description, then its definitions.
 pub(super) fn family(index: &SchemaIndex, examples: &Examples, family: &Family) -> Markup {
     let union = index.def(family.union);
     html! {
@@ -28,7 +28,7 @@ pub(super) fn family(index: &SchemaIndex, examples: &Examples, family: &Family) 
     }
 }
 
-/// What is said of all answers; each stands with its command.
+/// The description of success responses, which are shown with their commands.
 fn successes(index: &SchemaIndex) -> Markup {
     html! {
         p {
@@ -59,7 +59,7 @@ fn article(index: &SchemaIndex, examples: &Examples, member: &Member) -> Markup 
     }
 }
 
-/// The success of a command.
+/// The success response of a command.
 fn answer(index: &SchemaIndex, examples: &Examples, name: &str) -> Markup {
     html! {
         div.answer id=(index.anchor(name)) {
@@ -70,7 +70,7 @@ fn answer(index: &SchemaIndex, examples: &Examples, name: &str) -> Markup {
     }
 }
 
-/// What it holds beside what it looks like.
+/// The content of a definition beside its examples.
 fn pair(index: &SchemaIndex, examples: &Examples, name: &str) -> Markup {
     let bases = index.bases_of(index.def(name)).into_iter();
     let shown = grouped_by_value(bases.map(|base| (base, pretty(&examples.of(index.exported(base), name)))));
@@ -120,7 +120,7 @@ fn facts(index: &SchemaIndex, name: &str) -> Markup {
     }
 }
 
-/// What a host may answer to a request of an extension; nothing for what is no such request.
+/// The possible responses to a dialog; `None` for other definitions.
 fn answers(index: &SchemaIndex, name: &str) -> Option<Markup> {
     let mut metas = index.bases.iter().filter_map(|base| index.meta(*base));
     let dialog = metas.find_map(|meta| meta.dialogs.iter().find(|dialog| dialog.def == name))?;

@@ -1,11 +1,11 @@
-//! Texts of the schema, types and dialects as they stand in a line.
+//! Inline markup: texts of the schema with links, types, marks of dialects.
 
 use super::schema_index::SchemaIndex;
 use crate::{export::parts::ref_name, protocol::Dialect};
 use maud::{Markup, html};
 use serde_json::Value;
 
-/// A text of the schema: what stands between backticks is code. Names lead to where they are described.
+/// A text of the schema: text between backticks becomes code, names become links.
 pub(super) fn prose(index: &SchemaIndex, text: &str) -> Markup {
     html! {
         @for (at, part) in text.split('`').enumerate() {
@@ -16,7 +16,7 @@ pub(super) fn prose(index: &SchemaIndex, text: &str) -> Markup {
     }
 }
 
-/// A word with what stands around it: names of frames have an underscore and need no backticks.
+/// A word with its punctuation; a name of a frame with an underscore becomes a link without backticks.
 fn word_of(index: &SchemaIndex, word: &str) -> Markup {
     let name = word.trim_matches(|letter: char| !letter.is_ascii_alphanumeric());
     let place = index.place_of(name).filter(|_| name.contains('_'));
@@ -28,7 +28,7 @@ fn word_of(index: &SchemaIndex, word: &str) -> Markup {
     }
 }
 
-/// A name in a text.
+/// A name as code, linked if it is known.
 pub(super) fn term(index: &SchemaIndex, name: &str) -> Markup {
     html! {
         @match index.place_of(name) {
@@ -38,47 +38,47 @@ pub(super) fn term(index: &SchemaIndex, name: &str) -> Markup {
     }
 }
 
-/// A link to a def.
+/// A link to a definition.
 pub(super) fn link(index: &SchemaIndex, def: &str) -> Markup {
     html! { a href={ "#" (index.anchor(def)) } { (def) } }
 }
 
-/// The description that every def and property has.
+/// The description of a definition or property.
 pub(super) fn description(schema: &Value) -> &str {
     text(&schema["description"])
 }
 
-/// A string of the schema; empty where there is none.
+/// A text; empty if there is none.
 pub(super) fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// The strings of a list.
+/// The texts of a list.
 pub(super) fn texts(list: &Value) -> impl Iterator<Item = &str> {
     list.as_array().into_iter().flatten().filter_map(Value::as_str)
 }
 
-/// The dialects by name, as small marks.
+/// Marks with the names of dialects.
 pub(super) fn dialect_marks(dialects: &[Dialect]) -> Markup {
     html! { @for dialect in dialects { span.mark { (dialect.as_str()) } } }
 }
 
-/// Where something is not in every dialect: in which it is.
+/// The marks of the dialects that have a definition or property, unless all have it.
 pub(super) fn only_in(index: &SchemaIndex, schema: &Value) -> Markup {
     only(index, &index.bases_of(schema))
 }
 
-/// The same of dialects that are known.
+/// The marks of `bases`, unless these are all.
 pub(super) fn only(index: &SchemaIndex, bases: &[Dialect]) -> Markup {
     html! { @if bases.len() < index.bases.len() { span.only { "only " (dialect_marks(bases)) } } }
 }
 
-/// The version of pi that brought it, where that is known.
+/// The version of pi that introduced something, if known.
 pub(super) fn since(version: &Value) -> Markup {
     html! { @if let Some(version) = version.as_str() { span.since { "since pi " (version) } } }
 }
 
-/// Equal things together, each with the bases that it holds for; in the order of the bases.
+/// Groups equal values of dialects, in the order of the dialects.
 pub(super) fn grouped_by_value<T: PartialEq>(
     of: impl IntoIterator<Item = (Dialect, T)>,
 ) -> Vec<(Vec<Dialect>, T)> {
@@ -92,7 +92,7 @@ pub(super) fn grouped_by_value<T: PartialEq>(
     groups
 }
 
-/// What a property or an item may hold.
+/// The type of a property or an item.
 pub(super) fn type_of(index: &SchemaIndex, schema: &Value) -> Markup {
     if let Some(def) = ref_name(schema) {
         return link(index, def);

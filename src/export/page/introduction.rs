@@ -1,4 +1,4 @@
-//! The protocol in ten lines, and a conversation as it goes over the pipes.
+//! The introduction of the page: the protocol in ten lines, and a whole conversation.
 
 use super::{
     example::Examples,
@@ -9,7 +9,7 @@ use super::{
 use crate::protocol::Dialect;
 use maud::{Markup, html};
 
-/// What somebody has to know who has never seen it.
+/// The protocol in ten lines.
 const LINES: [&str; 10] = [
     "A host starts the server as a child process. It writes commands to its stdin and reads answers and events from its stdout; stderr is for people.",
     "A frame is one JSON object in UTF-8 on a line of its own, ended by a line feed and by nothing else: U+2028 in a string does not end it.",
@@ -23,7 +23,7 @@ const LINES: [&str; 10] = [
     "Closing stdin ends it: the server finishes or drops what it does, as its dialect says, and exits with status 0.",
 ];
 
-/// The lines, then the conversation as each base dialect has it.
+/// The section: the lines, then the conversation in each base dialect.
 pub(super) fn introduction(index: &SchemaIndex, examples: &Examples) -> Markup {
     html! {
         section aria-labelledby="protocol" {
@@ -44,7 +44,7 @@ pub(super) fn introduction(index: &SchemaIndex, examples: &Examples) -> Markup {
     }
 }
 
-/// A line, in which the names of commands mean the commands.
+/// A line, with names of commands linked to the commands.
 fn linked_line(index: &SchemaIndex, line: &str) -> Markup {
     html! {
         @for (at, part) in line.split('`').enumerate() {

@@ -1,18 +1,18 @@
-//! JSON that people read.
+//! JSON for people.
 
 use serde_json::Value;
 
-/// The longest value that stays on one line, in characters.
+/// Longest value on one line, in characters.
 const LINE: usize = 60;
 
-/// Broken into lines where it is long; what fits into a line stays on it.
+/// Formats a value; parts that fit into a line stay on one.
 pub(in crate::export) fn pretty(value: &Value) -> String {
     let mut text = String::new();
     write(value, 0, 0, &mut text);
     text
 }
 
-/// `before`: how many characters of the line are taken.
+/// Writes a value; `before`: characters before it on its line.
 fn write(value: &Value, depth: usize, before: usize, text: &mut String) {
     let line = on_one_line(value);
     if before + line.chars().count() <= LINE {
@@ -63,7 +63,7 @@ fn on_one_line(value: &Value) -> String {
     }
 }
 
-/// One line as it goes over the wire, with `…` for what is inside of its inner objects and lists.
+/// Summarizes a frame on one line, with `…` for the content of inner objects and lists.
 pub(super) fn gist(frame: &Value) -> String {
     let short = |value: &Value| match value {
         Value::Object(map) if map.len() > 2 => {

@@ -1,4 +1,4 @@
-//! What becomes of a command, and when an event comes.
+//! Dispositions of commands, and cases of events.
 
 use super::{
     inline::{dialect_marks, grouped_by_value, only, prose, term, text},
@@ -11,10 +11,10 @@ use crate::{
 use maud::{Markup, html};
 use serde_json::Value;
 
-/// What becomes of a command in one state, by the bases that it holds for: the first outcome whose condition holds.
+/// Outcomes of a command in one state, by bases; the first whose condition holds applies.
 type Outcomes<'a> = Vec<(Vec<Dialect>, &'a [Outcome])>;
 
-/// Every command by every state, with what the words mean.
+/// The table of all commands and states, with the meanings of dispositions.
 pub(super) fn table(index: &SchemaIndex) -> Markup {
     let commands = index.families.iter().find(|family| family.id == "commands");
     let states: Vec<&Value> = states(index).collect();
@@ -48,7 +48,7 @@ pub(super) fn table(index: &SchemaIndex) -> Markup {
     }
 }
 
-/// The same of one command: states in which it fares alike stand together.
+/// The outcomes of one command, with equal states grouped.
 pub(super) fn of_command(index: &SchemaIndex, def: &str) -> Markup {
     let dispositions = by_state(index, def);
     let mut groups: Vec<(Vec<&str>, Outcomes)> = Vec::new();
@@ -68,21 +68,21 @@ pub(super) fn of_command(index: &SchemaIndex, def: &str) -> Markup {
     }
 }
 
-/// What becomes of it wherever it can be sent, if that is the same.
+/// The outcomes of a command, if they are equal in all states.
 fn everywhere<'a>(dispositions: &[(&str, Outcomes<'a>)]) -> Option<&'a [Outcome]> {
     let mut all = dispositions.iter().flat_map(|(_, outcomes)| outcomes).map(|(_, outcomes)| *outcomes);
     let first = all.next()?;
     all.all(|other| other == first).then_some(first)
 }
 
-/// What becomes of the command in each state; nothing where no dialect that has the command has the state.
+/// The outcomes of a command by state; empty if no dialect has both.
 pub(super) fn by_state<'a>(index: &'a SchemaIndex, def: &str) -> Vec<(&'a str, Outcomes<'a>)> {
     states(index)
         .map(|state| (text(&state["name"]), outcomes_in_state(index, def, text(&state["name"]))))
         .collect()
 }
 
-/// In all of a superstate the same holds: a test says so.
+/// The outcomes in a state; a test ensures that inner states do not differ.
 fn outcomes_in_state<'a>(index: &'a SchemaIndex, def: &str, state: &str) -> Outcomes<'a> {
     let outcomes = |base: &Dialect| {
         let mut commands = index.meta(*base)?.commands.iter();
@@ -105,7 +105,7 @@ fn outcomes_cell(outcomes: &Outcomes) -> Markup {
     }
 }
 
-/// The outcomes, the first of which that applies counts.
+/// The outcomes with their conditions; the first that applies counts.
 pub(super) fn outcome_list(outcomes: &[Outcome]) -> Markup {
     html! {
         @for (at, outcome) in outcomes.iter().enumerate() {
@@ -117,7 +117,7 @@ pub(super) fn outcome_list(outcomes: &[Outcome]) -> Markup {
     }
 }
 
-/// Values as the wire has them.
+/// Values in quotes.
 fn quoted(values: &[&str]) -> Markup {
     html! {
         @for (at, value) in values.iter().enumerate() {
@@ -138,7 +138,7 @@ fn states(index: &SchemaIndex) -> impl Iterator<Item = &Value> {
     states.filter(|state| state.get("parent").is_none())
 }
 
-/// Where the success of a command leads, and its failure.
+/// The transitions by a command's success and failure.
 pub(super) fn response_transitions(def: &Value) -> Markup {
     let moves = |key: &str| def[key].as_object().cloned().unwrap_or_default();
     html! {
@@ -150,7 +150,7 @@ pub(super) fn response_transitions(def: &Value) -> Markup {
     }
 }
 
-/// In which states an event may come, where it leads, and what came before; nothing for what is no event.
+/// The cases of an event: states, transition, preceding events; `None` for other definitions.
 pub(super) fn event_cases(index: &SchemaIndex, def: &str) -> Option<Markup> {
     let cases = |base: Dialect| {
         let mut events = index.meta(base)?.events.iter();
@@ -186,7 +186,7 @@ pub(super) fn event_cases(index: &SchemaIndex, def: &str) -> Option<Markup> {
     (!having.is_empty()).then_some(ul)
 }
 
-/// What a command brings about by itself.
+/// The events that a command causes.
 pub(super) fn caused_events(index: &SchemaIndex, def: &str) -> Option<Markup> {
     let causes = |base: Dialect| {
         let mut commands = index.meta(base)?.commands.iter();
@@ -212,7 +212,7 @@ fn codes(names: &[&str]) -> Markup {
     html! { @for (at, name) in names.iter().enumerate() { @if at > 0 { ", " } code { (name) } } }
 }
 
-/// The states of every region, in words.
+/// The descriptions of all states, by region.
 pub(super) fn meanings(index: &SchemaIndex) -> Markup {
     let regions = index.part("states")["regions"].as_array().into_iter().flatten();
     html! {

@@ -1,12 +1,11 @@
-//! The reference of the protocol as one HTML page that stands alone: all dialects, and nothing written by hand
-//! but the first ten lines.
+//! The reference of all dialects as one self-contained HTML page. Only the ten lines of the introduction are written by hand.
 //!
-//! - `book`: what `schema/` holds, sorted for readers: which family a def belongs to, and where on the page it is.
-//! - `example`, `json`: a valid example of every def, and JSON that people read.
-//! - `document`: the page; `opening`: the protocol in ten lines; `contents`: the way through it.
-//! - `chart`, `drawing`: the states drawn; `legality`: what becomes of a command, when an event comes.
-//! - `frame`, `fields`: one def; `dialects`, `rules`, `texts`: the tables.
-//! - `words`: what is inside.
+//! - `schema_index`: the definitions of `schema/`, grouped for readers, with their anchors.
+//! - `example`, `json`: a valid example of every definition, and JSON for people.
+//! - `document`: the page; `introduction`: the protocol in ten lines; `contents`: the navigation.
+//! - `chart`, `shapes`: the drawn state chart; `legality`: dispositions of commands, cases of events; `session`: its members.
+//! - `frame`, `fields`: one definition; `dialects`, `rules`, `texts`: the tables.
+//! - `inline`: texts, types and marks within a line.
 
 mod chart;
 mod contents;

@@ -1,10 +1,10 @@
-//! The rules that frames are judged by.
+//! The table of rules.
 
 use super::{inline::prose, schema_index::SchemaIndex};
 use crate::protocol::{Area, RuleId, Side, Tier};
 use maud::{Markup, html};
 
-/// Every rule by area, with how much it asks in each base dialect.
+/// All rules by area, with their tier in each base dialect.
 pub(super) fn rules(index: &SchemaIndex) -> Markup {
     html! {
         section aria-labelledby="rules" {

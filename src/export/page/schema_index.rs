@@ -1,4 +1,4 @@
-//! What `schema/` holds, sorted for readers.
+//! Index of `schema/`: definitions grouped for readers, with anchors, uses and directions.
 
 use crate::{
     export::{
@@ -10,27 +10,27 @@ use crate::{
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A group of defs that stand together on the page.
+/// A group of definitions in one section of the page.
 pub(super) struct Family {
     /// The anchor of the section.
     pub id: &'static str,
     /// Its heading.
     pub title: &'static str,
-    /// The union that it is made from; empty: made from what is left.
+    /// The union whose branches are the members; empty for the groups of remaining definitions.
     pub union: &'static str,
     pub members: Vec<Member>,
 }
 
-/// One def on the page.
+/// A definition on the page.
 pub(super) struct Member {
     pub def: String,
-    /// What readers know it by: the tag of a frame, else the name of the def.
+    /// The tag of a frame, else the name of the definition.
     pub label: String,
     pub anchor: String,
 }
 
-/// The section, its heading, the union whose branches it has, what their anchors begin with. Without a union: the
-/// frames that stand for themselves, then what is left.
+/// The groups: id of the section, heading, union, prefix of the anchors. Those without a union are for frames in no union, and
+/// for the remaining definitions.
 const FAMILIES: [(&str, &str, &str, &str); 13] = [
     ("commands", "Commands", "RpcCommand", "command"),
     ("responses", "Responses", "RpcResponse", ""),
@@ -47,10 +47,10 @@ const FAMILIES: [(&str, &str, &str, &str); 13] = [
     ("types", "Types", "", "type"),
 ];
 
-/// The union of the successes, which stand with their commands.
+/// The union of success responses, which are shown with their commands.
 const SUCCESSES: &str = "RpcSuccess";
 
-/// Who writes the frames of a union to whom.
+/// The direction of the frames of a union.
 const DIRECTIONS: [(&str, &str); 4] = [
     ("Inbound", "host → server"),
     ("Outbound", "server → host"),
@@ -58,18 +58,18 @@ const DIRECTIONS: [(&str, &str); 4] = [
     ("FromExtension", "extension → server"),
 ];
 
-/// What opens a family besides the branches of its union.
+/// First member of a group, besides the branches of its union.
 const FIRST_MEMBERS: [(&str, &str); 1] = [("entries", "SessionHeader")];
 
-/// Everything that the page is made from.
+/// The index of definitions that the page is made from.
 pub(super) struct SchemaIndex {
     bundle: Value,
-    /// The base dialects, the one that is shown first in front.
+    /// The base dialects, in the order of the page.
     pub bases: Vec<Dialect>,
-    /// All dialects, in the same way.
+    /// All dialects, in the order of the page.
     pub dialects: Vec<Dialect>,
     pub families: Vec<Family>,
-    /// The defs as each base has them.
+    /// The exported definitions of each base.
     exported: BTreeMap<&'static str, Value>,
     metas: BTreeMap<&'static str, Meta>,
     anchors: BTreeMap<String, String>,
@@ -78,7 +78,7 @@ pub(super) struct SchemaIndex {
 }
 
 impl SchemaIndex {
-    /// `first`: the dialect that is shown before the others.
+    /// Builds the index, with the dialect `first` before the others.
     pub fn new(first: Dialect) -> Self {
         let bundle: Value = serde_json::from_str(BUNDLE).expect("build.rs wrote JSON");
         let mut dialects = Dialect::ALL.to_vec();
@@ -115,12 +115,12 @@ impl SchemaIndex {
         index
     }
 
-    /// A part of the schema besides the defs: `states`, `errors`, `texts`, `rules`, `record`, `dialects`.
+    /// A part of the bundle besides the definitions: `states`, `errors`, `texts`, `rules`, `record`, `dialects`.
     pub fn part(&self, name: &str) -> &Value {
         &self.bundle[name]
     }
 
-    /// A def with its annotations.
+    /// A definition with its annotations.
     pub fn def(&self, name: &str) -> &Value {
         &self.bundle["$defs"][name]
     }
@@ -129,38 +129,37 @@ impl SchemaIndex {
         self.bundle["$defs"].as_object().into_iter().flatten()
     }
 
-    /// The defs of a base, without annotations.
+    /// The exported definitions of a base, without annotations.
     pub fn exported(&self, base: Dialect) -> &Value {
         self.exported.get(base.as_str()).unwrap_or(&Value::Null)
     }
 
-    /// What JSON Schema cannot say of a dialect.
+    /// The meta file of a dialect.
     pub fn meta(&self, dialect: Dialect) -> Option<&Meta> {
         self.metas.get(dialect.as_str())
     }
 
-    /// Whether a base has this def, property or case.
+    /// Whether a base has this definition, property or case, by the list under `key`.
     pub fn has(&self, base: Dialect, schema: &Value, key: &str) -> bool {
         schema.get(key).and_then(Value::as_array).is_none_or(|ids| ids.iter().any(|id| id == base.as_str()))
     }
 
-    /// The bases that have this def or property.
+    /// The bases that have this definition or property.
     pub fn bases_of(&self, schema: &Value) -> Vec<Dialect> {
         self.bases_in(schema, "x-dialects")
     }
 
-    /// The bases in the list under `key`; without a list all.
+    /// The bases in the list under `key`; all without a list.
     pub fn bases_in(&self, limited: &Value, key: &str) -> Vec<Dialect> {
         self.bases.iter().copied().filter(|base| self.has(*base, limited, key)).collect()
     }
 
-    /// Where the def is on the page.
+    /// The anchor of a definition.
     pub fn anchor(&self, def: &str) -> &str {
         self.anchors.get(def).map_or("", String::as_str)
     }
 
-    /// Where the thing is that a text calls by this name: a def, the frames of that type, or a command, an event or a
-    /// hook that no other frame shares its name with.
+    /// The anchor for a name in a text: a definition, the frames of a type, or a command, event or hook with a unique name.
     pub fn place_of(&self, term: &str) -> Option<&str> {
         if let Some(anchor) = self.anchors.get(term) {
             return Some(anchor);
@@ -176,19 +175,19 @@ impl SchemaIndex {
         called.next().is_none().then_some(first.anchor.as_str())
     }
 
-    /// Where a command is.
+    /// The anchor of a command.
     pub fn command(&self, name: &str) -> Option<&str> {
         let commands = self.families.iter().filter(|family| family.union == "RpcCommand");
         let mut members = commands.flat_map(|family| &family.members);
         members.find(|member| member.label == name).map(|member| member.anchor.as_str())
     }
 
-    /// Who writes the frame to whom; nothing for what is no frame.
+    /// The direction of a frame; `None` for other definitions.
     pub fn direction(&self, def: &str) -> Option<&'static str> {
         self.directions.get(def).copied()
     }
 
-    /// The defs that refer to this one, unions left out.
+    /// The definitions whose properties refer to this one.
     pub fn used_by(&self, def: &str) -> impl Iterator<Item = &String> {
         self.used_by.get(def).into_iter().flatten()
     }
@@ -214,7 +213,7 @@ impl SchemaIndex {
         families
     }
 
-    /// The frames that a union comes to, through the unions that it is made of.
+    /// The frames of a union, through inner unions.
     fn frames(&self, union: &str) -> Vec<String> {
         match self.def(union)["oneOf"].as_array() {
             Some(branches) => {
@@ -224,13 +223,13 @@ impl SchemaIndex {
         }
     }
 
-    /// The frames that are in no family of their own.
+    /// The frames that belong to no union with a group of its own.
     fn ungrouped_frames(&self, prefix: &str) -> Vec<Member> {
         let frames = ["Outbound", "Inbound"].into_iter().flat_map(|union| self.branches(union, prefix));
         frames.filter(|member| self.def(&member.def).get("properties").is_some()).collect()
     }
 
-    /// The branches of a union, by their tag where they have one.
+    /// The branches of a union, labelled by their tags if they have some.
     fn branches(&self, union: &str, prefix: &str) -> Vec<Member> {
         let def = self.def(union);
         let mapping = def.pointer("/discriminator/mapping").and_then(Value::as_object);
@@ -257,7 +256,7 @@ fn named(def: &str) -> Member {
     member(def, def, "type")
 }
 
-/// Def → the defs that refer to it from a property.
+/// Maps each definition to those whose properties refer to it.
 fn uses(defs: &Value) -> BTreeMap<String, BTreeSet<String>> {
     fn walk(schema: &Value, from: &str, uses: &mut BTreeMap<String, BTreeSet<String>>) {
         if let Some(name) = ref_name(schema) {

@@ -84,7 +84,7 @@ pub(super) fn members_in_response(index: &SchemaIndex, def: &str) -> Option<Mark
     })
 }
 
-/// The effects of a frame in a dialect; `None`: the dialect does not have it.
+/// The effects of a frame in a dialect; `None` if the dialect does not have it.
 fn effects<'a>(index: &'a SchemaIndex, base: Dialect, def: &str) -> Option<&'a Vec<EffectAbout>> {
     let meta = index.meta(base)?;
     let command = meta.commands.iter().find(|command| command.request == def);
@@ -124,7 +124,7 @@ fn link(member: &str) -> Markup {
     html! { a href={ "#member-" (member) } { code { (member) } } }
 }
 
-/// What a member is, and of which type.
+/// The description and type of a member.
 fn member(index: &SchemaIndex, name: &str, description: &str) -> Markup {
     let about = index.bases.iter().find_map(|base| member_of(index, *base, name));
     html! {
@@ -148,7 +148,7 @@ fn bases_with_member(index: &SchemaIndex, name: &str) -> Vec<Dialect> {
     index.bases.iter().copied().filter(|base| member_of(index, *base, name).is_some()).collect()
 }
 
-/// The commands whose success tells a member.
+/// The commands whose success response has a member.
 fn reading_commands(index: &SchemaIndex, name: &str) -> Vec<String> {
     let commands = index.bases.iter().filter_map(|base| index.meta(*base)).flat_map(|meta| &meta.commands);
     deduplicated(
@@ -180,7 +180,7 @@ fn names(index: &SchemaIndex, names: &[String]) -> Markup {
     html! { @for (at, name) in names.iter().enumerate() { @if at > 0 { ", " } (command_or_event(index, name)) } }
 }
 
-/// A link to the command of that name, else to whatever has the name.
+/// A link to the command of this name, else to another definition.
 fn command_or_event(index: &SchemaIndex, name: &str) -> Markup {
     match index.command(name) {
         Some(place) => html! { a href={ "#" (place) } { code { (name) } } },

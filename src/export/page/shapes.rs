@@ -1,4 +1,4 @@
-//! What charts are drawn with.
+//! SVG shapes of the chart.
 
 use maud::{Markup, html};
 
@@ -6,17 +6,17 @@ use maud::{Markup, html};
 #[derive(Clone, Copy)]
 pub(super) struct Point(pub i32, pub i32);
 
-/// Where a label stands.
+/// Side of a line on which a label stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
     Above,
     Below,
 }
 
-/// Between two lines of a label.
+/// Height of a label's line.
 const LINE: i32 = 13;
 
-/// A state: its whole name, what is written of it, and what is said in it.
+/// A state: its full name, its shown name, and the frames without a transition.
 pub(super) fn state_box(
     Point(x, y): Point,
     (width, height): (i32, i32),
@@ -33,18 +33,18 @@ pub(super) fn state_box(
     }
 }
 
-/// An arrow over these points. `broken`: as a broken line.
+/// An arrow through these points. `broken`: with a broken line.
 pub(super) fn arrow(chart: &str, points: &[Point], broken: bool) -> Markup {
     let places: Vec<String> = points.iter().map(|Point(x, y)| format!("{x},{y}")).collect();
     html! { path.arrow.broken[broken] d={ "M" (places.join(" L")) } marker-end={ "url(#head-" (chart) ")" } {} }
 }
 
-/// Where a region begins or ends.
+/// The start or end of a region.
 pub(super) fn dot(Point(x, y): Point) -> Markup {
     html! { circle.dot cx=(x) cy=(y) r="4" {} }
 }
 
-/// A label around the middle of a level line.
+/// A label at the middle of a horizontal line.
 pub(super) fn label_lines(lines: &[String], Point(x, y): Point, side: Side) -> Markup {
     let count = i32::try_from(lines.len()).unwrap_or(1);
     let first = if side == Side::Above { y - 6 - (count - 1) * LINE } else { y + LINE + 2 };
@@ -53,19 +53,19 @@ pub(super) fn label_lines(lines: &[String], Point(x, y): Point, side: Side) -> M
     }
 }
 
-/// A label beside an upright line, which it starts or ends at.
+/// A label beside a vertical line.
 pub(super) fn side_label(label: &str, Point(x, y): Point, anchor: &str) -> Markup {
     html! { text.on x=(x) y=(y) text-anchor=(anchor) { (label) } }
 }
 
-/// A label along an upright line.
+/// A label along a vertical line.
 pub(super) fn rotated_label(label: &str, Point(x, y): Point) -> Markup {
     html! {
         text.on x=(x) y=(y) text-anchor="middle" transform={ "rotate(-90 " (x) " " (y) ")" } { (label) }
     }
 }
 
-/// A label in lines of about so many characters, broken at spaces.
+/// Breaks a label at spaces into lines of about `width` characters.
 pub(super) fn lines(label: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in label.split(' ') {

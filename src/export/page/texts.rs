@@ -1,4 +1,4 @@
-//! Texts that the wire fixes.
+//! Tables of fixed texts.
 
 use super::{
     inline::{description, dialect_marks, only_in, prose, text, texts},
@@ -7,7 +7,7 @@ use super::{
 use maud::{Markup, html};
 use serde_json::Value;
 
-/// The errors, then the other texts.
+/// The sections of error texts and of other texts.
 pub(super) fn fixed_texts(index: &SchemaIndex) -> Markup {
     html! {
         section aria-labelledby="errors" {
@@ -23,7 +23,7 @@ pub(super) fn fixed_texts(index: &SchemaIndex) -> Markup {
     }
 }
 
-/// Each text with what it is for, by dialect where they differ.
+/// Each text with its purpose, by dialect where they differ.
 fn list(index: &SchemaIndex, part: &str, prefix: &str) -> Markup {
     html! {
         dl.texts {
