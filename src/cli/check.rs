@@ -21,36 +21,37 @@ use std::{
     process::ExitCode,
 };
 
-/// What to judge, and how to report it.
+/// Options of `pi-rpc check`.
 #[derive(Args)]
 pub struct Options {
-    /// The dialect; by default the one that a recording names, else pi. pi-1@0.84: pi-1 as that version speaks it, whose
-    /// members that came later are not asked for
+    /// Judge by this dialect (default: that of the recording, else pi); pi-1@0.84: as version 0.84 of the server speaks it
     #[arg(long)]
     dialect: Option<String>,
     #[command(flatten)]
     report_options: ReportOptions,
-    /// Print every rule instead: for people, or as JSON
+    /// List all rules (as text or JSON) and exit
     #[arg(long, conflicts_with = "traces")]
     list: bool,
-    /// Recordings: traces, or plain logs of a server's stdout; directories of *.jsonl; - is stdin
+    /// Recordings or plain logs of a server's stdout; directories with *.jsonl; - for stdin
     #[arg(value_name = "TRACE", required_unless_present = "list")]
     traces: Vec<PathBuf>,
 }
 
-/// What `--help` adds.
+/// Text behind the options in `--help`.
 pub const HELP: &str = "\
-> marks the frame that breaks a rule, * the earlier one that it goes back to. Exits with 1 if a MUST or a SHOULD is \
-broken, with 2 if the command line is wrong or a recording is not there, with 3 if one could not be judged: it holds lines \
-that are no records, belongs to another dialect, or has nothing that a server wrote.
+In the report, > marks the frame that breaks a rule and * the earlier frame that it refers to.
 
-An older server:  pi-rpc check --dialect pi-1@0.84 talk.jsonl
-A page to browse: pi-rpc check --format html --report page.html recordings/";
+Exits with 1 if a MUST or SHOULD is broken; with 2 if the command line is wrong or a recording does not exist; with 3 if a \
+recording cannot be judged: it has lines that are no records, another dialect, or no output of a server.
 
-/// A trace is read in pieces of this size.
+Examples:
+  pi-rpc check --dialect pi-1@0.84 talk.jsonl
+  pi-rpc check --format html --report page.html recordings/";
+
+/// Size of the read buffer, in bytes.
 const BUFFER: usize = 256 * 1024;
 
-/// Judges.
+/// Judges the recordings and writes the report.
 pub fn run(options: &Options) -> ExitCode {
     let dialect = match options.dialect.as_deref().map(|name| DialectVersion::parse(name).ok_or(name)) {
         Some(Err(name)) => return refuse(&super::unknown_version(name), super::USAGE),
@@ -89,7 +90,7 @@ fn judge(trace: &Path, reading: JudgeOptions) -> io::Result<Subject> {
     }
 }
 
-/// The recordings that were named: of a directory, those in it, by name.
+/// The named recordings; for a directory, the recordings in it, sorted by name.
 fn recordings(named: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
     let mut files = Vec::new();
     for named in named {

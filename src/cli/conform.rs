@@ -29,61 +29,58 @@ use std::{
     time::Duration,
 };
 
-/// What to play with whom, and how to report it.
+/// Options of `pi-rpc conform`.
 #[derive(Args)]
 pub struct Options {
-    /// The dialect; by default that of the adapter. pi-1@0.84: pi-1 as that version speaks it, whose members that came
-    /// later are not asked for
+    /// Judge by this dialect (default: the adapter's); pi-1@0.84: as version 0.84 of the server speaks it
     #[arg(long, env = "PI_RPC_DIALECT")]
     dialect: Option<String>,
-    /// The scenarios to play, by name (* and ? allowed) or as a file (*.json); by default all that are for the dialect.
-    /// May be repeated
+    /// Play these scenarios, by name (* and ? allowed) or as a file (*.json), instead of all of the dialect; repeatable
     #[arg(long = "scenario", value_name = "GLOB|FILE")]
     scenarios: Vec<String>,
-    /// How the server is told where its model is: a name, or a file; by default that of the program, else pi
+    /// Start the server as this adapter describes: a name or a file (default: the one named as the program, else pi)
     #[arg(long, value_name = "NAME|FILE")]
     adapter: Option<String>,
     #[command(flatten)]
     report_options: ReportOptions,
-    /// Keep each conversation in this directory, as a recording that `check` and `replay` read
+    /// Write each conversation to this directory, as a recording for `check` and `replay`
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
-    /// Keep them without what was said: of texts, paths, arguments and outputs only their lengths; `check` says the same
-    /// of them, but for faults in the letters alone. The report of this run still quotes
+    /// Record only the lengths of texts, paths, arguments and outputs; `check` then misses violations in the texts
+    /// themselves. The report of this run still quotes
     #[arg(long, requires = "keep")]
     redact: bool,
-    /// How many scenarios are played at a time
+    /// Play so many scenarios at a time
     #[arg(long, value_name = "N", default_value = "1")]
     jobs: NonZeroUsize,
-    /// Multiply every deadline by N, for a slow machine; a scenario that misses one all the same is not judged, where it
-    /// else fails
+    /// Multiply every deadline by N, for a slow machine; a scenario that still misses one is not judged instead of failed
     #[arg(long, value_name = "N")]
     patience: Option<NonZeroU32>,
-    /// Begin no further scenario once one has failed
+    /// Start no further scenario once one has failed
     #[arg(long)]
     fail_fast: bool,
-    /// Play conversations that seeds from N on make, instead of scenarios; one that fails is shortened and printed to
-    /// stderr as a scenario
+    /// Play random conversations instead of scenarios, from this seed on; shrink failing ones and print them to stderr as
+    /// scenarios
     #[arg(long, value_name = "N", conflicts_with = "scenarios")]
     seed: Option<u64>,
-    /// How many seeds
+    /// Play so many seeds
     #[arg(long, value_name = "K", default_value = "1", requires = "seed")]
     count: u64,
-    /// List the scenarios instead
+    /// List the scenarios and exit
     #[arg(long)]
     list: bool,
-    /// The server: the program and its own arguments; the adapter adds the mode, the model and more
+    /// The server: program and arguments; the adapter adds mode, model and more
     #[arg(last = true, value_name = "SERVER", required_unless_present = "list")]
     server: Vec<OsString>,
 }
 
-/// Exit status when we were told to stop.
+/// Exit status after an interrupt.
 const INTERRUPTED: u8 = 130;
 
-/// Exit status when it is not the server's fault.
+/// Exit status when the test itself fails.
 const HARNESS: u8 = 3;
 
-/// Plays.
+/// Plays the scenarios and writes the report.
 pub fn run(options: &Options) -> ExitCode {
     let chosen = options.server().and_then(|server| Ok((options.select_scenarios(server.dialect)?, server)));
     let (scenarios, server) = match chosen {
@@ -111,7 +108,7 @@ pub fn run(options: &Options) -> ExitCode {
         stop: Some(&stop),
     };
     let played = play_all(&server, &scenarios, play_options, |subject| {
-        // What fails depends on what is known to fail.
+        // Known failures do not count.
         let judged =
             Report::new(vec![subject.clone()], expectations.clone(), options.report_options.least_tier());
         let failed = judged.summary.failed + judged.summary.errors;
@@ -126,7 +123,7 @@ pub fn run(options: &Options) -> ExitCode {
     progress.finish_and_clear();
     match played {
         Ok(subjects) => {
-            // A scenario that was not exercised says nothing about what is expected of it.
+            // A scenario that was not exercised neither meets nor breaks its expectations.
             let exercised = subjects.iter().filter(|subject| subject.outcome != Outcome::NotExercised);
             let names: Vec<&str> = exercised.map(|subject| subject.name.as_str()).collect();
             expectations.retain_for(&names);
@@ -146,7 +143,7 @@ pub fn run(options: &Options) -> ExitCode {
 }
 
 impl Options {
-    /// The server, and how it is started.
+    /// The server to test, with dialect and adapter.
     fn server(&self) -> Result<Server, String> {
         let asked = self.dialect.as_deref();
         let asked = asked
@@ -167,7 +164,7 @@ impl Options {
         Ok(Server { program, args: words.collect(), dialect, version, adapter })
     }
 
-    /// The scenarios that were asked for.
+    /// The scenarios that the options select.
     fn select_scenarios(&self, dialect: Dialect) -> Result<Vec<Scenario>, String> {
         if let Some(seed) = self.seed {
             return random::scenarios(seed, self.count, dialect);
@@ -206,12 +203,12 @@ fn read(path: &Path) -> Result<Scenario, String> {
     Scenario::from_json(&text).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// The name of a program.
+/// The file name of a program.
 fn program_name(program: &OsStr) -> &str {
     Path::new(program).file_name().and_then(OsStr::to_str).unwrap_or_default()
 }
 
-/// A word of the command; servers start in another directory, so a path that leads to something is made absolute.
+/// A word of the server's command line. Relative paths of existing files become absolute, as servers start elsewhere.
 fn with_absolute_path(word: &OsStr) -> OsString {
     let path = Path::new(word);
     let leads = path.components().count() > 1 && path.is_relative() && path.exists();
@@ -226,10 +223,10 @@ fn scenario_table(scenarios: &[Scenario]) -> String {
     scenarios.iter().map(|scenario| format!("{:width$}  {}\n", scenario.name, scenario.title)).collect()
 }
 
-/// How often the time of the bar is renewed.
+/// Interval at which the bar's time is redrawn.
 const BAR_INTERVAL: Duration = Duration::from_secs(1);
 
-/// A bar on stderr, if that is a terminal: from the start, with the time that has passed.
+/// A progress bar with the elapsed time on stderr, if that is a terminal.
 fn progress(length: usize) -> ProgressBar {
     let bar = ProgressBar::new(u64::try_from(length).unwrap_or(u64::MAX));
     let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed} {msg}");

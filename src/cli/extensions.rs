@@ -1,4 +1,4 @@
-//! What a session is extended by: extensions, skills and prompt templates, rules, questions.
+//! Collects what extends a session: extensions, skills, prompt templates, TTSR rules, tools that need consent.
 
 use super::{
     USAGE,
@@ -22,24 +22,24 @@ use crate::{
 };
 use std::{ffi::OsString, path::Path};
 
-/// Asks for titles in dialects that send them only on demand (source: xcsh source).
+/// Environment variable that enables titles in dialects where they are optional (source: xcsh source).
 const EMIT_TITLE: &str = "PI_RPC_EMIT_TITLE";
 
 /// The folder of extensions in the directories of the agent and of the project.
 const EXTENSIONS_FOLDER: &str = "extensions";
 
-/// What happened to an extension that is left out.
+/// The `event` in the error of an extension that is not loaded.
 const LOAD_EVENT: &str = "load";
 
-/// What stands for the process of pi's own extensions, where a path is expected.
+/// Stands in place of a path for the process that hosts pi's own extensions.
 const HOSTED_PATH: &str = "<extensions>";
 
-/// Finds what the options, the settings and the usual directories have; says what is wrong with the rest. `arguments`: the
-/// command line, for the flags of extensions.
+/// Finds the extensions of options, settings, packages and default directories. Logs warnings for the others. `arguments`: the
+/// command line, for flags of extensions.
 ///
 /// # Errors
 ///
-/// `--confirm-tools` names what cannot be a tool.
+/// `--confirm-tools` has a pattern that can match no tool.
 pub fn find(
     config: &Config,
     options: &HostOptions,
@@ -87,7 +87,7 @@ pub fn find(
     Ok((extending, node))
 }
 
-/// pi's own extensions, and what packages bring along.
+/// Finds pi's own extensions and the content of packages.
 fn packages(
     config: &Config,
     options: &HostOptions,
@@ -106,7 +106,7 @@ fn packages(
     found
 }
 
-/// What extends a server, and what runs the part of it that is pi's own.
+/// Finds the extensions, errors of those that are not loaded, and the Node host if it is needed.
 fn extensions(
     config: &Config,
     options: &HostOptions,
@@ -159,7 +159,7 @@ fn extensions(
     (found, troubles, node)
 }
 
-/// The files and folders that settings in directories of that kind name, those of the project first.
+/// The files and folders in settings of matching directories, those of the project first.
 fn configured(config: &Config, environment: &Environment, is_of_kind: impl Fn(&Path) -> bool) -> Vec<String> {
     let lists = config.settings.extensions.iter().rev().filter(|list| is_of_kind(&list.directory));
     let whole = |list: &PathList, entry: &String| match entry.starts_with(['!', '+', '-']) {
@@ -169,16 +169,16 @@ fn configured(config: &Config, environment: &Environment, is_of_kind: impl Fn(&P
     lists.flat_map(|list| list.entries.iter().map(move |entry| whole(list, entry))).collect()
 }
 
-/// What the host is told of one of pi's extensions that is left out, as pi's own loader does.
+/// The error that the host gets for one of pi's extensions that is not loaded, as from pi's own loader.
 fn load_error(path: &str, text: &str) -> ExtensionError {
     ExtensionError { extension_path: path.to_owned(), event: LOAD_EVENT.to_owned(), error: text.to_owned() }
 }
 
-/// The patterns of `--confirm-tools` that match no tool of the server; `extended`: extensions may add some.
+/// The patterns of `--confirm-tools` that match no built-in tool; `extended`: extensions may add tools.
 ///
 /// # Errors
 ///
-/// A pattern is malformed, or no tool can come that it would match.
+/// A pattern is malformed, or can never match.
 fn unmatched_patterns(patterns: &[String], dialect: Dialect, extended: bool) -> Result<Vec<String>, Refusal> {
     let lanes = &dialect.record().lanes;
     let own: Vec<String> = tools::specs(&dialect.record().tools).into_iter().map(|tool| tool.name).collect();
@@ -195,7 +195,7 @@ fn unmatched_patterns(patterns: &[String], dialect: Dialect, extended: bool) -> 
         }
         let comes_later = extended || lanes.host_tools;
         match nearest(text, own()) {
-            // No tool of another kind is called so.
+            // Only a typing error would be so similar to a built-in name.
             Some(name) if !comes_later || name.eq_ignore_ascii_case(text) => {
                 return refuse(format!("no tool is called \"{text}\"; did you mean \"{name}\"?"));
             }
@@ -211,7 +211,7 @@ fn unmatched_patterns(patterns: &[String], dialect: Dialect, extended: bool) -> 
     Ok(unmatched)
 }
 
-/// What answers are watched for, in dialects that have it.
+/// The TTSR rules, in dialects that have them.
 fn rules(config: &Config, directory: &Path) -> Vec<Rule> {
     let record = config.dialect.record();
     if !record.lanes.ttsr {

@@ -17,31 +17,30 @@ use tokio::{
     sync::oneshot,
 };
 
-/// Where to listen, and what to answer.
+/// Options of `pi-rpc mock-llm`.
 #[derive(Args)]
 pub struct Options {
-    /// The address to listen at; port 0 takes any free one
+    /// Listen at this address; port 0: any free one
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0")]
     listen: SocketAddr,
-    /// Listen at an address that others can reach, too: whoever reaches it is answered, and its answers tell agents
-    /// what to run
+    /// Allow an address that other machines can reach. Everyone who reaches it is answered, and agents execute the answers
     #[arg(long)]
     allow_remote: bool,
-    /// The script to play; without it, a demo
+    /// Play this script instead of the demo
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
-    /// Append every request to this file, one JSON line each, keys left out
+    /// Append every request to this file as a JSON line, without keys
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
-    /// Answer requests, too, that the vendor would refuse; the log says why it would
+    /// Answer requests that the vendor would refuse; the log has the reason
     #[arg(long)]
     lenient: bool,
-    /// End when stdin does, so that the server cannot outlive the test that started it
+    /// Exit at the end of stdin, so that the server cannot outlive a test that started it
     #[arg(long)]
     exit_with_stdin: bool,
 }
 
-/// Serves until it is told to end.
+/// Serves until TERM or INT, or the end of stdin if so requested.
 pub fn run(options: &Options) -> ExitCode {
     if !options.listen.ip().is_loopback() && !options.allow_remote {
         let text = format!("{} can be reached by others; --allow-remote if that is meant", options.listen);
@@ -56,7 +55,7 @@ pub fn run(options: &Options) -> ExitCode {
         Err(error) => return refuse(&error.to_string(), 1),
     };
     let served = runtime.block_on(serve(options, script));
-    // Answers that never end, and the thread of stdin, must not hold it up.
+    // Open answers and the thread that reads stdin must not delay the exit.
     runtime.shutdown_background();
     served.unwrap_or_else(|text| refuse(&text, 1))
 }
@@ -84,14 +83,14 @@ async fn serve(options: &Options, script: Script) -> Result<ExitCode, String> {
     }
 }
 
-/// Waits for the end of stdin if that `matters`, else forever.
+/// Waits for the end of stdin if that `matters`, else for ever.
 async fn end_of_stdin(matters: bool) {
     if !matters {
         return pending().await;
     }
     let (gone, end) = oneshot::channel::<()>();
     std::thread::spawn(move || {
-        // A stdin that cannot be read is as good as one that has ended.
+        // A read error counts as end of file.
         let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
         drop(gone);
     });

@@ -1,8 +1,8 @@
 //! The command line: one file per subcommand.
 //!
-//! `pi-rpc --mode rpc …` is how hosts start an agent, so it is served before clap sees anything: pi's own options are
-//! pi's grammar (unknown ones are ignored), not ours. A command line is pi's if it begins with none of our subcommands and
-//! has an option that only pi's has; what stands behind `--` is never looked at.
+//! Hosts start an agent as `pi-rpc --mode rpc …`. Such a command line has pi's grammar, in which unknown options are ignored,
+//! so it is parsed by `options` and not by clap. It is recognized by an option that only pi has, unless it begins with one
+//! of our subcommands; words after `--` do not count.
 
 mod check;
 mod conform;
@@ -35,10 +35,10 @@ use std::{
     process::ExitCode,
 };
 
-/// Exit status of a command line that cannot be understood.
+/// Exit status of an invalid command line.
 const USAGE: u8 = 2;
 
-/// Exit status when what is to be judged cannot even be started or read.
+/// Exit status when a server or recording cannot be started or read.
 const HARNESS: u8 = 3;
 
 #[derive(Parser)]
@@ -50,28 +50,28 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Speak the protocol on stdin and stdout
+    /// Serve the protocol on stdin and stdout
     #[command(after_help = options::HELP, disable_help_flag = true)]
     Serve {
-        /// --dialect D, and pi's own options
+        /// pi's options, and some of our own
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
         options: Vec<OsString>,
     },
-    /// Judge recordings of conversations: traces, or plain logs of what a server wrote
+    /// Judge recordings, or plain logs of a server's stdout, by the rules of the protocol
     #[command(after_help = check::HELP)]
     Check(check::Options),
-    /// Play scenarios with a live server, and judge what it does
+    /// Test a server: play scenarios with it and judge its frames
     Conform(conform::Options),
-    /// List the models to choose from
+    /// List the available models
     Models(models::Options),
-    /// Print the protocol for other tools and people (JSON Schema, types, a reference page), or compare two dialects
+    /// Export the protocol (JSON Schema, types, a reference page, ...), or compare two dialects
     Schema(schema::Options),
-    /// Play a script behind the HTTP APIs of Anthropic (Messages) and OpenAI (Chat Completions, Responses)
+    /// Serve a scripted model by the HTTP APIs of Anthropic (Messages) and OpenAI (Chat Completions, Responses)
     MockLlm(mock_llm::Options),
-    /// Play a recording as a server
+    /// Play the server of a recording
     #[command(after_help = replay::HELP)]
     Replay(replay::Options),
-    /// Sit between a host and a server, pass every byte through, record and judge both sides
+    /// Record and judge the conversation of a host and a server, passing every byte through
     #[command(after_help = tap::HELP)]
     Tap(tap::Options),
     /// Read TypeScript from stdin, write JavaScript as JSON (for the Node host)
@@ -79,15 +79,19 @@ enum Command {
     StripTypes(strip_types::Options),
 }
 
-const AFTER_HELP: &str = "pi-rpc --mode rpc [OPTIONS] is the same as pi-rpc serve [OPTIONS]: point a host at this \
-                          binary instead of pi or xcsh. pi-rpc -p [OPTIONS] PROMPT runs a prompt, prints the \
-                          answer and ends; `pi-rpc serve --help` lists the options. The dialect is that of --dialect, else of PI_RPC_DIALECT, \
-                          else, when serving, of the name that the binary is started by, else pi.";
+const AFTER_HELP: &str = "\
+pi-rpc --mode rpc [OPTIONS] is the same as pi-rpc serve [OPTIONS]: point a host at this binary instead of pi or xcsh. \
+The dialect is that of --dialect, else PI_RPC_DIALECT, else, when serving, the name that the binary is started by, else pi.
 
-/// What hosts ask for before they start an agent: the bare number.
+Examples:
+  pi-rpc -p --model scripted/demo \"Hello\"
+  pi-rpc serve --dialect pi-1 --no-session --model scripted/demo
+  pi-rpc conform --scenario 'prompt-*' -- pi-rpc";
+
+/// The output of `--version`, which hosts parse: the bare number.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Runs the command line.
+/// Runs a command line, program name included.
 pub fn run(arguments: Vec<OsString>) -> ExitCode {
     match is_host_command_line(arguments.get(1..).unwrap_or_default()) {
         true => serve::run(arguments.first(), &arguments[1..]),
@@ -95,8 +99,7 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
     }
 }
 
-/// Whether a command line without the program is spelled as hosts spell pi's. Behind `--` stands what belongs to another
-/// program.
+/// Whether a command line, without the program name, has pi's grammar. Words after `--` belong to another program.
 fn is_host_command_line(words: &[OsString]) -> bool {
     let Some(first) = words.first().and_then(|first| first.to_str()) else { return false };
     let is_subcommand = first == "help" || Cli::command().find_subcommand(first).is_some();
@@ -118,29 +121,29 @@ fn dispatch(arguments: &[OsString]) -> ExitCode {
     }
 }
 
-/// The value of `--dialect`.
+/// Parses the value of `--dialect`.
 fn named_dialect(name: &str) -> Result<Dialect, String> {
     let known = || format!("known: {}", Dialect::ALL.map(Dialect::as_str).join(", "));
     Dialect::parse(name).ok_or_else(known)
 }
 
-/// The value of a `--dialect` that may name the version of a server.
+/// Parses the value of a `--dialect` that may include the version of a server.
 fn named_version(name: &str) -> Result<DialectVersion, String> {
     DialectVersion::parse(name).ok_or_else(|| unknown_version(name))
 }
 
-/// The value of `--tier`, in any case.
+/// Parses the value of `--tier`, ignoring case.
 fn named_tier(name: &str) -> Result<Tier, String> {
     let found = Tier::ALL.into_iter().find(|tier| tier.as_str().eq_ignore_ascii_case(name));
     found.ok_or_else(|| "expected must, should or observed".to_owned())
 }
 
-/// Why a dialect cannot be had.
+/// The error text for an unknown dialect.
 fn unknown_dialect(name: &str) -> String {
     format!("unknown dialect {name:?}; known: {}", Dialect::ALL.map(Dialect::as_str).join(", "))
 }
 
-/// Why a dialect with a version cannot be had.
+/// The error text for an unknown dialect or version.
 fn unknown_version(name: &str) -> String {
     let own = name.split_once('@').and_then(|(dialect, version)| Some((Dialect::parse(dialect)?, version)));
     let from = own.and_then(|(dialect, version)| Some((dialect, version, dialect.record().versions_from?)));
@@ -152,7 +155,7 @@ fn unknown_version(name: &str) -> String {
     }
 }
 
-/// Prints `text` to stdout. Whoever closes the pipe early has seen enough.
+/// Prints `text` to stdout. A closed pipe is no error.
 fn print(text: &str) -> ExitCode {
     match writeln!(std::io::stdout(), "{text}") {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => refuse(&format!("stdout: {error}"), 1),
@@ -160,9 +163,9 @@ fn print(text: &str) -> ExitCode {
     }
 }
 
-/// Prints why to stderr and fails with `status`.
+/// Prints an error to stderr and returns `status`.
 fn refuse(text: &str, status: u8) -> ExitCode {
-    // Nobody may be there to hear it.
+    // stderr may be closed.
     let _ = writeln!(std::io::stderr(), "Error: {}", harmless_lines(text));
     ExitCode::from(status)
 }

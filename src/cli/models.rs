@@ -14,31 +14,31 @@ use clap::Args;
 use serde_json::{Number, Value, json};
 use std::{collections::BTreeMap, fmt::Write as _, process::ExitCode};
 
-/// What to list.
+/// Options of `pi-rpc models`.
 #[derive(Args, Default)]
 pub struct Options {
-    /// Words that the provider, id or name must contain
+    /// List only models whose provider, id or name contains all these words
     pattern: Vec<String>,
-    /// Print everything that is known of the models, as JSON
+    /// Print all known properties as JSON
     #[arg(long)]
     json: bool,
-    /// The dialect, which says where the agent directory is
+    /// Use the agent directory of this dialect
     #[arg(long, default_value = "pi", env = "PI_RPC_DIALECT")]
     dialect: String,
 }
 
 impl Options {
-    /// Those of pi's `--list-models [PATTERN]`.
+    /// The options for pi's `--list-models [PATTERN]`.
     pub fn from_list_models(words: &str, dialect: Dialect) -> Self {
         let pattern = words.split_whitespace().map(str::to_owned).collect();
         Self { pattern, json: false, dialect: dialect.as_str().to_owned() }
     }
 }
 
-/// The widest column of names, so that a line has 97 letters at most.
+/// Maximum width of the names' column, so that a line has at most 97 characters.
 const NAME_WIDTH: usize = 40;
 
-/// Prints them.
+/// Prints the models.
 pub fn run(options: &Options) -> ExitCode {
     let Some(dialect) = Dialect::parse(&options.dialect) else {
         return refuse(&super::unknown_dialect(&options.dialect), super::USAGE);
@@ -108,7 +108,7 @@ fn as_text(config: &Config, models: &[&Endpoint]) -> String {
     parts.collect::<Vec<_>>().join("\n")
 }
 
-/// Where everything is from, and what is wrong there.
+/// The files of the configuration, the first model, and warnings.
 fn sources(config: &Config) -> String {
     let mut text = format!("Agent directory  {}\n", config.directories.agent.display());
     for file in &config.files {
@@ -129,7 +129,7 @@ fn sources(config: &Config) -> String {
     text
 }
 
-/// The models that can be asked.
+/// The table of usable models.
 fn model_table(models: &[&Endpoint]) -> String {
     if models.is_empty() {
         return String::new();
@@ -162,7 +162,7 @@ fn model_table(models: &[&Endpoint]) -> String {
     text
 }
 
-/// Models whose provider is configured and which cannot be asked all the same.
+/// Models of configured providers that cannot be used, with the reasons.
 fn unusable_models(keys: &Keys, models: &[&Endpoint]) -> String {
     let listed = models.iter().filter(|endpoint| keys.is_configured(&endpoint.model.provider));
     let lines = listed.filter_map(|endpoint| {
@@ -173,7 +173,7 @@ fn unusable_models(keys: &Keys, models: &[&Endpoint]) -> String {
     if lines.is_empty() { lines } else { format!("Cannot be asked:\n{lines}") }
 }
 
-/// Providers that have a key and no models, because nobody here speaks their API.
+/// Providers with a key whose API is not supported.
 fn unsupported_apis(config: &Config) -> String {
     let has_models = |id: &str| !config.models_of(|provider| provider == id).is_empty();
     let configured = |id: &str| config.keys.is_configured(id) && !has_models(id);
@@ -187,7 +187,7 @@ fn unsupported_apis(config: &Config) -> String {
     }
 }
 
-/// Providers without a key, each with what would help.
+/// Providers without a key, with the variables that would set one.
 fn providers_without_key(keys: &Keys, models: &[&Endpoint]) -> String {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for endpoint in models.iter().filter(|endpoint| !keys.is_configured(&endpoint.model.provider)) {
@@ -208,7 +208,7 @@ fn providers_without_key(keys: &Keys, models: &[&Endpoint]) -> String {
     text
 }
 
-/// A number of tokens in few letters.
+/// A number of tokens, abbreviated: `200K`, `1M`.
 fn tokens(tokens: u64) -> String {
     match tokens {
         0..1_000 => tokens.to_string(),

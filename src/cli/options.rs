@@ -1,4 +1,6 @@
-//! pi's own options, as hosts pass them.
+//! pi's options and our additions to them, as hosts pass them to `serve`.
+//!
+//! [`parse`] makes [`HostOptions`] of a command line; `values` reads single values; [`HELP`] is the text of `--help`.
 
 mod help;
 mod values;
@@ -18,18 +20,18 @@ use values::{
 
 pub use help::HELP;
 
-/// Everything that a host asked for.
+/// The options of a host's command line.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct HostOptions {
     /// `--mode`.
     pub mode: Option<Mode>,
     /// `--print`.
     pub print: bool,
-    /// `--list-models`: the words that a model must contain.
+    /// `--list-models`: words that a model's name must contain.
     pub list_models: Option<String>,
     /// The prompts of a run that is printed.
     pub messages: Vec<String>,
-    /// `@file`: files that come before the first prompt.
+    /// `@FILE`: files whose content goes in front of the first prompt.
     pub files: Vec<String>,
     /// `--dialect`.
     pub dialect: Option<Dialect>,
@@ -41,15 +43,15 @@ pub struct HostOptions {
     pub thinking: Option<ThinkingLevel>,
     /// `--tools` and `--no-tools`.
     pub tools: Option<Vec<String>>,
-    /// `--exclude-tools`: not offered in any case.
+    /// `--exclude-tools`: tools that are never offered.
     pub exclude_tools: Vec<String>,
-    /// `--models`: patterns of the models to go round.
+    /// `--models`: patterns of the models to cycle through.
     pub models: Option<Vec<String>>,
     /// `--api-key`.
     pub api_key: Option<String>,
-    /// `--pass-keys`: variables with keys that children get.
+    /// `--pass-keys`: variables with keys that are passed to children.
     pub pass_keys: Vec<String>,
-    /// `--system-prompt`: a text, or the name of a file that holds it.
+    /// `--system-prompt`: a text, or the name of a file.
     pub system_prompt: Option<String>,
     /// `--append-system-prompt`, each as `--system-prompt`.
     pub append_system_prompt: Vec<String>,
@@ -65,25 +67,25 @@ pub struct HostOptions {
     pub no_prompt_templates: bool,
     /// `--name`.
     pub name: Option<String>,
-    /// `--session`, `--continue`, `--fork`, `--no-session`, of which one may be given.
+    /// `--session`, `--continue`, `--fork` or `--no-session`; at most one is allowed.
     pub session: SessionStart,
-    /// `--session-id`: of the session that begins, or goes on.
+    /// `--session-id`: the id of the session to begin or resume.
     pub session_id: Option<String>,
     /// `--session-dir`.
     pub session_dir: Option<String>,
     /// `--extension`: files, folders and packages.
     pub extensions: Vec<String>,
-    /// `--no-extensions`: no others than those.
+    /// `--no-extensions`: loads only those of `--extension`.
     pub no_extensions: bool,
-    /// `--approve` and `--no-approve`: whether the project may bring code along.
+    /// `--approve` and `--no-approve`: whether code of the project may run.
     pub approve: Option<bool>,
-    /// `--confirm-tools`: the user is asked about their calls.
+    /// `--confirm-tools`: patterns of tools whose calls need consent.
     pub confirm_tools: Vec<String>,
-    /// `--idle-timeout`, in milliseconds; 0: for ever.
+    /// `--idle-timeout`, in milliseconds; 0: none.
     pub idle_timeout_ms: Option<u64>,
     /// `--sync`.
     pub sync: SyncPolicy,
-    /// `--disk-timeout`, in milliseconds; 0: for ever.
+    /// `--disk-timeout`, in milliseconds; 0: none.
     pub disk_timeout_ms: Option<u64>,
     /// `--max-frame`, in bytes.
     pub max_frame: Option<usize>,
@@ -101,15 +103,15 @@ pub struct HostOptions {
     pub max_output_files: Option<u64>,
     /// `--hazard`.
     pub hazards: Vec<Hazard>,
-    /// `--seed`, for the hazards.
+    /// `--seed` of the hazards.
     pub seed: u64,
     /// `--help`.
     pub help: bool,
     /// `--version`.
     pub version: bool,
-    /// Options of pi that do nothing yet.
+    /// Options that were accepted and ignored.
     pub ignored: Vec<String>,
-    /// What the user should know, though it does not stop the server.
+    /// Warnings for the log.
     pub warnings: Vec<String>,
 }
 
@@ -124,7 +126,7 @@ pub enum Mode {
     Text,
 }
 
-/// The session that is asked for.
+/// The session to start with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum SessionStart {
     /// A new one, kept in a file.
@@ -132,7 +134,7 @@ pub enum SessionStart {
     New,
     /// A new one, kept in memory.
     InMemory,
-    /// The newest of this folder, else a new one.
+    /// The newest one of this folder, else a new one.
     Newest,
     /// This one: a path, or the beginning of an id.
     Open(String),
@@ -141,7 +143,7 @@ pub enum SessionStart {
 }
 
 impl SessionStart {
-    /// The option that asks for it.
+    /// The option that selects it.
     const fn option(&self) -> &'static str {
         match self {
             Self::New => "",
@@ -153,17 +155,17 @@ impl SessionStart {
     }
 }
 
-/// Why a command line is refused: the text, and the exit status.
+/// The refusal of a command line: text and exit status.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Refusal(pub String, pub u8);
 
-/// Options of pi that take a value and do nothing here yet.
+/// Ignored options of pi with a value.
 const IGNORED_WITH_VALUE: [&str; 3] = ["theme", "export", "permission-mode"];
 
-/// Options of pi without a value that do nothing here: the word behind one is a prompt.
+/// Ignored options of pi without a value; the next word is a prompt.
 const IGNORED_SWITCHES: [&str; 3] = ["verbose", "offline", "no-themes"];
 
-/// Reads pi's options.
+/// Parses a command line without the program name.
 pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
     let mut options = HostOptions::default();
     let mut parser = lexopt::Parser::from_args(arguments.iter().map(expand_short));
@@ -284,12 +286,11 @@ pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
     }
 }
 
-/// Why `--resume` is refused.
-const RESUME_REFUSED: &str =
-    "--resume lets a person choose a session, and nobody is there; use --session <path|id> or --continue";
+/// The refusal of `--resume` without a value.
+const RESUME_REFUSED: &str = "--resume: expected the path or id of a session; a list to choose from is not supported. Use --session <path|id> or --continue";
 
 impl HostOptions {
-    /// What is printed of a run; `None`: the protocol is served.
+    /// The output format of print mode; `None`: the protocol is served.
     pub fn print_format(&self) -> Option<PrintFormat> {
         match (self.mode, self.print) {
             (Some(Mode::Json), _) => Some(PrintFormat::Events),
@@ -313,7 +314,7 @@ pub fn is_host_option(word: &str) -> bool {
     OPTIONS.contains(&word) || word.starts_with("--mode=") || word.starts_with("--list-models=")
 }
 
-/// The dialect of the environment, else of the name that the binary was started by, else pi.
+/// The dialect of `PI_RPC_DIALECT`, else of the name that the binary was started by, else pi.
 pub fn default_dialect(started_as: Option<&OsString>) -> Result<Dialect, Refusal> {
     if let Ok(name) = std::env::var("PI_RPC_DIALECT")
         && !name.is_empty()

@@ -1,4 +1,4 @@
-//! The prompts of a run that is printed: of the command line, of files and of stdin.
+//! Collects the prompts of print mode from stdin, files and the command line.
 
 use super::options::{HostOptions, Refusal};
 use crate::{regular_files, server::PrintFormat};
@@ -8,8 +8,8 @@ use std::{
     path::absolute,
 };
 
-/// What is printed, and the prompts; `None` if the protocol is served. stdin is read to its end, unless it is a terminal;
-/// no more than `limit` bytes of it and of each file.
+/// The output format and the prompts of print mode; `None` if the protocol is served. Reads stdin to its end, unless it is a
+/// terminal. stdin and each file may have at most `limit` bytes.
 ///
 /// Source: pi 0.73.1, observed; its `README.md`.
 pub fn read(options: &HostOptions, limit: usize) -> Result<Option<(PrintFormat, VecDeque<String>)>, Refusal> {
@@ -26,7 +26,7 @@ pub fn read(options: &HostOptions, limit: usize) -> Result<Option<(PrintFormat, 
     Ok(Some((printed, messages)))
 }
 
-/// What stdin holds, without blanks around it.
+/// The content of stdin, trimmed.
 fn read_stdin(limit: usize) -> Result<String, Refusal> {
     if io::stdin().is_terminal() {
         return Ok(String::new());
@@ -35,7 +35,7 @@ fn read_stdin(limit: usize) -> Result<String, Refusal> {
     Ok(text.trim().to_owned())
 }
 
-/// A text file between tags that name it; nothing of an empty one.
+/// The content of a text file between tags with its path; nothing for an empty one.
 fn tagged_file(name: &str, limit: usize) -> Result<String, Refusal> {
     let path = absolute(name).unwrap_or_else(|_| name.into());
     let refused = |error: io::Error| Refusal(format!("@{name}: {error}"), 1);

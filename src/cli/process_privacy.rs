@@ -1,10 +1,10 @@
-//! Keeps the memory and the environment of this process from others of the same user.
+//! Hides the memory and environment of this process from other processes of the user.
 
 use crate::{config::Environment, secrets::Secrets};
 
-/// Where keys came in by the environment or the command line, and are not passed on: from now on `/proc` shows neither the
-/// environment nor the memory of this process to others of its user, nobody of them can trace it, and it leaves no core.
-/// The super-user can do all that still, and so can the user where the kernel knows no such switch.
+/// Makes this process non-dumpable if it got keys by its environment or command line that it withholds from children.
+/// `/proc` then shows neither its environment nor its memory to other processes of the user, they cannot trace it, and it
+/// leaves no core dump. The super-user still can; without support of the kernel, so can the user.
 pub fn hide(secrets: &Secrets, environment: &Environment, key_is_given: bool) {
     let withheld = secrets.withheld();
     if key_is_given || withheld.iter().any(|name| environment.get(name).is_some()) {

@@ -1,4 +1,4 @@
-//! The skills and prompt templates of a session.
+//! Finds the skills and prompt templates of a session.
 
 use super::options::HostOptions;
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
 };
 use std::path::Path;
 
-/// Finds what the options, the settings and the usual directories have; says what is wrong with the rest.
+/// Finds the skills and templates of options, settings, packages and default directories. Logs warnings for invalid ones.
 pub fn find(
     config: &Config,
     options: &HostOptions,

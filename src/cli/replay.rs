@@ -19,45 +19,47 @@ use std::{
     time::Duration,
 };
 
-/// What to play, and how.
+/// Options of `pi-rpc replay`.
 #[derive(Args)]
 pub struct Options {
-    /// The recording
+    /// Recording to play
     #[arg(value_name = "TRACE")]
     trace: PathBuf,
-    /// The dialect of the errors for what the recording does not have; without it, that which the recording names
+    /// Answer commands that are not in the recording with errors of this dialect (default: the recording's)
     #[arg(long, value_name = "D", env = "PI_RPC_DIALECT", value_parser = super::named_dialect)]
     dialect: Option<Dialect>,
-    /// Which process of the recording to play
+    /// Play the Nth process of the recording
     #[arg(long, value_name = "N", default_value_t = 1)]
     process: usize,
-    /// 1: as fast as it was recorded, 2: twice as fast, 0: at once
+    /// Play at this speed: 1: as recorded, 2: twice as fast, 0: without delays
     #[arg(long, value_name = "F", default_value_t = 0.0, value_parser = speed)]
     speed: f64,
-    /// Fail if the host sends what the recording does not have, or leaves out what it has
+    /// Fail if the host's lines differ from the recording
     #[arg(long)]
     strict: bool,
 }
 
-/// What `--help` adds.
+/// Text behind the options in `--help`.
 pub const HELP: &str = "\
-A line of the host is looked up by its shape: all its members but id and timestamp. The next one of the recording \
-comes first, else a later one of the same shape. What the server had said is said once everything that had come in \
-before it has come in again, in responses with the ids of now. What the host leaves out is passed over with what \
-followed from it, 0.25 s after the host has sent something later. What the recording does not have is answered with an \
-error and listed on stderr. The status is that of the recorded server; 1 if --strict finds something.";
+Matches a line of the host to the recording by its shape: all members except id and timestamp; the next recorded line \
+first, else a later one of the same shape. A recorded frame of the server is sent once every line that the host had sent \
+before it has come, with the ids of this host in responses. A line that the host omits is skipped, with the frames that \
+followed from it, 0.25 s after a later line has come. A line that is not in the recording is answered with an error and \
+reported on stderr. Exits with the status of the recorded server; with 1 if --strict finds a difference.
 
-/// How long a host that has sent something later is waited for to send what stands before it in the recording.
+Example:
+  pi-rpc replay --speed 1 talk.jsonl";
+
+/// How long an omitted line is awaited once a later one has come.
 const OMISSION_TIMEOUT: Duration = Duration::from_millis(250);
 
-/// Lines that wait to be played to.
+/// Lines of the host that are queued.
 const LINE_CAPACITY: usize = 16;
 
-/// The longest line of a host that is read, in bytes.
+/// Longest line of the host, in bytes.
 const LONGEST: usize = 256 * 1024 * 1024;
 
-/// Reads a recording, which is held whole while it is played. The error names the line that is too long, or where the
-/// memory ended.
+/// Reads a whole recording. The error names the line that is too long, or at which memory ran out.
 fn read(mut from: impl BufRead) -> Result<String, String> {
     let (mut bytes, mut number, mut begins) = (Vec::new(), 1, 0);
     loop {
@@ -85,7 +87,7 @@ fn read(mut from: impl BufRead) -> Result<String, String> {
         .map_err(|error| format!("invalid UTF-8 at byte {}", error.utf8_error().valid_up_to()))
 }
 
-/// Plays until the recording, or the host, ends.
+/// Plays until the end of the recording or of the input.
 pub fn run(options: &Options) -> ExitCode {
     let path = options.trace.display();
     let part = File::open(&options.trace)
@@ -109,13 +111,13 @@ pub fn run(options: &Options) -> ExitCode {
     match status {
         _ if options.strict && !remarks.is_empty() => ExitCode::FAILURE,
         Ok(status) => ExitCode::from(status),
-        // A host that has gone has heard enough.
+        // The host has closed its end.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => refuse(&format!("stdout: {error}"), HARNESS),
     }
 }
 
-/// Plays; gives the status to end with.
+/// Plays the recording; returns the exit status.
 fn play(replay: &mut Replay, heard: &Receiver<Vec<u8>>, speed: f64) -> io::Result<u8> {
     let mut stdout = io::stdout().lock();
     loop {
@@ -127,7 +129,7 @@ fn play(replay: &mut Replay, heard: &Receiver<Vec<u8>>, speed: f64) -> io::Resul
                 }
                 stdout.write_all(&line)?;
             }
-            // Nobody may read it.
+            // stderr may be closed.
             Action::WriteStderr(text) => drop(io::stderr().write_all(&text)),
             Action::Wait => {
                 stdout.flush()?;
@@ -178,7 +180,7 @@ fn read_stdin(to: &SyncSender<Vec<u8>>) {
 }
 
 fn warn(text: &str) {
-    // Nobody may read it.
+    // stderr may be closed.
     let _ = writeln!(io::stderr(), "replay: {text}");
 }
 

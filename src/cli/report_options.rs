@@ -1,4 +1,4 @@
-//! How a report reaches whoever asked for it.
+//! Options of reports, shared by `check` and `conform`: format, file, tier, expectations.
 
 use super::refuse;
 use crate::{
@@ -15,19 +15,19 @@ use std::{
     process::ExitCode,
 };
 
-/// What is reported, and how.
+/// Options of a report.
 #[derive(Args)]
 pub struct ReportOptions {
-    /// The format of the report
+    /// Format of the report
     #[arg(long, value_enum, default_value_t = Format::Human)]
     format: Format,
-    /// Write the report to FILE; stdout then has the one for people
+    /// Write the report to FILE, and the human-readable one to stdout
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
-    /// Leave out rules that ask less than this; MUST and SHOULD fail, OBSERVED never does
+    /// Leave out rules of lower tiers; violations of MUST and SHOULD fail, of OBSERVED never
     #[arg(long, value_enum, default_value_t = TierArgument::Observed)]
     tier: TierArgument,
-    /// Failures that are known, each with a reason (see `pi-rpc schema --format expect`); one that does not occur fails
+    /// Accept the known failures in FILE (see `pi-rpc schema --format expect`); one that does not occur fails
     #[arg(long, value_name = "FILE")]
     expect: Option<PathBuf>,
 }
@@ -35,13 +35,13 @@ pub struct ReportOptions {
 /// The formats of a report.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// For people
+    /// Text for people
     Human,
-    /// As JSON (see `pi-rpc schema --format report`)
+    /// JSON (see `pi-rpc schema --format report`)
     Json,
-    /// As JUnit XML
+    /// JUnit XML
     Junit,
-    /// As one HTML page with the conversations
+    /// One HTML page with the conversations
     Html,
 }
 
@@ -52,16 +52,16 @@ enum TierArgument {
     Observed,
 }
 
-/// Exit status when the harness itself fails.
+/// Exit status when the report cannot be written.
 const HARNESS: u8 = 3;
 
 impl ReportOptions {
-    /// The format that was asked for.
+    /// The requested format.
     pub const fn format(&self) -> Format {
         self.format
     }
 
-    /// The least tier that counts.
+    /// The lowest tier that is reported.
     pub const fn least_tier(&self) -> Tier {
         match self.tier {
             TierArgument::Must => Tier::Must,
@@ -70,7 +70,7 @@ impl ReportOptions {
         }
     }
 
-    /// The failures that are known; without a file, none.
+    /// Reads the known failures; none without a file.
     pub fn expectations(&self) -> Result<Expectations, ExitCode> {
         let Some(file) = &self.expect else {
             return Ok(Expectations::default());
@@ -80,7 +80,7 @@ impl ReportOptions {
         Expectations::from_json(&text).map_err(|error| refused(error.to_string()))
     }
 
-    /// Writes the report where it was asked for, and gives its exit status.
+    /// Writes the report to its file or stdout, and returns the exit status.
     pub fn write(&self, report: &Report) -> ExitCode {
         let written = match &self.report {
             None => render(report, self.format).and_then(|text| print_in_colours(&text)),
@@ -101,7 +101,7 @@ impl ReportOptions {
     }
 }
 
-/// The report in a format, with a line feed at its end.
+/// Renders the report, with a line feed at its end.
 fn render(report: &Report, format: Format) -> io::Result<String> {
     match format {
         Format::Human => Ok(report.to_human()),
@@ -111,7 +111,7 @@ fn render(report: &Report, format: Format) -> io::Result<String> {
     }
 }
 
-/// Prints to stdout, in colours only where they belong.
+/// Prints to stdout, with colours if that is a terminal.
 fn print_in_colours(text: &str) -> io::Result<()> {
     let mut stdout = AutoStream::auto(io::stdout().lock());
     stdout.write_all(text.as_bytes())?;

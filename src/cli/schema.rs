@@ -13,25 +13,25 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use std::{fs, path::PathBuf, process::ExitCode};
 
-/// What to print.
+/// Options of `pi-rpc schema`.
 #[derive(Args)]
 pub struct Options {
-    /// The dialect
+    /// Dialect to export
     #[arg(long, default_value = "pi", env = "PI_RPC_DIALECT")]
     dialect: String,
-    /// The format
+    /// Format of the export
     #[arg(long, value_enum, default_value_t = Format::JsonSchema)]
     format: Format,
-    /// A part of the protocol alone, of json-schema and typescript
+    /// Export only this part (json-schema and typescript)
     #[arg(long, value_enum, default_value_t = Part::All)]
     part: Part,
-    /// What differs between two dialects or two exported files, and whom it breaks; 1 where the change is a major one
+    /// Compare two dialects or exported files: differences, and which side each breaks. Exit with 1 on a major change
     #[arg(long, num_args = 2, value_names = ["A", "B"], conflicts_with_all = ["format", "part"])]
     diff: Option<Vec<String>>,
-    /// With --diff: as JSON, a list
+    /// Print the differences as a JSON list
     #[arg(long, requires = "diff")]
     json: bool,
-    /// The file to write it to, instead of stdout
+    /// Write to FILE instead of stdout
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -40,9 +40,9 @@ pub struct Options {
 enum Format {
     /// The dialect's frames as one bundled JSON Schema
     JsonSchema,
-    /// What JSON Schema cannot say of the dialect: legality, order, the chart, texts, rules, defaults
+    /// What JSON Schema cannot express: legality, order, the chart, texts, rules, defaults
     Meta,
-    /// The JSON Schema of the latter
+    /// The JSON Schema of `meta`
     MetaSchema,
     /// The dialect's frames as TypeScript types
     Typescript,
@@ -58,7 +58,7 @@ enum Format {
     Dialects,
     /// The JSON Schema of script files for the scripted model
     Script,
-    /// The JSON Schema of pi's settings.json, as far as it is read
+    /// The JSON Schema of the supported part of pi's settings.json
     Settings,
     /// The JSON Schema of pi's models.json
     Models,
@@ -68,12 +68,12 @@ enum Format {
     Expect,
     /// The JSON Schema of scenarios, which `conform` plays
     Scenario,
-    /// The JSON Schema of adapters, which tell `conform` how a server is started
+    /// The JSON Schema of adapters, which describe to `conform` how a server is started
     Adapter,
 }
 
 impl Format {
-    /// Whether there is one for each dialect.
+    /// Whether the format depends on the dialect.
     const fn is_per_dialect(self) -> bool {
         matches!(
             self,
@@ -81,13 +81,13 @@ impl Format {
         )
     }
 
-    /// Whether it can be printed in parts.
+    /// Whether the format supports `--part`.
     const fn has_parts(self) -> bool {
         matches!(self, Self::JsonSchema | Self::Typescript)
     }
 }
 
-/// Prints it.
+/// Prints the export, or the comparison.
 pub fn run(options: &Options) -> ExitCode {
     if let Some([a, b]) = options.diff.as_deref() {
         return compare(a, b, options);
@@ -100,11 +100,11 @@ pub fn run(options: &Options) -> ExitCode {
         None => Dialect::Pi,
     };
     if options.part != Part::All && !options.format.has_parts() {
-        return refuse("--part goes with --format json-schema and typescript", super::USAGE);
+        return refuse("--part: expected --format json-schema or typescript", super::USAGE);
     }
     let schema = export::part_schema(dialect, options.part);
     if schema["oneOf"].as_array().is_none_or(Vec::is_empty) {
-        let why = format!("--part {}: the dialect {dialect} has none", options.part.as_str());
+        let why = format!("--part {}: the dialect {dialect} has no such frames", options.part.as_str());
         return refuse(&why, super::USAGE);
     }
     write(&text(options, dialect, schema), options)
@@ -118,7 +118,7 @@ fn write(text: &str, options: &Options) -> ExitCode {
     }
 }
 
-/// Prints what differs; 1 if a client or a server breaks by what the versions call a major change.
+/// Prints the differences; exits with 1 on a major change.
 fn compare(a: &str, b: &str, options: &Options) -> ExitCode {
     let (found, bump) = match differences(a, b) {
         Ok(found) => found,
@@ -134,7 +134,7 @@ fn differences(a: &str, b: &str) -> Result<(Vec<Difference>, Bump), String> {
     let (mut found, mut bump) = (Vec::new(), Bump::None);
     for (a, b) in a.iter().zip(&b) {
         let mut more = export::diff(a, b)?;
-        // Of frames that only one dialect has, the schemas have told.
+        // The schemas have already reported frames that only one dialect has.
         more.retain(|it| {
             found.is_empty() || !["is new", "is gone"].contains(&it.what.as_str()) || !it.is_of_frame()
         });
@@ -144,7 +144,7 @@ fn differences(a: &str, b: &str) -> Result<(Vec<Difference>, Bump), String> {
     Ok((found, bump))
 }
 
-/// Both exports of a dialect, or the one in a file.
+/// Both exports of a dialect, or the one in the file of this name.
 fn exported(what: &str) -> Result<Vec<Value>, String> {
     if let Some(dialect) = Dialect::parse(what) {
         return Ok(vec![export::json_schema(dialect), json!(export::meta(dialect))]);

@@ -1,4 +1,4 @@
-//! `pi-rpc serve`, and `--mode rpc`.
+//! `pi-rpc serve` and `--mode rpc`: from options and configuration to the server's [`Options`].
 
 use super::{
     extensions,
@@ -38,7 +38,7 @@ use std::{
 };
 use tracing_subscriber::{EnvFilter, filter::LevelFilter};
 
-/// Serves until the host is done.
+/// Parses the options and serves until the end of input.
 pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
     let options = match options::parse(arguments) {
         Ok(options) if options.version => return print(super::VERSION),
@@ -49,7 +49,7 @@ pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
             };
         }
         Ok(options) if options.help => {
-            let usage = "Speak the protocol on stdin and stdout\n\nUsage: pi-rpc serve [OPTIONS]\n";
+            let usage = "Serve the protocol on stdin and stdout\n\nUsage: pi-rpc serve [OPTIONS]\n";
             return print(&format!("{usage}\n{}", options::HELP));
         }
         Ok(options) => options,
@@ -64,7 +64,7 @@ pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
         tracing::warn!("{warning}");
     }
     if options.print_format().is_none() && io::stdin().is_terminal() {
-        // A person has started it, who sees nothing else.
+        // A person at a terminal would see nothing otherwise.
         let _ = writeln!(Log, "{}", terminal_notice(started_as, &options));
     }
     let options = match resolve(started_as, options, arguments) {
@@ -76,7 +76,7 @@ pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
         Err(error) => return refuse(&error.to_string(), 1),
     };
     let served = runtime.block_on(serve(options));
-    // The threads of stdin and of a host that does not read may never end; nothing waits for them.
+    // Blocked threads may never end; nothing waits for them.
     runtime.shutdown_background();
     match served {
         Ok(status) => ExitCode::from(status),
@@ -84,7 +84,7 @@ pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
     }
 }
 
-/// What a person reads who has started a server at a terminal.
+/// The notice for a person who has started a server at a terminal.
 fn terminal_notice(started_as: Option<&OsString>, options: &HostOptions) -> String {
     let dialect = options.dialect.map_or_else(|| options::default_dialect(started_as), Ok);
     let dialect = dialect.map(Dialect::as_str).unwrap_or_default();
@@ -206,8 +206,8 @@ fn resolve(
     })
 }
 
-/// The models: a script alone where one is asked for, else those that the user has configured. `extended`: an extension may
-/// bring the one that is asked for; then `true` goes with them, and it is chosen later.
+/// The models: a script if the options name one, else the configured ones. With `extended`, an extension may add the model
+/// that the options name; the second value is then `true`, and the model is chosen later.
 fn library(
     config: &Config,
     options: &HostOptions,
@@ -235,7 +235,7 @@ fn library(
             return match refused {
                 SelectionError::NoModels(_) => {
                     let text = format!("{refused}{NO_MODELS_HINT}");
-                    // An extension may bring one yet.
+                    // An extension may add one later.
                     if !extended {
                         tracing::warn!("{text}");
                     }
@@ -256,13 +256,13 @@ fn library(
     Ok((extendable(library, Some(wanted)), false))
 }
 
-/// `--disk-timeout` where it is not given: longer than a disk needs to start, or a network to come back.
+/// Default of `--disk-timeout`: longer than a disk takes to spin up, or a network to recover.
 const DISK_TIMEOUT_MS: u64 = 30_000;
 
-/// What needs no configuration.
+/// Hint at the model that needs no configuration.
 const NO_MODELS_HINT: &str = "\n\nOr try --model scripted/demo, which needs no key.";
 
-/// The tools of that names, in that order; without names, the usual ones.
+/// The tools with these names, in this order; the default ones without names. Unknown names are logged.
 fn selected_tools(dialect: Dialect, names: Option<&[String]>) -> Vec<ToolSpec> {
     let todos = dialect.record().lanes.todos.then(todos::spec);
     let usual = tools::DEFAULT_TOOLS.into_iter().chain(todos.as_ref().map(|_| todos::TODO_WRITE));
@@ -283,7 +283,7 @@ fn selected_tools(dialect: Dialect, names: Option<&[String]>) -> Vec<ToolSpec> {
     offered
 }
 
-/// The built-in tools that only an extension may choose: those that are left, where the options name none.
+/// The built-in tools that only extensions may offer: the remaining ones, unless the options name tools.
 fn spare_tools(dialect: Dialect, options: &HostOptions, offered: &[ToolSpec]) -> Vec<ToolSpec> {
     if options.tools.is_some() && dialect.record().extension_api != DialectExtensionApi::V052 {
         return Vec::new();
@@ -294,7 +294,7 @@ fn spare_tools(dialect: Dialect, options: &HostOptions, offered: &[ToolSpec]) ->
     spare
 }
 
-/// What the model is told before the conversation is made of.
+/// The parts of the system prompt, from options and files.
 fn prompt_source(config: &Config, options: &HostOptions, directory: &Path) -> PromptSource {
     let files = match options.no_context_files {
         false => PromptFiles::find(
@@ -332,7 +332,7 @@ fn log_to_stderr() {
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(|| Log).with_target(false).init();
 }
 
-/// Tells panics by the log, which holds nobody up; with `RUST_BACKTRACE`, how they came about.
+/// Logs panics, which must not block on stderr; with `RUST_BACKTRACE`, their backtraces.
 fn log_panics() {
     panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(ToString::to_string).unwrap_or_default();
@@ -349,7 +349,7 @@ fn log_panics() {
     }));
 }
 
-/// The words of a panic that stand in the program. Those that were made may hold what they are about, and a key with it.
+/// The message of a panic, if it is a constant: a formatted one may contain a key.
 fn static_message(payload: &(dyn Any + Send)) -> String {
     payload.downcast_ref::<&str>().map(|words| format!(": {words}")).unwrap_or_default()
 }

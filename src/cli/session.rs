@@ -1,4 +1,4 @@
-//! The session that a server starts with: which file, in which folder.
+//! Finds or creates the session that a server starts with, and its folder.
 
 use super::options::{HostOptions, Refusal, SessionStart};
 use crate::{
@@ -18,19 +18,19 @@ use std::{
     path::{Path, PathBuf, absolute},
 };
 
-/// What the server starts with.
+/// The session of a starting server.
 pub struct InitialSession {
-    /// Where new sessions are kept.
+    /// Folder and id of new sessions.
     pub place: Place,
-    /// The session to take up.
+    /// The session to resume.
     pub session: Option<OpenedSession>,
-    /// The file that is written to.
+    /// The store that writes the session.
     pub store: Store,
 }
 
 impl InitialSession {
-    /// Finds, opens or copies the session that is asked for. The folder is made, as in the originals, although no file
-    /// need follow.
+    /// Finds, opens or copies the session that the options name. Creates the folder even if no file is written later, as
+    /// the originals do.
     pub fn new(
         config: &Config,
         options: &HostOptions,
@@ -50,7 +50,7 @@ impl InitialSession {
         }
         let folders = SessionFolders::new(config, options, working, environment);
         if let Some(id) = asked {
-            // Before it is looked for: of two servers that start at once one finds what the other begins.
+            // Claim before searching: of two servers that start at once, one finds the session of the other.
             make_folder(&folders.own);
             let claimed = start.store.claim(&folders.own, id);
             claimed.map_err(|error| Refusal(error.host_text(config.dialect.base()), 1))?;
@@ -79,7 +79,7 @@ impl InitialSession {
                 None
             }
         };
-        // Where a file was named, later ones lie beside it.
+        // Later sessions go beside a file that was named.
         let beside = |path: &PathBuf| path.parent().map(Path::to_path_buf);
         let folder = match &file {
             Some(path) if folders.is_usual => beside(path).unwrap_or_else(|| folders.own.clone()),
@@ -104,20 +104,20 @@ impl InitialSession {
     }
 }
 
-/// Makes a folder, if it can be made; the first write to it tells why not.
+/// Creates a folder. A failure is only logged; the first write fails again.
 fn make_folder(folder: &Path) {
     if let Err(error) = private_files::create_folder(folder) {
         tracing::warn!("{}: {error}", folder.display());
     }
 }
 
-/// Where sessions lie.
+/// The folders of sessions.
 struct SessionFolders {
-    /// Those of this project.
+    /// The folder of this project.
     own: PathBuf,
-    /// The folder of all projects' folders; `None`: there is only one.
+    /// The parent of all projects' folders; `None` if there is only one folder.
     all: Option<PathBuf>,
-    /// No other folder was asked for.
+    /// Whether it is the default folder.
     is_usual: bool,
 }
 
@@ -134,7 +134,7 @@ impl SessionFolders {
         Self { own: all.join(name), all: Some(all), is_usual: true }
     }
 
-    /// The file of `--session`, which may not exist yet if it is named by a path.
+    /// The file that `--session` names; one named by its path may not exist yet.
     fn named(&self, name: &str, working: &Path, environment: &Environment) -> Result<PathBuf, Refusal> {
         match self.find(name, working, environment)? {
             SessionLocation::Here(path) => Ok(path),
@@ -166,7 +166,7 @@ impl SessionFolders {
 /// The folder of all sessions in the agent directory.
 const SESSIONS: &str = "sessions";
 
-/// A session with everything of another one, written at once; without an `id` one is made up.
+/// Writes a copy of a session to a new file; without an `id` it gets a random one.
 fn fork(
     dialect: Dialect,
     source: &Path,
@@ -193,7 +193,7 @@ fn fork(
     Ok(OpenedSession { path: path.into(), tree: Some(tree), notices })
 }
 
-/// Tells what was found wrong with a file.
+/// Logs the notices about a session's file.
 fn log_notices(path: &Path, notices: &[Notice]) {
     for notice in notices {
         tracing::warn!("{}: {notice}", path.display());

@@ -1,4 +1,4 @@
-//! `pi-rpc strip-types`: for the Node host, whose Node may be too old to do it itself. Not for users.
+//! `pi-rpc strip-types`: removes types from TypeScript for the Node host, as older Node cannot. Not for users.
 
 use crate::extension::{Stripped, SyntaxError, strip_types};
 use clap::Args;
@@ -11,11 +11,11 @@ use std::{
 /// The options of `pi-rpc strip-types`.
 #[derive(Args)]
 pub struct Options {
-    /// The name of the file whose text comes in on stdin
+    /// Name of the file whose text is on stdin
     file: String,
 }
 
-/// What is written to stdout, as JSON.
+/// The output, as JSON.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Outcome {

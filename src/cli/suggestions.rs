@@ -1,11 +1,12 @@
-//! Options that are nearly known: most likely slips of the pen, while any other unknown option may be an extension's.
+//! Suggestions for mistyped options. Other unknown options may belong to an extension, so they are accepted.
 
 use strsim::damerau_levenshtein;
 
-/// Letters that may be wrong, missing, too many or exchanged in a long name; of a short one, a third.
+/// Most typing errors (wrong, missing, extra or exchanged letters) in a long name; in a short one, a third of its length.
 const MAX_TYPOS: usize = 2;
 
-/// The option of `help` that `name` is nearly, without its dashes; `None` if it is one of them, or near to none.
+/// The option in `help` that is most similar to `name`, without its dashes; `None` if `name` is an option itself, or no
+/// option is similar.
 pub fn suggest<'a>(name: &str, help: &'a str) -> Option<&'a str> {
     let distance = |known: &&str| damerau_levenshtein(name, known);
     let nearest =
@@ -14,7 +15,7 @@ pub fn suggest<'a>(name: &str, help: &'a str) -> Option<&'a str> {
     (typos > 0 && typos <= MAX_TYPOS.min(name.chars().count() / 3)).then_some(nearest)
 }
 
-/// The long options that a help text names.
+/// The long options in a help text, without their dashes.
 fn long_options(help: &str) -> impl Iterator<Item = &str> {
     let options = help.split_whitespace().filter_map(|word| word.strip_prefix("--"));
     options.map(|name| name.trim_end_matches(|end: char| !end.is_alphanumeric()))

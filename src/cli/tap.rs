@@ -17,23 +17,23 @@ use std::{
     process::ExitCode,
 };
 
-/// What to start, and what to keep of it.
+/// Options of `pi-rpc tap`.
 #[derive(Args)]
 pub struct Options {
-    /// The dialect that both sides are judged by; behind pi-1 an @ and the version of an older server, as pi-1@0.84
+    /// Judge both sides by this dialect; pi-1@0.84: as version 0.84 of the server speaks it
     #[arg(long, value_name = "D", default_value = "pi", env = "PI_RPC_DIALECT", value_parser = super::named_version)]
     dialect: DialectVersion,
     /// Record the conversation in this file, for `check` and `replay`
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
-    /// Record without what was said: of texts, paths, arguments and outputs only their lengths; `check` says the same of
-    /// it, but for faults in the letters alone. What is told of violations may still quote
+    /// Record only the lengths of texts, paths, arguments and outputs; `check` then misses violations in the texts
+    /// themselves. Reports may still quote
     #[arg(long, requires = "record")]
     redact: bool,
-    /// Tell violations in this file instead of on stderr
+    /// Report violations to this file instead of stderr
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
-    /// Tell violations of this tier and of stricter ones: must, should, observed
+    /// Report violations of this tier and stricter ones: must, should, observed
     #[arg(long, value_name = "TIER", default_value = "should", value_parser = super::named_tier)]
     tier: Tier,
     /// The server and its arguments
@@ -41,21 +41,22 @@ pub struct Options {
     command: Vec<OsString>,
 }
 
-/// What `--help` adds.
+/// Text behind the options in `--help`.
 pub const HELP: &str = "\
-Exits with the status of the server: 128 and the number of the signal, if one has ended it. TERM, INT and HUP are \
-passed on. Whatever is found changes neither the bytes nor the status; what is wrong with the tap itself exits with 3.
+Exits with the status of the server, or 128 plus the number of the signal that has ended it; with 3 if tap itself fails. \
+Passes TERM, INT and HUP on. Violations change neither bytes nor status.
 
-A host tapped:    pi-rpc tap --record talk.jsonl -- pi --mode rpc
-One to give away: pi-rpc tap --record talk.jsonl --redact -- pi --mode rpc
-A client's tests: pi-rpc tap --report client.txt -- pi-rpc serve --hazard all --seed 7 --model scripted/demo";
+Examples:
+  pi-rpc tap --record talk.jsonl -- pi --mode rpc
+  pi-rpc tap --record talk.jsonl --redact -- pi --mode rpc
+  pi-rpc tap --report client.txt -- pi-rpc serve --hazard all --seed 7 --model scripted/demo";
 
-/// Passes on what host and server say, until the server ends; gives its status.
+/// Runs the server and passes its conversation through until it exits; returns its status.
 pub fn run(options: Options) -> ExitCode {
     match tap_server(options) {
         Ok(TapEnd { status, is_reported }) => {
             if !is_reported {
-                // Nobody may read it.
+                // stderr may be closed.
                 let _ = writeln!(
                     Log,
                     "tap: the recording and the report end early: there was no time for all of it"

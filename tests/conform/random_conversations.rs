@@ -161,7 +161,7 @@ fn a_conversation_that_fails_is_shortened_and_kept() {
         let text = std::fs::read_to_string(&file).unwrap();
         let kept: Value = serde_json::from_str(&text).unwrap();
         let name = file.file_stem().unwrap().to_str().unwrap();
-        expected += &format!("{name}, shortened:\n{text}");
+        expected += &format!("{name}, shrunk:\n{text}");
         // What is left depends on when the server, which ends by itself, is gone.
         let all = conversation(7, Dialect::Pi)["steps"].as_array().map(Vec::len);
         assert!(number < 12 && kept["steps"].as_array().map(Vec::len) < all, "{kept:#}");

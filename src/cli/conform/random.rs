@@ -1,4 +1,4 @@
-//! Conversations that seeds make, and what becomes of those that fail.
+//! Random conversations (`conform --seed`): generates them and shrinks failing ones.
 
 use crate::{
     harmless::harmless_lines,
@@ -18,22 +18,22 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How often a conversation that fails is played to shorten it.
+/// Most plays to shrink one conversation.
 const MAX_TRIES: usize = 100;
 
-/// How long it is shortened: one that fails by waiting in vain takes long each time.
+/// Time limit to shrink one conversation; one that fails by a timeout takes long at each play.
 const TIME_LIMIT: Duration = Duration::from_secs(180);
 
-/// How many are shortened.
+/// Most conversations that are shrunk.
 const MAX_SHRUNK: usize = 12;
 
-/// The scenarios of the seeds from `first` on.
+/// Generates the scenarios of `count` seeds from `first` on.
 pub fn scenarios(first: u64, count: u64, dialect: Dialect) -> Result<Vec<Scenario>, String> {
     let seeds = (0..count).map(|more| first.wrapping_add(more));
     seeds.map(|seed| read(&conversation(seed, dialect))).collect()
 }
 
-/// Shortens one conversation for each way in which some failed, that of the fewest first, and tells them.
+/// Shrinks one conversation for each distinct reason of failure, the rarest first, and prints them.
 pub fn shrink_failures(report: &Report, server: &Server, keep: Option<&Path>) {
     let failed: Vec<(&Subject, BTreeSet<String>)> = report
         .subjects
@@ -51,14 +51,16 @@ pub fn shrink_failures(report: &Report, server: &Server, keep: Option<&Path>) {
         let subject = failed.iter().find(|(_, ways)| ways.contains(way)).map(|(subject, _)| *subject);
         let Some(subject) = subject.filter(|_| !shown.contains(way)) else { continue };
         if names.values().sum::<usize>() == MAX_SHRUNK {
-            eprintln!("{MAX_SHRUNK} were shortened; {way} is among what is left");
+            eprintln!(
+                "{MAX_SHRUNK} failing conversations were shrunk; others are left, such as one that fails by {way}"
+            );
             return;
         }
         let Some(seed) = subject.name.strip_prefix("seed-").and_then(|seed| seed.parse().ok()) else {
             continue;
         };
         let (found, also) = shrink(&conversation(seed, server.dialect), way, server);
-        // What the short one shows besides needs no other.
+        // Reasons that the shrunk one shows as well need no other.
         shown.extend(also);
         let times = names.entry(&subject.name).or_default();
         *times += 1;
@@ -70,7 +72,7 @@ pub fn shrink_failures(report: &Report, server: &Server, keep: Option<&Path>) {
     }
 }
 
-/// The shortest conversation that fails in this way, and all ways in which it fails.
+/// The shortest conversation found that still fails for this reason, with all of its reasons.
 fn shrink(failed: &Value, way: &str, server: &Server) -> (Value, BTreeSet<String>) {
     let until = Instant::now() + TIME_LIMIT;
     let mut shown = BTreeSet::from([way.to_owned()]);
@@ -87,7 +89,7 @@ fn shrink(failed: &Value, way: &str, server: &Server) -> (Value, BTreeSet<String
 
 fn print_shrunk(name: &str, found: &Value, keep: Option<&Path>) {
     let text = format!("{found:#}\n");
-    eprint!("{}", harmless_lines(&format!("{name}, shortened:\n{text}")));
+    eprint!("{}", harmless_lines(&format!("{name}, shrunk:\n{text}")));
     if let Some(keep) = keep {
         let file = keep.join(format!("{name}.json"));
         if let Err(error) = private_files::write(&file, &text) {
@@ -96,7 +98,7 @@ fn print_shrunk(name: &str, found: &Value, keep: Option<&Path>) {
     }
 }
 
-/// The ways in which a conversation fails when it is played.
+/// Plays a conversation and returns the reasons of its failure.
 fn replayed_reasons(candidate: &Value, server: &Server) -> BTreeSet<String> {
     let played =
         read(candidate).map(|scenario| play_all(server, &[scenario], PlayOptions::default(), |_| {}));
@@ -104,7 +106,7 @@ fn replayed_reasons(candidate: &Value, server: &Server) -> BTreeSet<String> {
     subjects.iter().flat_map(failure_reasons).collect()
 }
 
-/// The ways in which a conversation failed: rules, or else the step that was in vain.
+/// The reasons of a failure: violated rules, else the step that failed.
 fn failure_reasons(subject: &Subject) -> BTreeSet<String> {
     let rules = subject
         .findings
@@ -114,7 +116,7 @@ fn failure_reasons(subject: &Subject) -> BTreeSet<String> {
     let rules: BTreeSet<String> = rules.collect();
     let is_in_vain = rules.is_empty() && subject.outcome == Outcome::Failed;
     let step = is_in_vain.then_some(subject.reason.as_deref()).flatten();
-    // The number of a step changes as others go.
+    // Without the number of the step, which changes by shrinking.
     let step = step.map(|reason| reason.split_once(": ").map_or(reason, |(_, reason)| reason).to_owned());
     rules.into_iter().chain(step).collect()
 }

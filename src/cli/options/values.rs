@@ -1,4 +1,4 @@
-//! Readers of option values: each refuses what it does not understand with the name of the option.
+//! Parsers of option values. A refusal names the option, the value and what was expected.
 
 use super::{Mode, Refusal};
 use crate::{
@@ -19,7 +19,7 @@ pub fn mode(name: &str) -> Result<Mode, Refusal> {
     }
 }
 
-/// Which session an option names. An empty id would be the beginning of any.
+/// Reads a path or an id. Refuses an empty one, which would be the beginning of any id.
 pub fn path_or_id(option: &str, parser: &mut lexopt::Parser) -> Result<String, Refusal> {
     let named = text(parser)?;
     match named.trim() {
@@ -28,7 +28,7 @@ pub fn path_or_id(option: &str, parser: &mut lexopt::Parser) -> Result<String, R
     }
 }
 
-/// The id that a session gets: a part of its file's name.
+/// Checks the id of a session, which becomes a part of its file's name.
 pub fn session_id(text: &str) -> Result<String, Refusal> {
     let is_plain = |found: char| found.is_ascii_alphanumeric() || "-_.".contains(found);
     let ends = |end: Option<char>| end.is_some_and(|end| end.is_ascii_alphanumeric());
@@ -41,7 +41,7 @@ pub fn session_id(text: &str) -> Result<String, Refusal> {
     }
 }
 
-/// The name that a session gets.
+/// Checks the name of a session.
 pub fn session_name(text: &str) -> Result<String, Refusal> {
     match text.trim() {
         "" => Err(Refusal("--name: expected a name that is not empty".to_owned(), 1)),
@@ -49,7 +49,7 @@ pub fn session_name(text: &str) -> Result<String, Refusal> {
     }
 }
 
-/// The path that an option names. An empty one would be the working directory.
+/// Reads a path. Refuses an empty one, which would be the working directory.
 pub fn path(option: &str, parser: &mut lexopt::Parser) -> Result<String, Refusal> {
     match text(parser)? {
         path if path.is_empty() => Err(Refusal(format!("{option}: a path is missing"), USAGE)),
@@ -57,7 +57,7 @@ pub fn path(option: &str, parser: &mut lexopt::Parser) -> Result<String, Refusal
     }
 }
 
-/// A value that an option may have: joined to it, or the next word where that is neither an option nor a file.
+/// Reads an optional value: joined with `=`, or the next word unless that is an option or a file.
 pub fn optional_value(parser: &mut lexopt::Parser) -> Option<String> {
     let joined = parser.optional_value();
     let next = |parser: &mut lexopt::Parser| {
@@ -67,7 +67,7 @@ pub fn optional_value(parser: &mut lexopt::Parser) -> Option<String> {
     (!named.trim().is_empty()).then_some(named)
 }
 
-/// pi's short options of several letters, which other parsers would take apart.
+/// Replaces pi's short options of several letters, which lexopt would split.
 pub fn expand_short(argument: &OsString) -> OsString {
     let long = match argument.to_str() {
         Some("-ne") => "--no-extensions",
@@ -102,7 +102,7 @@ pub fn above_zero(option: &str, expected: &str, parser: &mut lexopt::Parser) -> 
     number.ok_or_else(|| Refusal(format!("{option} {text}: expected {expected}"), USAGE))
 }
 
-/// Seconds, of which there may be parts, in milliseconds. A little is not nothing, which would be for ever.
+/// Parses seconds, with fractions, to milliseconds. Rounds up, since 0 means no limit.
 pub fn seconds(option: &str, text: &str) -> Result<u64, Refusal> {
     let time = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     let millis = time.and_then(|time| u64::try_from(time.as_micros().div_ceil(1000)).ok());
@@ -123,8 +123,7 @@ pub fn seed(text: &str) -> Result<u64, Refusal> {
     text.parse().map_err(|_| refused())
 }
 
-/// The parts of a list with commas.
-/// The tools that need consent. Without any, nothing would be guarded.
+/// Parses the patterns of `--confirm-tools`. Refuses an empty list, which would guard nothing.
 pub fn confirm_patterns(text: &str) -> Result<Vec<String>, Refusal> {
     match list(text) {
         names if names.is_empty() => {
@@ -135,6 +134,7 @@ pub fn confirm_patterns(text: &str) -> Result<Vec<String>, Refusal> {
     }
 }
 
+/// Splits a list at its commas.
 pub fn list(text: &str) -> Vec<String> {
     text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect()
 }
