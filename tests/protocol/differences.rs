@@ -172,6 +172,7 @@ fn a_change_of_behaviour_is_told_with_whom_it_breaks() {
             Bump::Minor,
         ),
         ("/commands/0/description", json!("Prompts."), &[], Bump::Patch),
+        ("/commands/7/data/description", json!("The model."), &[], Bump::Patch),
     ];
     all_are_told(&json!(meta(Dialect::Pi)), rows);
 }

@@ -80,10 +80,11 @@ impl Comparison {
                 self.note(at, format!("is {}, was {}", show(b), show(a)), refusal_changes(a, b));
             }
             (Value::Object(old), Value::Object(new)) => {
-                for (key, value) in old {
+                for (key, value) in old.iter().filter(|(key, _)| *key != "description") {
                     self.compare(&format!("{at}.{key}"), value, new.get(key).unwrap_or(&Value::Null));
                 }
-                for (key, value) in new.iter().filter(|(key, _)| !old.contains_key(*key)) {
+                let is_added = |key: &str| key != "description" && !old.contains_key(key);
+                for (key, value) in new.iter().filter(|(key, _)| is_added(key)) {
                     self.compare(&format!("{at}.{key}"), &Value::Null, value);
                 }
             }
