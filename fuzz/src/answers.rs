@@ -7,7 +7,7 @@ use futures_util::{FutureExt as _, StreamExt as _, stream};
 use pi_rpc::model::{api::Api, body::events, types::StreamEvent};
 
 /// The first byte selects the API; pieces follow.
-pub fn hold(data: &[u8]) {
+pub fn check(data: &[u8]) {
     let Some((api, data)) = data.split_first() else { return };
     let api = Api::ALL[usize::from(*api) % Api::ALL.len()];
     let (pieces, whole) = cuts::taken(data);

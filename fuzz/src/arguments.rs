@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::sync::LazyLock;
 
 /// The first two bytes are limits, the rest is a text.
-pub fn hold(data: &[u8]) {
+pub fn check(data: &[u8]) {
     let [lines, bytes, rest @ ..] = data else { return };
     let text = String::from_utf8_lossy(rest);
     shortened(&text, Limits { lines: u64::from(*lines), bytes: u64::from(*bytes) });

@@ -14,7 +14,7 @@ use serde_json::Value;
 use std::path::Path;
 
 /// The first byte selects the file; its text follows.
-pub fn hold(data: &[u8]) {
+pub fn check(data: &[u8]) {
     let Some((kind, data)) = data.split_first() else { return };
     let Ok(text) = str::from_utf8(data) else { return };
     match kind % 4 {

@@ -5,7 +5,7 @@ use pi_rpc::oracle::random::Choices;
 use pi_rpc_test_kit::{Kind, random};
 
 /// The input is the choices: of the kind, of the dialect, and of the conversation.
-pub fn hold(data: &[u8]) {
+pub fn check(data: &[u8]) {
     one_of(&[Kind::Brief, Kind::Brief, Kind::Brief, Kind::Crowded], data);
 }
 

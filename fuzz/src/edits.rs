@@ -5,7 +5,7 @@ use pi_rpc::tools::{EditResult, Replacement};
 
 /// The first byte selects the form of `edit`; then, separated by NUL, the file and pairs of old and new texts
 /// follow.
-pub fn hold(data: &[u8]) {
+pub fn check(data: &[u8]) {
     let Some((form, data)) = data.split_first() else { return };
     let text = String::from_utf8_lossy(data);
     let mut texts = text.split('\0');

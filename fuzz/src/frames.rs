@@ -10,7 +10,7 @@ use std::{collections::BTreeSet, sync::LazyLock};
 
 /// The first byte selects the dialect and the kind of frame, and whether the rest is a line or the choices that generate a
 /// frame of the schema.
-pub fn hold(data: &[u8]) {
+pub fn check(data: &[u8]) {
     let Some((chosen, line)) = data.split_first() else { return };
     let chosen = usize::from(*chosen);
     let kind = &KINDS[chosen % KINDS.len()];

@@ -7,7 +7,7 @@ use pi_rpc::protocol::{LineSplitter, SplitLine};
 type Found = Result<Vec<u8>, usize>;
 
 /// The first byte is the limit; pieces follow.
-pub fn hold(data: &[u8]) {
+pub fn check(data: &[u8]) {
     let Some((limit, data)) = data.split_first() else { return };
     let limit = usize::from(*limit);
     let (pieces, whole) = cuts::taken(data);

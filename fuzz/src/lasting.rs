@@ -5,6 +5,6 @@ use crate::conversations::one_of;
 use pi_rpc_test_kit::Kind;
 
 /// The input is the choices: of the kind, of the dialect, and of the conversation.
-pub fn hold(data: &[u8]) {
+pub fn check(data: &[u8]) {
     one_of(&[Kind::Lasting, Kind::Asking, Kind::Acting, Kind::Asking], data);
 }

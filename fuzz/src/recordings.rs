@@ -5,7 +5,7 @@ use pi_rpc::oracle::{Body, JudgeOptions, Record, TraceWriter, read_record};
 use serde_json::value::RawValue;
 
 /// The input is a recording.
-pub fn hold(data: &[u8]) {
+pub fn check(data: &[u8]) {
     let judge = |data: &[u8], timeline| JudgeOptions { dialect: None, timeline }.judge("fuzzed", data);
     let (once, again) = (judge(data, true), judge(data, false));
     assert_eq!(

@@ -15,7 +15,7 @@ use std::sync::LazyLock;
 const MOST: u64 = 20_000;
 
 /// The input is the text of a script or of a scenario.
-pub fn hold(data: &[u8]) {
+pub fn check(data: &[u8]) {
     let Ok(text) = str::from_utf8(data) else { return };
     static SCRIPT: LazyLock<jsonschema::Validator> = LazyLock::new(|| validator(&script_schema()));
     static SCENARIO: LazyLock<jsonschema::Validator> = LazyLock::new(|| validator(&scenario_schema()));

@@ -15,7 +15,7 @@ const ENTRY: &[u8] =
     b"{\"type\":\"message\",\"id\":\"a\",\"parentId\":null,\"timestamp\":\"2026-01-05T10:00:00.000Z\",\"message\":";
 
 /// The input is a file; after `m` it is the only message of a file, after `e` its entries.
-pub fn hold(data: &[u8]) {
+pub fn check(data: &[u8]) {
     let file = match data.split_first() {
         Some((b'm', message)) => [HEADER, ENTRY, message, b"}\n"].concat(),
         Some((b'e', entries)) => [HEADER, entries].concat(),

@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| pi_rpc_fuzz::arguments::hold(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| pi_rpc_fuzz::arguments::check(data));

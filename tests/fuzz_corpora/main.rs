@@ -39,7 +39,7 @@ use std::{
 };
 
 /// Function of a target, which panics on a violation.
-type Hold = fn(&[u8]);
+type Check = fn(&[u8]);
 
 /// A test for each target, and the list of them.
 macro_rules! corpora {
@@ -50,7 +50,7 @@ macro_rules! corpora {
             $(
                 #[test]
                 fn $target() {
-                    super::replay(stringify!($target), super::$target::hold);
+                    super::replay(stringify!($target), super::$target::check);
                 }
             )*
         }
@@ -81,13 +81,13 @@ fn names(folder: &Path) -> BTreeSet<String> {
 }
 
 /// Runs a target with all its inputs; fails with those that violate it.
-fn replay(target: &str, hold: Hold) {
+fn replay(target: &str, check: Check) {
     let corpus = folder("corpus").join(target);
     let broken: Vec<String> = names(&corpus)
         .into_iter()
         .filter(|name| {
             let data = fs::read(corpus.join(name)).expect("an input");
-            catch_unwind(AssertUnwindSafe(|| hold(&data))).is_err()
+            catch_unwind(AssertUnwindSafe(|| check(&data))).is_err()
         })
         .collect();
     assert_eq!(broken, Vec::<String>::new(), "in {}", corpus.display());
