@@ -119,14 +119,14 @@ class Source:
             "from .tables import DIALECT",
             "",
             *union(
-                "Event", event, "What `events` gives: everything that the server says by itself, told apart by `type`."
+                "Event", event, "Event or UI request of the server, distinguished by `type`."
             ),
             "",
-            *union("Dialog", dialog, "What `on_dialog` is asked, told apart by `method`."),
+            *union("Dialog", dialog, "Dialog request for `on_dialog`, distinguished by `method`."),
             "",
             "",
             f"class AsyncClient(AsyncClientBase{of}):",
-            f'    """A server that speaks {self.dialect}, for asyncio."""',
+            f'    """Client of a server that speaks {self.dialect}, for asyncio."""',
             "",
             "    dialect = DIALECT",
             "    _session_type = State",
@@ -135,7 +135,7 @@ class Source:
             "",
             "",
             f"class Client(ClientBase{of}):",
-            f'    """A server that speaks {self.dialect}."""',
+            f'    """Client of a server that speaks {self.dialect}."""',
             "",
             "    _of = AsyncClient",
             *SESSION,
@@ -153,10 +153,10 @@ class Source:
             return self.one(name, "_call", returns, described, command, waits)
         answer = f"Answer[{self.message()}]"
         run = (
-            f"{described}\n\nWaits until the run has ended, and what follows it by itself, such as queued messages: a prompt "
-            "that is queued, and the one whose run takes it up, both give the text of the last answer."
+            f"{described}\n\nWaits until the run, and what follows it by itself, such as queued messages, has ended: a "
+            "queued prompt, and the prompt whose run delivers it, both return the text of the last answer."
         )
-        ack = f"{described}\n\nWaits until it is accepted only."
+        ack = f"{described}\n\nWaits only until the command is accepted."
         return [
             *self.one(name, "_run", answer, run, command, waits),
             *self.one(f"start_{name}", "_call", returns, ack, command, waits),
@@ -184,7 +184,7 @@ class Source:
         anyway = self.refused(command)
         if anyway:
             told.append(
-                "        :param anyway: Send it even if the server would refuse it, which is else a `RefusedError`."
+                "        :param anyway: Sends the command even if the server would refuse it; else raises `RefusedError`."
             )
         about = [line for part in described.split("\n\n") for line in ["", *wrapped(part, 8)]][1:]
         about[0] = f'        """{about[0].strip()}'
@@ -286,10 +286,10 @@ class Source:
             "",
             "",
             "class State(TypedState):",
-            f'    """The state of a session that speaks {self.dialect}. {STATE}"""',
+            f'    """State of a session that speaks {self.dialect}. {STATE}"""',
             "",
             "    def __init__(self, dialect: Dialect = DIALECT, *, fresh: bool = False) -> None:",
-            '        """`fresh`: the server\'s process has just begun, and every frame since will be seen."""',
+            '        """`fresh`: the server has just started, and all frames since are passed in."""',
             "        super().__init__(dialect, fresh=fresh)",
             *members,
             "",
@@ -403,7 +403,7 @@ SESSION = [
     "",
     "    @property",
     "    def session(self) -> State:",
-    '        """What the frames have told of the session so far; kept up as they come."""',
+    '        """State of the session, updated by every frame."""',
     "        session = self._session",
     "        assert isinstance(session, State)",
     "        return session",
@@ -411,13 +411,13 @@ SESSION = [
 LEND_ASYNC = [
     "",
     "    async def lend_tools(self, tools: Sequence[HostTool], *, timeout: float | None = None) -> None:",
-    '        """Lends tools to the model, in place of those that were lent: it calls them, and they are carried out here."""',
+    '        """Registers host tools, and replaces earlier ones: the model calls them, this side executes them."""',
     "        await self._lend(tools, timeout)",
 ]
 LEND = [line.replace("async def", "def").replace("await ", "") for line in LEND_ASYNC]
 
 
-STATE = "What is not known is `UNKNOWN`, what is known to have no value is None."
+STATE = "An unknown member is `UNKNOWN`, one without a value is None."
 
 
 def effects(about: Json) -> list[str]:

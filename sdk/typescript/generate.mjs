@@ -11,11 +11,11 @@ const PROGRAM = process.argv[2] ?? process.env.PI_RPC_BIN ?? "pi-rpc";
 const FOLDER = process.argv[3] ?? fileURLToPath(new URL("src/generated", import.meta.url));
 const MADE = "// Made by generate.mjs. Do not edit.\n";
 
-/** Methods of the client that commands of the same name do not replace: theirs are called `sendPrompt` and so on. */
+/** Methods of the client that commands do not replace; commands of these names have methods such as `sendPrompt`. */
 const TAKEN = ["prompt", "call", "request", "refusal", "events", "close", "ready", "lend", "state", "exited"];
 
 const LEND = `
-  /** Lends tools to the model, in place of those before: it calls them, this side carries them out. */
+  /** Registers host tools, and replaces earlier ones: the model calls them, this side executes them. */
   async lendTools(tools: HostTool<T.SetHostToolsCommand["tools"][number]>[], options?: CallOptions): Promise<void> {
     await this.lend(tools, (tools) => this.setHostTools({ tools }, options));
   }
@@ -74,9 +74,9 @@ ${lines(meta.session.members, ({ name, schema, absent, description }) => `    /*
   };
 };
 
-/** A server that speaks ${meta.dialect}. ${meta.description} */
+/** Client of a server that speaks ${meta.dialect}. ${meta.description} */
 export class ${name}Client extends Client<${name}> {
-  /** Starts a server, and waits until it takes commands. */
+  /** Starts a server, and waits until it accepts commands. */
   static async spawn(options: Options<${name}> = {}): Promise<${name}Client> {
     return new ${name}Client(TABLES, options).ready();
   }
@@ -85,7 +85,7 @@ ${lends ? LEND : ""}}
 `.replace(/\n\n}/g, "\n}");
 }
 
-/** The state of a session, for whoever has a connection of their own; needs nothing of Node.js. */
+/** The state of a session, for use with a connection of your own; does not need Node.js. */
 function session(meta, defs) {
   const name = nameOf(meta);
   return `
@@ -93,15 +93,15 @@ import { SessionState } from "../session.js";
 import type { Tables } from "../tables.js";
 import type { ${name} } from "./${meta.dialect}.js";
 
-/** The state of a session that speaks ${meta.dialect}, out of the frames that it is given. */
+/** State of a session that speaks ${meta.dialect}, from the frames that are passed in. */
 export class ${name}SessionState extends SessionState<${name}> {
-  /** \`fresh\`: the server's process has just begun, and every frame since will be seen. */
+  /** \`fresh\`: the server has just started, and all frames since are passed in. */
   constructor(options: { readonly fresh?: boolean } = {}) {
     super(TABLES, options);
   }
 }
 
-/** What the runtime knows of ${meta.dialect}. */
+/** Tables of ${meta.dialect} for the runtime. */
 export const TABLES: Tables = ${tables(meta, defs)};
 `;
 }
@@ -110,7 +110,7 @@ function nameOf({ dialect }) {
   return words(dialect).map(capital).join("");
 }
 
-/** The type of a member of the session's state. */
+/** Type of a member of the session state. */
 function typeOf({ $ref, type, items, oneOf }) {
   if ($ref !== undefined) return `T.${$ref.split("/").at(-1)}`;
   if (oneOf !== undefined) return oneOf.map(typeOf).join(" | ");
@@ -126,13 +126,13 @@ function code({ type, request, description, method, result, members }) {
   }`;
 }
 
-/** The members of a command that its caller chooses. */
+/** Members of a command that its caller sets. */
 function members({ properties, required }) {
   const chosen = Object.keys(properties).filter((name) => name !== "id" && name !== "type");
   return chosen.map((name) => ({ name, required: required.includes(name) }));
 }
 
-/** The type of what a command returns. */
+/** Type of the result of a command. */
 function result({ data, response }) {
   const one = (schema) => (schema.$ref === undefined ? schema.type : `T.${schema.$ref.split("/").at(-1)}`);
   if (data === undefined) return "void";
@@ -207,7 +207,7 @@ function memberAbout({ kept, schema, absent, fresh }) {
   return { kept, ...Object.fromEntries(Object.entries(flags).filter(([, is]) => is)) };
 }
 
-/** States in which the same becomes of a command, together; those that most are like, last and unnamed. */
+/** Groups of states with the same disposition of a command; the largest group comes last and unnamed. */
 function byOutcome(meta, states) {
   const groups = new Map();
   for (const [state, outcomes] of Object.entries(states)) {
@@ -223,7 +223,7 @@ function stateNames(meta) {
   return meta.chart.regions[0].states.map(({ name }) => name);
 }
 
-/** What `isStreaming` is by state; of those that frames leave open, nothing. */
+/** Value of `isStreaming` by state, without the states that leave it open. */
 function streaming(meta) {
   const flag = meta.record.streamingFlag;
   const busy = { run: [], busy: ["starting", "retrying", "compacting"], settled: ["settling", "retrying", "compacting"] }[flag];
@@ -237,7 +237,7 @@ function levels(meta, defs) {
   const { levelWithoutThinking, levelFollowsModel } = meta.record;
   return {
     all,
-    // Models that have a map have these only where it names them.
+    // A model with a map supports these levels only if the map has them.
     extra: all.includes("xhigh") ? all.slice(all.indexOf("xhigh")) : [],
     withoutThinking: levelWithoutThinking === "unset" ? null : levelWithoutThinking,
     followsModel: levelFollowsModel,

@@ -25,49 +25,49 @@ Message = TypeVar("Message")
 T = TypeVar("T")
 
 LEAVING = 1.0
-"""Seconds that a server has to end by itself that has closed its input or output without being asked to."""
+"""Seconds for a server to exit after closing its input or output unexpectedly."""
 
 
 class Options(TypedDict, total=False):
-    """How a server is started and spoken to."""
+    """Options of a client."""
 
     cwd: str | os.PathLike[str]
-    """Its working directory; else that of this process."""
+    """Working directory of the server; None: that of this process."""
     env: Mapping[str, str]
-    """Its environment; else that of this process."""
+    """Environment of the server; None: that of this process."""
     on_dialog: DialogHandler
-    """Asks the user. Without it dialogs are closed at once, and the agent goes on with its default."""
+    """Handler of dialogs. Without one, dialogs are cancelled at once, and the agent continues with the default."""
     timeout: float
-    """Seconds within which a command must be answered, where the call says nothing else; else any time."""
+    """Default time limit of commands in seconds; None: none."""
     start_timeout: float
-    """Seconds until the server must have said that it is ready, in dialects where it does: 60."""
+    """Time limit in seconds for the `ready` frame, in dialects that have one; default 60."""
     grace: float
-    """Seconds that the server has to end by itself when its input has ended: 10."""
+    """Seconds for the server to exit after the end of its input; default 10."""
     buffer: int
-    """Bytes of unread events beyond which nothing more is read, unless an answer is waited for: 16 MiB."""
+    """Bytes of unread events at which reading stops, unless a caller waits for a response; default 16 MiB."""
 
 
 @dataclass(frozen=True)
 class Answer(Generic[Message]):
-    """What came of a prompt."""
+    """Outcome of a prompt."""
 
     text: str
-    """The text of the last message of the assistant; empty if it said nothing."""
+    """Text of the last assistant message; empty if it has none."""
     message: Message | None
-    """That message; its `stop_reason` tells whether it is complete. None if there was none."""
+    """Last assistant message; its `stop_reason` tells how it ended. None if there is none."""
 
 
 class AsyncClientBase(Generic[Event, Message]):
-    """A server and the conversation with it.
+    """Connection to a server.
 
-    Every command takes a `timeout`: the seconds until it must be answered; of one that opens a run, until that must have
-    ended."""
+    Every command has a `timeout` in seconds for its response; that of a command that opens a run is for the end of the
+    run."""
 
     dialect: ClassVar[Dialect]
     _session_type: ClassVar[type[SessionState]] = SessionState
 
     def __init__(self, command: Sequence[str], **options: Unpack[Options]) -> None:
-        """`command` starts the server: the program and its arguments."""
+        """`command` is the program of the server and its arguments."""
         self._command, self._options = command, options
         self._connection = Connection(self.dialect, self._session_type(self.dialect, fresh=True))
         self._calls = Calls(self.dialect)
@@ -79,7 +79,7 @@ class AsyncClientBase(Generic[Event, Message]):
     # The life of the server.
 
     async def start(self) -> None:
-        """Starts the server, once, and waits until it is ready; `async with` does so by itself."""
+        """Starts the server, once, and waits until it is ready; `async with` calls this."""
         if self._process is not None:
             raise RpcError("the server was started before")
         self._process = await Process.start(self._command, self._options.get("cwd"), self._options.get("env"))
@@ -94,8 +94,8 @@ class AsyncClientBase(Generic[Event, Message]):
             raise
 
     async def close(self) -> int:
-        """Ends the server and everything that it has started, and gives its exit status: its input ends, and it may
-        finish what it does; after `grace` seconds it is sent SIGTERM, then SIGKILL. May be called again."""
+        """Ends the server and all its children, and returns its exit status: closes its input and lets it
+        finish its work; sends SIGTERM after `grace` seconds, then SIGKILL. May be called again."""
         if self._process is None:
             raise ClosedError("the server was not started")
         if self._closed is not None and self._closed.status is not None:
@@ -116,14 +116,14 @@ class AsyncClientBase(Generic[Event, Message]):
 
     @property
     def pid(self) -> int:
-        """The id of the server's process, and of its group."""
+        """Id of the process of the server, and of its process group."""
         if self._process is None:
             raise ClosedError("the server was not started")
         return self._process.pid
 
     @property
     def state(self) -> str:
-        """Where the conversation stands, by the chart: `idle`, `streaming.tools`, …"""
+        """Activity of the session: a state of the chart, such as `idle` or `streaming.tools`."""
         return self._connection.flow.state
 
     @property
@@ -133,20 +133,20 @@ class AsyncClientBase(Generic[Event, Message]):
     # The conversation.
 
     def events(self) -> Events[Event]:
-        """Subscribes to the events from now on. Reading stops when a subscription is `buffer` bytes behind; while a call, a
-        prompt or the end is waited for, everything is read; a subscription that is then more than 8 times as far behind
-        ends with a `LaggingError`."""
+        """Subscribes to the events from now on. Reading stops when a subscription is `buffer` bytes behind. While a
+        call, a prompt or the exit is outstanding, everything is read; a subscription that is then more than 8 times
+        as far behind ends with a `LaggingError`."""
         return self._feed.subscribe()
 
     async def wait_idle(self, *, timeout: float | None = None) -> None:
-        """Waits until nothing is under way, and the server says so, too: no run, no retry, no compaction. What is about
-        to follow is waited for: the run of an accepted prompt for 10 seconds, since extensions may keep the prompt; a run
-        after a compaction for a quarter of a second, or 2 seconds if it was announced."""
+        """Waits until the session is idle, as the server confirms: no run, retry or compaction is under way. Also
+        waits for what is about to follow: for the run of an accepted prompt 10 seconds, as extensions may handle the
+        prompt; for a run after a compaction a quarter of a second, or 2 seconds if it was announced."""
         await _within(timeout, "the server was not idle", self._settled())
 
     async def call(self, command: str, fields: Mapping[str, Any] | None = None, *, timeout: float | None = None) -> Any:
-        """Sends any command, whatever the state, and gives the data of its response as it is on the wire. For what the
-        typed methods do not know."""
+        """Sends any command in any state, and returns the data of its response in the form of the wire; for commands
+        that the typed methods lack."""
         id, line = self._connection.request(command, fields or {}, True)
         return self._connection.success(command, await self._response(command, id, line, timeout))
 
@@ -157,7 +157,7 @@ class AsyncClientBase(Generic[Event, Message]):
     async def _run(
         self, command: str, fields: Mapping[str, Any], timeout: float | None, anyway: bool = False
     ) -> Answer[Any]:
-        """A command that opens a run, and all that follows."""
+        """Sends a command that opens a run, and waits for the end of everything that follows."""
         id, line = self._connection.request(command, fields, anyway)
         before = self._connection.answers
         await _within(timeout, f"the run of {command} has not ended", self._finished(command, id, line))
@@ -181,7 +181,7 @@ class AsyncClientBase(Generic[Event, Message]):
                 settled.cancel()
 
     async def _lend(self, tools: Sequence[HostTool], timeout: float | None) -> None:
-        """Replaces the tools that the model can call."""
+        """Replaces the host tools."""
         before, self._asked.tools = self._asked.tools, {tool.name: tool for tool in tools}
         try:
             await self._call("set_host_tools", {"tools": definitions(tools)}, timeout)
@@ -190,8 +190,8 @@ class AsyncClientBase(Generic[Event, Message]):
             raise
 
     async def _settled(self) -> None:
-        """A run that has ended may be tried again, and a prompt may open none: once no frame says that anything is under
-        way, or is about to be, the server is asked, and believed if nothing changes meanwhile."""
+        """A run that has ended may be tried again, and a prompt may open none: once no frame says that anything is
+        under way, or is about to be, the server is asked, and believed if nothing changes meanwhile."""
         connection, flow = self._connection, self._connection.flow
         with self._feed.heard():
             while True:
@@ -255,16 +255,16 @@ class AsyncClientBase(Generic[Event, Message]):
                 await self._feed.changed()
 
     async def _watch(self, process: Process) -> None:
-        """Ends everything with the server."""
+        """Handles the exit of the server."""
         deaf = asyncio.create_task(process.deaf())
         ends: set[asyncio.Future[Any]] = {self._reading, deaf, process.exited}
         await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
         deaf.cancel()
         with self._feed.heard():
             failure = self._reading.exception() if self._reading.done() else None
-            # One that has closed its input or output, or says what cannot be read, is of no use any more.
+            # A server that has closed its input or output, or writes unreadable lines, is of no use any more.
             status = await process.end(self._options.get("grace", 10) if process.ending else LEAVING)
-            # Someone beyond the group may hold stdout open.
+            # A process outside of the group may hold stdout open.
             await asyncio.wait({self._reading}, timeout=1)
             self._reading.cancel()
         why = f"{failure or 'the server has ended'}; status {status}"

@@ -1,4 +1,4 @@
-"""The calls that wait for their response."""
+"""Calls without a response."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from .dialect import Dialect, Frame
 from .errors import ClosedError
 
 SLOW = ("bash", "prompt", "get_state")
-"""The commands that an error without id hardly belongs to, if others wait: they go on for long, or do not fail."""
+"""Commands that an error without an id hardly belongs to if others are open: they take long, or do not fail."""
 
 Waiting = asyncio.Future[Frame]
 
 
 class Calls:
-    """Which response belongs to whom."""
+    """Assignment of responses to calls."""
 
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
@@ -26,7 +26,7 @@ class Calls:
 
     @contextmanager
     def open(self, id: str, command: str) -> Iterator[Waiting]:
-        """The response to a command."""
+        """Waits for the response to a command."""
         response: Waiting = asyncio.get_running_loop().create_future()
         self._open[id] = (command, response)
         try:
@@ -36,7 +36,7 @@ class Calls:
 
     @contextmanager
     def accepted(self, id: str) -> Iterator[Waiting]:
-        """The response behind the first: some servers accept a prompt and refuse it then."""
+        """Waits for a second response: some servers accept a prompt and then refuse it."""
         refusal: Waiting = asyncio.get_running_loop().create_future()
         self._accepted[id] = refusal
         try:
@@ -45,7 +45,7 @@ class Calls:
             del self._accepted[id]
 
     def take(self, response: Frame) -> bool:
-        """Hands a response to whoever waits for it. False: it is an error that nobody waits for."""
+        """Passes a response to its call. Returns False for an error without a call."""
         id, success = response.get("id"), response.get("success") is True
         waiting: list[Waiting] = []
         if isinstance(id, str):
@@ -60,16 +60,16 @@ class Calls:
         return success
 
     def end(self, error: ClosedError) -> None:
-        """No response comes any more."""
+        """Fails all calls, as no further responses come."""
         for _, future in self._open.values():
             if not future.done():
                 future.set_exception(error)
-                future.exception()  # Not everybody asks.
+                future.exception()  # Marks the exception as retrieved.
 
     def _failing(self, command: Any) -> list[Waiting]:
-        """The calls that an error without id may belong to, the likeliest first. Those of its command, from the oldest;
-        where none of them waits, and commands are carried out in order, those that wait their turn, from the oldest; where
-        they are not, from the newest, those that go on for long last."""
+        """The calls that an error without id may belong to, the likeliest first. Those of its command, from the
+        oldest; where none of them waits, and commands are carried out in order, those that wait their turn, from the
+        oldest; where they are not, from the newest, those that go on for long last."""
         calls = [(name, future) for name, future in self._open.values() if not future.done()]
         if named := [future for name, future in calls if name == command]:
             return named

@@ -1,4 +1,4 @@
-"""One conversation as bytes and frames, without any IO."""
+"""One connection as bytes and frames, without IO."""
 
 from __future__ import annotations
 
@@ -17,67 +17,67 @@ from .errors import CallError, ProtocolError, RefusedError
 from .session import SessionState
 
 LONGEST = 256 * 1024 * 1024
-"""The longest line that is read, in bytes."""
+"""Maximum length of a line in bytes."""
 
 STARTING = 10.0
-"""Seconds that an accepted prompt has to open its run: credentials are refreshed and extensions asked before."""
+"""Seconds for an accepted prompt to open its run, as the server may first refresh credentials and call extensions."""
 PROMISED = 2.0
-"""Seconds that a run has to begin that was announced at the end of what came before it."""
+"""Seconds for an announced run to start."""
 RESUMING = 0.25
-"""The same where none was announced: queued messages may begin one."""
+"""Seconds for an unannounced run of queued messages to start."""
 
 
 @dataclass(frozen=True)
 class UnknownEvent:
-    """What the server said and the schema does not know: that of a newer server, or a line that is no frame."""
+    """Line that the schema does not have: a frame of a newer server, or a line that is not a frame."""
 
     frame: Any
-    """The JSON value, or the text of a line that is no JSON."""
+    """The JSON value, or the text of a line that is not JSON."""
     reason: str
-    """Why it is not known."""
+    """Reason why the line is unknown."""
     type: Literal["unknown"] = "unknown"
-    """Set by this package; the wire has its own in `frame`."""
+    """Type for this package; that of the wire is in `frame`."""
 
 
 @dataclass(frozen=True)
 class Received:
-    """A line of the server."""
+    """Line of the server."""
 
     frame: Any
-    """The JSON value, or the text of a line that is no JSON."""
+    """The JSON value, or the text of a line that is not JSON."""
     size: int
-    """The bytes of the line."""
+    """Bytes of the line."""
 
 
 class Connection:
-    """Frames out of bytes, bytes out of commands, and the state of the conversation."""
+    """Conversion between bytes and frames, and the state of the connection."""
 
     def __init__(self, dialect: Dialect, session: SessionState | None = None) -> None:
         self.dialect = dialect
         self.session = session or SessionState(dialect, fresh=True)
-        """What the frames have told of the session."""
+        """State of the session, updated by every frame."""
         self.flow = self.session.flow
         self.expects_until = 0.0
-        """Until when a run may begin by itself, by `time.monotonic`."""
+        """Time until which a run may start by itself, by `time.monotonic`."""
         self.answers = 0
-        """How many messages of the assistant have ended."""
+        """Number of complete assistant messages."""
         self.answer: Frame | None = None
-        """The last of them."""
+        """Last complete assistant message."""
         self._buffer = bytearray()
         self._searched = 0
         self.requests = 0
-        """How many commands were made; their ids are these numbers."""
+        """Number of commands so far, which is the id of the last one."""
 
     @property
     def moves(self) -> int:
-        """How many times a frame has changed the state of the conversation."""
+        """Number of changes of the activity."""
         return self.flow.moves
 
     def receive(self, data: bytes) -> list[Received]:
-        """Takes bytes of the server, cut anywhere. Gives what they complete."""
+        """Takes bytes of the server, cut anywhere, and returns the lines that they complete."""
         self._buffer += data
         received = []
-        # A line ends with a line feed and nothing else: JSON strings may hold U+2028 and U+0085 as they are.
+        # A line ends with a line feed only: JSON strings may contain U+2028 and U+0085.
         while (end := self._buffer.find(b"\n", self._searched)) >= 0:
             line = bytes(self._buffer[:end])
             del self._buffer[: end + 1]
@@ -96,7 +96,7 @@ class Connection:
                 frame = _whole(frame)
         except (ValueError, RecursionError):
             if line.lstrip().startswith(b"{"):
-                self.session.lost()  # What was to be a frame may have changed anything.
+                self.session.lost()  # An unreadable frame may have changed any member.
             return Received(line.decode("utf-8", "replace"), len(line))
         if isinstance(frame, dict):
             self._follow(frame)
@@ -107,26 +107,26 @@ class Connection:
         return Received(frame, len(line))
 
     def _follow(self, frame: Frame) -> None:
-        """Goes where a frame leads."""
+        """Follows a frame."""
         moves = self.moves
         self.session.received(frame)
         if self.moves != moves:
             self.expects_until = time.monotonic() + self._patience(frame)
 
     def _patience(self, frame: Frame) -> float:
-        """How long a run may take to begin, after the frame that has led here."""
+        """Seconds for a run to start after the frame that led to this state."""
         if self.flow.promises:
             return STARTING
         again = frame.get("willRetry") if self.flow.rests and not self.dialect.settles else None
         return 0 if not isinstance(again, bool) else PROMISED if again else RESUMING
 
     def request(self, command: str, fields: Mapping[str, Any], anyway: bool) -> tuple[str, bytes]:
-        """A command with a new id: the id, and the line. Members that are None are left out.
+        """Creates a command with a new id; returns the id and the line. Members that are None are omitted.
 
         :raises RefusedError: the server would refuse it; not where it is to be sent `anyway`."""
         given = {name: wire(value) for name, value in fields.items() if value is not None}
         outcome = self.flow.outcome(command, given)
-        # An accepted prompt that an extension keeps opens no run: until one is seen the server has to say.
+        # An accepted prompt that an extension handles opens no run: until one starts, the server decides.
         refused = outcome is not None and outcome.disposition == "reject" and not self.flow.promises
         if outcome is not None and refused and not anyway:
             raise RefusedError(command, self.flow.state, outcome.error)
@@ -138,15 +138,15 @@ class Connection:
         return id, line
 
     def tell(self, frame: Frame) -> bytes:
-        """The line of a frame that is no command."""
+        """Line of a frame that is not a command."""
         line = encode(frame)
         self.session.sent(frame)
         return line
 
     def result(self, command: str, response: Frame) -> Any:
-        """The typed data of a response; None where the command has none.
+        """Typed data of a response; None if the command has none.
 
-        :raises CallError: it is an error response."""
+        :raises CallError: the response is an error."""
         data = self.success(command, response)
         shape = self.dialect.results.get(command)
         try:
@@ -155,22 +155,22 @@ class Connection:
             raise ProtocolError(f"the response to {command} is not what the protocol says: {error}") from error
 
     def success(self, command: str, response: Frame) -> Any:
-        """The data of a response as it is on the wire.
+        """Data of a response in the form of the wire.
 
-        :raises CallError: it is an error response."""
+        :raises CallError: the response is an error."""
         if response.get("success") is not True:
             raise CallError(str(response.get("command", command)), str(response.get("error", "failed")))
         return response.get("data")
 
     def message(self, frame: Frame) -> Any:
-        """A typed message of the assistant."""
+        """Typed assistant message."""
         try:
             return _adapter(self.dialect.message).validate_python(frame)
         except ValidationError as error:
             raise ProtocolError(f"a message of the assistant is not what the protocol says: {error}") from error
 
     def event(self, frame: Any) -> Any:
-        """The typed event that a frame is."""
+        """Typed event of a frame."""
         kind = frame.get("type") if isinstance(frame, dict) else None
         shape = self.dialect.events.get(kind) if isinstance(kind, str) else None
         if shape is None:
@@ -182,12 +182,12 @@ class Connection:
 
 
 def wire(value: Any) -> Any:
-    """A value as it goes on the wire: models by the names of their members there, without those that are None."""
+    """Value in the form of the wire: models with the names of the wire, without members that are None."""
     return to_jsonable_python(value, by_alias=True, exclude_none=True, inf_nan_mode="null")
 
 
 def encode(frame: Mapping[str, Any]) -> bytes:
-    """A frame as a line."""
+    """Encodes a frame as a line."""
     return json.dumps(frame, separators=(",", ":"), allow_nan=False).encode("ascii") + b"\n"
 
 
@@ -197,6 +197,6 @@ def _adapter(shape: Any) -> TypeAdapter[Any]:
 
 
 def _whole(frame: Any) -> Any:
-    """The same without halves of characters, which JSON can spell and nothing else in Python takes."""
+    """Value without lone surrogates, which JSON can contain but other Python functions refuse."""
     text = json.dumps(frame, ensure_ascii=False)
     return json.loads(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))

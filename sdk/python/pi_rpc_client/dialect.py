@@ -1,4 +1,4 @@
-"""What the generated tables of a dialect hold, and the state that a conversation is in by them."""
+"""The types of the generated tables of a dialect, and the activity of a session by these tables."""
 
 from __future__ import annotations
 
@@ -7,145 +7,145 @@ from dataclasses import dataclass
 from typing import Any
 
 Frame = dict[str, Any]
-"""A frame as it is on the wire."""
+"""Frame in the form of the wire."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What becomes of a command in a state."""
+    """Disposition of a command in a state."""
 
     disposition: str
     """`run`, `queue`, `preempt`, `noop`, `control` or `reject`."""
     when: tuple[str, Sequence[str]] | None = None
-    """Only where this member of the command has one of these values."""
+    """Condition: a member of the command and its values."""
     error: str = ""
-    """The text of a rejection."""
+    """Error text of a rejection."""
 
 
 @dataclass(frozen=True)
 class Arrow:
-    """A frame that leads from one state to another."""
+    """Transition between states by a frame."""
 
     type: str
     where: Mapping[str, Any]
-    """What more must hold of the frame; `role` and `stopReason` are its message's, `disposition` is its data's."""
+    """Further conditions; `role` and `stopReason` are those of the message, `disposition` is that of the data."""
     origin: str
     target: str
 
     def fits(self, frame: Frame) -> bool:
-        """Whether a frame of that type does it."""
+        """Whether a frame causes the transition."""
         return all(_member(frame, name) == it for name, it in self.where.items())
 
 
 @dataclass(frozen=True)
 class Effect:
-    """What a frame changes of the session's state."""
+    """Effect of a frame on the session state."""
 
     effect: str
     """`set`, `next`, `clamp`, `append`, `add`, `reset`, `forget` or `code`."""
     members: Sequence[str]
     value: str | None = None
-    """The path to what the frame tells."""
+    """Path to the value in the frame."""
     code: str | None = None
-    """What the words cannot say."""
+    """Code of an effect that is implemented by hand."""
     when: tuple[str, Sequence[str]] | None = None
-    """Only where one of these values stands at this path."""
+    """Condition: a path and the values at it."""
 
 
 @dataclass(frozen=True)
 class Member:
-    """A member of the session's state."""
+    """Member of the session state."""
 
     kept: str = "value"
     """`value`, `list` or `sum`."""
     is_list: bool = False
-    """Its value is a list."""
+    """Whether the value is a list."""
     absent: bool = False
-    """It may have no value."""
+    """Whether the member may have no value."""
     fresh: bool = False
-    """A new process begins with its first value."""
+    """Whether a new process starts with the first value."""
     shape: Any = None
-    """What it is decoded to; of a list, each of its items."""
+    """Type of the value, or of each item of a list."""
 
 
 @dataclass(frozen=True)
 class Levels:
-    """The thinking levels of models."""
+    """Thinking levels of models."""
 
     all: Sequence[str]
-    """Every one, from the lowest to the highest."""
+    """All levels, lowest first."""
     extra: Sequence[str]
-    """Those that a model with a map has only if the map names them."""
+    """Levels that a model with a map supports only if the map has them."""
     without_thinking: str | None
-    """That of a model that does not think."""
+    """Level of a model that does not support thinking."""
     follows_model: bool
-    """Another model brings a level of its own."""
+    """Whether selecting a model sets a level."""
 
 
 @dataclass(frozen=True)
 class SessionTables:
-    """The state of a session: what tells it, and what changes it."""
+    """Members of the session state, with the responses that report them and the effects that change them."""
 
     members: Mapping[str, Member]
     commands: Mapping[str, Sequence[Effect]]
-    """What the success of a command changes."""
+    """Effects of the success of a command."""
     events: Mapping[str, Sequence[Effect]]
-    """What an event changes."""
+    """Effects of an event."""
     tells: Mapping[str, Mapping[str, str]]
-    """The members that the success of a command tells, each with the path to its value."""
+    """Members that the success of a command reports, each with the path to its value."""
     streaming: Mapping[str, bool]
-    """What `isStreaming` is, by state; a state that is not here leaves it open."""
+    """Value of `isStreaming` by state; missing states leave it open."""
     compacting: Sequence[str]
-    """The states in which `isCompacting` is true."""
+    """States in which `isCompacting` is true."""
     levels: Levels
     cleans_name: str
-    """What becomes a space in the name of a session."""
+    """Characters that become a space in the name of a session."""
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """A dialect: all that the client has to know of it."""
+    """Tables of a dialect."""
 
     name: str
     opens_with: str | None
-    """The `type` of the frame that tells that the server is ready; None where none does."""
+    """`type` of the frame that reports that the server is ready; None if there is none."""
     events: Mapping[str, Any]
-    """What the frames of the server are decoded to, by their `type`."""
+    """Models of the frames of the server, by `type`."""
     results: Mapping[str, Any]
-    """What the data of a success response is decoded to, by command."""
+    """Types of the data of success responses, by command."""
     outcomes: Mapping[str, Mapping[str, Sequence[Outcome]]]
-    """What becomes of each command, by state: the first outcome whose condition holds. `*`: in every state."""
+    """Dispositions of commands by state: the first outcome whose condition holds. `*`: in every state."""
     serial: bool
-    """Whether commands are carried out one after another."""
+    """Whether commands are served one by one."""
     overtaking: Sequence[str]
-    """The commands that are answered before those that came earlier."""
+    """Commands that overtake earlier ones."""
     answers: Mapping[str, str]
-    """The member that answers a dialog, by `method`; the others are not answered."""
+    """Member of the dialog response, by `method`; other methods are notices."""
     zero_timeout_expires: bool
-    """Whether a dialog whose `timeout` is 0 is over at once; else it has no limit."""
+    """Whether a dialog with a `timeout` of 0 ends at once; else it has no limit."""
     settles: bool
-    """Whether the server says when nothing follows by itself any more; else a run may begin from a quiet conversation."""
+    """Whether the server reports when nothing follows by itself any more; else a run may start from an idle session."""
     message: Any
-    """What a message of the assistant is decoded to."""
+    """Model of an assistant message."""
     initial: str
-    """The state of a new conversation, in which nothing is under way."""
+    """Idle state, that of a new session."""
     arrows: Sequence[Arrow]
     session: SessionTables
 
     @property
     def commands(self) -> Collection[str]:
-        """The commands."""
+        """Commands."""
         return self.outcomes.keys()
 
 
 class Flow:
-    """Where the conversation stands, by the chart of the dialect."""
+    """Activity of a session, by the chart of the dialect."""
 
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
         self.state = dialect.initial
         self.moves = 0
-        """How many times a frame has changed the state."""
+        """Number of changes of the state."""
         self._arrows: dict[str, list[Arrow]] = {}
         for arrow in dialect.arrows:
             self._arrows.setdefault(arrow.type, []).append(arrow)
@@ -153,19 +153,19 @@ class Flow:
 
     @property
     def rests(self) -> bool:
-        """Nothing is under way."""
+        """Whether the session is idle."""
         return self.state == self._dialect.initial
 
     @property
     def promises(self) -> bool:
-        """A prompt was acknowledged and its run is not seen yet: the command of an extension opens none."""
+        """Whether a prompt was acknowledged whose run has not started; a command of an extension opens none."""
         return not self.rests and self.state in self._promises
 
     def see(self, frame: Frame) -> bool:
-        """Follows a frame of the server. Gives whether the state has changed."""
+        """Follows a frame of the server. Returns whether the state has changed."""
         arrows = [arrow for arrow in self._arrows.get(str(frame.get("type")), ()) if arrow.fits(frame)]
         target = next((arrow.target for arrow in arrows if arrow.origin == self.state), None)
-        # An event that leads to one place wherever it is legal is believed where it is not, too.
+        # An event that always leads to the same state is followed even where it is not legal.
         if target is None and frame.get("type") != "response" and len({arrow.target for arrow in arrows}) == 1:
             target = arrows[0].target
         if target is None or target == self.state:
@@ -175,11 +175,11 @@ class Flow:
         return True
 
     def rest(self) -> None:
-        """The server has said that nothing is under way."""
+        """Resets to idle, as the server has reported that."""
         self.state = self._dialect.initial
 
     def outcome(self, command: str, fields: Frame) -> Outcome | None:
-        """What becomes of a command here; None if the dialect does not say."""
+        """Disposition of a command in the present state; None if the dialect leaves it open."""
         by_state = self._dialect.outcomes.get(command, {})
         for outcome in by_state.get(self.state, by_state.get("*", ())):
             if outcome.when is None or fields.get(outcome.when[0]) in outcome.when[1]:
@@ -195,6 +195,7 @@ def _member(frame: Frame, name: str) -> Any:
 
 
 def disposition(response: Frame) -> Any:
-    """What became of a prompt; None where the server does not say. An extension may have taken it: no run follows then."""
+    """Disposition in the response to a prompt; None if it has none. No run follows a prompt that an extension
+    handled."""
     data = response.get("data")
     return data.get("disposition") if isinstance(data, dict) else None

@@ -1,53 +1,53 @@
-"""What goes wrong. Everything derives from `RpcError`."""
+"""The errors of this package, all derived from `RpcError`."""
 
 from __future__ import annotations
 
 
 class RpcError(Exception):
-    """Anything that this package raises by itself."""
+    """Base class of the errors of this package."""
 
 
 class CallError(RpcError):
-    """The server has refused a command, or it has failed."""
+    """A command was refused or failed."""
 
     def __init__(self, command: str, error: str) -> None:
         super().__init__(f"{command}: {error}")
         self.command = command
-        """The `type` of the command, as the server names it."""
+        """`type` of the command, as in the response."""
         self.error = error
-        """The server's text."""
+        """Error text of the server."""
 
 
 class RefusedError(RpcError):
-    """The command was not sent: the server would refuse it in its present state."""
+    """A command was not sent, as the server would refuse it in its present state."""
 
     def __init__(self, command: str, state: str, error: str) -> None:
         super().__init__(f"{command} was not sent while the server is in state {state}: {error}")
         self.command = command
         self.state = state
-        """The state of the server, a name of the chart such as `streaming.tools`."""
+        """State of the chart, such as `streaming.tools`."""
         self.error = error
-        """The text that the server would answer with."""
+        """Error text of the refusal."""
 
 
 class CallTimeoutError(RpcError, TimeoutError):
-    """What was waited for did not come in time. The server goes on with it all the same."""
+    """A time limit was reached. The server continues with the command."""
 
 
 class ClosedError(RpcError):
-    """The server is gone, or was never there."""
+    """The server has exited, or could not be started."""
 
     def __init__(self, message: str, status: int | None = None, stderr: str = "") -> None:
         super().__init__(f"{message}\n{stderr}".rstrip())
         self.status = status
-        """The exit status, as `subprocess` counts: below zero for a signal; None where none is known."""
+        """Exit status as in `subprocess`: negative for a signal; None if unknown."""
         self.stderr = stderr
-        """The last that the server wrote there."""
+        """End of stderr."""
 
 
 class LaggingError(RpcError):
-    """A subscription was read too slowly while everything had to be read. It has ended, and what was unread is dropped."""
+    """A subscription was read too slowly while calls were open. It has ended, and unread events are dropped."""
 
 
 class ProtocolError(RpcError):
-    """The server has said something that the protocol does not know, in answer to a command."""
+    """The response to a command does not conform to the protocol."""

@@ -1,4 +1,4 @@
-"""The events of a server, for any number of readers."""
+"""Distribution of the events of a server to any number of readers."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from .errors import LaggingError
 Event = TypeVar("Event")
 
 POLL = 0.05
-"""Seconds between two looks at what says nothing when it changes."""
+"""Interval in seconds for polling readers that may have been dropped."""
 
 OVERDRAFT = 8
-"""How many times the buffer a subscription may be behind while everything is read."""
+"""Multiple of the buffer that a subscription may be behind while everything is read."""
 
 
 class Events(Generic[Event]):
-    """A subscription: every event since it was opened, in order. It ends with the server."""
+    """Subscription to all events since it was opened, in order. It ends with the server."""
 
     def __init__(self, feed: Feed[Event], decode: Callable[[Any], Event]) -> None:
         self._feed, self._decode = feed, decode
         self._unread: deque[Received] = deque()
         self.ended = False
-        """Nothing more comes; what is unread can still be read."""
+        """Whether no more events come; unread ones can still be read."""
         self.size = 0
-        """How many bytes of the wire are unread."""
+        """Number of unread bytes."""
         self._lagging = False
 
     def __aiter__(self) -> Events[Event]:
@@ -44,7 +44,8 @@ class Events(Generic[Event]):
         return self.pop()
 
     def pop(self) -> Event:
-        """The next event that has come. Raises `IndexError` if none has, `LaggingError` once where it ended with it."""
+        """Takes the next event. Raises `IndexError` if there is none, and once `LaggingError` if that ended the
+        subscription."""
         if self._lagging:
             self._lagging = False
             raise LaggingError("the events were not read while everything had to be read")
@@ -54,18 +55,18 @@ class Events(Generic[Event]):
         return self._decode(received.frame)
 
     def close(self) -> None:
-        """Ends the subscription."""
+        """Closes the subscription."""
         self.ended = True
         self._feed.change()
 
     def put(self, received: Received) -> None:
-        """Adds what was received; not for readers."""
+        """Adds an event; not for readers."""
         if not self.ended:
             self._unread.append(received)
             self.size += received.size
 
     def lag(self) -> None:
-        """Ends it without what is unread; not for readers."""
+        """Ends the subscription and drops unread events; not for readers."""
         if not self.ended:
             self.ended = self._lagging = True
             self._unread.clear()
@@ -73,7 +74,7 @@ class Events(Generic[Event]):
 
 
 class Feed(Generic[Event]):
-    """What the readers have not read, and who waits for anything to change."""
+    """Readers with their unread events, and waiting callers."""
 
     def __init__(self, decode: Callable[[Any], Event], buffer: int) -> None:
         self._decode, self._buffer = decode, buffer
@@ -83,14 +84,14 @@ class Feed(Generic[Event]):
         self._ended = False
 
     def subscribe(self) -> Events[Event]:
-        """A new reader, of what comes from now on."""
+        """Creates a reader of the events from now on."""
         events = Events(self, self._decode)
         events.ended = self._ended
         self._readers.add(events)
         return events
 
     def put(self, received: Received) -> None:
-        """Hands it to every reader."""
+        """Passes an event to every reader."""
         for events in self._readers:
             if events.size <= self._buffer * OVERDRAFT:
                 events.put(received)
@@ -98,20 +99,20 @@ class Feed(Generic[Event]):
                 events.lag()
 
     def end(self) -> None:
-        """Nothing more comes."""
+        """Ends all subscriptions."""
         self._ended = True
         for events in self._readers:
             events.ended = True
         self.change()
 
     async def room(self) -> None:
-        """Waits while a reader lags and nobody waits for an answer."""
+        """Waits while a reader lags and no caller waits for a response."""
         while not self._heard and any(events.size > self._buffer and not events.ended for events in self._readers):
-            await self.changed(POLL)  # A reader that is thrown away says nothing.
+            await self.changed(POLL)  # A dropped reader does not notify.
 
     @contextmanager
     def heard(self) -> Iterator[None]:
-        """Someone waits for an answer: everything is read until then."""
+        """Context in which everything is read, as a caller waits for a response."""
         self._heard += 1
         self.change()
         try:
@@ -120,11 +121,11 @@ class Feed(Generic[Event]):
             self._heard -= 1
 
     def change(self) -> None:
-        """Wakes everybody who waits."""
+        """Wakes all waiting callers."""
         self._event.set()
         self._event = asyncio.Event()
 
     async def changed(self, limit: float | None = None) -> None:
-        """Waits until something may be different, at most that many seconds."""
+        """Waits for a change, at most this many seconds."""
         with suppress(asyncio.TimeoutError):
             await asyncio.wait_for(self._event.wait(), limit)

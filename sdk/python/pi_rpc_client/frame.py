@@ -1,4 +1,4 @@
-"""The base of all generated models."""
+"""The base class of all generated models."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from pydantic.alias_generators import to_camel
 
 
 class Frame(BaseModel):
-    """Members are in snake_case here and in camelCase on the wire; unknown ones are kept in `model_extra`."""
+    """Base class of frames. Members are in snake_case here and in camelCase on the wire; unknown ones are in
+    `model_extra`."""
 
     model_config = ConfigDict(
         extra="allow",

@@ -1,4 +1,4 @@
-"""What the server asks of its host: dialogs for the user, and tools that the host has lent to the model."""
+"""Requests of the server to the host: dialogs, and calls of host tools."""
 
 from __future__ import annotations
 
@@ -16,51 +16,51 @@ from .connection import wire
 from .dialect import Dialect, Frame
 
 DialogAnswer = Union[str, bool, None]
-"""A text for what asks for one, True or False for what asks for yes or no, None for a dialog that was closed."""
+"""Response to a dialog: a text, True or False for `confirm`, None for a closed dialog."""
 
 DialogHandler = Callable[[Any], Union[DialogAnswer, Awaitable[DialogAnswer]]]
-"""Is given the request, and answers it. A plain function is called in a thread of its own."""
+"""Handler of a dialog request. A plain function is called in a thread of its own."""
 
 ToolHandler = Callable[["ToolCall"], Any]
-"""Carries out a call and returns its result: a text, or an `AgentToolResult`, also as a dict. What it raises is told to
-the model. A coroutine function is cancelled when the call is; a plain function is called in a thread of its own, and
-should look at `call.cancelled`."""
+"""Executes a call and returns its result: a text, or an `AgentToolResult`, also as a dict. An exception fails the call,
+with its message for the model. A coroutine function is cancelled with the call; a plain function is called in a thread
+of its own, and should check `call.cancelled`."""
 
 
 @dataclass(frozen=True)
 class HostTool:
-    """A tool that the host carries out."""
+    """Tool that the host executes."""
 
     name: str
-    """Under this name the model calls it."""
+    """Name that the model calls the tool by."""
     description: str
-    """What the model is told about it."""
+    """Description of the tool for the model."""
     parameters: Mapping[str, Any]
-    """The JSON Schema of its arguments. The server holds calls to it."""
+    """JSON Schema of the arguments, by which the server checks calls."""
     run: ToolHandler
     label: str | None = None
-    """Its name for people."""
+    """Display name."""
 
 
 @dataclass(frozen=True)
 class ToolCall:
-    """A call of a host tool."""
+    """Call of a host tool."""
 
     tool: str
     id: str
-    """The id of the call in the assistant's message."""
+    """Id of the tool call in the assistant message."""
     arguments: Mapping[str, Any]
     cancelled: threading.Event = field(default_factory=threading.Event)
-    """Set when the result is not wanted any more."""
+    """Set when the result is no longer needed."""
     _tell: Callable[[Any], None] = field(default=lambda result: None, repr=False)
 
     def update(self, so_far: Any) -> None:
-        """Shows the result so far, all of it. May be called from any thread."""
+        """Reports progress: the complete result so far. May be called from any thread."""
         self._tell(so_far)
 
 
 class Asked:
-    """Answers what a server asks. Each request is served beside the others, and answered once, while it is open."""
+    """Serves the requests of a server concurrently, and answers each once, while it is open."""
 
     def __init__(self, dialect: Dialect, send: Callable[[Frame], None], on_dialog: DialogHandler | None) -> None:
         self.tools: dict[str, HostTool] = {}
@@ -70,7 +70,7 @@ class Asked:
         self._open: dict[str, tuple[asyncio.Task[None], ToolCall | None]] = {}
 
     def see(self, frame: Frame, event: Callable[[], Any]) -> None:
-        """Takes a frame of the server; `event` gives it decoded."""
+        """Handles a frame of the server; `event` is the decoded one."""
         kind, id = frame.get("type"), frame.get("id")
         if isinstance(taken_back := frame.get("targetId"), str):
             self._cancel(taken_back)
@@ -85,7 +85,7 @@ class Asked:
             self._serve(id, self._tool(id, call), call)
 
     def end(self) -> None:
-        """The server is gone: nothing is waited for any more."""
+        """Handles the exit of the server: cancels all handlers."""
         for id in list(self._open):
             self._cancel(id)
 
@@ -94,7 +94,7 @@ class Asked:
 
     async def _answered(self, id: str, answer: Coroutine[Any, Any, Frame]) -> None:
         frame = await answer
-        # Behind the updates that are on their way.
+        # After the updates that are being sent.
         asyncio.get_running_loop().call_soon(self._finish, id, frame)
 
     def _finish(self, id: str, frame: Frame) -> None:
@@ -114,11 +114,11 @@ class Asked:
             if self._on_dialog is not None:
                 asking = asyncio.ensure_future(_call(self._on_dialog, event()))
                 try:
-                    # The agent goes on by itself after that time.
+                    # The agent continues by itself after that time.
                     await asyncio.wait({asking}, timeout=self._limit(timeout))
                 finally:
                     in_time = not asking.cancel()
-                # It is told that the dialog is closed in any case: what comes too late does no harm.
+                # The dialog is cancelled in any case, as a late response is ignored.
                 if in_time and (answer := await _of_handler(asking)) is not None:
                     said = {member: wire(answer)}
         except Exception as error:
@@ -127,7 +127,7 @@ class Asked:
         return {"type": "extension_ui_response", "id": id, **said}
 
     def _limit(self, timeout: Any) -> float | None:
-        """How many seconds the agent waits for an answer."""
+        """Time limit of a dialog in seconds."""
         if not isinstance(timeout, (int, float)) or (timeout == 0 and not self._dialect.zero_timeout_expires):
             return None
         return timeout / 1000
@@ -159,7 +159,7 @@ class Asked:
 
 
 def definitions(tools: Sequence[HostTool]) -> list[Frame]:
-    """The tools as the server is told of them."""
+    """Tool definitions for the server."""
     return [
         {
             "name": tool.name,
@@ -172,7 +172,7 @@ def definitions(tools: Sequence[HostTool]) -> list[Frame]:
 
 
 def _result(said: Any) -> Any:
-    """What a handler says, as the result of a tool."""
+    """Converts the return value of a handler into a tool result."""
     if isinstance(said, (BaseModel, Mapping)):
         if not isinstance((result := wire(said)).get("content"), list):
             raise TypeError("the result of a tool is a text, or has a list `content`")
@@ -181,7 +181,8 @@ def _result(said: Any) -> Any:
 
 
 async def _of_handler(work: asyncio.Future[Any]) -> Any:
-    """What a handler returns. That it was cancelled by others, or something that it waits for, is a failure of its own."""
+    """Awaits a handler. A cancellation from elsewhere, or of something that the handler awaits, is a failure of the
+    handler."""
     try:
         await asyncio.wait({work})
     finally:
@@ -192,7 +193,7 @@ async def _of_handler(work: asyncio.Future[Any]) -> Any:
 
 
 async def _call(function: Callable[[Any], Any], argument: Any) -> Any:
-    """What a handler returns; a plain function may take its time, and nobody waits for its thread at the end."""
+    """Calls a handler; a plain function runs in a daemon thread, which may outlive the client."""
     if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None)):
         return await function(argument)
     loop = asyncio.get_running_loop()
@@ -206,9 +207,9 @@ async def _call(function: Callable[[Any], Any], argument: Any) -> Any:
         outcome: tuple[Any, Exception | None]
         try:
             outcome = function(argument), None
-        except BaseException as error:  # SystemExit, too: somebody waits for the end.
+        except BaseException as error:  # SystemExit, too, as the caller waits for the end.
             outcome = None, error if isinstance(error, Exception) else RuntimeError(repr(error))
-        with suppress(RuntimeError):  # The loop has ended, and with it everybody who waited.
+        with suppress(RuntimeError):  # The loop has ended, and with it the waiting callers.
             loop.call_soon_threadsafe(settle, outcome)
 
     threading.Thread(target=work, daemon=True).start()

@@ -1,4 +1,4 @@
-"""The thinking levels of models, as far as models tell them."""
+"""Thinking levels of models, as far as known."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from .dialect import Levels
 
 
 def clamped(levels: Levels, wanted: str | None, model: Any, listed: Any) -> tuple[bool, str | None]:
-    """Whether it is known what a level becomes that is wanted, and what: the level itself, else the next higher, else the
-    next lower that the model takes; None: none is set. `listed`: the levels of the model, where they were told."""
+    """Level that results from a requested one, and whether it is known: the level itself, else the next higher, else
+    the next lower that the model supports; None: none is set. `listed`: the levels of the model, if reported."""
     if isinstance(model, dict) and model.get("reasoning") is False:
         return True, levels.without_thinking
     if wanted is None:
@@ -25,7 +25,7 @@ def clamped(levels: Levels, wanted: str | None, model: Any, listed: Any) -> tupl
 
 
 def _of(levels: Levels, model: Any) -> tuple[Sequence[str], Sequence[str]]:
-    """The levels that a model takes for certain, and those that it may take."""
+    """Levels that a model certainly supports, and those that it may support."""
     every = levels.all
     if not isinstance(model, dict):
         return [], every

@@ -1,4 +1,4 @@
-"""Values as JSON has them: what stands at a path, the text of a content, what of an earlier value can be kept."""
+"""JSON values: access by path, texts of contents, and structural sharing."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import Any
 
 
 def place(value: Any, path: str) -> Any:
-    """What stands behind these members; None where there is nothing."""
+    """Value at a path of members; None if there is none."""
     for member in path.split("."):
         value = value.get(member) if isinstance(value, dict) else None
     return value
 
 
 def text_of(content: Any) -> str | None:
-    """The text of a message's content, its blocks of text joined."""
+    """Text of the content of a message: its text blocks, joined."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list):
@@ -22,7 +22,7 @@ def text_of(content: Any) -> str | None:
 
 
 def joined(before: Any, after: Any) -> Any:
-    """`after`, with every part of it that is equal to that of `before` being the same object."""
+    """`after`, in which every part that equals that of `before` is the same object."""
     if before is after or (type(before) is type(after) and before == after):
         return before
     if not isinstance(before, list) or not isinstance(after, list):

@@ -1,4 +1,4 @@
-"""The process of a server: started in a group of its own, and ended with all of it."""
+"""The process of a server, in a process group of its own, which is ended as a whole."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from contextlib import suppress
 from .errors import ClosedError
 
 STDERR_KEPT = 16 * 1024
-"""How much of stderr is kept for error messages, in bytes."""
+"""Bytes of stderr that are kept for error messages."""
 
 CHUNK = 64 * 1024
 TERM_WAIT = 2.0
 """Seconds between SIGTERM and SIGKILL."""
 
 _running: set[int] = set()
-"""The groups of the servers that run."""
+"""Process groups of the running servers."""
 
 
 class Process:
-    """A running server."""
+    """Running server."""
 
     def __init__(
         self,
@@ -37,13 +37,13 @@ class Process:
     ) -> None:
         self.pid = process.pid
         self.exited: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        """Gives the exit status once nothing of the group is left."""
+        """Resolves to the exit status once no process of the group is left."""
         self._stdin, self._stdout, self._stderr = stdin, stdout, stderr
         self._pipes = pipes
         self._said = bytearray()
         self._draining = asyncio.Lock()
         self.ending = False
-        """Its input has ended because `end` was called."""
+        """Whether `end` has closed the input."""
         self._listening = asyncio.create_task(self._listen())
         threading.Thread(target=self._wait, args=(process, self.exited.get_loop()), daemon=True).start()
 
@@ -53,7 +53,7 @@ class Process:
     ) -> Process:
         """Starts the server.
 
-        :raises ClosedError: it cannot be started."""
+        :raises ClosedError: the server cannot be started."""
         pipe = subprocess.PIPE
         try:
             process = subprocess.Popen(
@@ -71,29 +71,30 @@ class Process:
         return cls(process, asyncio.StreamWriter(to, protocol, None, loop), *readers[1:], (out, err))
 
     async def read(self) -> bytes:
-        """What the server writes; empty at its end. While nobody reads, the server has to wait."""
+        """Reads output of the server; empty at its end. Without reading, the server blocks."""
         return await self._stdout.read(CHUNK)
 
     def write(self, data: bytes) -> None:
-        """Hands bytes to the server; after its end they go nowhere."""
+        """Writes bytes to the server; they are dropped after its exit."""
         if not self._stdin.is_closing():
             self._stdin.write(data)
 
     async def written(self) -> None:
-        """Waits until the server has taken most of what was written."""
+        """Waits until the server has read most of the written bytes."""
         async with self._draining:
-            with suppress(ConnectionError):  # Its exit tells more.
+            with suppress(ConnectionError):  # The exit has more information.
                 await self._stdin.drain()
 
     async def deaf(self) -> None:
-        """Waits until it has closed its input by itself, or has ended."""
+        """Waits until the server has closed its input or exited."""
         with suppress(OSError):
             await self._stdin.wait_closed()
         if self.ending:
             await asyncio.wait({self.exited})
 
     async def end(self, grace: float) -> int:
-        """Ends the server: its input first, SIGTERM after `grace` seconds, SIGKILL after two more. Gives its status."""
+        """Ends the server: closes its input, sends SIGTERM after `grace` seconds, SIGKILL after two more. Returns
+        the exit status."""
         self.ending = True
         self._stdin.close()
         for patience, then in ((grace, signal.SIGTERM), (TERM_WAIT, signal.SIGKILL)):
@@ -104,8 +105,8 @@ class Process:
         return await asyncio.shield(self.exited)
 
     async def release(self) -> str:
-        """Lets go of the pipes once the server has ended. Gives the last that it wrote to stderr."""
-        # Someone beyond the group may hold it open.
+        """Closes the pipes after the exit of the server. Returns the end of stderr."""
+        # A process outside of the group may hold it open.
         await asyncio.wait({self._listening}, timeout=1)
         self._listening.cancel()
         for pipe in self._pipes:
@@ -114,12 +115,12 @@ class Process:
 
     def _wait(self, process: subprocess.Popen[bytes], loop: asyncio.AbstractEventLoop) -> None:
         if hasattr(os, "waitid"):
-            # Its id is nobody else's until its status is taken.
+            # The id is not reused before the status is taken.
             os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
             _kill(process.pid, signal.SIGKILL)
         _running.discard(process.pid)
         status = process.wait()
-        with suppress(RuntimeError):  # Nobody waits any more.
+        with suppress(RuntimeError):  # The loop has ended.
             loop.call_soon_threadsafe(self.exited.set_result, status)
 
     async def _listen(self) -> None:
@@ -134,11 +135,11 @@ def _kill(group: int, number: signal.Signals) -> None:
 
 
 def _end_all() -> None:
-    """Ends the servers that the program has not closed before its end."""
+    """Ends the servers that are still running at the end of the program."""
     for group in tuple(_running):
         _kill(group, signal.SIGKILL)
 
 
 atexit.register(_end_all)
-# The servers of a process are none of its child's.
+# A forked child must not end the servers of its parent.
 os.register_at_fork(after_in_child=_running.clear)

@@ -1,4 +1,4 @@
-"""The state of a session, kept up by the frames."""
+"""The state of a session, updated by frames."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from .levels import clamped
 from .places import joined, place, text_of
 
 MOST_OPEN = 4096
-"""Commands without a response that are kept; beyond that, nothing is known until it is told again."""
+"""Maximum number of tracked commands without a response; beyond that, the state becomes unknown."""
 
 MOST_PROMPTS = 64
-"""Prompts whose message has not been seen that are kept."""
+"""Maximum number of tracked prompts whose message has not come yet."""
 
 REPEATED = 16
-"""How many of the last items of a list that was told may come once more as events."""
+"""Number of last items of a reported list that may come again as events."""
 
 SLOW = ("bash", "prompt", "get_state")
-"""The commands that an error without id hardly belongs to, if others wait: they go on for long, or do not fail."""
+"""Commands that an error without an id hardly belongs to if others are open: they take long, or do not fail."""
 
 
 class _Unknown(Enum):
@@ -37,22 +37,22 @@ class _Unknown(Enum):
 
 
 Unknown: TypeAlias = Literal[_Unknown.UNKNOWN]
-"""The type of what frames have not told."""
+"""Type of `UNKNOWN`."""
 
 UNKNOWN: Final = _Unknown.UNKNOWN
-"""What frames have not told."""
+"""Value of a member that is unknown."""
 
 
 @dataclass(frozen=True)
 class Permission:
-    """Whether a command may be sent now."""
+    """Answer to the question whether a command may be sent now."""
 
     allowed: bool
-    """The server takes it, as far as can be told."""
+    """Whether the server accepts the command, as far as known."""
     disposition: str | None
-    """`run`, `queue`, `preempt`, `noop`, `control` or `reject`; None: the server has to say."""
+    """`run`, `queue`, `preempt`, `noop`, `control` or `reject`; None: the server decides."""
     reason: str | None
-    """Why it is refused: the server's words."""
+    """Error text of the refusal."""
 
 
 UNSURE = Permission(True, None, None)
@@ -60,18 +60,18 @@ UNSURE = Permission(True, None, None)
 
 @dataclass(eq=False)
 class Open:
-    """A command without a response."""
+    """Command without a response."""
 
     frame: Frame
     command: str
     since: int
-    """The moment at which it was sent."""
+    """Number of frames before it was sent."""
     moves: int
-    """How often the flow had moved."""
+    """Number of changes of the activity before it was sent."""
     effects: Sequence[Effect]
 
     def changes(self, name: str) -> bool:
-        """Whether its success may change a member."""
+        """Whether the success of the command may change a member."""
         return any(name in effect.members for effect in self.effects)
 
 
@@ -79,67 +79,67 @@ Value = Union[Any, Unknown]
 
 
 class SessionState:
-    """The state of a session: it is given each frame that the host writes and each that the server does, and knows each
-    member that they tell for certain. It does no IO and has no clock.
+    """State of a session, updated by every frame of the host and of the server. It has every member whose value the
+    frames determine. It does no IO and has no clock.
 
-    What is not known is `UNKNOWN`, what is known to have no value is None. What is not known becomes known when a response
-    tells it: `get_state`, `get_messages`, `get_available_models` and so on. An extension may change model, level and name
-    without a frame; then the member is what was told last."""
+    An unknown member is `UNKNOWN`, one without a value is None. An unknown member becomes known when a response
+    reports it: `get_state`, `get_messages`, `get_available_models` and so on. An extension may change model, level
+    and name without a frame; the member then has its last reported value."""
 
     def __init__(self, dialect: Dialect, *, fresh: bool = False) -> None:
-        """`fresh`: the server's process has just begun, and every frame since will be seen."""
+        """`fresh`: the server has just started, and all frames since are passed in."""
         self.flow = Flow(dialect)
-        """Where the conversation stands."""
+        """Activity of the session."""
         self.mismatch: Callable[[str, Any, Any], None] | None = None
-        """Told when a response tells another value than is known although no frame has changed it: the member, what is
-        known, what is told."""
+        """Called when a response reports another value than the known one, although no frame has changed it: with the
+        member, the known and the reported value."""
         self._dialect = dialect
         self._tables = dialect.session
         self._values: dict[str, Any] = {}
         self._changed: dict[str, tuple[int, str]] = {}
-        """When each member changed last, and by what: a command or an event."""
+        """Last change of each member, with its cause: a command or an event."""
         self._told: dict[str, int] = {}
-        """How many items of a list were told by a read."""
+        """Number of items of each list in its last read."""
         self._open: list[Open] = []
         self._dialogs: dict[str, Frame] = {}
         self._listeners: list[Callable[[], None]] = []
         self._now = 0
         self._delivered = 0
-        """When a message of the user came last."""
+        """Number of the frame with the last user message."""
         self._prompts: list[Any] = []
-        """The texts of prompts whose message has not been seen."""
+        """Texts of prompts whose message has not come yet."""
         self._notes = ""
-        """A shell command has ended beside a run, and its message waits for the end of that; at the latest it is there when
-        the next one has begun. `waiting` for the end, or `idle` before the next one."""
+        """State of the message of a shell command that ended during a run, which comes at the end of the run, or at
+        the latest with the start of the next one: `waiting` for the end, or `idle` before the next one."""
         self._stale = False
         if fresh:
             for name, about in self._tables.members.items():
                 if about.fresh:
                     self._values[name] = self._first(name)
 
-    # What is known.
+    # Known members.
 
     def known(self) -> dict[str, Any]:
-        """Every member that is known, as it is on the wire."""
+        """All known members, in the form of the wire."""
         return dict(self._values)
 
     def get(self, name: str) -> Value:
-        """A member as it is on the wire."""
+        """Value of a member, in the form of the wire."""
         return self._values.get(name, UNKNOWN)
 
     @property
     def state(self) -> str:
-        """Where the conversation stands, by the chart: `idle`, `streaming.tools`, …"""
+        """Activity of the session: a state of the chart, such as `idle` or `streaming.tools`."""
         return self.flow.state
 
     @property
     def is_streaming(self) -> bool | Unknown:
-        """Whether a run is under way, as `get_state` would say."""
+        """Whether a run is open, as in `get_state`."""
         return self._tables.streaming.get(self.flow.state, UNKNOWN)
 
     @property
     def is_compacting(self) -> bool | Unknown:
-        """Whether a compaction is."""
+        """Whether a compaction is under way."""
         if self.flow.state in self._tables.compacting:
             return True
         may = any(effect.code == "summarise" for open in self._open for effect in open.effects)
@@ -147,26 +147,28 @@ class SessionState:
 
     @property
     def dialogs(self) -> list[Frame]:
-        """The dialogs that wait for an answer of the user, oldest first, as they are on the wire."""
+        """Open dialogs, oldest first, in the form of the wire."""
         return list(self._dialogs.values())
 
     def may(self, command: str, fields: Mapping[str, Any] | None = None) -> Permission:
-        """Whether a command with these fields, named as on the wire, may be sent now, and if not, why."""
+        """Whether the server accepts a command with these members (named as on the wire) now, with the reason if
+        not."""
         if command not in self._dialect.commands:
             return Permission(False, "reject", f"{self._dialect.name} has no command {command}")
-        # An accepted prompt that an extension keeps opens no run: until one is seen the server has to say.
+        # An accepted prompt that an extension handles opens no run: until one starts, the server decides.
         outcome = None if self.flow.promises else self.flow.outcome(command, dict(fields or {}))
         return UNSURE if outcome is None else _permission(outcome)
 
     def subscribe(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """Calls `listener` after each change, where the frames are read; ends when what it returns is called."""
+        """Calls `listener` after each change, in the thread that reads frames, until the returned function is
+        called."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener) if listener in self._listeners else None
 
-    # What the frames tell.
+    # Updates by frames.
 
     def sent(self, frame: Frame) -> None:
-        """Takes note of a frame that the host writes."""
+        """Handles a frame of the host."""
         self._now += 1
         kind = str(frame.get("type"))
         if kind in self._dialect.commands:
@@ -183,7 +185,7 @@ class SessionState:
         self._tell()
 
     def received(self, frame: Frame) -> None:
-        """Takes note of a frame that the server has written."""
+        """Handles a frame of the server."""
         self._now += 1
         state = self.flow.state
         if frame.get("type") == "response":
@@ -195,14 +197,14 @@ class SessionState:
         self._tell()
 
     def lost(self) -> None:
-        """Something was missed: nothing is known until it is told again."""
+        """Makes all members unknown, as a frame was missed."""
         self._now += 1
         for name in self._tables.members:
             self._change(name, UNKNOWN, "lost")
         self._tell()
 
     def rest(self) -> None:
-        """The server has said that nothing is under way, against what the frames told."""
+        """Resets to idle, as the server has reported that, contrary to the frames."""
         if not self.flow.rests:
             self.flow.rest()
             self._moved()
@@ -243,7 +245,7 @@ class SessionState:
             self._delivered = self._now
 
     def _answered(self, frame: Frame) -> Open | None:
-        """The command that a response answers, which is not open any longer."""
+        """Takes the open command of a response."""
         id, command = frame.get("id"), frame.get("command")
         named = (it for it in self._open if it.frame.get("id") == id and (id is not None or it.command == command))
         open = next(named, None)
@@ -254,7 +256,7 @@ class SessionState:
         return open
 
     def _failing(self, command: Any) -> Open | None:
-        """The command that an error without id is taken to belong to."""
+        """Open command that an error without an id is assigned to."""
         if named := [open for open in self._open if open.command == command]:
             return named[0]
         if self._dialect.serial:
@@ -262,8 +264,8 @@ class SessionState:
         return next(iter(sorted(reversed(self._open), key=lambda open: open.command in SLOW)), None)
 
     def _learn(self, open: Open, frame: Frame) -> None:
-        """Takes what a response tells, where nothing has changed it since it was asked for."""
-        # A read that was given members tells a part only.
+        """Applies the members that a response reports, unless they have changed since the command."""
+        # A read with parameters reports a part only.
         if open.frame.keys() - {"id", "type"}:
             return
         for name, path in self._tables.tells.get(open.command, {}).items():
@@ -293,7 +295,7 @@ class SessionState:
             value = UNKNOWN if effect.value is None else self._read(name, effect.value, frames)
             if effect.value is not None and value is UNKNOWN and effect.effect not in ("clamp", "add"):
                 continue
-            # Where events tell of each change, they have told of this one.
+            # In dialects with events for each change, an event has reported this one.
             if open is not None and effect.effect in ("set", "next", "clamp") and self._was_told(name, open.since):
                 continue
             following = self._next(effect, name, value, open)
@@ -302,7 +304,7 @@ class SessionState:
             self._change(name, following, by)
 
     def _next(self, effect: Effect, name: str, value: Value, open: Open | None) -> Value:
-        """What an effect makes of a member."""
+        """Value of a member after an effect."""
         known = self.get(name)
         if effect.effect == "set":
             cleaned = self._clean(value) if effect.code == "clean-name" else UNKNOWN
@@ -328,10 +330,10 @@ class SessionState:
         if not isinstance(known, list):
             return UNKNOWN
         if open is not None:
-            # A message that waits: it may have been taken up before its response, and a command of an extension may be in it.
+            # A queued message may have been delivered before its response, or may be a command of an extension.
             plain = isinstance(value, str) and not value.lstrip().startswith("/") and self._delivered <= open.since
             return [*known, value] if plain else UNKNOWN
-        # One that was told already may come once more as an event.
+        # A reported item may come again as an event.
         told = self._told.get(name, 0)
         return known if value in known[max(0, told - REPEATED) : told] else [*known, value]
 
@@ -345,14 +347,14 @@ class SessionState:
                 self._drop(name)
             return
         if effect.code == "summarise" and open is None and not isinstance(place(frames, "event.result"), dict):
-            return  # A compaction that came to nothing.
+            return  # A compaction without success.
         if effect.code == "note-bash" and where != "idle":
             self._notes = "waiting"
         for name in effect.members:
             self._change(name, UNKNOWN, by)
 
     def _queue(self, open: Open, where: str) -> None:
-        """A prompt that meets an open run waits."""
+        """Adds a prompt during an open run to its queue."""
         behavior, message = open.frame.get("streamingBehavior"), open.frame.get("message")
         if behavior is None or where == "idle":
             return
@@ -365,7 +367,7 @@ class SessionState:
         self._change(name, [*known, message] if sure and isinstance(known, list) else UNKNOWN, "command")
 
     def _take_delivered(self, message: Any) -> None:
-        """A message of the user that waited waits no longer."""
+        """Removes a delivered user message from its queue."""
         text = text_of(place(message, "content"))
         if place(message, "role") != "user" or text is None:
             return
@@ -379,14 +381,14 @@ class SessionState:
                 return self._change(name, known[:at] + known[at + 1 :] if sure else UNKNOWN, "event")
 
     def _seen(self, text: Any) -> bool:
-        """Whether a prompt says so whose message had not been seen."""
+        """Whether the text is that of a prompt whose message had not come yet."""
         if text not in self._prompts:
             return False
         self._prompts.remove(text)
         return True
 
     def _drop(self, name: str) -> None:
-        """The answer that failed leaves the messages."""
+        """Removes a failed assistant message."""
         known = self.get(name)
         messages = known if isinstance(known, list) else []
         last = messages[-1] if messages else None
@@ -396,7 +398,7 @@ class SessionState:
             self._change("usage", UNKNOWN, "event")
 
     def _clean(self, name: Value) -> Value:
-        """A name as the server keeps it."""
+        """Session name as the server stores it."""
         if not isinstance(name, str):
             return UNKNOWN
         trimmed = name.strip()
@@ -404,7 +406,8 @@ class SessionState:
         return trimmed if plain and trimmed else UNKNOWN
 
     def _contested(self, name: str, effect: Effect, open: Open, following: Value) -> bool:
-        """Whether another command that changes the member may have come between; in order is what is served one by one."""
+        """Whether another command that changes the member may have been served in between; not if commands are
+        served in order."""
         if self._dialect.serial:
             return False
         others = [it for it in self._open if it.changes(name)]
@@ -419,7 +422,7 @@ class SessionState:
         return by == "event" and at > since and name in self._values
 
     def _read(self, name: str, path: str, frames: Frame) -> Value:
-        """What a path leads to, as the value of a member: None where it has none."""
+        """Value of a member at a path: None if it has none."""
         before, _, last = path.rpartition(".")
         parent = place(frames, before) if before else frames
         value = parent.get(last) if isinstance(parent, dict) else UNKNOWN
@@ -427,7 +430,7 @@ class SessionState:
         return UNKNOWN if value is None and not absent else value
 
     def _first(self, name: str) -> Value:
-        """What a member begins with."""
+        """First value of a member."""
         about = self._tables.members[name]
         if name == "entries":
             return UNKNOWN
@@ -444,7 +447,7 @@ class SessionState:
         if not isinstance(value, list):
             self._told.pop(name, None)
         before = self.get(name)
-        # What is equal stays the same object.
+        # Equal parts stay the same objects.
         after = joined(before, value)
         if after is before:
             return
@@ -486,12 +489,12 @@ def _permission(outcome: Outcome) -> Permission:
 
 
 def _spelt(value: Any) -> str:
-    """A value as conditions spell it."""
+    """Value in the spelling of conditions."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _sum(known: dict[str, Any], usage: Value) -> dict[str, Any]:
-    """Usage with that of one more message."""
+    """Adds the usage of a message."""
     if not isinstance(usage, dict):
         return known
     more = {part: usage.get(part, 0) for part in ("input", "output", "cacheRead", "cacheWrite")}

@@ -1,4 +1,4 @@
-"""The client for programs without asyncio: the same one, in a thread of its own."""
+"""The client for programs without asyncio: the asyncio client in a thread of its own."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class Events(Generic[Event]):
-    """A subscription: every event since it was opened, in order. It ends with the server."""
+    """Subscription to all events since it was opened, in order. It ends with the server."""
 
     def __init__(self, client: ClientBase[Event, Any], events: AsyncEvents[Event]) -> None:
         self._client = client
@@ -34,15 +34,15 @@ class Events(Generic[Event]):
         return self.next()
 
     def next(self, timeout: float | None = None) -> Event:
-        """The next event. Raises `StopIteration` when the server has ended, `CallTimeoutError` if none comes within that many
-        seconds."""
+        """The next event. Raises `StopIteration` when the server has ended, `CallTimeoutError` if none comes within
+        that many seconds."""
         try:
             return self._events.pop() if self._client.closed else self._client._do(self._next(timeout))
         except (IndexError, StopAsyncIteration):
             raise StopIteration from None
 
     def close(self) -> None:
-        """Ends the subscription."""
+        """Closes the subscription."""
         if not self._client.closed:
             self._client._do(self._close())
 
@@ -57,18 +57,18 @@ class Events(Generic[Event]):
 
 
 class ClientBase(Generic[Event, Message]):
-    """A server and the conversation with it. Its methods may be called from any thread, and wait."""
+    """Connection to a server. Its methods block, and may be called from any thread."""
 
     _of: ClassVar[type[AsyncClientBase[Any, Any]]]
 
     def __init__(self, command: Sequence[str], **options: Unpack[Options]) -> None:
-        """`command` starts the server: the program and its arguments."""
+        """`command` is the program of the server and its arguments."""
         self._client: AsyncClientBase[Event, Message] = self._of(command, **options)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._status = 0
 
     def start(self) -> None:
-        """Starts the server, once, and waits until it is ready; `with` does so by itself."""
+        """Starts the server, once, and waits until it is ready; `with` calls this."""
         if self._loop is not None:
             raise RpcError("the server was started before")
         self._loop = asyncio.new_event_loop()
@@ -81,8 +81,8 @@ class ClientBase(Generic[Event, Message]):
             raise
 
     def close(self) -> int:
-        """Ends the server and everything that it has started, and gives its exit status: its input ends, and it may
-        finish what it does; after `grace` seconds it is sent SIGTERM, then SIGKILL. May be called again."""
+        """Ends the server and all its children, and returns its exit status: closes its input and lets it
+        finish its work; sends SIGTERM after `grace` seconds, then SIGKILL. May be called again."""
         if self.closed:
             return self._status
         self._status = self._do(self._client.close())
@@ -100,17 +100,17 @@ class ClientBase(Generic[Event, Message]):
 
     @property
     def closed(self) -> bool:
-        """`close` was called."""
+        """Whether `close` was called."""
         return self._loop is not None and self._loop.is_closed()
 
     @property
     def pid(self) -> int:
-        """The id of the server's process, and of its group."""
+        """Id of the process of the server, and of its process group."""
         return self._client.pid
 
     @property
     def state(self) -> str:
-        """Where the conversation stands, by the chart: `idle`, `streaming.tools`, …"""
+        """Activity of the session: a state of the chart, such as `idle` or `streaming.tools`."""
         return self._client.state
 
     @property
@@ -118,20 +118,20 @@ class ClientBase(Generic[Event, Message]):
         return self._client._session
 
     def events(self) -> Events[Event]:
-        """Subscribes to the events from now on. Reading stops when a subscription is `buffer` bytes behind; while a call, a
-        prompt or the end is waited for, everything is read; a subscription that is then more than 8 times as far behind
-        ends with a `LaggingError`."""
+        """Subscribes to the events from now on. Reading stops when a subscription is `buffer` bytes behind. While a
+        call, a prompt or the exit is outstanding, everything is read; a subscription that is then more than 8 times
+        as far behind ends with a `LaggingError`."""
         return Events(self, self._do(self._subscribe()))
 
     def wait_idle(self, *, timeout: float | None = None) -> None:
-        """Waits until nothing is under way, and the server says so, too: no run, no retry, no compaction. What is about
-        to follow is waited for: the run of an accepted prompt for 10 seconds, since extensions may keep the prompt; a run
-        after a compaction for a quarter of a second, or 2 seconds if it was announced."""
+        """Waits until the session is idle, as the server confirms: no run, retry or compaction is under way. Also
+        waits for what is about to follow: for the run of an accepted prompt 10 seconds, as extensions may handle the
+        prompt; for a run after a compaction a quarter of a second, or 2 seconds if it was announced."""
         self._do(self._client.wait_idle(timeout=timeout))
 
     def call(self, command: str, fields: Mapping[str, Any] | None = None, *, timeout: float | None = None) -> Any:
-        """Sends any command, whatever the state, and gives the data of its response as it is on the wire. For what the
-        typed methods do not know."""
+        """Sends any command in any state, and returns the data of its response in the form of the wire; for commands
+        that the typed methods lack."""
         return self._do(self._client.call(command, fields, timeout=timeout))
 
     def _call(self, command: str, fields: Mapping[str, Any], timeout: float | None, anyway: bool = False) -> Any:
@@ -147,7 +147,7 @@ class ClientBase(Generic[Event, Message]):
         return self._client.events()
 
     def _do(self, work: Coroutine[Any, Any, T]) -> T:
-        """Does it in the thread, and waits for it."""
+        """Runs a coroutine in the thread, and waits for its result."""
         if self._loop is None or self._loop.is_closed():
             work.close()
             raise self._client._closed or ClosedError("the server was not started")
@@ -169,7 +169,7 @@ class ClientBase(Generic[Event, Message]):
         self._loop.close()
 
     async def _leave(self) -> None:
-        """Handlers that are still at work are not waited for any longer."""
+        """Stops waiting for running handlers."""
         left = asyncio.all_tasks() - {asyncio.current_task()}
         for task in left:
             task.cancel()

@@ -1,4 +1,4 @@
-"""The members of the session's state as models."""
+"""The members of the session state as models."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .session import UNKNOWN, SessionState
 
 
 class TypedState(SessionState):
-    """Decodes members when they are asked for; what has not changed is the same object."""
+    """Decodes members on access; unchanged parts are the same objects."""
 
     _cache: dict[str, tuple[Any, Any]]
 
@@ -33,7 +33,7 @@ class TypedState(SessionState):
         try:
             if not about.is_list:
                 return adapter.validate_python(raw)
-            # Messages come one by one: those that were there are kept.
+            # Messages are appended one by one, so that decoded ones are kept.
             kept = 0
             while kept < min(len(raw), len(before or ())) and raw[kept] is before[kept]:
                 kept += 1

@@ -10,19 +10,19 @@ import type {
 } from "./generated/xcsh.types.js";
 import type { Tables } from "./tables.js";
 
-/** What a callback learns besides the question. */
+/** Context of a dialog callback. */
 export interface Asked {
-  /** Aborted when nobody waits for the answer any longer. */
+  /** Aborted when the response is no longer needed. */
   readonly signal: AbortSignal;
 }
 
 type Handler = (request: never, asked: Asked) => unknown;
 type Warn = (message: string, error: unknown) => void;
 
-/** The longest time that Node.js can wait for, in milliseconds: 24 days. */
+/** Longest timer of Node.js in milliseconds: 24 days. */
 const LONGEST_MS = 2 ** 31 - 1;
 
-/** Dialogs: what extensions ask of the user, answered by callbacks. A dialog that has none is cancelled. */
+/** Dialogs of extensions, answered by callbacks. A dialog without a callback is cancelled. */
 export class Dialogs {
   handlers: { readonly [method: string]: Handler | undefined } = {};
   readonly #open = new Map<string, AbortController>();
@@ -33,7 +33,7 @@ export class Dialogs {
     private readonly warn: Warn,
   ) {}
 
-  /** Answers a request; what only shows something needs none. */
+  /** Answers a dialog; notices are ignored. */
   async ask(request: RpcExtensionUIRequest): Promise<void> {
     const { id, method } = request;
     if (method === "cancel") this.#open.get(request.targetId)?.abort();
@@ -46,16 +46,16 @@ export class Dialogs {
     const answer = await this.#answer(method, request, withdrawn.signal);
     clearTimeout(late);
     this.#open.delete(id);
-    // Servers pass over an answer that comes too late, and their clock is the one that counts.
+    // Servers ignore a late response, and their clock decides.
     this.#reply(id, method, answer === undefined ? { cancelled: true } : { [member]: answer });
   }
 
-  /** Nobody waits for answers any longer. */
+  /** Aborts all open callbacks. */
   end(): void {
     for (const withdrawn of this.#open.values()) withdrawn.abort();
   }
 
-  /** How long the server waits for the answer, in milliseconds; undefined: until it comes. */
+  /** Time limit of the dialog in milliseconds; undefined: none. */
   #limit(request: RpcExtensionUIRequest): number | undefined {
     const limit = "timeout" in request ? request.timeout : undefined;
     if (typeof limit !== "number" || (limit === 0 && !this.tables.zeroTimeoutExpires)) return undefined;
@@ -82,31 +82,31 @@ export class Dialogs {
   }
 }
 
-/** What a host tool returns, and shows while it runs; a text stands for a result with that text. */
+/** Result or progress of a host tool; a string is a result with that text. */
 export type ToolResult = string | AgentToolResult;
 
-/** What a host tool learns besides its arguments. */
+/** Context of a host tool call. */
 export interface ToolCall extends Asked {
-  /** The id of the call in the assistant's message. */
+  /** Id of the tool call in the assistant message. */
   readonly toolCallId: string;
-  /** Shows how far it has come: everything so far, not only what is new. */
+  /** Reports progress: the complete result so far, not a delta. */
   update(soFar: ToolResult): void;
 }
 
-/** How a host tool is carried out; nothing is an empty result. What it throws is the failure that the model is told. */
+/** Implementation of a host tool; undefined is an empty result. An exception fails the call. */
 export type Run = (
   args: HostToolCall["arguments"],
   call: ToolCall,
 ) => ToolResult | void | Promise<ToolResult | void>;
 
-/** Host tools: tools of the model that this side carries out. */
+/** Host tools, which this side executes. */
 export class HostTools {
   tools = new Map<string, Run>();
   readonly #open = new Map<string, AbortController>();
 
   constructor(private readonly send: (frame: HostToolUpdate | HostToolResult) => void) {}
 
-  /** Carries out a call. */
+  /** Executes a call. */
   async call({ id, toolName, toolCallId, arguments: args }: HostToolCall): Promise<void> {
     const cancelled = new AbortController();
     const { signal } = cancelled;
@@ -128,18 +128,18 @@ export class HostTools {
     this.#open.delete(id);
   }
 
-  /** The server does not wait for a call any longer. */
+  /** Aborts a call that the server has cancelled. */
   cancel({ targetId }: HostToolCancel): void {
     this.#open.get(targetId)?.abort();
   }
 
-  /** Nobody waits for results any longer. */
+  /** Aborts all open calls. */
   end(): void {
     for (const cancelled of this.#open.values()) cancelled.abort();
   }
 }
 
-/** A server takes nothing but a result with content; who writes a tool in JavaScript may return anything. */
+/** Converts a return value into a result with content, as tools in JavaScript may return anything. */
 function result(said: ToolResult | void | null): AgentToolResult {
   if (typeof said === "string") return { content: [{ type: "text", text: said }] };
   if (said === undefined || said === null) return { content: [] };

@@ -2,22 +2,22 @@ import { RpcError } from "./errors.js";
 import type { Frame, Tables } from "./tables.js";
 import { deferred, type Deferred } from "./wait.js";
 
-/** The commands whose answers are waited for while others fail: long, or, as `get_state`, asked by this client itself. */
+/** Commands that an error without an id hardly belongs to: slow ones, and `get_state`, which this client sends. */
 const SLOW: readonly string[] = ["bash", "prompt", "get_state"];
 
-/** A command that was sent. */
+/** Sent command. */
 export interface Call {
   readonly id: string;
   readonly command: string;
-  /** The `data` of its response. */
+  /** `data` of the response. */
   readonly answer: Deferred<unknown>;
 }
 
-/** The commands that are not answered yet. */
+/** Commands without a response. */
 export class Calls {
   readonly #tables: Tables;
   readonly #open = new Map<string, Call>();
-  /** Those that nobody waits for any longer. */
+  /** Commands whose callers no longer wait. */
   readonly #forgotten = new Set<string>();
   #count = 0;
 
@@ -32,17 +32,17 @@ export class Calls {
     return call;
   }
 
-  /** Nobody waits for it any longer. */
+  /** Marks a command whose caller no longer waits. */
   forget({ id }: Call): void {
     if (this.#open.delete(id)) this.#forgotten.add(id);
   }
 
-  /** Whether it is the response to a call that was forgotten. */
+  /** Whether a frame is the response to such a command. */
   isLate({ id }: Frame): boolean {
     return typeof id === "string" && this.#forgotten.delete(id);
   }
 
-  /** Hands a response to the call that it answers; undefined: to none. */
+  /** Resolves the call of a response; undefined: there is none. */
   answer(response: Frame): Call | undefined {
     const { id } = response;
     const call = typeof id === "string" ? this.#open.get(id) : unnamed(this.#open.values(), response, this.#tables);
@@ -60,8 +60,8 @@ export class Calls {
 }
 
 /**
- * The call that an error without id is for: servers drop the id of what they could not read, and some that of a command
- * that failed. One that works through them in order means the first, any other most likely the last but for `SLOW`.
+ * The call that an error without an id belongs to: servers omit the id of unreadable lines, and some that of a command
+ * that failed. With a server that works in order this is the first call, else probably the last one not in `SLOW`.
  */
 export function unnamed<C extends { readonly command: string }>(
   open: Iterable<C>,

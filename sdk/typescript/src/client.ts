@@ -11,45 +11,45 @@ import { Subscriptions, type Subscription } from "./subscription.js";
 import type { Frame, Tables } from "./tables.js";
 import { deferred, limited, within, type WaitOptions } from "./wait.js";
 
-/** How a server is started, and what it may ask of this side. Times are milliseconds. */
+/** Options of a client. Times are in milliseconds. */
 export interface Options<D extends Dialect = Dialect> {
-  /** The program and its arguments; absent: `pi-rpc serve --dialect …`. */
+  /** Program and its arguments; absent: `pi-rpc serve --dialect …`. */
   readonly command?: readonly string[] | undefined;
-  /** Arguments to add. */
+  /** Additional arguments. */
   readonly args?: readonly string[] | undefined;
-  /** Its working directory; absent: this process's. */
+  /** Working directory of the server; absent: that of this process. */
   readonly cwd?: string | undefined;
-  /** Its environment; absent: this process's. */
+  /** Environment of the server; absent: that of this process. */
   readonly env?: NodeJS.ProcessEnv | undefined;
-  /** How long calls are waited for that do not say; absent: for ever. */
+  /** Default time limit of calls; absent: none. */
   readonly timeoutMs?: number | undefined;
-  /** How long its first word is waited for (30,000). */
+  /** Time limit for the start of the server; default 30,000. */
   readonly readyTimeoutMs?: number | undefined;
-  /** The longest line that is read, in bytes (256 Mi). */
+  /** Maximum length of a line in bytes; default 256 Mi. */
   readonly longestLine?: number | undefined;
-  /** How far a subscription may be behind before reading stops, in bytes, as characters of JSON count them (8 Mi). */
+  /** Unread events of a subscription at which reading stops, in characters of JSON; default 8 Mi. */
   readonly backlog?: number | undefined;
-  /** Answers dialogs from the start; servers may ask before they take commands. Absent: see `Client.onDialog`. */
+  /** Dialog callbacks from the start, for dialogs before the first command. Absent: see `Client.onDialog`. */
   readonly onDialog?: DialogHandlers<D> | undefined;
-  /** Told of what is wrong and stops nothing; absent: a warning of the process. */
+  /** Called for errors that do not stop the client; absent: a warning of the process. */
   readonly onWarning?: ((message: string, cause: unknown) => void) | undefined;
 }
 
-/** How a command is called. */
+/** Options of a call. */
 export interface CallOptions extends WaitOptions {
-  /** Send it also where the state refuses it: the server has the last word. */
+  /** Sends the command even if the state refuses it, so that the server decides. */
   readonly anyway?: boolean | undefined;
 }
 
 /**
- * A server and the conversation with it. The generated clients add a method for each command of their dialect.
+ * Connection to a server. The generated clients add a method for each command of their dialect.
  *
  * Reading stops when a subscription is `backlog` bytes behind: the server waits at its pipe until the subscription has
- * been read. While a call, a prompt or the end is waited for, everything is read; a subscription that is more than eight
- * times as far behind ends with a LaggingError, but for what comes while the client closes.
+ * been read. While the client waits for a call, a prompt or the exit, everything is read; a subscription that is more
+ * than eight times as far behind then ends with a LaggingError, except while the client closes.
  */
 export class Client<D extends Dialect> {
-  /** What the frames have told of the session so far; kept up as they come. */
+  /** State of the session, updated by every frame. */
   readonly session: SessionState<D>;
   readonly #tables: Tables;
   readonly #options: Options<D>;
@@ -61,10 +61,10 @@ export class Client<D extends Dialect> {
   readonly #runs: Runs;
   readonly #subscriptions: Subscriptions<EventOf<D>>;
   readonly #ready = deferred<void>();
-  /** Why nothing more comes, once that is so. */
+  /** Reason of the end of the connection; undefined before. */
   #failure: ((what: string) => Error) | undefined;
   #isReady = false;
-  /** How many wait for what the server says. */
+  /** Number of callers that wait for frames. */
   #waiting = 0;
 
   protected constructor(tables: Tables, options: Options<D>) {
@@ -88,26 +88,26 @@ export class Client<D extends Dialect> {
     void this.#server.exited.then((exit) => this.#end(exit));
   }
 
-  /** The id of the server's process, which is that of its process group, too. */
+  /** Id of the process of the server, and of its process group. */
   get pid(): number | undefined {
     return this.#server.pid;
   }
 
-  /** What goes on in the session, as the protocol's chart names it: `idle`, `streaming.tools` and so on. */
+  /** Activity of the session: a state of the chart, such as `idle` or `streaming.tools`. */
   get state(): string {
     return this.session.flow.state;
   }
 
-  /** How the server ended, when it has. */
+  /** Exit of the server; pending until then. */
   get exited(): Promise<Exit> {
     return this.#server.exited;
   }
 
-  /** This client, when the server takes commands. */
+  /** Resolves to this client once the server accepts commands. */
   protected async ready(): Promise<this> {
     const { readyTimeoutMs: timeoutMs = 30_000 } = this.#options;
     try {
-      // A server that does not say so is ready when it answers.
+      // A server without a `ready` frame is ready when it responds.
       const ready = this.#tables.saysReady ? this.#ready.promise : this.request("get_state", {});
       await within(ready, "the server's first word", { timeoutMs });
       this.#isReady = true;
@@ -119,11 +119,11 @@ export class Client<D extends Dialect> {
   }
 
   /**
-   * Sends a command and waits for the `data` of its response. One that the state refuses is not sent.
+   * Sends a command and returns the `data` of its response. A command that the state refuses is not sent.
    *
-   * Servers answer some failures without an id. One that answers in order means the command whose turn it is; of any
-   * other it is taken for the failure of the newest call that waits, of `bash`, `prompt` and `get_state` only where no
-   * other does.
+   * Servers report some failures without an id. With a server that works in order, such an error belongs to the first
+   * open command; else it is assigned to the newest open call, and to `bash`, `prompt` and `get_state` only if there is
+   * no other.
    */
   async call<C extends CommandOf<D>>(
     command: C,
@@ -133,23 +133,23 @@ export class Client<D extends Dialect> {
     return this.request(command, fields, options);
   }
 
-  /** The same for commands that this package does not know. */
+  /** Sends a command that may be unknown to this package. */
   async request(command: string, fields: object, options: CallOptions = {}): Promise<unknown> {
     return this.#answered(this.#send(command, fields, options), options);
   }
 
-  /** The words with which a command would be refused now; undefined: it is taken, as far as can be told. */
+  /** Error text with which the server would refuse a command now; undefined: accepted, as far as known. */
   refusal<C extends CommandOf<D>>(command: C, fields: D["commands"][C]["fields"]): string | undefined {
     return this.session.flow.refusal(command, { ...fields, type: command });
   }
 
   /**
-   * Prompts, and waits until the session is idle again: until the run is over, and what follows it by itself (retries,
-   * queued messages, a compaction); where the server says that an extension took it, for no run. A `signal` aborts the run. A run that failed is no error here: look at the `stopReason`
-   * of its last message.
+   * Sends a prompt and waits until the session is idle again: until the end of the run and of what follows by itself
+   * (retries, queued messages, a compaction). If the server reports that an extension handled the prompt, waits for no
+   * run. A `signal` aborts the run. A failed run is not an error here; see the `stopReason` of its last message.
    *
-   * A run and what follows it are one to this client: of two prompts, the second of which was queued, both are over when
-   * nothing follows any more, and both have the text of the last answer.
+   * A run and what follows it count as one: if a second prompt was queued, both prompts end when
+   * nothing follows any more, and both return the text of the last answer.
    */
   async prompt(
     prompt: string | D["commands"]["prompt"]["fields"],
@@ -174,26 +174,26 @@ export class Client<D extends Dialect> {
     }
   }
 
-  /** Waits until nothing goes on: no run, no retry, no compaction, and none that follows by itself. */
+  /** Waits until the session is idle: no run, retry or compaction is under way or follows by itself. */
   async waitForIdle(options: WaitOptions = {}): Promise<void> {
     const idle = limited((signal) => this.#runs.settled(signal), "waiting for the session to be idle", options);
     await this.#reading(idle);
   }
 
   /**
-   * What the server says by itself, from now on; the first that is made before any command is sent has also what came
-   * since the start, unless that is more than `backlog`. It has to be read, or else closed.
+   * Subscribes to events from now on. The first subscription before any command also has the events
+   * since the start, up to `backlog`. A subscription must be read or closed.
    */
   events(): Subscription<EventOf<D>> {
     return this.#subscriptions.add();
   }
 
-  /** Answers dialogs with these callbacks, in place of those before. */
+  /** Sets the dialog callbacks, and replaces earlier ones. */
   onDialog(handlers: DialogHandlers<D>): void {
     this.#dialogs.handlers = handlers;
   }
 
-  /** Ends the server: its input first, after `graceMs` (5,000) the process by SIGTERM, then its group by SIGKILL. */
+  /** Ends the server: closes its input, after `graceMs` (5,000) sends SIGTERM, then SIGKILL to its group. */
   async close({ graceMs = 5000 }: { readonly graceMs?: number } = {}): Promise<Exit> {
     this.#subscriptions.keepAll();
     this.#regulate();
@@ -204,7 +204,7 @@ export class Client<D extends Dialect> {
     await this.close();
   }
 
-  /** Lends tools to the model, in place of those before, by the command that tells the server. */
+  /** Registers host tools with the given command, and replaces earlier ones. */
   protected async lend<T extends { readonly name: string }>(
     tools: readonly HostTool<T>[],
     tell: (definitions: T[]) => Promise<unknown>,
@@ -259,7 +259,7 @@ export class Client<D extends Dialect> {
   #receive(text: string): void {
     const frame = parse(text);
     if (frame === undefined) {
-      // What was to be a frame may have changed anything.
+      // An unreadable frame may have changed any member.
       if (text.trimStart().startsWith("{")) this.session.lost();
       if (text.trim() !== "") this.#warn("the server wrote a line that is no frame", text.slice(0, 200));
       return;
@@ -289,7 +289,7 @@ export class Client<D extends Dialect> {
     return this.#tables.events.includes(type);
   }
 
-  /** Makes the server wait while events wait to be read, unless somebody waits for what comes behind them. */
+  /** Pauses reading while a subscription is too far behind, unless a caller waits for a later frame. */
   #regulate(): void {
     this.#server.hold(this.#subscriptions.areBehind() && this.#waiting === 0);
   }

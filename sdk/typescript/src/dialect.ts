@@ -1,8 +1,8 @@
 import type { Asked, Run } from "./asks.js";
 
-/** The types of a dialect: generated, one per dialect. */
+/** Types of a dialect; generated. */
 export interface Dialect {
-  /** By command: its members but for `type` and `id`, and the `data` of its response. */
+  /** By command: its members without `type` and `id`, and the `data` of its response. */
   readonly commands: {
     readonly prompt: { readonly fields: { readonly message: string }; readonly result: unknown };
     readonly get_state: {
@@ -11,36 +11,36 @@ export interface Dialect {
     };
     readonly [command: string]: { readonly fields: object; readonly result: unknown };
   };
-  /** What the server says by itself. */
+  /** Event or UI request of the server. */
   readonly event: { readonly type: string };
-  /** A message of the conversation. */
+  /** Message of the conversation. */
   readonly message: { readonly role: string };
-  /** What frames tell of the session: members that are not known are absent, null is no value. */
+  /** Members of the session state: unknown ones are absent, null is no value. */
   readonly session: object;
-  /** By method: a question to the user, and its answer. */
+  /** By method: a dialog and its response. */
   readonly dialogs: { readonly [method: string]: { readonly request: object; readonly answer: string | boolean } };
 }
 
-/** The types of the commands. */
+/** Types of the commands. */
 export type CommandOf<D extends Dialect> = keyof D["commands"] & string;
 
-/** The members of a command but for `type` and `id`. */
+/** Members of a command without `type` and `id`. */
 export type Fields<C> = Omit<C, "id" | "type">;
 
-/** The type of a member of those of a union that have it. */
+/** Type of a member in the branches of a union that have it. */
 export type MemberOf<U, M extends string> = U extends { readonly [member in M]: infer V } ? V : never;
 
-/** An event that this package does not know: of a newer server, or a response that nobody waits for. */
+/** Unknown event: of a newer server, or a response without a call. */
 export interface UnknownEvent {
   readonly type: "unknown";
-  /** The frame as it came. */
+  /** The frame as received. */
   readonly frame: Readonly<Record<string, unknown>>;
 }
 
-/** What the server says by itself, told apart by `type`; requests of extensions further by `method`. */
+/** Event or UI request of the server, distinguished by `type`, UI requests also by `method`. */
 export type EventOf<D extends Dialect> = D["event"] | UnknownEvent;
 
-/** Callbacks for the dialogs, by method; undefined, or no callback: the dialog is cancelled. */
+/** Dialog callbacks, by method. Without a callback, or if it returns undefined, the dialog is cancelled. */
 export type DialogHandlers<D extends Dialect> = {
   readonly [M in keyof D["dialogs"]]?: (
     request: D["dialogs"][M]["request"],
@@ -48,28 +48,28 @@ export type DialogHandlers<D extends Dialect> = {
   ) => D["dialogs"][M]["answer"] | undefined | Promise<D["dialogs"][M]["answer"] | undefined>;
 };
 
-/** A tool that this side carries out: `Definition` is what the model is told of it. */
+/** Tool that this side executes; `Definition` is its description for the model. */
 export type HostTool<Definition> = Definition & {
-  /** Carries it out; `args` fit the tool's parameters. What it throws is the failure that the model is told. */
+  /** Executes the tool; `args` match its parameters. An exception fails the call, with its message for the model. */
   readonly run: Run;
 };
 
-/** What came of a prompt. */
+/** Outcome of a prompt. */
 export interface RunOf<D extends Dialect> {
-  /** The text of the last answer; empty if there was none. How it ended is in the message's `stopReason`. */
+  /** Text of the last assistant message; empty if there is none. Its `stopReason` tells how it ended. */
   readonly text: string;
-  /** Every message that was completed, in order: what was prompted, what was said, what tools returned. */
+  /** Completed messages, in order: prompts, assistant messages and tool results. */
   readonly messages: readonly D["message"][];
 }
 
-/** The state of a session at a moment. Unchanged parts of it are the same objects as before. */
+/** Snapshot of the state of a session. Unchanged parts are the same objects as before. */
 export type SnapshotOf<D extends Dialect> = Readonly<D["session"]> & {
   /** What goes on in the session, as the protocol's chart names it: `idle`, `streaming.tools` and so on. */
   readonly state: string;
-  /** Whether a run is under way, as `get_state` would say; undefined: the frames leave it open. */
+  /** Whether a run is open, as in `get_state`; undefined: unknown. */
   readonly isStreaming: boolean | undefined;
-  /** Whether a compaction is; undefined: the frames leave it open. */
+  /** Whether a compaction is under way; undefined: unknown. */
   readonly isCompacting: boolean | undefined;
-  /** The dialogs that wait for an answer of the user, oldest first. */
+  /** Open dialogs, oldest first. */
   readonly dialogs: readonly D["dialogs"][keyof D["dialogs"]]["request"][];
 };

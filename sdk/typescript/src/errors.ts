@@ -1,4 +1,4 @@
-/** What every error of this package is. */
+/** Base class of the errors of this package. */
 export class ClientError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -6,9 +6,9 @@ export class ClientError extends Error {
   }
 }
 
-/** The server refused a command, or failed to carry it out. */
+/** A command was refused or failed. */
 export class RpcError extends ClientError {
-  /** `command`: its type. `error`: the server's words. */
+  /** `command` is its type, `error` the error text of the server. */
   constructor(
     readonly command: string,
     readonly error: string,
@@ -17,9 +17,9 @@ export class RpcError extends ClientError {
   }
 }
 
-/** A command that the server would refuse in the state that it is in; it was not sent. */
+/** A command was not sent, as the server would refuse it in its present state. */
 export class IllegalCommandError extends ClientError {
-  /** `state`: of the session, as the protocol's chart names it. `reason`: the words of the refusal. */
+  /** `state` is the state of the chart, `reason` the error text. */
   constructor(
     readonly command: string,
     readonly state: string,
@@ -29,24 +29,24 @@ export class IllegalCommandError extends ClientError {
   }
 }
 
-/** What was waited for did not come in time. Nothing was taken back: a command that was sent is carried out. */
+/** A time limit was reached. A sent command is not withdrawn. */
 export class TimeoutError extends ClientError {
   constructor(what: string, timeoutMs: number) {
     super(`${what}: nothing came within ${timeoutMs} ms`);
   }
 }
 
-/** How a server's process ended. */
+/** Exit of a server. */
 export interface Exit {
-  /** Its exit status; null where a signal ended it, or where it never began. */
+  /** Exit status; null if a signal ended the process, or if it never started. */
   readonly code: number | null;
-  /** The signal that ended it. */
+  /** Signal that ended the process. */
   readonly signal: string | null;
-  /** The last that it wrote to stderr, at most 8 KiB; where it never began: why. */
+  /** End of stderr, at most 8 KiB; the reason if the process never started. */
   readonly stderr: string;
 }
 
-/** The server's process has ended. */
+/** The server has exited. */
 export class ClosedError extends ClientError {
   constructor(
     what: string,
@@ -57,8 +57,8 @@ export class ClosedError extends ClientError {
   }
 }
 
-/** The server wrote what cannot be part of the protocol; it was ended. */
+/** The server wrote something outside of the protocol, and was ended. */
 export class ProtocolError extends ClientError {}
 
-/** A subscription fell too far behind while calls had to be answered; events were dropped, so it ends here. */
+/** A subscription fell too far behind while calls were open. Events were dropped, so it ends here. */
 export class LaggingError extends ClientError {}

@@ -1,7 +1,7 @@
 import type { Frame, Outcome, Step, Tables, Trigger } from "./tables.js";
 import { deferred } from "./wait.js";
 
-/** Which state the session is in, as far as the frames tell that have come. */
+/** Activity of the session, from the frames so far. */
 export class Flow {
   readonly #tables: Tables;
   readonly #steps = new Map<string, Step[]>();
@@ -31,39 +31,39 @@ export class Flow {
     return this.#state === this.#tables.idle;
   }
 
-  /** A run is expected, and may not come: a prompt was taken, which is all that is known. */
+  /** Whether a prompt was acknowledged whose run may not come. */
   get isTentative(): boolean {
     return this.#isTentative;
   }
 
-  /** The server says when nothing follows by itself any more. */
+  /** Whether the server reports when nothing follows by itself any more. */
   get settles(): boolean {
     return this.#tables.settles;
   }
 
-  /** How often the state has changed. */
+  /** Number of changes of the state. */
   get changes(): number {
     return this.#changes;
   }
 
-  /** The next change; fails when none comes any more. */
+  /** Resolves at the next change; rejects at the end of the connection. */
   changed(): Promise<void> {
     return this.#changed.promise;
   }
 
-  /** Nothing changes any more. */
+  /** Ends the connection: no further changes. */
   fail(error: Error): void {
     this.#changed.reject(error);
   }
 
-  /** Goes where `frame` leads. */
+  /** Follows a frame. */
   see(frame: Frame): void {
     const steps = (this.#steps.get(frame.type) ?? []).filter((step) => step.on.some((on) => fits(on, frame)));
     const step = steps.find(({ from }) => from === this.#state) ?? steps.find((step) => this.#believes(step));
     if (step !== undefined && step.to !== this.#state) this.#go(step.to, frame.type === "response");
   }
 
-  /** Nothing goes on, against what the frames told. */
+  /** Resets to idle, as the server has reported that, contrary to the frames. */
   rest(): void {
     if (!this.isIdle) this.#go(this.#tables.idle, false);
   }
@@ -78,13 +78,13 @@ export class Flow {
     changed.resolve();
   }
 
-  /** Whether a frame out of place is believed: where it opens something, or goes on with what is open. */
+  /** Whether an unexpected frame is followed: if it opens something, or continues something open. */
   #believes({ from, to }: Step): boolean {
     const [before, after] = [whole(from), whole(to)];
     return before === undefined ? after !== undefined : before === whole(this.#state);
   }
 
-  /** What becomes of a command now; undefined: the server has to say. */
+  /** Disposition of a command now; undefined: the server decides. */
   outcome(command: string, fields: Frame): Outcome | undefined {
     if (this.#isTentative) return undefined;
     const rows = this.#tables.outcomes[command] ?? [];
@@ -92,13 +92,13 @@ export class Flow {
     return row?.outcomes.find(({ when }) => when === undefined || when.is.includes(String(fields[when.field])));
   }
 
-  /** The words with which a command would be refused now; undefined: it is taken, or the server has to say. */
+  /** Error text with which a command would be refused now; undefined: it is accepted, or the server decides. */
   refusal(command: string, fields: Frame): string | undefined {
     return this.outcome(command, fields)?.refusal;
   }
 }
 
-/** The state that this one is a part of: `streaming` of `streaming.tools`. */
+/** Superstate, such as `streaming` of `streaming.tools`. */
 function whole(state: string): string | undefined {
   const dot = state.indexOf(".");
   return dot === -1 ? undefined : state.slice(0, dot);

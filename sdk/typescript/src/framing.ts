@@ -4,20 +4,20 @@ const LF = 0x0a;
 const CR = 0x0d;
 
 /**
- * Lines out of bytes, as the protocol frames them: a line ends at LF and nowhere else (not at U+2028, as readers of text
- * have it), a CR before it does not count, and a character may come in two pieces.
+ * Splitter of bytes into lines: a line ends at LF only (not at U+2028, as in readers of text),
+ * a CR before it is dropped, and a character may be split between chunks.
  */
 export class Lines {
   readonly #longest: number;
   #pieces: Buffer[] = [];
   #length = 0;
 
-  /** `longest`: bytes that a line may have. */
+  /** `longest` is the maximum length of a line in bytes. */
   constructor(longest: number) {
     this.#longest = longest;
   }
 
-  /** The lines that `chunk` completes, without their ends. */
+  /** Lines that `chunk` completes, without line ends. */
   push(chunk: Buffer): string[] {
     const lines: string[] = [];
     let start = 0;
@@ -48,7 +48,7 @@ export class Lines {
 }
 
 /**
- * A frame as a line. U+2028 and U+2029 are escaped, which JSON allows: old servers end a line there.
+ * Encodes a frame as a line. U+2028 and U+2029 are escaped, as old servers end a line there.
  */
 export function line(frame: object): string {
   return `${JSON.stringify(frame).replace(/[\u2028\u2029]/g, (it) => (it === "\u2028" ? "\\u2028" : "\\u2029"))}\n`;

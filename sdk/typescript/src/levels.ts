@@ -1,7 +1,7 @@
 import type { LevelTables } from "./tables.js";
 import { isObject, valueAt } from "./values.js";
 
-/** The thinking levels of models, as far as models tell them. */
+/** Thinking levels of models, as far as known. */
 export class Levels {
   readonly #tables: LevelTables;
 
@@ -10,12 +10,12 @@ export class Levels {
   }
 
   /**
-   * What a level becomes that was asked for; `wanted` undefined: the one that is set, which the model may not take. Null: none
-   * is set. Undefined: that is not known.
+   * Level that results from a requested one; `wanted` undefined: from the current one, which the model may not support.
+   * Null: none is set. Undefined: unknown.
    */
   clamp(wanted: unknown, level: unknown, model: unknown, list: unknown): unknown {
     if (wanted === undefined || wanted === null) {
-      // Where each model brings a level of its own, that is not known.
+      // In dialects in which each model has a level of its own, the result is unknown.
       if (this.#tables.followsModel || level === undefined) return undefined;
       wanted = level;
     }
@@ -25,7 +25,7 @@ export class Levels {
     return levels === undefined ? undefined : this.#nearest(String(wanted), levels);
   }
 
-  /** The levels that a model takes for certain, and those that it may take. */
+  /** Levels that a model certainly supports, and those that it may support. */
   #of(model: unknown): { readonly certain: readonly string[]; readonly possible: readonly string[] } | undefined {
     if (!isObject(model)) return undefined;
     const { all, extra } = this.#tables;
@@ -41,7 +41,7 @@ export class Levels {
     return { certain: all.filter(takes), possible: [] };
   }
 
-  /** The level itself, else the next higher, else the next lower; undefined where more than one may be. */
+  /** The level itself, else the next higher, else the next lower; undefined if several are possible. */
   #nearest(wanted: string, { certain, possible }: { readonly certain: readonly string[]; readonly possible: readonly string[] }): unknown {
     const { all } = this.#tables;
     const place = (level: string): number => all.indexOf(level);

@@ -2,31 +2,31 @@ import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
 import type { Exit } from "./errors.js";
 import { soon } from "./wait.js";
 
-/** How much of stderr is kept, in characters. */
+/** Kept end of stderr, in characters. */
 const STDERR = 8192;
 
-/** How long what a server has written is read after its end, in milliseconds: longer only a stray child keeps a pipe. */
+/** Time for reading remaining output after the exit, in milliseconds; only a stray child keeps a pipe open longer. */
 const LAST_WORDS_MS = 1000;
 
-/** How long a server that has closed one of its pipes may go on, in milliseconds: one that ends closes them a little before. */
+/** Time for a server to exit after closing a pipe, in milliseconds. */
 const CUT_OFF_MS = 500;
 
-/** How long a server that was told to end by SIGTERM is waited for, in milliseconds. */
+/** Time for a server to exit after SIGTERM, in milliseconds. */
 const TERM_MS = 2000;
 
-/** Servers that run: none outlives this process. */
+/** Running servers, which are ended with this process. */
 const running = new Set<Server>();
 process.on("exit", () => running.forEach((server) => server.kill("SIGKILL")));
 
-/** A server's process, which leads a process group of its own, so that it can be ended with all of its children. */
+/** Process of a server, in a process group of its own, so that all its children can be ended. */
 export class Server {
-  /** How it ended, when everything that it wrote has been read. */
+  /** Exit of the process, once all its output was read. */
   readonly exited: Promise<Exit>;
   readonly #child: ChildProcessWithoutNullStreams;
   #stderr = "";
   #isOver = false;
 
-  /** Starts it; `read` is handed what it writes to stdout. */
+  /** Starts the process; `read` gets its stdout. */
   constructor(
     command: readonly string[],
     place: { readonly cwd?: string | undefined; readonly env?: NodeJS.ProcessEnv | undefined },
@@ -44,7 +44,7 @@ export class Server {
     running.add(this);
   }
 
-  /** The id of the process, and of its group; undefined if it could not be started. */
+  /** Id of the process and of its group; undefined if it could not be started. */
   get pid(): number | undefined {
     return this.#child.pid;
   }
@@ -53,7 +53,7 @@ export class Server {
     if (this.#child.stdin.writable) this.#child.stdin.write(line);
   }
 
-  /** Leaves what it writes in the pipe, or reads on; what it wrote last is read in any case. */
+  /** Pauses or resumes reading; remaining output is read after the exit in any case. */
   hold(held: boolean): void {
     if (held && !this.#isOver) this.#child.stdout.pause();
     else this.#child.stdout.resume();
@@ -65,11 +65,11 @@ export class Server {
     try {
       process.kill(-this.pid, signal);
     } catch {
-      // Nobody is left.
+      // The group has no processes any more.
     }
   }
 
-  /** Ends its input, and waits that long for its end; then it is told to end, and then made to. */
+  /** Closes the input and waits for the exit up to a limit, then sends SIGTERM, then SIGKILL. */
   async close(graceMs: number): Promise<Exit> {
     this.#child.stdin.end();
     for (const [ms, signal] of [[graceMs, "SIGTERM"], [TERM_MS, "SIGKILL"]] as const) {
@@ -79,7 +79,7 @@ export class Server {
     return this.exited;
   }
 
-  /** Nothing can be said to it any more, or heard of it: it is at its end, or else is brought there. */
+  /** Ends a server that has closed one of its pipes and does not exit in time. */
   #cutOff(): void {
     if (!this.#isOver && !this.#child.stdin.writableEnded) void this.close(CUT_OFF_MS);
   }
@@ -96,7 +96,7 @@ export class Server {
     });
     this.#isOver = true;
     running.delete(this);
-    // Its children, if it left any.
+    // Remaining children.
     this.kill("SIGKILL");
     this.hold(false);
     if (child.pid !== undefined) await soon(closed, LAST_WORDS_MS);

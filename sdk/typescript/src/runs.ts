@@ -4,37 +4,37 @@ import type { AgentMessage, AssistantMessage, SessionState } from "./generated/x
 import type { Frame } from "./tables.js";
 import { deferred, soon, type Deferred } from "./wait.js";
 
-/** How long a run that was promised is waited for, and how long one that queued messages may begin, in milliseconds. */
+/** Time for an announced run, and for one of queued messages, to start, in milliseconds. */
 const PROMISED_MS = 2000;
 const RESUMING_MS = 250;
 
-/** How long the run of a prompt that was taken is waited for: an extension may have kept the prompt to itself. */
+/** Time for the run of an acknowledged prompt to start; an extension may have handled the prompt. */
 const STARTING_MS = 10_000;
 
-/** How often a server that is busy without a word is asked again, in milliseconds. */
+/** Interval between queries of a server that is busy without frames, in milliseconds. */
 const ASK_AGAIN_MS = 50;
 
-/** A prompt whose run is not over. */
+/** Prompt whose run has not ended. */
 export interface Prompt {
-  /** Every message that was completed since. */
+  /** Messages that were completed since the prompt. */
   readonly messages: AgentMessage[];
-  /** Fails when the prompt is refused although it was acknowledged. */
+  /** Rejects if the prompt is refused after its acknowledgement. */
   readonly refused: Deferred<never>;
 }
 
-/** What a server says of itself when it is asked. */
+/** Relevant part of `get_state`. */
 export type Busy = Pick<SessionState, "isStreaming" | "isCompacting">;
 
-/** When runs are over, and what came of them. */
+/** Detection of the end of runs, and their outcomes. */
 export class Runs {
   readonly #flow: Flow;
   readonly #rest: () => void;
   readonly #ask: (signal: AbortSignal) => Promise<Busy>;
   readonly #prompts = new Map<string, Prompt>();
-  /** Until when an idle session may begin a run by itself. */
+  /** Time until which an idle session may start a run by itself. */
   #resumesUntil = 0;
 
-  /** `ask`: whether the server is busy. `rest`: it is not, whatever the frames told. */
+  /** `ask` queries whether the server is busy; `rest` is called if it is not, contrary to the frames. */
   constructor(flow: Flow, rest: () => void, ask: (signal: AbortSignal) => Promise<Busy>) {
     this.#flow = flow;
     this.#rest = rest;
@@ -51,26 +51,26 @@ export class Runs {
     this.#prompts.delete(id);
   }
 
-  /** Takes note of an event; `changes`: how often the flow had changed before it. */
+  /** Handles an event; `changes` is the number of changes of the state before it. */
   see(event: Frame, changes: number): void {
     const { type, message, willRetry } = event;
     if (type === "message_end" && typeof message === "object" && message !== null) {
       for (const { messages } of this.#prompts.values()) messages.push(message as AgentMessage);
     }
-    // What ends with a word on what follows is followed a little later, if at all.
+    // What follows an announced end starts a little later.
     if (typeof willRetry === "boolean" && !this.#flow.settles && this.#flow.isIdle && this.#flow.changes !== changes) {
       this.#resumesUntil = Date.now() + (willRetry ? PROMISED_MS : RESUMING_MS);
     }
   }
 
-  /** Takes note of a response that answers no call: the refusal of a prompt that was acknowledged before? */
+  /** Handles a response without a call, which may refuse a prompt after its acknowledgement. */
   refuse({ id, success, error }: Frame): boolean {
     const prompt = success === false && typeof id === "string" ? this.#prompts.get(id) : undefined;
     prompt?.refused.reject(new RpcError("prompt", String(error)));
     return prompt !== undefined;
   }
 
-  /** Nothing goes on, and the server says so, too: what it begins by itself it has begun before it answers. */
+  /** Waits until the session is idle and the server confirms that; it starts follow-up work before it responds. */
   async settled(signal: AbortSignal): Promise<void> {
     for (;;) {
       const { changes, isIdle, isTentative } = this.#flow;
@@ -87,12 +87,12 @@ export class Runs {
   }
 }
 
-/** What became of a prompt, where the server says so: an extension may have taken it, and then no run follows. */
+/** Disposition in the response to a prompt, if it has one; no run follows a prompt that an extension handled. */
 export function disposition(data: unknown): unknown {
   return (data as { readonly disposition?: unknown } | null | undefined)?.disposition;
 }
 
-/** The text of the last answer. */
+/** Text of the last assistant message. */
 export function lastText(messages: readonly AgentMessage[]): string {
   const answer = messages.findLast((message): message is AssistantMessage => message.role === "assistant");
   return (answer?.content ?? []).map((block) => (block.type === "text" ? block.text : "")).join("");

@@ -5,16 +5,16 @@ import { Levels } from "./levels.js";
 import type { Effect, Frame, Tables } from "./tables.js";
 import { isEqual, isObject, kept, placeAt, textOf, valueAt } from "./values.js";
 
-/** Commands without a response that are kept; beyond that, nothing is known until it is told again. */
+/** Maximum number of tracked commands without a response; beyond that, the state becomes unknown. */
 const MOST_OPEN = 4096;
 
 /** Whether a command may be sent now. */
 export interface Permission {
-  /** The server takes it, as far as can be told. */
+  /** Whether the server accepts the command, as far as known. */
   readonly allowed: boolean;
-  /** `run`, `queue`, `preempt`, `noop`, `control` or `reject`; undefined: the server has to say. */
+  /** `run`, `queue`, `preempt`, `noop`, `control` or `reject`; undefined: the server decides. */
   readonly disposition: string | undefined;
-  /** Why it is refused: the server's words. */
+  /** Error text of the refusal. */
   readonly reason: string | undefined;
 }
 
@@ -22,66 +22,66 @@ export interface Permission {
 interface Open {
   readonly frame: Frame;
   readonly command: string;
-  /** The moment at which it was sent. */
+  /** Number of frames before it was sent. */
   readonly since: number;
-  /** How often the flow had moved. */
+  /** Number of changes of the activity before it was sent. */
   readonly changes: number;
   readonly effects: readonly Effect[];
 }
 
-/** Why a member changes. */
+/** Cause of the change of a member. */
 type Cause = "command" | "event" | "told";
 
-/** Prompts whose message has not been seen that are kept. */
+/** Maximum number of tracked prompts whose message has not come yet. */
 const MOST_PROMPTS = 64;
 
-/** How many of the last items of a list that was told may come once more as events. */
+/** Number of last items of a reported list that may come again as events. */
 const REPEATED = 16;
 
 const NO_EFFECTS: readonly Effect[] = [];
 const UNSURE: Permission = { allowed: true, disposition: undefined, reason: undefined };
 
 /**
- * The state of a session, kept up by the frames: it is given each that the host writes and each that the server does, and
- * knows each member that they tell for certain. It does no IO and has no clock.
+ * State of a session, updated by every frame of the host and of the server. It
+ * has every member whose value the frames determine. It does no IO and has no clock.
  *
- * A member that is not known is absent from the snapshot; one that is known to have no value is null. What is not known
- * becomes known when a response tells it: `get_state`, `get_messages`, `get_available_models` and so on. An extension may
- * change model, level and name without a frame; then the member is what was told last.
+ * An unknown member is absent from the snapshot; one without a value is null. An unknown member becomes known when a
+ * response reports it: `get_state`, `get_messages`, `get_available_models` and so on. An extension may change model,
+ * level and name without a frame; the member then has its last reported value.
  *
- * `subscribe` and `getSnapshot` are what React's `useSyncExternalStore` takes. What has not changed is the same object.
+ * `subscribe` and `getSnapshot` fit `useSyncExternalStore` of React. Unchanged parts are the same objects.
  */
 export class SessionState<D extends Dialect = Dialect> {
-  /** @internal Where the conversation stands. */
+  /** @internal Activity of the session. */
   readonly flow: Flow;
-  /** @internal Told when a response tells another value than is known although no frame has changed it. */
+  /** @internal Called when a response reports another value than the known one, although no frame has changed it. */
   onMismatch: ((member: string, known: unknown, told: unknown) => void) | undefined;
   readonly #tables: Tables;
   readonly #levels: Levels;
   readonly #values = new Map<string, unknown>();
-  /** When each member changed last, and why. */
+  /** Last change of each member, with its cause. */
   readonly #changed = new Map<string, { readonly at: number; readonly by: Cause }>();
-  /** How many items of a list were told by a read. */
+  /** Number of items of each list in its last read. */
   readonly #told = new Map<string, number>();
   readonly #open: Open[] = [];
   readonly #dialogs = new Map<unknown, Frame>();
   readonly #listeners = new Set<() => void>();
   readonly #permissions = new WeakMap<object, Permission>();
-  /** Frames so far. */
+  /** Number of frames so far. */
   #now = 0;
-  /** When a message of the user came last. */
+  /** Number of the frame with the last user message. */
   #delivered = 0;
-  /** The texts of prompts whose message has not been seen. */
+  /** Texts of prompts whose message has not come yet. */
   readonly #prompts: unknown[] = [];
   /**
-   * A shell command has ended beside a run, and its message waits for the end of that; at the latest it is there when the
-   * next one has begun. `idle`: the run has ended.
+   * A shell command has ended beside a run, and its message waits for the end of that; at the latest it is there when
+   * the next one has begun. `idle`: the run has ended.
    */
   #notes: "none" | "waiting" | "idle" = "none";
   #isStale = true;
   #snapshot: SnapshotOf<D> | undefined;
 
-  /** `fresh`: the server's process has just begun, and every frame since will be seen. */
+  /** `fresh`: the server has just started, and all frames since are passed in. */
   constructor(tables: Tables, { fresh = false }: { readonly fresh?: boolean } = {}) {
     this.#tables = tables;
     this.#levels = new Levels(tables.session.levels);
@@ -92,7 +92,7 @@ export class SessionState<D extends Dialect = Dialect> {
     }
   }
 
-  /** Takes note of a frame that the host writes. */
+  /** Handles a frame of the host. */
   sent(frame: Frame): void {
     this.#now += 1;
     const { type, id } = frame;
@@ -112,7 +112,7 @@ export class SessionState<D extends Dialect = Dialect> {
     this.#tell();
   }
 
-  /** Takes note of a frame that the server has written. */
+  /** Handles a frame of the server. */
   received(frame: Frame): void {
     this.#now += 1;
     if (frame.type === "response") this.#respond(frame);
@@ -120,20 +120,20 @@ export class SessionState<D extends Dialect = Dialect> {
     this.#tell();
   }
 
-  /** Something was missed: nothing is known until it is told again. */
+  /** Makes all members unknown, as a frame was missed. */
   lost(): void {
     this.#now += 1;
     for (const name of Object.keys(this.#tables.session.members)) this.#forget(name, "told");
     this.#tell();
   }
 
-  /** Calls `listener` after each change; ends when what it returns is called. */
+  /** Calls `listener` after each change, until the returned function is called. */
   readonly subscribe = (listener: () => void): (() => void) => {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   };
 
-  /** What is known now; the same object until something changes. */
+  /** Snapshot of the known state; the same object until the next change. */
   readonly getSnapshot = (): SnapshotOf<D> => {
     if (this.#isStale || this.#snapshot === undefined) {
       this.#isStale = false;
@@ -143,7 +143,7 @@ export class SessionState<D extends Dialect = Dialect> {
     return this.#snapshot;
   };
 
-  /** Whether a command may be sent now, and if not, why. */
+  /** Whether the server accepts a command now, with the reason if it does not. */
   may<C extends CommandOf<D>>(command: C, fields: D["commands"][C]["fields"]): Permission {
     if (!this.#tables.commands.includes(command)) {
       return { allowed: false, disposition: "reject", reason: `${this.#tables.dialect} has no command ${command}` };
@@ -188,7 +188,7 @@ export class SessionState<D extends Dialect = Dialect> {
     if (frame.type === "message_start" && valueAt(frame, ["message", "role"]) === "user") this.#delivered = this.#now;
   }
 
-  /** The command that a response answers, which is not open any longer. */
+  /** Takes the open command of a response. */
   #answered(frame: Frame): Open | undefined {
     const { id } = frame;
     const isIt = ({ frame: sent, command }: Open): boolean =>
@@ -198,9 +198,9 @@ export class SessionState<D extends Dialect = Dialect> {
     return open;
   }
 
-  /** Takes what a response tells, where nothing has changed it since it was asked for. */
+  /** Applies the members that a response reports, unless they have changed since the command. */
   #learn(open: Open, frame: Frame): void {
-    // A read that was given members tells a part only.
+    // A read with parameters reports a part only.
     const isPart = Object.keys(open.frame).some((key) => key !== "id" && key !== "type");
     const tells = this.#tables.session.tells[open.command];
     if (tells === undefined || isPart) return;
@@ -228,7 +228,7 @@ export class SessionState<D extends Dialect = Dialect> {
       const value = path === undefined ? undefined : this.#read(name, path, frames);
       if (path !== undefined && value === undefined && kind !== "clamp" && kind !== "add") continue;
       const isSet = kind === "set" || kind === "next" || kind === "clamp";
-      // Where events tell of each change, they have told of this one.
+      // In dialects with events for each change, an event has reported this one.
       if (isSet && open !== undefined && this.#isTold(name, open.since)) continue;
       const next = this.#next(effect, name, value, open);
       const unsure = open !== undefined && next !== undefined && this.#isContested(name, effect, open, next);
@@ -236,7 +236,7 @@ export class SessionState<D extends Dialect = Dialect> {
     }
   }
 
-  /** What an effect makes of a member; undefined: that is not known. */
+  /** Value of a member after an effect; undefined: unknown. */
   #next({ effect, code }: Effect, name: string, value: unknown, open: Open | undefined): unknown {
     const known = this.#values.get(name);
     switch (effect) {
@@ -260,11 +260,12 @@ export class SessionState<D extends Dialect = Dialect> {
   #appended(name: string, known: unknown, value: unknown, open: Open | undefined): unknown {
     if (!Array.isArray(known)) return undefined;
     if (open !== undefined) {
-      // A message that waits: it may have been taken up before its response, and a command of an extension may be in it.
+      // A message that waits: it may have been taken up before its response, and a command of an extension may be in
+      // it.
       const isTaken = this.#delivered > open.since;
       return isTaken || typeof value !== "string" || value.trimStart().startsWith("/") ? undefined : [...known, value];
     }
-    // One that was told already may come once more as an event.
+    // A reported item may come again as an event.
     const told = this.#told.get(name) ?? 0;
     return known.slice(Math.max(0, told - REPEATED), told).some((item) => isEqual(item, value)) ? known : [...known, value];
   }
@@ -282,14 +283,14 @@ export class SessionState<D extends Dialect = Dialect> {
       case "drop-failed":
         return members.forEach((name) => this.#drop(name));
       case "summarise":
-        // An event without a result tells of a compaction that came to nothing.
+        // An event without a result reports a compaction without success.
         return open === undefined && !isObject(placeAt(frames, "event.result")) ? undefined : forget();
       default:
         return forget();
     }
   }
 
-  /** A prompt that meets an open run waits. */
+  /** Adds a prompt during an open run to its queue. */
   #queue({ frame, since }: Open, where: string): void {
     const { streamingBehavior, message } = frame;
     if (streamingBehavior === undefined || streamingBehavior === null) return;
@@ -302,7 +303,7 @@ export class SessionState<D extends Dialect = Dialect> {
     this.#change(name, isSure ? [...known, message] : undefined, "command");
   }
 
-  /** A message of the user that waited waits no longer. */
+  /** Removes a delivered user message from its queue. */
   #takeDelivered(message: unknown): void {
     if (valueAt(message, ["role"]) !== "user") return;
     const text = textOf(valueAt(message, ["content"])) ?? "";
@@ -317,14 +318,14 @@ export class SessionState<D extends Dialect = Dialect> {
     }
   }
 
-  /** Whether a prompt says so whose message had not been seen. */
+  /** Whether the text is that of a prompt whose message had not come yet. */
   #seen(text: unknown): boolean {
     const place = this.#prompts.indexOf(text);
     if (place >= 0) this.#prompts.splice(place, 1);
     return place >= 0;
   }
 
-  /** The answer that failed leaves the messages. */
+  /** Removes a failed assistant message. */
   #drop(name: string): void {
     const known = this.#values.get(name);
     const last: unknown = Array.isArray(known) ? known.at(-1) : undefined;
@@ -334,7 +335,7 @@ export class SessionState<D extends Dialect = Dialect> {
     if (Number(valueAt(last, ["usage", "totalTokens"]) ?? 1) !== 0) this.#forget("usage", "event");
   }
 
-  /** A name as the server keeps it; undefined where that is not known. */
+  /** Session name as the server stores it; undefined: unknown. */
   #clean(name: unknown): unknown {
     if (typeof name !== "string") return undefined;
     const trimmed = name.trim();
@@ -342,7 +343,7 @@ export class SessionState<D extends Dialect = Dialect> {
     return isPlain && trimmed !== "" ? trimmed : undefined;
   }
 
-  /** Whether another command that changes the member may have come between; in order is what is served one by one. */
+  /** Whether another command that changes the member may have come between; not if commands are served in order. */
   #isContested(name: string, effect: Effect, { since, command }: Open, next: unknown): boolean {
     if (this.#tables.serial) return false;
     const changes = ({ effects }: Open): boolean => effects.some(({ members }) => members.includes(name));
@@ -359,13 +360,13 @@ export class SessionState<D extends Dialect = Dialect> {
     return changed !== undefined && changed.by === "event" && changed.at > since && this.#values.has(name);
   }
 
-  /** What a path leads to, as the value of a member: null where it has none, undefined where nothing is told. */
+  /** Value of a member at a path: null if it has none, undefined if it is not reported. */
   #read(name: string, path: string, frames: object): unknown {
     const { absent = false } = this.#tables.session.members[name] ?? {};
     return absent ? placeAt(frames, path, null) : (placeAt(frames, path) ?? undefined);
   }
 
-  /** What a member begins with. */
+  /** First value of a member. */
   #first(name: string): unknown {
     const { kept, absent = false, isList = false } = this.#tables.session.members[name] ?? { kept: "value" };
     if (name === "entries") return undefined;
@@ -408,7 +409,7 @@ export class SessionState<D extends Dialect = Dialect> {
     if (this.#dialogs.delete(id)) this.#isStale = true;
   }
 
-  /** The flow has moved. */
+  /** Handles a change of the activity. */
   #move(): void {
     this.#isStale = true;
     if (this.flow.isIdle && this.#notes === "waiting") this.#notes = "idle";
@@ -430,21 +431,21 @@ export class SessionState<D extends Dialect = Dialect> {
     } as SnapshotOf<D>;
   }
 
-  /** Tells the listeners, if there is something to tell. */
+  /** Notifies the listeners of changes. */
   #tell(): void {
     if (!this.#isStale || this.#listeners.size === 0) return;
     const before = this.#snapshot;
     if (this.getSnapshot() !== before) for (const listener of [...this.#listeners]) listener();
   }
 
-  /** @internal Nothing goes on, against what the frames told. */
+  /** @internal Resets to idle, as the server has reported that, contrary to the frames. */
   rest(): void {
     this.flow.rest();
     this.#tell();
   }
 }
 
-/** Usage with that of one more message. */
+/** Adds the usage of a message. */
 function sum(known: unknown, usage: unknown): unknown {
   if (!isObject(usage)) return known;
   const all = { ...(known as Record<string, number>) };

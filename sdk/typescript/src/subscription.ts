@@ -6,7 +6,7 @@ interface Waiting<E> {
   readonly size: number;
 }
 
-/** Events as they come, from when it was made until it is closed or the server ends. Reading it is up to one reader. */
+/** Subscription to events, until it is closed or the server exits; for one reader. */
 export class Subscription<E> implements AsyncIterableIterator<E> {
   readonly #changed: () => void;
   /** What came last, and what is read next, the other way round. */
@@ -22,12 +22,12 @@ export class Subscription<E> implements AsyncIterableIterator<E> {
     this.#changed = changed;
   }
 
-  /** How much waits to be read, in characters of JSON. */
+  /** Size of the unread events, in characters of JSON. */
   get backlog(): number {
     return this.#backlog;
   }
 
-  /** Whether more may come. */
+  /** Whether more events may come. */
   get isOpen(): boolean {
     return this.#open;
   }
@@ -41,7 +41,7 @@ export class Subscription<E> implements AsyncIterableIterator<E> {
     this.#backlog += size;
   }
 
-  /** @internal Nothing more comes. With an error, what was not read is dropped, and the reader is told. */
+  /** @internal Ends the subscription. With an error, unread events are dropped and the reader gets the error. */
   end(error?: Error): void {
     if (!this.#open) return;
     this.#open = false;
@@ -50,7 +50,7 @@ export class Subscription<E> implements AsyncIterableIterator<E> {
     for (const reader of this.#readers.splice(0)) reader.resolve({ done: true, value: undefined });
   }
 
-  /** The next event. */
+  /** Waits for the next event. */
   async next(): Promise<IteratorResult<E>> {
     if (this.#next.length === 0) [this.#next, this.#came] = [this.#came.reverse(), []];
     const first = this.#next.pop();
@@ -68,7 +68,7 @@ export class Subscription<E> implements AsyncIterableIterator<E> {
     return reader.promise;
   }
 
-  /** Ends it: what a `for await` calls that is left early. */
+  /** Closes the subscription, as leaving a `for await` early does. */
   async return(): Promise<IteratorResult<E>> {
     this.end();
     this.#drop();
@@ -90,15 +90,15 @@ export class Subscription<E> implements AsyncIterableIterator<E> {
   }
 }
 
-/** How many times the backlog a subscription may be behind while everything is read, because somebody waits. */
+/** Multiple of the backlog that a subscription may be behind while a caller waits and everything is read. */
 const OVERDRAFT = 8;
 
-/** All subscriptions of a client. */
+/** Subscriptions of a client. */
 export class Subscriptions<E> {
   readonly #all = new Set<Subscription<E>>();
   readonly #changed: () => void;
   #backlog: number;
-  /** What comes before there is any: the first to be made. */
+  /** Events before the first subscription, which gets them. */
   #first: Subscription<E> | undefined;
   #isOver = false;
 
@@ -117,17 +117,17 @@ export class Subscriptions<E> {
     return subscription;
   }
 
-  /** From now on, also the first begins when it is made. */
+  /** Stops collecting events for the first subscription. */
   begin(): void {
     this.#first = undefined;
   }
 
-  /** From now on they may be behind as far as they like. */
+  /** Removes the limit for unread events. */
   keepAll(): void {
     this.#backlog = Infinity;
   }
 
-  /** Hands an event to each; one that is far too far behind ends. */
+  /** Passes an event to each subscription; one that is too far behind ends. */
   push(event: E, size: number): void {
     this.#first?.push(event, size);
     if ((this.#first?.backlog ?? 0) > this.#backlog) this.begin();
@@ -142,7 +142,7 @@ export class Subscriptions<E> {
     for (const subscription of this.#all) subscription.end();
   }
 
-  /** Whether one is too far behind. */
+  /** Whether a subscription is too far behind. */
   areBehind(): boolean {
     for (const subscription of this.#all) {
       if (!subscription.isOpen) this.#all.delete(subscription);

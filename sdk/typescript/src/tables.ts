@@ -1,119 +1,119 @@
-/** A frame, as far as it is known before its type is. */
+/** Frame of unknown type. */
 export type Frame = Readonly<Record<string, unknown>> & { readonly type: string };
 
-/** What the runtime knows of a dialect: generated from `pi-rpc schema --format meta`, nothing is listed by hand. */
+/** Tables of a dialect for the runtime, generated from `pi-rpc schema --format meta`. */
 export interface Tables {
-  /** Its name. */
+  /** Name of the dialect. */
   readonly dialect: string;
-  /** The server says `ready` before anything else. */
+  /** Whether the first frame of the server is `ready`. */
   readonly saysReady: boolean;
-  /** The server answers commands one by one, in order, but for those of `control`. */
+  /** Whether the server serves commands one by one, except for those of `control`. */
   readonly serial: boolean;
   readonly control: readonly string[];
-  /** The state of a session in which nothing goes on. */
+  /** Idle state. */
   readonly idle: string;
-  /** What leads from one state to another. */
+  /** Transitions between states. */
   readonly steps: readonly Step[];
-  /** The commands. */
+  /** Commands. */
   readonly commands: readonly string[];
-  /** What becomes of a command: of the rows that name the state, or no state at all, the first. */
+  /** Dispositions of commands: the first row that names the state, or no state. */
   readonly outcomes: { readonly [command: string]: readonly Row[] };
-  /** The state of a session: what tells it, and what changes it. */
+  /** Members of the session state, with the responses that report them and the effects that change them. */
   readonly session: SessionTables;
-  /** The types of what the server says by itself. */
+  /** Types of events and UI requests. */
   readonly events: readonly string[];
-  /** What extensions ask of the user, or show, and the member of the answer; null: none is expected. */
+  /** UI requests by method, with the member of the dialog response; null: a notice. */
   readonly dialogs: { readonly [method: string]: string | null };
-  /** A dialog with a timeout of 0 is over at once; else it never is. */
+  /** Whether a dialog with a timeout of 0 ends at once; else it has no limit. */
   readonly zeroTimeoutExpires: boolean;
-  /** The server says when nothing follows by itself any more; else a run may begin from an idle session. */
+  /** Whether the server reports when nothing follows by itself any more; else a run may start from an idle session. */
   readonly settles: boolean;
 }
 
 export interface Step {
   readonly from: string;
   readonly to: string;
-  /** The frames that do it, each alone. */
+  /** Frames that cause the transition. */
   readonly on: readonly Trigger[];
 }
 
 export interface Trigger {
   readonly type: string;
-  /** What more holds of the frame; `role` and `stopReason` are the message's, `disposition` is the data's. */
+  /** Further conditions; `role` and `stopReason` are those of the message, `disposition` is that of the data. */
   readonly where?: { readonly [member: string]: string | boolean };
 }
 
-/** What becomes of a command in some states: the first outcome whose condition holds. */
+/** Disposition of a command in some states: the first outcome whose condition holds. */
 export interface Row {
-  /** The states; absent: all others. */
+  /** States; absent: all others. */
   readonly in?: readonly string[];
   readonly outcomes: readonly Outcome[];
 }
 
-/** What becomes of a command. */
+/** Disposition of a command. */
 export interface Outcome {
   readonly when?: Condition;
   /** `run`, `queue`, `preempt`, `noop`, `control` or `reject`. */
   readonly disposition: string;
-  /** The words of the refusal; absent: it is taken. */
+  /** Error text of the refusal; absent: the command is accepted. */
   readonly refusal?: string;
 }
 
-/** A condition on a member of a frame, or on what stands at a path. */
+/** Condition on a member of a frame, or on the value at a path. */
 export interface Condition {
   readonly field: string;
   readonly is: readonly string[];
 }
 
-/** The state of a session: what tells it, and what changes it. */
+/** Members of the session state, with the responses that report them and the effects that change them. */
 export interface SessionTables {
   readonly members: { readonly [name: string]: Member };
-  /** What the success of a command changes, by command. */
+  /** Effects of the success of a command, by command. */
   readonly commands: { readonly [command: string]: readonly Effect[] };
-  /** What an event changes, by its type. */
+  /** Effects of an event, by type. */
   readonly events: { readonly [event: string]: readonly Effect[] };
-  /** The members that the success of a command tells, each with the path to its value. */
+  /** Members that the success of a command reports, each with the path to its value. */
   readonly tells: { readonly [command: string]: { readonly [member: string]: string } };
-  /** By state, what `isStreaming` is; a state that is not here leaves it open. */
+  /** Value of `isStreaming` by state; missing states leave it open. */
   readonly streaming: { readonly [state: string]: boolean };
-  /** The states in which `isCompacting` is true. */
+  /** States in which `isCompacting` is true. */
   readonly compacting: readonly string[];
   readonly levels: LevelTables;
-  /** What becomes a space in the name of a session. */
+  /** Characters that become a space in the name of a session. */
   readonly cleansName: string;
 }
 
-/** A member of the session's state. */
+/** Member of the session state. */
 export interface Member {
   /** `value`, `list` or `sum`. */
   readonly kept: string;
-  /** Its value is a list. */
+  /** Whether the value is a list. */
   readonly isList?: boolean;
-  /** It may have no value. */
+  /** Whether the member may have no value. */
   readonly absent?: boolean;
-  /** A new process begins with its first value. */
+  /** Whether a new process starts with the first value. */
   readonly fresh?: boolean;
 }
 
-/** What a frame changes of the session's state. */
+/** Effect of a frame on the session state. */
 export interface Effect {
   readonly when?: Condition;
   readonly effect: string;
   readonly members: readonly string[];
-  /** The path to what the frame tells. */
+  /** Path to the value in the frame. */
   readonly value?: string;
   readonly in?: string;
   readonly code?: string;
 }
 
-/** The thinking levels of models. */
+/** Thinking levels of models. */
 export interface LevelTables {
-  /** Every level, from the lowest to the highest. */
+  /** All levels, lowest first. */
   readonly all: readonly string[];
-  /** Those that a model with a map has only if the map names them. */
+  /** Levels that a model with a map supports only if the map has them. */
   readonly extra: readonly string[];
-  /** The level of a model that does not think; null: none. */
+  /** Level of a model that does not support thinking; null: none. */
   readonly withoutThinking: string | null;
-  /** Another model brings a level of its own. */
+  /** Whether selecting a model sets a level. */
   readonly followsModel: boolean;
 }

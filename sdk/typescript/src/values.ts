@@ -1,4 +1,4 @@
-/** Values as JSON has them: what stands at a path, whether two are equal, what of the one before can be kept. */
+/** JSON values: access by path, equality, and structural sharing. */
 
 type Json = { readonly [member: string]: unknown };
 
@@ -6,14 +6,14 @@ export function isObject(value: unknown): value is Json {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** What stands behind these members; undefined where there is nothing. */
+/** Value at a path of members; undefined if there is none. */
 export function valueAt(value: unknown, members: readonly string[]): unknown {
   let at = value;
   for (const member of members) at = isObject(at) ? at[member] : undefined;
   return at;
 }
 
-/** What stands at a path; `absent` where the last member is missing, undefined where one before it is. */
+/** Value at a path; `absent` if the last member is missing, undefined if an earlier one is. */
 export function placeAt(frames: unknown, path: string, absent?: null): unknown {
   const members = path.split(".");
   const last = members.pop() ?? "";
@@ -21,7 +21,7 @@ export function placeAt(frames: unknown, path: string, absent?: null): unknown {
   return isObject(parent) ? (parent[last] ?? absent) : undefined;
 }
 
-/** The text of a message's content, its blocks of text joined. */
+/** Text of the content of a message: its text blocks, joined. */
 export function textOf(content: unknown): string | undefined {
   if (typeof content === "string") return content;
   if (!Array.isArray(content)) return undefined;
@@ -29,7 +29,7 @@ export function textOf(content: unknown): string | undefined {
   return content.map(text).join("");
 }
 
-/** Whether two values are the same JSON. */
+/** Whether two values are equal as JSON. */
 export function isEqual(one: unknown, other: unknown): boolean {
   if (one === other) return true;
   if (Array.isArray(one) && Array.isArray(other)) {
@@ -41,7 +41,7 @@ export function isEqual(one: unknown, other: unknown): boolean {
   return members.length === Object.keys(other).length && members.every(has);
 }
 
-/** `after`, with every part of it that is equal to that of `before` being the same object. */
+/** `after`, in which every part that equals that of `before` is the same object. */
 export function kept<T>(before: unknown, after: T): T {
   if (isEqual(before, after)) return before as T;
   if (!Array.isArray(before) || !Array.isArray(after)) return after;

@@ -1,21 +1,21 @@
 import { TimeoutError } from "./errors.js";
 
-/** How long to wait. */
+/** Limits of a wait. */
 export interface WaitOptions {
-  /** Milliseconds, after which a TimeoutError is thrown; absent: for ever, or as the client was told. */
+  /** Milliseconds until a TimeoutError; absent: the default of the client, else none. */
   readonly timeoutMs?: number | undefined;
-  /** Ends the waiting, with its reason. */
+  /** Ends the wait with the reason of the signal. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A promise with its two ends. */
+/** Promise with its resolve and reject functions. */
 export interface Deferred<T> {
   readonly promise: Promise<T>;
   readonly resolve: (value: T) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** Makes one. That nobody waits for it when it fails is no fault. */
+/** Creates a deferred promise whose rejection may stay unhandled. */
 export function deferred<T>(): Deferred<T> {
   let resolve: Deferred<T>["resolve"] = () => {};
   let reject: Deferred<T>["reject"] = () => {};
@@ -24,7 +24,7 @@ export function deferred<T>(): Deferred<T> {
   return { promise, resolve, reject };
 }
 
-/** `promise`, unless the time is over or the signal comes first. `what` is for the message. */
+/** Waits for `promise` within the limits. `what` is for the error message. */
 export async function within<T>(promise: Promise<T>, what: string, { timeoutMs, signal }: WaitOptions): Promise<T> {
   if (timeoutMs === undefined && signal === undefined) return promise;
   const broken = deferred<never>();
@@ -43,7 +43,7 @@ export async function within<T>(promise: Promise<T>, what: string, { timeoutMs, 
   }
 }
 
-/** What comes of `promise`; undefined if that takes longer. */
+/** Result of `promise`; undefined after the time limit. */
 export async function soon<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
   const over = deferred<undefined>();
   const timer = setTimeout(over.resolve, ms, undefined);
@@ -54,7 +54,7 @@ export async function soon<T>(promise: Promise<T>, ms: number): Promise<T | unde
   }
 }
 
-/** Does `work` within the same limits; its signal says that nobody waits for it any longer. */
+/** Runs `work` within the limits; its signal is aborted when they are reached. */
 export async function limited<T>(
   work: (signal: AbortSignal) => Promise<T>,
   what: string,

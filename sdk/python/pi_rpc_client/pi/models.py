@@ -11,65 +11,65 @@ from ..frame import Frame
 
 
 class PromptCommand(Frame):
-    """Gives the agent a user message and starts a run. While a run is open it needs `streamingBehavior`, and the
+    """Sends the agent a user message and starts a run. While a run is open, `streamingBehavior` is required and the
     message is queued instead. A message that begins with `/` may name a command of an extension, a prompt
     template or a skill."""
     id: RequestId | None = None
     type: Literal["prompt"]
     message: str
-    """The text for the agent, or a slash command with its arguments."""
+    """Text for the agent, or a slash command with its arguments."""
     images: list[ImageContent] | None = None
-    """Images that go with the text, in order."""
+    """Images that follow the text, in order; absent: none."""
     streaming_behavior: StreamingBehavior | None = None
 
 
 class SteerCommand(Frame):
-    """Queues a message that redirects the agent as soon as possible. Allowed in every state; while no run is open it
-    waits for the next one."""
+    """Queues a message that redirects the agent as soon as possible. Allowed in every state; without an open run the
+    message waits for the next one."""
     id: RequestId | None = None
     type: Literal["steer"]
     message: str
-    """The text for the agent. It may name a prompt template, but no command of an extension."""
+    """Text for the agent. It may name a prompt template, but no command of an extension."""
     images: list[ImageContent] | None = None
-    """Images that go with the text, in order."""
+    """Images that follow the text, in order; absent: none."""
 
 
 class FollowUpCommand(Frame):
-    """Queues a message for the moment when the agent would stop. Allowed in every state; while no run is open it
-    waits for the end of the next one."""
+    """Queues a message that is delivered when the agent would otherwise stop. Allowed in every state; without an
+    open run the message waits for the end of the next one."""
     id: RequestId | None = None
     type: Literal["follow_up"]
     message: str
-    """The text for the agent. It may name a prompt template, but no command of an extension."""
+    """Text for the agent. It may name a prompt template, but no command of an extension."""
     images: list[ImageContent] | None = None
-    """Images that go with the text, in order."""
+    """Images that follow the text, in order; absent: none."""
 
 
 class AbortCommand(Frame):
-    """Ends the open run, the wait before a retry, or the compaction that `compact` has begun, and answers when that
-    is done; in pi 1 any compaction. Queued messages and bash commands stay untouched, and in the other dialects
-    automatic compactions."""
+    """Aborts the open run, the wait before a retry, or a compaction begun by `compact` (in pi 1, any compaction).
+    The response follows once that has ended. Queued messages and bash commands are not affected, nor, in the
+    other dialects, automatic compactions."""
     id: RequestId | None = None
     type: Literal["abort"]
 
 
 class NewSessionCommand(Frame):
-    """Leaves the current session and begins an empty one. An extension may veto it."""
+    """Leaves the current session and starts an empty one. An extension may veto this."""
     id: RequestId | None = None
     type: Literal["new_session"]
     parent_session: str | None = None
-    """Path of the session file to note as the parent of the new session. It is not opened; an empty string counts as
-    not given."""
+    """Path of the session file to record as the parent of the new session. The file is not opened. Absent or empty:
+    none."""
 
 
 class GetStateCommand(Frame):
-    """Reads the state of the session: model, modes, queue length, what goes on."""
+    """Reads the state of the session: model, modes, queue length, activity."""
     id: RequestId | None = None
     type: Literal["get_state"]
 
 
 class SetModelCommand(Frame):
-    """Switches to a model that has credentials. An open run keeps the model that it began with."""
+    """Selects a model that has credentials. An open run keeps the model that it began with."""
     id: RequestId | None = None
     type: Literal["set_model"]
     provider: str
@@ -79,7 +79,7 @@ class SetModelCommand(Frame):
 
 
 class CycleModelCommand(Frame):
-    """Switches to the next available model, as `set_model` does."""
+    """Selects the next available model, as `set_model` does."""
     id: RequestId | None = None
     type: Literal["cycle_model"]
 
@@ -91,15 +91,14 @@ class GetAvailableModelsCommand(Frame):
 
 
 class SetThinkingLevelCommand(Frame):
-    """Sets how much the model thinks. A level that the model does not know is replaced by the nearest one that it
-    does."""
+    """Sets the thinking level. A level that the model does not support is replaced by the nearest one that it does."""
     id: RequestId | None = None
     type: Literal["set_thinking_level"]
     level: ThinkingLevel
 
 
 class CycleThinkingLevelCommand(Frame):
-    """Switches to the next thinking level of the model; after the last comes the first."""
+    """Selects the next thinking level of the model; after the last comes the first."""
     id: RequestId | None = None
     type: Literal["cycle_thinking_level"]
 
@@ -120,11 +119,11 @@ class SetFollowUpModeCommand(Frame):
 
 class CompactCommand(Frame):
     """Replaces the older part of the conversation by a summary. An open run is ended first. In pi and xcsh no event
-    tells of it, only the response."""
+    reports the compaction, only the response."""
     id: RequestId | None = None
     type: Literal["compact"]
     custom_instructions: str | None = None
-    """What the summary should pay attention to."""
+    """Instructions for the summary; absent: none."""
 
 
 class SetAutoCompactionCommand(Frame):
@@ -132,55 +131,55 @@ class SetAutoCompactionCommand(Frame):
     id: RequestId | None = None
     type: Literal["set_auto_compaction"]
     enabled: bool
-    """True: compact automatically."""
+    """Whether to compact automatically."""
 
 
 class SetAutoRetryCommand(Frame):
-    """Turns the automatic retry after a passing fault of the provider on or off. A retry that is under way goes on."""
+    """Turns the automatic retry after a transient provider error on or off. A retry that is under way continues."""
     id: RequestId | None = None
     type: Literal["set_auto_retry"]
     enabled: bool
-    """True: retry automatically."""
+    """Whether to retry automatically."""
 
 
 class AbortRetryCommand(Frame):
-    """Gives up the retry that is being waited for. Without one it does nothing."""
+    """Cancels the wait before a retry. No effect if there is none."""
     id: RequestId | None = None
     type: Literal["abort_retry"]
 
 
 class BashCommand(Frame):
-    """Runs a shell command in the working directory, beside whatever goes on, and adds its output to the
-    conversation. Answers when the command has ended; only pi 1 tells of its output before."""
+    """Runs a shell command in the working directory, independently of any run, and adds its output to the
+    conversation. The response follows when the command has ended; only pi 1 reports output before that."""
     id: RequestId | None = None
     type: Literal["bash"]
     command: str
-    """The command line, handed to the shell as it is."""
+    """Command line, passed to the shell unchanged."""
 
 
 class AbortBashCommand(Frame):
-    """Ends the bash commands that the host has started. Without one it does nothing."""
+    """Ends the bash commands that the host has started. No effect if there is none."""
     id: RequestId | None = None
     type: Literal["abort_bash"]
 
 
 class GetSessionStatsCommand(Frame):
-    """Reads counts, tokens and cost of the messages in the conversation."""
+    """Reads the statistics of the session: message counts, tokens and cost."""
     id: RequestId | None = None
     type: Literal["get_session_stats"]
 
 
 class ExportHtmlCommand(Frame):
-    """Writes the session as one HTML file."""
+    """Writes the session to a single HTML file."""
     id: RequestId | None = None
     type: Literal["export_html"]
     output_path: str | None = None
-    """Path of the file to write, absolute or relative to the working directory. Absent: a file named after the
-    session in the working directory."""
+    """Path of the HTML file, absolute or relative to the working directory. Absent: a file in the working directory,
+    named after the session."""
 
 
 class SwitchSessionCommand(Frame):
-    """Leaves the current session and opens the one in a file. An extension may veto it."""
+    """Leaves the current session and opens another one from its file. An extension may veto this."""
     id: RequestId | None = None
     type: Literal["switch_session"]
     session_path: str
@@ -188,60 +187,59 @@ class SwitchSessionCommand(Frame):
 
 
 class ForkCommand(Frame):
-    """Begins a new session that holds the conversation up to, but without, an earlier user message. An extension may
-    veto it."""
+    """Starts a new session with the conversation before an earlier user message, without that message. An extension
+    may veto this."""
     id: RequestId | None = None
     type: Literal["fork"]
     entry_id: str
-    """Id of the session entry of a user message, as `get_fork_messages` lists it."""
+    """Id of the session entry of that user message, from `get_fork_messages`."""
 
 
 class GetForkMessagesCommand(Frame):
-    """Lists the user messages that `fork` can go back to."""
+    """Lists the user messages that `fork` accepts."""
     id: RequestId | None = None
     type: Literal["get_fork_messages"]
 
 
 class GetLastAssistantTextCommand(Frame):
-    """Reads the text of the newest assistant message."""
+    """Returns the text of the newest assistant message."""
     id: RequestId | None = None
     type: Literal["get_last_assistant_text"]
 
 
 class SetSessionNameCommand(Frame):
-    """Gives the session a name to show. Blanks around it are cut off; an empty name is refused."""
+    """Sets the display name of the session. Surrounding white space is removed; an empty name is refused."""
     id: RequestId | None = None
     type: Literal["set_session_name"]
     name: str
-    """The name, one line of text."""
+    """Name, one line of text."""
 
 
 class GetMessagesCommand(Frame):
-    """Reads all messages of the conversation. A message that is still being received is not among them."""
+    """Lists all messages of the conversation, without a partial message."""
     id: RequestId | None = None
     type: Literal["get_messages"]
 
 
 class GetCommandsCommand(Frame):
-    """Lists what a prompt can call with a leading `/`: commands of extensions, prompt templates and skills."""
+    """Lists the slash commands: commands of extensions, prompt templates and skills."""
     id: RequestId | None = None
     type: Literal["get_commands"]
 
 
 class RpcErrorResponse(Frame):
-    """A command that was refused or failed, or a line that could not be read."""
+    """Response to a command that was refused or failed, or to a line that could not be read."""
     id: RequestId | None = None
     type: Literal["response"]
     command: str
-    """The `type` of the request, also of one that no dialect knows; `parse` for a line that could not be read as a
-    command."""
+    """`type` of the command, even an unknown one; `parse` for a line that could not be read as a command."""
     success: Literal[False]
     error: str
-    """What went wrong, for people to read."""
+    """Error text, for people to read."""
 
 
 class PromptResponse(Frame):
-    """The prompt was accepted. Its run is told by events and ends with `agent_end`, in pi 1 with `agent_settled`."""
+    """The prompt was accepted. Events report its run, which ends with `agent_end`, in pi 1 with `agent_settled`."""
     id: RequestId | None = None
     type: Literal["response"]
     command: Literal["prompt"]
@@ -265,7 +263,7 @@ class FollowUpResponse(Frame):
 
 
 class AbortResponse(Frame):
-    """Nothing runs any more; the `agent_end` of an aborted run came before this."""
+    """Nothing runs any more; the `agent_end` of an aborted run came before this response."""
     id: RequestId | None = None
     type: Literal["response"]
     command: Literal["abort"]
@@ -291,7 +289,7 @@ class GetStateResponse(Frame):
 
 
 class SetModelResponse(Frame):
-    """The model that is in use now."""
+    """The model was selected."""
     id: RequestId | None = None
     type: Literal["response"]
     command: Literal["set_model"]
@@ -300,17 +298,17 @@ class SetModelResponse(Frame):
 
 
 class CycleModelResponse(Frame):
-    """The model that is in use now, or null where there is no other one."""
+    """The next model was selected, or there is only one."""
     id: RequestId | None = None
     type: Literal["response"]
     command: Literal["cycle_model"]
     success: Literal[True]
     data: ModelCycle | None
-    """What the command returns; null where there is nothing to cycle through."""
+    """Selected model; null if there is no other one."""
 
 
 class GetAvailableModelsResponse(Frame):
-    """The models that can be chosen."""
+    """The models that can be selected."""
     id: RequestId | None = None
     type: Literal["response"]
     command: Literal["get_available_models"]
@@ -319,7 +317,7 @@ class GetAvailableModelsResponse(Frame):
 
 
 class SetThinkingLevelResponse(Frame):
-    """The level was taken; `get_state` tells which one is in effect."""
+    """The level was set; `get_state` returns the one in effect."""
     id: RequestId | None = None
     type: Literal["response"]
     command: Literal["set_thinking_level"]
@@ -327,17 +325,17 @@ class SetThinkingLevelResponse(Frame):
 
 
 class CycleThinkingLevelResponse(Frame):
-    """The level in effect now, or null where the model does not think."""
+    """The next level was selected, or the model does not support thinking."""
     id: RequestId | None = None
     type: Literal["response"]
     command: Literal["cycle_thinking_level"]
     success: Literal[True]
     data: ThinkingLevelChange | None
-    """What the command returns; null where there is nothing to cycle through."""
+    """Level in effect; null if the model does not support thinking."""
 
 
 class SetSteeringModeResponse(Frame):
-    """The mode is set."""
+    """The mode was set."""
     id: RequestId | None = None
     type: Literal["response"]
     command: Literal["set_steering_mode"]
@@ -345,7 +343,7 @@ class SetSteeringModeResponse(Frame):
 
 
 class SetFollowUpModeResponse(Frame):
-    """The mode is set."""
+    """The mode was set."""
     id: RequestId | None = None
     type: Literal["response"]
     command: Literal["set_follow_up_mode"]
@@ -353,7 +351,7 @@ class SetFollowUpModeResponse(Frame):
 
 
 class CompactResponse(Frame):
-    """The conversation is compacted."""
+    """The conversation was compacted."""
     id: RequestId | None = None
     type: Literal["response"]
     command: Literal["compact"]
@@ -362,7 +360,7 @@ class CompactResponse(Frame):
 
 
 class SetAutoCompactionResponse(Frame):
-    """The setting is taken."""
+    """The setting was changed."""
     id: RequestId | None = None
     type: Literal["response"]
     command: Literal["set_auto_compaction"]
@@ -370,7 +368,7 @@ class SetAutoCompactionResponse(Frame):
 
 
 class SetAutoRetryResponse(Frame):
-    """The setting is taken."""
+    """The setting was changed."""
     id: RequestId | None = None
     type: Literal["response"]
     command: Literal["set_auto_retry"]
@@ -378,7 +376,7 @@ class SetAutoRetryResponse(Frame):
 
 
 class AbortRetryResponse(Frame):
-    """No retry is waited for any more."""
+    """No retry is outstanding."""
     id: RequestId | None = None
     type: Literal["response"]
     command: Literal["abort_retry"]
@@ -386,7 +384,7 @@ class AbortRetryResponse(Frame):
 
 
 class BashResponse(Frame):
-    """The command has ended, or was cancelled."""
+    """The command has ended or was cancelled."""
     id: RequestId | None = None
     type: Literal["response"]
     command: Literal["bash"]
@@ -395,7 +393,7 @@ class BashResponse(Frame):
 
 
 class AbortBashResponse(Frame):
-    """The bash commands were told to end; each sends its own response."""
+    """The bash commands are being ended; each has a response of its own."""
     id: RequestId | None = None
     type: Literal["response"]
     command: Literal["abort_bash"]
@@ -403,7 +401,7 @@ class AbortBashResponse(Frame):
 
 
 class GetSessionStatsResponse(Frame):
-    """The figures of the session."""
+    """The statistics of the session."""
     id: RequestId | None = None
     type: Literal["response"]
     command: Literal["get_session_stats"]
@@ -412,7 +410,7 @@ class GetSessionStatsResponse(Frame):
 
 
 class ExportHtmlResponse(Frame):
-    """The file is written."""
+    """The file was written."""
     id: RequestId | None = None
     type: Literal["response"]
     command: Literal["export_html"]
@@ -439,7 +437,7 @@ class ForkResponse(Frame):
 
 
 class GetForkMessagesResponse(Frame):
-    """The user messages of the session."""
+    """The user messages that `fork` accepts."""
     id: RequestId | None = None
     type: Literal["response"]
     command: Literal["get_fork_messages"]
@@ -448,7 +446,7 @@ class GetForkMessagesResponse(Frame):
 
 
 class GetLastAssistantTextResponse(Frame):
-    """The text, if there is one."""
+    """The text of the newest assistant message, if there is one."""
     id: RequestId | None = None
     type: Literal["response"]
     command: Literal["get_last_assistant_text"]
@@ -457,7 +455,7 @@ class GetLastAssistantTextResponse(Frame):
 
 
 class SetSessionNameResponse(Frame):
-    """The name is set."""
+    """The name was set."""
     id: RequestId | None = None
     type: Literal["response"]
     command: Literal["set_session_name"]
@@ -483,85 +481,85 @@ class GetCommandsResponse(Frame):
 
 
 class SessionState(Frame):
-    """The state of the session at one moment."""
+    """State of the session at one moment."""
     model: Model | None = None
-    """The model in use; absent or null if there is none."""
+    """Selected model; absent or null if there is none."""
     thinking_level: ThinkingLevel
     is_streaming: bool
-    """A run is open. In pi false during the wait before a retry and during an automatic compaction; in xcsh true as
-    long as an accepted prompt is not done with, in pi 1 until `agent_settled`."""
+    """Whether a run is open. In pi false during the wait before a retry and during an automatic compaction; in xcsh
+    true until all that an accepted prompt started has ended; in pi 1 true until `agent_settled`."""
     is_compacting: bool
-    """A compaction is under way, asked for or automatic."""
+    """Whether a compaction is under way, requested or automatic."""
     steering_mode: QueueMode
     follow_up_mode: QueueMode
     session_file: str | None = None
-    """Absolute path of the session file, also before it exists; absent if the session is kept in memory only."""
+    """Absolute path of the session file, which may not exist yet; absent if the session is held in memory only."""
     session_id: str
     """Id of the session; its form depends on the dialect."""
     session_name: str | None = None
-    """The name given by `set_session_name`; absent if none was."""
+    """Name set by `set_session_name`; absent if none is set."""
     auto_compaction_enabled: bool
-    """A nearly full context is compacted automatically."""
+    """Whether a nearly full context is compacted automatically."""
     message_count: Count
     pending_message_count: Count
 
 
 class ModelCycle(Frame):
-    """The outcome of a step to the next model."""
+    """Result of selecting the next model."""
     model: Model
     thinking_level: ThinkingLevel
     is_scoped: bool
-    """The models to step through were limited at the start or in the settings."""
+    """Whether the models to cycle through were limited at the start or in the settings."""
 
 
 class ThinkingLevelChange(Frame):
-    """The outcome of a step to the next thinking level."""
+    """Result of selecting the next thinking level."""
     level: ThinkingLevel
 
 
 class ModelList(Frame):
-    """Models to choose from."""
+    """Models that can be selected."""
     models: list[Model]
-    """The models, in the order in which they are stepped through."""
+    """Models, in the order of `cycle_model`."""
 
 
 class SessionChange(Frame):
-    """Whether another session was opened."""
+    """Outcome of a change of the session."""
     cancelled: bool
-    """True: an extension vetoed it and nothing has changed."""
+    """Whether an extension vetoed the change; nothing has changed then."""
 
 
 class CompactionResult(Frame):
-    """What a compaction has made of the conversation."""
+    """Result of a compaction."""
     summary: str
-    """The summary that stands for the older part, with the lists of files that were touched."""
+    """Summary that replaces the older part of the conversation, with the lists of files that were read or modified."""
     first_kept_entry_id: str
-    """Id of the first session entry that is kept as it was."""
+    """Id of the first session entry that stays in the context unchanged."""
     tokens_before: Count
     details: Any = None
-    """What the maker of the summary notes beside it: an object with the sorted lists of paths `readFiles` and
-    `modifiedFiles`, or any JSON when an extension supplied it."""
+    """Further data from the author of the summary: an object with the sorted lists of paths `readFiles` and
+    `modifiedFiles`, or any JSON if an extension supplied it."""
 
 
 class BashResult(Frame):
-    """What became of a bash command."""
+    """Outcome of a bash command."""
     output: str
-    """Standard output and standard error as they came, without control sequences; only the end of a long output."""
+    """Standard output and standard error, interleaved, without control sequences; only the end of a long output."""
     exit_code: Annotated[int, Field(ge=-2147483648, le=2147483647)] | None = None
     """Exit code of the command; absent if it was killed."""
     cancelled: bool
-    """The command was ended before it was done."""
+    """Whether the command was stopped before its end."""
     truncated: bool
-    """The beginning of the output was left out."""
+    """Whether the beginning of the output was left out."""
     full_output_path: str | None = None
-    """Path of a file with the whole output, if it was large."""
+    """Path of the file with the complete output; absent if the output is short."""
 
 
 class SessionStats(Frame):
-    """Counts, tokens and cost: in pi and xcsh of the conversation in memory, where what a compaction has summarised
-    no longer counts; in pi 1 of all entries of the session, other branches included."""
+    """Statistics of the session: in pi and xcsh of the conversation in memory, without messages that a compaction
+    has summarised; in pi 1 of all entries, including other branches."""
     session_file: str | None = None
-    """Absolute path of the session file; absent if the session is kept in memory only."""
+    """Absolute path of the session file; absent if the session is held in memory only."""
     session_id: str
     """Id of the session."""
     user_messages: Count
@@ -584,98 +582,97 @@ class TokenTotals(Frame):
 
 
 class ExportedFile(Frame):
-    """Where the session was written to."""
+    """File with the exported session."""
     path: str
-    """The path as the host gave it, or the name of a file in the working directory."""
+    """Path as the host gave it, or the name of a file in the working directory."""
 
 
 class ForkResult(Frame):
-    """The outcome of going back to an earlier user message."""
+    """Outcome of a fork."""
     text: str
-    """Text of that user message, for the host to offer again. In pi 1 absent if it was cancelled."""
+    """Text of the user message, for the host to offer again. In pi 1 absent if the fork was cancelled."""
     cancelled: bool
-    """True: an extension vetoed it and nothing has changed."""
+    """Whether an extension vetoed the fork; nothing has changed then."""
 
 
 class ForkMessages(Frame):
-    """The user messages that one can go back to."""
+    """User messages that a session can be forked at."""
     messages: list[ForkMessage]
-    """The messages with text, in the order of the session file; in pi and xcsh of all branches, from pi 0.73 on of
-    the active one."""
+    """Messages with a text, in the order of the session file: in pi and xcsh of all branches, from pi 0.73 on of the
+    active one."""
 
 
 class ForkMessage(Frame):
-    """A user message that one can go back to."""
+    """User message that a session can be forked at."""
     entry_id: str
-    """Id of its session entry."""
+    """Id of the session entry of the message."""
     text: str
-    """Its text."""
+    """Text of the message."""
 
 
 class LastAssistantText(Frame):
-    """The text of the newest assistant message."""
+    """Text of the newest assistant message."""
     text: str | None = None
-    """Its text blocks, joined; absent or null if there is no assistant message."""
+    """Text blocks of the message, joined; absent or null if there is no assistant message."""
 
 
 class MessageList(Frame):
-    """The conversation."""
+    """Messages of the conversation."""
     messages: list[AgentMessage]
-    """The messages, oldest first."""
+    """Messages, oldest first."""
 
 
 class CommandList(Frame):
-    """What a prompt can call with a leading `/`."""
+    """Slash commands."""
     commands: list[SlashCommand]
     """Commands of extensions first, then prompt templates, then skills."""
 
 
 class SlashCommand(Frame):
-    """Something that a prompt can call with a leading `/`."""
+    """Slash command: a word that a prompt can begin with after `/`."""
     name: str
-    """Its name without the `/`; that of a skill begins with `skill:`."""
+    """Name without the `/`; that of a skill begins with `skill:`."""
     description: str | None = None
-    """What it does, for people to read."""
+    """Description for people."""
     source: CommandSource
     location: CommandLocation | None = None
     path: str | None = None
-    """Absolute path of the file that defines it."""
+    """Absolute path of the file that defines the command."""
 
 
 class AgentStartEvent(Frame):
-    """A run begins: the agent works until agent_end."""
+    """A run begins; it lasts until `agent_end`."""
     type: Literal["agent_start"]
 
 
 class AgentEndEvent(Frame):
-    """The run is over."""
+    """The run has ended."""
     type: Literal["agent_end"]
     messages: list[AgentMessage]
-    """Every message of this run, in order: what was prompted, what was said, what tools returned. Earlier history is
-    not repeated."""
+    """Messages of this run, in order: prompts, assistant messages and tool results. Earlier history is not repeated."""
 
 
 class TurnStartEvent(Frame):
-    """A turn begins: new input, if any, one answer of the model, and the tools that it calls."""
+    """A turn begins: input messages, if any, one assistant message, and the tool calls in it."""
     type: Literal["turn_start"]
 
 
 class TurnEndEvent(Frame):
-    """The turn is over."""
+    """The turn has ended."""
     type: Literal["turn_end"]
     message: AssistantMessage
     tool_results: list[ToolResultMessage]
-    """The results of its tool calls, in the order in which they were told; empty when there are none."""
+    """Results of the tool calls, in the order in which they were emitted; empty if there are none."""
 
 
 class MessageStartEvent(Frame):
-    """A message begins. Only an assistant message is still incomplete here."""
+    """A message begins. Only an assistant message may still be incomplete."""
     type: Literal["message_start"]
     message: AgentMessage
 
 
 class MessageUpdateEvent(Frame):
-    """The assistant message has grown."""
+    """The partial message has changed."""
     type: Literal["message_update"]
     assistant_message_event: AssistantMessageEvent
     message: AssistantMessage
@@ -688,79 +685,79 @@ class MessageEndEvent(Frame):
 
 
 class ToolExecutionStartEvent(Frame):
-    """A tool call is taken up."""
+    """A tool call starts."""
     type: Literal["tool_execution_start"]
     tool_call_id: str
-    """The id of the call."""
+    """Id of the tool call."""
     tool_name: str
-    """The name of the tool."""
+    """Name of the tool."""
     args: JsonObject
 
 
 class ToolExecutionUpdateEvent(Frame):
-    """A tool has something to show while it runs."""
+    """Progress of a running tool call."""
     type: Literal["tool_execution_update"]
     tool_call_id: str
-    """The id of the call."""
+    """Id of the tool call."""
     tool_name: str
-    """The name of the tool."""
+    """Name of the tool."""
     args: JsonObject
     partial_result: AgentToolResult
 
 
 class ToolExecutionEndEvent(Frame):
-    """A tool call is finished."""
+    """A tool call has ended."""
     type: Literal["tool_execution_end"]
     tool_call_id: str
-    """The id of the call."""
+    """Id of the tool call."""
     tool_name: str
-    """The name of the tool."""
+    """Name of the tool."""
     result: AgentToolResult
     is_error: bool
     """Whether the call failed."""
 
 
 class AutoCompactionStartEvent(Frame):
-    """The server begins to shorten the context by itself."""
+    """An automatic compaction begins."""
     type: Literal["auto_compaction_start"]
     reason: CompactionReason
 
 
 class AutoCompactionEndEvent(Frame):
-    """The automatic compaction is over, one way or the other."""
+    """The automatic compaction has ended, with or without success."""
     type: Literal["auto_compaction_end"]
     result: CompactionResult | None = None
-    """What came of it; only when it succeeded."""
+    """Result; present only on success."""
     aborted: bool
-    """Whether it was cancelled."""
+    """Whether the compaction was cancelled."""
     will_retry: bool
-    """Whether the request that did not fit is now made again."""
+    """Whether the request that did not fit is now sent again."""
     error_message: str | None = None
-    """Why it failed."""
+    """Reason of a failure; absent otherwise."""
 
 
 class AutoRetryStartEvent(Frame):
-    """A run failed for a passing reason and will be tried again after a wait."""
+    """A run failed with a transient error and is retried after a wait."""
     type: Literal["auto_retry_start"]
     attempt: Count
     max_attempts: Count
     delay_ms: Count
     error_message: str
-    """Why the run failed."""
+    """Error of the failed run."""
 
 
 class AutoRetryEndEvent(Frame):
-    """Trying again has come to an end."""
+    """The retries have ended."""
     type: Literal["auto_retry_end"]
     success: bool
     """Whether an attempt succeeded."""
     attempt: Count
     final_error: str | None = None
-    """Why it was given up; only without success."""
+    """Reason for giving up; absent on success."""
 
 
 class StartUpdate(Frame):
-    """The answer begins. Servers do not send it; message_start says the same."""
+    """The assistant message begins. Servers do not send this; `message_start` reports it."""
     type: Literal["start"]
     partial: AssistantMessage
 
@@ -773,11 +770,11 @@ class TextStartUpdate(Frame):
 
 
 class TextDeltaUpdate(Frame):
-    """A text block has grown."""
+    """Text was added to a text block."""
     type: Literal["text_delta"]
     content_index: Count
     delta: str
-    """What was added."""
+    """Delta: the text that was added to the block."""
     partial: AssistantMessage
 
 
@@ -786,7 +783,7 @@ class TextEndUpdate(Frame):
     type: Literal["text_end"]
     content_index: Count
     content: str
-    """All of the block."""
+    """Complete text of the block."""
     partial: AssistantMessage
 
 
@@ -798,11 +795,11 @@ class ThinkingStartUpdate(Frame):
 
 
 class ThinkingDeltaUpdate(Frame):
-    """A thinking block has grown."""
+    """Text was added to a thinking block."""
     type: Literal["thinking_delta"]
     content_index: Count
     delta: str
-    """What was added."""
+    """Delta: the text that was added to the block."""
     partial: AssistantMessage
 
 
@@ -811,7 +808,7 @@ class ThinkingEndUpdate(Frame):
     type: Literal["thinking_end"]
     content_index: Count
     content: str
-    """All of the block."""
+    """Complete text of the block."""
     partial: AssistantMessage
 
 
@@ -823,11 +820,11 @@ class ToolcallStartUpdate(Frame):
 
 
 class ToolcallDeltaUpdate(Frame):
-    """The arguments of a tool call have grown."""
+    """Text was added to the arguments of a tool call."""
     type: Literal["toolcall_delta"]
     content_index: Count
     delta: str
-    """A piece of the arguments as JSON text; may be empty."""
+    """Delta: a piece of the arguments as JSON text; may be empty."""
     partial: AssistantMessage
 
 
@@ -840,170 +837,170 @@ class ToolcallEndUpdate(Frame):
 
 
 class DoneUpdate(Frame):
-    """The answer is complete. Servers do not send it; message_end says the same."""
+    """The assistant message is complete. Servers do not send this; `message_end` reports it."""
     type: Literal["done"]
     reason: DoneReason
     message: AssistantMessage
 
 
 class ErrorUpdate(Frame):
-    """The answer failed. Servers do not send it; message_end says the same."""
+    """The assistant message failed. Servers do not send this; `message_end` reports it."""
     type: Literal["error"]
     reason: ErrorReason
     error: AssistantMessage
 
 
 class ExtensionError(Frame):
-    """An extension failed. No command fails because of it."""
+    """An extension failed. No command fails because of this."""
     type: Literal["extension_error"]
     extension_path: str
-    """The file of the extension, or a name for what failed, such as `command:<name>`."""
+    """File of the extension, or a name for the failed part, such as `command:<name>`."""
     event: str
-    """What the extension was doing: the name of the event, or command."""
+    """Type of the event that the extension was handling, or `command`, or another operation."""
     error: str
-    """What went wrong."""
+    """Error text."""
 
 
 class UserMessage(Frame):
-    """What the user said. The server always writes the array form: the text block first, then the images."""
+    """Message of the user. The server always writes the array form: the text block first, then the images."""
     role: Literal["user"]
     content: MessageContent
     timestamp: Timestamp
 
 
 class AssistantMessage(Frame):
-    """What the model said in one turn: complete, or a snapshot of what has arrived so far."""
+    """Answer of the model in one turn: complete, or a snapshot of the partial message."""
     role: Literal["assistant"]
     content: list[AssistantContent]
-    """The blocks in the order in which the model began them; may be empty."""
+    """Blocks in the order in which they began; may be empty."""
     api: str
-    """The vendor API that was spoken, for example anthropic-messages."""
+    """Vendor API of the request, for example `anthropic-messages`."""
     provider: str
-    """The provider that was asked."""
+    """Id of the provider."""
     model: str
-    """The id of the model that was asked."""
+    """Id of the requested model."""
     usage: Usage
     stop_reason: StopReason
     timestamp: Timestamp
     error_message: str | None = None
-    """What went wrong; present exactly when stopReason is error or aborted."""
+    """Error text; present exactly if `stopReason` is `error` or `aborted`."""
 
 
 class ToolResultMessage(Frame):
-    """The outcome of one tool call, as the model will read it."""
+    """Result of one tool call, as the model reads it."""
     role: Literal["toolResult"]
     tool_call_id: str
-    """The id of the call that this answers."""
+    """Id of the tool call."""
     tool_name: str
-    """The name of the tool that was called."""
+    """Name of the tool."""
     content: list[UserContent]
-    """What the model is told; may be empty."""
+    """Content for the model; may be empty."""
     details: Any = None
-    """What the tool tells the host beyond the content; its shape is the tool's own. Absent when there is nothing."""
+    """Data for the host in addition to the content, in a shape of the tool's own; absent if there is none."""
     is_error: bool
     """Whether the call failed."""
     timestamp: Timestamp
 
 
 class BashExecutionMessage(Frame):
-    """A shell command that the host ran with the bash command, and what it printed."""
+    """Shell command that the host ran with `bash`, and its output."""
     role: Literal["bashExecution"]
     command: str
-    """The command line."""
+    """Command line."""
     output: str
-    """What it printed, cleaned, and cut to its end when it was long."""
+    """Output without control sequences; only its end if it was long."""
     exit_code: Annotated[int, Field(ge=-2147483648, le=2147483647)] | None = None
-    """The exit status; absent when the command was killed."""
+    """Exit status; absent if the command was killed."""
     cancelled: bool
-    """Whether the command was stopped before it ended."""
+    """Whether the command was stopped before its end."""
     truncated: bool
-    """Whether part of the output is missing."""
+    """Whether part of the output was left out."""
     full_output_path: str | None = None
-    """The file that holds the whole output, when it was too long."""
+    """File with the complete output; absent if nothing was left out."""
     timestamp: Timestamp
     exclude_from_context: bool | None = None
-    """Whether the model is kept from seeing this."""
+    """Whether the message is hidden from the model; absent: no."""
 
 
 class CustomMessage(Frame):
-    """A message that an extension, or the server itself, added to the conversation."""
+    """Message that an extension, or the server itself, added to the conversation."""
     role: Literal["custom"]
     custom_type: str
-    """The kind of message, named by the extension that made it."""
+    """Kind of message, named by the extension."""
     content: MessageContent
     display: bool
-    """Whether a host should show it."""
+    """Whether hosts should show the message to the user."""
     details: Any = None
-    """Data of the extension that the model does not see."""
+    """Data of the extension, for hosts; not sent to the model."""
     timestamp: Timestamp
 
 
 class BranchSummaryMessage(Frame):
-    """What was said on a branch of the session that was left."""
+    """Summary of a branch of the session that was left."""
     role: Literal["branchSummary"]
     summary: str
-    """The summary."""
+    """Text of the summary."""
     from_id: str
-    """The session entry at which the branch was left; root for the very beginning, in pi 1 null."""
+    """Id of the entry at which the branch was left; at the very beginning `root`, in pi 1 null."""
     timestamp: Timestamp
 
 
 class CompactionSummaryMessage(Frame):
-    """What was said before the last compaction; opens the context after one."""
+    """Summary of the conversation before the last compaction; the first message of the context after it."""
     role: Literal["compactionSummary"]
     summary: str
-    """The summary."""
+    """Text of the summary."""
     tokens_before: Count
     timestamp: Timestamp
 
 
 class TextContent(Frame):
-    """A block of text."""
+    """Text block."""
     type: Literal["text"]
     text: str
-    """The text."""
+    """Text."""
     text_signature: str | None = None
-    """A mark of the provider that has to be sent back with the text; opaque."""
+    """Signature to send back to the provider with the text; opaque."""
 
 
 class ThinkingContent(Frame):
-    """A block of the model's reasoning."""
+    """Block of reasoning of the model."""
     type: Literal["thinking"]
     thinking: str
-    """The reasoning; a placeholder when the provider hid it."""
+    """Reasoning; a placeholder if the provider redacted it."""
     thinking_signature: str | None = None
-    """What the provider wants back with the block, such as a signature or the whole reasoning item; opaque."""
+    """Data to send back to the provider with the block, such as a signature or the whole reasoning item; opaque."""
     redacted: bool | None = None
-    """Whether the provider hid the reasoning; the signature then holds its encrypted form."""
+    """Whether the provider redacted the reasoning; the signature then holds its encrypted form. Absent: no."""
 
 
 class ToolCall(Frame):
-    """A tool that the model wants to be run."""
+    """Tool call of the model."""
     type: Literal["toolCall"]
     id: str
-    """The id of the call; results and tool events refer to it."""
+    """Id of the call, referred to by results and tool events."""
     name: str
-    """The name of the tool."""
+    """Name of the tool."""
     arguments: JsonObject
     thought_signature: str | None = None
-    """A mark of the provider that has to be sent back with the call; opaque."""
+    """Signature to send back to the provider with the call; opaque."""
 
 
 class ImageContent(Frame):
-    """A picture."""
+    """Image block."""
     type: Literal["image"]
     data: str
-    """The bytes in base64, without a data URL in front."""
+    """Bytes of the image in base64, without a `data:` prefix."""
     mime_type: str
-    """The media type, for example image/png."""
+    """Media type, for example `image/png`."""
 
 
 class AgentToolResult(Frame):
-    """What a tool returned, or has to show so far."""
+    """Result of a tool, complete or so far."""
     content: list[UserContent]
-    """What the model is told; may be empty."""
+    """Content for the model; may be empty."""
     details: Any = None
-    """What the tool tells the host beyond the content; its shape is the tool's own. Absent when there is nothing."""
+    """Data for the host in addition to the content, in a shape of the tool's own; absent if there is none."""
 
 
 class Usage(Frame):
@@ -1017,35 +1014,35 @@ class Usage(Frame):
 
 
 class Cost(Frame):
-    """What one request cost, in US dollars."""
+    """Cost of one request, in US dollars."""
     input: float
-    """For tokens read."""
+    """Cost of the input tokens."""
     output: float
-    """For tokens written."""
+    """Cost of the output tokens."""
     cache_read: float
-    """For tokens from a cache."""
+    """Cost of the tokens read from a cache."""
     cache_write: float
-    """For tokens put into a cache."""
+    """Cost of the tokens written to a cache."""
     total: float
-    """All of it together."""
+    """Total cost."""
 
 
 class Model(Frame):
-    """A model that can be asked, with everything needed to ask it."""
+    """Model that can be selected, with everything needed to send requests to it."""
     id: str
-    """The id that the provider knows it by."""
+    """Id of the model within the provider."""
     name: str
-    """The name for people."""
+    """Display name."""
     api: str
-    """The vendor API that it is asked through."""
+    """Vendor API of the model."""
     provider: str
-    """The provider that it belongs to."""
+    """Id of the provider."""
     base_url: str
-    """The address of the provider."""
+    """Base URL of the provider."""
     reasoning: bool
-    """Whether it can think before it answers."""
+    """Whether the model supports thinking."""
     input: list[InputKind]
-    """What it accepts."""
+    """Kinds of input that the model accepts."""
     cost: ModelPrice
     context_window: Count
     max_tokens: Count
@@ -1054,76 +1051,76 @@ class Model(Frame):
 
 
 class ModelPrice(Frame):
-    """What a model costs, in US dollars for a million tokens."""
+    """Prices of a model, in US dollars per million tokens."""
     input: float
-    """For tokens read."""
+    """Price of input tokens."""
     output: float
-    """For tokens written."""
+    """Price of output tokens."""
     cache_read: float
-    """For tokens from a cache."""
+    """Price of tokens read from a cache."""
     cache_write: float
-    """For tokens put into a cache."""
+    """Price of tokens written to a cache."""
 
 
 class SelectRequest(Frame):
-    """Asks the user to choose one of several options."""
+    """Opens a dialog in which the user chooses one of several options."""
     type: Literal["extension_ui_request"]
     id: str
-    """Id of this request; an answer repeats it."""
+    """Id of this request; a dialog response repeats it."""
     method: Literal["select"]
     title: str
-    """The question."""
+    """Question to the user."""
     options: list[str]
-    """The options, in order."""
+    """Options, in order."""
     timeout: Count | None = None
 
 
 class ConfirmRequest(Frame):
-    """Asks the user for yes or no."""
+    """Opens a dialog in which the user answers yes or no."""
     type: Literal["extension_ui_request"]
     id: str
-    """Id of this request; an answer repeats it."""
+    """Id of this request; a dialog response repeats it."""
     method: Literal["confirm"]
     title: str
-    """Headline of the question."""
+    """Heading of the dialog."""
     message: str
-    """The question."""
+    """Question to the user."""
     timeout: Count | None = None
 
 
 class InputRequest(Frame):
-    """Asks the user for a line of text."""
+    """Opens a dialog in which the user enters a line of text."""
     type: Literal["extension_ui_request"]
     id: str
-    """Id of this request; an answer repeats it."""
+    """Id of this request; a dialog response repeats it."""
     method: Literal["input"]
     title: str
-    """The question."""
+    """Question to the user."""
     placeholder: str | None = None
-    """Text to show while nothing is entered."""
+    """Text to show while the field is empty; absent: none."""
     timeout: Count | None = None
 
 
 class EditorRequest(Frame):
-    """Asks the user to write or edit a longer text. It never times out by itself."""
+    """Opens a dialog in which the user writes or edits a longer text. It has no time limit."""
     type: Literal["extension_ui_request"]
     id: str
-    """Id of this request; an answer repeats it."""
+    """Id of this request; a dialog response repeats it."""
     method: Literal["editor"]
     title: str
-    """The question."""
+    """Question to the user."""
     prefill: str | None = None
-    """The text to begin with."""
+    """Initial text; absent: none."""
 
 
 class NotifyRequest(Frame):
-    """Shows the user a message."""
+    """Shows the user a notification."""
     type: Literal["extension_ui_request"]
     id: str
-    """Id of this request; an answer repeats it."""
+    """Id of this request; a dialog response repeats it."""
     method: Literal["notify"]
     message: str
-    """The message."""
+    """Text of the notification."""
     notify_type: NotifyType | None = None
 
 
@@ -1131,225 +1128,225 @@ class SetStatusRequest(Frame):
     """Sets or clears an entry of the status line."""
     type: Literal["extension_ui_request"]
     id: str
-    """Id of this request; an answer repeats it."""
+    """Id of this request; a dialog response repeats it."""
     method: Literal["setStatus"]
     status_key: str
-    """Which entry."""
+    """Key of the entry."""
     status_text: str | None = None
-    """The text to show; absent: clear the entry."""
+    """Text to show; absent: the entry is cleared."""
 
 
 class SetWidgetRequest(Frame):
     """Sets or removes a block of lines beside the editor."""
     type: Literal["extension_ui_request"]
     id: str
-    """Id of this request; an answer repeats it."""
+    """Id of this request; a dialog response repeats it."""
     method: Literal["setWidget"]
     widget_key: str
-    """Which block."""
+    """Key of the block."""
     widget_lines: list[str] | None = None
-    """The lines to show; absent: remove the block."""
+    """Lines to show; absent: the block is removed."""
     widget_placement: WidgetPlacement | None = None
 
 
 class SetTitleRequest(Frame):
-    """Sets the title of the window. xcsh sends it only if it was asked to."""
+    """Sets the title of the window. xcsh sends it only if `PI_RPC_EMIT_TITLE` is set."""
     type: Literal["extension_ui_request"]
     id: str
-    """Id of this request; an answer repeats it."""
+    """Id of this request; a dialog response repeats it."""
     method: Literal["setTitle"]
     title: str
-    """The title."""
+    """Title."""
 
 
 class SetEditorTextRequest(Frame):
-    """Replaces the text in the place where prompts are entered."""
+    """Replaces the text of the prompt input."""
     type: Literal["extension_ui_request"]
     id: str
-    """Id of this request; an answer repeats it."""
+    """Id of this request; a dialog response repeats it."""
     method: Literal["set_editor_text"]
     text: str
-    """The text."""
+    """Text."""
 
 
 class UIValueResponse(Frame):
-    """The user chose an option or entered a text."""
+    """Response to a dialog in which the user chose an option or entered a text."""
     type: Literal["extension_ui_response"]
     id: str
-    """The `id` of the request."""
+    """`id` of the UI request."""
     value: str
-    """The option or the text."""
+    """Chosen option, or entered text."""
 
 
 class UIConfirmedResponse(Frame):
-    """The user said yes or no."""
+    """Response to a dialog in which the user answered yes or no."""
     type: Literal["extension_ui_response"]
     id: str
-    """The `id` of the request."""
+    """`id` of the UI request."""
     confirmed: bool
-    """True: yes."""
+    """True: yes; false: no."""
 
 
 class UICancelledResponse(Frame):
-    """The user closed the dialog without an answer; the agent goes on with its default."""
+    """Response to a dialog that the user closed; the agent continues with the default."""
     type: Literal["extension_ui_response"]
     id: str
-    """The `id` of the request."""
+    """`id` of the UI request."""
     cancelled: Literal[True]
 
 
 class SessionHeader(Frame):
-    """The first line of a session file."""
+    """First line of a session file."""
     type: Literal["session"]
     version: Count
     id: str
     """Id of the session."""
     timestamp: str
-    """When the session began: ISO 8601 in UTC with milliseconds."""
+    """Creation time of the session: ISO 8601 in UTC with milliseconds."""
     cwd: str
-    """The directory that the session works in."""
+    """Working directory of the session."""
     parent_session: str | None = None
-    """The file of the session that this one came from; not verified."""
+    """Path of the session file that this session was made from; not verified. Absent: none."""
 
 
 class MessageEntry(Frame):
-    """A message of the conversation."""
+    """Message of the conversation."""
     type: Literal["message"]
     id: str
-    """Names the entry inside its file."""
+    """Id of the entry, unique within the session file."""
     parent_id: str | None
-    """The entry before it on its branch; null for the first of one."""
+    """Id of the entry before this one on its branch; null for an entry without one."""
     timestamp: str
-    """When it was written: ISO 8601 in UTC with milliseconds."""
+    """Time at which the entry was written: ISO 8601 in UTC with milliseconds."""
     message: AgentMessage
 
 
 class ModelChangeEntry(Frame):
-    """From here on another model answers."""
+    """Change of the model."""
     type: Literal["model_change"]
     id: str
-    """Names the entry inside its file."""
+    """Id of the entry, unique within the session file."""
     parent_id: str | None
-    """The entry before it on its branch; null for the first of one."""
+    """Id of the entry before this one on its branch; null for an entry without one."""
     timestamp: str
-    """When it was written: ISO 8601 in UTC with milliseconds."""
+    """Time at which the entry was written: ISO 8601 in UTC with milliseconds."""
     provider: str
-    """The provider."""
+    """Id of the provider."""
     model_id: str
-    """The id of the model."""
+    """Id of the model within the provider."""
 
 
 class ThinkingLevelChangeEntry(Frame):
-    """From here on models think more, or less."""
+    """Change of the thinking level."""
     type: Literal["thinking_level_change"]
     id: str
-    """Names the entry inside its file."""
+    """Id of the entry, unique within the session file."""
     parent_id: str | None
-    """The entry before it on its branch; null for the first of one."""
+    """Id of the entry before this one on its branch; null for an entry without one."""
     timestamp: str
-    """When it was written: ISO 8601 in UTC with milliseconds."""
+    """Time at which the entry was written: ISO 8601 in UTC with milliseconds."""
     thinking_level: str
-    """The level; null: none is set."""
+    """New level; null: none is set."""
 
 
 class CompactionEntry(Frame):
-    """The older part of the conversation was replaced by a summary."""
+    """Compaction: a summary that replaces the older part of the conversation."""
     type: Literal["compaction"]
     id: str
-    """Names the entry inside its file."""
+    """Id of the entry, unique within the session file."""
     parent_id: str | None
-    """The entry before it on its branch; null for the first of one."""
+    """Id of the entry before this one on its branch; null for an entry without one."""
     timestamp: str
-    """When it was written: ISO 8601 in UTC with milliseconds."""
+    """Time at which the entry was written: ISO 8601 in UTC with milliseconds."""
     summary: str
-    """The summary."""
+    """Text of the summary."""
     first_kept_entry_id: str
-    """The first entry before this one that stays in the context."""
+    """Id of the first entry before this one that stays in the context."""
     tokens_before: Count
     details: Any = None
-    """What the maker of the summary notes beside it; any JSON."""
+    """Further data from the author of the summary; any JSON."""
     from_hook: bool | None = None
     """Whether an extension made the summary."""
 
 
 class BranchSummaryEntry(Frame):
-    """What was said on a branch that was left."""
+    """Summary of a branch that was left."""
     type: Literal["branch_summary"]
     id: str
-    """Names the entry inside its file."""
+    """Id of the entry, unique within the session file."""
     parent_id: str | None
-    """The entry before it on its branch; null for the first of one."""
+    """Id of the entry before this one on its branch; null for an entry without one."""
     timestamp: str
-    """When it was written: ISO 8601 in UTC with milliseconds."""
+    """Time at which the entry was written: ISO 8601 in UTC with milliseconds."""
     from_id: str
-    """The entry at which the branch was left; root for the very beginning, in pi 1 null."""
+    """Id of the entry at which the branch was left; at the very beginning `root`, in pi 1 null."""
     summary: str
-    """The summary."""
+    """Text of the summary."""
     details: Any = None
-    """What the maker of the summary notes beside it; any JSON."""
+    """Further data from the author of the summary; any JSON."""
     from_hook: bool | None = None
     """Whether an extension made the summary."""
 
 
 class CustomEntry(Frame):
-    """State of an extension; models are not told."""
+    """State of an extension; not sent to the model."""
     type: Literal["custom"]
     custom_type: str
-    """The kind of state, named by the extension."""
+    """Kind of state, named by the extension."""
     data: Any = None
-    """The state; any JSON."""
+    """State; any JSON."""
     id: str
-    """Names the entry inside its file."""
+    """Id of the entry, unique within the session file."""
     parent_id: str | None
-    """The entry before it on its branch; null for the first of one."""
+    """Id of the entry before this one on its branch; null for an entry without one."""
     timestamp: str
-    """When it was written: ISO 8601 in UTC with milliseconds."""
+    """Time at which the entry was written: ISO 8601 in UTC with milliseconds."""
 
 
 class CustomMessageEntry(Frame):
-    """A message that an extension, or the server itself, added to the conversation."""
+    """Message that an extension, or the server itself, added to the conversation."""
     type: Literal["custom_message"]
     custom_type: str
-    """The kind of message, named by the extension."""
+    """Kind of message, named by the extension."""
     content: MessageContent
     display: bool
-    """Whether a host should show it."""
+    """Whether hosts should show the message to the user."""
     details: Any = None
-    """Data of the extension that the model does not see."""
+    """Data of the extension, for hosts; not sent to the model."""
     id: str
-    """Names the entry inside its file."""
+    """Id of the entry, unique within the session file."""
     parent_id: str | None
-    """The entry before it on its branch; null for the first of one."""
+    """Id of the entry before this one on its branch; null for an entry without one."""
     timestamp: str
-    """When it was written: ISO 8601 in UTC with milliseconds."""
+    """Time at which the entry was written: ISO 8601 in UTC with milliseconds."""
 
 
 class LabelEntry(Frame):
-    """A mark on another entry; the last one counts."""
+    """Label of another entry; the last one for an entry applies."""
     type: Literal["label"]
     id: str
-    """Names the entry inside its file."""
+    """Id of the entry, unique within the session file."""
     parent_id: str | None
-    """The entry before it on its branch; null for the first of one."""
+    """Id of the entry before this one on its branch; null for an entry without one."""
     timestamp: str
-    """When it was written: ISO 8601 in UTC with milliseconds."""
+    """Time at which the entry was written: ISO 8601 in UTC with milliseconds."""
     target_id: str
-    """The entry that is marked."""
+    """Id of the labelled entry."""
     label: str | None = None
-    """The mark; absent or empty: none any more."""
+    """Label; absent or empty: removes the label."""
 
 
 class SessionInfoEntry(Frame):
-    """The session was named."""
+    """Change of the name of the session."""
     type: Literal["session_info"]
     id: str
-    """Names the entry inside its file."""
+    """Id of the entry, unique within the session file."""
     parent_id: str | None
-    """The entry before it on its branch; null for the first of one."""
+    """Id of the entry before this one on its branch; null for an entry without one."""
     timestamp: str
-    """When it was written: ISO 8601 in UTC with milliseconds."""
+    """Time at which the entry was written: ISO 8601 in UTC with milliseconds."""
     name: str | None = None
-    """The name."""
+    """New name."""
 
 
 RpcCommand = TypeAliasType("RpcCommand", Annotated[PromptCommand | SteerCommand | FollowUpCommand | AbortCommand |
@@ -1359,17 +1356,16 @@ RpcCommand = TypeAliasType("RpcCommand", Annotated[PromptCommand | SteerCommand 
     | GetSessionStatsCommand | ExportHtmlCommand | SwitchSessionCommand | ForkCommand | GetForkMessagesCommand |
     GetLastAssistantTextCommand | SetSessionNameCommand | GetMessagesCommand | GetCommandsCommand,
     Field(discriminator="type")])
-"""A request of the host. Each is answered by a response with the same `id`; keys that a command does not know are
-ignored."""
+"""Command of the host. Each is answered by a response with the same `id`; unknown members are ignored."""
 
 RpcExtensionUIResponse = TypeAliasType("RpcExtensionUIResponse", UIValueResponse | UIConfirmedResponse |
     UICancelledResponse)
-"""The answer of the user to a dialog. It gets no response. An answer to a dialog that is not open is ignored; one of
-the wrong kind counts as the default."""
+"""Dialog response: the choice of the user. It gets no response itself. A response to a dialog that is not open is
+ignored; one of the wrong kind counts as the default."""
 
 Inbound = TypeAliasType("Inbound", Annotated[RpcCommand | RpcExtensionUIResponse, Field(discriminator="type")])
-"""Everything that a host may write: one JSON object a line, ended by a line feed. In an optional member, at any
-depth, `null` means the same as absent; a required member refuses it."""
+"""Frame that a host may write: one JSON object per line, ended by a line feed. In an optional member, at any depth,
+`null` means the same as absent; a required member refuses it."""
 
 RpcSuccess = TypeAliasType("RpcSuccess", Annotated[PromptResponse | SteerResponse | FollowUpResponse | AbortResponse |
     NewSessionResponse | GetStateResponse | SetModelResponse | CycleModelResponse | GetAvailableModelsResponse |
@@ -1378,98 +1374,99 @@ RpcSuccess = TypeAliasType("RpcSuccess", Annotated[PromptResponse | SteerRespons
     AbortBashResponse | GetSessionStatsResponse | ExportHtmlResponse | SwitchSessionResponse | ForkResponse |
     GetForkMessagesResponse | GetLastAssistantTextResponse | SetSessionNameResponse | GetMessagesResponse |
     GetCommandsResponse, Field(discriminator="command")])
-"""A command that was accepted. Told apart by `command`; `data` is there only for the commands that have a result."""
+"""Response to a command that succeeded. `command` tells the kinds apart; `data` is present only for commands with a
+result."""
 
 RpcResponse = TypeAliasType("RpcResponse", Annotated[RpcSuccess | RpcErrorResponse, Field(discriminator="success")])
-"""The answer to a command, or the refusal of a line that could not be read."""
+"""Response to a command, or to a line that could not be read."""
 
 AgentSessionEvent = TypeAliasType("AgentSessionEvent", Annotated[AgentStartEvent | AgentEndEvent | TurnStartEvent |
     TurnEndEvent | MessageStartEvent | MessageUpdateEvent | MessageEndEvent | ToolExecutionStartEvent |
     ToolExecutionUpdateEvent | ToolExecutionEndEvent | AutoCompactionStartEvent | AutoCompactionEndEvent |
     AutoRetryStartEvent | AutoRetryEndEvent, Field(discriminator="type")])
-"""What happens in the session, as it happens. Events have no id."""
+"""Event of the session, reported as it happens. Events have no id."""
 
 RpcExtensionUIRequest = TypeAliasType("RpcExtensionUIRequest", Annotated[SelectRequest | ConfirmRequest | InputRequest |
     EditorRequest | NotifyRequest | SetStatusRequest | SetWidgetRequest | SetTitleRequest | SetEditorTextRequest,
     Field(discriminator="method")])
-"""Something that an extension wants of the user interface: a dialog that waits for an answer, or a notice that does
-not."""
+"""UI request of an extension: a dialog, which waits for a response, or a notice, which does not."""
 
 Outbound = TypeAliasType("Outbound", Annotated[RpcResponse | AgentSessionEvent | RpcExtensionUIRequest | ExtensionError,
     Field(discriminator="type")])
-"""Everything that a server may write: one JSON object a line, ended by a line feed."""
+"""Frame that a server may write: one JSON object per line, ended by a line feed."""
 
 RequestId = TypeAliasType("RequestId", str)
-"""Ties a response to its request. The host chooses it and does not use it again while the request is open."""
+"""Id that ties a response to its command. The host chooses it and does not reuse it while the command is open."""
 
 StreamingBehavior = TypeAliasType("StreamingBehavior", Literal["steer", "followUp"])
 """How a prompt is queued while a run is open: `steer` redirects the run as soon as possible, `followUp` waits until
 it would stop."""
 
 QueueMode = TypeAliasType("QueueMode", Literal["all", "one-at-a-time"])
-"""How many waiting messages are delivered at a time: `all` delivers the whole queue, `one-at-a-time` its first
+"""Number of queued messages that are delivered at a time: `all` delivers the whole queue, `one-at-a-time` its first
 message."""
 
 CommandSource = TypeAliasType("CommandSource", Literal["extension", "prompt", "skill"])
-"""What a slash command is: a command of an extension, a prompt template or a skill."""
+"""Kind of slash command: of an extension, a prompt template, or a skill."""
 
 CommandLocation = TypeAliasType("CommandLocation", Literal["user", "project", "path"])
-"""Where a slash command was found: in the user's directory, in the project, or at a path that was given."""
+"""Place of the definition of a slash command: the user's directory, the project, or a path that was given."""
 
 AssistantMessageEvent = TypeAliasType("AssistantMessageEvent", Annotated[StartUpdate | TextStartUpdate | TextDeltaUpdate
     | TextEndUpdate | ThinkingStartUpdate | ThinkingDeltaUpdate | ThinkingEndUpdate | ToolcallStartUpdate |
     ToolcallDeltaUpdate | ToolcallEndUpdate | DoneUpdate | ErrorUpdate, Field(discriminator="type")])
-"""How an assistant message has grown."""
+"""Step in the streaming of an assistant message."""
 
 CompactionReason = TypeAliasType("CompactionReason", Literal["threshold", "overflow"])
-"""What made a compaction necessary: the host asked for it, the context passed the limit, the provider refused it as
-too long, or the session was idle."""
+"""Cause of a compaction: the host requested it (`manual`), the context passed the limit (`threshold`), the provider
+refused the context as too long (`overflow`), or the session was idle (`idle`)."""
 
 DoneReason = TypeAliasType("DoneReason", Literal["stop", "length", "toolUse"])
-"""Why the model stopped, when all went well."""
+"""Stop reason of an assistant message that did not fail."""
 
 ErrorReason = TypeAliasType("ErrorReason", Literal["aborted", "error"])
-"""Why an answer broke off."""
+"""Stop reason of an assistant message that failed or was aborted."""
 
 AgentMessage = TypeAliasType("AgentMessage", Annotated[UserMessage | AssistantMessage | ToolResultMessage |
     BashExecutionMessage | CustomMessage | BranchSummaryMessage | CompactionSummaryMessage,
     Field(discriminator="role")])
-"""A message of the conversation, told apart by its role."""
+"""Message of the conversation. `role` tells the kinds apart."""
 
 AssistantContent = TypeAliasType("AssistantContent", Annotated[TextContent | ThinkingContent | ToolCall,
     Field(discriminator="type")])
-"""One block of what the model said."""
+"""Content block of an assistant message."""
 
 UserContent = TypeAliasType("UserContent", Annotated[TextContent | ImageContent, Field(discriminator="type")])
-"""One block of what the model is told."""
+"""Content block of a message to the model."""
 
 MessageContent = TypeAliasType("MessageContent", str | list[UserContent])
-"""Content of a message that the model is told: plain text, or a list of blocks."""
+"""Content of a message to the model: plain text, or content blocks."""
 
 StopReason = TypeAliasType("StopReason", Literal["stop", "length", "toolUse", "error", "aborted"])
-"""Why the model stopped: it was done, it ran into the token limit, it wants tools to be run, it failed, or it was
-aborted. In pi 1 also: it has not stopped yet, or the provider gives the answer later."""
+"""Reason why an assistant message ended: the model was done (`stop`), reached the token limit (`length`), calls
+tools (`toolUse`), failed (`error`) or was aborted (`aborted`). Only in pi 1: the message is not complete yet
+(`pending`), or the provider gives the answer later (`deferred`)."""
 
 InputKind = TypeAliasType("InputKind", Literal["text", "image"])
-"""What a model accepts besides tools: text, pictures."""
+"""Kind of input of a model: text or images."""
 
 ThinkingLevel = TypeAliasType("ThinkingLevel", Literal["off", "minimal", "low", "medium", "high", "xhigh"])
-"""How hard the model should think before it answers."""
+"""Amount of thinking before an answer, in rising order from `off`."""
 
 Count = TypeAliasType("Count", Annotated[int, Field(ge=0, le=9007199254740991)])
-"""A whole number that is not negative, small enough for a double to hold exactly."""
+"""Non-negative integer that a double holds exactly."""
 
 Timestamp = TypeAliasType("Timestamp", Annotated[int, Field(ge=0, le=9007199254740991)])
-"""A point in time, in milliseconds since the Unix epoch."""
+"""Point in time, in milliseconds since the Unix epoch."""
 
 StringMap = TypeAliasType("StringMap", dict[str, str])
-"""Text by name."""
+"""Object whose values are strings."""
 
 NotifyType = TypeAliasType("NotifyType", Literal["info", "warning", "error"])
-"""How grave a notification is."""
+"""Severity of a notification."""
 
 WidgetPlacement = TypeAliasType("WidgetPlacement", Literal["aboveEditor", "belowEditor"])
-"""Where a widget is shown: above or below the editor."""
+"""Position of a widget: above or below the editor."""
 
 JsonObject = TypeAliasType("JsonObject", dict[str, Any])
 """An object with any keys."""
@@ -1477,8 +1474,8 @@ JsonObject = TypeAliasType("JsonObject", dict[str, Any])
 SessionEntry = TypeAliasType("SessionEntry", Annotated[MessageEntry | ModelChangeEntry | ThinkingLevelChangeEntry |
     CompactionEntry | BranchSummaryEntry | CustomEntry | CustomMessageEntry | LabelEntry | SessionInfoEntry,
     Field(discriminator="type")])
-"""A line of a session file after the header. Readers keep types that they do not know: they are links of the chain
-of parents."""
+"""Entry of a session file: any line after the header. Readers keep entries of unknown types, as other entries may
+have them as parents."""
 
 __all__ = [
     "AbortBashCommand", "AbortBashResponse", "AbortCommand", "AbortResponse", "AbortRetryCommand", "AbortRetryResponse",

@@ -30,59 +30,58 @@ from ..pi.models import (
 
 
 class ClearQueueCommand(Frame):
-    """Takes back all messages that wait in the queues."""
+    """Removes all messages from the steering and follow-up queues and returns their texts."""
     id: RequestId | None = None
     type: Literal["clear_queue"]
 
 
 class SetThinkingLevelCommand(Frame):
-    """Sets how much the model thinks. A level that the model does not know is replaced by the nearest one that it
-    does."""
+    """Sets the thinking level. A level that the model does not support is replaced by the nearest one that it does."""
     id: RequestId | None = None
     type: Literal["set_thinking_level"]
     level: ThinkingLevel
 
 
 class GetAvailableThinkingLevelsCommand(Frame):
-    """Lists the thinking levels that the model knows."""
+    """Lists the thinking levels that the model supports."""
     id: RequestId | None = None
     type: Literal["get_available_thinking_levels"]
 
 
 class BashCommand(Frame):
-    """Runs a shell command in the working directory, beside whatever goes on, and adds its output to the
-    conversation. Answers when the command has ended; only pi 1 tells of its output before."""
+    """Runs a shell command in the working directory, independently of any run, and adds its output to the
+    conversation. The response follows when the command has ended; only pi 1 reports output before that."""
     id: RequestId | None = None
     type: Literal["bash"]
     command: str
-    """The command line, handed to the shell as it is."""
+    """Command line, passed to the shell unchanged."""
     exclude_from_context: bool | None = None
-    """Whether the model is kept from seeing the command and its output."""
+    """Whether the command and its output are hidden from the model; absent: no."""
 
 
 class CloneCommand(Frame):
-    """Begins a new session that holds a copy of the active branch. An extension may veto it."""
+    """Starts a new session with a copy of the active branch. An extension may veto this."""
     id: RequestId | None = None
     type: Literal["clone"]
 
 
 class GetEntriesCommand(Frame):
-    """Reads the entries of the session, of all branches, in the order in which they were written; the header is not
-    among them."""
+    """Lists the entries of the session, on all branches, in the order in which they were written, without the
+    header."""
     id: RequestId | None = None
     type: Literal["get_entries"]
     since: str | None = None
-    """Id of an entry: only those after it are wanted. An id that the session does not have is refused."""
+    """Id of an entry: lists only the entries after it. An unknown id is refused. Absent: all entries."""
 
 
 class GetTreeCommand(Frame):
-    """Reads the entries of the session as a tree."""
+    """Returns the entries of the session as a tree."""
     id: RequestId | None = None
     type: Literal["get_tree"]
 
 
 class PromptResponse(Frame):
-    """The prompt was accepted. Its run is told by events and ends with `agent_end`, in pi 1 with `agent_settled`."""
+    """The prompt was accepted. Events report its run, which ends with `agent_end`, in pi 1 with `agent_settled`."""
     id: RequestId | None = None
     type: Literal["response"]
     command: Literal["prompt"]
@@ -109,7 +108,7 @@ class FollowUpResponse(Frame):
 
 
 class ClearQueueResponse(Frame):
-    """The queues are empty; what was in them."""
+    """The queues are empty."""
     id: RequestId | None = None
     type: Literal["response"]
     command: Literal["clear_queue"]
@@ -127,7 +126,7 @@ class GetStateResponse(Frame):
 
 
 class SetModelResponse(Frame):
-    """The model that is in use now."""
+    """The model was selected."""
     id: RequestId | None = None
     type: Literal["response"]
     command: Literal["set_model"]
@@ -136,17 +135,17 @@ class SetModelResponse(Frame):
 
 
 class CycleModelResponse(Frame):
-    """The model that is in use now, or null where there is no other one."""
+    """The next model was selected, or there is only one."""
     id: RequestId | None = None
     type: Literal["response"]
     command: Literal["cycle_model"]
     success: Literal[True]
     data: ModelCycle | None
-    """What the command returns; null where there is nothing to cycle through."""
+    """Selected model; null if there is no other one."""
 
 
 class GetAvailableModelsResponse(Frame):
-    """The models that can be chosen."""
+    """The models that can be selected."""
     id: RequestId | None = None
     type: Literal["response"]
     command: Literal["get_available_models"]
@@ -155,17 +154,17 @@ class GetAvailableModelsResponse(Frame):
 
 
 class CycleThinkingLevelResponse(Frame):
-    """The level in effect now, or null where the model does not think."""
+    """The next level was selected, or the model does not support thinking."""
     id: RequestId | None = None
     type: Literal["response"]
     command: Literal["cycle_thinking_level"]
     success: Literal[True]
     data: ThinkingLevelChange | None
-    """What the command returns; null where there is nothing to cycle through."""
+    """Level in effect; null if the model does not support thinking."""
 
 
 class GetAvailableThinkingLevelsResponse(Frame):
-    """The thinking levels that the model knows."""
+    """The thinking levels that the model supports."""
     id: RequestId | None = None
     type: Literal["response"]
     command: Literal["get_available_thinking_levels"]
@@ -174,7 +173,7 @@ class GetAvailableThinkingLevelsResponse(Frame):
 
 
 class CompactResponse(Frame):
-    """The conversation is compacted."""
+    """The conversation was compacted."""
     id: RequestId | None = None
     type: Literal["response"]
     command: Literal["compact"]
@@ -183,7 +182,7 @@ class CompactResponse(Frame):
 
 
 class GetSessionStatsResponse(Frame):
-    """The figures of the session."""
+    """The statistics of the session."""
     id: RequestId | None = None
     type: Literal["response"]
     command: Literal["get_session_stats"]
@@ -219,7 +218,7 @@ class GetEntriesResponse(Frame):
 
 
 class GetTreeResponse(Frame):
-    """The tree of the session."""
+    """The entries of the session as a tree."""
     id: RequestId | None = None
     type: Literal["response"]
     command: Literal["get_tree"]
@@ -246,118 +245,118 @@ class GetCommandsResponse(Frame):
 
 
 class SessionState(Frame):
-    """The state of the session at one moment."""
+    """State of the session at one moment."""
     model: Model | None = None
-    """The model in use; absent or null if there is none."""
+    """Selected model; absent or null if there is none."""
     thinking_level: ThinkingLevel
     is_streaming: bool
-    """A run is open. In pi false during the wait before a retry and during an automatic compaction; in xcsh true as
-    long as an accepted prompt is not done with, in pi 1 until `agent_settled`."""
+    """Whether a run is open. In pi false during the wait before a retry and during an automatic compaction; in xcsh
+    true until all that an accepted prompt started has ended; in pi 1 true until `agent_settled`."""
     is_compacting: bool
-    """A compaction is under way, asked for or automatic."""
+    """Whether a compaction is under way, requested or automatic."""
     steering_mode: QueueMode
     follow_up_mode: QueueMode
     session_file: str | None = None
-    """Absolute path of the session file, also before it exists; absent if the session is kept in memory only."""
+    """Absolute path of the session file, which may not exist yet; absent if the session is held in memory only."""
     session_id: str
     """Id of the session; its form depends on the dialect."""
     session_name: str | None = None
-    """The name given by `set_session_name`; absent if none was."""
+    """Name set by `set_session_name`; absent if none is set."""
     auto_compaction_enabled: bool
-    """A nearly full context is compacted automatically."""
+    """Whether a nearly full context is compacted automatically."""
     message_count: Count
     pending_message_count: Count
 
 
 class ModelCycle(Frame):
-    """The outcome of a step to the next model."""
+    """Result of selecting the next model."""
     model: Model
     thinking_level: ThinkingLevel
     is_scoped: bool
-    """The models to step through were limited at the start or in the settings."""
+    """Whether the models to cycle through were limited at the start or in the settings."""
 
 
 class ThinkingLevelChange(Frame):
-    """The outcome of a step to the next thinking level."""
+    """Result of selecting the next thinking level."""
     level: ThinkingLevel
 
 
 class ModelList(Frame):
-    """Models to choose from."""
+    """Models that can be selected."""
     models: list[Model]
-    """The models, in the order in which they are stepped through."""
+    """Models, in the order of `cycle_model`."""
 
 
 class ClearedQueue(Frame):
-    """The messages that were taken back."""
+    """Messages that were removed from the queues."""
     steering: list[str]
-    """The texts of the steering messages, in order."""
+    """Texts of the steering messages, in order."""
     follow_up: list[str]
-    """The texts of the follow-up messages, in order."""
+    """Texts of the follow-up messages, in order."""
 
 
 class PromptOutcome(Frame):
-    """What became of a prompt."""
+    """Outcome of a prompt."""
     disposition: PromptDisposition
 
 
 class QueueOutcome(Frame):
-    """What became of a message for a queue."""
+    """Outcome of a message for a queue."""
     disposition: QueueDisposition
 
 
 class ThinkingLevelList(Frame):
-    """Thinking levels to choose from."""
+    """Thinking levels that can be selected."""
     levels: list[ThinkingLevel]
-    """The levels, least first; `off` alone for a model that does not think."""
+    """Levels, lowest first; only `off` for a model that does not support thinking."""
 
 
 class EntryList(Frame):
     """Entries of the session."""
     entries: list[SessionEntry]
-    """The entries, in the order in which they were written."""
+    """Entries, in the order in which they were written."""
     leaf_id: str | None
-    """The entry that the conversation goes on from; null for an empty one."""
+    """Id of the entry that the conversation continues from; null for an empty session."""
 
 
 class EntryTree(Frame):
-    """The session as a tree."""
+    """Entries of the session as a tree."""
     tree: list[EntryNode]
-    """The entries that nothing comes before; usually one."""
+    """Entries without a parent; usually one."""
     leaf_id: str | None
-    """The entry that the conversation goes on from; null for an empty one."""
+    """Id of the entry that the conversation continues from; null for an empty session."""
 
 
 class EntryNode(Frame):
-    """An entry of the session with what comes after it."""
+    """Entry of the session with the entries that follow it."""
     entry: SessionEntry
     children: list[EntryNode]
-    """What comes after it, oldest first; more than one where branches part."""
+    """Entries that follow directly, oldest first; several where branches part."""
     label: str | None = None
-    """The mark on it; absent if there is none."""
+    """Label of the entry; absent if it has none."""
     label_timestamp: str | None = None
-    """When it was marked: ISO 8601 in UTC with milliseconds."""
+    """Time at which the label was set: ISO 8601 in UTC with milliseconds."""
 
 
 class CompactionResult(Frame):
-    """What a compaction has made of the conversation."""
+    """Result of a compaction."""
     summary: str
-    """The summary that stands for the older part, with the lists of files that were touched."""
+    """Summary that replaces the older part of the conversation, with the lists of files that were read or modified."""
     first_kept_entry_id: str
-    """Id of the first session entry that is kept as it was."""
+    """Id of the first session entry that stays in the context unchanged."""
     tokens_before: Count
     estimated_tokens_after: Count | None = None
     usage: Usage | None = None
     details: Any = None
-    """What the maker of the summary notes beside it: an object with the sorted lists of paths `readFiles` and
-    `modifiedFiles`, or any JSON when an extension supplied it."""
+    """Further data from the author of the summary: an object with the sorted lists of paths `readFiles` and
+    `modifiedFiles`, or any JSON if an extension supplied it."""
 
 
 class SessionStats(Frame):
-    """Counts, tokens and cost: in pi and xcsh of the conversation in memory, where what a compaction has summarised
-    no longer counts; in pi 1 of all entries of the session, other branches included."""
+    """Statistics of the session: in pi and xcsh of the conversation in memory, without messages that a compaction
+    has summarised; in pi 1 of all entries, including other branches."""
     session_file: str | None = None
-    """Absolute path of the session file; absent if the session is kept in memory only."""
+    """Absolute path of the session file; absent if the session is held in memory only."""
     session_id: str
     """Id of the session."""
     user_messages: Count
@@ -372,91 +371,90 @@ class SessionStats(Frame):
 
 
 class ContextUsage(Frame):
-    """How full the context is."""
+    """Fill level of the context."""
     tokens: Count | None
-    """Estimate of the tokens in it; null from a compaction until the next answer."""
+    """Estimated number of tokens in the context; null from a compaction until the next assistant message."""
     context_window: Count
     percent: float | None
-    """The part of the window that is taken, in percent, not rounded; null where the tokens are."""
+    """Used part of the context window in percent, not rounded; null if `tokens` is null."""
 
 
 class ForkResult(Frame):
-    """The outcome of going back to an earlier user message."""
+    """Outcome of a fork."""
     text: str | None = None
-    """Text of that user message, for the host to offer again. In pi 1 absent if it was cancelled."""
+    """Text of the user message, for the host to offer again. In pi 1 absent if the fork was cancelled."""
     cancelled: bool
-    """True: an extension vetoed it and nothing has changed."""
+    """Whether an extension vetoed the fork; nothing has changed then."""
 
 
 class MessageList(Frame):
-    """The conversation."""
+    """Messages of the conversation."""
     messages: list[AgentMessage]
-    """The messages, oldest first."""
+    """Messages, oldest first."""
 
 
 class CommandList(Frame):
-    """What a prompt can call with a leading `/`."""
+    """Slash commands."""
     commands: list[SlashCommand]
     """Commands of extensions first, then prompt templates, then skills."""
 
 
 class SlashCommand(Frame):
-    """Something that a prompt can call with a leading `/`."""
+    """Slash command: a word that a prompt can begin with after `/`."""
     name: str
-    """Its name without the `/`; that of a skill begins with `skill:`."""
+    """Name without the `/`; that of a skill begins with `skill:`."""
     description: str | None = None
-    """What it does, for people to read."""
+    """Description for people."""
     source: CommandSource
     source_info: SourceInfo
 
 
 class SourceInfo(Frame):
-    """Where something that a prompt can call comes from."""
+    """Source of a slash command or an extension."""
     path: str
-    """Absolute path of the file that defines it; of what is built in, `builtin:` and a name."""
+    """Absolute path of the defining file; for something built in, `builtin:` and a name."""
     source: str
-    """How it was found: `auto`, `local`, `cli`, `builtin`, or the package that it belongs to."""
+    """Way in which the file was found: `auto`, `local`, `cli`, `builtin`, or the name of its package."""
     scope: SourceScope
     origin: SourceOrigin
     base_dir: str | None = None
-    """The directory that paths in it are relative to."""
+    """Directory that relative paths in the file refer to."""
     changelog_path: str | None = None
-    """The change log of its package."""
+    """Path of the change log of the package."""
 
 
 class AgentEndEvent(Frame):
-    """The run is over."""
+    """The run has ended."""
     type: Literal["agent_end"]
     messages: list[AgentMessage]
-    """Every message of this run, in order: what was prompted, what was said, what tools returned. Earlier history is
-    not repeated."""
+    """Messages of this run, in order: prompts, assistant messages and tool results. Earlier history is not repeated."""
     will_retry: bool
-    """Whether the run failed for a passing reason and is tried again after a wait."""
+    """Whether the run failed with a transient error and is retried after a wait."""
 
 
 class AgentSettledEvent(Frame):
-    """Nothing follows by itself any more: no retry, no compaction, no queued message. What a prompt started is done."""
+    """Everything that a prompt started has ended: no retry, compaction or queued message follows by itself."""
     type: Literal["agent_settled"]
     aborted: bool
-    """Whether what went on was aborted."""
+    """Whether the work was aborted."""
 
 
 class TurnEndEvent(Frame):
-    """The turn is over."""
+    """The turn has ended."""
     type: Literal["turn_end"]
     message: AssistantMessage
     tool_results: list[ToolResultMessage]
-    """The results of its tool calls, in the order in which they were told; empty when there are none."""
+    """Results of the tool calls, in the order in which they were emitted; empty if there are none."""
 
 
 class MessageStartEvent(Frame):
-    """A message begins. Only an assistant message is still incomplete here."""
+    """A message begins. Only an assistant message may still be incomplete."""
     type: Literal["message_start"]
     message: AgentMessage
 
 
 class MessageUpdateEvent(Frame):
-    """The assistant message has grown."""
+    """The partial message has changed."""
     type: Literal["message_update"]
     usage: Usage
     assistant_message_event: AssistantMessageEvent
@@ -469,124 +467,127 @@ class MessageEndEvent(Frame):
 
 
 class ToolExecutionStartEvent(Frame):
-    """A tool call is taken up."""
+    """A tool call starts."""
     type: Literal["tool_execution_start"]
     tool_call_id: str
-    """The id of the call."""
+    """Id of the tool call."""
     tool_name: str
-    """The name of the tool."""
+    """Name of the tool."""
     args: JsonObject
     parent_tool_call_id: str | None = None
-    """The call during which a tool made this one; then the id is that call's, a slash and a number."""
+    """Id of the call whose tool made this nested call; the id of the nested call is that id, a slash and a number.
+    Absent: the model made the call."""
 
 
 class ToolExecutionUpdateEvent(Frame):
-    """A tool has something to show while it runs."""
+    """Progress of a running tool call."""
     type: Literal["tool_execution_update"]
     tool_call_id: str
-    """The id of the call."""
+    """Id of the tool call."""
     tool_name: str
-    """The name of the tool."""
+    """Name of the tool."""
     args: JsonObject
     partial_result: AgentToolResult
     parent_tool_call_id: str | None = None
-    """The call during which a tool made this one; then the id is that call's, a slash and a number."""
+    """Id of the call whose tool made this nested call; the id of the nested call is that id, a slash and a number.
+    Absent: the model made the call."""
 
 
 class ToolExecutionEndEvent(Frame):
-    """A tool call is finished."""
+    """A tool call has ended."""
     type: Literal["tool_execution_end"]
     tool_call_id: str
-    """The id of the call."""
+    """Id of the tool call."""
     tool_name: str
-    """The name of the tool."""
+    """Name of the tool."""
     result: AgentToolResult
     is_error: bool
     """Whether the call failed."""
     duration_ms: Count | None = None
     parent_tool_call_id: str | None = None
-    """The call during which a tool made this one; then the id is that call's, a slash and a number."""
+    """Id of the call whose tool made this nested call; the id of the nested call is that id, a slash and a number.
+    Absent: the model made the call."""
 
 
 class QueueUpdateEvent(Frame):
-    """The queues have changed: a message was queued, delivered or taken back."""
+    """The queues have changed: a message was queued, delivered or removed."""
     type: Literal["queue_update"]
     steering: list[str]
-    """The texts of all steering messages that wait, in order."""
+    """Texts of the waiting steering messages, in order."""
     follow_up: list[str]
-    """The texts of all follow-up messages that wait, in order."""
+    """Texts of the waiting follow-up messages, in order."""
 
 
 class CompactionStartEvent(Frame):
-    """The server begins to shorten the context, asked to or by itself."""
+    """A compaction begins, on request or automatically."""
     type: Literal["compaction_start"]
     reason: CompactionReason
 
 
 class CompactionEndEvent(Frame):
-    """The compaction is over, one way or the other."""
+    """The compaction has ended, with or without success."""
     type: Literal["compaction_end"]
     reason: CompactionReason
     result: CompactionResult | None = None
     aborted: bool
-    """Whether it was cancelled."""
+    """Whether the compaction was cancelled."""
     will_retry: bool
-    """Whether the request that did not fit is now made again."""
+    """Whether the request that did not fit is now sent again."""
     error_message: str | None = None
-    """Why it failed."""
+    """Reason of a failure; absent otherwise."""
 
 
 class SummarizationRetryScheduledEvent(Frame):
-    """The request for a summary failed for a passing reason and will be made again after a wait."""
+    """A request for a summary failed with a transient error and is retried after a wait."""
     type: Literal["summarization_retry_scheduled"]
     attempt: Count
     max_attempts: Count
     delay_ms: Count
     error_message: str
-    """Why the request failed."""
+    """Error of the failed request."""
 
 
 class SummarizationRetryAttemptStartEvent(Frame):
-    """The request for a summary is made again."""
+    """A request for a summary is sent again."""
     type: Literal["summarization_retry_attempt_start"]
     source: SummarizationSource
     reason: CompactionReason | None = None
 
 
 class SummarizationRetryFinishedEvent(Frame):
-    """Making the request for a summary again has come to an end, one way or the other."""
+    """The retries of a request for a summary have ended, with or without success."""
     type: Literal["summarization_retry_finished"]
 
 
 class BashExecutionUpdateEvent(Frame):
-    """A shell command of the host has printed something."""
+    """Output of a running bash command of the host."""
     type: Literal["bash_execution_update"]
     id: RequestId | None = None
     delta: str
-    """What is new in its output."""
+    """Delta: the output since the last update."""
 
 
 class EntryAppendedEvent(Frame):
-    """The session has a new entry that no other event tells of."""
+    """An entry was appended to the session that no other event reports."""
     type: Literal["entry_appended"]
     entry: SessionEntry
 
 
 class SessionInfoChangedEvent(Frame):
-    """The session has another name."""
+    """The name of the session has changed."""
     type: Literal["session_info_changed"]
     name: str | None = None
-    """The name; absent if it has none any more."""
+    """New name; absent if it was removed."""
 
 
 class ThinkingLevelChangedEvent(Frame):
-    """The thinking level has changed, also because another model does not know the old one."""
+    """The thinking level has changed, possibly because a newly selected model does not support the old one."""
     type: Literal["thinking_level_changed"]
     level: ThinkingLevel
 
 
 class StartUpdate(Frame):
-    """The answer begins. Servers do not send it; message_start says the same."""
+    """The assistant message begins. Servers do not send this; `message_start` reports it."""
     type: Literal["start"]
 
 
@@ -597,11 +598,11 @@ class TextStartUpdate(Frame):
 
 
 class TextDeltaUpdate(Frame):
-    """A text block has grown."""
+    """Text was added to a text block."""
     type: Literal["text_delta"]
     content_index: Count
     delta: str
-    """What was added."""
+    """Delta: the text that was added to the block."""
 
 
 class TextEndUpdate(Frame):
@@ -609,7 +610,7 @@ class TextEndUpdate(Frame):
     type: Literal["text_end"]
     content_index: Count
     content: str
-    """All of the block."""
+    """Complete text of the block."""
 
 
 class ThinkingStartUpdate(Frame):
@@ -619,11 +620,11 @@ class ThinkingStartUpdate(Frame):
 
 
 class ThinkingDeltaUpdate(Frame):
-    """A thinking block has grown."""
+    """Text was added to a thinking block."""
     type: Literal["thinking_delta"]
     content_index: Count
     delta: str
-    """What was added."""
+    """Delta: the text that was added to the block."""
 
 
 class ThinkingEndUpdate(Frame):
@@ -631,7 +632,7 @@ class ThinkingEndUpdate(Frame):
     type: Literal["thinking_end"]
     content_index: Count
     content: str
-    """All of the block."""
+    """Complete text of the block."""
 
 
 class ToolcallStartUpdate(Frame):
@@ -639,17 +640,17 @@ class ToolcallStartUpdate(Frame):
     type: Literal["toolcall_start"]
     content_index: Count
     id: str
-    """The id of the call."""
+    """Id of the tool call."""
     tool_name: str
-    """The name of the tool."""
+    """Name of the tool."""
 
 
 class ToolcallDeltaUpdate(Frame):
-    """The arguments of a tool call have grown."""
+    """Text was added to the arguments of a tool call."""
     type: Literal["toolcall_delta"]
     content_index: Count
     delta: str
-    """A piece of the arguments as JSON text; may be empty."""
+    """Delta: a piece of the arguments as JSON text; may be empty."""
 
 
 class ToolcallEndUpdate(Frame):
@@ -660,118 +661,118 @@ class ToolcallEndUpdate(Frame):
 
 
 class DoneUpdate(Frame):
-    """The answer is complete. Servers do not send it; message_end says the same."""
+    """The assistant message is complete. Servers do not send this; `message_end` reports it."""
     type: Literal["done"]
     reason: DoneReason
     message: AssistantMessage
 
 
 class ErrorUpdate(Frame):
-    """The answer failed. Servers do not send it; message_end says the same."""
+    """The assistant message failed. Servers do not send this; `message_end` reports it."""
     type: Literal["error"]
     reason: ErrorReason
     error: AssistantMessage
 
 
 class SystemMessage(Frame):
-    """What the model is told of itself, its tools and its surroundings. The first opens the first run of a session
-    and says everything; later ones say what has changed."""
+    """Instructions to the model about itself, its tools and its environment. The first one opens the first run of a
+    session and is complete; later ones contain only changes."""
     role: Literal["system"]
     content: SystemContent
     sections: SystemSections | None = None
     timestamp: Timestamp
     tools_added: list[SystemTool] | None = None
-    """The tools that the model can call from here on, besides those before."""
+    """Tools that become available to the model with this message."""
     tools_removed: list[ToolName] | None = None
-    """The tools that it cannot call any more."""
+    """Tools that are no longer available to the model."""
 
 
 class SystemTool(Frame):
-    """A tool as the model is told of it."""
+    """Tool as described to the model."""
     name: str
-    """The name of the tool."""
+    """Name of the tool."""
     description: str
-    """What the model is told about it."""
+    """Description of the tool for the model."""
     parameters: JsonObject
     constrained_sampling: Any = None
-    """How the provider is to hold the model to the schema: an object, or false for not at all."""
+    """Constraint of the output to the schema, for the provider: an object, or false for none."""
 
 
 class ToolName(Frame):
-    """A tool by its name."""
+    """Reference to a tool by its name."""
     name: str
-    """The name of the tool."""
+    """Name of the tool."""
 
 
 class AssistantMessage(Frame):
-    """What the model said in one turn: complete, or a snapshot of what has arrived so far."""
+    """Answer of the model in one turn: complete, or a snapshot of the partial message."""
     role: Literal["assistant"]
     content: list[AssistantContent]
-    """The blocks in the order in which the model began them; may be empty."""
+    """Blocks in the order in which they began; may be empty."""
     api: str
-    """The vendor API that was spoken, for example anthropic-messages."""
+    """Vendor API of the request, for example `anthropic-messages`."""
     provider: str
-    """The provider that was asked."""
+    """Id of the provider."""
     model: str
-    """The id of the model that was asked."""
+    """Id of the requested model."""
     usage: Usage
     stop_reason: StopReason
     timestamp: Timestamp
     response_id: str | None = None
-    """The id that the provider gave its answer."""
+    """Id that the provider gave the response; absent if none was received."""
     response_model: str | None = None
-    """The model that the provider says has answered, where it is another."""
+    """Model that answered according to the provider; absent if it is the requested one."""
     raw_stop_reason: str | None = None
-    """The provider's own word for why the model stopped; absent if it failed or was aborted."""
+    """Stop reason as the provider named it; absent if the request failed or was aborted."""
     provider_thinking_level: str | None = None
-    """The provider's own word for the thinking level that was asked for."""
+    """Requested thinking level as the provider names it."""
     diagnostics: list[Diagnostic] | None = None
-    """What the provider adapter noticed on the way."""
+    """Diagnostics of the provider adapter."""
     deferred: DeferredAnswer | None = None
     end_turn: bool | None = None
-    """Whether the model said itself that its turn is over."""
+    """Whether the model itself declared the turn finished."""
     error_message: str | None = None
-    """What went wrong; present exactly when stopReason is error or aborted."""
+    """Error text; present exactly if `stopReason` is `error` or `aborted`."""
     duration_ms: Count | None = None
     thinking_level: ThinkingLevel | None = None
 
 
 class Diagnostic(Frame):
-    """Something that a provider adapter noticed during a request."""
+    """Observation of a provider adapter during a request."""
     type: str
-    """What kind of thing it is."""
+    """Kind of observation."""
     timestamp: Timestamp
     error: JsonObject | None = None
     details: JsonObject | None = None
 
 
 class DeferredAnswer(Frame):
-    """An answer that the provider gives later."""
+    """Reference to an answer that the provider gives later."""
     provider: str
-    """The provider that was asked."""
+    """Id of the provider."""
     model_id: str
-    """The model that was asked."""
+    """Id of the requested model."""
     api: str
-    """The vendor API that was spoken."""
+    """Vendor API of the request."""
     id: str
-    """The id that the provider gave the answer."""
+    """Id that the provider gave the answer."""
     expires_at: Timestamp | None = None
     poll_after_ms: Count | None = None
     data: Any = None
-    """What the provider adapter needs to fetch it; opaque."""
+    """Data with which the provider adapter fetches the answer; opaque."""
 
 
 class ToolResultMessage(Frame):
-    """The outcome of one tool call, as the model will read it."""
+    """Result of one tool call, as the model reads it."""
     role: Literal["toolResult"]
     tool_call_id: str
-    """The id of the call that this answers."""
+    """Id of the tool call."""
     tool_name: str
-    """The name of the tool that was called."""
+    """Name of the tool."""
     content: list[UserContent]
-    """What the model is told; may be empty."""
+    """Content for the model; may be empty."""
     details: Any = None
-    """What the tool tells the host beyond the content; its shape is the tool's own. Absent when there is nothing."""
+    """Data for the host in addition to the content, in a shape of the tool's own; absent if there is none."""
     usage: Usage | None = None
     is_error: bool
     """Whether the call failed."""
@@ -781,64 +782,65 @@ class ToolResultMessage(Frame):
 
 
 class NestedCalls(Frame):
-    """The tools that a tool called itself."""
+    """Calls that a tool made to other tools."""
     calls: list[NestedCall]
-    """The calls, in order."""
+    """Calls, in order."""
     complete: bool
-    """Whether none of them was left out or is unfinished."""
+    """Whether no call was left out and all have finished."""
 
 
 class NestedCall(Frame):
-    """A tool that a tool called."""
+    """Call that a tool made to another tool."""
     id: str
-    """The id of the call: that of the outer call, a slash and a number."""
+    """Id of the call: that of the outer call, a slash and a number."""
     name: str
-    """The name of the tool."""
+    """Name of the called tool."""
     arguments: JsonObject | None = None
     arguments_bytes: Count | None = None
     status: NestedCallStatus
     duration_ms: Count | None = None
     error: str | None = None
-    """Why it failed."""
+    """Error text."""
 
 
 class BranchSummaryMessage(Frame):
-    """What was said on a branch of the session that was left."""
+    """Summary of a branch of the session that was left."""
     role: Literal["branchSummary"]
     summary: str
-    """The summary."""
+    """Text of the summary."""
     from_id: str | None = None
-    """The session entry at which the branch was left; root for the very beginning, in pi 1 null."""
+    """Id of the entry at which the branch was left; at the very beginning `root`, in pi 1 null."""
     timestamp: Timestamp
 
 
 class ToolCall(Frame):
-    """A tool that the model wants to be run."""
+    """Tool call of the model."""
     type: Literal["toolCall"]
     id: str
-    """The id of the call; results and tool events refer to it."""
+    """Id of the call, referred to by results and tool events."""
     name: str
-    """The name of the tool."""
+    """Name of the tool."""
     arguments: JsonObject
     thought_signature: str | None = None
-    """A mark of the provider that has to be sent back with the call; opaque."""
+    """Signature to send back to the provider with the call; opaque."""
     namespace: str | None = None
-    """The group of tools that the provider has it in."""
+    """Group of tools to which the provider assigns the tool."""
 
 
 class AgentToolResult(Frame):
-    """What a tool returned, or has to show so far."""
+    """Result of a tool, complete or so far."""
     content: list[UserContent]
-    """What the model is told; may be empty."""
+    """Content for the model; may be empty."""
     details: Any = None
-    """What the tool tells the host beyond the content; its shape is the tool's own. Absent when there is nothing."""
+    """Data for the host in addition to the content, in a shape of the tool's own; absent if there is none."""
     structured_content: Any = None
-    """The same for programs to read; its shape is the tool's own."""
+    """Result as data for programs, in a shape of the tool's own."""
     is_error: bool | None = None
-    """True: the call failed although the tool returned."""
+    """True: the call failed although the tool returned a result. Absent: it succeeded."""
     usage: Usage | None = None
     terminate: bool | None = None
-    """Whether the run is to end after this turn."""
+    """Whether the model needs no further request for the results of this turn; counts if every result of the turn
+    has it. Absent: no."""
 
 
 class Usage(Frame):
@@ -854,38 +856,38 @@ class Usage(Frame):
 
 
 class Cost(Frame):
-    """What one request cost, in US dollars."""
+    """Cost of one request, in US dollars."""
     input: float
-    """For tokens read."""
+    """Cost of the input tokens."""
     output: float
-    """For tokens written."""
+    """Cost of the output tokens."""
     cache_read: float
-    """For tokens from a cache."""
+    """Cost of the tokens read from a cache."""
     cache_write: float
-    """For tokens put into a cache."""
+    """Cost of the tokens written to a cache."""
     total: float
-    """All of it together."""
+    """Total cost."""
     total_from_provider: bool | None = None
-    """Whether the provider told the cost; else it was computed. Absent while it is zero."""
+    """True: the provider reported the total; false: it was computed from prices. Absent while the total is zero."""
 
 
 class Model(Frame):
-    """A model that can be asked, with everything needed to ask it."""
+    """Model that can be selected, with everything needed to send requests to it."""
     id: str
-    """The id that the provider knows it by."""
+    """Id of the model within the provider."""
     name: str
-    """The name for people."""
+    """Display name."""
     api: str
-    """The vendor API that it is asked through."""
+    """Vendor API of the model."""
     provider: str
-    """The provider that it belongs to."""
+    """Id of the provider."""
     base_url: str
-    """The address of the provider."""
+    """Base URL of the provider."""
     reasoning: bool
-    """Whether it can think before it answers."""
+    """Whether the model supports thinking."""
     thinking_level_map: LevelMap | None = None
     input: list[InputKind]
-    """What it accepts."""
+    """Kinds of input that the model accepts."""
     input_limits: JsonObject | None = None
     cost: ModelPrice
     prompt_cache: PromptCache | None = None
@@ -898,68 +900,68 @@ class Model(Frame):
 
 
 class ModelPrice(Frame):
-    """What a model costs, in US dollars for a million tokens."""
+    """Prices of a model, in US dollars per million tokens."""
     input: float
-    """For tokens read."""
+    """Price of input tokens."""
     output: float
-    """For tokens written."""
+    """Price of output tokens."""
     cache_read: float
-    """For tokens from a cache."""
+    """Price of tokens read from a cache."""
     cache_write: float
-    """For tokens put into a cache."""
+    """Price of tokens written to a cache."""
     tiers: list[PriceTier] | None = None
-    """What it costs where the context is large."""
+    """Prices for large requests; absent: the same prices for all."""
 
 
 class PriceTier(Frame):
-    """What a model costs from a number of input tokens on, in US dollars for a million tokens."""
+    """Prices of a model from a number of input tokens on, in US dollars per million tokens."""
     input: float
-    """For tokens read."""
+    """Price of input tokens."""
     output: float
-    """For tokens written."""
+    """Price of output tokens."""
     cache_read: float
-    """For tokens from a cache."""
+    """Price of tokens read from a cache."""
     cache_write: float
-    """For tokens put into a cache."""
+    """Price of tokens written to a cache."""
     input_tokens_above: Count
 
 
 class PromptCache(Frame):
-    """How long a provider keeps what a model has read."""
+    """Lifetime of the prompt cache of a provider."""
     short: float | None = None
-    """In seconds, if nothing longer is asked for."""
+    """Default lifetime in seconds."""
     long: float | None = None
-    """In seconds, at most."""
+    """Longest lifetime in seconds."""
 
 
 class MessageEntry(Frame):
-    """A message of the conversation."""
+    """Message of the conversation."""
     type: Literal["message"]
     id: str
-    """Names the entry inside its file."""
+    """Id of the entry, unique within the session file."""
     parent_id: str | None
-    """The entry before it on its branch; null for the first of one."""
+    """Id of the entry before this one on its branch; null for an entry without one."""
     timestamp: str
-    """When it was written: ISO 8601 in UTC with milliseconds."""
+    """Time at which the entry was written: ISO 8601 in UTC with milliseconds."""
     message: AgentMessage
 
 
 class CompactionEntry(Frame):
-    """The older part of the conversation was replaced by a summary."""
+    """Compaction: a summary that replaces the older part of the conversation."""
     type: Literal["compaction"]
     id: str
-    """Names the entry inside its file."""
+    """Id of the entry, unique within the session file."""
     parent_id: str | None
-    """The entry before it on its branch; null for the first of one."""
+    """Id of the entry before this one on its branch; null for an entry without one."""
     timestamp: str
-    """When it was written: ISO 8601 in UTC with milliseconds."""
+    """Time at which the entry was written: ISO 8601 in UTC with milliseconds."""
     summary: str
-    """The summary."""
+    """Text of the summary."""
     first_kept_entry_id: str
-    """The first entry before this one that stays in the context."""
+    """Id of the first entry before this one that stays in the context."""
     tokens_before: Count
     details: Any = None
-    """What the maker of the summary notes beside it; any JSON."""
+    """Further data from the author of the summary; any JSON."""
     usage: Usage | None = None
     from_hook: bool | None = None
     """Whether an extension made the summary."""
@@ -967,63 +969,63 @@ class CompactionEntry(Frame):
 
 
 class BranchSummaryEntry(Frame):
-    """What was said on a branch that was left."""
+    """Summary of a branch that was left."""
     type: Literal["branch_summary"]
     id: str
-    """Names the entry inside its file."""
+    """Id of the entry, unique within the session file."""
     parent_id: str | None
-    """The entry before it on its branch; null for the first of one."""
+    """Id of the entry before this one on its branch; null for an entry without one."""
     timestamp: str
-    """When it was written: ISO 8601 in UTC with milliseconds."""
+    """Time at which the entry was written: ISO 8601 in UTC with milliseconds."""
     from_id: str | None = None
-    """The entry at which the branch was left; root for the very beginning, in pi 1 null."""
+    """Id of the entry at which the branch was left; at the very beginning `root`, in pi 1 null."""
     summary: str
-    """The summary."""
+    """Text of the summary."""
     details: Any = None
-    """What the maker of the summary notes beside it; any JSON."""
+    """Further data from the author of the summary; any JSON."""
     usage: Usage | None = None
     from_hook: bool | None = None
     """Whether an extension made the summary."""
 
 
 class ContextEditEntry(Frame):
-    """From here on models are told something else in the place of an earlier entry, or nothing."""
+    """Replacement of an earlier entry in the context of the model, or its removal."""
     type: Literal["context_edit"]
     id: str
-    """Names the entry inside its file."""
+    """Id of the entry, unique within the session file."""
     parent_id: str | None
-    """The entry before it on its branch; null for the first of one."""
+    """Id of the entry before this one on its branch; null for an entry without one."""
     timestamp: str
-    """When it was written: ISO 8601 in UTC with milliseconds."""
+    """Time at which the entry was written: ISO 8601 in UTC with milliseconds."""
     target_id: str
-    """The entry that it is about."""
+    """Id of the replaced entry."""
     replacement: ContextReplacement | None
-    """What stands in its place; null: nothing does."""
+    """Replacement; null: the entry is removed from the context."""
 
 
 class ContextReplacement(Frame):
-    """What models are told in the place of an entry."""
+    """Replacement of an entry in the context of the model."""
     content: ReplacedContent
 
 
 class UsageEntry(Frame):
-    """A request to a model that no message came of."""
+    """Request to a model that led to no message."""
     type: Literal["usage"]
     id: str
-    """Names the entry inside its file."""
+    """Id of the entry, unique within the session file."""
     parent_id: str | None
-    """The entry before it on its branch; null for the first of one."""
+    """Id of the entry before this one on its branch; null for an entry without one."""
     timestamp: str
-    """When it was written: ISO 8601 in UTC with milliseconds."""
+    """Time at which the entry was written: ISO 8601 in UTC with milliseconds."""
     kind: str
-    """What it was for."""
+    """Purpose of the request."""
     provider: str
-    """The provider that was asked."""
+    """Id of the provider."""
     model: str
-    """The model that was asked."""
+    """Id of the model."""
     usage: Usage
     note: str | None = None
-    """What more there is to say."""
+    """Further note."""
 
 
 RpcCommand = TypeAliasType("RpcCommand", Annotated[PromptCommand | SteerCommand | FollowUpCommand | AbortCommand |
@@ -1034,12 +1036,11 @@ RpcCommand = TypeAliasType("RpcCommand", Annotated[PromptCommand | SteerCommand 
     SwitchSessionCommand | ForkCommand | CloneCommand | GetForkMessagesCommand | GetEntriesCommand | GetTreeCommand |
     GetLastAssistantTextCommand | SetSessionNameCommand | GetMessagesCommand | GetCommandsCommand,
     Field(discriminator="type")])
-"""A request of the host. Each is answered by a response with the same `id`; keys that a command does not know are
-ignored."""
+"""Command of the host. Each is answered by a response with the same `id`; unknown members are ignored."""
 
 Inbound = TypeAliasType("Inbound", Annotated[RpcCommand | RpcExtensionUIResponse, Field(discriminator="type")])
-"""Everything that a host may write: one JSON object a line, ended by a line feed. In an optional member, at any
-depth, `null` means the same as absent; a required member refuses it."""
+"""Frame that a host may write: one JSON object per line, ended by a line feed. In an optional member, at any depth,
+`null` means the same as absent; a required member refuses it."""
 
 RpcSuccess = TypeAliasType("RpcSuccess", Annotated[PromptResponse | SteerResponse | FollowUpResponse | AbortResponse |
     ClearQueueResponse | NewSessionResponse | GetStateResponse | SetModelResponse | CycleModelResponse |
@@ -1049,10 +1050,11 @@ RpcSuccess = TypeAliasType("RpcSuccess", Annotated[PromptResponse | SteerRespons
     GetSessionStatsResponse | ExportHtmlResponse | SwitchSessionResponse | ForkResponse | CloneResponse |
     GetForkMessagesResponse | GetEntriesResponse | GetTreeResponse | GetLastAssistantTextResponse |
     SetSessionNameResponse | GetMessagesResponse | GetCommandsResponse, Field(discriminator="command")])
-"""A command that was accepted. Told apart by `command`; `data` is there only for the commands that have a result."""
+"""Response to a command that succeeded. `command` tells the kinds apart; `data` is present only for commands with a
+result."""
 
 RpcResponse = TypeAliasType("RpcResponse", Annotated[RpcSuccess | RpcErrorResponse, Field(discriminator="success")])
-"""The answer to a command, or the refusal of a line that could not be read."""
+"""Response to a command, or to a line that could not be read."""
 
 AgentSessionEvent = TypeAliasType("AgentSessionEvent", Annotated[AgentStartEvent | AgentEndEvent | AgentSettledEvent |
     TurnStartEvent | TurnEndEvent | MessageStartEvent | MessageUpdateEvent | MessageEndEvent | ToolExecutionStartEvent |
@@ -1060,43 +1062,44 @@ AgentSessionEvent = TypeAliasType("AgentSessionEvent", Annotated[AgentStartEvent
     AutoRetryStartEvent | AutoRetryEndEvent | SummarizationRetryScheduledEvent | SummarizationRetryAttemptStartEvent |
     SummarizationRetryFinishedEvent | BashExecutionUpdateEvent | EntryAppendedEvent | SessionInfoChangedEvent |
     ThinkingLevelChangedEvent, Field(discriminator="type")])
-"""What happens in the session, as it happens. Events have no id."""
+"""Event of the session, reported as it happens. Events have no id."""
 
 Outbound = TypeAliasType("Outbound", Annotated[RpcResponse | AgentSessionEvent | RpcExtensionUIRequest | ExtensionError,
     Field(discriminator="type")])
-"""Everything that a server may write: one JSON object a line, ended by a line feed."""
+"""Frame that a server may write: one JSON object per line, ended by a line feed."""
 
 PromptDisposition = TypeAliasType("PromptDisposition", Literal["started", "queued", "handled"])
-"""What became of a prompt: a run follows, it waits behind the open run, or an extension took it and no run follows."""
+"""Outcome of a prompt: a run follows (`started`), the message waits behind the open run (`queued`), or an extension
+handled it and no run follows (`handled`)."""
 
 QueueDisposition = TypeAliasType("QueueDisposition", Literal["queued", "handled"])
-"""What became of a message for a queue: it waits, or an extension took it."""
+"""Outcome of a message for a queue: it waits there (`queued`), or an extension handled it (`handled`)."""
 
 SourceScope = TypeAliasType("SourceScope", Literal["user", "project", "temporary"])
-"""For whom something is there: the user, the project, or this process alone."""
+"""Scope of a definition: the user, the project, or this process."""
 
 SourceOrigin = TypeAliasType("SourceOrigin", Literal["top-level", "package"])
-"""Whether something stands alone or belongs to a package."""
+"""Whether a file stands alone or belongs to a package."""
 
 AssistantMessageEvent = TypeAliasType("AssistantMessageEvent", Annotated[StartUpdate | TextStartUpdate | TextDeltaUpdate
     | TextEndUpdate | ThinkingStartUpdate | ThinkingDeltaUpdate | ThinkingEndUpdate | ToolcallStartUpdate |
     ToolcallDeltaUpdate | ToolcallEndUpdate | DoneUpdate | ErrorUpdate, Field(discriminator="type")])
-"""How an assistant message has grown."""
+"""Step in the streaming of an assistant message."""
 
 CompactionReason = TypeAliasType("CompactionReason", Literal["manual", "threshold", "overflow"])
-"""What made a compaction necessary: the host asked for it, the context passed the limit, the provider refused it as
-too long, or the session was idle."""
+"""Cause of a compaction: the host requested it (`manual`), the context passed the limit (`threshold`), the provider
+refused the context as too long (`overflow`), or the session was idle (`idle`)."""
 
 SummarizationSource = TypeAliasType("SummarizationSource", Literal["compaction", "branchSummary"])
-"""What a summary is for: a compaction, or a branch of the session that is left."""
+"""Purpose of a summary: a compaction, or a branch of the session that is left."""
 
 DoneReason = TypeAliasType("DoneReason", Literal["stop", "length", "toolUse", "deferred"])
-"""Why the model stopped, when all went well."""
+"""Stop reason of an assistant message that did not fail."""
 
 AgentMessage = TypeAliasType("AgentMessage", Annotated[UserMessage | SystemMessage | AssistantMessage |
     ToolResultMessage | BashExecutionMessage | CustomMessage | BranchSummaryMessage | CompactionSummaryMessage,
     Field(discriminator="role")])
-"""A message of the conversation, told apart by its role."""
+"""Message of the conversation. `role` tells the kinds apart."""
 
 SystemContent = TypeAliasType("SystemContent", str | list[TextContent])
 """Content of a system message: plain text, or a list of text blocks."""
@@ -1105,35 +1108,37 @@ SystemSections = TypeAliasType("SystemSections", dict[str, str | None])
 """Text by section."""
 
 NestedCallStatus = TypeAliasType("NestedCallStatus", Literal["ok", "error", "unfinished"])
-"""What became of a tool that a tool called: it succeeded, it failed, or it never ended."""
+"""Outcome of a nested call: success, failure, or not finished."""
 
 AssistantContent = TypeAliasType("AssistantContent", Annotated[TextContent | ThinkingContent | ToolCall,
     Field(discriminator="type")])
-"""One block of what the model said."""
+"""Content block of an assistant message."""
 
 MessageBlock = TypeAliasType("MessageBlock", Annotated[TextContent | ThinkingContent | ToolCall | ImageContent,
     Field(discriminator="type")])
-"""One block of any message."""
+"""Content block of any message."""
 
 StopReason = TypeAliasType("StopReason", Literal["stop", "length", "toolUse", "error", "aborted", "pending",
     "deferred"])
-"""Why the model stopped: it was done, it ran into the token limit, it wants tools to be run, it failed, or it was
-aborted. In pi 1 also: it has not stopped yet, or the provider gives the answer later."""
+"""Reason why an assistant message ended: the model was done (`stop`), reached the token limit (`length`), calls
+tools (`toolUse`), failed (`error`) or was aborted (`aborted`). Only in pi 1: the message is not complete yet
+(`pending`), or the provider gives the answer later (`deferred`)."""
 
 LevelMap = TypeAliasType("LevelMap", dict[str, str | None])
-"""The provider's word by thinking level; null: the model does not know the level."""
+"""Name that the provider uses for each thinking level; null: the model does not support the level."""
 
 ThinkingLevel = TypeAliasType("ThinkingLevel", Literal["off", "minimal", "low", "medium", "high", "xhigh", "max"])
-"""How hard the model should think before it answers."""
+"""Amount of thinking before an answer, in rising order from `off`."""
 
 SessionEntry = TypeAliasType("SessionEntry", Annotated[MessageEntry | ModelChangeEntry | ThinkingLevelChangeEntry |
     CompactionEntry | BranchSummaryEntry | ContextEditEntry | UsageEntry | CustomEntry | CustomMessageEntry | LabelEntry
     | SessionInfoEntry, Field(discriminator="type")])
-"""A line of a session file after the header. Readers keep types that they do not know: they are links of the chain
-of parents."""
+"""Entry of a session file: any line after the header. Readers keep entries of unknown types, as other entries may
+have them as parents."""
 
 ReplacedContent = TypeAliasType("ReplacedContent", str | list[MessageBlock])
-"""Content in the place of an entry's: plain text, or blocks as the entry's message has them."""
+"""Content that replaces that of an entry: plain text, or content blocks of the same kinds as in the message of the
+entry."""
 
 __all__ = [
     "AbortBashCommand", "AbortBashResponse", "AbortCommand", "AbortResponse", "AbortRetryCommand", "AbortRetryResponse",

@@ -1,4 +1,4 @@
-"""The dialect of xcsh as its published RPC reference describes it, with what both of its clients require.
+"""The dialect of xcsh, as its published RPC reference describes it, with everything that its two clients require.
 
 Made by generate.py from `pi-rpc schema --dialect xcsh`; not to be changed by hand."""
 

@@ -28,80 +28,80 @@ from ..pi.models import (
 
 
 class PromptCommand(Frame):
-    """Gives the agent a user message and starts a run. While a run is open it needs `streamingBehavior`, and the
+    """Sends the agent a user message and starts a run. While a run is open, `streamingBehavior` is required and the
     message is queued instead. A message that begins with `/` may name a command of an extension, a prompt
     template or a skill."""
     id: RequestId | None = None
     type: Literal["prompt"]
     message: str
-    """The text for the agent, or a slash command with its arguments."""
+    """Text for the agent, or a slash command with its arguments."""
     images: list[ImageContent] | None = None
-    """Images that go with the text, in order."""
+    """Images that follow the text, in order; absent: none."""
     streaming_behavior: StreamingBehavior | None = None
     locale: str | None = None
-    """Language that the agent should answer in, as a language tag."""
+    """Language in which the agent should answer, as a language tag."""
 
 
 class AbortAndPromptCommand(Frame):
-    """Ends the open run as `abort` does, and any compaction, then starts a new run as `prompt` does."""
+    """Aborts the open run as `abort` does, and any compaction, then starts a new run as `prompt` does."""
     id: RequestId | None = None
     type: Literal["abort_and_prompt"]
     message: str
-    """The text for the agent."""
+    """Text for the agent."""
     images: list[ImageContent] | None = None
-    """Images that go with the text, in order."""
+    """Images that follow the text, in order; absent: none."""
 
 
 class SetTodosCommand(Frame):
-    """Replaces the list of todos. It is kept in memory only."""
+    """Replaces the list of todos. The list is held in memory only."""
     id: RequestId | None = None
     type: Literal["set_todos"]
     phases: list[TodoPhaseInput]
-    """The whole new list, in order. Empty: no todos."""
+    """Complete new list, in order. Empty: no todos."""
 
 
 class SetHostToolsCommand(Frame):
-    """Replaces the set of tools that the host carries out. The model can use them from its next request on."""
+    """Replaces the set of tools that the host executes. The model can call them from its next request on."""
     id: RequestId | None = None
     type: Literal["set_host_tools"]
     tools: list[HostToolDefinition]
-    """The whole new set. Names are unique and differ from those of the other tools. Empty: no host tools."""
+    """Complete new set. Names are unique and differ from those of the other tools. Empty: no host tools."""
 
 
 class SetLocaleCommand(Frame):
-    """Sets the language that the agent should answer in. `pi-rpc serve` does not do it and answers that it is not
+    """Sets the language in which the agent should answer. `pi-rpc serve` does not do it and answers that it is not
     implemented."""
     id: RequestId | None = None
     type: Literal["set_locale"]
     locale: str
-    """The language, as a language tag."""
+    """Language tag."""
 
 
 class GetIntegrationsCommand(Frame):
-    """Reads whether the model provider and other services that the agent uses can be reached. `pi-rpc serve` does
-    not do it and answers that it is not implemented."""
+    """Reads whether the model provider and the other services of the agent can be reached. `pi-rpc serve` does not
+    do it and answers that it is not implemented."""
     id: RequestId | None = None
     type: Literal["get_integrations"]
 
 
 class SetInterruptModeCommand(Frame):
-    """Sets whether steering cuts the tool calls of a turn short. A change counts from the next run on."""
+    """Sets whether a steering message interrupts the tool calls of the open turn. Takes effect with the next run."""
     id: RequestId | None = None
     type: Literal["set_interrupt_mode"]
     mode: InterruptMode
 
 
 class BranchCommand(Frame):
-    """Begins a new session that holds the conversation up to, but without, an earlier user message. An extension may
-    veto it."""
+    """Starts a new session with the conversation before an earlier user message, without that message. An extension
+    may veto this."""
     id: RequestId | None = None
     type: Literal["branch"]
     entry_id: str
-    """Id of the session entry of a user message, as `get_branch_messages` lists it."""
+    """Id of the session entry of that user message, from `get_branch_messages`."""
 
 
 class GetBranchMessagesCommand(Frame):
-    """Lists the user messages that `branch` can go back to."""
+    """Lists the user messages that `branch` accepts."""
     id: RequestId | None = None
     type: Literal["get_branch_messages"]
 
@@ -124,7 +124,7 @@ class GetStateResponse(Frame):
 
 
 class SetTodosResponse(Frame):
-    """The list as it is now."""
+    """The list was replaced."""
     id: RequestId | None = None
     type: Literal["response"]
     command: Literal["set_todos"]
@@ -133,7 +133,7 @@ class SetTodosResponse(Frame):
 
 
 class SetHostToolsResponse(Frame):
-    """The host tools that are registered now."""
+    """The host tools were replaced."""
     id: RequestId | None = None
     type: Literal["response"]
     command: Literal["set_host_tools"]
@@ -142,7 +142,7 @@ class SetHostToolsResponse(Frame):
 
 
 class SetLocaleResponse(Frame):
-    """The language is set."""
+    """The language was set."""
     id: RequestId | None = None
     type: Literal["response"]
     command: Literal["set_locale"]
@@ -159,7 +159,7 @@ class GetIntegrationsResponse(Frame):
 
 
 class SetModelResponse(Frame):
-    """The model that is in use now."""
+    """The model was selected."""
     id: RequestId | None = None
     type: Literal["response"]
     command: Literal["set_model"]
@@ -168,17 +168,17 @@ class SetModelResponse(Frame):
 
 
 class CycleModelResponse(Frame):
-    """The model that is in use now, or null where there is no other one."""
+    """The next model was selected, or there is only one."""
     id: RequestId | None = None
     type: Literal["response"]
     command: Literal["cycle_model"]
     success: Literal[True]
     data: ModelCycle | None
-    """What the command returns; null where there is nothing to cycle through."""
+    """Selected model; null if there is no other one."""
 
 
 class GetAvailableModelsResponse(Frame):
-    """The models that can be chosen."""
+    """The models that can be selected."""
     id: RequestId | None = None
     type: Literal["response"]
     command: Literal["get_available_models"]
@@ -187,7 +187,7 @@ class GetAvailableModelsResponse(Frame):
 
 
 class SetInterruptModeResponse(Frame):
-    """The mode is set."""
+    """The mode was set."""
     id: RequestId | None = None
     type: Literal["response"]
     command: Literal["set_interrupt_mode"]
@@ -195,7 +195,7 @@ class SetInterruptModeResponse(Frame):
 
 
 class CompactResponse(Frame):
-    """The conversation is compacted."""
+    """The conversation was compacted."""
     id: RequestId | None = None
     type: Literal["response"]
     command: Literal["compact"]
@@ -204,7 +204,7 @@ class CompactResponse(Frame):
 
 
 class BashResponse(Frame):
-    """The command has ended, or was cancelled."""
+    """The command has ended or was cancelled."""
     id: RequestId | None = None
     type: Literal["response"]
     command: Literal["bash"]
@@ -213,7 +213,7 @@ class BashResponse(Frame):
 
 
 class GetSessionStatsResponse(Frame):
-    """The figures of the session."""
+    """The statistics of the session."""
     id: RequestId | None = None
     type: Literal["response"]
     command: Literal["get_session_stats"]
@@ -231,7 +231,7 @@ class BranchResponse(Frame):
 
 
 class GetBranchMessagesResponse(Frame):
-    """The user messages of the session."""
+    """The user messages that `branch` accepts."""
     id: RequestId | None = None
     type: Literal["response"]
     command: Literal["get_branch_messages"]
@@ -249,98 +249,98 @@ class GetMessagesResponse(Frame):
 
 
 class SessionState(Frame):
-    """The state of the session at one moment."""
+    """State of the session at one moment."""
     model: Model | None = None
-    """The model in use; absent or null if there is none."""
+    """Selected model; absent or null if there is none."""
     thinking_level: ThinkingLevel | None = None
-    """The thinking level in effect; `off` for a model that does not think. xcsh leaves it out, or has null, where no
-    level is set."""
+    """Thinking level in effect; `off` for a model that does not support thinking. xcsh omits it, or writes null, if
+    no level is set."""
     is_streaming: bool
-    """A run is open. In pi false during the wait before a retry and during an automatic compaction; in xcsh true as
-    long as an accepted prompt is not done with, in pi 1 until `agent_settled`."""
+    """Whether a run is open. In pi false during the wait before a retry and during an automatic compaction; in xcsh
+    true until all that an accepted prompt started has ended; in pi 1 true until `agent_settled`."""
     is_compacting: bool
-    """A compaction is under way, asked for or automatic."""
+    """Whether a compaction is under way, requested or automatic."""
     steering_mode: QueueMode
     follow_up_mode: QueueMode
     interrupt_mode: InterruptMode
     session_file: str | None = None
-    """Absolute path of the session file, also before it exists; absent if the session is kept in memory only."""
+    """Absolute path of the session file, which may not exist yet; absent if the session is held in memory only."""
     session_id: str
     """Id of the session; its form depends on the dialect."""
     session_name: str | None = None
-    """The name given by `set_session_name`; absent if none was."""
+    """Name set by `set_session_name`; absent if none is set."""
     auto_compaction_enabled: bool
-    """A nearly full context is compacted automatically."""
+    """Whether a nearly full context is compacted automatically."""
     message_count: Count
     queued_message_count: Count
     todo_phases: list[TodoPhase]
-    """The todos, in order; empty if there are none."""
+    """Todos, in order; empty if there are none."""
     system_prompt: str | None = None
-    """The system prompt in use."""
+    """System prompt in use."""
     dump_tools: list[DumpTool] | None = None
-    """The tools that the model is offered."""
+    """Tools that are offered to the model."""
 
 
 class DumpTool(Frame):
-    """A tool as it is described to the model."""
+    """Tool as described to the model."""
     name: str
     """Name of the tool."""
     description: str
-    """What the model is told about the tool."""
+    """Description of the tool for the model."""
     parameters: JsonObject
 
 
 class ModelCycle(Frame):
-    """The outcome of a step to the next model."""
+    """Result of selecting the next model."""
     model: Model
     thinking_level: ThinkingLevel | None = None
     is_scoped: bool
-    """The models to step through were limited at the start or in the settings."""
+    """Whether the models to cycle through were limited at the start or in the settings."""
 
 
 class ModelList(Frame):
-    """Models to choose from."""
+    """Models that can be selected."""
     models: list[Model]
-    """The models, in the order in which they are stepped through."""
+    """Models, in the order of `cycle_model`."""
 
 
 class TodoList(Frame):
-    """The todos of the session."""
+    """Todos of the session."""
     todo_phases: list[TodoPhase]
-    """The phases, in order, with ids filled in."""
+    """Phases, in order, with generated ids filled in."""
 
 
 class HostToolNames(Frame):
-    """The host tools that are registered."""
+    """Registered host tools."""
     tool_names: list[str]
-    """The names, in the order of the request."""
+    """Names, in the order of the command."""
 
 
 class CompactionResult(Frame):
-    """What a compaction has made of the conversation."""
+    """Result of a compaction."""
     summary: str
-    """The summary that stands for the older part, with the lists of files that were touched."""
+    """Summary that replaces the older part of the conversation, with the lists of files that were read or modified."""
     short_summary: str | None = None
-    """A short version of the summary to show."""
+    """Short version of the summary, for display."""
     first_kept_entry_id: str
-    """Id of the first session entry that is kept as it was."""
+    """Id of the first session entry that stays in the context unchanged."""
     tokens_before: Count
     details: Any = None
-    """What the maker of the summary notes beside it: an object with the sorted lists of paths `readFiles` and
-    `modifiedFiles`, or any JSON when an extension supplied it."""
+    """Further data from the author of the summary: an object with the sorted lists of paths `readFiles` and
+    `modifiedFiles`, or any JSON if an extension supplied it."""
     preserve_data: JsonObject | None = None
 
 
 class BashResult(Frame):
-    """What became of a bash command."""
+    """Outcome of a bash command."""
     output: str
-    """Standard output and standard error as they came, without control sequences; only the end of a long output."""
+    """Standard output and standard error, interleaved, without control sequences; only the end of a long output."""
     exit_code: Annotated[int, Field(ge=-2147483648, le=2147483647)] | None = None
     """Exit code of the command; absent if it was killed."""
     cancelled: bool
-    """The command was ended before it was done."""
+    """Whether the command was stopped before its end."""
     truncated: bool
-    """The beginning of the output was left out."""
+    """Whether the beginning of the output was left out."""
     new_cwd: str | None = None
     """Working directory of the shell after the command."""
     total_lines: Count | None = None
@@ -348,14 +348,14 @@ class BashResult(Frame):
     output_lines: Count | None = None
     output_bytes: Count | None = None
     artifact_id: str | None = None
-    """Id under which the whole output is kept."""
+    """Id under which the complete output is stored."""
 
 
 class SessionStats(Frame):
-    """Counts, tokens and cost: in pi and xcsh of the conversation in memory, where what a compaction has summarised
-    no longer counts; in pi 1 of all entries of the session, other branches included."""
+    """Statistics of the session: in pi and xcsh of the conversation in memory, without messages that a compaction
+    has summarised; in pi 1 of all entries, including other branches."""
     session_file: str | None = None
-    """Absolute path of the session file; absent if the session is kept in memory only."""
+    """Absolute path of the session file; absent if the session is held in memory only."""
     session_id: str
     """Id of the session."""
     user_messages: Count
@@ -367,66 +367,65 @@ class SessionStats(Frame):
     cost: float
     """Cost of the assistant messages in US dollars."""
     premium_requests: float | None = None
-    """Requests that a provider counts against a premium allowance."""
+    """Number of requests that the provider counts against a premium allowance."""
 
 
 class MessageList(Frame):
-    """The conversation."""
+    """Messages of the conversation."""
     messages: list[AgentMessage]
-    """The messages, oldest first."""
+    """Messages, oldest first."""
 
 
 class Integrations(Frame):
-    """The state of the model provider and of other services."""
+    """State of the model provider and of other services."""
     version: str
     """Version of the agent."""
     model: IntegrationModel
     services: list[IntegrationService]
-    """The other services."""
+    """States of the other services."""
 
 
 class IntegrationModel(Frame):
-    """The state of the model provider."""
+    """State of the model provider."""
     state: IntegrationModelState
     provider: str | None = None
     """Id of the provider."""
     latency_ms: float | None = None
-    """How long it took to answer, in milliseconds."""
+    """Response time in milliseconds."""
 
 
 class IntegrationService(Frame):
-    """The state of a service that the agent uses."""
+    """State of a service that the agent uses."""
     name: str
     """Name of the service."""
     state: IntegrationServiceState
     hint: str | None = None
-    """What to do about it, for people to read."""
+    """Advice for people on what to do about the state."""
 
 
 class AgentEndEvent(Frame):
-    """The run is over."""
+    """The run has ended."""
     type: Literal["agent_end"]
     messages: list[AgentMessage]
-    """Every message of this run, in order: what was prompted, what was said, what tools returned. Earlier history is
-    not repeated."""
+    """Messages of this run, in order: prompts, assistant messages and tool results. Earlier history is not repeated."""
 
 
 class TurnEndEvent(Frame):
-    """The turn is over."""
+    """The turn has ended."""
     type: Literal["turn_end"]
     message: AssistantMessage
     tool_results: list[ToolResultMessage]
-    """The results of its tool calls, in the order in which they were told; empty when there are none."""
+    """Results of the tool calls, in the order in which they were emitted; empty if there are none."""
 
 
 class MessageStartEvent(Frame):
-    """A message begins. Only an assistant message is still incomplete here."""
+    """A message begins. Only an assistant message may still be incomplete."""
     type: Literal["message_start"]
     message: AgentMessage
 
 
 class MessageUpdateEvent(Frame):
-    """The assistant message has grown."""
+    """The partial message has changed."""
     type: Literal["message_update"]
     assistant_message_event: AssistantMessageEvent
     message: AssistantMessage
@@ -439,108 +438,109 @@ class MessageEndEvent(Frame):
 
 
 class ToolExecutionStartEvent(Frame):
-    """A tool call is taken up."""
+    """A tool call starts."""
     type: Literal["tool_execution_start"]
     tool_call_id: str
-    """The id of the call."""
+    """Id of the tool call."""
     tool_name: str
-    """The name of the tool."""
+    """Name of the tool."""
     args: JsonObject
     intent: str | None = None
-    """In the model's words, what the call is for."""
+    """Purpose of the call, in the words of the model; absent: none given."""
 
 
 class ToolExecutionUpdateEvent(Frame):
-    """A tool has something to show while it runs."""
+    """Progress of a running tool call."""
     type: Literal["tool_execution_update"]
     tool_call_id: str
-    """The id of the call."""
+    """Id of the tool call."""
     tool_name: str
-    """The name of the tool."""
+    """Name of the tool."""
     args: JsonObject
     partial_result: AgentToolResult
 
 
 class ToolExecutionEndEvent(Frame):
-    """A tool call is finished."""
+    """A tool call has ended."""
     type: Literal["tool_execution_end"]
     tool_call_id: str
-    """The id of the call."""
+    """Id of the tool call."""
     tool_name: str
-    """The name of the tool."""
+    """Name of the tool."""
     result: AgentToolResult
     is_error: bool
     """Whether the call failed."""
     is_warning: bool | None = None
-    """Whether the call succeeded with reservations."""
+    """Whether the call succeeded with a warning; absent: no."""
 
 
 class AutoCompactionStartEvent(Frame):
-    """The server begins to shorten the context by itself."""
+    """An automatic compaction begins."""
     type: Literal["auto_compaction_start"]
     reason: CompactionReason
     action: CompactionAction
 
 
 class AutoCompactionEndEvent(Frame):
-    """The automatic compaction is over, one way or the other."""
+    """The automatic compaction has ended, with or without success."""
     type: Literal["auto_compaction_end"]
     action: CompactionAction
     result: CompactionResult | None = None
-    """What came of it; only when it succeeded."""
+    """Result; present only on success."""
     aborted: bool
-    """Whether it was cancelled."""
+    """Whether the compaction was cancelled."""
     will_retry: bool
-    """Whether the request that did not fit is now made again."""
+    """Whether the request that did not fit is now sent again."""
     error_message: str | None = None
-    """Why it failed."""
+    """Reason of a failure; absent otherwise."""
     skipped: bool | None = None
-    """Present and true when there was nothing to compact."""
+    """Present and true if there was nothing to compact."""
 
 
 class RetryFallbackAppliedEvent(Frame):
-    """The next attempt asks another model."""
+    """The next attempt uses another model."""
     type: Literal["retry_fallback_applied"]
     from_: Annotated[str, Field(alias="from")]
-    """The model that failed."""
+    """Model that failed."""
     to: str
-    """The model to ask instead."""
+    """Model of the next attempt."""
     role: str
-    """The role that the models are chosen for."""
+    """Role that the models are chosen for."""
 
 
 class RetryFallbackSucceededEvent(Frame):
-    """The other model answered."""
+    """An attempt with a fallback model succeeded."""
     type: Literal["retry_fallback_succeeded"]
     model: str
-    """The model that answered."""
+    """Model that answered."""
     role: str
-    """The role that it was chosen for."""
+    """Role that the model was chosen for."""
 
 
 class TtsrTriggeredEvent(Frame):
-    """What the model was writing broke a rule; the answer is stopped and tried again with the rule in view."""
+    """The streamed text broke a rule. The assistant message is aborted and requested again with the rule added to
+    the context."""
     type: Literal["ttsr_triggered"]
     rules: list[Rule]
-    """The rules that applied."""
+    """Rules that were broken."""
 
 
 class TodoReminderEvent(Frame):
-    """The run ended with open todos; the model is reminded and goes on."""
+    """The run ended with open todos; the agent is reminded of them and continues."""
     type: Literal["todo_reminder"]
     todos: list[TodoReminderItem]
-    """What is still open."""
+    """Open todos."""
     attempt: Count
     max_attempts: Count
 
 
 class TodoAutoClearEvent(Frame):
-    """A todo that was done has been taken off the list."""
+    """A completed todo was removed from the list."""
     type: Literal["todo_auto_clear"]
 
 
 class StartUpdate(Frame):
-    """The answer begins. Servers do not send it; message_start says the same."""
+    """The assistant message begins. Servers do not send this; `message_start` reports it."""
     type: Literal["start"]
     partial: AssistantMessage
 
@@ -553,11 +553,11 @@ class TextStartUpdate(Frame):
 
 
 class TextDeltaUpdate(Frame):
-    """A text block has grown."""
+    """Text was added to a text block."""
     type: Literal["text_delta"]
     content_index: Count
     delta: str
-    """What was added."""
+    """Delta: the text that was added to the block."""
     partial: AssistantMessage
 
 
@@ -566,7 +566,7 @@ class TextEndUpdate(Frame):
     type: Literal["text_end"]
     content_index: Count
     content: str
-    """All of the block."""
+    """Complete text of the block."""
     partial: AssistantMessage
 
 
@@ -578,11 +578,11 @@ class ThinkingStartUpdate(Frame):
 
 
 class ThinkingDeltaUpdate(Frame):
-    """A thinking block has grown."""
+    """Text was added to a thinking block."""
     type: Literal["thinking_delta"]
     content_index: Count
     delta: str
-    """What was added."""
+    """Delta: the text that was added to the block."""
     partial: AssistantMessage
 
 
@@ -591,7 +591,7 @@ class ThinkingEndUpdate(Frame):
     type: Literal["thinking_end"]
     content_index: Count
     content: str
-    """All of the block."""
+    """Complete text of the block."""
     partial: AssistantMessage
 
 
@@ -603,11 +603,11 @@ class ToolcallStartUpdate(Frame):
 
 
 class ToolcallDeltaUpdate(Frame):
-    """The arguments of a tool call have grown."""
+    """Text was added to the arguments of a tool call."""
     type: Literal["toolcall_delta"]
     content_index: Count
     delta: str
-    """A piece of the arguments as JSON text; may be empty."""
+    """Delta: a piece of the arguments as JSON text; may be empty."""
     partial: AssistantMessage
 
 
@@ -620,70 +620,70 @@ class ToolcallEndUpdate(Frame):
 
 
 class DoneUpdate(Frame):
-    """The answer is complete. Servers do not send it; message_end says the same."""
+    """The assistant message is complete. Servers do not send this; `message_end` reports it."""
     type: Literal["done"]
     reason: DoneReason
     message: AssistantMessage
 
 
 class ErrorUpdate(Frame):
-    """The answer failed. Servers do not send it; message_end says the same."""
+    """The assistant message failed. Servers do not send this; `message_end` reports it."""
     type: Literal["error"]
     reason: ErrorReason
     error: AssistantMessage
 
 
 class TodoReminderItem(Frame):
-    """A todo that is still open."""
+    """Open todo."""
     id: str
-    """The id of the todo."""
+    """Id of the todo."""
     content: str
-    """What is to be done."""
+    """Text of the todo."""
     status: TodoReminderStatus
 
 
 class Rule(Frame):
-    """A rule that watches what the model writes. Hosts treat it as opaque."""
+    """Rule about the text that a model streams. Opaque to hosts."""
     name: str
-    """The name of the rule."""
+    """Name of the rule."""
     path: str
-    """The file that it comes from."""
+    """File that defines the rule."""
     content: str
-    """What the model is told when it applies."""
+    """Instruction that is given to the model when the rule is broken."""
     globs: list[str] | None = None
-    """The files that it is about."""
+    """Glob patterns of the files that the rule applies to."""
     always_apply: bool | None = None
-    """Whether it is part of every conversation."""
+    """Whether the rule is part of every conversation."""
     description: str | None = None
-    """What it is for."""
+    """Purpose of the rule."""
     condition: list[str] | None = None
-    """The regular expressions that trigger it."""
+    """Regular expressions that trigger the rule."""
     scope: list[str] | None = None
-    """What is watched."""
+    """Parts of the stream that the rule watches."""
     interrupt_mode: RuleInterruptMode | None = None
     field_source: Annotated[JsonObject, Field(alias="_source")]
 
 
 class ReadyFrame(Frame):
-    """The server is ready. The first line of all, and sent once."""
+    """The server is ready. Sent once, as the first line."""
     type: Literal["ready"]
     version: str | None = None
-    """The version of the server."""
+    """Version of the server."""
 
 
 class UserMessage(Frame):
-    """What the user said. The server always writes the array form: the text block first, then the images."""
+    """Message of the user. The server always writes the array form: the text block first, then the images."""
     role: Literal["user"]
     content: MessageContent
     synthetic: bool | None = None
-    """Whether the server made the message up on the user's behalf."""
+    """Whether the server generated the message on behalf of the user; absent: no."""
     attribution: Attribution | None = None
     provider_payload: JsonObject | None = None
     timestamp: Timestamp
 
 
 class DeveloperMessage(Frame):
-    """An instruction that the server adds by itself, such as a reminder of open todos or a request to go on."""
+    """Instruction that the server adds by itself, such as a reminder of open todos or a request to continue."""
     role: Literal["developer"]
     content: MessageContent
     attribution: Attribution | None = None
@@ -691,140 +691,140 @@ class DeveloperMessage(Frame):
 
 
 class AssistantMessage(Frame):
-    """What the model said in one turn: complete, or a snapshot of what has arrived so far."""
+    """Answer of the model in one turn: complete, or a snapshot of the partial message."""
     role: Literal["assistant"]
     content: list[AssistantContent]
-    """The blocks in the order in which the model began them; may be empty."""
+    """Blocks in the order in which they began; may be empty."""
     api: str
-    """The vendor API that was spoken, for example anthropic-messages."""
+    """Vendor API of the request, for example `anthropic-messages`."""
     provider: str
-    """The provider that was asked."""
+    """Id of the provider."""
     model: str
-    """The id of the model that was asked."""
+    """Id of the requested model."""
     usage: Usage
     stop_reason: StopReason
     timestamp: Timestamp
     response_id: str | None = None
-    """The id that the provider gave its answer."""
+    """Id that the provider gave the response; absent if none was received."""
     provider_payload: JsonObject | None = None
     error_message: str | None = None
-    """What went wrong; present exactly when stopReason is error or aborted."""
+    """Error text; present exactly if `stopReason` is `error` or `aborted`."""
     duration: Count | None = None
     ttft: Count | None = None
 
 
 class ToolResultMessage(Frame):
-    """The outcome of one tool call, as the model will read it."""
+    """Result of one tool call, as the model reads it."""
     role: Literal["toolResult"]
     tool_call_id: str
-    """The id of the call that this answers."""
+    """Id of the tool call."""
     tool_name: str
-    """The name of the tool that was called."""
+    """Name of the tool."""
     content: list[UserContent]
-    """What the model is told; may be empty."""
+    """Content for the model; may be empty."""
     details: Any = None
-    """What the tool tells the host beyond the content; its shape is the tool's own. Absent when there is nothing."""
+    """Data for the host in addition to the content, in a shape of the tool's own; absent if there is none."""
     is_error: bool
     """Whether the call failed."""
     is_warning: bool | None = None
-    """Whether the call succeeded with reservations."""
+    """Whether the call succeeded with a warning; absent: no."""
     attribution: Attribution | None = None
     pruned_at: Timestamp | None = None
     timestamp: Timestamp
 
 
 class BashExecutionMessage(Frame):
-    """A shell command that the host ran with the bash command, and what it printed."""
+    """Shell command that the host ran with `bash`, and its output."""
     role: Literal["bashExecution"]
     command: str
-    """The command line."""
+    """Command line."""
     output: str
-    """What it printed, cleaned, and cut to its end when it was long."""
+    """Output without control sequences; only its end if it was long."""
     exit_code: Annotated[int, Field(ge=-2147483648, le=2147483647)] | None = None
-    """The exit status; absent when the command was killed."""
+    """Exit status; absent if the command was killed."""
     cancelled: bool
-    """Whether the command was stopped before it ended."""
+    """Whether the command was stopped before its end."""
     truncated: bool
-    """Whether part of the output is missing."""
+    """Whether part of the output was left out."""
     meta: OutputMeta | None = None
     timestamp: Timestamp
     exclude_from_context: bool | None = None
-    """Whether the model is kept from seeing this."""
+    """Whether the message is hidden from the model; absent: no."""
 
 
 class PythonExecutionMessage(Frame):
-    """Python code that the user ran, and what it printed."""
+    """Python code that the user ran, and its output."""
     role: Literal["pythonExecution"]
     code: str
-    """The code."""
+    """Python code."""
     output: str
-    """What it printed."""
+    """Output of the code."""
     exit_code: Annotated[int, Field(ge=-2147483648, le=2147483647)] | None = None
-    """The exit status; absent when the run was killed."""
+    """Exit status; absent if the run was killed."""
     cancelled: bool
-    """Whether the run was stopped before it ended."""
+    """Whether the run was stopped before its end."""
     truncated: bool
-    """Whether part of the output is missing."""
+    """Whether part of the output was left out."""
     meta: OutputMeta | None = None
     timestamp: Timestamp
     exclude_from_context: bool | None = None
-    """Whether the model is kept from seeing this."""
+    """Whether the message is hidden from the model; absent: no."""
 
 
 class CustomMessage(Frame):
-    """A message that an extension, or the server itself, added to the conversation."""
+    """Message that an extension, or the server itself, added to the conversation."""
     role: Literal["custom"]
     custom_type: str
-    """The kind of message, named by the extension that made it."""
+    """Kind of message, named by the extension."""
     content: MessageContent
     display: bool
-    """Whether a host should show it."""
+    """Whether hosts should show the message to the user."""
     details: Any = None
-    """Data of the extension that the model does not see."""
+    """Data of the extension, for hosts; not sent to the model."""
     attribution: Attribution | None = None
     timestamp: Timestamp
 
 
 class HookMessage(Frame):
-    """The old form of a custom message; only session files of earlier versions have it."""
+    """Older form of `CustomMessage`, found only in session files of earlier versions."""
     role: Literal["hookMessage"]
     custom_type: str
-    """The kind of message, named by the extension that made it."""
+    """Kind of message, named by the extension."""
     content: MessageContent
     display: bool
-    """Whether a host should show it."""
+    """Whether hosts should show the message to the user."""
     details: Any = None
-    """Data of the extension that the model does not see."""
+    """Data of the extension, for hosts; not sent to the model."""
     attribution: Attribution | None = None
     timestamp: Timestamp
 
 
 class CompactionSummaryMessage(Frame):
-    """What was said before the last compaction; opens the context after one."""
+    """Summary of the conversation before the last compaction; the first message of the context after it."""
     role: Literal["compactionSummary"]
     summary: str
-    """The summary."""
+    """Text of the summary."""
     short_summary: str | None = None
-    """The summary in a sentence or two, for display."""
+    """Summary in one or two sentences, for display."""
     tokens_before: Count
     provider_payload: JsonObject | None = None
     timestamp: Timestamp
 
 
 class FileMentionMessage(Frame):
-    """Files that the user named in a prompt, read in on their behalf."""
+    """Files that the user named in a prompt, with their contents."""
     role: Literal["fileMention"]
     files: list[FileMention]
-    """The files, in the order in which they were named."""
+    """Files, in the order in which they were named."""
     timestamp: Timestamp
 
 
 class FileMention(Frame):
-    """One file that a prompt mentioned."""
+    """File that a prompt named."""
     path: str
-    """The path as it was resolved."""
+    """Resolved path."""
     content: str
-    """The text of the file, or a note about it."""
+    """Text of the file, or a note about the file."""
     line_count: Count | None = None
     byte_size: Count | None = None
     skipped_reason: FileSkipReason | None = None
@@ -832,43 +832,43 @@ class FileMention(Frame):
 
 
 class ThinkingContent(Frame):
-    """A block of the model's reasoning."""
+    """Block of reasoning of the model."""
     type: Literal["thinking"]
     thinking: str
-    """The reasoning; a placeholder when the provider hid it."""
+    """Reasoning; a placeholder if the provider redacted it."""
     thinking_signature: str | None = None
-    """What the provider wants back with the block, such as a signature or the whole reasoning item; opaque."""
+    """Data to send back to the provider with the block, such as a signature or the whole reasoning item; opaque."""
 
 
 class RedactedThinkingContent(Frame):
-    """Reasoning that the provider hid."""
+    """Block of reasoning that the provider redacted."""
     type: Literal["redactedThinking"]
     data: str
-    """The reasoning in encrypted form, to be sent back as it is."""
+    """Encrypted reasoning, to be sent back unchanged."""
 
 
 class ToolCall(Frame):
-    """A tool that the model wants to be run."""
+    """Tool call of the model."""
     type: Literal["toolCall"]
     id: str
-    """The id of the call; results and tool events refer to it."""
+    """Id of the call, referred to by results and tool events."""
     name: str
-    """The name of the tool."""
+    """Name of the tool."""
     arguments: JsonObject
     thought_signature: str | None = None
-    """A mark of the provider that has to be sent back with the call; opaque."""
+    """Signature to send back to the provider with the call; opaque."""
     intent: str | None = None
-    """In the model's words, what the call is for."""
+    """Purpose of the call, in the words of the model; absent: none given."""
 
 
 class AgentToolResult(Frame):
-    """What a tool returned, or has to show so far."""
+    """Result of a tool, complete or so far."""
     content: list[UserContent]
-    """What the model is told; may be empty."""
+    """Content for the model; may be empty."""
     details: Any = None
-    """What the tool tells the host beyond the content; its shape is the tool's own. Absent when there is nothing."""
+    """Data for the host in addition to the content, in a shape of the tool's own; absent if there is none."""
     is_warning: bool | None = None
-    """Whether the call succeeded with reservations."""
+    """Whether the call succeeded with a warning; absent: no."""
 
 
 class Usage(Frame):
@@ -879,52 +879,52 @@ class Usage(Frame):
     cache_write: Count
     total_tokens: Count
     premium_requests: float | None = None
-    """How many requests of a plan with a fixed number of them this took."""
+    """Number of requests that this one counts as in a plan with a fixed number of requests."""
     cost: Cost
 
 
 class Model(Frame):
-    """A model that can be asked, with everything needed to ask it."""
+    """Model that can be selected, with everything needed to send requests to it."""
     id: str
-    """The id that the provider knows it by."""
+    """Id of the model within the provider."""
     name: str
-    """The name for people."""
+    """Display name."""
     api: str
-    """The vendor API that it is asked through."""
+    """Vendor API of the model."""
     provider: str
-    """The provider that it belongs to."""
+    """Id of the provider."""
     base_url: str
-    """The address of the provider."""
+    """Base URL of the provider."""
     reasoning: bool
-    """Whether it can think before it answers."""
+    """Whether the model supports thinking."""
     thinking: ModelThinking | None = None
     input: list[InputKind]
-    """What it accepts."""
+    """Kinds of input that the model accepts."""
     cost: ModelPrice
     context_window: Count
     max_tokens: Count
     headers: StringMap | None = None
     compat: JsonObject | None = None
     premium_multiplier: float | None = None
-    """How many requests of a plan one request to it counts as."""
+    """Number of requests that one request counts as in a plan with a fixed number of requests."""
     prefer_websockets: bool | None = None
-    """Whether it is better asked over a web socket."""
+    """Whether requests should prefer a WebSocket."""
     context_promotion_target: str | None = None
-    """The model to change to when the context grows too large for this one."""
+    """Model to switch to when the context grows too large for this one."""
     priority: float | None = None
-    """Where it stands in a list of models; the lowest comes first."""
+    """Rank in a list of models; the lowest comes first."""
 
 
 class ModelThinking(Frame):
-    """How much a model can be told to think, and in which terms."""
+    """Range of thinking levels of a model, and how they are sent."""
     mode: str
-    """In which terms: a budget of tokens, an effort, or another way of the provider."""
+    """Form in which the level is sent: a token budget, an effort, or another form of the provider."""
     min_level: ThinkingLevel
     max_level: ThinkingLevel
 
 
 class OutputMeta(Frame):
-    """What happened to a long output on its way into a message."""
+    """Details about the processing of a long output."""
     truncation: OutputTruncation | None = None
     source: OutputSource | None = None
     diagnostics: OutputDiagnostics | None = None
@@ -932,7 +932,7 @@ class OutputMeta(Frame):
 
 
 class OutputTruncation(Frame):
-    """How much of an output was kept, and which part."""
+    """Extent of the part of an output that was kept."""
     direction: TruncationDirection
     truncated_by: TruncationUnit
     total_lines: Count
@@ -942,80 +942,80 @@ class OutputTruncation(Frame):
     max_bytes: Count | None = None
     shown_range: LineRange | None = None
     artifact_id: str | None = None
-    """The id of the stored whole output."""
+    """Id under which the complete output is stored."""
     next_offset: Count | None = None
 
 
 class LineRange(Frame):
-    """A stretch of lines, counted from 1, both ends included."""
+    """Range of lines, counted from 1, both ends included."""
     start: Count
     end: Count
 
 
 class OutputSource(Frame):
-    """Where an output came from."""
+    """Source of an output."""
     type: OutputSourceKind
     value: str
-    """The path, the address or the internal name."""
+    """Path, address or internal name."""
 
 
 class OutputDiagnostics(Frame):
-    """What checkers found in a file that a tool touched."""
+    """Findings of checkers in a file that a tool changed."""
     summary: str
-    """The findings in one line."""
+    """Findings in one line."""
     messages: list[str]
-    """The findings, one by one."""
+    """Findings, one by one."""
 
 
 class EditorRequest(Frame):
-    """Asks the user to write or edit a longer text. It never times out by itself."""
+    """Opens a dialog in which the user writes or edits a longer text. It has no time limit."""
     type: Literal["extension_ui_request"]
     id: str
-    """Id of this request; an answer repeats it."""
+    """Id of this request; a dialog response repeats it."""
     method: Literal["editor"]
     title: str
-    """The question."""
+    """Question to the user."""
     prefill: str | None = None
-    """The text to begin with."""
+    """Initial text; absent: none."""
     prompt_style: bool | None = None
-    """Show it like the place where prompts are entered."""
+    """Whether to show the editor like the prompt input; absent: no."""
 
 
 class CancelRequest(Frame):
-    """Takes an editor request back: the agent no longer waits for its answer."""
+    """Withdraws an editor dialog: the agent no longer waits for its response."""
     type: Literal["extension_ui_request"]
     id: str
-    """Id of this request; an answer repeats it."""
+    """Id of this request; a dialog response repeats it."""
     method: Literal["cancel"]
     target_id: str
-    """The `id` of that request."""
+    """`id` of the editor request."""
 
 
 class UICancelledResponse(Frame):
-    """The user closed the dialog without an answer; the agent goes on with its default."""
+    """Response to a dialog that the user closed; the agent continues with the default."""
     type: Literal["extension_ui_response"]
     id: str
-    """The `id` of the request."""
+    """`id` of the UI request."""
     cancelled: Literal[True]
     timed_out: bool | None = None
-    """It was closed because its time was over."""
+    """Whether the dialog was closed because its time limit was reached; absent: no."""
 
 
 class HostToolDefinition(Frame):
-    """A tool that the host carries out."""
+    """Tool that the host executes."""
     name: str
-    """Name under which the model calls it; not empty."""
+    """Name that the model calls the tool by; not empty."""
     label: str | None = None
-    """Name to show to people; absent: the same as `name`."""
+    """Display name; absent: the same as `name`."""
     description: str
-    """What the model is told about it; not empty."""
+    """Description of the tool for the model; not empty."""
     parameters: JsonObject
     hidden: bool | None = None
-    """True: registered, but not offered to the model."""
+    """True: registered, but not offered to the model. Absent: offered."""
 
 
 class HostToolCall(Frame):
-    """Asks the host to carry out a tool call."""
+    """Requests the host to execute a tool call."""
     type: Literal["host_tool_call"]
     id: str
     """Id of this request; updates and the result repeat it."""
@@ -1027,278 +1027,278 @@ class HostToolCall(Frame):
 
 
 class HostToolCancel(Frame):
-    """Tells the host that a call was aborted; its result is no longer wanted."""
+    """Notifies the host that a call was aborted; its result is no longer needed."""
     type: Literal["host_tool_cancel"]
     id: str
     """Id of this frame."""
     target_id: str
-    """The `id` of the call."""
+    """`id` of the `host_tool_call`."""
 
 
 class HostToolUpdate(Frame):
-    """How far a host tool has come. It gets no response."""
+    """Progress of a host tool. Gets no response."""
     type: Literal["host_tool_update"]
     id: str
-    """The `id` of the call."""
+    """`id` of the `host_tool_call`."""
     partial_result: AgentToolResult
 
 
 class HostToolResult(Frame):
-    """The result of a host tool. It gets no response."""
+    """Result of a host tool. Gets no response."""
     type: Literal["host_tool_result"]
     id: str
-    """The `id` of the call."""
+    """`id` of the `host_tool_call`."""
     result: AgentToolResult
     is_error: bool | None = None
-    """True: the call failed, and the text of the result says why."""
+    """True: the call failed, and the text of the result gives the reason. Absent: it succeeded."""
 
 
 class TodoPhase(Frame):
-    """A group of todos."""
+    """Group of todos."""
     id: str
     """Id of the phase."""
     name: str
-    """Its name."""
+    """Name of the phase."""
     tasks: list[TodoItem]
-    """Its todos, in order."""
+    """Todos of the phase, in order."""
 
 
 class TodoItem(Frame):
-    """One thing to do."""
+    """Todo of the session."""
     id: str
     """Id of the todo."""
     content: str
-    """What is to be done."""
+    """Text of the todo."""
     status: TodoStatus
     notes: str | None = None
-    """What else is to be known about it."""
+    """Further notes about the todo."""
 
 
 class TodoPhaseInput(Frame):
-    """A group of todos as a host gives it."""
+    """Group of todos as the host sets it."""
     id: str | None = None
-    """Id of the phase; absent: one is made."""
+    """Id of the phase; absent: the server generates one."""
     name: str
-    """Its name."""
+    """Name of the phase."""
     tasks: list[TodoItemInput]
-    """Its todos, in order."""
+    """Todos of the phase, in order."""
 
 
 class TodoItemInput(Frame):
-    """One thing to do as a host gives it."""
+    """Todo as the host sets it."""
     id: str | None = None
-    """Id of the todo; absent: one is made."""
+    """Id of the todo; absent: the server generates one."""
     content: str
-    """What is to be done."""
+    """Text of the todo."""
     status: TodoStatus | None = None
     notes: str | None = None
-    """What else is to be known about it."""
+    """Further notes about the todo."""
 
 
 class SessionHeader(Frame):
-    """The first line of a session file."""
+    """First line of a session file."""
     type: Literal["session"]
     version: Count
     id: str
     """Id of the session."""
     timestamp: str
-    """When the session began: ISO 8601 in UTC with milliseconds."""
+    """Creation time of the session: ISO 8601 in UTC with milliseconds."""
     cwd: str
-    """The directory that the session works in."""
+    """Working directory of the session."""
     parent_session: str | None = None
-    """The file of the session that this one came from; not verified."""
+    """Path of the session file that this session was made from; not verified. Absent: none."""
     title: str | None = None
-    """The name of the session."""
+    """Name of the session; absent: none."""
     title_source: TitleSource | None = None
 
 
 class MessageEntry(Frame):
-    """A message of the conversation."""
+    """Message of the conversation."""
     type: Literal["message"]
     id: str
-    """Names the entry inside its file."""
+    """Id of the entry, unique within the session file."""
     parent_id: str | None
-    """The entry before it on its branch; null for the first of one."""
+    """Id of the entry before this one on its branch; null for an entry without one."""
     timestamp: str
-    """When it was written: ISO 8601 in UTC with milliseconds."""
+    """Time at which the entry was written: ISO 8601 in UTC with milliseconds."""
     message: AgentMessage
 
 
 class ModelChangeEntry(Frame):
-    """From here on another model answers."""
+    """Change of the model."""
     type: Literal["model_change"]
     id: str
-    """Names the entry inside its file."""
+    """Id of the entry, unique within the session file."""
     parent_id: str | None
-    """The entry before it on its branch; null for the first of one."""
+    """Id of the entry before this one on its branch; null for an entry without one."""
     timestamp: str
-    """When it was written: ISO 8601 in UTC with milliseconds."""
+    """Time at which the entry was written: ISO 8601 in UTC with milliseconds."""
     model: str
-    """The provider and the id of the model, with a slash between."""
+    """Id of the provider and id of the model, separated by a slash."""
     role: str | None = None
-    """What the model is used for; absent or default: to answer."""
+    """Role of the model; absent or `default`: to answer prompts."""
 
 
 class ThinkingLevelChangeEntry(Frame):
-    """From here on models think more, or less."""
+    """Change of the thinking level."""
     type: Literal["thinking_level_change"]
     id: str
-    """Names the entry inside its file."""
+    """Id of the entry, unique within the session file."""
     parent_id: str | None
-    """The entry before it on its branch; null for the first of one."""
+    """Id of the entry before this one on its branch; null for an entry without one."""
     timestamp: str
-    """When it was written: ISO 8601 in UTC with milliseconds."""
+    """Time at which the entry was written: ISO 8601 in UTC with milliseconds."""
     thinking_level: str | None = None
-    """The level; null: none is set."""
+    """New level; null: none is set."""
 
 
 class CompactionEntry(Frame):
-    """The older part of the conversation was replaced by a summary."""
+    """Compaction: a summary that replaces the older part of the conversation."""
     type: Literal["compaction"]
     id: str
-    """Names the entry inside its file."""
+    """Id of the entry, unique within the session file."""
     parent_id: str | None
-    """The entry before it on its branch; null for the first of one."""
+    """Id of the entry before this one on its branch; null for an entry without one."""
     timestamp: str
-    """When it was written: ISO 8601 in UTC with milliseconds."""
+    """Time at which the entry was written: ISO 8601 in UTC with milliseconds."""
     summary: str
-    """The summary."""
+    """Text of the summary."""
     short_summary: str | None = None
-    """A short version of the summary to show."""
+    """Short version of the summary, for display."""
     first_kept_entry_id: str
-    """The first entry before this one that stays in the context."""
+    """Id of the first entry before this one that stays in the context."""
     tokens_before: Count
     details: Any = None
-    """What the maker of the summary notes beside it; any JSON."""
+    """Further data from the author of the summary; any JSON."""
     preserve_data: JsonObject | None = None
     from_extension: bool | None = None
     """Whether an extension made the summary."""
 
 
 class BranchSummaryEntry(Frame):
-    """What was said on a branch that was left."""
+    """Summary of a branch that was left."""
     type: Literal["branch_summary"]
     id: str
-    """Names the entry inside its file."""
+    """Id of the entry, unique within the session file."""
     parent_id: str | None
-    """The entry before it on its branch; null for the first of one."""
+    """Id of the entry before this one on its branch; null for an entry without one."""
     timestamp: str
-    """When it was written: ISO 8601 in UTC with milliseconds."""
+    """Time at which the entry was written: ISO 8601 in UTC with milliseconds."""
     from_id: str
-    """The entry at which the branch was left; root for the very beginning, in pi 1 null."""
+    """Id of the entry at which the branch was left; at the very beginning `root`, in pi 1 null."""
     summary: str
-    """The summary."""
+    """Text of the summary."""
     details: Any = None
-    """What the maker of the summary notes beside it; any JSON."""
+    """Further data from the author of the summary; any JSON."""
     from_extension: bool | None = None
     """Whether an extension made the summary."""
 
 
 class CustomMessageEntry(Frame):
-    """A message that an extension, or the server itself, added to the conversation."""
+    """Message that an extension, or the server itself, added to the conversation."""
     type: Literal["custom_message"]
     custom_type: str
-    """The kind of message, named by the extension."""
+    """Kind of message, named by the extension."""
     content: MessageContent
     display: bool
-    """Whether a host should show it."""
+    """Whether hosts should show the message to the user."""
     details: Any = None
-    """Data of the extension that the model does not see."""
+    """Data of the extension, for hosts; not sent to the model."""
     attribution: Attribution | None = None
     id: str
-    """Names the entry inside its file."""
+    """Id of the entry, unique within the session file."""
     parent_id: str | None
-    """The entry before it on its branch; null for the first of one."""
+    """Id of the entry before this one on its branch; null for an entry without one."""
     timestamp: str
-    """When it was written: ISO 8601 in UTC with milliseconds."""
+    """Time at which the entry was written: ISO 8601 in UTC with milliseconds."""
 
 
 class ContextChangeEntry(Frame):
-    """From here on services are asked in another context."""
+    """Change of the context in which services are called."""
     type: Literal["context_change"]
     id: str
-    """Names the entry inside its file."""
+    """Id of the entry, unique within the session file."""
     parent_id: str | None
-    """The entry before it on its branch; null for the first of one."""
+    """Id of the entry before this one on its branch; null for an entry without one."""
     timestamp: str
-    """When it was written: ISO 8601 in UTC with milliseconds."""
+    """Time at which the entry was written: ISO 8601 in UTC with milliseconds."""
     context_name: str
-    """The name of the context."""
+    """Name of the context."""
     tenant: str
-    """The tenant."""
+    """Name of the tenant."""
     namespace: str
-    """The namespace."""
+    """Name of the namespace."""
 
 
 class ServiceTierChangeEntry(Frame):
-    """From here on the provider serves in another tier."""
+    """Change of the service tier of the provider."""
     type: Literal["service_tier_change"]
     id: str
-    """Names the entry inside its file."""
+    """Id of the entry, unique within the session file."""
     parent_id: str | None
-    """The entry before it on its branch; null for the first of one."""
+    """Id of the entry before this one on its branch; null for an entry without one."""
     timestamp: str
-    """When it was written: ISO 8601 in UTC with milliseconds."""
+    """Time at which the entry was written: ISO 8601 in UTC with milliseconds."""
     service_tier: str | None = None
-    """The tier; null: the usual one."""
+    """New tier; null: the default one."""
 
 
 class TtsrInjectionEntry(Frame):
-    """Rules were brought to the model's attention."""
+    """Rules that were added to the context of the model."""
     type: Literal["ttsr_injection"]
     id: str
-    """Names the entry inside its file."""
+    """Id of the entry, unique within the session file."""
     parent_id: str | None
-    """The entry before it on its branch; null for the first of one."""
+    """Id of the entry before this one on its branch; null for an entry without one."""
     timestamp: str
-    """When it was written: ISO 8601 in UTC with milliseconds."""
+    """Time at which the entry was written: ISO 8601 in UTC with milliseconds."""
     injected_rules: list[str]
-    """Their names."""
+    """Names of the rules."""
 
 
 class McpToolSelectionEntry(Frame):
-    """From here on other tools of servers are offered."""
+    """Change of the tools of MCP servers that are offered to the model."""
     type: Literal["mcp_tool_selection"]
     id: str
-    """Names the entry inside its file."""
+    """Id of the entry, unique within the session file."""
     parent_id: str | None
-    """The entry before it on its branch; null for the first of one."""
+    """Id of the entry before this one on its branch; null for an entry without one."""
     timestamp: str
-    """When it was written: ISO 8601 in UTC with milliseconds."""
+    """Time at which the entry was written: ISO 8601 in UTC with milliseconds."""
     selected_tool_names: list[str]
-    """Their names."""
+    """Names of the offered tools."""
 
 
 class SessionInitEntry(Frame):
-    """What an agent was started with by another agent."""
+    """Parameters with which another agent started this one."""
     type: Literal["session_init"]
     id: str
-    """Names the entry inside its file."""
+    """Id of the entry, unique within the session file."""
     parent_id: str | None
-    """The entry before it on its branch; null for the first of one."""
+    """Id of the entry before this one on its branch; null for an entry without one."""
     timestamp: str
-    """When it was written: ISO 8601 in UTC with milliseconds."""
+    """Time at which the entry was written: ISO 8601 in UTC with milliseconds."""
     system_prompt: str
-    """Its instructions."""
+    """System prompt."""
     task: str
-    """What it is to do."""
+    """Task."""
     tools: list[str]
-    """The names of its tools."""
+    """Names of the tools."""
     output_schema: Any = None
-    """A JSON Schema of what it is to give back."""
+    """JSON Schema of the expected result."""
 
 
 class ModeChangeEntry(Frame):
-    """From here on the agent works in another mode."""
+    """Change of the mode of the agent."""
     type: Literal["mode_change"]
     id: str
-    """Names the entry inside its file."""
+    """Id of the entry, unique within the session file."""
     parent_id: str | None
-    """The entry before it on its branch; null for the first of one."""
+    """Id of the entry before this one on its branch; null for an entry without one."""
     timestamp: str
-    """When it was written: ISO 8601 in UTC with milliseconds."""
+    """Time at which the entry was written: ISO 8601 in UTC with milliseconds."""
     mode: str
-    """The mode; none: the mode was left."""
+    """New mode; `none`: the mode was left."""
     data: JsonObject | None = None
 
 
@@ -1310,18 +1310,17 @@ RpcCommand = TypeAliasType("RpcCommand", Annotated[PromptCommand | SteerCommand 
     BashCommand | AbortBashCommand | GetSessionStatsCommand | ExportHtmlCommand | SwitchSessionCommand | BranchCommand |
     GetBranchMessagesCommand | GetLastAssistantTextCommand | SetSessionNameCommand | GetMessagesCommand,
     Field(discriminator="type")])
-"""A request of the host. Each is answered by a response with the same `id`; keys that a command does not know are
-ignored."""
+"""Command of the host. Each is answered by a response with the same `id`; unknown members are ignored."""
 
 RpcExtensionUIResponse = TypeAliasType("RpcExtensionUIResponse", UIValueResponse | UIConfirmedResponse |
     UICancelledResponse)
-"""The answer of the user to a dialog. It gets no response. An answer to a dialog that is not open is ignored; one of
-the wrong kind counts as the default."""
+"""Dialog response: the choice of the user. It gets no response itself. A response to a dialog that is not open is
+ignored; one of the wrong kind counts as the default."""
 
 Inbound = TypeAliasType("Inbound", Annotated[RpcCommand | RpcExtensionUIResponse | HostToolUpdate | HostToolResult,
     Field(discriminator="type")])
-"""Everything that a host may write: one JSON object a line, ended by a line feed. In an optional member, at any
-depth, `null` means the same as absent; a required member refuses it."""
+"""Frame that a host may write: one JSON object per line, ended by a line feed. In an optional member, at any depth,
+`null` means the same as absent; a required member refuses it."""
 
 RpcSuccess = TypeAliasType("RpcSuccess", Annotated[PromptResponse | SteerResponse | FollowUpResponse | AbortResponse |
     AbortAndPromptResponse | NewSessionResponse | GetStateResponse | SetTodosResponse | SetHostToolsResponse |
@@ -1331,93 +1330,93 @@ RpcSuccess = TypeAliasType("RpcSuccess", Annotated[PromptResponse | SteerRespons
     BashResponse | AbortBashResponse | GetSessionStatsResponse | ExportHtmlResponse | SwitchSessionResponse |
     BranchResponse | GetBranchMessagesResponse | GetLastAssistantTextResponse | SetSessionNameResponse |
     GetMessagesResponse, Field(discriminator="command")])
-"""A command that was accepted. Told apart by `command`; `data` is there only for the commands that have a result."""
+"""Response to a command that succeeded. `command` tells the kinds apart; `data` is present only for commands with a
+result."""
 
 RpcResponse = TypeAliasType("RpcResponse", Annotated[RpcSuccess | RpcErrorResponse, Field(discriminator="success")])
-"""The answer to a command, or the refusal of a line that could not be read."""
+"""Response to a command, or to a line that could not be read."""
 
 AgentSessionEvent = TypeAliasType("AgentSessionEvent", Annotated[AgentStartEvent | AgentEndEvent | TurnStartEvent |
     TurnEndEvent | MessageStartEvent | MessageUpdateEvent | MessageEndEvent | ToolExecutionStartEvent |
     ToolExecutionUpdateEvent | ToolExecutionEndEvent | AutoCompactionStartEvent | AutoCompactionEndEvent |
     AutoRetryStartEvent | AutoRetryEndEvent | RetryFallbackAppliedEvent | RetryFallbackSucceededEvent |
     TtsrTriggeredEvent | TodoReminderEvent | TodoAutoClearEvent, Field(discriminator="type")])
-"""What happens in the session, as it happens. Events have no id."""
+"""Event of the session, reported as it happens. Events have no id."""
 
 RpcExtensionUIRequest = TypeAliasType("RpcExtensionUIRequest", Annotated[SelectRequest | ConfirmRequest | InputRequest |
     EditorRequest | CancelRequest | NotifyRequest | SetStatusRequest | SetWidgetRequest | SetTitleRequest |
     SetEditorTextRequest, Field(discriminator="method")])
-"""Something that an extension wants of the user interface: a dialog that waits for an answer, or a notice that does
-not."""
+"""UI request of an extension: a dialog, which waits for a response, or a notice, which does not."""
 
 Outbound = TypeAliasType("Outbound", Annotated[RpcResponse | AgentSessionEvent | RpcExtensionUIRequest | ExtensionError
     | ReadyFrame | HostToolCall | HostToolCancel, Field(discriminator="type")])
-"""Everything that a server may write: one JSON object a line, ended by a line feed."""
+"""Frame that a server may write: one JSON object per line, ended by a line feed."""
 
 InterruptMode = TypeAliasType("InterruptMode", Literal["immediate", "wait"])
-"""What steering does to the tool calls of the turn: `immediate` aborts those that run and skips the rest, `wait`
-lets them all finish."""
+"""Effect of a steering message on the tool calls of the open turn: `immediate` aborts the running ones and skips the
+rest, `wait` lets all of them finish."""
 
 IntegrationModelState = TypeAliasType("IntegrationModelState", Literal["no_provider", "connected", "auth_error"])
-"""Whether the model provider can be used: none is set up, it answers, or it refuses the credentials."""
+"""Whether the model provider can be used: none is configured, it responds, or it rejects the credentials."""
 
 IntegrationServiceState = TypeAliasType("IntegrationServiceState", Literal["connected", "unauthenticated",
     "unavailable"])
-"""Whether a service can be used: it answers, wants a login, or is not there."""
+"""Whether a service can be used: it responds, requires a login, or is unavailable."""
 
 AssistantMessageEvent = TypeAliasType("AssistantMessageEvent", Annotated[StartUpdate | TextStartUpdate | TextDeltaUpdate
     | TextEndUpdate | ThinkingStartUpdate | ThinkingDeltaUpdate | ThinkingEndUpdate | ToolcallStartUpdate |
     ToolcallDeltaUpdate | ToolcallEndUpdate | DoneUpdate | ErrorUpdate, Field(discriminator="type")])
-"""How an assistant message has grown."""
+"""Step in the streaming of an assistant message."""
 
 CompactionReason = TypeAliasType("CompactionReason", Literal["threshold", "overflow", "idle"])
-"""What made a compaction necessary: the host asked for it, the context passed the limit, the provider refused it as
-too long, or the session was idle."""
+"""Cause of a compaction: the host requested it (`manual`), the context passed the limit (`threshold`), the provider
+refused the context as too long (`overflow`), or the session was idle (`idle`)."""
 
 CompactionAction = TypeAliasType("CompactionAction", Literal["context-full", "handoff"])
-"""What is done about a full context: the history is summarised, or handed over to a new session."""
+"""Kind of compaction: the history is summarised (`context-full`) or handed over to a new session (`handoff`)."""
 
 TodoReminderStatus = TypeAliasType("TodoReminderStatus", Literal["pending", "in_progress"])
-"""How far an open todo is."""
+"""Status of an open todo."""
 
 RuleInterruptMode = TypeAliasType("RuleInterruptMode", Literal["never", "prose-only", "tool-only", "always"])
-"""When a rule may break into an answer: never, in text only, in tool calls only, always."""
+"""Parts of the stream that a rule may interrupt: none, text only, tool calls only, all."""
 
 AgentMessage = TypeAliasType("AgentMessage", Annotated[UserMessage | DeveloperMessage | AssistantMessage |
     ToolResultMessage | BashExecutionMessage | PythonExecutionMessage | CustomMessage | HookMessage |
     BranchSummaryMessage | CompactionSummaryMessage | FileMentionMessage, Field(discriminator="role")])
-"""A message of the conversation, told apart by its role."""
+"""Message of the conversation. `role` tells the kinds apart."""
 
 FileSkipReason = TypeAliasType("FileSkipReason", Literal["tooLarge"])
-"""Why the text of a mentioned file was left out."""
+"""Reason for leaving out the text of a named file."""
 
 AssistantContent = TypeAliasType("AssistantContent", Annotated[TextContent | ThinkingContent | RedactedThinkingContent |
     ToolCall, Field(discriminator="type")])
-"""One block of what the model said."""
+"""Content block of an assistant message."""
 
 Attribution = TypeAliasType("Attribution", Literal["user", "agent"])
-"""On whose behalf a message was made: the user's, or the agent's own."""
+"""Originator of a message: the user or the agent."""
 
 TruncationDirection = TypeAliasType("TruncationDirection", Literal["head", "tail"])
-"""Which end of a long output was kept."""
+"""End of a long output that was kept."""
 
 TruncationUnit = TypeAliasType("TruncationUnit", Literal["lines", "bytes"])
-"""Which limit a long output ran into."""
+"""Limit that a long output reached."""
 
 OutputSourceKind = TypeAliasType("OutputSourceKind", Literal["path", "url", "internal"])
-"""What kind of place an output came from."""
+"""Kind of source of an output."""
 
 TodoStatus = TypeAliasType("TodoStatus", Literal["pending", "in_progress", "completed", "abandoned"])
-"""How far a todo has come."""
+"""Status of a todo."""
 
 TitleSource = TypeAliasType("TitleSource", Literal["auto", "user"])
-"""Who chose the name of a session: a model, or the user."""
+"""Author of the name of a session: a model (`auto`) or the user."""
 
 SessionEntry = TypeAliasType("SessionEntry", Annotated[MessageEntry | ModelChangeEntry | ThinkingLevelChangeEntry |
     CompactionEntry | BranchSummaryEntry | CustomEntry | CustomMessageEntry | LabelEntry | ContextChangeEntry |
     ServiceTierChangeEntry | TtsrInjectionEntry | McpToolSelectionEntry | SessionInitEntry | ModeChangeEntry,
     Field(discriminator="type")])
-"""A line of a session file after the header. Readers keep types that they do not know: they are links of the chain
-of parents."""
+"""Entry of a session file: any line after the header. Readers keep entries of unknown types, as other entries may
+have them as parents."""
 
 __all__ = [
     "AbortAndPromptCommand", "AbortAndPromptResponse", "AbortBashCommand", "AbortBashResponse", "AbortCommand",

@@ -4,15 +4,15 @@ import { SessionState } from "../session.js";
 import type { Tables } from "../tables.js";
 import type { Pi1 } from "./pi-1.js";
 
-/** The state of a session that speaks pi-1, out of the frames that it is given. */
+/** State of a session that speaks pi-1, from the frames that are passed in. */
 export class Pi1SessionState extends SessionState<Pi1> {
-  /** `fresh`: the server's process has just begun, and every frame since will be seen. */
+  /** `fresh`: the server has just started, and all frames since are passed in. */
   constructor(options: { readonly fresh?: boolean } = {}) {
     super(TABLES, options);
   }
 }
 
-/** What the runtime knows of pi-1. */
+/** Tables of pi-1 for the runtime. */
 export const TABLES: Tables = {
   dialect: "pi-1",
   saysReady: false,

@@ -4,15 +4,15 @@ import { SessionState } from "../session.js";
 import type { Tables } from "../tables.js";
 import type { Pi } from "./pi.js";
 
-/** The state of a session that speaks pi, out of the frames that it is given. */
+/** State of a session that speaks pi, from the frames that are passed in. */
 export class PiSessionState extends SessionState<Pi> {
-  /** `fresh`: the server's process has just begun, and every frame since will be seen. */
+  /** `fresh`: the server has just started, and all frames since are passed in. */
   constructor(options: { readonly fresh?: boolean } = {}) {
     super(TABLES, options);
   }
 }
 
-/** What the runtime knows of pi. */
+/** Tables of pi for the runtime. */
 export const TABLES: Tables = {
   dialect: "pi",
   saysReady: false,

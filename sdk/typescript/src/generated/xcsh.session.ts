@@ -4,15 +4,15 @@ import { SessionState } from "../session.js";
 import type { Tables } from "../tables.js";
 import type { Xcsh } from "./xcsh.js";
 
-/** The state of a session that speaks xcsh, out of the frames that it is given. */
+/** State of a session that speaks xcsh, from the frames that are passed in. */
 export class XcshSessionState extends SessionState<Xcsh> {
-  /** `fresh`: the server's process has just begun, and every frame since will be seen. */
+  /** `fresh`: the server has just started, and all frames since are passed in. */
   constructor(options: { readonly fresh?: boolean } = {}) {
     super(TABLES, options);
   }
 }
 
-/** What the runtime knows of xcsh. */
+/** Tables of xcsh for the runtime. */
 export const TABLES: Tables = {
   dialect: "xcsh",
   saysReady: true,

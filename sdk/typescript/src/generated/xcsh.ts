@@ -53,113 +53,113 @@ export type Xcsh = {
     editor: { request: T.EditorRequest; answer: MemberOf<T.UIValueResponse | T.UICancelledResponse, "value"> };
   };
   session: {
-    /** The model that is used; no value: there is none. */
+    /** Selected model; no value: none. */
     model?: T.Model | null;
-    /** The thinking level in effect; no value: none is set. */
+    /** Thinking level in effect; no value: none is set. */
     thinkingLevel?: T.ThinkingLevel | null;
-    /** The models that `set_model` accepts, in the order in which `cycle_model` goes round. */
+    /** Models that `set_model` accepts, in the order of `cycle_model`. */
     models?: readonly T.Model[];
-    /** The thinking levels that the model takes, in the order in which `cycle_thinking_level` goes round. */
+    /** Thinking levels that the model supports, in the order of `cycle_thinking_level`. */
     thinkingLevels?: readonly T.ThinkingLevel[];
-    /** How many steering messages are delivered at a time. */
+    /** Number of steering messages that are delivered at a time. */
     steeringMode?: T.QueueMode;
-    /** How many follow-up messages are delivered at a time. */
+    /** Number of follow-up messages that are delivered at a time. */
     followUpMode?: T.QueueMode;
-    /** What steering does to the tool calls of a turn. */
+    /** Effect of a steering message on the tool calls of a turn. */
     interruptMode?: T.InterruptMode;
-    /** Whether a nearly full context is compacted without being asked. */
+    /** Whether a nearly full context is compacted automatically. */
     autoCompactionEnabled?: boolean;
-    /** Whether a failed run is tried again without being asked. */
+    /** Whether a failed run is retried automatically. */
     autoRetryEnabled?: boolean;
-    /** The id of the session. */
+    /** Id of the session. */
     sessionId?: string;
-    /** The file of the session; no value: it is kept in memory only. */
+    /** Path of the session file; no value: the session is held in memory only. */
     sessionFile?: string | null;
-    /** The name of the session; no value: it has none. */
+    /** Name of the session; no value: none. */
     sessionName?: string | null;
-    /** The todos, by phase. */
+    /** Todos, by phase. */
     todoPhases?: readonly T.TodoPhase[];
-    /** The names of the tools that the host carries out, in the order in which it gave them. */
+    /** Names of the host tools, in the order in which the host registered them. */
     hostTools?: readonly string[];
-    /** The texts of the steering messages that wait, in order. */
+    /** Texts of the waiting steering messages, in order. */
     steering?: readonly string[];
-    /** The texts of the follow-up messages that wait, in order. */
+    /** Texts of the waiting follow-up messages, in order. */
     followUp?: readonly string[];
-    /** The messages of the conversation, as `get_messages` lists them. */
+    /** Messages of the conversation, as `get_messages` lists them. */
     messages?: readonly T.AgentMessage[];
-    /** Tokens and costs, as `get_session_stats` sums them up. */
+    /** Tokens and cost, as `get_session_stats` adds them up. */
     usage?: T.TokenTotals;
   };
 };
 
-/** A server that speaks xcsh. The dialect of xcsh as its published RPC reference describes it, with what both of its clients require. */
+/** Client of a server that speaks xcsh. The dialect of xcsh, as its published RPC reference describes it, with everything that its two clients require. */
 export class XcshClient extends Client<Xcsh> {
-  /** Starts a server, and waits until it takes commands. */
+  /** Starts a server, and waits until it accepts commands. */
   static async spawn(options: Options<Xcsh> = {}): Promise<XcshClient> {
     return new XcshClient(TABLES, options).ready();
   }
 
-  /** Gives the agent a user message and starts a run. While a run is open it needs `streamingBehavior`, and the message is queued instead. A message that begins with `/` may name a command of an extension, a prompt template or a skill. */
+  /** Sends the agent a user message and starts a run. While a run is open, `streamingBehavior` is required and the message is queued instead. A message that begins with `/` may name a command of an extension, a prompt template or a skill. */
   sendPrompt(fields: Fields<T.PromptCommand>, options?: CallOptions): Promise<void> {
     return this.call("prompt", fields, options);
   }
 
-  /** Queues a message that redirects the agent as soon as possible. Allowed in every state; while no run is open it waits for the next one. */
+  /** Queues a message that redirects the agent as soon as possible. Allowed in every state; without an open run the message waits for the next one. */
   steer(fields: Fields<T.SteerCommand>, options?: CallOptions): Promise<void> {
     return this.call("steer", fields, options);
   }
 
-  /** Queues a message for the moment when the agent would stop. Allowed in every state; while no run is open it waits for the end of the next one. */
+  /** Queues a message that is delivered when the agent would otherwise stop. Allowed in every state; without an open run the message waits for the end of the next one. */
   followUp(fields: Fields<T.FollowUpCommand>, options?: CallOptions): Promise<void> {
     return this.call("follow_up", fields, options);
   }
 
-  /** Ends the open run, the wait before a retry, or the compaction that `compact` has begun, and answers when that is done; in pi 1 any compaction. Queued messages and bash commands stay untouched, and in the other dialects automatic compactions. */
+  /** Aborts the open run, the wait before a retry, or a compaction begun by `compact` (in pi 1, any compaction). The response follows once that has ended. Queued messages and bash commands are not affected, nor, in the other dialects, automatic compactions. */
   abort(options?: CallOptions): Promise<void> {
     return this.call("abort", {}, options);
   }
 
-  /** Ends the open run as `abort` does, and any compaction, then starts a new run as `prompt` does. */
+  /** Aborts the open run as `abort` does, and any compaction, then starts a new run as `prompt` does. */
   abortAndPrompt(fields: Fields<T.AbortAndPromptCommand>, options?: CallOptions): Promise<void> {
     return this.call("abort_and_prompt", fields, options);
   }
 
-  /** Leaves the current session and begins an empty one. An extension may veto it. */
+  /** Leaves the current session and starts an empty one. An extension may veto this. */
   newSession(fields: Fields<T.NewSessionCommand> = {}, options?: CallOptions): Promise<T.SessionChange> {
     return this.call("new_session", fields, options);
   }
 
-  /** Reads the state of the session: model, modes, queue length, what goes on. */
+  /** Reads the state of the session: model, modes, queue length, activity. */
   getState(options?: CallOptions): Promise<T.SessionState> {
     return this.call("get_state", {}, options);
   }
 
-  /** Replaces the list of todos. It is kept in memory only. */
+  /** Replaces the list of todos. The list is held in memory only. */
   setTodos(fields: Fields<T.SetTodosCommand>, options?: CallOptions): Promise<T.TodoList> {
     return this.call("set_todos", fields, options);
   }
 
-  /** Replaces the set of tools that the host carries out. The model can use them from its next request on. */
+  /** Replaces the set of tools that the host executes. The model can call them from its next request on. */
   setHostTools(fields: Fields<T.SetHostToolsCommand>, options?: CallOptions): Promise<T.HostToolNames> {
     return this.call("set_host_tools", fields, options);
   }
 
-  /** Sets the language that the agent should answer in. `pi-rpc serve` does not do it and answers that it is not implemented. */
+  /** Sets the language in which the agent should answer. `pi-rpc serve` does not do it and answers that it is not implemented. */
   setLocale(fields: Fields<T.SetLocaleCommand>, options?: CallOptions): Promise<void> {
     return this.call("set_locale", fields, options);
   }
 
-  /** Reads whether the model provider and other services that the agent uses can be reached. `pi-rpc serve` does not do it and answers that it is not implemented. */
+  /** Reads whether the model provider and the other services of the agent can be reached. `pi-rpc serve` does not do it and answers that it is not implemented. */
   getIntegrations(options?: CallOptions): Promise<T.Integrations> {
     return this.call("get_integrations", {}, options);
   }
 
-  /** Switches to a model that has credentials. An open run keeps the model that it began with. */
+  /** Selects a model that has credentials. An open run keeps the model that it began with. */
   setModel(fields: Fields<T.SetModelCommand>, options?: CallOptions): Promise<T.Model> {
     return this.call("set_model", fields, options);
   }
 
-  /** Switches to the next available model, as `set_model` does. */
+  /** Selects the next available model, as `set_model` does. */
   cycleModel(options?: CallOptions): Promise<T.ModelCycle | null> {
     return this.call("cycle_model", {}, options);
   }
@@ -169,12 +169,12 @@ export class XcshClient extends Client<Xcsh> {
     return this.call("get_available_models", {}, options);
   }
 
-  /** Sets how much the model thinks. A level that the model does not know is replaced by the nearest one that it does. */
+  /** Sets the thinking level. A level that the model does not support is replaced by the nearest one that it does. */
   setThinkingLevel(fields: Fields<T.SetThinkingLevelCommand>, options?: CallOptions): Promise<void> {
     return this.call("set_thinking_level", fields, options);
   }
 
-  /** Switches to the next thinking level of the model; after the last comes the first. */
+  /** Selects the next thinking level of the model; after the last comes the first. */
   cycleThinkingLevel(options?: CallOptions): Promise<T.ThinkingLevelChange | null> {
     return this.call("cycle_thinking_level", {}, options);
   }
@@ -189,12 +189,12 @@ export class XcshClient extends Client<Xcsh> {
     return this.call("set_follow_up_mode", fields, options);
   }
 
-  /** Sets whether steering cuts the tool calls of a turn short. A change counts from the next run on. */
+  /** Sets whether a steering message interrupts the tool calls of the open turn. Takes effect with the next run. */
   setInterruptMode(fields: Fields<T.SetInterruptModeCommand>, options?: CallOptions): Promise<void> {
     return this.call("set_interrupt_mode", fields, options);
   }
 
-  /** Replaces the older part of the conversation by a summary. An open run is ended first. In pi and xcsh no event tells of it, only the response. */
+  /** Replaces the older part of the conversation by a summary. An open run is ended first. In pi and xcsh no event reports the compaction, only the response. */
   compact(fields: Fields<T.CompactCommand> = {}, options?: CallOptions): Promise<T.CompactionResult> {
     return this.call("compact", fields, options);
   }
@@ -204,67 +204,67 @@ export class XcshClient extends Client<Xcsh> {
     return this.call("set_auto_compaction", fields, options);
   }
 
-  /** Turns the automatic retry after a passing fault of the provider on or off. A retry that is under way goes on. */
+  /** Turns the automatic retry after a transient provider error on or off. A retry that is under way continues. */
   setAutoRetry(fields: Fields<T.SetAutoRetryCommand>, options?: CallOptions): Promise<void> {
     return this.call("set_auto_retry", fields, options);
   }
 
-  /** Gives up the retry that is being waited for. Without one it does nothing. */
+  /** Cancels the wait before a retry. No effect if there is none. */
   abortRetry(options?: CallOptions): Promise<void> {
     return this.call("abort_retry", {}, options);
   }
 
-  /** Runs a shell command in the working directory, beside whatever goes on, and adds its output to the conversation. Answers when the command has ended; only pi 1 tells of its output before. */
+  /** Runs a shell command in the working directory, independently of any run, and adds its output to the conversation. The response follows when the command has ended; only pi 1 reports output before that. */
   bash(fields: Fields<T.BashCommand>, options?: CallOptions): Promise<T.BashResult> {
     return this.call("bash", fields, options);
   }
 
-  /** Ends the bash commands that the host has started. Without one it does nothing. */
+  /** Ends the bash commands that the host has started. No effect if there is none. */
   abortBash(options?: CallOptions): Promise<void> {
     return this.call("abort_bash", {}, options);
   }
 
-  /** Reads counts, tokens and cost of the messages in the conversation. */
+  /** Reads the statistics of the session: message counts, tokens and cost. */
   getSessionStats(options?: CallOptions): Promise<T.SessionStats> {
     return this.call("get_session_stats", {}, options);
   }
 
-  /** Writes the session as one HTML file. */
+  /** Writes the session to a single HTML file. */
   exportHtml(fields: Fields<T.ExportHtmlCommand> = {}, options?: CallOptions): Promise<T.ExportedFile> {
     return this.call("export_html", fields, options);
   }
 
-  /** Leaves the current session and opens the one in a file. An extension may veto it. */
+  /** Leaves the current session and opens another one from its file. An extension may veto this. */
   switchSession(fields: Fields<T.SwitchSessionCommand>, options?: CallOptions): Promise<T.SessionChange> {
     return this.call("switch_session", fields, options);
   }
 
-  /** Begins a new session that holds the conversation up to, but without, an earlier user message. An extension may veto it. */
+  /** Starts a new session with the conversation before an earlier user message, without that message. An extension may veto this. */
   branch(fields: Fields<T.BranchCommand>, options?: CallOptions): Promise<T.ForkResult> {
     return this.call("branch", fields, options);
   }
 
-  /** Lists the user messages that `branch` can go back to. */
+  /** Lists the user messages that `branch` accepts. */
   getBranchMessages(options?: CallOptions): Promise<T.ForkMessages> {
     return this.call("get_branch_messages", {}, options);
   }
 
-  /** Reads the text of the newest assistant message. */
+  /** Returns the text of the newest assistant message. */
   getLastAssistantText(options?: CallOptions): Promise<T.LastAssistantText> {
     return this.call("get_last_assistant_text", {}, options);
   }
 
-  /** Gives the session a name to show. Blanks around it are cut off; an empty name is refused. */
+  /** Sets the display name of the session. Surrounding white space is removed; an empty name is refused. */
   setSessionName(fields: Fields<T.SetSessionNameCommand>, options?: CallOptions): Promise<void> {
     return this.call("set_session_name", fields, options);
   }
 
-  /** Reads all messages of the conversation. A message that is still being received is not among them. */
+  /** Lists all messages of the conversation, without a partial message. */
   getMessages(options?: CallOptions): Promise<T.MessageList> {
     return this.call("get_messages", {}, options);
   }
 
-  /** Lends tools to the model, in place of those before: it calls them, this side carries them out. */
+  /** Registers host tools, and replaces earlier ones: the model calls them, this side executes them. */
   async lendTools(tools: HostTool<T.SetHostToolsCommand["tools"][number]>[], options?: CallOptions): Promise<void> {
     await this.lend(tools, (tools) => this.setHostTools({ tools }, options));
   }
