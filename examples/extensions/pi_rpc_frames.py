@@ -16,7 +16,7 @@ StreamingBehavior = Literal["steer", "followUp"]
 it would stop."""
 
 class CompactionResult(TypedDict):
-    """What a compaction has made of the conversation."""
+    """Result of a compaction."""
     summary: str
     shortSummary: NotRequired[str]
     firstKeptEntryId: str
@@ -27,17 +27,17 @@ class CompactionResult(TypedDict):
     preserveData: NotRequired[JsonObject]
 
 class ContextUsage(TypedDict):
-    """How full the context is."""
+    """Fill level of the context."""
     tokens: Union[Count, None]
     contextWindow: Count
     percent: Union[float, None]
 
 class CommandList(TypedDict):
-    """What a prompt can call with a leading `/`."""
+    """Slash commands."""
     commands: List[SlashCommand]
 
 class SlashCommand(TypedDict):
-    """Something that a prompt can call with a leading `/`."""
+    """Slash command: a word that a prompt can begin with after `/`."""
     name: str
     description: NotRequired[str]
     source: CommandSource
@@ -46,37 +46,37 @@ class SlashCommand(TypedDict):
     sourceInfo: NotRequired[SourceInfo]
 
 CommandSource = Literal["extension", "prompt", "skill"]
-"""What a slash command is: a command of an extension, a prompt template or a skill."""
+"""Kind of slash command: of an extension, a prompt template, or a skill."""
 
 CommandLocation = Literal["user", "project", "path"]
-"""Where a slash command was found: in the user's directory, in the project, or at a path that was given."""
+"""Place of the definition of a slash command: the user's directory, the project, or a path that was given."""
 
 SourceInfo = Dict[str, Any]
-"""Where something that a prompt can call comes from."""
+"""Source of a slash command or an extension."""
 
 AgentMessage = Dict[str, Any]
-"""A message of the conversation, told apart by its role."""
+"""Message of the conversation. `role` tells the kinds apart."""
 
 UserContent = Union["TextContent", "ImageContent"]
-"""One block of what the model is told."""
+"""Content block of a message to the model."""
 
 MessageContent = Union[str, List["UserContent"]]
-"""Content of a message that the model is told: plain text, or a list of blocks."""
+"""Content of a message to the model: plain text, or content blocks."""
 
 class TextContent(TypedDict):
-    """A block of text."""
+    """Text block."""
     type: Literal["text"]
     text: str
     textSignature: NotRequired[str]
 
 class ImageContent(TypedDict):
-    """A picture."""
+    """Image block."""
     type: Literal["image"]
     data: str
     mimeType: str
 
 class AgentToolResult(TypedDict):
-    """What a tool returned, or has to show so far."""
+    """Result of a tool, complete or so far."""
     content: List[UserContent]
     details: NotRequired[Any]
     isWarning: NotRequired[bool]
@@ -98,7 +98,7 @@ class Usage(TypedDict):
     cost: Cost
 
 class Cost(TypedDict):
-    """What one request cost, in US dollars."""
+    """Cost of one request, in US dollars."""
     input: float
     output: float
     cacheRead: float
@@ -107,16 +107,16 @@ class Cost(TypedDict):
     totalFromProvider: NotRequired[bool]
 
 Model = Dict[str, Any]
-"""A model that can be asked, with everything needed to ask it."""
+"""Model that can be selected, with everything needed to send requests to it."""
 
 ThinkingLevel = Literal["off", "minimal", "low", "medium", "high", "xhigh", "max"]
-"""How hard the model should think before it answers."""
+"""Amount of thinking before an answer, in rising order from `off`."""
 
 Count = int
-"""A whole number that is not negative, small enough for a double to hold exactly."""
+"""Non-negative integer that a double holds exactly."""
 
 StringMap = Dict[str, str]
-"""Text by name."""
+"""Object whose values are strings."""
 
 RpcExtensionUIRequest = Union[
     "SelectRequest",
@@ -130,17 +130,16 @@ RpcExtensionUIRequest = Union[
     "SetTitleRequest",
     "SetEditorTextRequest",
 ]
-"""Something that an extension wants of the user interface: a dialog that waits for an answer, or a notice that does
-not."""
+"""UI request of an extension: a dialog, which waits for a response, or a notice, which does not."""
 
 NotifyType = Literal["info", "warning", "error"]
-"""How grave a notification is."""
+"""Severity of a notification."""
 
 WidgetPlacement = Literal["aboveEditor", "belowEditor"]
-"""Where a widget is shown: above or below the editor."""
+"""Position of a widget: above or below the editor."""
 
 class SelectRequest(TypedDict):
-    """Asks the user to choose one of several options."""
+    """Opens a dialog in which the user chooses one of several options."""
     type: Literal["extension_ui_request"]
     id: str
     method: Literal["select"]
@@ -149,7 +148,7 @@ class SelectRequest(TypedDict):
     timeout: NotRequired[Count]
 
 class ConfirmRequest(TypedDict):
-    """Asks the user for yes or no."""
+    """Opens a dialog in which the user answers yes or no."""
     type: Literal["extension_ui_request"]
     id: str
     method: Literal["confirm"]
@@ -158,7 +157,7 @@ class ConfirmRequest(TypedDict):
     timeout: NotRequired[Count]
 
 class InputRequest(TypedDict):
-    """Asks the user for a line of text."""
+    """Opens a dialog in which the user enters a line of text."""
     type: Literal["extension_ui_request"]
     id: str
     method: Literal["input"]
@@ -167,7 +166,7 @@ class InputRequest(TypedDict):
     timeout: NotRequired[Count]
 
 class EditorRequest(TypedDict):
-    """Asks the user to write or edit a longer text. It never times out by itself."""
+    """Opens a dialog in which the user writes or edits a longer text. It has no time limit."""
     type: Literal["extension_ui_request"]
     id: str
     method: Literal["editor"]
@@ -176,14 +175,14 @@ class EditorRequest(TypedDict):
     promptStyle: NotRequired[bool]
 
 class CancelRequest(TypedDict):
-    """Takes an editor request back: the agent no longer waits for its answer."""
+    """Withdraws an editor dialog: the agent no longer waits for its response."""
     type: Literal["extension_ui_request"]
     id: str
     method: Literal["cancel"]
     targetId: str
 
 class NotifyRequest(TypedDict):
-    """Shows the user a message."""
+    """Shows the user a notification."""
     type: Literal["extension_ui_request"]
     id: str
     method: Literal["notify"]
@@ -208,37 +207,37 @@ class SetWidgetRequest(TypedDict):
     widgetPlacement: NotRequired[WidgetPlacement]
 
 class SetTitleRequest(TypedDict):
-    """Sets the title of the window. xcsh sends it only if it was asked to."""
+    """Sets the title of the window. xcsh sends it only if `PI_RPC_EMIT_TITLE` is set."""
     type: Literal["extension_ui_request"]
     id: str
     method: Literal["setTitle"]
     title: str
 
 class SetEditorTextRequest(TypedDict):
-    """Replaces the text in the place where prompts are entered."""
+    """Replaces the text of the prompt input."""
     type: Literal["extension_ui_request"]
     id: str
     method: Literal["set_editor_text"]
     text: str
 
 RpcExtensionUIResponse = Union["UIValueResponse", "UIConfirmedResponse", "UICancelledResponse"]
-"""The answer of the user to a dialog. It gets no response. An answer to a dialog that is not open is ignored; one
-of the wrong kind counts as the default."""
+"""Dialog response: the choice of the user. It gets no response itself. A response to a dialog that is not open is
+ignored; one of the wrong kind counts as the default."""
 
 class UIValueResponse(TypedDict):
-    """The user chose an option or entered a text."""
+    """Response to a dialog in which the user chose an option or entered a text."""
     type: Literal["extension_ui_response"]
     id: str
     value: str
 
 class UIConfirmedResponse(TypedDict):
-    """The user said yes or no."""
+    """Response to a dialog in which the user answered yes or no."""
     type: Literal["extension_ui_response"]
     id: str
     confirmed: bool
 
 class UICancelledResponse(TypedDict):
-    """The user closed the dialog without an answer; the agent goes on with its default."""
+    """Response to a dialog that the user closed; the agent continues with the default."""
     type: Literal["extension_ui_response"]
     id: str
     cancelled: Literal[True]
@@ -259,11 +258,11 @@ ToExtension = Union[
     "ExtensionAnswer",
     "ExtensionModelCall",
 ]
-"""Everything that the server writes to an extension's stdin: one JSON object a line, ended by a line feed."""
+"""Frame that the server writes to the stdin of an extension: one JSON object per line, ended by a line feed."""
 
 class ExtensionHello(TypedDict):
-    """The first frame. The extension answers with `register`, before anything else but `error`, `register_provider`
-    and `unregister_provider`."""
+    """First frame to an extension. The extension answers with `register`; only `error`, `register_provider` and
+    `unregister_provider` may come before that."""
     type: Literal["hello"]
     protocol: Count
     dialect: str
@@ -276,12 +275,12 @@ class ExtensionHello(TypedDict):
     members: NotRequired[List[ExtensionMember]]
 
 class ExtensionMember(TypedDict):
-    """An extension that lives in a process with others."""
+    """Extension in a process that hosts several."""
     path: str
     sourceInfo: NotRequired[SourceInfo]
 
 class ExtensionCommandCall(TypedDict):
-    """A slash command of the extension was called. The extension accepts it with `accept`, or with any frame that
+    """Calls a slash command of the extension. The extension accepts the call with `accept`, or with any frame that
     has its id as `origin`, and ends it with `done` or `failed`."""
     type: Literal["command"]
     id: str
@@ -290,8 +289,8 @@ class ExtensionCommandCall(TypedDict):
     path: NotRequired[str]
 
 class ExtensionToolCall(TypedDict):
-    """The model called a tool of the extension. Answered by any number of `tool_update` and one `tool_result` or
-    `failed`."""
+    """Calls a tool of the extension for the model. The extension answers with any number of `tool_update`, then
+    with one `tool_result` or `failed`."""
     type: Literal["tool_call"]
     id: str
     toolCallId: str
@@ -299,32 +298,32 @@ class ExtensionToolCall(TypedDict):
     arguments: JsonObject
 
 class ExtensionHook(TypedDict):
-    """Something is about to happen, or has happened, and the extension may have a say in it. Answered by `done`,
-    whose `result` has the say, or `failed`, within 30 s without its dialogs. The next extension is asked only then."""
+    """Calls a hook of the extension, before or after something happens. The extension answers with `done`, whose
+    `result` is its outcome, or with `failed`, within 30 s, not counting its open dialogs. The next extension is
+    called only after that."""
     type: Literal["hook"]
     id: str
     hook: HookEvent
 
 class ExtensionCancel(TypedDict):
-    """A request is not wanted any more. The extension still ends it, within 2 s, by whatever would have ended it;
-    what that says does not matter any more."""
+    """Cancels a request. The extension still ends it, within 2 s, with any of the frames that end it; the contents
+    of that frame are ignored."""
     type: Literal["cancel"]
     id: str
 
 class ExtensionEvent(TypedDict):
-    """An event that the extension has registered for. It gets no answer. A `message_update` comes without its
-    snapshots."""
+    """Event that the extension has subscribed to. Not answered. A `message_update` comes without its snapshots."""
     type: Literal["event"]
     event: JsonObject
 
 class ExtensionUIAnswer(TypedDict):
-    """The answer to a dialog. A dialog that was cancelled, took too long, or whose origin was aborted comes back as
-    `cancelled`."""
+    """Dialog response. A dialog that was cancelled, reached its time limit, or whose origin was aborted comes back
+    as `cancelled`."""
     type: Literal["ui_answer"]
     response: RpcExtensionUIResponse
 
 class ExtensionResponse(TypedDict):
-    """What came of an action that had an id."""
+    """Outcome of an action that has an id."""
     type: Literal["response"]
     id: str
     success: bool
@@ -332,16 +331,16 @@ class ExtensionResponse(TypedDict):
     data: NotRequired[Any]
 
 class ExtensionAnswer(TypedDict):
-    """The answer to a `query`. It goes to descriptor 3 of a process that was started with one, so that it can be
-    waited for; else to stdin."""
+    """Answer to a `query`. Written to file descriptor 3 if the process was started with one, so that it can be read
+    synchronously; else to stdin."""
     type: Literal["answer"]
     id: str
     data: NotRequired[Any]
     error: NotRequired[str]
 
 class ExtensionModelCall(TypedDict):
-    """A model of a provider that the extension has registered with `streams` is asked. Answered by any number of
-    `model_event`, the last of which is `done` or `error`, or by `failed`."""
+    """Sends a request to a model of a provider that the extension registered with `streams`. The extension answers
+    with any number of `model_event`, the last of which is `done` or `error`, or with `failed`."""
     type: Literal["model_call"]
     id: str
     model: Model
@@ -377,19 +376,19 @@ HookEvent = Union[
     "UserBashHook",
     "ResourcesHook",
 ]
-"""What an extension can have a say in."""
+"""Name and data of a hook."""
 
 class BeforeSwitchHook(TypedDict):
-    """Another session is about to be opened. `cancel` keeps the one that is open."""
+    """Another session is about to be opened. `cancel` prevents it."""
     type: Literal["session_before_switch"]
     reason: SwitchReason
     targetSessionFile: NotRequired[str]
 
 SwitchReason = Literal["new", "resume"]
-"""Why another session is opened: a new one begins, or one is taken up."""
+"""Reason for opening another session: a new one begins, or an existing one is resumed."""
 
 class BeforeForkHook(TypedDict):
-    """A session is about to be forked. `cancel` prevents it."""
+    """The session is about to be forked. `cancel` prevents it."""
     type: Literal["session_before_fork"]
     entryId: str
     position: NotRequired[ForkPosition]
@@ -398,8 +397,8 @@ ForkPosition = Literal["before", "at"]
 """Whether a forked session ends before an entry or with it."""
 
 class BeforeCompactHook(TypedDict):
-    """The conversation is about to be compacted. `cancel` prevents it; `compaction` takes the place of the summary
-    that a model would be asked for."""
+    """The conversation is about to be compacted. `cancel` prevents it; `compaction` replaces the summary that a
+    model would write."""
     type: Literal["session_before_compact"]
     firstKeptEntryId: str
     tokensBefore: Count
@@ -416,10 +415,10 @@ class BeforeCompactHook(TypedDict):
     willRetry: NotRequired[bool]
 
 HookReason = Literal["manual", "threshold", "overflow"]
-"""Why a conversation is compacted: it was asked for, the context has become full, or was too long for the model."""
+"""Cause of a compaction: it was requested, the context is nearly full, or the context was too long for the model."""
 
 class InputHook(TypedDict):
-    """The user has said something. It is not expanded yet. `action` says what becomes of it."""
+    """A message of the user has arrived and is not expanded yet. `action` decides what happens to it."""
     type: Literal["input"]
     text: str
     images: NotRequired[List[ImageContent]]
@@ -427,34 +426,34 @@ class InputHook(TypedDict):
     streamingBehavior: NotRequired[StreamingBehavior]
 
 InputSource = Literal["rpc", "extension"]
-"""Who said something: the host, or an extension for the user."""
+"""Sender of a user message: the host, or an extension on behalf of the user."""
 
 class BeforeAgentStartHook(TypedDict):
-    """A run is about to begin. `message` is added behind what the user said; `systemPrompt` holds for this run."""
+    """A run is about to begin. `message` is added after the prompt; `systemPrompt` applies to this run."""
     type: Literal["before_agent_start"]
     prompt: str
     images: NotRequired[List[ImageContent]]
     systemPrompt: str
 
 class PrepareArgumentsHook(TypedDict):
-    """The model called a tool of the extension; the arguments are not checked yet. `input` takes the place of them,
-    and is checked against the schema of the tool. An extension that fails here fails the call, and the model is
-    told why. Other extensions are not asked."""
+    """The model called a tool of the extension; the arguments are not checked yet. `input` replaces them and is
+    checked against the schema of the tool. If the hook fails, the call fails with that error as its result for the
+    model. Only the extension that has the tool is called."""
     type: Literal["prepare_arguments"]
     toolCallId: str
     toolName: str
     input: JsonObject
 
 class ToolCallHook(TypedDict):
-    """A tool is about to run. `block` prevents it, and the model is told the `reason`. An extension that fails here
-    blocks it, too."""
+    """A tool is about to run. `block` prevents it, with `reason` as its result for the model. If the hook fails,
+    the tool is blocked, too."""
     type: Literal["tool_call"]
     toolCallId: str
     toolName: str
     input: JsonObject
 
 class ToolResultHook(TypedDict):
-    """A tool has run. `content`, `details` and `isError` take the place of what it returned."""
+    """A tool has run. `content`, `details` and `isError` replace those of its result."""
     type: Literal["tool_result"]
     toolCallId: str
     toolName: str
@@ -465,30 +464,30 @@ class ToolResultHook(TypedDict):
     structuredContent: NotRequired[Any]
 
 class ShutdownHook(TypedDict):
-    """The session is about to be left, or the process to end. What is done afterwards is lost."""
+    """The session is about to be left, or the process to end. Later changes are lost."""
     type: Literal["session_shutdown"]
     reason: NotRequired[ShutdownReason]
     targetSessionFile: NotRequired[str]
 
 ShutdownReason = Literal["quit", "reload", "new", "resume", "fork"]
-"""Why a session is left: the process ends, the extensions are loaded again, another session begins, is taken up, or
-is made of a part of this one."""
+"""Reason for leaving a session: the process ends, the extensions are reloaded, or another session is begun, resumed
+or forked from this one."""
 
 class EventHook(TypedDict):
-    """An event that somebody has registered for in `awaits`: the server goes on when it was heard. Nothing of the
-    answer counts."""
+    """An event that an extension lists in `awaits`. The server continues when the hook has been answered; the
+    contents of the answer are ignored."""
     type: Literal["event"]
     event: JsonObject
 
 class SessionStartHook(TypedDict):
-    """A session has begun for extensions."""
+    """A session has started for the extension."""
     type: Literal["session_start"]
     reason: SessionStartReason
     previousSessionFile: NotRequired[str]
 
 SessionStartReason = Literal["startup", "reload", "new", "resume", "fork"]
-"""Why a session has begun: the process has started, the extensions were loaded again, or another session was begun,
-taken up, or made of a part of the one before."""
+"""Reason for the start of a session: the process has started, the extensions were reloaded, or another session was
+begun, resumed or forked from the previous one."""
 
 class CompactedHook(TypedDict):
     """The conversation was compacted."""
@@ -499,8 +498,8 @@ class CompactedHook(TypedDict):
     willRetry: bool
 
 class BeforeTreeHook(TypedDict):
-    """Another branch of the session is about to be taken up. `cancel` prevents it; `summary` takes the place of the
-    one that a model would be asked for."""
+    """The session is about to continue on another branch. `cancel` prevents it; `summary` replaces the branch
+    summary that a model would write."""
     type: Literal["session_before_tree"]
     targetId: str
     oldLeafId: NotRequired[str]
@@ -512,7 +511,7 @@ class BeforeTreeHook(TypedDict):
     label: NotRequired[str]
 
 class TreeHook(TypedDict):
-    """Another branch of the session was taken up."""
+    """The session has continued on another branch."""
     type: Literal["session_tree"]
     newLeafId: NotRequired[str]
     oldLeafId: NotRequired[str]
@@ -520,57 +519,56 @@ class TreeHook(TypedDict):
     fromExtension: NotRequired[bool]
 
 class ModelSelectHook(TypedDict):
-    """Another model was chosen."""
+    """Another model was selected."""
     type: Literal["model_select"]
     model: Model
     previousModel: NotRequired[Model]
     source: ModelSelectSource
 
 ModelSelectSource = Literal["set", "cycle", "restore"]
-"""How a model was chosen: by name, as the next one, or with the session that was taken up."""
+"""Way in which a model was selected: by name, by cycling, or by resuming a session."""
 
 class LevelSelectHook(TypedDict):
-    """Another thinking level was chosen."""
+    """Another thinking level was selected."""
     type: Literal["thinking_level_select"]
     level: ThinkingLevel
     previousLevel: ThinkingLevel
 
 class ContextHook(TypedDict):
-    """A model is about to be asked. `messages` takes the place of the conversation, for this request only."""
+    """A request is about to be sent to a model. `messages` replaces the conversation in this request only."""
     type: Literal["context"]
     messages: List[AgentMessage]
 
 class MessageEndHook(TypedDict):
-    """A message is complete. `messages`, with one message of the same role, takes its place."""
+    """A message is complete. `messages`, with one message of the same role, replaces it."""
     type: Literal["message_end"]
     message: AgentMessage
 
 class ProviderRequestHook(TypedDict):
-    """A request is about to be sent to a provider. `payload` takes the place of its body."""
+    """A request is about to be sent to a provider. `payload` replaces its body."""
     type: Literal["before_provider_request"]
     payload: Any
 
 class ProviderHeadersHook(TypedDict):
-    """A request is about to be sent to a provider. `headers` takes the place of its headers."""
+    """A request is about to be sent to a provider. `headers` replaces its headers."""
     type: Literal["before_provider_headers"]
     headers: StringMap
 
 class ProviderResponseHook(TypedDict):
-    """A provider has begun to answer."""
+    """A provider has started its response."""
     type: Literal["after_provider_response"]
     status: Count
     headers: StringMap
 
 class UserBashHook(TypedDict):
-    """The host wants a shell command run. `bash` takes the place of what would come of it. If an extension fails
-    here, it is not run."""
+    """The host requests a shell command. `bash` replaces its outcome. If the hook fails, the command is not run."""
     type: Literal["user_bash"]
     command: str
     excludeFromContext: bool
     cwd: str
 
 class ResourcesHook(TypedDict):
-    """Skills and prompt templates are looked for. `skillPaths` and `promptPaths` are looked into, too."""
+    """Skills and prompt templates are being discovered. `skillPaths` and `promptPaths` are searched, too."""
     type: Literal["resources_discover"]
     cwd: str
     reason: SessionStartReason
@@ -610,11 +608,11 @@ FromExtension = Union[
     "ExtensionUnregisterProvider",
     "ExtensionWithdraw",
 ]
-"""Everything that an extension may write to its stdout: one JSON object a line, ended by a line feed."""
+"""Frame that an extension may write to its stdout: one JSON object per line, ended by a line feed."""
 
 class ExtensionRegister(TypedDict):
-    """What the extension adds and wants to know. The first frame; said again, it takes the place of what was said
-    before."""
+    """Capabilities and subscriptions of the extension. The first frame of an extension; a later one replaces the
+    earlier one."""
     type: Literal["register"]
     commands: NotRequired[List[ExtensionCommand]]
     tools: NotRequired[List[ExtensionTool]]
@@ -625,13 +623,13 @@ class ExtensionRegister(TypedDict):
     shortcuts: NotRequired[List[str]]
 
 class ExtensionCommand(TypedDict):
-    """A slash command."""
+    """Slash command of an extension."""
     name: str
     description: NotRequired[str]
     path: NotRequired[str]
 
 class ExtensionTool(TypedDict):
-    """A tool that the extension carries out."""
+    """Tool that the extension executes."""
     name: str
     label: NotRequired[str]
     description: str
@@ -643,7 +641,7 @@ class ExtensionTool(TypedDict):
     inactive: NotRequired[bool]
 
 class ExtensionFlag(TypedDict):
-    """An option of the command line that an extension reads."""
+    """Command line option of an extension."""
     name: str
     description: NotRequired[str]
     path: NotRequired[str]
@@ -674,21 +672,21 @@ HookName = Literal[
     "user_bash",
     "resources_discover",
 ]
-"""What an extension can have a say in."""
+"""Name of a hook."""
 
 class ExtensionAccept(TypedDict):
-    """The extension has taken a command up."""
+    """The extension has accepted a slash command."""
     type: Literal["accept"]
     id: str
 
 class ExtensionDone(TypedDict):
-    """A command or a hook is done."""
+    """The extension has completed a slash command or a hook."""
     type: Literal["done"]
     id: str
     result: NotRequired[HookResult]
 
 class HookResult(TypedDict):
-    """What an extension has to say to a hook; each hook looks at its own fields."""
+    """Outcome of a hook. Each hook uses only its own members."""
     cancel: NotRequired[bool]
     compaction: NotRequired[HookCompaction]
     action: NotRequired[InputAction]
@@ -717,7 +715,7 @@ class HookResult(TypedDict):
     promptPaths: NotRequired[List[str]]
 
 class HookBash(TypedDict):
-    """What came of a shell command that an extension has run."""
+    """Outcome of a shell command that an extension has run."""
     output: str
     exitCode: NotRequired[int]
     cancelled: bool
@@ -725,54 +723,53 @@ class HookBash(TypedDict):
     fullOutputPath: NotRequired[str]
 
 class HookSummary(TypedDict):
-    """A summary of a branch, made by an extension."""
+    """Branch summary written by an extension."""
     summary: str
     details: NotRequired[Any]
 
 InputAction = Literal["continue", "transform", "handled"]
-"""What becomes of something that the user said: it stays as it is, something else is said instead, or it was dealt
-with."""
+"""Treatment of a user message: it is used unchanged, it is replaced, or the extension has handled it."""
 
 class HookCompaction(TypedDict):
-    """A summary made by an extension."""
+    """Summary for a compaction, written by an extension."""
     summary: str
     firstKeptEntryId: str
     tokensBefore: Count
     details: NotRequired[Any]
 
 class ExtensionFailed(TypedDict):
-    """A command, a hook or a tool call has failed."""
+    """A slash command, a hook or a tool call of the extension has failed."""
     type: Literal["failed"]
     id: str
     error: str
 
 class ExtensionToolUpdate(TypedDict):
-    """How far a tool has come."""
+    """Progress of a tool call."""
     type: Literal["tool_update"]
     id: str
     partialResult: AgentToolResult
 
 class ExtensionToolResult(TypedDict):
-    """The result of a tool."""
+    """Result of a tool call."""
     type: Literal["tool_result"]
     id: str
     result: AgentToolResult
     isError: NotRequired[bool]
 
 class ExtensionUICall(TypedDict):
-    """Wants something of the user interface. A dialog is answered by `ui_answer`."""
+    """UI request. A dialog is answered by `ui_answer`."""
     type: Literal["ui"]
     origin: NotRequired[str]
     request: RpcExtensionUIRequest
 
 class ExtensionUICancel(TypedDict):
-    """Takes a dialog back. It is answered as `cancelled`; the host is not told, but for an `editor` in dialects
-    that can say so."""
+    """Withdraws a dialog, which is answered as `cancelled`. The host is notified only of an `editor`, in dialects
+    with a frame for this."""
     type: Literal["ui_cancel"]
     id: str
 
 class ExtensionSendMessage(TypedDict):
-    """Adds a message of the extension to the conversation. In a run it waits for its turn."""
+    """Adds a message of the extension to the conversation. During a run the message is queued."""
     type: Literal["send_message"]
     id: NotRequired[str]
     origin: NotRequired[str]
@@ -781,18 +778,18 @@ class ExtensionSendMessage(TypedDict):
     triggerTurn: NotRequired[bool]
 
 class ExtensionMessage(TypedDict):
-    """A message of an extension."""
+    """Message of an extension."""
     customType: str
     content: MessageContent
     display: bool
     details: NotRequired[Any]
 
 DeliverAs = Literal["steer", "followUp", "nextTurn"]
-"""When a message is delivered: at the next opportunity of the run, when the run would end, or with what the user
-says next."""
+"""Time of delivery of a message: as soon as possible in the run (`steer`), when the run would end (`followUp`), or
+with the next message of the user (`nextTurn`)."""
 
 class ExtensionSendUserMessage(TypedDict):
-    """Says something for the user. The model answers it."""
+    """Sends a message on behalf of the user, which the model answers."""
     type: Literal["send_user_message"]
     id: NotRequired[str]
     origin: NotRequired[str]
@@ -800,7 +797,7 @@ class ExtensionSendUserMessage(TypedDict):
     deliverAs: NotRequired[DeliverAs]
 
 class ExtensionAppendEntry(TypedDict):
-    """Keeps something in the session that the model does not see."""
+    """Appends an entry to the session that is not sent to the model."""
     type: Literal["append_entry"]
     id: NotRequired[str]
     origin: NotRequired[str]
@@ -808,7 +805,7 @@ class ExtensionAppendEntry(TypedDict):
     data: NotRequired[Any]
 
 class ExtensionSetModel(TypedDict):
-    """Chooses the model."""
+    """Selects the model."""
     type: Literal["set_model"]
     id: NotRequired[str]
     origin: NotRequired[str]
@@ -816,35 +813,35 @@ class ExtensionSetModel(TypedDict):
     modelId: str
 
 class ExtensionSetThinkingLevel(TypedDict):
-    """Chooses the thinking level."""
+    """Sets the thinking level."""
     type: Literal["set_thinking_level"]
     id: NotRequired[str]
     origin: NotRequired[str]
     level: ThinkingLevel
 
 class ExtensionSetSessionName(TypedDict):
-    """Names the session."""
+    """Sets the name of the session."""
     type: Literal["set_session_name"]
     id: NotRequired[str]
     origin: NotRequired[str]
     name: str
 
 class ExtensionShutdown(TypedDict):
-    """Asks the process to end when what goes on is done."""
+    """Ends the process once the current work is done."""
     type: Literal["shutdown"]
     id: NotRequired[str]
     origin: NotRequired[str]
 
 class ExtensionFault(TypedDict):
-    """Something of an extension has failed; the host is told by `extension_error`. It may come before `register`."""
+    """Reports an error of an extension to the host as `extension_error`. May come before `register`."""
     type: Literal["error"]
     extensionPath: str
     event: str
     error: str
 
 class ExtensionQuery(TypedDict):
-    """Wants to know something. Answered at once by `answer`, as things are behind everything that was written
-    before."""
+    """Queries a part of the state. Answered at once by `answer`, with all earlier frames of the extension taken
+    into account."""
     type: Literal["query"]
     id: str
     about: QueryKind
@@ -853,12 +850,12 @@ class ExtensionQuery(TypedDict):
     modelId: NotRequired[str]
 
 QueryKind = Literal["state", "entries", "models", "tools", "commands", "settings", "system_prompt", "api_key"]
-"""What an extension can ask for: `state` (`QueriedState`), `entries` (`QueriedEntries`), `models`
-(`QueriedModels`), `tools` (`QueriedTools`), `commands` (`CommandList`), `settings` (the user's and the project's
-settings, merged), `system_prompt` (`QueriedPrompt`), `api_key` (`QueriedKey`)."""
+"""Part of the state that an extension can query: `state` (`QueriedState`), `entries` (`QueriedEntries`), `models`
+(`QueriedModels`), `tools` (`QueriedTools`), `commands` (`CommandList`), `settings` (the settings of the user and of
+the project, merged), `system_prompt` (`QueriedPrompt`), `api_key` (`QueriedKey`)."""
 
 class QueriedState(TypedDict):
-    """How things are."""
+    """State of the session, for extensions."""
     model: NotRequired[Model]
     thinkingLevel: NotRequired[ThinkingLevel]
     isIdle: bool
@@ -873,27 +870,27 @@ class QueriedState(TypedDict):
     contextUsage: NotRequired[ContextUsage]
 
 class QueriedEntries(TypedDict):
-    """What a session holds."""
+    """Entries of the session, for extensions."""
     header: JsonObject
     entries: List[JsonObject]
     leafId: NotRequired[str]
 
 class QueriedModels(TypedDict):
-    """The models that there are."""
+    """Known models, for extensions."""
     models: List[QueriedModel]
     scope: NotRequired[List[Model]]
 
 class QueriedModel(TypedDict):
-    """A model, and whether it can be asked."""
+    """Model, and whether it is usable."""
     model: Model
     usable: bool
 
 class QueriedTools(TypedDict):
-    """The tools that there are, built in ones first."""
+    """Known tools, for extensions; built-in ones first."""
     tools: List[QueriedTool]
 
 class QueriedTool(TypedDict):
-    """A tool."""
+    """Known tool."""
     name: str
     description: str
     parameters: JsonObject
@@ -902,31 +899,31 @@ class QueriedTool(TypedDict):
     active: bool
 
 class QueriedPrompt(TypedDict):
-    """The instructions that hold."""
+    """System prompt in use, for extensions."""
     systemPrompt: str
     options: JsonObject
 
 class QueriedKey(TypedDict):
-    """What a provider wants to see."""
+    """Credential of a provider."""
     apiKey: NotRequired[str]
     headers: NotRequired[StringMap]
     isOAuth: NotRequired[bool]
 
 class ExtensionModelEvent(TypedDict):
-    """Something that a model of the extension says, for a `model_call`."""
+    """Event in the answer of a model of the extension to a `model_call`."""
     type: Literal["model_event"]
     id: str
     event: JsonObject
 
 class ExtensionSetActiveTools(TypedDict):
-    """Chooses the tools that the model may call from the next request on."""
+    """Selects the tools that the model may call from the next request on."""
     type: Literal["set_active_tools"]
     id: NotRequired[str]
     origin: NotRequired[str]
     names: List[str]
 
 class ExtensionSetLabel(TypedDict):
-    """Labels an entry, or takes its label away."""
+    """Sets or removes the label of an entry."""
     type: Literal["set_label"]
     id: NotRequired[str]
     origin: NotRequired[str]
@@ -934,28 +931,28 @@ class ExtensionSetLabel(TypedDict):
     label: NotRequired[str]
 
 class ExtensionSetLeaf(TypedDict):
-    """Goes on behind another entry of the session, at once: nothing is summed up, no hook is called. Fails during a
-    run or a compaction."""
+    """Continues the session after another entry, at once, without a summary or a hook. Fails during a run or a
+    compaction."""
     type: Literal["set_leaf"]
     id: NotRequired[str]
     origin: NotRequired[str]
     entryId: str
 
 class ExtensionAbort(TypedDict):
-    """Aborts what goes on."""
+    """Aborts the current work."""
     type: Literal["abort"]
     id: NotRequired[str]
     origin: NotRequired[str]
 
 class ExtensionCompact(TypedDict):
-    """Compacts the conversation. The response's `data` is a `CompactionResult`."""
+    """Compacts the conversation. `data` of the response is a `CompactionResult`."""
     type: Literal["compact"]
     id: NotRequired[str]
     origin: NotRequired[str]
     customInstructions: NotRequired[str]
 
 class ExtensionNewSession(TypedDict):
-    """Begins another session. The response's `data` has `cancelled`."""
+    """Starts another session. `data` of the response has `cancelled`."""
     type: Literal["new_session"]
     id: str
     origin: NotRequired[str]
@@ -963,7 +960,7 @@ class ExtensionNewSession(TypedDict):
     entries: NotRequired[List[JsonObject]]
 
 class ExtensionFork(TypedDict):
-    """Begins a session made of a part of this one. The response's `data` has `cancelled`."""
+    """Starts a session with a part of this one. `data` of the response has `cancelled`."""
     type: Literal["fork"]
     id: str
     origin: NotRequired[str]
@@ -971,15 +968,16 @@ class ExtensionFork(TypedDict):
     position: NotRequired[ForkPosition]
 
 class ExtensionSwitchSession(TypedDict):
-    """Takes up another session. The response's `data` has `cancelled`."""
+    """Opens another session. `data` of the response has `cancelled`."""
     type: Literal["switch_session"]
     id: str
     origin: NotRequired[str]
     sessionPath: str
 
 class ExtensionNavigateTree(TypedDict):
-    """Takes up another branch of the session, if nothing goes on: that of an entry; of a message of the user, the
-    one that it was said on. The response's `data` has `cancelled`, and `editorText`, the text of that message."""
+    """Continues the session on another branch: after the given entry or, if that is a user message, before it.
+    Fails while work is in progress. `data` of the response has `cancelled` and, for a user message, its text as
+    `editorText`."""
     type: Literal["navigate_tree"]
     id: str
     origin: NotRequired[str]
@@ -990,15 +988,15 @@ class ExtensionNavigateTree(TypedDict):
     label: NotRequired[str]
 
 class ExtensionWaitForIdle(TypedDict):
-    """Waits until nothing goes on any more; then comes the response."""
+    """Waits until no work is in progress; the response follows then."""
     type: Literal["wait_for_idle"]
     id: str
     origin: NotRequired[str]
 
 class ExtensionRunTool(TypedDict):
-    """Runs a tool of the server outside of the conversation: no hook is asked, and the host is not told. Where the
-    host wants to be asked before the tool runs (`--confirm-tools`), it is; the action fails if the host does not
-    allow it. The response's `data` has `result`, an `AgentToolResult`, and `isError`."""
+    """Runs a built-in tool outside of the conversation, without hooks or events. Where calls of the tool need
+    confirmation (`--confirm-tools`), a dialog opens first, and the action fails if the user denies the call. `data`
+    of the response has the `AgentToolResult` as `result`, and `isError`."""
     type: Literal["run_tool"]
     id: str
     origin: NotRequired[str]
@@ -1006,7 +1004,8 @@ class ExtensionRunTool(TypedDict):
     arguments: JsonObject
 
 class ExtensionComplete(TypedDict):
-    """Asks a model outside of the conversation. The response's `data` has `message`, an `AssistantMessage`."""
+    """Sends a request to a model outside of the conversation. `data` of the response has the `AssistantMessage` as
+    `message`."""
     type: Literal["complete"]
     id: str
     origin: NotRequired[str]
@@ -1019,8 +1018,8 @@ class ExtensionComplete(TypedDict):
     maxTokens: NotRequired[Count]
 
 class ExtensionRegisterProvider(TypedDict):
-    """Adds a provider, or changes one. Said before `register`, its models are there when the model is chosen that
-    the session begins with."""
+    """Adds or changes a provider. If sent before `register`, its models can be selected as the first model of the
+    session."""
     type: Literal["register_provider"]
     id: NotRequired[str]
     name: str
@@ -1029,13 +1028,12 @@ class ExtensionRegisterProvider(TypedDict):
     streams: NotRequired[bool]
 
 class ExtensionUnregisterProvider(TypedDict):
-    """Takes back what was registered for a provider."""
+    """Reverts what the extension registered for a provider."""
     type: Literal["unregister_provider"]
     id: NotRequired[str]
     name: str
 
 class ExtensionWithdraw(TypedDict):
-    """An action is not wanted any more: `compact`, `complete`, `run_tool` or `wait_for_idle`. It ends soon, by its
-    response."""
+    """Withdraws an action: `compact`, `complete`, `run_tool` or `wait_for_idle`. Its response follows soon."""
     type: Literal["withdraw"]
     id: str
