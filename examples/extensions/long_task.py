@@ -20,7 +20,7 @@ ext = Extension()
 
 
 def count_lines(ctx, folder, show):
-    """Counts, and calls `show` with a text now and then. `ctx.sleep` ends it when nobody wants it any more."""
+    """Counts, and calls `show` with a text now and then. `ctx.sleep` raises when the call is cancelled."""
     lines, files, shown = collections.Counter(), 0, time.monotonic()
     for directory, folders, names in os.walk(os.path.join(ctx.cwd, folder)):
         folders[:] = sorted(set(folders) - SKIPPED)
@@ -31,7 +31,7 @@ def count_lines(ctx, folder, show):
                 with open(os.path.join(directory, name), "rb") as file:
                     lines[kind] += sum(chunk.count(b"\n") for chunk in iter(lambda: file.read(1 << 20), b""))
             except OSError:
-                continue  # A file that is gone or not ours to read counts nothing.
+                continue  # A file that is gone or not readable counts nothing.
             files += 1
             if time.monotonic() - shown > BETWEEN_UPDATES:
                 shown = time.monotonic()

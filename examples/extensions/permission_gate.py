@@ -37,7 +37,7 @@ allowed = set()
 
 
 def danger_of(command):
-    """What is dangerous about a command; None if nothing is known to be."""
+    """Reason why a command is dangerous; None if none is known."""
     try:
         words = " ".join(shlex.split(command, comments=True))
     except ValueError:

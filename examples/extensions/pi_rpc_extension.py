@@ -14,11 +14,11 @@
 
 Make your file executable and name it: pi-rpc serve -e ./yours.py
 
-Every command, tool call, hook and model call runs in a thread of its own, so one that waits for the user holds up nothing
-else. Observers (`on`) run one after another. An exception is told to the host, or to the model if a tool raised it; in the
-hook `tool_call` it blocks the call. `print` goes to stderr: stdout belongs to the protocol, which `pi-rpc schema --part
-extension` prints. docs/hooks.md lists the hooks. `pi_rpc_frames.py` has the types of frames for mypy and pyright; put it
-beside this file, too, and import it below `if TYPE_CHECKING:`.
+Every command, tool call, hook and model call runs in a thread of its own, so one that waits for the user does not delay
+others. Observers (`on`) run one after another. An exception is reported to the host, or to the model if a tool raised
+it; in the hook `tool_call` it blocks the call. `print` goes to stderr: stdout belongs to the protocol, which `pi-rpc
+schema --part extension` prints. docs/hooks.md lists the hooks. `pi_rpc_frames.py` has the types of frames for mypy and
+pyright; put it beside this file, too, and import it below `if TYPE_CHECKING:`.
 """
 
 from __future__ import annotations
@@ -46,21 +46,21 @@ Model = TypeVar("Model", bound=Callable[["Context", Any], Iterable[Union[str, Js
 
 
 class Cancelled(Exception):
-    """The work is not wanted any more."""
+    """The request was cancelled."""
 
 
 def block(reason: str) -> frames.HookResult:
-    """For the hook `tool_call`: the tool does not run, and the model is told why."""
+    """Result of the hook `tool_call` that blocks the call, with the reason for the model."""
     return {"block": True, "reason": reason}
 
 
 def cancel() -> frames.HookResult:
-    """For the hooks `session_before_*`: it does not happen."""
+    """Result of the hooks `session_before_*` that prevents the operation."""
     return {"cancel": True}
 
 
 def result(text: str, details: Any = None) -> frames.AgentToolResult:
-    """The result of a tool: a text for the model, and data for the host."""
+    """Result of a tool: a text for the model, and data for the host."""
     made: frames.AgentToolResult = {"content": [{"type": "text", "text": text}]}
     if details is not None:
         made["details"] = details
@@ -68,7 +68,7 @@ def result(text: str, details: Any = None) -> frames.AgentToolResult:
 
 
 class Extension:
-    """What an extension adds, and its connection to the server."""
+    """An extension: its commands, tools and hooks, and its connection to the server."""
 
     def __init__(self) -> None:
         self._commands: Dict[str, Tuple[Any, Any]] = {}
@@ -79,8 +79,8 @@ class Extension:
         self._awaits: List[str] = []
         self._ids, self._lock = itertools.count(1), threading.RLock()
         self._events: queue.Queue[Json] = queue.Queue()
-        self._open: Dict[str, Context] = {}  # requests of the server that go on, by id
-        self._waiting: Dict[str, queue.Queue[Json]] = {}  # our requests that are not answered, by id
+        self._open: Dict[str, Context] = {}  # open requests of the server, by id
+        self._waiting: Dict[str, queue.Queue[Json]] = {}  # open requests of this extension, by id
         self.hello: Json = {"maxFrame": 0}
         self._started = "PI_RPC_EXTENSION" in os.environ
         if self._started:
@@ -92,7 +92,7 @@ class Extension:
             getattr(sys.stdout, "reconfigure")(line_buffering=True)
 
     def command(self, name: str, description: str = "") -> Callable[[Command], Command]:
-        """A slash command: `handler(ctx, arguments)` gets what was written behind it."""
+        """Adds a slash command; `handler(ctx, arguments)` gets the text after it."""
         return self._adder(self._commands, name, {"name": name, "description": description})
 
     def tool(
@@ -100,9 +100,9 @@ class Extension:
         snippet: Optional[str] = None, guidelines: Optional[Sequence[str]] = None,
         sequential: Optional[bool] = None, inactive: Optional[bool] = None,
     ) -> Callable[[Tool], Tool]:
-        """A tool for the model: `handler(ctx, arguments)` gets a dict that fits `parameters`, a JSON Schema, and returns a
-        text, or what `result` makes. `snippet` and `guidelines` go into the system prompt; a `sequential` tool runs alone;
-        one that is `inactive` is offered when `set_active_tools` names it."""
+        """Adds a tool; `handler(ctx, arguments)` gets a dict that matches `parameters`, a JSON Schema, and returns a
+        text or a `result`. `snippet` and `guidelines` go into the system prompt; a `sequential` tool never runs in
+        parallel; an `inactive` one is offered only after `set_active_tools` has selected it."""
         spec = _given(
             name=name, description=description, parameters=parameters or {"type": "object"}, label=label,
             promptSnippet=snippet, promptGuidelines=guidelines, sequential=sequential, inactive=inactive,
@@ -110,11 +110,12 @@ class Extension:
         return self._adder(self._tools, name, spec)
 
     def hook(self, name: frames.HookName) -> Callable[[Hook], Hook]:
-        """A say in what happens: `handler(ctx, event)` returns a `HookResult`, or None for no objection."""
+        """Adds a hook; `handler(ctx, event)` returns a `HookResult`, or None for no objection and no change."""
         return self._adder(self._hooks, name, name)
 
     def on(self, *events: str, wait: bool = False) -> Callable[[Observer], Observer]:
-        """An observer of events by their types, `*` for all: `handler(ctx, event)`. The server can `wait` for it."""
+        """Adds an observer of events by type, `*` for all: `handler(ctx, event)`. With `wait`, the server waits for
+        it."""
         def add(handler: Observer) -> Observer:
             for event in events:
                 self._observers.setdefault(event, []).append(handler)
@@ -123,21 +124,22 @@ class Extension:
         return add
 
     def provider(self, name: str, config: Json) -> None:
-        """A provider with models that the server asks, as `models.json` has it. They can be chosen from the start."""
+        """Adds a provider, as in `models.json`; the server sends the requests. Its models can be selected from the
+        start."""
         self._adder(self._models, name, {"type": "register_provider", "name": name, "config": config})(None)
 
     def model(self, name: str, config: Json) -> Callable[[Model], Model]:
-        """A provider whose models this extension answers for: `handler(ctx, call)` yields pieces of text, or events as in
-        `model_event`."""
+        """Adds a provider whose requests go to this extension: `handler(ctx, call)` yields pieces of text, or events
+        as in `model_event`."""
         frame = {"type": "register_provider", "name": name, "config": config, "streams": True}
         return self._adder(self._models, name, frame)
 
     def report(self, event: str, error: str) -> None:
-        """Tells the host that something has failed: an `extension_error`."""
+        """Reports an error to the host, as `extension_error`."""
         self._send({"type": "error", "extensionPath": os.path.abspath(sys.argv[0]), "event": event, "error": error})
 
     def run(self) -> None:
-        """Serves until the server is done with us."""
+        """Serves requests until the server closes the connection."""
         if not self._started:
             sys.exit("This is an extension. Start it with: pi-rpc serve -e %s" % sys.argv[0])
         threading.Thread(target=self._observe, daemon=True).start()
@@ -156,7 +158,7 @@ class Extension:
             return handler
         return add
 
-    # What the server says.
+    # Frames of the server.
 
     def _on_hello(self, frame: Json) -> None:
         self.hello = frame
@@ -214,12 +216,12 @@ class Extension:
                 last = done(serve(ctx))
                 if last is not None:
                     self._send(dict(last, id=ctx.id))
-            except BaseException as error:  # SystemExit, too: the server waits for the end.
+            except BaseException as error:  # SystemExit, too, as the server waits for the end.
                 if not isinstance(error, Cancelled):
                     traceback.print_exc()
                 self._send({"type": "failed", "id": ctx.id, "error": str(error) or type(error).__name__})
             finally:
-                # The end was sent: another request may have begun under the same id.
+                # After the end, another request may have started with the same id.
                 if self._open.get(frame["id"]) is ctx:
                     del self._open[frame["id"]]
         threading.Thread(target=work, daemon=True).start()
@@ -235,7 +237,7 @@ class Extension:
             except BaseException:
                 traceback.print_exc()
 
-    # What we say.
+    # Frames to the server.
 
     def _send(self, frame: Json) -> None:
         line = json.dumps(frame, allow_nan=False, separators=(",", ":")).encode() + b"\n"
@@ -249,7 +251,7 @@ class Extension:
                 pass  # The server is gone; the end of input follows.
 
     def _ask(self, frame: Json, holder: Json) -> queue.Queue[Json]:
-        """Sends a frame; gives what its answer will be in. `holder` is where its id belongs."""
+        """Sends a frame; returns the queue of its answer. `holder` is the member for its id."""
         holder["id"] = str(next(self._ids))
         answer: queue.Queue[Json] = queue.Queue()
         self._waiting[holder["id"]] = answer
@@ -262,7 +264,7 @@ class Extension:
 
 
 class Context:
-    """What a handler works with."""
+    """Context of a handler."""
 
     def __init__(self, ext: Extension, id: Optional[str]) -> None:
         self.id, self._ext, self._cancelled = id, ext, threading.Event()
@@ -273,16 +275,16 @@ class Context:
 
     @property
     def cancelled(self) -> bool:
-        """Whether the work is not wanted any more."""
+        """Whether the request was cancelled."""
         return self._cancelled.is_set()
 
     def sleep(self, seconds: float = 0.0) -> None:
-        """Waits. Raises `Cancelled` as soon as the work is not wanted any more."""
+        """Sleeps. Raises `Cancelled` as soon as the request is cancelled."""
         if self._cancelled.wait(seconds):
             raise Cancelled("cancelled")
 
     def update(self, so_far: Any) -> None:
-        """For a tool: shows the result so far, all of it. Raises `Cancelled` when the work is not wanted any more."""
+        """Reports progress of a tool: the complete result so far. Raises `Cancelled` if the call was cancelled."""
         self.sleep()
         self._ext._send({"type": "tool_update", "id": self.id, "partialResult": _tool_result(so_far)})
 
@@ -290,51 +292,51 @@ class Context:
         self, custom_type: str, content: frames.MessageContent, display: bool = True, details: Any = None,
         deliver_as: Optional[frames.DeliverAs] = None, trigger_turn: Optional[bool] = None,
     ) -> None:
-        """Adds a message of yours to the conversation. `deliver_as`: `steer`, `followUp` or `nextTurn`."""
+        """Adds a message of the extension to the conversation. `deliver_as`: `steer`, `followUp` or `nextTurn`."""
         message = _given(customType=custom_type, content=content, display=display, details=details)
         self._act("send_message", message=message, deliverAs=deliver_as, triggerTurn=trigger_turn)
 
     def send_user_message(self, content: frames.MessageContent, deliver_as: Optional[frames.DeliverAs] = None) -> None:
-        """Says something for the user. In a run `deliver_as` must be `steer` or `followUp`."""
+        """Sends a message on behalf of the user. During a run, `deliver_as` must be `steer` or `followUp`."""
         self._act("send_user_message", content=content, deliverAs=deliver_as)
 
     def append_entry(self, custom_type: str, data: Any = None) -> None:
-        """Keeps something in the session that the model does not see."""
+        """Appends an entry to the session that is not sent to the model."""
         self._act("append_entry", customType=custom_type, data=data)
 
     def set_model(self, provider: str, model_id: str) -> None:
-        """Chooses the model."""
+        """Selects the model."""
         self._act("set_model", provider=provider, modelId=model_id)
 
     def set_thinking_level(self, level: frames.ThinkingLevel) -> None:
-        """Chooses the thinking level."""
+        """Sets the thinking level."""
         self._act("set_thinking_level", level=level)
 
     def set_session_name(self, name: str) -> None:
-        """Names the session."""
+        """Sets the name of the session."""
         self._act("set_session_name", name=name)
 
     def set_active_tools(self, names: Sequence[str]) -> None:
-        """Chooses the tools that the model may call from the next request on."""
+        """Selects the tools that the model may call from the next request on."""
         self._act("set_active_tools", names=names)
 
     def set_label(self, entry_id: str, label: Optional[str] = None) -> None:
-        """Labels an entry of the session, or takes its label away."""
+        """Sets or removes the label of an entry."""
         self._act("set_label", entryId=entry_id, label=label)
 
     def set_leaf(self, entry_id: str) -> None:
-        """Goes on behind another entry of the session, at once, without a summary and without hooks."""
+        """Continues the session after another entry, at once, without a summary or hooks."""
         self._act("set_leaf", entryId=entry_id)
 
     def abort(self) -> None:
-        """Aborts the run that goes on."""
+        """Aborts the current work."""
         self._act("abort")
 
     def shutdown(self) -> None:
-        """Asks the server to end when what goes on is done."""
+        """Ends the server once the current work is done."""
         self._act("shutdown")
 
-    # These take a while: one that is not done within `timeout` seconds is withdrawn, and raises RuntimeError.
+    # These may take long: one that is not done within `timeout` seconds is withdrawn, and raises RuntimeError.
 
     def compact(self, instructions: Optional[str] = None, timeout: Optional[float] = None) -> frames.CompactionResult:
         """Compacts the conversation."""
@@ -342,7 +344,7 @@ class Context:
         return done
 
     def wait_for_idle(self, timeout: Optional[float] = None) -> None:
-        """Waits until nothing goes on any more. Not for hooks and tools: what goes on waits for them."""
+        """Waits until no work is in progress. Not for hooks and tools, which the current work waits for."""
         self._await("wait_for_idle", timeout)
 
     def run_tool(self, name: str, arguments: Json, timeout: Optional[float] = None) -> frames.AgentToolResult:
@@ -358,7 +360,7 @@ class Context:
         system_prompt: Optional[str] = None, tools: Optional[Sequence[frames.ExtensionTool]] = None,
         level: Optional[frames.ThinkingLevel] = None, max_tokens: Optional[int] = None, timeout: Optional[float] = None,
     ) -> frames.AgentMessage:
-        """Asks a model outside of the conversation; gives its message."""
+        """Sends a request to a model outside of the conversation; returns its message."""
         done = self._await(
             "complete", timeout, provider=provider, modelId=model_id, messages=messages, systemPrompt=system_prompt,
             tools=tools, level=level, maxTokens=max_tokens,
@@ -366,77 +368,77 @@ class Context:
         message: frames.AgentMessage = done["message"]
         return message
 
-    # These give whether it happened: a hook, or an error of the host's, may have kept the session.
+    # These return whether the session changed; a hook, or an error of the host, may have prevented that.
 
     def new_session(
         self, parent_session: Optional[str] = None, entries: Optional[Sequence[frames.AgentMessage]] = None
     ) -> bool:
-        """Begins another session, perhaps with messages."""
+        """Starts another session, optionally with messages."""
         return self._leave("new_session", parentSession=parent_session, entries=entries)
 
     def fork(self, entry_id: str, position: Optional[frames.ForkPosition] = None) -> bool:
-        """Begins a session made of a part of this one: what stands before a message of the user, or `at` an entry."""
+        """Starts a session with a part of this one: everything before a user message or, with `at`, up to an entry."""
         return self._leave("fork", entryId=entry_id, position=position)
 
     def switch_session(self, path: str) -> bool:
-        """Takes up another session, by its file."""
+        """Opens another session by its file."""
         return self._leave("switch_session", sessionPath=path)
 
     def navigate_tree(
         self, target_id: str, *, summarize: Optional[bool] = None, instructions: Optional[str] = None,
         replace_instructions: Optional[bool] = None, label: Optional[str] = None,
     ) -> bool:
-        """Takes up another branch of the session."""
+        """Continues the session on another branch."""
         return self._leave(
             "navigate_tree", targetId=target_id, summarize=summarize, customInstructions=instructions,
             replaceInstructions=replace_instructions, label=label,
         )
 
     def register_provider(self, name: str, config: Json) -> None:
-        """Adds a provider whose models the server asks, or changes one."""
+        """Adds or changes a provider; the server sends the requests to its models."""
         self._act("register_provider", False, name=name, config=config)
 
     def unregister_provider(self, name: str) -> None:
-        """Takes back what was registered for a provider."""
+        """Reverts what was registered for a provider."""
         self._act("unregister_provider", False, name=name)
 
     def state(self) -> frames.QueriedState:
-        """How things are."""
+        """State of the session."""
         state: frames.QueriedState = self._query("state")
         return state
 
     def entries(self, since: int = 0) -> frames.QueriedEntries:
-        """The entries of the session, without the first `since`."""
+        """Entries of the session, without the first `since`."""
         entries: frames.QueriedEntries = self._query("entries", since=since)
         return entries
 
     def models(self) -> frames.QueriedModels:
-        """The models that there are."""
+        """Known models."""
         models: frames.QueriedModels = self._query("models")
         return models
 
     def tools(self) -> List[frames.QueriedTool]:
-        """The tools that there are."""
+        """Known tools."""
         tools: List[frames.QueriedTool] = self._query("tools")["tools"]
         return tools
 
     def commands(self) -> List[frames.SlashCommand]:
-        """The slash commands that there are."""
+        """Known slash commands."""
         commands: List[frames.SlashCommand] = self._query("commands")["commands"]
         return commands
 
     def settings(self) -> Json:
-        """The user's and the project's settings."""
+        """Settings of the user and of the project, merged."""
         settings: Json = self._query("settings")
         return settings
 
     def system_prompt(self) -> frames.QueriedPrompt:
-        """The instructions of the model, and what they are made from."""
+        """System prompt, and its parts."""
         prompt: frames.QueriedPrompt = self._query("system_prompt")
         return prompt
 
     def api_key(self, provider: str, model_id: Optional[str] = None) -> frames.QueriedKey:
-        """The key and the headers of a provider."""
+        """Credential of a provider: key and headers."""
         key: frames.QueriedKey = self._query("api_key", provider=provider, modelId=model_id)
         return key
 
@@ -480,30 +482,30 @@ class Context:
 
 
 class UI:
-    """The user interface. A dialog that is dismissed, or not answered within `timeout` seconds, gives None, or False."""
+    """User interface. A dialog that is dismissed, or not answered within `timeout` seconds, returns None, or False."""
 
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
         self._dialogs: Set[str] = set()
 
     def select(self, title: str, options: Sequence[str], timeout: Optional[float] = None) -> Optional[str]:
-        """Has the user choose one of several texts."""
+        """Opens a dialog in which the user chooses one of several texts."""
         return self._dialog("select", timeout, title=title, options=options).get("value")
 
     def confirm(self, title: str, message: str, timeout: Optional[float] = None) -> bool:
-        """Asks yes or no."""
+        """Opens a dialog in which the user answers yes or no."""
         return bool(self._dialog("confirm", timeout, title=title, message=message).get("confirmed", False))
 
     def input(self, title: str, placeholder: Optional[str] = None, timeout: Optional[float] = None) -> Optional[str]:
-        """Asks for a line."""
+        """Opens a dialog in which the user enters a line of text."""
         return self._dialog("input", timeout, title=title, placeholder=placeholder).get("value")
 
     def editor(self, title: str, prefill: Optional[str] = None) -> Optional[str]:
-        """Asks for a longer text."""
+        """Opens a dialog in which the user writes or edits a longer text."""
         return self._dialog("editor", None, title=title, prefill=prefill).get("value")
 
     def cancel(self) -> None:
-        """From another thread: takes back the dialogs that are open here, as if they were dismissed."""
+        """Withdraws the open dialogs of this context from another thread, as if they were dismissed."""
         with self._ctx._ext._lock:
             for id in list(self._dialogs):
                 self._ctx._ext._send({"type": "ui_cancel", "id": id})
@@ -513,7 +515,7 @@ class UI:
         self._show("notify", message=message, notifyType=kind)
 
     def set_status(self, key: str, text: Optional[str] = None) -> None:
-        """Sets an entry of the status line, or takes it away."""
+        """Sets or removes an entry of the status line."""
         self._show("setStatus", statusKey=key, statusText=text)
 
     def set_widget(

@@ -57,7 +57,7 @@ def fire(ctx, arguments):
     ui.set_widget("wid")
     ui.set_title("the title")
     ui.set_editor_text("draft")
-    # What pi's own extensions can ask for and nobody can answer over a pipe.
+    # Methods of pi's API that need a terminal, and have no answer over a pipe.
     tell(ctx, "getEditorText", "")
     tell(ctx, "hasUI", True)
     tell(ctx, "custom", None)
