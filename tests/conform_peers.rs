@@ -23,17 +23,17 @@ struct Peer {
 const ALL: &str = "PI_RPC_ALL_SCENARIOS";
 
 #[test]
-fn pi_0_52_12_breaks_what_is_listed_and_nothing_else() {
+fn pi_0_52_12_breaks_listed_only() {
     Peer { version: "0.52.12", dialect: "pi", scenarios: &[] }.breaks_what_is_listed();
 }
 
 #[test]
-fn pi_0_73_1_breaks_what_is_listed_and_nothing_else() {
+fn pi_0_73_1_breaks_listed_only() {
     Peer { version: "0.73.1", dialect: "pi@0.73", scenarios: OF_0_73 }.breaks_what_is_listed();
 }
 
 #[test]
-fn pi_1_5_2_breaks_what_is_listed_and_nothing_else() {
+fn pi_1_5_2_breaks_listed_only() {
     Peer { version: "1.5.2", dialect: "pi-1", scenarios: &[] }.breaks_what_is_listed();
 }
 

@@ -25,7 +25,7 @@ struct Counts {
 }
 
 #[test]
-fn hot_paths_take_as_many_instructions_as_the_file_says() {
+fn hot_paths_match_stored_counts() {
     let Some(made_with) = had(made_with(), "PI_RPC_REQUIRE_VALGRIND") else { return };
     let instructions = counted(&built());
     let counted = Counts { made_with, instructions };
@@ -49,7 +49,7 @@ fn hot_paths_take_as_many_instructions_as_the_file_says() {
 }
 
 #[test]
-fn a_count_that_is_off_by_more_than_the_tolerance_is_named() {
+fn count_beyond_tolerance_is_named() {
     let counts = |of: &[(&str, u64)]| of.iter().map(|(path, count)| ((*path).to_owned(), *count)).collect();
     let kept = counts(&[("less", 1000), ("more", 1000), ("near", 1000), ("old", 1000)]);
     let now = counts(&[("less", 969), ("more", 1031), ("near", 1030), ("new", 1000)]);

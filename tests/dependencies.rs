@@ -81,7 +81,7 @@ fn every_licence_is_allowed() {
 }
 
 #[test]
-fn everything_is_from_crates_io_with_the_bytes_that_the_lock_file_names() {
+fn packages_come_from_crates_io_with_checksums() {
     const REGISTRY: &str = "source = \"registry+https://github.com/rust-lang/crates.io-index\"";
     let wrong = LOCK.split("[[package]]").skip(1).filter(|package| {
         let is_ours = !package.contains("\nsource = ");
@@ -94,7 +94,7 @@ fn everything_is_from_crates_io_with_the_bytes_that_the_lock_file_names() {
 }
 
 #[test]
-fn a_licence_that_is_not_allowed_is_found() {
+fn forbidden_licence_is_found() {
     let allowed = BTreeSet::from(["MIT", "ISC"]);
     for (expression, met) in [
         ("MIT", true),

@@ -160,7 +160,7 @@ fn a_wrong_import_is_found() {
 }
 
 #[test]
-fn files_of_machine_and_engine_form_no_circle() {
+fn machine_and_engine_have_no_cycle() {
     for module in ["machine", "engine"] {
         let mut open: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         let files: Vec<(String, String)> =

@@ -27,7 +27,7 @@ const VERSIONS: [(&str, &str); 3] = [("0.52.12", "pi"), ("0.73.1", "pi@0.73"), (
 const AT_ONCE: usize = 6;
 
 #[test]
-fn extensions_of_pi_do_what_they_do_under_pi() {
+fn pi_extensions_behave_as_under_pi() {
     let Some(installed) = had(Installed::new(), REQUIRED) else { return };
     if env::var_os("RECORD").is_some() {
         play(

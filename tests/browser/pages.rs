@@ -28,7 +28,7 @@ fn hostile_content_runs_nothing_and_loads_nothing() {
 }
 
 #[test]
-fn what_got_in_all_the_same_would_be_refused() {
+fn injected_content_is_refused_by_policy() {
     let Some(mut chromium) = chromium() else { return };
     // The address belongs to nobody but this machine, and nothing listens there.
     let spoilt = "<script>document.title = 'ran'</script><img src=\"http://127.0.0.1:9/p.png\" onerror=\"1\">\
@@ -55,7 +55,7 @@ fn what_got_in_all_the_same_would_be_refused() {
 }
 
 #[test]
-fn the_page_is_no_wider_than_a_phone() {
+fn page_fits_a_phone() {
     let Some(mut chromium) = chromium() else { return };
     let mut talk = Talk::new();
     let long = "x".repeat(5000);
@@ -85,7 +85,7 @@ fn every_text_stands_out_from_its_ground() {
 }
 
 #[test]
-fn a_link_into_a_folded_branch_opens_it() {
+fn link_into_folded_branch_opens_it() {
     let Some(mut chromium) = chromium() else { return };
     chromium.open(&sample().html(), PHONE, "light");
     let place = "document.querySelector('.branch article')";
@@ -97,7 +97,7 @@ fn a_link_into_a_folded_branch_opens_it() {
 }
 
 #[test]
-fn contents_are_open_where_there_is_room_and_all_can_be_unfolded() {
+fn contents_open_with_room_and_unfold() {
     let Some(mut chromium) = chromium() else { return };
     let is_open = |chromium: &mut Chromium, width| {
         chromium.open(&sample().html(), width, "dark");

@@ -28,7 +28,7 @@ fn find(chromium: &mut Chromium, words: &str) {
 const SHOWN: &str = "[...document.querySelectorAll('nav li')].filter(item => item.checkVisibility()).map(item => item.querySelector('a').textContent)";
 
 #[test]
-fn the_page_asks_for_nothing_and_complains_of_nothing() {
+fn page_loads_nothing_and_logs_nothing() {
     let Some(mut chromium) = chromium() else { return };
     for width in [PHONE, DESK] {
         chromium.open(&PAGE, width, "light");
@@ -38,7 +38,7 @@ fn the_page_asks_for_nothing_and_complains_of_nothing() {
 }
 
 #[test]
-fn the_page_is_no_wider_than_its_window() {
+fn page_fits_its_window() {
     let Some(mut chromium) = chromium() else { return };
     for width in [PHONE, 768, DESK] {
         chromium.open(&PAGE, width, "light");
@@ -57,7 +57,7 @@ fn every_text_stands_out_from_its_ground() {
 }
 
 #[test]
-fn a_slash_begins_a_search_and_enter_goes_to_what_is_called_so() {
+fn slash_starts_search_enter_follows_name() {
     let Some(mut chromium) = chromium() else { return };
     chromium.open(&PAGE, DESK, "light");
     press(&mut chromium, "/");
@@ -75,7 +75,7 @@ fn a_slash_begins_a_search_and_enter_goes_to_what_is_called_so() {
 }
 
 #[test]
-fn what_is_searched_on_a_phone_is_shown_and_folds_away_once_it_was_chosen() {
+fn search_on_phone_folds_after_choice() {
     let Some(mut chromium) = chromium() else { return };
     chromium.open(&PAGE, PHONE, "light");
     assert_eq!(chromium.value(SHOWN), json!([]));
@@ -88,7 +88,7 @@ fn what_is_searched_on_a_phone_is_shown_and_folds_away_once_it_was_chosen() {
 }
 
 #[test]
-fn a_deep_link_leads_below_what_stays_on_top_and_opens_what_it_is_in() {
+fn deep_link_opens_and_clears_header() {
     let Some(mut chromium) = chromium() else { return };
     chromium.open(&PAGE, PHONE, "light");
     for place in [
@@ -117,7 +117,7 @@ fn in_view(place: &str) -> String {
 }
 
 #[test]
-fn the_page_is_read_without_its_script_as_well() {
+fn page_is_readable_without_script() {
     let Some(mut chromium) = chromium() else { return };
     let (before, script) = PAGE.rsplit_once("<script>").unwrap();
     let (_, after) = script.split_once("</script>").unwrap();

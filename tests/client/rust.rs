@@ -55,7 +55,7 @@ async fn every_conversation_is_had_in_every_dialect_whatever_the_hazards() {
 
 /// `INSTA_UPDATE=always` writes the file anew.
 #[test]
-fn the_schema_of_conversations_is_what_the_runner_reads() {
+fn conversation_schema_matches_runner() {
     let schema = format!("{:#}\n", schemars::schema_for!(Conversation).to_value());
     let file = sdk_support::folder().with_file_name("conversation.schema.json");
     if std::env::var_os("INSTA_UPDATE").is_some_and(|update| update == "always") {

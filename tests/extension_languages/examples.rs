@@ -67,7 +67,7 @@ fn serving(name: &str) -> Server {
 }
 
 #[test]
-fn the_commands_of_the_readme_do_what_their_comments_say() {
+fn readme_commands_match_their_comments() {
     if python().is_none() {
         return;
     }
@@ -101,7 +101,7 @@ fn the_commands_of_the_readme_do_what_their_comments_say() {
 }
 
 #[test]
-fn an_answer_lets_a_dangerous_command_run_once_or_from_now_on() {
+fn consent_covers_one_call_or_session() {
     if python().is_none() {
         return;
     }
@@ -123,7 +123,7 @@ fn an_answer_lets_a_dangerous_command_run_once_or_from_now_on() {
 }
 
 #[test]
-fn a_new_session_begins_when_the_user_says_so() {
+fn new_session_needs_consent() {
     if python().is_none() {
         return;
     }
@@ -154,7 +154,7 @@ fn a_long_task_is_a_command_too() {
 }
 
 #[test]
-fn the_gate_knows_dangerous_commands_however_they_are_written() {
+fn gate_recognises_dangerous_commands_in_any_spelling() {
     let Some(python) = python() else { return };
     let source = fs::read_to_string(examples().join("permission_gate.py")).unwrap();
     let (mut played, registered) = Played::start(&python, &source);

@@ -77,7 +77,7 @@ ext.run()
 }
 
 #[test]
-fn dialogs_are_asked_and_their_answers_come_back() {
+fn dialogs_return_their_responses() {
     let Some(python) = python() else { return };
     let mut played = with(
         &python,
@@ -187,7 +187,7 @@ def take(ctx, arguments):
 }
 
 #[test]
-fn a_tool_shows_how_far_it_has_come_and_ends_when_it_is_cancelled() {
+fn tool_reports_progress_and_ends_on_cancel() {
     let Some(python) = python() else { return };
     let mut played = with(
         &python,
@@ -310,7 +310,7 @@ def act(ctx, arguments):
 }
 
 #[test]
-fn every_exception_is_told_and_where_it_came_from_is_on_stderr() {
+fn exception_is_reported_with_traceback_on_stderr() {
     let Some(python) = python() else { return };
     let mut played = with(
         &python,
@@ -344,7 +344,7 @@ def work(ctx, arguments): return {"content": [], "details": arguments["details"]
 }
 
 #[test]
-fn observers_see_events_one_after_another_and_an_exception_costs_nothing() {
+fn observers_run_in_order_despite_exceptions() {
     let Some(python) = python() else { return };
     let mut played = with(
         &python,
@@ -363,7 +363,7 @@ def seen(ctx, event): ctx.ui.notify(event["type"])
 }
 
 #[test]
-fn neither_print_nor_a_child_reaches_the_protocol() {
+fn print_and_children_stay_off_stdout() {
     let Some(python) = python() else { return };
     let mut played = with(
         &python,
@@ -384,7 +384,7 @@ def act(ctx, arguments):
 }
 
 #[test]
-fn frames_of_a_later_protocol_are_passed_over() {
+fn frames_of_later_protocol_are_ignored() {
     let Some(python) = python() else { return };
     let mut played = with(&python, "@ext.command('act')\ndef act(ctx, arguments): pass\n");
     played.tell(json!({"type": "novelty", "id": "9"}));
@@ -394,7 +394,7 @@ fn frames_of_a_later_protocol_are_passed_over() {
 }
 
 #[test]
-fn started_by_hand_an_extension_says_how_it_is_meant() {
+fn started_by_hand_extension_explains_itself() {
     let Some(python) = python() else { return };
     for name in ["confirm_new_session", "long_task", "permission_gate", "ui_check"] {
         let source = std::fs::read_to_string(examples().join(format!("{name}.py"))).unwrap();

@@ -128,7 +128,7 @@ fn python_extension_uses_every_frame() {
 }
 
 #[test]
-fn python_module_and_its_use_are_well_typed() {
+fn python_module_and_use_type_check() {
     let Some(python) = environment("sdk/python/requirements.txt") else { return };
     let mut mypy = Command::new(python);
     mypy.args(["-m", "mypy", "--strict", "--python-version", "3.10"]).current_dir(examples());

@@ -151,7 +151,7 @@ fn background_job_ends_with_the_server() {
 }
 
 #[test]
-fn oldest_output_file_makes_room_and_is_named() {
+fn oldest_output_file_is_removed_and_named() {
     for dialect in DIALECTS {
         let command = "yes a line | head -c 100000";
         let mut server = serving(dialect, &bash_turns(command), &["--max-output-files", "250000"]);

@@ -22,7 +22,7 @@ use std::{
 use tempfile::TempDir;
 
 #[test]
-fn a_file_that_another_process_has_is_left_alone_until_that_is_gone() {
+fn locked_file_is_untouched_until_released() {
     for dialect in BOTH {
         let mut first = keeper(dialect, answering(), &[]);
         first.run("Hello?");
@@ -56,7 +56,7 @@ fn a_file_that_another_process_has_is_left_alone_until_that_is_gone() {
 }
 
 #[test]
-fn a_file_that_another_program_has_changed_is_not_written_to() {
+fn foreign_change_of_file_stops_writes() {
     let appended = |path: &Path| {
         let mut file = OpenOptions::new().append(true).open(path).unwrap();
         writeln!(file, r#"{{"type":"custom","customType":"x","id":"feedf00d","parentId":null}}"#).unwrap();
@@ -103,7 +103,7 @@ fn deprived(dialect: Dialect, folder: bool, take: impl Fn(&Path, &Path)) -> (Ser
 }
 
 #[test]
-fn moved_file_is_written_when_it_is_back() {
+fn moved_file_is_written_once_back() {
     let times = at_once(pairs(&BOTH, &[false, true]).into_iter(), |(dialect, folder)| {
         let moved = |path: &Path, away: &Path| fs::rename(path, away).unwrap();
         let (mut server, path, taken) = deprived(dialect, folder, moved);
@@ -136,7 +136,7 @@ fn removed_file_is_named() {
 }
 
 #[test]
-fn without_permission_nothing_is_written_and_it_is_said() {
+fn missing_permission_is_reported() {
     let dir = answering();
     fs::create_dir(dir.path().join(kept_support::FOLDER)).unwrap();
     let mut server = keeper(Pi, dir, &[]);
@@ -181,7 +181,7 @@ fn without_permission_nothing_is_written_and_it_is_said() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_made_is_told_of_at_the_start_and_by_the_first_prompt() {
+fn impossible_session_folder_is_reported() {
     let dir = answering();
     let mut command = command(serve_support::binary(), dir.path());
     command.args(["serve", "--model", "scripted/script.json", "--session-dir", "script.json/kept"]);
@@ -199,7 +199,7 @@ fn a_folder_that_cannot_be_made_is_told_of_at_the_start_and_by_the_first_prompt(
 }
 
 #[test]
-fn on_a_full_disk_a_run_ends_and_with_room_everything_is_written() {
+fn full_disk_ends_run_room_writes_all() {
     for dialect in BOTH {
         let mut server = limited(dialect, answering(), &[]);
         server.run("Hello?");
@@ -252,7 +252,7 @@ fn talk(server: &mut Server) {
 }
 
 #[test]
-fn wherever_the_disk_gets_full_the_file_is_whole_and_nothing_is_lost() {
+fn full_disk_anywhere_leaves_file_whole() {
     let turns = json!([
         { "onResult": "", "repeat": true, "say": [{ "text": "It has ended." }] },
         { "match": "tool", "repeat": true, "say": [{ "tool": "bash", "arguments": { "command": "echo one" } }] },
@@ -290,7 +290,7 @@ fn wherever_the_disk_gets_full_the_file_is_whole_and_nothing_is_lost() {
 }
 
 #[test]
-fn an_output_that_the_disk_has_no_room_for_is_told_without_a_file() {
+fn output_without_room_has_no_file() {
     let mut times = 0;
     for dialect in DIALECTS {
         let mut server = limited(dialect, place(&bash_turns("seq 100000")), &[]);
@@ -314,7 +314,7 @@ fn an_output_that_the_disk_has_no_room_for_is_told_without_a_file() {
 }
 
 #[test]
-fn a_file_that_a_tool_or_the_host_wants_written_is_written_whole_or_not_at_all() {
+fn files_are_written_whole_or_not() {
     let long = "line\n".repeat(20_000);
     let old = format!("{long}one\n");
     let edit = |dialect| match dialect {
@@ -366,7 +366,7 @@ fn a_file_that_a_tool_or_the_host_wants_written_is_written_whole_or_not_at_all()
 }
 
 #[test]
-fn a_file_of_the_users_that_cannot_be_read_is_left_out_with_a_warning() {
+fn unreadable_user_file_is_skipped_with_warning() {
     let names = ["settings.json", "auth.json", "models.json"];
     let cases = pairs(&pairs(&DIALECTS, &names), &[true, false]);
     let times = at_once(sample(cases, 5), |((dialect, name), is_folder)| {

@@ -76,7 +76,7 @@ fn end_of_input_ends_what_goes_on() {
 }
 
 #[test]
-fn end_of_input_within_a_line_is_served() {
+fn unterminated_last_line_is_served() {
     let line = r#"{"id":"1","type":"get_state"}"#;
     // The whole line is in each sample.
     let lengths: Vec<usize> = (0..=line.len()).rev().collect();
@@ -100,7 +100,7 @@ fn end_of_input_within_a_line_is_served() {
 }
 
 #[test]
-fn without_stderr_warnings_are_lost_and_nothing_else() {
+fn closed_stderr_loses_warnings_only() {
     let mut times = 0;
     // The one has no stderr at all, the other one that nobody has the other end of.
     for without in ["2>&-", "2> >(:); wait $!"] {
@@ -127,7 +127,7 @@ fn without_stderr_warnings_are_lost_and_nothing_else() {
 }
 
 #[test]
-fn lines_that_no_host_should_write_are_answered_and_cost_no_other() {
+fn hostile_lines_are_answered_without_side_effects() {
     let limit = 10_000;
     let padded = |length: usize| {
         let (head, tail) = (r#"{"id":"p","type":"get_state","pad":""#, r#""}"#);
@@ -183,7 +183,7 @@ fn lines_that_no_host_should_write_are_answered_and_cost_no_other() {
 }
 
 #[test]
-fn a_host_that_does_not_read_holds_up_the_run_and_takes_no_memory() {
+fn blocked_host_delays_run_without_memory() {
     let mut times = 0;
     for dialect in DIALECTS {
         // More than may wait: where each update repeats the message, that are fewer.
@@ -214,7 +214,7 @@ fn a_host_that_does_not_read_holds_up_the_run_and_takes_no_memory() {
 }
 
 #[test]
-fn a_server_that_is_killed_leaves_its_file_whole_and_its_shells_running() {
+fn killed_server_leaves_file_whole() {
     let mut times = 0;
     for dialect in DIALECTS {
         let mut server = State::Tool.server(dialect);

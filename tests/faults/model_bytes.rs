@@ -60,7 +60,7 @@ fn broken_http(api: &str) -> Vec<Broken> {
 }
 
 #[test]
-fn broken_http_and_broken_streams_are_errors_with_what_had_come() {
+fn broken_streams_are_errors_with_partial_content() {
     let mut times = 0;
     for api in APIS {
         let endpoint = Endpoint::new();
@@ -124,7 +124,7 @@ fn odd_streams(api: &str) -> Vec<(String, Option<&'static str>)> {
 }
 
 #[test]
-fn streams_in_another_order_and_shape_are_read_or_are_errors() {
+fn unusual_streams_are_read_or_errors() {
     let mut times = 0;
     for api in APIS {
         let endpoint = Endpoint::new();
@@ -202,7 +202,7 @@ fn call(api: &str, arguments: &str) -> String {
 }
 
 #[test]
-fn calls_with_arguments_that_are_giant_deep_or_no_json_are_answered_to_the_model() {
+fn invalid_call_arguments_are_answered_to_model() {
     let giant = json!({ "command": format!(": {}", "x".repeat(1024 * 1024)) }).to_string();
     let deep = format!("{{\"command\":{}1{}}}", "[".repeat(5000), "]".repeat(5000));
     let cases =
@@ -234,7 +234,7 @@ fn calls_with_arguments_that_are_giant_deep_or_no_json_are_answered_to_the_model
 }
 
 #[test]
-fn a_line_an_answer_and_a_flood_without_end_are_ended_and_take_bounded_memory() {
+fn endless_streams_end_with_bounded_memory() {
     // All readers share these limits.
     let (mut most, mut times) = (0, 0);
     for api in sample(APIS, 3) {
@@ -281,7 +281,7 @@ fn a_line_an_answer_and_a_flood_without_end_are_ended_and_take_bounded_memory() 
 }
 
 #[test]
-fn a_great_many_tiny_events_are_told_and_do_not_pile_up() {
+fn many_tiny_events_do_not_pile_up() {
     // By hand, for millions: TINY_EVENTS.
     let count = env::var("TINY_EVENTS").map_or(10_000, |count| count.parse().unwrap());
     for api in APIS {

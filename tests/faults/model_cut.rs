@@ -22,7 +22,7 @@ const OF_A_SESSION: usize = 10;
 const WHOLE: &str = "Naïve 🦀.";
 
 #[test]
-fn an_answer_that_is_cut_at_any_byte_keeps_what_came_and_the_session_goes_on() {
+fn answer_cut_anywhere_keeps_its_beginning() {
     let cuts = thread::scope(|scope| {
         let tried = APIS.map(|api| scope.spawn(move || cut(api)));
         tried

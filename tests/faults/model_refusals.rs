@@ -8,7 +8,7 @@ use crate::{
 use serde_json::{Value, json};
 
 #[test]
-fn a_redirect_is_told_and_the_key_goes_nowhere() {
+fn redirect_is_reported_without_sending_key() {
     let (mut times, other) = (0, Endpoint::new());
     for api in APIS {
         let endpoint = Endpoint::new();
@@ -60,7 +60,7 @@ fn bodies() -> Vec<(Vec<u8>, Option<String>)> {
 }
 
 #[test]
-fn every_status_with_every_body_is_an_error_of_bounded_length_without_the_key() {
+fn error_statuses_are_bounded_and_redacted() {
     let cases = pairs(&[400, 401, 403, 404, 429, 500, 503, 529], &bodies());
     let mut times = 0;
     for api in APIS {
@@ -100,7 +100,7 @@ fn every_status_with_every_body_is_an_error_of_bounded_length_without_the_key() 
 }
 
 #[test]
-fn a_key_in_an_error_of_the_stream_is_not_told() {
+fn key_in_stream_error_is_redacted() {
     for api in APIS {
         let endpoint = Endpoint::new();
         let mut talk = Talk::new(&endpoint, api, &[]);
@@ -121,7 +121,7 @@ fn a_key_in_an_error_of_the_stream_is_not_told() {
 }
 
 #[test]
-fn when_to_come_back_is_believed_within_bounds() {
+fn retry_after_is_heeded_within_bounds() {
     let wait = "Server requested 1000000s retry delay (max: 60s). 429 later";
     let cases: [(&str, usize, &str); 6] = [
         ("0", 2, "429 later"),
@@ -145,7 +145,7 @@ fn when_to_come_back_is_believed_within_bounds() {
 }
 
 #[test]
-fn a_server_tries_again_by_itself_and_the_prompt_is_answered() {
+fn server_retries_and_answers_prompt() {
     let settings = json!({ "retry": { "baseDelayMs": 1, "provider": { "maxRetries": 0 } } });
     for api in APIS {
         let endpoint = Endpoint::new();

@@ -23,7 +23,7 @@ const IDLE: &str = "0.5";
 const TICK: Duration = Duration::from_millis(20);
 
 #[test]
-fn an_endpoint_that_is_not_there_is_named() {
+fn missing_endpoint_is_named() {
     let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let closing = Endpoint::new();
     let cases = [
@@ -177,7 +177,7 @@ fn an_abort_ends_every_silence_at_once() {
 }
 
 #[test]
-fn what_is_queued_while_an_answer_is_cut_is_delivered_with_the_next_prompt() {
+fn queued_during_cut_is_delivered_next() {
     for api in APIS {
         let endpoint = Endpoint::new();
         let mut talk = Talk::new(&endpoint, api, &[]);
@@ -224,7 +224,7 @@ fn byte_by_byte(bytes: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn an_answer_that_comes_byte_by_byte_is_whole() {
+fn answer_in_single_bytes_is_whole() {
     let (mut times, words) = (0, ["Naïve ", "🦀", "—", "ℝ"]);
     for api in APIS {
         let endpoint = Endpoint::new();

@@ -96,7 +96,7 @@ fn pem(folder: &Path, name: &str, issuer: &Issuer) -> String {
 }
 
 #[test]
-fn a_certificate_that_is_not_to_be_trusted_is_refused_in_words_and_gets_no_key() {
+fn untrusted_certificate_is_refused_without_key() {
     let folder = tempfile::tempdir().unwrap();
     let (ours, theirs) = (authority("ours"), authority("theirs"));
     let (own, other) = (pem(folder.path(), "own.pem", &ours), pem(folder.path(), "other.pem", &theirs));
@@ -149,7 +149,7 @@ fn a_certificate_that_is_not_to_be_trusted_is_refused_in_words_and_gets_no_key()
 }
 
 #[test]
-fn a_redirect_from_https_to_http_is_not_followed() {
+fn redirect_to_http_is_not_followed() {
     let folder = tempfile::tempdir().unwrap();
     let ours = authority("ours");
     let own = pem(folder.path(), "own.pem", &ours);

@@ -94,7 +94,7 @@ fn replay(target: &str, check: Check) {
 }
 
 #[test]
-fn every_target_has_its_program_and_its_corpus() {
+fn every_target_has_program_and_corpus() {
     let known: BTreeSet<String> = TARGETS.iter().map(|name| (*name).to_owned()).collect();
     assert_eq!(names(&folder("corpus")), known);
     let programs = known.iter().map(|name| format!("{name}.rs")).collect();

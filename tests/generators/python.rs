@@ -12,7 +12,7 @@ use std::{fs, path::Path, process::Command};
 const SENTINEL: [&str; 3] = ["--use-missing-sentinel", "--target-pydantic-version", "2.14"];
 
 #[test]
-fn the_models_of_pydantic_read_and_write_every_frame_and_have_one_error_for_each_mistake() {
+fn pydantic_models_match_schema() {
     let Some(python) = environment("generators/requirements.txt") else { return };
     // Without more options, `None` is how they say absent.
     let tool = Tool { is_blind: |it| it.mistake == Mistake::Null && it.optional, ..Tool::EXACT };
@@ -24,7 +24,7 @@ fn the_models_of_pydantic_read_and_write_every_frame_and_have_one_error_for_each
 }
 
 #[test]
-fn with_a_sentinel_for_what_is_absent_they_take_no_null_for_it() {
+fn sentinel_models_refuse_null_for_absent() {
     let Some(python) = environment("generators/requirements.txt") else { return };
     for dialect in bases() {
         let bench = Bench::new("pydantic-missing", dialect);
@@ -34,7 +34,7 @@ fn with_a_sentinel_for_what_is_absent_they_take_no_null_for_it() {
 }
 
 #[test]
-fn the_models_and_what_a_user_writes_with_them_pass_mypy_and_wrong_use_does_not() {
+fn mypy_accepts_models_and_refuses_misuse() {
     let Some(python) = environment("generators/requirements.txt") else { return };
     for dialect in bases() {
         let bench = Bench::new("mypy", dialect);

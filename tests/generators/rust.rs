@@ -14,7 +14,7 @@ use std::{
 };
 
 #[test]
-fn the_types_of_typify_read_and_write_every_frame_and_refuse_every_spoiled_one() {
+fn typify_types_match_schema() {
     let target =
         Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("the target directory").join("generators");
     build(&target);

@@ -10,7 +10,7 @@ use regex_lite::Regex;
 use std::{fs, path::Path, process::Command};
 
 #[test]
-fn every_frame_is_of_the_generated_type_and_no_spoiled_one_is() {
+fn typescript_types_match_schema() {
     let Some(home) = packages("generators") else { return };
     for dialect in bases() {
         let bench = Bench::new("json2ts", dialect);
@@ -31,7 +31,7 @@ fn every_frame_is_of_the_generated_type_and_no_spoiled_one_is() {
 }
 
 #[test]
-fn what_a_user_writes_narrows_by_type_and_by_command_and_success() {
+fn unions_narrow_by_tag_in_use() {
     let Some(home) = packages("generators") else { return };
     for dialect in bases() {
         let bench = Bench::new("tsc", dialect);
@@ -42,7 +42,7 @@ fn what_a_user_writes_narrows_by_type_and_by_command_and_success() {
 }
 
 #[test]
-fn each_type_is_there_once_and_has_the_name_that_it_has_in_the_schema() {
+fn types_are_unique_with_schema_names() {
     let Some(home) = packages("generators") else { return };
     for dialect in bases() {
         let bench = Bench::new("json2ts-names", dialect);

@@ -46,7 +46,7 @@ fn all_are_told(old: &Value, rows: Vec<Row>) {
 }
 
 #[test]
-fn a_change_of_frames_is_told_with_whom_it_breaks() {
+fn frame_change_lists_whom_it_breaks() {
     let text = || json!({ "type": "string" });
     let rows: Vec<Row> = vec![
         ("/$defs/AgentEndEvent/description", json!("It ends."), &[], Bump::Patch),
@@ -120,7 +120,7 @@ fn a_change_of_frames_is_told_with_whom_it_breaks() {
 }
 
 #[test]
-fn a_change_of_behaviour_is_told_with_whom_it_breaks() {
+fn behaviour_change_lists_whom_it_breaks() {
     let rows: Vec<Row> = vec![
         (
             "/commands/0/states/streaming.turn/0",
@@ -178,7 +178,7 @@ fn a_change_of_behaviour_is_told_with_whom_it_breaks() {
 }
 
 #[test]
-fn names_of_defs_are_nobodys_business_and_an_integer_is_a_number() {
+fn def_names_do_not_count_as_differences() {
     let old = json_schema(Dialect::Pi);
     let text = old.to_string().replace("#/$defs/Usage\"", "#/$defs/Use\"");
     let mut new: Value = serde_json::from_str(&text).expect("JSON");

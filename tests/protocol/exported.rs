@@ -205,7 +205,7 @@ fn delta_of_two_texts_is_applied() {
 }
 
 #[test]
-fn a_change_of_each_kind_asks_for_its_version() {
+fn each_kind_of_change_needs_its_version() {
     let schema = json_schema(Dialect::Pi);
     let changed = |pointer: &str, value: Value| {
         let mut schema = schema.clone();
@@ -229,7 +229,7 @@ fn a_change_of_each_kind_asks_for_its_version() {
 }
 
 #[test]
-fn the_meta_file_is_valid_and_names_only_what_the_schema_has() {
+fn meta_file_is_valid_and_consistent() {
     let validator = jsonschema::validator_for(&meta_schema()).expect("a schema");
     for dialect in Dialect::ALL {
         let (meta, schema) = (json!(meta(dialect)), json_schema(dialect));
@@ -250,7 +250,7 @@ fn the_meta_file_is_valid_and_names_only_what_the_schema_has() {
 }
 
 #[test]
-fn a_part_is_what_its_roots_are_made_of() {
+fn part_has_its_roots_and_their_defs() {
     let mut missing = Vec::new();
     for dialect in Dialect::ALL.into_iter().filter(|dialect| has_frames(*dialect)) {
         let whole = json_schema(dialect);
@@ -271,7 +271,7 @@ fn a_part_is_what_its_roots_are_made_of() {
 }
 
 #[test]
-fn it_is_written_where_o_says_and_a_wrong_wish_is_refused_in_words() {
+fn output_option_writes_and_wrong_part_fails() {
     let dir = tempfile::tempdir().unwrap();
     let path: PathBuf = dir.path().join("pi.json");
     let path = path.to_str().unwrap();
@@ -293,7 +293,7 @@ fn it_is_written_where_o_says_and_a_wrong_wish_is_refused_in_words() {
 }
 
 #[test]
-fn what_differs_says_whom_it_breaks_and_the_status_whether_somebody_does() {
+fn diff_status_reports_breaking_changes() {
     let (status, text, _) = told(&["--diff", "pi", "xcsh"]);
     assert_eq!(status, Some(1));
     for line in [

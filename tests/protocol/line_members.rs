@@ -91,7 +91,7 @@ proptest! {
 }
 
 #[test]
-fn a_key_is_found_again_however_it_is_written_and_however_many_there_are() {
+fn duplicate_key_is_found_in_any_spelling() {
     let many: String = (0..40).map(|number| format!(r#""k{number}":0,"#)).collect();
     for (line, key) in [
         (r#"{"type":"abort","id":"1","id":"2"}"#.to_owned(), "id"),

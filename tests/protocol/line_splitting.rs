@@ -82,7 +82,7 @@ proptest! {
     }
 
     #[test]
-    fn lines_beyond_the_limit_are_skipped_and_counted(
+    fn lines_over_limit_are_skipped_and_counted(
         bytes in bytes(),
         places in prop::collection::vec(any::<prop::sample::Index>(), 0..20),
         limit in 0_usize..30,
@@ -93,7 +93,7 @@ proptest! {
 }
 
 #[test]
-fn nothing_is_held_of_a_line_that_is_too_long() {
+fn overlong_line_holds_no_memory() {
     let mut splitter = LineSplitter::new(1000);
     for _ in 0..1000 {
         splitter.push(&[b'x'; 1000]);

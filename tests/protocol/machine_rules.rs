@@ -151,7 +151,7 @@ fn fault_breaks_its_rules_and_machine_recovers() {
 }
 
 #[test]
-fn a_command_of_another_dialect_is_answered_without_its_id() {
+fn foreign_command_is_answered_without_id() {
     let mut machine = Machine::new(Pi, true);
     machine.bad_line(&LineError::Unknown { kind: "branch".to_owned(), id: None });
     let refused = json!({ "type": "response", "command": "branch", "success": false, "error": "e" });
@@ -160,7 +160,7 @@ fn a_command_of_another_dialect_is_answered_without_its_id() {
 }
 
 #[test]
-fn a_line_with_a_bad_field_is_answered_like_a_request() {
+fn bad_field_is_answered_like_request() {
     let mut machine = Machine::new(Pi, true);
     let id = Some(RequestId::from("7"));
     machine.bad_line(&LineError::Field { kind: "steer".to_owned(), id, reason: "r".to_owned() });
@@ -171,13 +171,13 @@ fn a_line_with_a_bad_field_is_answered_like_a_request() {
 }
 
 #[test]
-fn ready_is_first_in_its_dialect_even_when_the_host_spoke_before() {
+fn ready_is_first_despite_earlier_input() {
     let talk = talk().only(&["prompt"]).with(event("ready"), "prompt");
     assert_eq!(judge(&mut Machine::new(Xcsh, true), Xcsh, &talk), []);
 }
 
 #[test]
-fn an_unchecked_machine_reports_what_is_out_of_place_alone() {
+fn unchecked_machine_reports_misplaced_frames_only() {
     let spoilt = talk().set("agent_end", "/messages", json!([])).twice("agent_end");
     assert_eq!(judge(&mut Machine::new(Pi, false), Pi, &spoilt), [Rule::RunNesting]);
 }

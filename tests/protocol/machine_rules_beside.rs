@@ -459,7 +459,7 @@ fn rows() -> Vec<Row> {
 }
 
 #[test]
-fn each_row_breaks_its_rules_and_no_others() {
+fn each_row_breaks_its_rules_only() {
     let (mut wrong, mut kept) = (Vec::new(), Vec::new());
     for (what, dialect, talk, rules) in rows() {
         let mut machine = Machine::new(dialect, true);

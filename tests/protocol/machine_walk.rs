@@ -51,7 +51,7 @@ fn states(base: Base) -> BTreeSet<FlowState> {
 }
 
 #[test]
-fn every_state_of_a_dialect_is_reached_by_legal_frames_and_no_other() {
+fn legal_frames_reach_exactly_dialect_states() {
     for base in bases() {
         let reached: BTreeSet<FlowState> = walk(base).iter().map(|cell| cell.from).collect();
         assert_eq!(reached, states(base), "{base:?}");
@@ -59,7 +59,7 @@ fn every_state_of_a_dialect_is_reached_by_legal_frames_and_no_other() {
 }
 
 #[test]
-fn the_walk_has_every_kind_in_every_state_once() {
+fn walk_has_each_kind_per_state() {
     let kinds: BTreeSet<Kind> = Kind::all().into_iter().collect();
     assert_eq!(kinds.len(), Kind::all().len());
     for base in bases() {
@@ -77,7 +77,7 @@ fn what_comes_in_never_moves_the_flow() {
 }
 
 #[test]
-fn events_are_legal_where_the_table_has_them_and_lead_where_it_says() {
+fn events_match_the_fires_table() {
     for (base, cell) in cells() {
         let has_row =
             !is_inbound(cell.kind) && !is_unannounced(cell.kind) && !matches!(cell.kind, Kind::Response(..));
@@ -150,7 +150,7 @@ fn every_kind_of_event_has_a_place() {
 }
 
 #[test]
-fn responses_are_legal_everywhere_and_lead_where_the_schema_says() {
+fn responses_lead_where_schema_says() {
     for (_, cell) in cells() {
         let Kind::Response(command, success) = cell.kind else { continue };
         let cuts = success && command.is_some_and(RpcCommandKind::cuts) && cell.from.parent() == "streaming";
@@ -164,7 +164,7 @@ fn responses_are_legal_everywhere_and_lead_where_the_schema_says() {
 }
 
 #[test]
-fn a_frame_out_of_place_leads_to_a_place_where_it_leaves_off_or_nowhere() {
+fn misplaced_frame_leads_on_or_nowhere() {
     for (base, cell) in
         cells().filter(|(base, cell)| cell.illegal && cell.to != cell.from && cell.kind.is_in(*base))
     {
@@ -175,7 +175,7 @@ fn a_frame_out_of_place_leads_to_a_place_where_it_leaves_off_or_nowhere() {
 }
 
 #[test]
-fn every_chain_of_superstates_ends_and_is_the_schemas() {
+fn superstates_match_the_schema() {
     for state in FlowState::ALL {
         let mut expected = vec![state.parent(), "session"];
         expected.retain(|name| !name.is_empty());
@@ -196,7 +196,7 @@ fn fields(command: RpcCommandKind) -> BTreeSet<&'static str> {
 }
 
 #[test]
-fn every_command_has_a_disposition_in_every_state_whatever_its_fields_say() {
+fn every_command_has_disposition_everywhere() {
     for dialect in Dialect::ALL {
         let commands = RpcCommandKind::ALL.into_iter().filter(|command| command.is_in(dialect.base()));
         for (command, state) in commands.flat_map(|command| FlowState::ALL.map(|state| (command, state))) {

@@ -171,7 +171,7 @@ fn wrong_field_is_named_with_expected_type() {
 }
 
 #[test]
-fn a_field_of_another_dialect_is_not_looked_at() {
+fn foreign_field_is_ignored() {
     let line = br#"{"type":"prompt","message":"x","locale":5}"#;
     assert!(matches!(read_line(line, Dialect::Pi), Ok(Some(Inbound::Command(_)))));
     assert_eq!(reason(line, Dialect::Xcsh), "`locale`: invalid type: integer `5`, expected a string");

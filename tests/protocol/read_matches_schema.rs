@@ -159,7 +159,7 @@ match_schema! {
 }
 
 #[test]
-fn which_answer_it_is_depends_on_no_other_dialect() {
+fn dialog_response_kind_ignores_other_dialects() {
     // `timedOut` is a property of xcsh: wrong there, it makes a frame no `cancelled`; in pi it is not looked at.
     let answer = |timed_out: Value| {
         json!({
@@ -222,7 +222,7 @@ fn null_counts_as_absent_where_optional() {
 }
 
 #[test]
-fn a_nullable_text_may_stand_before_the_tag() {
+fn nullable_text_may_precede_tag() {
     let message = json!({
         "fullOutputPath": "/tmp/out", "role": "bashExecution", "command": "ls", "output": "", "cancelled": false,
         "truncated": true, "timestamp": 0

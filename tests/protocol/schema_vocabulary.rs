@@ -14,7 +14,7 @@ fn the_schema_keeps_every_rule() {
 }
 
 #[test]
-fn each_rule_says_what_breaks_it_and_no_other_rule_does() {
+fn each_spoiled_schema_breaks_one_rule() {
     let mut wrong = Vec::new();
     for (name, changes, expected) in SPOILED {
         let mut bundle = bundle();

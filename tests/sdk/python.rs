@@ -24,7 +24,7 @@ fn passes(python: &mut Command) {
 }
 
 #[test]
-fn the_python_sdk_is_what_its_script_makes_of_the_schema() {
+fn python_sdk_is_current() {
     let Some(mut python) = python() else { return };
     passes(python.args(["../generate.py", env!("CARGO_BIN_EXE_pi-rpc"), "--check"]));
 }
@@ -42,7 +42,7 @@ fn the_python_sdk_passes_its_own_tests() {
 }
 
 #[test]
-fn the_python_sdk_has_good_conversations_with_and_without_asyncio() {
+fn python_sdk_passes_conversations() {
     let Some(mut python) = python() else { return };
     passes(python.args([
         "-X",

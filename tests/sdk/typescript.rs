@@ -45,7 +45,7 @@ fn path() -> String {
 }
 
 #[test]
-fn what_is_generated_is_what_the_export_says() {
+fn typescript_sdk_is_current() {
     if packages(SDK).is_none() {
         return;
     }
@@ -95,7 +95,7 @@ fn runs_are_over_when_nothing_follows() {
 }
 
 #[test]
-fn runs_are_over_when_the_server_says_so() {
+fn runs_end_when_server_reports_it() {
     passes("settled.test.js");
 }
 
@@ -105,7 +105,7 @@ fn calls_have_their_answers() {
 }
 
 #[test]
-fn the_state_of_a_session_follows_the_frames() {
+fn session_state_follows_frames() {
     passes("session.test.js");
 }
 
@@ -120,7 +120,7 @@ fn nothing_is_lost_and_nothing_is_left() {
 }
 
 #[test]
-fn the_first_program_of_its_readme_runs_as_it_stands() {
+fn readme_program_runs_unchanged() {
     let Some(package) = built() else { return };
     let readme = fs::read_to_string(source().join("README.md")).unwrap();
     let program =

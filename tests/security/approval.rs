@@ -379,7 +379,7 @@ fn command_line_wins_over_saved_decisions() {
 }
 
 #[test]
-fn code_named_by_the_user_runs_without_approval() {
+fn user_named_code_runs_without_approval() {
     for dialect in DIALECTS {
         let project = Project::new(dialect);
         project.extension(".pi/extensions/program", "program");

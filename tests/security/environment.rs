@@ -71,12 +71,12 @@ fn assert_children_have(settings: &Value, options: &[&str], keys: &[&'static str
 }
 
 #[test]
-fn children_get_the_environment_without_the_keys_of_models() {
+fn children_get_environment_without_model_keys() {
     assert_children_have(&json!({}), &[], &[]);
 }
 
 #[test]
-fn children_get_the_keys_that_the_user_passes_on() {
+fn children_get_keys_passed_by_user() {
     assert_children_have(&json!({}), &["--pass-keys", "GH_TOKEN,OWN_NAME"], &["GH_TOKEN", "OWN_NAME"]);
     assert_children_have(
         &json!({"passKeys": ["GH_TOKEN"]}),
@@ -101,7 +101,7 @@ fn a_project_cannot_have_keys_passed_on() {
 }
 
 #[test]
-fn a_variable_that_an_extension_names_as_its_key_is_withheld_from_then_on() {
+fn variable_named_by_extension_is_withheld() {
     let dir = tempfile::tempdir().unwrap();
     let lab = json!({"type": "register_provider", "name": "lab", "config": {
         "baseUrl": "http://x", "apiKey": "$LAB_KEY", "api": "openai-completions", "models": [{"id": "m"}],
@@ -134,7 +134,7 @@ fn unprivileged(dir: &Path) -> Command {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_command_cannot_read_the_keys_in_the_environment_of_the_server() {
+fn command_cannot_read_server_environment() {
     let read = |key: Option<&str>, options: &[&str]| {
         let dir = tempfile::tempdir().unwrap();
         let mut command = unprivileged(dir.path());

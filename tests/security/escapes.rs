@@ -72,7 +72,7 @@ fn reports_of_recordings_are_inert() {
 }
 
 #[test]
-fn what_a_tap_and_conform_tell_of_a_server_is_inert() {
+fn tap_and_conform_output_is_inert() {
     let dir = tempfile::tempdir().unwrap();
     let frame = json!({"type": "response", "command": HOSTILE, "success": true, "id": HOSTILE});
     fs::write(dir.path().join("said"), format!("{frame}\n{HOSTILE}\n")).unwrap();

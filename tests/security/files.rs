@@ -45,7 +45,7 @@ fn assert_private(dir: &TempDir, wanted: &[&str]) {
 }
 
 #[test]
-fn what_a_server_keeps_is_its_users_alone() {
+fn server_files_are_private() {
     for umask in ["000", "022"] {
         let dir = tempfile::tempdir().unwrap();
         let turns = json!({"turns": [

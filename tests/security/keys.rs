@@ -138,7 +138,7 @@ fn assert_clean<'a>(texts: impl IntoIterator<Item = (String, &'a str)>) {
 }
 
 #[test]
-fn no_key_gets_out_whatever_an_endpoint_says() {
+fn endpoint_cannot_leak_keys() {
     let hostile = Hostile::listen();
     let dir = home(&hostile);
     let mut tapped = planted_command(dir.path(), &hostile);
@@ -217,7 +217,7 @@ fn no_key_gets_out_whatever_an_endpoint_says() {
 }
 
 #[test]
-fn no_key_is_in_what_a_server_says_that_cannot_start() {
+fn failed_start_leaks_no_key() {
     let hostile = Hostile::listen();
     let dir = home(&hostile);
     let refused = |arguments: &[&str]| {
@@ -256,7 +256,7 @@ fn no_key_is_in_what_a_server_says_that_cannot_start() {
 }
 
 #[test]
-fn no_key_of_the_environment_is_in_what_conform_writes() {
+fn conform_files_have_no_environment_key() {
     let hostile = Hostile::listen();
     let dir = tempfile::tempdir().unwrap();
     let mut command = planted_command(dir.path(), &hostile);

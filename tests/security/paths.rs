@@ -27,7 +27,7 @@ fn talking() -> Server {
 }
 
 #[test]
-fn a_page_is_written_over_no_session_and_nothing_that_is_no_file() {
+fn export_overwrites_no_session_or_device() {
     let mut server = talking();
     let other = json!({"type": "session", "version": 3, "id": "other", "timestamp": "2026-01-05T10:00:00.000Z", "cwd": "/"});
     let other = format!("{other}\n");
@@ -63,7 +63,7 @@ fn a_page_is_written_over_no_session_and_nothing_that_is_no_file() {
 }
 
 #[test]
-fn what_is_no_session_stays_as_it_is_when_a_host_switches_to_it() {
+fn switching_leaves_other_files_unchanged() {
     let mut server = talking();
     let files = [
         ("notes.txt", "Buy milk"),
@@ -110,7 +110,7 @@ fn an_id_is_no_path() {
 }
 
 #[test]
-fn a_name_stays_what_it_is_in_one_line_of_the_file() {
+fn session_name_stays_one_line() {
     let mut server = talking();
     let name = "a\nb\u{1b}[2J\u{202e}\0\u{2028}c";
     server.data(json!({"type": "set_session_name", "name": name}));
@@ -143,7 +143,7 @@ fn call(tool: &str, arguments: Value, furnish: impl FnOnce(&Path)) -> (String, b
 }
 
 #[test]
-fn tools_neither_hang_nor_read_for_ever_where_there_is_no_file() {
+fn tools_do_not_hang_on_devices() {
     let paths = ["pipe", "/dev/zero", "/dev/full", "/proc/self/mem", "loop", "folder"];
     // Each tool and each path is in the sample.
     at_once(sample(pairs(&paths, &["read", "write", "edit"]), 2), |(path, tool)| {
@@ -164,7 +164,7 @@ fn tools_neither_hang_nor_read_for_ever_where_there_is_no_file() {
 }
 
 #[test]
-fn searches_pass_over_what_is_no_file_and_follow_no_loop() {
+fn searches_skip_devices_and_loops() {
     for (tool, arguments) in [
         ("grep", json!({"pattern": "needle", "path": "."})),
         ("find", json!({"pattern": "*.txt", "path": "."})),
@@ -200,7 +200,7 @@ fn png(width: u32, height: u32) -> Vec<u8> {
 }
 
 #[test]
-fn an_image_that_claims_to_be_enormous_takes_no_memory() {
+fn image_with_huge_claim_takes_no_memory() {
     for image in [png(50_000, 50_000), png(u32::MAX >> 1, 1), png(0, 0), b"\x89PNG\r\n\x1a\nbroken".to_vec()]
     {
         // The memory is bounded in `call`; the server goes on, whatever the tool says.
@@ -209,7 +209,7 @@ fn an_image_that_claims_to_be_enormous_takes_no_memory() {
 }
 
 #[test]
-fn of_a_file_of_any_size_a_part_is_read() {
+fn huge_file_is_read_in_part() {
     let (text, failed, _dir) = call("read", json!({"path": "large.txt"}), |dir| {
         fs::File::create(dir.join("large.txt")).unwrap().set_len(1 << 40).unwrap();
     });

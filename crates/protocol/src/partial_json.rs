@@ -37,7 +37,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn every_prefix_of_an_object_reads_as_a_part_of_it() {
+    fn partial_object_reads_as_its_prefix() {
         let whole = r#"{"command":"echo \"hi\"","n":[1,2.5,{"x":null}],"ok":true}"#;
         let read = |end: usize| Value::Object(parse_partial(&whole[..end]));
         assert_eq!(read(0), json!({}));
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_reads_as_an_empty_one() {
+    fn other_values_read_as_empty_object() {
         assert_eq!(parse_partial("[1,2"), JsonObject::new());
         assert_eq!(parse_partial("nonsense"), JsonObject::new());
     }
