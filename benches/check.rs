@@ -124,7 +124,8 @@ fn record() -> Vec<String> {
 
 const PROMPTS: usize = 4;
 
-/// Script in which each prompt gets thinking, text and a tool call, then an answer of 4 kB, so that snapshots of all lengths occur.
+/// Script in which each prompt gets thinking, text and a tool call, then an answer of 4 kB, so that snapshots of all
+/// lengths occur.
 fn script_text() -> String {
     let turns: Vec<Value> = (0..PROMPTS)
         .flat_map(|_| {

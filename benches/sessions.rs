@@ -1,10 +1,10 @@
 //! Cost of large session files: `cargo bench --bench sessions`.
 //!
-//! One file of 100,000 entries, one with an entry of 20 MB and one of 10,000 short messages, read, switched to, forked, named and gone on with by the
-//! release binary in both dialects: milliseconds from a command to the last byte of its answer, and the most memory that
-//! the process has had until then. `-- --entries 10000` for a smaller file. `-- --peer 'pi:node cli.js --mode rpc'` also
-//! runs another program on the same files, `pi` being the dialect that it speaks; what it needs to start without a key
-//! is put into its home.
+//! One file of 100,000 entries, one with an entry of 20 MB and one of 10,000 short messages, read, switched to, forked,
+//! named and gone on with by the release binary in both dialects: milliseconds from a command to the last byte of its
+//! answer, and the most memory that the process has had until then. `-- --entries 10000` for a smaller file. `-- --peer
+//! 'pi:node cli.js --mode rpc'` also runs another program on the same files, `pi` being the dialect that it speaks;
+//! what it needs to start without a key is put into its home.
 
 use fastrand::Rng;
 use serde_json::{Value, json};

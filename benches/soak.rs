@@ -1,8 +1,8 @@
 //! Traffic at full speed for as long as you like: `cargo bench --bench soak -- --minutes 60 [--dialect pi]`.
 //!
-//! A host prompts, steers, aborts, answers dialogs, compacts, changes sessions and runs commands, one thing after another
-//! as fast as it is answered; the model is `mock-llm` behind real HTTP; between host and server `tap` judges every frame.
-//! Memory, descriptors and threads of server and tap are sampled throughout. It fails if the tap has a
+//! A host prompts, steers, aborts, answers dialogs, compacts, changes sessions and runs commands, one thing after
+//! another as fast as it is answered; the model is `mock-llm` behind real HTTP; between host and server `tap` judges
+//! every frame. Memory, descriptors and threads of server and tap are sampled throughout. It fails if the tap has a
 //! finding, if the last third takes more than the first, or if a process is left behind.
 
 use serde_json::{Value, json};

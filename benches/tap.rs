@@ -1,7 +1,7 @@
 //! Cost of a tap: `cargo bench --bench tap`.
 //!
-//! Round trips of `get_state` with a server by itself and with one behind a tap that records and judges, turn by turn, so
-//! that both see the same machine: the median and the 99th percentile in microseconds, and how much the tap adds.
+//! Round trips of `get_state` with a server by itself and with one behind a tap that records and judges, turn by turn,
+//! so that both see the same machine: the median and the 99th percentile in microseconds, and how much the tap adds.
 
 use std::{
     io::{BufRead as _, BufReader, Write as _},

@@ -1,5 +1,5 @@
-//! Scenarios with real releases of pi: `tests/peers/` lists the violations of each, with the reason. Beside each list is a short
-//! report; `UPDATE=1 cargo test --test conform_peers` rewrites it.
+//! Scenarios with real releases of pi: `tests/peers/` lists the violations of each, with the reason. Beside each list
+//! is a short report; `UPDATE=1 cargo test --test conform_peers` rewrites it.
 
 #[path = "peer_support/install.rs"]
 mod install;

@@ -137,7 +137,8 @@ fn words(name: &str) -> Result<Vec<PathBuf>, String> {
         _ if !cfg!(all(target_os = "linux", target_arch = "x86_64")) => {
             Err("what is in its lock file is for Linux on x86-64".to_owned())
         }
-        // Its packages for other systems are not all published, so the lock file, corrected by hand, names this one alone.
+        // Its packages for other systems are not all published, so the lock file, corrected by hand, names this one
+        // alone.
         _ => {
             let modules = locked("benches/peers/omp-18.2.3", &["--omit=optional"])?.join("node_modules");
             let program = modules.join("@oven/bun-linux-x64/bin/bun");

@@ -1,8 +1,8 @@
 //! Comparison of this server with its peers: `cargo bench --bench peers`.
 //!
-//! Needs Linux; the peers need Node.js 20 and npm. They are installed by lock files, below `target/`; one that cannot be
-//! installed is left out with the reason. All of them use the same scripted model, a process of its own, and have the
-//! same configuration. Servers take turns within a run, so that noise hits all alike. Behind `--`:
+//! Needs Linux; the peers need Node.js 20 and npm. They are installed by lock files, below `target/`; one that cannot
+//! be installed is left out with the reason. All of them use the same scripted model, a process of its own, and have
+//! the same configuration. Servers take turns within a run, so that noise hits all alike. Behind `--`:
 //!
 //! - `--only NAME` (any number of times): only the measurements whose names begin so; they are printed as they are made
 //! - `--runs N`: how often each is made (5)

@@ -1,5 +1,5 @@
-//! Reader of a pipe that is fast enough not to affect measurements: counts bytes, finds line ends, and compares the head of each
-//! line with a mark. Nothing is parsed.
+//! Reader of a pipe that is fast enough not to affect measurements: counts bytes, finds line ends, and compares the
+//! head of each line with a mark. Nothing is parsed.
 
 use memchr::{memchr_iter, memmem::Finder};
 use rustix::{

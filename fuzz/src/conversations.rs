@@ -1,5 +1,5 @@
-//! Brief conversations, generated from the input: whatever the host writes, and however models, tools and shells behave,
-//! the engine keeps the rules, answers every command once, and comes to rest.
+//! Brief conversations, generated from the input: whatever the host writes, and however models, tools and shells
+//! behave, the engine keeps the rules, answers every command once, and comes to rest.
 
 use pi_rpc::oracle::random::Choices;
 use pi_rpc_test_kit::{Kind, random};

@@ -1,5 +1,6 @@
-//! Reading of any bytes as a frame, in every dialect and direction: the reader accepts exactly what the schema accepts, what
-//! was read and is written again reads the same, and every line of a host is a frame or leads to a valid error response.
+//! Reading of any bytes as a frame, in every dialect and direction: the reader accepts exactly what the schema accepts,
+//! what was read and is written again reads the same, and every line of a host is a frame or leads to a valid error
+//! response.
 
 use crate::frames_common::{Choices, Frames, same};
 use pi_rpc::protocol::{
@@ -8,8 +9,8 @@ use pi_rpc::protocol::{
 use serde_json::Value;
 use std::{collections::BTreeSet, sync::LazyLock};
 
-/// The first byte selects the dialect and the kind of frame, and whether the rest is a line or the choices that generate a
-/// frame of the schema.
+/// The first byte selects the dialect and the kind of frame, and whether the rest is a line or the choices that
+/// generate a frame of the schema.
 pub fn check(data: &[u8]) {
     let Some((chosen, line)) = data.split_first() else { return };
     let chosen = usize::from(*chosen);

@@ -1,5 +1,5 @@
-//! Lasting conversations, generated from the input: retries, compactions, several sessions, a disk that fills up, extensions
-//! and hosts that answer late, never, twice or wrongly, or act by themselves.
+//! Lasting conversations, generated from the input: retries, compactions, several sessions, a disk that fills up,
+//! extensions and hosts that answer late, never, twice or wrongly, or act by themselves.
 
 use crate::conversations::one_of;
 use pi_rpc_test_kit::Kind;

@@ -1,4 +1,5 @@
-//! Order of the events of a model answer: blocks one after another, each with one start and one end, and nothing after the end.
+//! Order of the events of a model answer: blocks one after another, each with one start and one end, and nothing after
+//! the end.
 
 use pi_rpc::model::types::{BlockStart, StreamEvent};
 

@@ -4,8 +4,8 @@
 //! cargo test --test explore -- --seconds 300 [--seed N]
 //! ```
 //!
-//! The seed is printed first and is fresh unless it is given. The first conversation that fails is shrunk and printed as a
-//! file for `tests/regressions`, where `cargo test --test engine regressions` plays it from then on.
+//! The seed is printed first and is fresh unless it is given. The first conversation that fails is shrunk and printed
+//! as a file for `tests/regressions`, where `cargo test --test engine regressions` plays it from then on.
 
 use pi_rpc::oracle::random::Choices;
 use pi_rpc_test_kit::{

@@ -1,5 +1,5 @@
-//! Repetitions of one hot path inside a function that callgrind watches: `counts PATH` prints the number of
-//! units (lines, frames, deltas, files), `counts` the names of the paths. `tests/counts.rs` runs it. Nothing in it is random,
+//! Repetitions of one hot path inside a function that callgrind watches: `counts PATH` prints the number of units
+//! (lines, frames, deltas, files), `counts` the names of the paths. `tests/counts.rs` runs it. Nothing in it is random,
 //! and it uses the library without features, so that CI can afford to optimise it.
 
 mod world;

@@ -1,5 +1,5 @@
-//! Emits the checks of one dialect on the union types (presence, values and branches that only some dialects have), and the
-//! shapes that list foreign properties.
+//! Emits the checks of one dialect on the union types (presence, values and branches that only some dialects have), and
+//! the shapes that list foreign properties.
 
 use crate::{
     bundle::{Bundle, Shape, ref_name, strings},

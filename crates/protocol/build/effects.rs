@@ -11,7 +11,8 @@ use quote::quote;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Emits `SessionMember`, `MemberValue`, `SessionFacts`, `Effect`, `EffectCode`, and the functions that read effects from frames.
+/// Emits `SessionMember`, `MemberValue`, `SessionFacts`, `Effect`, `EffectCode`, and the functions that read effects
+/// from frames.
 pub fn emit(bundle: &Bundle) -> Result<TokenStream, String> {
     let members: Vec<Member> = Member::all(bundle)?;
     let parts = [
@@ -107,7 +108,8 @@ fn member_types(members: &[Member]) -> TokenStream {
             pub const fn is_silent(self) -> bool { matches!(self, #(Self::#silent)|*) }
             /// Whether a new process starts with the first value of the member.
             pub const fn is_fresh(self) -> bool { matches!(self, #(Self::#fresh)|*) }
-            /// First value: no value, or an empty list; `None`: the server chooses it, or the member is implemented by hand.
+            /// First value: no value, or an empty list; `None`: the server chooses it, or the member is implemented by
+            /// hand.
             pub const fn first_value(self) -> Option<MemberValue> { match self { #(#firsts)* _ => None } }
         }
         impl ::std::fmt::Display for SessionMember {
@@ -173,10 +175,11 @@ fn codes(bundle: &Bundle) -> TokenStream {
             Append(SessionMember),
             /// Adds to the member, a sum.
             Add(SessionMember),
-            /// Sets the member to the value that follows the current one in the second member, a list; the frame reports which.
+            /// Sets the member to the value that follows the current one in the second member, a list; the frame
+            /// reports which.
             Next(MemberValue, SessionMember),
-            /// Sets the member to the value in the second member, a list, that is nearest to the given one: equal, else the next
-            /// higher, else the next lower. `None`: nearest to the current one.
+            /// Sets the member to the value in the second member, a list, that is nearest to the given one: equal, else
+            /// the next higher, else the next lower. `None`: nearest to the current one.
             Clamp(SessionMember, Option<MemberValue>, SessionMember),
             /// Sets the member to the value after a change that is implemented by hand.
             Changed(MemberValue, EffectCode),
@@ -211,7 +214,8 @@ fn effects(bundle: &Bundle, members: &[Member]) -> Result<TokenStream, String> {
         events.extend(quote! { AgentSessionEvent::#variant(event) => { let _ = event; #(#rows)* } });
     }
     Ok(quote! {
-        /// Passes the effects of a successful command to `to`, in order; none if the command and the success are of different kinds.
+        /// Passes the effects of a successful command to `to`, in order; none if the command and the success are of
+        /// different kinds.
         #[allow(clippy::too_many_lines)]
         pub fn effects_of_success(command: &RpcCommand, success: &RpcSuccess, base: Base, to: &mut dyn FnMut(Effect)) {
             match (command, success) { #commands _ => {} }

@@ -1,5 +1,5 @@
-//! Emits structs and enumerations. typify decides the types of fields; this module restores what typify drops: the order of
-//! fields, the difference between absent, null and empty, constants, and integers as numbers.
+//! Emits structs and enumerations. typify decides the types of fields; this module restores what typify drops: the
+//! order of fields, the difference between absent, null and empty, constants, and integers as numbers.
 
 use crate::{
     bundle::{Bundle, Shape, description, ref_name, strings},

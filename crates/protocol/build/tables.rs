@@ -403,8 +403,8 @@ fn fires(bundle: &Bundle) -> Result<TokenStream, String> {
         /// Whether the outbound frame with this `type` (for UI requests: `method`) may be emitted in every state.
         pub fn fires_anywhere(frame: &str) -> bool { matches!(frame, #(#anywhere)|*) }
 
-        /// States in which the outbound frame with this `type` (for UI requests: `method`) may be emitted, and the ones that it leads to.
-        /// Empty for an unknown type.
+        /// States in which the outbound frame with this `type` (for UI requests: `method`) may be emitted, and the ones
+        /// that it leads to. Empty for an unknown type.
         pub fn fires(frame: &str) -> &'static [Fires] { match frame { #arms _ => &[] } }
     })
 }

@@ -1,7 +1,8 @@
 //! Checks of a value against one dialect, in addition to those of its type.
 //!
-//! The Rust types are the union of all dialects. [`Check`] finds what one dialect refuses in a value, [`Shape`] lists the
-//! members that only some dialects have or require, so that [`prune`] can remove foreign ones before a value is read.
+//! The Rust types are the union of all dialects. [`Check`] finds what one dialect refuses in a value, [`Shape`] lists
+//! the members that only some dialects have or require, so that [`prune`] can remove foreign ones before a value is
+//! read.
 
 use super::{
     Base, RequestId, Version,
@@ -9,9 +10,11 @@ use super::{
 };
 use serde_json::Value;
 
-/// Check of a value against one dialect: required members, enumerations and branches of unions. Generated for every type.
+/// Check of a value against one dialect: required members, enumerations and branches of unions. Generated for every
+/// type.
 pub trait Check {
-    /// Adds every fault under the schema of the dialect to `faults`, and the versions that the members in the value came with.
+    /// Adds every fault under the schema of the dialect to `faults`, and the versions that the members in the value
+    /// came with.
     fn check(&self, base: Base, faults: &mut Faults);
     /// Removes the members that `base` does not have.
     fn fit(&mut self, base: Base);
@@ -62,7 +65,8 @@ pub trait Root: Check + Sized + for<'de> serde::Deserialize<'de> + HasId {
 pub trait HasId {
     /// Request id as given; `None` for frames without one.
     fn request_id(&self) -> Option<&RequestId>;
-    /// Whether foreign members, or members that are `null`, may have led to a wrong branch, so that the frame must be read again.
+    /// Whether foreign members, or members that are `null`, may have led to a wrong branch, so that the frame must be
+    /// read again.
     fn is_provisional(&self) -> bool {
         false
     }
@@ -180,8 +184,8 @@ pub fn prune(value: &mut Value, shape: &Shape, base: Base, null_is_absent: bool)
     }
 }
 
-/// Error texts for the required members that are missing in `value`, at any depth. Members that were added after `version`
-/// are not required; without a `version`, no member that was added later is.
+/// Error texts for the required members that are missing in `value`, at any depth. Members that were added after
+/// `version` are not required; without a `version`, no member that was added later is.
 pub fn missing_members(value: &Value, shape: &Shape, base: Base, version: Option<Version>) -> Vec<String> {
     let mut found = Vec::new();
     collect_missing(value, shape, base, version, "", &mut found);

@@ -219,8 +219,8 @@ impl Emission {
         }
     }
 
-    /// Coalesces `next` into this delta if both are for the same block; else returns `next`. The result is the same for a
-    /// reader.
+    /// Coalesces `next` into this delta if both are for the same block; else returns `next`. The result is the same for
+    /// a reader.
     pub fn join(&mut self, next: Self) -> Option<Self> {
         match (self, next) {
             (

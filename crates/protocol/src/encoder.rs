@@ -199,7 +199,8 @@ impl Mark {
     }
 }
 
-/// Event of the update, with `partial` as its snapshot. Without a snapshot, the event has the data that it would contain.
+/// Event of the update, with `partial` as its snapshot. Without a snapshot, the event has the data that it would
+/// contain.
 fn event(update: &Update, partial: Option<AssistantMessage>) -> AssistantMessageEvent {
     let content_index = update.index as u64;
     match (&update.step, update.block) {

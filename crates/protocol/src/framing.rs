@@ -46,7 +46,8 @@ impl LineSplitter {
         self.commit(chunk.len());
     }
 
-    /// Free space of the read buffer, at least `length` bytes; read into it, then [`commit`](Self::commit) the number of bytes.
+    /// Free space of the read buffer, at least `length` bytes; read into it, then [`commit`](Self::commit) the number
+    /// of bytes.
     pub fn space(&mut self, length: usize) -> &mut [u8] {
         self.drop_taken();
         let needed = self.filled + length;

@@ -45,9 +45,9 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Reads one line without its line feed. `None`: a blank line that the dialect skips.
 ///
-/// Stricter than the originals: a duplicate key, invalid UTF-8 and a value that is not an object are errors. As lenient as
-/// they are: an id may be any scalar, a lone surrogate escape becomes U+FFFD, and `null` in an optional member counts
-/// as absent.
+/// Stricter than the originals: a duplicate key, invalid UTF-8 and a value that is not an object are errors. As lenient
+/// as they are: an id may be any scalar, a lone surrogate escape becomes U+FFFD, and `null` in an optional member
+/// counts as absent.
 pub fn read_line(line: &[u8], dialect: Dialect) -> Result<Option<Inbound>, LineError> {
     let record = dialect.record();
     let mut line = line.strip_suffix(b"\r").unwrap_or(line);

@@ -124,7 +124,8 @@ impl<'de, A: MapAccess<'de>> Fields<'de, A> {
         }
     }
 
-    /// Name of the next member that is not a constant. Separate from the reading of its value, which is compiled once per struct.
+    /// Name of the next member that is not a constant. Separate from the reading of its value, which is compiled once
+    /// per struct.
     fn next_member(&mut self) -> Result<Option<Cow<'de, str>>, A::Error> {
         while let Some((key, value)) = self.head.members.pop_front() {
             match self.constant(&key) {

@@ -1,5 +1,5 @@
-//! Texts in which the model reads messages of neither the user nor the model, such as shell commands and summaries. They are
-//! sent as user messages.
+//! Texts in which the model reads messages of neither the user nor the model, such as shell commands and summaries.
+//! They are sent as user messages.
 //!
 //! Source: pi source (message conversion), pi RPC reference: bash; xcsh source; observed.
 

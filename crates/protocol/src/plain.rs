@@ -1,8 +1,8 @@
 //! Test whether a stored message has the bytes that encoding it would produce, without building the message.
 //!
-//! A message is plain in a dialect if reading and encoding it changes nothing of substance: the dialect has every member,
-//! no member occurs twice or is missing, and every value has its type. A plain message is sent as its stored bytes. The test
-//! may miss plain messages, which are then read and encoded.
+//! A message is plain in a dialect if reading and encoding it changes nothing of substance: the dialect has every
+//! member, no member occurs twice or is missing, and every value has its type. A plain message is sent as its stored
+//! bytes. The test may miss plain messages, which are then read and encoded.
 
 use super::{AgentMessageKind, Base, MESSAGE_FORM};
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};

@@ -20,9 +20,9 @@ pub enum ReadError {
 /// Reads a frame ([`super::Inbound`], [`super::Outbound`], or one of an extension, [`super::FromExtension`] or
 /// [`super::ToExtension`]): accepts the bytes if and only if the dialect's schema does.
 ///
-/// Unknown properties are tolerated. In an [`super::Inbound`] frame an optional property may be `null`, too, as if it were
-/// absent. The error names the path of the first value that does not fit and what was
-/// expected there, and every required member that is missing.
+/// Unknown properties are tolerated. In an [`super::Inbound`] frame an optional property may be `null`, too, as if it
+/// were absent. The error names the path of the first value that does not fit and what was expected there, and every
+/// required member that is missing.
 pub fn read<T: Root>(bytes: &[u8], dialect: Dialect) -> Result<T, ReadError> {
     let frame: T = read_scalar_id(bytes, dialect)?;
     with_string_id(frame, T::NULL_IS_ABSENT)
@@ -81,8 +81,8 @@ fn with_string_id<T: Root>(frame: T, null_is_absent: bool) -> Result<T, ReadErro
 fn deserialize<T: Root>(bytes: &[u8], spoken: DialectVersion) -> Result<T, ReadError> {
     match serde_json::from_slice::<T>(bytes) {
         Ok(frame) if !frame.is_provisional() => Ok(frame),
-        // Slower, so only for small frames, for `null` in place of an absent member, and for errors: ignores members that
-        // the dialect does not have, and finds the path of the error.
+        // Slower, so only for small frames, for `null` in place of an absent member, and for errors: ignores members
+        // that the dialect does not have, and finds the path of the error.
         _ => deserialize_pruned(bytes, spoken),
     }
 }
@@ -127,8 +127,8 @@ fn name_in(text: &str) -> &str {
     text.rsplit_once("missing field ").map_or(text, |(_, name)| name)
 }
 
-/// Prefixes an error text with the path of the value. Texts that begin with a member name, as those about tags do, get the
-/// full path of that member.
+/// Prefixes an error text with the path of the value. Texts that begin with a member name, as those about tags do, get
+/// the full path of that member.
 fn error_at(path: &str, text: &str) -> String {
     match text.strip_prefix('`').and_then(|rest| rest.split_once("`: ")) {
         _ if path == "." => text.to_owned(),

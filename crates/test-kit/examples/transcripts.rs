@@ -1,7 +1,7 @@
 //! Prints a hash of each generated conversation, so that two versions of the engine can be compared.
 //!
-//! The same source has to compile in both versions, so it names little of either: every frame that the server wrote, its
-//! requests of models and tools, and what is on the disk afterwards.
+//! The same source has to compile in both versions, so it names little of either: every frame that the server wrote,
+//! its requests of models and tools, and what is on the disk afterwards.
 
 use clap::Parser;
 use pi_rpc::{oracle::random::Choices, protocol::Dialect};

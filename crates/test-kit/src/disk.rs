@@ -109,8 +109,8 @@ impl Disk {
         text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
     }
 
-    /// Whether everything that `frame` reports is in the open file. Entries that are not due yet, because there is no user
-    /// message or an open run delays the message of a shell, need not be there.
+    /// Whether everything that `frame` reports is in the open file. Entries that are not due yet, because there is no
+    /// user message or an open run delays the message of a shell, need not be there.
     pub fn has_reported(&self, frame: &Value, run_open: bool) -> bool {
         let lines = self.lines();
         if lines.is_empty() {

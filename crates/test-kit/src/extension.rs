@@ -78,7 +78,8 @@ impl Extension {
         Self { name, reactions: BTreeMap::new(), origins: BTreeMap::new() }
     }
 
-    /// Adds a reaction to the frame with the short form `heard`; a second call adds the reaction to the second such frame.
+    /// Adds a reaction to the frame with the short form `heard`; a second call adds the reaction to the second such
+    /// frame.
     pub fn on(mut self, heard: &str, does: impl IntoIterator<Item = PeerStep>) -> Self {
         self.reactions.entry(heard.to_owned()).or_default().push_back(does.into_iter().collect());
         self

@@ -39,8 +39,8 @@ impl Host {
         Self { answers, asked: 0, open: BTreeSet::new(), dialogs: Vec::new(), calls: Vec::new() }
     }
 
-    /// Replaces placeholders: `$N` by the entry of the user message with that number, `ui 1` by the second dialog, `call 1`
-    /// by the second call of a host tool.
+    /// Replaces placeholders: `$N` by the entry of the user message with that number, `ui 1` by the second dialog,
+    /// `call 1` by the second call of a host tool.
     pub fn resolved(&self, mut frame: Value, disk: &Disk) -> Value {
         if let Some(number) = frame["entryId"].as_str().and_then(|id| id.strip_prefix('$')) {
             let number: usize = number.parse().expect("a number");

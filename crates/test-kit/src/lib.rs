@@ -1,5 +1,6 @@
 //! Simulator of the engine for all tests: a host, a scripted model, tools, shells, extensions and a disk, all in
-//! virtual time. A [`Scenario`] lists who does what and when; playing it returns a [`Playback`] with every frame and its time.
+//! virtual time. A [`Scenario`] lists who does what and when; playing it returns a [`Playback`] with every frame and
+//! its time.
 //!
 //! ```
 //! use pi_rpc::protocol::Dialect;

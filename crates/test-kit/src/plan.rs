@@ -23,7 +23,8 @@ pub struct Ending {
 }
 
 impl Plan {
-    /// Parses a command line: `sleep N` takes N milliseconds, `echo TEXT` prints a line, `fail` makes the end a failure.
+    /// Parses a command line: `sleep N` takes N milliseconds, `echo TEXT` prints a line, `fail` makes the end a
+    /// failure.
     pub fn new(command: &str) -> Self {
         let mut plan = Self { lines: Vec::new(), ends: 0, fails: false, cancelled: None };
         for step in command.split(';').map(str::trim) {

@@ -29,7 +29,8 @@ pub struct Playback {
 pub struct Step {
     /// Time in milliseconds.
     pub at: u64,
-    /// Writer: `<` the host, `>` the server, `<a` the extension `a`, `>a` the server to that extension, `#a` its process.
+    /// Writer: `<` the host, `>` the server, `<a` the extension `a`, `>a` the server to that extension, `#a` its
+    /// process.
     pub who: String,
     /// The frame.
     pub frame: Value,
@@ -64,7 +65,8 @@ impl Playback {
         steps.map(|step| &step.frame).collect()
     }
 
-    /// Short form of the order of server frames: consecutive updates of a block are one step, and so is an input message.
+    /// Short form of the order of server frames: consecutive updates of a block are one step, and so is an input
+    /// message.
     pub fn shape(&self) -> Vec<String> {
         shape::of(&self.said)
     }

@@ -257,8 +257,8 @@ impl Scenario {
         self.world(dialect).played
     }
 
-    /// Plays the scenario in `dialect` and shuts the process down once nothing is due. The error has the first violation and
-    /// the log up to it.
+    /// Plays the scenario in `dialect` and shuts the process down once nothing is due. The error has the first
+    /// violation and the log up to it.
     pub(crate) fn run_out(&self, dialect: Dialect) -> Result<Playback, String> {
         let mut world = World::new(dialect, self, false);
         world.run_out().map_err(|wrong| {

@@ -1,6 +1,6 @@
-//! Short form of all frames with their writers: `< p` is a command of the host, `>a hook input` a frame to the extension `a`,
-//! `<a done` a frame of that extension; frames to the host have no mark. Frames within a run are omitted, except for its
-//! beginning and its end.
+//! Short form of all frames with their writers: `< p` is a command of the host, `>a hook input` a frame to the
+//! extension `a`, `<a done` a frame of that extension; frames to the host have no mark. Frames within a run are
+//! omitted, except for its beginning and its end.
 
 use crate::{extension::heard, playback::Step, shape};
 

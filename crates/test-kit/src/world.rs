@@ -66,7 +66,8 @@ pub(crate) struct World<'s> {
     /// Removes the snapshots of updates from the log.
     growth: SnapshotCheck,
     pub(crate) now: u64,
-    /// Events by time, then by lot among the actors that are due together, then in the order in which they were planned.
+    /// Events by time, then by lot among the actors that are due together, then in the order in which they were
+    /// planned.
     pub(crate) due: BTreeMap<(u64, u64, u64), Event>,
     planned: u64,
     /// Deadline of the engine.

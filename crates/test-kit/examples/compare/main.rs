@@ -1,13 +1,14 @@
 //! Compares what two `pi-rpc` binaries put out for the same input.
 //!
 //! - Scenarios: `NEW conform` plays its scenarios with each binary as the server, and keeps the conversations.
-//! - Recordings (`--recordings DIR`): each binary is sent the host's lines of every recording below the directory, twice:
-//!   with a model that answers, and with one that never ends its first answer. The next line is sent when nothing has
-//!   come for a while, so that it does not meet a run half done in one binary and done in the other.
+//! - Recordings (`--recordings DIR`): each binary is sent the host's lines of every recording below the directory,
+//!   twice: with a model that answers, and with one that never ends its first answer. The next line is sent when
+//!   nothing has come for a while, so that it does not meet a run half done in one binary and done in the other.
 //!
-//! What chance or the clock decides (ids, times, durations, paths of temporary files, ports) is replaced before the lines
-//! are compared, and how far a command's output has come is left out: that is the system's. Some conversations are decided by timing all the same (two shell commands at once): OLD plays each twice,
-//! and where it differs from itself, NEW has to equal one of the two, or it is told apart from a difference.
+//! What chance or the clock decides (ids, times, durations, paths of temporary files, ports) is replaced before the
+//! lines are compared, and how far a command's output has come is left out: that is the system's. Some conversations
+//! are decided by timing all the same (two shell commands at once): OLD plays each twice, and where it differs from
+//! itself, NEW has to equal one of the two, or it is told apart from a difference.
 
 mod server;
 mod unlike;

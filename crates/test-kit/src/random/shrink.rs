@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 /// Maximum number of plays for shrinking a conversation.
 const TRIES: usize = 3000;
 
-/// Removes parts of a conversation that its failure does not need, and simplifies the rest. The result fails in the same
-/// way: its error text is equal except for numbers and quotations.
+/// Removes parts of a conversation that its failure does not need, and simplifies the rest. The result fails in the
+/// same way: its error text is equal except for numbers and quotations.
 pub fn shrink(failed: &Conversation) -> Conversation {
     let way = play(failed).err().map(|wrong| way(&wrong));
     Shrinker { way, tries: TRIES }.shrink(failed.clone())

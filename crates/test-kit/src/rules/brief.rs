@@ -126,7 +126,8 @@ impl Watcher for Brief {
                 let shell = self.shells.remove(call).ok_or("the world ended a shell twice")?;
                 self.requests.shell_end = Some((shell.command.clone(), end.as_ref().err().cloned()));
                 if let Ok(end) = end {
-                    // The engine of every dialect gets the directory; the shell decides whether it applies to the next command.
+                    // The engine of every dialect gets the directory; the shell decides whether it applies to the next
+                    // command.
                     self.directory = end.directory.clone().or(self.directory.take());
                     self.shell_end = Some((shell, end.clone()));
                 }

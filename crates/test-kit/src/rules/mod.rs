@@ -1,5 +1,5 @@
-//! Watchers: models of the rules of the documents that follow a conversation and report the first violation. They are made
-//! from the documents, not from the engine.
+//! Watchers: models of the rules of the documents that follow a conversation and report the first violation. They are
+//! made from the documents, not from the engine.
 //!
 //! - [`SnapshotCheck`]: the updates of a streamed message add up to its snapshots (scripted scenarios).
 //! - [`Stored`]: what frames report is on disk before (scripted scenarios with stored sessions).

@@ -1,5 +1,5 @@
-//! Model of the encoded lines: every line is a frame of the dialect, snapshots equal the sum of their deltas, and a reader
-//! of coalesced deltas has the same result.
+//! Model of the encoded lines: every line is a frame of the dialect, snapshots equal the sum of their deltas, and a
+//! reader of coalesced deltas has the same result.
 
 use crate::{Checked, ensure};
 use pi_rpc::protocol::{
