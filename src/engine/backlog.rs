@@ -52,10 +52,10 @@ impl Intake {
 pub enum Waiting {
     Command(RpcCommand),
     /// A shell command that was stopped before it began.
-    StoppedShell(BashCommand),
+    AbortedShell(BashCommand),
     /// A prompt that was aborted before it was served.
-    StoppedPrompt(RpcCommand),
+    AbortedPrompt(RpcCommand),
     /// A compaction that was aborted before it began.
-    StoppedCompaction(CompactCommand),
+    AbortedCompaction(CompactCommand),
     BadLine(LineError),
 }

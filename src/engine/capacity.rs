@@ -3,7 +3,7 @@
 use crate::engine::{
     core::Engine,
     extensions::hook::Hook,
-    limits::{ITEM, image_bytes, message_bytes},
+    limits::{ITEM_BYTES, image_bytes, message_bytes},
     prompt::Prompt,
     run::deferred::AfterRun,
 };
@@ -71,18 +71,20 @@ impl Engine {
 
 fn after_run_bytes(next: &AfterRun) -> usize {
     match next {
-        AfterRun::LinedUp(prompting) | AfterRun::Prompt(prompting) => prompting_bytes(prompting),
-        _ => ITEM,
+        AfterRun::AfterPrompt(prompt) | AfterRun::Prompt(prompt) => prompt_bytes(prompt),
+        _ => ITEM_BYTES,
     }
 }
 
-fn prompting_bytes(prompting: &Prompt) -> usize {
-    ITEM + prompting.text.len() + image_bytes(prompting.images.iter().flatten())
+fn prompt_bytes(prompt: &Prompt) -> usize {
+    ITEM_BYTES + prompt.text.len() + image_bytes(prompt.images.iter().flatten())
 }
 
 fn hook_bytes(hook: &Hook) -> usize {
     match hook {
-        Hook::Input { event, .. } => ITEM + event.text.len() + image_bytes(event.images.iter().flatten()),
-        _ => ITEM,
+        Hook::Input { event, .. } => {
+            ITEM_BYTES + event.text.len() + image_bytes(event.images.iter().flatten())
+        }
+        _ => ITEM_BYTES,
     }
 }

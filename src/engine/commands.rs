@@ -45,20 +45,20 @@ impl Engine {
             RpcCommand::AbortAndPrompt(mut it) => {
                 let (text, images) = (std::mem::take(&mut it.message), it.images.take());
                 let command = RpcCommand::AbortAndPrompt(it);
-                let prompting = Prompt::of_host(command, text, images, is_aborted);
+                let prompt = Prompt::of_host(command, text, images, is_aborted);
                 match disposition {
                     Disposition::Preempt => {
                         self.series.skips_compaction =
                             self.activity.compaction().is_some_and(|it| !it.is_manual());
-                        self.preempt(AfterRun::Prompt(Box::new(prompting)));
+                        self.preempt(AfterRun::Prompt(Box::new(prompt)));
                     }
-                    _ => self.prompt(prompting),
+                    _ => self.prompt(prompt),
                 }
             }
             RpcCommand::Steer(it) => self.queue(id, kind, it.message, it.images),
             RpcCommand::FollowUp(it) => self.queue(id, kind, it.message, it.images),
             RpcCommand::Abort(_) => {
-                self.stop_waiting_work();
+                self.abort_queued_work();
                 self.abort_prompts();
                 self.abort_chain();
                 self.activity.compaction_mut().into_iter().for_each(Compaction::abort_what_follows);
@@ -66,8 +66,8 @@ impl Engine {
                     return self.preempt(AfterRun::Answer { id, kind });
                 }
                 let has_prompt = self.activity.compaction().is_some_and(Compaction::has_prompt);
-                let ends_prompt = has_prompt || self.is_preparing();
-                let waits = ends_prompt || self.backlog.after_run.iter().any(AfterRun::is_stopped);
+                let ends_prompt = has_prompt || self.has_prompt_under_way();
+                let waits = ends_prompt || self.backlog.after_run.iter().any(AfterRun::is_aborted);
                 if ends_prompt {
                     self.cancel_run_requests();
                     self.cancel_compaction_hook();
@@ -82,16 +82,16 @@ impl Engine {
                     self.acknowledge(kind, id);
                 }
             }
-            RpcCommand::NewSession(it) => self.leave_session(NextSession::New(it)),
-            RpcCommand::SwitchSession(it) => self.leave_session(NextSession::File(it)),
-            RpcCommand::Fork(it) => self.leave_session(it.into()),
-            RpcCommand::Branch(it) => self.leave_session(it.into()),
-            RpcCommand::Clone(it) => self.leave_session(it.into()),
+            RpcCommand::NewSession(it) => self.request_session_change(NextSession::New(it)),
+            RpcCommand::SwitchSession(it) => self.request_session_change(NextSession::File(it)),
+            RpcCommand::Fork(it) => self.request_session_change(it.into()),
+            RpcCommand::Branch(it) => self.request_session_change(it.into()),
+            RpcCommand::Clone(it) => self.request_session_change(it.into()),
             RpcCommand::Compact(it) => match disposition {
                 Disposition::Reject => {
                     self.handler_failed(id, kind, errors::compacting(self.dialect.base()));
                 }
-                _ => self.between_runs(disposition, AfterRun::Compact(it)),
+                _ => self.schedule_between_runs(disposition, AfterRun::Compact(it)),
             },
             RpcCommand::ExportHtml(it) => self.export(it),
             RpcCommand::GetForkMessages(_) => {
@@ -116,7 +116,7 @@ impl Engine {
                 self.emit(response);
             }
             RpcCommand::GetLastAssistantText(_) => {
-                let data = LastAssistantText { text: self.last_text() };
+                let data = LastAssistantText { text: self.last_assistant_text() };
                 self.succeed(GetLastAssistantTextResponse { id, data });
             }
             RpcCommand::GetSessionStats(_) => {
@@ -162,7 +162,7 @@ impl Engine {
             RpcCommand::Bash(it) => self.start_shell(it),
             RpcCommand::AbortBash(_) => {
                 self.cancel_shells();
-                self.stop_waiting_shells();
+                self.abort_queued_shells();
                 self.acknowledge(kind, id);
             }
             RpcCommand::SetSessionName(it) => self.rename(&it.name, Reply::Host { id, kind }),
@@ -182,8 +182,8 @@ impl Engine {
 
     /// Does it when whatever is in the way has been ended. What could not be written of the session gets a last chance
     /// before.
-    pub(in crate::engine) fn between_runs(&mut self, disposition: Disposition, then: AfterRun) {
-        self.store.write_again();
+    pub(in crate::engine) fn schedule_between_runs(&mut self, disposition: Disposition, then: AfterRun) {
+        self.store.retry_write();
         match disposition {
             Disposition::Preempt => self.preempt(then),
             _ => self.backlog.after_run.push_back(then),

@@ -34,7 +34,7 @@ impl Engine {
     }
 
     /// Tells the host, when extensions have registered, of patterns without a tool.
-    pub(in crate::engine) fn check_guard(&mut self) {
+    pub(in crate::engine) fn report_unmatched_patterns(&mut self) {
         self.tools.forget_matched_patterns();
         if !self.dialect.record().lanes.host_tools {
             self.report_unmatched();
@@ -58,38 +58,38 @@ impl Engine {
     }
 
     /// No extension prevents the call at `at`: the host may, or the call runs.
-    pub(in crate::engine) fn seek_consent(&mut self, at: usize, arguments: &JsonObject) {
+    pub(in crate::engine) fn request_consent(&mut self, at: usize, arguments: &JsonObject) {
         let Some(name) = self.called(at).map(|call| call.name.clone()) else { return };
         if !self.needs_consent(&name) {
-            return self.admit(at);
+            return self.run_permitted_call(at);
         }
         if self.lifecycle.is_input_over() {
-            return self.call_consent(at, None);
+            return self.on_call_consent(at, None);
         }
         let request = question(texts::confirm_call(&name, &shown(arguments)));
         self.with_extensions(|host, context| host.request_call_consent(at, request, context));
     }
 
     /// The host has answered whether the call may run; anything but a yes is a no.
-    pub(in crate::engine) fn call_consent(&mut self, at: usize, answer: Option<RpcExtensionUIResponse>) {
+    pub(in crate::engine) fn on_call_consent(&mut self, at: usize, answer: Option<RpcExtensionUIResponse>) {
         if self.checked_arguments(at).is_none() {
             return;
         }
         if self.is_stopping() {
             let result = self.unrun_result(at);
-            return self.call_prevented(at, result);
+            return self.end_unrun_call(at, result);
         }
         let Some(name) = self.called(at).map(|call| call.name.clone()) else { return };
         if self.has_consented(&name, answer) {
-            self.admit(at);
+            self.run_permitted_call(at);
         } else {
             let text = errors::denied(self.dialect.base(), &name);
-            self.call_prevented(at, error_result(&text));
+            self.end_unrun_call(at, error_result(&text));
         }
     }
 
     /// Runs a tool of the server for an extension, outside of the conversation, once the host has consented.
-    pub(in crate::engine) fn run_tool_outside(&mut self, process: CallId, action: ExtensionRunTool) {
+    pub(in crate::engine) fn run_action_tool(&mut self, process: CallId, action: ExtensionRunTool) {
         let ExtensionRunTool { id, origin, tool_name: name, arguments, .. } = action;
         let base = self.dialect.base();
         if !self.tools.is_of_server(&name) {
@@ -114,7 +114,11 @@ impl Engine {
     }
 
     /// The host has answered whether a tool may run for an extension.
-    pub(in crate::engine) fn action_consent(&mut self, call: CallId, answer: Option<RpcExtensionUIResponse>) {
+    pub(in crate::engine) fn on_action_consent(
+        &mut self,
+        call: CallId,
+        answer: Option<RpcExtensionUIResponse>,
+    ) {
         let Some(Task::Consent { tool_name, arguments }) = self.requests.actions.0.get(&call) else { return };
         let (name, arguments) = (tool_name.clone(), arguments.clone());
         if !self.has_consented(&name, answer) {

@@ -61,12 +61,12 @@ pub struct Engine {
 impl Engine {
     /// A conversation that has not begun. `setup.start` must be a place in `setup.models`.
     pub fn new(setup: Setup, now: Now) -> Self {
-        let unborn = new_header(String::new(), String::new(), None, now.wall);
+        let new_session_file = new_header(String::new(), String::new(), None, now.wall);
         let rules = if setup.dialect.record().lanes.ttsr { setup.extending.rules } else { Vec::new() };
         let mut engine = Self {
             dialect: setup.dialect,
             machine: Machine::new(setup.dialect, setup.checked),
-            store: Store::new(Session::new(unborn, None), setup.place),
+            store: Store::new(Session::new(new_session_file, None), setup.place),
             limits: setup.limits,
             models: Models {
                 all: setup.models,
@@ -107,20 +107,20 @@ impl Engine {
         engine.tools.guard = Guard::new(&setup.extending.confirm, &setup.extending.confirm_unmatched);
         let taken_up = setup.session.is_some();
         engine.store.session = match setup.session {
-            Some(opened) => engine.session_of(opened),
+            Some(opened) => engine.session_from(opened),
             None => {
-                let (header, file) = engine.unborn(None);
+                let (header, file) = engine.new_session_file(None);
                 Session::new(header, file)
             }
         };
-        engine.name_quietly(setup.name.as_deref());
+        engine.set_initial_name(setup.name.as_deref());
         let beginning = Beginning { taken_up, chosen: setup.chosen, level: setup.level };
         if engine.extensions.are_any() {
             engine.machine.extended();
             engine.models.first.beginning = Some(Box::new((engine.store.session.clone(), beginning)));
             engine.models.first.is_open = setup.extending.unchosen;
         }
-        engine.begin_with_model(beginning);
+        engine.set_initial_model(beginning);
         engine.with_extensions(ExtensionHost::start_all);
         engine
     }
@@ -145,19 +145,21 @@ impl Engine {
         }
         match self.waits_for_greeting(&input) && !self.lifecycle.aborts_work() {
             true => self.backlog.before_greeting.push_back(input),
-            false => self.take_in(input),
+            false => self.dispatch(input),
         }
     }
 
     /// Does what an input leads to.
-    pub(in crate::engine) fn take_in(&mut self, input: Input) {
+    pub(in crate::engine) fn dispatch(&mut self, input: Input) {
         match input {
             // What the host still writes comes too late.
             Input::Frame(_) | Input::BadLine(_) if self.lifecycle.aborts_work() => {}
             Input::Frame(frame) => self.frame(*frame),
             Input::BadLine(error) => match error.is_answered() {
                 true => self.take(Waiting::BadLine(error), false),
-                false => self.with_extensions(|host, context| host.dialog_misanswered(&error, context)),
+                false => {
+                    self.with_extensions(|host, context| host.dialog_response_malformed(&error, context))
+                }
             },
             Input::Model { call, event } => self.model_event(call, event),
             Input::ToolProgress { call, result } => self.tool_progress(call, result),
@@ -165,30 +167,30 @@ impl Engine {
                 let result = self.completed(result);
                 self.tool_end(call, result, is_error);
             }
-            Input::ShellProgress { call, delta } => self.shell_progress(call, delta),
-            Input::ShellEnd { call, end } => self.shell_end(call, end),
+            Input::ShellProgress { call, delta } => self.on_shell_progress(call, delta),
+            Input::ShellEnd { call, end } => self.on_shell_end(call, end),
             Input::Extension { from, frame } => {
                 self.with_extensions(|host, context| host.frame(from, *frame, context));
             }
             Input::ExtensionStrayed { from, text } => {
-                self.with_extensions(|host, context| host.stray(from, &text, context));
+                self.with_extensions(|host, context| host.report_bad_line(from, &text, context));
             }
             Input::ExtensionMisregistered { from, text } => {
-                self.with_extensions(|host, context| host.misregister(from, &text, context));
+                self.with_extensions(|host, context| host.report_bad_register(from, &text, context));
             }
-            Input::ExtensionEnded { from, text } => self.extension_ended(from, &text),
-            Input::Hook { ask, event } => self.hook_outside(ask, *event),
-            Input::FileRead(read) => self.file_read(read),
-            Input::Found(found) => self.resources_found(*found),
+            Input::ExtensionEnded { from, text } => self.on_extension_ended(from, &text),
+            Input::Hook { ask, event } => self.send_provider_hook(ask, *event),
+            Input::FileRead(read) => self.on_skill_read(read),
+            Input::Found(found) => self.on_resources_found(*found),
             Input::Hearing(hears) => self.extensions.suspend(hears, self.now.monotonic),
             Input::Time => self.time(),
             Input::Stored => self.stored(),
-            Input::StoreFailed(reason) => self.store_failed(&reason),
+            Input::StoreFailed(reason) => self.on_store_failed(&reason),
             Input::Opened(opened) => self.opened(*opened),
             Input::Known { to, answer } => self.send_to_extension(to, *answer),
             Input::Provided(provided) => self.provided(provided),
             Input::Chosen(selected) => self.chosen(selected),
-            Input::FileWritten(written) => self.file_written(written),
+            Input::FileWritten(written) => self.on_page_written(written),
             Input::EndOfInput => self.end_of_input(),
             Input::Shutdown => self.shut_down(),
         }
@@ -207,7 +209,7 @@ impl Engine {
                     "the activity, and the machine's state"
                 );
                 debug_assert_eq!(
-                    self.disputed_member(),
+                    self.mismatched_state_member(),
                     None,
                     "frames tell otherwise of a member of the state"
                 );
@@ -228,7 +230,7 @@ impl Engine {
         self.expire_extensions();
         self.clear_todos();
         self.retry_summaries();
-        self.try_again();
+        self.retry_if_due();
     }
 
     /// Does the next thing that waits for no request; `false` if there is none.
@@ -241,20 +243,20 @@ impl Engine {
                 || self.fail_next_call()
                 || match self.lifecycle.leaves_work() {
                     // The calls that the host would have carried out have their results; nothing else goes on.
-                    true => self.advance_ends(),
+                    true => self.emit_next_call_end(),
                     false => self.advance_work(),
                 }
-                || self.advance_waiting()
+                || self.resolve_idle_waits()
                 || self.exit_when_done())
     }
 
     fn advance_work(&mut self) -> bool {
         (!self.has_outstanding_hooks() && self.advance_run())
-            || self.advance_examined()
-            || self.advance_prompts()
+            || self.resume_examined_prompt()
+            || self.examine_next_prompt()
             || (!self.has_outstanding_hooks() && self.advance_idle())
-            || self.serve_waiting()
-            || self.advance_held()
+            || self.serve_next_line()
+            || self.dispatch_held_input()
     }
 
     /// What is left to do between runs.
@@ -273,7 +275,7 @@ impl Engine {
                 ended.into_iter().for_each(|ended| self.follow(&ended));
                 return true;
             }
-            Activity::Compacting(_) => return self.after_run_compacting(),
+            Activity::Compacting(_) => return self.advance_after_run_while_compacting(),
             Activity::Idle
             | Activity::Starting
             | Activity::Streaming(_)
@@ -281,7 +283,7 @@ impl Engine {
             | Activity::Retrying(_)
             | Activity::Switching => {}
         }
-        if self.is_preparing() {
+        if self.has_prompt_under_way() {
             // What was asked for since waits until it is known what becomes of the prompt.
             return false;
         } else if self.settle() {
@@ -342,7 +344,7 @@ impl Engine {
             && !self.is_notifying()
             && self.lifecycle.is_greeting_over()
             && !self.extensions.has_command()
-            && !self.is_leave_hooked()
+            && !self.has_session_change_hook()
     }
 
     /// Messages of the user in the queues, steering and follow-up.
@@ -363,8 +365,8 @@ impl Engine {
             Inbound::ExtensionUIResponse(answer) => {
                 self.with_extensions(|host, context| host.dialog_responded(answer, context));
             }
-            Inbound::HostToolUpdate(update) => self.host_tool_update(update),
-            Inbound::HostToolResult(result) => self.host_tool_result(result),
+            Inbound::HostToolUpdate(update) => self.on_host_tool_update(update),
+            Inbound::HostToolResult(result) => self.on_host_tool_result(result),
         }
     }
 
@@ -420,7 +422,7 @@ impl Engine {
     }
 
     pub(in crate::engine) fn fail(&mut self, id: Option<RequestId>, command: RpcCommandKind, error: String) {
-        if let Some(error) = self.act_failed(id.as_ref(), error) {
+        if let Some(error) = self.take_action_failure(id.as_ref(), error) {
             let response = RpcErrorResponse { id, command: command.as_str().to_owned(), error };
             self.emit(Outbound::Response(response.into()));
         }

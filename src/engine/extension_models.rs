@@ -20,7 +20,7 @@ impl Engine {
                 // A level that the model does not take any more.
                 let levels = &self.models.choice().levels;
                 if self.models.level.is_some_and(|level| !levels.contains(&level)) {
-                    self.models.level = self.models.level.and_then(|level| self.fitting(level));
+                    self.models.level = self.models.level.and_then(|level| self.clamp_level(level));
                 }
                 self.models.first.is_open |= self.models.first.beginning.is_some();
                 self.respond(process, id, Ok(None));
@@ -41,7 +41,7 @@ impl Engine {
 
     /// Before the host is greeted: has the model chosen with which the session begins, if that is not settled yet; `false`
     /// if it is.
-    pub(in crate::engine) fn choose_again(&mut self) -> bool {
+    pub(in crate::engine) fn select_model_again(&mut self) -> bool {
         let chooses = std::mem::take(&mut self.models.first.is_open);
         if chooses {
             self.push(Output::Choose);
@@ -61,14 +61,14 @@ impl Engine {
             let (session, beginning) = *beginning;
             self.store.session = session.clone();
             let beginning = Beginning { level, ..beginning };
-            self.begin_with_model(beginning);
+            self.set_initial_model(beginning);
             // Somebody may still add to them.
             self.models.first.beginning = Some(Box::new((session, beginning)));
         }
     }
 
     /// The session gets its model and its level, or takes them from its entries.
-    pub(in crate::engine) fn begin_with_model(&mut self, beginning: Beginning) {
+    pub(in crate::engine) fn set_initial_model(&mut self, beginning: Beginning) {
         let Beginning { taken_up, chosen, level } = beginning;
         if taken_up {
             if self.store.session.roles().next().is_none() && self.store.session.model().is_none() {
@@ -78,7 +78,7 @@ impl Engine {
             return self.restore();
         }
         let preferred = self.models.choice().preferred;
-        self.models.level = self.fitting(level.or(preferred).unwrap_or(self.modes.level));
+        self.models.level = self.clamp_level(level.or(preferred).unwrap_or(self.modes.level));
         self.append_model();
         self.append_deferred(NewEntry::Level(self.models.level));
     }

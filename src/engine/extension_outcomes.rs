@@ -8,7 +8,7 @@ use crate::engine::{
         process::FailureSource,
         processes::REGISTERING,
         registrations::CalledCommand,
-        request::{GRACE, RequestKind},
+        request::{CANCEL_TIMEOUT, RequestKind},
     },
     io::{CallId, Output},
     toolbox::arguments::Owner,
@@ -47,23 +47,23 @@ impl Engine {
 
     fn drain_extensions(&mut self) {
         for output in self.extensions.take_outputs() {
-            self.extension_output(output);
+            self.perform_extension_output(output);
         }
     }
 
     /// Sends a hook; goes on in `resume` once every extension has responded.
     pub(in crate::engine) fn hook(&mut self, hook: Hook) {
         let id = self.ids.call();
-        self.hook_as(id, hook);
+        self.send_hook_as(id, hook);
     }
 
     /// Sends a hook under this id.
-    pub(in crate::engine) fn hook_as(&mut self, id: CallId, hook: Hook) {
+    pub(in crate::engine) fn send_hook_as(&mut self, id: CallId, hook: Hook) {
         self.with_extensions(|host, context| host.hook(id, hook, context));
     }
 
     /// Sends a hook to the extension at this place alone.
-    pub(in crate::engine) fn hook_one(&mut self, place: usize, hook: Hook) {
+    pub(in crate::engine) fn send_hook_to(&mut self, place: usize, hook: Hook) {
         let id = self.ids.call();
         self.with_extensions(|host, context| host.hook_among(id, [place], hook, context));
     }
@@ -74,12 +74,12 @@ impl Engine {
     }
 
     /// Whether a command waits for a hook, in dialects that serve commands one by one.
-    pub(in crate::engine) fn is_command_hooked(&self) -> bool {
+    pub(in crate::engine) fn has_command_hook(&self) -> bool {
         self.extensions.hooks().any(Hook::holds_commands)
     }
 
     /// Whether the session is about to be left if no extension objects.
-    pub(in crate::engine) fn is_leave_hooked(&self) -> bool {
+    pub(in crate::engine) fn has_session_change_hook(&self) -> bool {
         self.extensions.hooks().any(Hook::may_leave_session)
     }
 
@@ -111,12 +111,16 @@ impl Engine {
 
     /// Cancels the requests of the run, or of the prompt that leads to one.
     pub(in crate::engine) fn cancel_run_requests(&mut self) {
-        self.with_extensions(|host, context| host.cancel_requests(RequestKind::is_of_run, GRACE, context));
+        self.with_extensions(|host, context| {
+            host.cancel_requests(RequestKind::is_of_run, CANCEL_TIMEOUT, context)
+        });
     }
 
     /// Cancels the requests of the calls of the batch.
     pub(in crate::engine) fn cancel_call_requests(&mut self) {
-        self.with_extensions(|host, context| host.cancel_requests(RequestKind::is_of_call, GRACE, context));
+        self.with_extensions(|host, context| {
+            host.cancel_requests(RequestKind::is_of_call, CANCEL_TIMEOUT, context)
+        });
     }
 
     /// Cancels every request, and waits for none.
@@ -127,7 +131,7 @@ impl Engine {
     /// Cancels the requests of a hook.
     pub(in crate::engine) fn cancel_hook(&mut self, id: CallId) {
         let is_of_it = |kind: &RequestKind| matches!(kind, RequestKind::Hook { hook, .. } if *hook == id);
-        self.with_extensions(|host, context| host.cancel_requests(is_of_it, GRACE, context));
+        self.with_extensions(|host, context| host.cancel_requests(is_of_it, CANCEL_TIMEOUT, context));
     }
 
     /// Closes the dialogs by which the host is asked about calls of the batch.
@@ -155,11 +159,11 @@ impl Engine {
     }
 
     /// The process of an extension is gone.
-    pub(in crate::engine) fn extension_ended(&mut self, process: CallId, text: &str) {
+    pub(in crate::engine) fn on_extension_ended(&mut self, process: CallId, text: &str) {
         let end = self.with_extensions(|host, context| host.end_process(process, text, context));
         let Some(end) = end else { return };
         while self.with_extensions(|host, context| host.fail_next_request(process, &end.text, context)) {}
-        self.with_extensions(|host, _| host.lose_actions(process));
+        self.with_extensions(|host, _| host.drop_actions(process));
         self.with_extensions(|host, context| host.forget_process(process, &end, context));
     }
 
@@ -173,7 +177,7 @@ impl Engine {
 
 /// What follows from its outputs.
 impl Engine {
-    fn extension_output(&mut self, output: ExtensionOutput) {
+    fn perform_extension_output(&mut self, output: ExtensionOutput) {
         match output {
             ExtensionOutput::Perform(output) => self.push(output),
             ExtensionOutput::Emit(frame) => self.emit(frame),
@@ -185,14 +189,16 @@ impl Engine {
                 }
                 self.with_extensions(ExtensionHost::advance_notifications);
             }
-            ExtensionOutput::CommandHandled(reply) => self.accept_prompt(&reply, PromptDisposition::Handled),
+            ExtensionOutput::CommandHandled(reply) => {
+                self.respond_accepted(&reply, PromptDisposition::Handled)
+            }
             ExtensionOutput::ToolProgress { call, result } => self.tool_progress(call, result),
             ExtensionOutput::ToolEnded { call, result, is_error } => self.tool_end(call, result, is_error),
             ExtensionOutput::Action { process, action } => self.act(process, action),
             ExtensionOutput::Query { process, query } => self.query(process, query),
             ExtensionOutput::DialogClosed(id) => self.machine.ask_over(&id),
-            ExtensionOutput::CallConsent { at, response } => self.call_consent(at, response),
-            ExtensionOutput::ActionConsent { action, response } => self.action_consent(action, response),
+            ExtensionOutput::CallConsent { at, response } => self.on_call_consent(at, response),
+            ExtensionOutput::ActionConsent { action, response } => self.on_action_consent(action, response),
             ExtensionOutput::ModelEvents { call, events } => {
                 for event in events {
                     if matches!(event, StreamEvent::Finish(_) | StreamEvent::Fail { .. }) {
@@ -202,7 +208,7 @@ impl Engine {
                 }
             }
             ExtensionOutput::Registered { place, restarted, faults } => {
-                self.extension_registered(place, restarted, faults);
+                self.on_extension_registered(place, restarted, faults);
             }
             ExtensionOutput::ActionLost(call) => self.abandon_action(call),
         }
@@ -213,28 +219,30 @@ impl Engine {
         match hook {
             Hook::Input { event, is_handled, then: InputContinuation::Prompt(mut prompt) } => {
                 (prompt.text, prompt.images) = (event.text, event.images);
-                self.prompt_hooked(*prompt, is_handled);
+                self.on_prompt_hooked(*prompt, is_handled);
             }
             Hook::Input { event, is_handled, then: InputContinuation::Queue { id, kind } } => {
                 match is_handled {
-                    true => self.accept_queued(id, kind, QueueDisposition::Handled),
-                    false => self.queue_hooked(id, kind, event.text, event.images),
+                    true => self.respond_queued(id, kind, QueueDisposition::Handled),
+                    false => self.expand_queued(id, kind, event.text, event.images),
                 }
             }
             Hook::BeforeAgentStart { event, messages, start } => {
                 self.started(*start, messages, Some(event.system_prompt));
             }
             Hook::SessionBeforeSwitch { is_cancelled, next, .. }
-            | Hook::SessionBeforeFork { is_cancelled, next, .. } => self.leave_hooked(next, is_cancelled),
+            | Hook::SessionBeforeFork { is_cancelled, next, .. } => {
+                self.on_session_change_hooked(next, is_cancelled)
+            }
             Hook::SessionBeforeCompact { is_cancelled, compaction, focus, .. } => {
-                self.compaction_hooked(id, focus.as_deref(), is_cancelled, compaction);
+                self.on_compaction_hooked(id, focus.as_deref(), is_cancelled, compaction);
             }
             Hook::SessionBeforeTree { event, is_cancelled, summary, action } => {
-                self.navigation_hooked(id, action, event, is_cancelled, summary);
+                self.on_navigation_hooked(id, action, event, is_cancelled, summary);
             }
-            Hook::PrepareArguments { event, failure, at } => self.call_prepared(at, event.input, failure),
+            Hook::PrepareArguments { event, failure, at } => self.on_call_prepared(at, event.input, failure),
             Hook::ToolCall { event, is_changed, veto, at } => {
-                self.call_hooked(at, is_changed.then_some(event.input), veto);
+                self.on_call_hooked(at, is_changed.then_some(event.input), veto);
             }
             Hook::ToolResult { event, original, at } => {
                 let ToolResultHook { content, details, is_error, structured_content, .. } = event;
@@ -247,16 +255,18 @@ impl Engine {
                     usage: original.usage,
                     terminate: original.terminate,
                 };
-                self.call_over(at, result, is_error);
+                self.end_call(at, result, is_error);
             }
             Hook::Context { event, is_changed } => {
-                self.context_hooked(is_changed.then_some(event.messages));
+                self.request_hooked_answer(is_changed.then_some(event.messages));
             }
-            Hook::MessageEnd { event, is_changed } => self.message_hooked(event.message, is_changed),
-            Hook::UserBash { failure, result, command, .. } => self.shell_hooked(*command, failure, result),
-            Hook::BeforeProviderRequest { event, request } => self.provider_hooked(request, event),
-            Hook::BeforeProviderHeaders { event, request } => self.provider_hooked(request, event),
-            Hook::AfterProviderResponse { event, request } => self.provider_hooked(request, event),
+            Hook::MessageEnd { event, is_changed } => self.append_hooked_message(event.message, is_changed),
+            Hook::UserBash { failure, result, command, .. } => {
+                self.on_shell_hooked(*command, failure, result)
+            }
+            Hook::BeforeProviderRequest { event, request } => self.complete_provider_hook(request, event),
+            Hook::BeforeProviderHeaders { event, request } => self.complete_provider_hook(request, event),
+            Hook::AfterProviderResponse { event, request } => self.complete_provider_hook(request, event),
             Hook::ResourcesDiscover { skills, templates, .. } => self.search_resources(skills, templates),
             Hook::SessionStart { then: SessionStartContinuation::Discover, .. } => self.discover_resources(),
             Hook::SessionStart { then: SessionStartContinuation::Respond(response), .. } => {
@@ -267,7 +277,7 @@ impl Engine {
                 self.queues.triggering.clear();
                 self.perform_after_run(*next);
             }
-            Hook::SessionCompact { .. } => self.compaction_over(),
+            Hook::SessionCompact { .. } => self.finish_compaction(),
             Hook::SessionTree { action, .. } => self.end_navigation(action),
             Hook::SessionStart { then: SessionStartContinuation::Nothing, .. }
             | Hook::ModelSelect { .. }
@@ -277,7 +287,7 @@ impl Engine {
     }
 
     /// An extension has registered: its tools are offered, and what is wrong is reported.
-    fn extension_registered(&mut self, place: usize, restarted: bool, mut faults: Vec<String>) {
+    fn on_extension_registered(&mut self, place: usize, restarted: bool, mut faults: Vec<String>) {
         let (own, of_others): (Vec<_>, Vec<_>) =
             self.offer_tools(place).into_iter().partition(|(of, _)| *of == place);
         faults.extend(own.into_iter().map(|(_, text)| text));
@@ -294,9 +304,9 @@ impl Engine {
         if restarted && is_hooked() {
             let event = SessionStartHook { reason: SessionStartReason::Reload, previous_session_file: None };
             let then = SessionStartContinuation::Nothing;
-            self.hook_one(place, Hook::SessionStart { event, then });
+            self.send_hook_to(place, Hook::SessionStart { event, then });
         }
-        self.renew_instructions();
+        self.rebuild_instructions();
     }
 
     /// Offers the model the tools of the extensions, one that has registered just now among them; gives what is wrong with

@@ -21,7 +21,7 @@ impl Engine {
         if self.lifecycle.is_greeted() || self.lifecycle.is_stopping() || self.extensions.are_starting() {
             return false;
         }
-        if self.choose_again() {
+        if self.select_model_again() {
             return true;
         }
         self.lifecycle.greet();
@@ -29,14 +29,14 @@ impl Engine {
         for error in std::mem::take(&mut self.extensions.early) {
             self.emit(Outbound::ExtensionError(error));
         }
-        self.check_guard();
+        self.report_unmatched_patterns();
         let event = SessionStartHook { reason: SessionStartReason::Startup, previous_session_file: None };
         self.hook(Hook::SessionStart { event, then: SessionStartContinuation::Discover });
         true
     }
 
     /// From now on lines of the host are served.
-    pub(in crate::engine) const fn serve_host(&mut self) {
+    pub(in crate::engine) const fn start_serving(&mut self) {
         self.lifecycle.open();
     }
 
@@ -78,10 +78,10 @@ impl Engine {
     }
 
     /// Takes in the next thing that came before its time; `false` if there is none whose time has come.
-    pub(in crate::engine) fn advance_held(&mut self) -> bool {
+    pub(in crate::engine) fn dispatch_held_input(&mut self) -> bool {
         let next = self.backlog.before_greeting.iter().position(|input| !self.waits_for_greeting(input));
         let Some(input) = next.and_then(|at| self.backlog.before_greeting.remove(at)) else { return false };
-        self.take_in(input);
+        self.dispatch(input);
         true
     }
 }

@@ -21,9 +21,9 @@ impl Engine {
     fn serve(&mut self, line: Waiting) {
         match line {
             Waiting::Command(command) => self.command(command, false),
-            Waiting::StoppedShell(command) => self.cancel_unstarted_shell(command),
-            Waiting::StoppedPrompt(command) => self.command(command, true),
-            Waiting::StoppedCompaction(command) => self.refuse_compaction(command),
+            Waiting::AbortedShell(command) => self.cancel_unstarted_shell(command),
+            Waiting::AbortedPrompt(command) => self.command(command, true),
+            Waiting::AbortedCompaction(command) => self.refuse_compaction(command),
             Waiting::BadLine(error) => {
                 // Only now: its error may have no id, and those of the commands before it come first.
                 self.machine.bad_line(&error);
@@ -37,10 +37,10 @@ impl Engine {
     fn is_busy(&self) -> bool {
         let compacts = self.activity.compaction().is_some_and(Compaction::is_manual);
         let waits = !self.requests.shells.is_empty() || !self.backlog.after_run.is_empty();
-        waits || compacts || self.is_command_hooked() || self.extensions.has_unaccepted_command()
+        waits || compacts || self.has_command_hook() || self.extensions.has_unaccepted_command()
     }
 
-    pub(in crate::engine) fn serve_waiting(&mut self) -> bool {
+    pub(in crate::engine) fn serve_next_line(&mut self) -> bool {
         let serial = self.dialect.record().dispatch == DialectDispatch::SerialWithControlLane;
         if self.holds_commands() || serial && self.is_busy() {
             return false;
@@ -51,30 +51,30 @@ impl Engine {
     }
 
     /// Shell commands that have not started yet are stopped, too; each is answered when its turn comes.
-    pub(in crate::engine) fn stop_waiting_shells(&mut self) {
+    pub(in crate::engine) fn abort_queued_shells(&mut self) {
         for line in &mut self.backlog.lines {
             if let Waiting::Command(RpcCommand::Bash(command)) = line {
-                *line = Waiting::StoppedShell(command.clone());
+                *line = Waiting::AbortedShell(command.clone());
             }
         }
     }
 
     /// An abort that overtakes a prompt stops it, too: its run opens when its turn comes, and no model is requested. A
     /// compaction that waits does not begin.
-    pub(in crate::engine) fn stop_waiting_work(&mut self) {
+    pub(in crate::engine) fn abort_queued_work(&mut self) {
         for line in &mut self.backlog.lines {
             let Waiting::Command(command) = line else { continue };
             *line = match command {
                 RpcCommand::Prompt(_) | RpcCommand::AbortAndPrompt(_) => {
-                    Waiting::StoppedPrompt(command.clone())
+                    Waiting::AbortedPrompt(command.clone())
                 }
-                RpcCommand::Compact(command) => Waiting::StoppedCompaction(command.clone()),
+                RpcCommand::Compact(command) => Waiting::AbortedCompaction(command.clone()),
                 _ => continue,
             };
         }
         for next in &mut self.backlog.after_run {
             if let AfterRun::Compact(command) = next {
-                *next = AfterRun::StoppedCompaction(command.clone());
+                *next = AfterRun::AbortedCompaction(command.clone());
             }
         }
     }

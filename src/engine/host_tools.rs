@@ -65,7 +65,12 @@ impl Engine {
     }
 
     /// Has the host carry out a call.
-    pub(in crate::engine) fn call_host(&mut self, call: CallId, tool_call: ToolCall, arguments: JsonObject) {
+    pub(in crate::engine) fn start_host_call(
+        &mut self,
+        call: CallId,
+        tool_call: ToolCall,
+        arguments: JsonObject,
+    ) {
         if self.lifecycle.is_input_over() {
             let text = errors::host_gone(self.dialect.base());
             return self.tool_end(call, error_result(&text), true);
@@ -81,8 +86,8 @@ impl Engine {
     }
 
     /// Cancels a call that the host carries out.
-    pub(in crate::engine) fn uncall_host(&mut self, call: CallId, name: &str) {
-        let Some(target_id) = self.forget_host_call(call) else { return };
+    pub(in crate::engine) fn cancel_host_call(&mut self, call: CallId, name: &str) {
+        let Some(target_id) = self.remove_host_call(call) else { return };
         let id = self.ids.hex16();
         self.emit(Outbound::HostToolCancel(HostToolCancel { id, target_id }));
         let text = errors::host_tool_aborted(self.dialect.base(), name);
@@ -90,14 +95,14 @@ impl Engine {
     }
 
     /// Progress of a call that the host carries out.
-    pub(in crate::engine) fn host_tool_update(&mut self, update: HostToolUpdate) {
+    pub(in crate::engine) fn on_host_tool_update(&mut self, update: HostToolUpdate) {
         if let Some(call) = self.requests.host_tools.get(&update.id) {
             self.tool_progress(*call, update.partial_result);
         }
     }
 
     /// The host has carried out a call.
-    pub(in crate::engine) fn host_tool_result(&mut self, result: HostToolResult) {
+    pub(in crate::engine) fn on_host_tool_result(&mut self, result: HostToolResult) {
         let Some(call) = self.requests.host_tools.remove(&result.id) else { return };
         if !result.is_error.unwrap_or(false) {
             return self.tool_end(call, result.result, false);
@@ -116,11 +121,11 @@ impl Engine {
     }
 
     /// Whether the host carries the call out.
-    pub(in crate::engine) fn is_with_host(&self, call: CallId) -> bool {
+    pub(in crate::engine) fn is_host_call(&self, call: CallId) -> bool {
         self.requests.host_tools.values().any(|other| *other == call)
     }
 
-    fn forget_host_call(&mut self, call: CallId) -> Option<String> {
+    fn remove_host_call(&mut self, call: CallId) -> Option<String> {
         let id = self.requests.host_tools.iter().find(|(_, other)| **other == call)?.0.clone();
         self.requests.host_tools.remove(&id);
         Some(id)

@@ -35,7 +35,7 @@ pub enum Lifecycle {
     /// The process exits once everything under way is finished.
     Draining {
         /// Whether the extensions know.
-        farewell: Farewell,
+        exit_notice: ExitNotice,
         /// The host's side of the pipe.
         input: HostInput,
     },
@@ -44,7 +44,7 @@ pub enum Lifecycle {
         /// What becomes of the work under way.
         stop: Stop,
         /// Whether the extensions know.
-        farewell: Farewell,
+        exit_notice: ExitNotice,
         /// Whether anything may be emitted: a process that is stopped before it has greeted the host stays silent.
         is_greeted: bool,
     },
@@ -75,7 +75,7 @@ pub enum HostInput {
 
 /// Whether extensions were notified of the exit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Farewell {
+pub enum ExitNotice {
     /// Not yet.
     Pending,
     /// They were, and may take a moment.
@@ -144,7 +144,10 @@ impl Lifecycle {
 
     /// Whether what extensions do is of no interest any more.
     pub const fn disregards_extensions(&self) -> bool {
-        matches!(self, Self::Stopping { .. } | Self::Draining { farewell: Farewell::Sent, .. } | Self::Exited)
+        matches!(
+            self,
+            Self::Stopping { .. } | Self::Draining { exit_notice: ExitNotice::Sent, .. } | Self::Exited
+        )
     }
 
     /// Whether the process has exited.
@@ -164,7 +167,7 @@ impl Lifecycle {
         if let Self::Greeting { greeting, input } = *self {
             *self = match greeting {
                 Greeting::Introducing { drains: true } => {
-                    Self::Draining { farewell: Farewell::Pending, input }
+                    Self::Draining { exit_notice: ExitNotice::Pending, input }
                 }
                 _ => Self::Open { input },
             };
@@ -182,27 +185,27 @@ impl Lifecycle {
     pub const fn drain(&mut self) {
         match *self {
             Self::Greeting { ref mut greeting, .. } => *greeting = Greeting::Introducing { drains: true },
-            Self::Open { input } => *self = Self::Draining { farewell: Farewell::Pending, input },
+            Self::Open { input } => *self = Self::Draining { exit_notice: ExitNotice::Pending, input },
             Self::Draining { .. } | Self::Stopping { .. } | Self::Exited => {}
         }
     }
 
     /// The host has closed its side of the pipe, behind everything that it wrote.
     pub const fn end_input(&mut self, dialect: DialectEndOfInput) {
-        let farewell = self.farewell();
+        let exit_notice = self.exit_notice();
         *self = match (dialect, &self) {
             (_, Self::Exited) => return,
             (
                 DialectEndOfInput::Exit,
                 Self::Stopping { stop: Stop::Abort | Stop::LeaveAborted, is_greeted, .. },
-            ) => Self::Stopping { stop: Stop::LeaveAborted, farewell, is_greeted: *is_greeted },
+            ) => Self::Stopping { stop: Stop::LeaveAborted, exit_notice, is_greeted: *is_greeted },
             (_, Self::Stopping { .. }) => return,
-            (DialectEndOfInput::Finish, _) => Self::Draining { farewell, input: HostInput::Ended },
+            (DialectEndOfInput::Finish, _) => Self::Draining { exit_notice, input: HostInput::Ended },
             (DialectEndOfInput::Exit, _) => {
-                Self::Stopping { stop: Stop::Leave, farewell, is_greeted: self.is_greeted() }
+                Self::Stopping { stop: Stop::Leave, exit_notice, is_greeted: self.is_greeted() }
             }
             (DialectEndOfInput::AbortRun, _) => {
-                Self::Stopping { stop: Stop::Abort, farewell, is_greeted: self.is_greeted() }
+                Self::Stopping { stop: Stop::Abort, exit_notice, is_greeted: self.is_greeted() }
             }
         };
     }
@@ -210,25 +213,25 @@ impl Lifecycle {
     /// The process was signalled to stop.
     pub const fn stop(&mut self) {
         let stop = if self.leaves_work() { Stop::LeaveAborted } else { Stop::Abort };
-        *self = Self::Stopping { stop, farewell: self.farewell(), is_greeted: self.is_greeted() };
+        *self = Self::Stopping { stop, exit_notice: self.exit_notice(), is_greeted: self.is_greeted() };
     }
 
     /// Whether extensions have still to be notified of the exit; they are, from now on.
-    pub const fn take_farewell(&mut self) -> bool {
+    pub const fn take_exit_notice(&mut self) -> bool {
         match self {
-            Self::Draining { farewell, .. } | Self::Stopping { farewell, .. } => {
-                let is_pending = matches!(farewell, Farewell::Pending);
-                *farewell = Farewell::Sent;
+            Self::Draining { exit_notice, .. } | Self::Stopping { exit_notice, .. } => {
+                let is_pending = matches!(exit_notice, ExitNotice::Pending);
+                *exit_notice = ExitNotice::Sent;
                 is_pending
             }
             _ => false,
         }
     }
 
-    const fn farewell(&self) -> Farewell {
+    const fn exit_notice(&self) -> ExitNotice {
         match self {
-            Self::Draining { farewell, .. } | Self::Stopping { farewell, .. } => *farewell,
-            _ => Farewell::Pending,
+            Self::Draining { exit_notice, .. } | Self::Stopping { exit_notice, .. } => *exit_notice,
+            _ => ExitNotice::Pending,
         }
     }
 }

@@ -1,9 +1,9 @@
 //! How much is kept for whom, and the limits of extensions, for those who tell people of them.
 
 pub use crate::engine::{
-    extensions::dialog::{DIALOGS, UNSHOWN},
-    extensions::process::{HANGS, REGISTER, RESTARTS, STRAYS},
-    extensions::request::{ACCEPT, AFTER_INPUT, FAREWELL, GRACE, HOOK},
+    extensions::dialog::{MAX_DIALOGS, MAX_UNSHOWN_DIALOGS},
+    extensions::process::{MAX_BAD_LINES, MAX_HANGS, MAX_RESTARTS, REGISTER_TIMEOUT},
+    extensions::request::{ACCEPT_TIMEOUT, CANCEL_TIMEOUT, END_OF_INPUT_TIMEOUT, EXIT_TIMEOUT, HOOK_TIMEOUT},
 };
 use crate::protocol::{AgentMessage, ImageContent, MessageContent, UserContent};
 
@@ -12,7 +12,7 @@ use crate::protocol::{AgentMessage, ImageContent, MessageContent, UserContent};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// `--max-queue`: bytes of what waits for its turn: texts and images of messages, what shell commands behind a run have
-    /// printed, and [`ITEM`] for each.
+    /// printed, and [`ITEM_BYTES`] for each.
     pub queue: usize,
     /// `--max-session`: bytes of a session's lines. A run that is under way goes on beyond it.
     pub session: usize,
@@ -27,16 +27,17 @@ impl Default for Limits {
 }
 
 /// Bytes that anything that waits counts beside what it says.
-pub const ITEM: usize = 256;
+pub const ITEM_BYTES: usize = 256;
 
 /// What a message that waits counts, in bytes: only those that wait for a turn are weighed, and what else they hold is short.
 pub fn message_bytes(message: &AgentMessage) -> usize {
-    ITEM + match message {
-        AgentMessage::User(message) => content_bytes(&message.content),
-        AgentMessage::Custom(message) => content_bytes(&message.content),
-        AgentMessage::BashExecution(message) => message.command.len() + message.output.len(),
-        _ => 0,
-    }
+    ITEM_BYTES
+        + match message {
+            AgentMessage::User(message) => content_bytes(&message.content),
+            AgentMessage::Custom(message) => content_bytes(&message.content),
+            AgentMessage::BashExecution(message) => message.command.len() + message.output.len(),
+            _ => 0,
+        }
 }
 
 fn content_bytes(content: &MessageContent) -> usize {

@@ -78,11 +78,11 @@ impl Engine {
     pub(in crate::engine) fn model_event(&mut self, call: CallId, event: StreamEvent) {
         let now = self.now;
         if !matches!(event, StreamEvent::Fail { .. }) {
-            self.begin_message(call);
+            self.emit_message_start_once(call);
         }
         let Some(request) = self.requests.models.get_mut(&call) else { return };
         match (request.partial.apply(event, now), &request.continuation) {
-            (Progress::Over, _) => self.complete_answer(call),
+            (Progress::Over, _) => self.on_answer_end(call),
             (Progress::Update(update), ModelContinuation::Turn) => {
                 self.emit(Emission::Update(update.clone()));
                 self.watch(call, &update);
@@ -99,7 +99,7 @@ impl Engine {
     }
 
     /// The first step of the message of the open turn announces it, unless the request has.
-    fn begin_message(&mut self, call: CallId) {
+    fn emit_message_start_once(&mut self, call: CallId) {
         if self.activity.run_mut().is_some_and(|run| run.message_begins(call))
             && let Some(partial) = self.requests.partial(call)
         {
@@ -109,12 +109,12 @@ impl Engine {
     }
 
     /// The answer is complete, or has failed.
-    fn complete_answer(&mut self, call: CallId) {
+    fn on_answer_end(&mut self, call: CallId) {
         let Some(ModelRequest { partial, continuation }) = self.requests.models.remove(&call) else { return };
         match continuation {
-            ModelContinuation::Turn => self.message_over(partial),
-            ModelContinuation::Summary(part) => self.summary_over(part, partial),
-            ModelContinuation::BranchSummary(branch) => self.branch_summarised(call, &branch, partial),
+            ModelContinuation::Turn => self.on_answer_complete(partial),
+            ModelContinuation::Summary(part) => self.on_summary_answer(part, partial),
+            ModelContinuation::BranchSummary(branch) => self.on_branch_summary(call, &branch, partial),
             ModelContinuation::Action => self.end_model_action(call, partial),
         }
     }

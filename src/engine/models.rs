@@ -17,7 +17,7 @@ use crate::{
 
 impl Engine {
     /// The level that the current model takes; `None` in dialects that set none for a model that does not think.
-    pub(in crate::engine) fn fitting(&self, wanted: ThinkingLevel) -> Option<ThinkingLevel> {
+    pub(in crate::engine) fn clamp_level(&self, wanted: ThinkingLevel) -> Option<ThinkingLevel> {
         let choice = &self.models.choice();
         let unset = self.dialect.record().level_without_thinking == DialectLevelWithoutThinking::Unset;
         (choice.model.reasoning || !unset).then(|| choice.clamp(wanted))
@@ -37,7 +37,7 @@ impl Engine {
     }
 
     /// The current model; `None`: there is none.
-    pub(in crate::engine) fn model_in_use(&self) -> Option<Model> {
+    pub(in crate::engine) fn current_model(&self) -> Option<Model> {
         let choice = &self.models.choice();
         (!choice.is_none()).then(|| choice.model.clone())
     }
@@ -64,7 +64,7 @@ impl Engine {
         self.switch(at);
         let data = self.models.all[at].model.clone();
         let response = SetModelResponse { id: command.id, data };
-        self.settings_changed(before, Answer::response(response));
+        self.append_model_change(before, Answer::response(response));
     }
 
     pub(in crate::engine) fn cycle_model(&mut self, id: Option<RequestId>) {
@@ -85,7 +85,7 @@ impl Engine {
         self.switch(next);
         let restores = !thought && self.dialect.record().cycle_restores_level;
         if let Some(level) = level.or(restores.then_some(self.modes.level)) {
-            self.models.level = self.fitting(level);
+            self.models.level = self.clamp_level(level);
         }
         let data = ModelCycle {
             model: self.models.all[next].model.clone(),
@@ -93,14 +93,14 @@ impl Engine {
             is_scoped,
         };
         let response = CycleModelResponse { id, data: Some(data) };
-        self.settings_changed(before, Answer::response(response));
+        self.append_model_change(before, Answer::response(response));
     }
 
     pub(in crate::engine) fn set_level(&mut self, command: SetThinkingLevelCommand) {
         let before = self.before();
-        self.models.level = self.fitting(command.level);
+        self.models.level = self.clamp_level(command.level);
         let reply = Reply::Host { id: command.id, kind: RpcCommandKind::SetThinkingLevel };
-        self.level_changed(before, Answer::Reply(reply));
+        self.append_level_change(before, Answer::Reply(reply));
     }
 
     pub(in crate::engine) fn cycle_level(&mut self, id: Option<RequestId>) {
@@ -114,14 +114,14 @@ impl Engine {
         let before = self.before();
         self.models.level = Some(level);
         let data = Some(ThinkingLevelChange { level });
-        self.level_changed(before, Answer::response(CycleThinkingLevelResponse { id, data }));
+        self.append_level_change(before, Answer::response(CycleThinkingLevelResponse { id, data }));
     }
 
     /// Another model answers, with the level that the user has set for it, else with that of the one before.
     pub(in crate::engine) fn switch(&mut self, at: usize) {
         self.models.current = at;
         let wanted = self.models.all[at].preferred.or(self.models.level);
-        self.models.level = wanted.and_then(|level| self.fitting(level));
+        self.models.level = wanted.and_then(|level| self.clamp_level(level));
     }
 
     /// The levels that the current model takes.
@@ -131,14 +131,14 @@ impl Engine {
     }
 
     /// The model was chosen, perhaps the same one: an entry in any case, and one more if the level had to follow.
-    pub(in crate::engine) fn settings_changed(&mut self, mut before: Before, answer: Answer) {
+    pub(in crate::engine) fn append_model_change(&mut self, mut before: Before, answer: Answer) {
         self.append(self.model_entry());
         before.changes += 1;
-        self.level_changed(before, answer);
+        self.append_level_change(before, answer);
     }
 
     /// The level was chosen: an entry if it is another one.
-    pub(in crate::engine) fn level_changed(&mut self, mut before: Before, answer: Answer) {
+    pub(in crate::engine) fn append_level_change(&mut self, mut before: Before, answer: Answer) {
         if self.models.level != before.level {
             self.append(NewEntry::Level(self.models.level));
             before.changes += 1;

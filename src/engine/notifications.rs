@@ -26,7 +26,7 @@ impl Engine {
     }
 
     /// Tells which model was chosen, and which level, where that has changed.
-    pub(in crate::engine) fn notify_choice(
+    pub(in crate::engine) fn notify_model_change(
         &mut self,
         before: (usize, Option<ThinkingLevel>),
         source: ModelSelectSource,
@@ -67,7 +67,7 @@ impl Engine {
     }
 
     /// Responds to the command that began another session once the extensions are notified of it.
-    pub(in crate::engine) fn session_begun(
+    pub(in crate::engine) fn respond_after_session_start(
         &mut self,
         reason: SessionStartReason,
         previous: Option<String>,
@@ -88,7 +88,7 @@ impl Engine {
     }
 
     /// The session was not left after all: extensions that have taken leave of it begin anew.
-    pub(in crate::engine) fn session_stays(&mut self) {
+    pub(in crate::engine) fn notify_session_kept(&mut self) {
         if !matches!(self.activity, Activity::Switching) {
             return;
         }

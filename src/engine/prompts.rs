@@ -35,26 +35,26 @@ use std::sync::Arc;
 
 impl Engine {
     /// Serves a prompt: runs the command that it calls, or examines it now or behind the prompts before it.
-    pub(in crate::engine) fn prompt(&mut self, prompting: Prompt) {
-        let from_host = matches!(prompting.reply, Reply::Host { .. });
+    pub(in crate::engine) fn prompt(&mut self, prompt: Prompt) {
+        let from_host = matches!(prompt.reply, Reply::Host { .. });
         if from_host
-            && let Some((name, arguments)) = slash(&prompting.text)
+            && let Some((name, arguments)) = slash(&prompt.text)
             && let Some(command) = self.extension_command(name)
         {
             let (name, arguments) = (name.to_owned(), arguments.to_owned());
             return self.with_extensions(|host, context| {
-                host.request_command(command, &name, &arguments, prompting.reply, context);
+                host.request_command(command, &name, &arguments, prompt.reply, context);
             });
         }
-        if from_host && let Some(error) = self.unloaded_command(&prompting.text) {
-            self.accept_early(&prompting.reply);
-            return self.refuse(&prompting.reply, error);
+        if from_host && let Some(error) = self.unloaded_command(&prompt.text) {
+            self.respond_before_examination(&prompt.reply);
+            return self.respond_failure(&prompt.reply, error);
         }
         let is_free = self.backlog.intake.is_free() && !self.holds_commands();
-        if !is_free || self.backlog.after_run.iter().any(AfterRun::is_lined_up) {
-            return self.line_up(prompting);
+        if !is_free || self.backlog.after_run.iter().any(AfterRun::is_after_prompt) {
+            return self.defer_prompt(prompt);
         }
-        self.examine(prompting);
+        self.examine(prompt);
     }
 
     /// Why a text cannot be served that calls a command of an extension which was not loaded; `None` for any other text.
@@ -72,8 +72,8 @@ impl Engine {
 
     /// It waits until what becomes of the prompts before it is known. An extension is not kept waiting for that: it may
     /// be the one whose hook is outstanding.
-    fn line_up(&mut self, mut prompting: Prompt) {
-        if let Reply::Extension { process, id, .. } = &mut prompting.reply
+    fn defer_prompt(&mut self, mut prompt: Prompt) {
+        if let Reply::Extension { process, id, .. } = &mut prompt.reply
             && let Some(id) = id.take()
         {
             self.send_to_extension(
@@ -81,38 +81,38 @@ impl Engine {
                 ExtensionResponse { id, success: true, error: None, data: None },
             );
         }
-        self.backlog.after_run.push_back(AfterRun::LinedUp(Box::new(prompting)));
+        self.backlog.after_run.push_back(AfterRun::AfterPrompt(Box::new(prompt)));
     }
 
     /// Asks the extensions about a prompt.
-    fn examine(&mut self, prompting: Prompt) {
+    fn examine(&mut self, prompt: Prompt) {
         self.backlog.intake = Intake::Examining;
         if !self.is_hooked(HookName::Input) {
-            return self.prompt_examined(prompting, false);
+            return self.expand_prompt(prompt, false);
         }
-        let from_host = matches!(prompting.reply, Reply::Host { .. });
+        let from_host = matches!(prompt.reply, Reply::Host { .. });
         let source = if from_host { InputSource::Rpc } else { InputSource::Extension };
-        let streaming_behavior = match &prompting.command {
+        let streaming_behavior = match &prompt.command {
             RpcCommand::Prompt(command) if self.is_under_way() => command.streaming_behavior,
             _ => None,
         };
         let event = InputHook {
-            text: prompting.text.clone(),
-            images: prompting.images.clone(),
+            text: prompt.text.clone(),
+            images: prompt.images.clone(),
             source,
             streaming_behavior,
         };
-        let then = InputContinuation::Prompt(Box::new(prompting));
+        let then = InputContinuation::Prompt(Box::new(prompt));
         self.hook(Hook::Input { event, is_handled: false, then });
     }
 
     /// Takes up the next of those that line up; `false` if none can be.
-    pub(in crate::engine) fn advance_prompts(&mut self) -> bool {
+    pub(in crate::engine) fn examine_next_prompt(&mut self) -> bool {
         if !self.backlog.intake.is_free() || self.holds_commands() {
             return false;
         }
-        match self.backlog.after_run.pop_front_if(|next| next.is_lined_up()) {
-            Some(AfterRun::LinedUp(next)) => self.examine(*next),
+        match self.backlog.after_run.pop_front_if(|next| next.is_after_prompt()) {
+            Some(AfterRun::AfterPrompt(next)) => self.examine(*next),
             _ => return false,
         }
         true
@@ -120,20 +120,20 @@ impl Engine {
 
     /// Extensions have responded to a prompt: it goes on now, or when it is decided what follows the run that has just
     /// ended.
-    pub(in crate::engine) fn prompt_hooked(&mut self, prompting: Prompt, is_handled: bool) {
+    pub(in crate::engine) fn on_prompt_hooked(&mut self, prompt: Prompt, is_handled: bool) {
         match self.holds_commands() {
-            true => self.backlog.intake = Intake::Examined { prompt: Box::new(prompting), is_handled },
-            false => self.prompt_examined(prompting, is_handled),
+            true => self.backlog.intake = Intake::Examined { prompt: Box::new(prompt), is_handled },
+            false => self.expand_prompt(prompt, is_handled),
         }
     }
 
     /// Goes on with the prompt that waited for that; `false` if none did.
-    pub(in crate::engine) fn advance_examined(&mut self) -> bool {
+    pub(in crate::engine) fn resume_examined_prompt(&mut self) -> bool {
         if self.holds_commands() {
             return false;
         }
         match std::mem::replace(&mut self.backlog.intake, Intake::Examining) {
-            Intake::Examined { prompt, is_handled } => self.prompt_examined(*prompt, is_handled),
+            Intake::Examined { prompt, is_handled } => self.expand_prompt(*prompt, is_handled),
             other => {
                 self.backlog.intake = other;
                 return false;
@@ -143,17 +143,17 @@ impl Engine {
     }
 
     /// A prompt is examined: an extension has dealt with it, or it is expanded.
-    fn prompt_examined(&mut self, prompting: Prompt, is_handled: bool) {
+    fn expand_prompt(&mut self, prompt: Prompt, is_handled: bool) {
         if is_handled {
             self.backlog.intake = Intake::Free;
-            return self.accept_prompt(&prompting.reply, PromptDisposition::Handled);
+            return self.respond_accepted(&prompt.reply, PromptDisposition::Handled);
         }
         // What an extension says for the user is meant as it stands.
-        if matches!(prompting.reply, Reply::Extension { .. }) {
-            return self.dispatch_prompt(prompting);
+        if matches!(prompt.reply, Reply::Extension { .. }) {
+            return self.queue_or_run_prompt(prompt);
         }
-        let text = prompting.text.clone();
-        self.expand(&text, true, Expansion::Prompt(Box::new(prompting)));
+        let text = prompt.text.clone();
+        self.expand(&text, true, Expansion::Prompt(Box::new(prompt)));
     }
 
     /// Serves a message for a queue: in some dialects after the `input` hook, it is expanded and queued.
@@ -174,7 +174,7 @@ impl Engine {
             return self.fail(id, kind, error);
         }
         if !self.dialect.record().queued_input || !self.is_hooked(HookName::Input) {
-            return self.queue_hooked(id, kind, text, images);
+            return self.expand_queued(id, kind, text, images);
         }
         let behavior = match kind {
             RpcCommandKind::FollowUp => StreamingBehavior::FollowUp,
@@ -187,7 +187,7 @@ impl Engine {
     }
 
     /// Expands and queues a message whose `input` hook has completed.
-    pub(in crate::engine) fn queue_hooked(
+    pub(in crate::engine) fn expand_queued(
         &mut self,
         id: Option<RequestId>,
         kind: RpcCommandKind,
@@ -210,10 +210,10 @@ impl Engine {
     }
 
     /// The file of a skill was read, or not.
-    pub(in crate::engine) fn file_read(&mut self, read: Result<String, String>) {
+    pub(in crate::engine) fn on_skill_read(&mut self, read: Result<String, String>) {
         let Some(expanding) = self.requests.files.skill.take() else { return };
         let text = match &expanding {
-            Expansion::Prompt(prompting) => &prompting.text,
+            Expansion::Prompt(prompt) => &prompt.text,
             Expansion::Queued { text, .. } => text,
         };
         let Some((skill, arguments)) = self.instructions.commands.skill(text) else {
@@ -236,11 +236,11 @@ impl Engine {
     fn expanded(&mut self, expanding: Expansion, skill: Option<String>) {
         let template = |said: &str| self.instructions.commands.template(said);
         match expanding {
-            Expansion::Prompt(mut prompting) => {
-                if let Some(text) = skill.or_else(|| template(&prompting.text)) {
-                    prompting.text = text;
+            Expansion::Prompt(mut prompt) => {
+                if let Some(text) = skill.or_else(|| template(&prompt.text)) {
+                    prompt.text = text;
                 }
-                self.dispatch_prompt(*prompting);
+                self.queue_or_run_prompt(*prompt);
             }
             Expansion::Queued { id, kind, images, text } => {
                 let text = skill.or_else(|| template(&text)).unwrap_or(text);
@@ -250,53 +250,58 @@ impl Engine {
                     _ => StreamingBehavior::Steer,
                 };
                 self.queue_message(queue, message);
-                self.accept_queued(id, kind, QueueDisposition::Queued);
+                self.respond_queued(id, kind, QueueDisposition::Queued);
             }
         }
     }
 
     /// Queues it, refuses it, or opens its run.
-    fn dispatch_prompt(&mut self, prompting: Prompt) {
+    fn queue_or_run_prompt(&mut self, prompt: Prompt) {
         self.backlog.intake = Intake::Free;
-        let case = self.machine.disposition(&prompting.command);
-        let behavior = match &prompting.command {
+        let case = self.machine.disposition(&prompt.command);
+        let behavior = match &prompt.command {
             RpcCommand::Prompt(command) => command.streaming_behavior,
             _ => None,
         };
         let disposition = case.map(|case| case.disposition);
         if disposition == Some(Disposition::Preempt)
-            && prompting.command.kind() == RpcCommandKind::AbortAndPrompt
+            && prompt.command.kind() == RpcCommandKind::AbortAndPrompt
         {
             // It had met no run; one that has begun since is ended for it all the same.
-            return self.preempt(AfterRun::Prompt(Box::new(prompting)));
+            return self.preempt(AfterRun::Prompt(Box::new(prompt)));
         }
-        let Prompt { reply, text, images, is_aborted, .. } = prompting;
+        let Prompt { reply, text, images, is_aborted, .. } = prompt;
         let message = self.user_message(text, images);
         match disposition {
             Some(Disposition::Queue) => {
                 let queue = behavior.unwrap_or(StreamingBehavior::Steer);
                 self.queue_message(queue, AgentMessage::User(message));
-                self.accept_prompt(&reply, PromptDisposition::Queued);
+                self.respond_accepted(&reply, PromptDisposition::Queued);
             }
             Some(Disposition::Reject) => {
-                self.accept_early(&reply);
+                self.respond_before_examination(&reply);
                 let error = case.and_then(|case| case.error).unwrap_or(ErrorText::Busy);
-                self.refuse(&reply, error.template(self.dialect.base()).to_owned());
+                self.respond_failure(&reply, error.template(self.dialect.base()).to_owned());
             }
-            _ => self.open_run(reply, message, is_aborted),
+            _ => self.start_prompt_run(reply, message, is_aborted),
         }
     }
 
     /// Starts a run if its model is usable and everything before it is written; responds in any case.
-    pub(in crate::engine) fn open_run(&mut self, reply: Reply, message: UserMessage, is_aborted: bool) {
+    pub(in crate::engine) fn start_prompt_run(
+        &mut self,
+        reply: Reply,
+        message: UserMessage,
+        is_aborted: bool,
+    ) {
         if self.store.has_failed() {
             let message = Box::new(message);
             return self.store.after_append(AfterAppend::OpenRun { reply, message, is_aborted });
         }
         match self.models.choice().unusable.clone() {
             Some(error) => {
-                self.accept_early(&reply);
-                self.refuse(&reply, error);
+                self.respond_before_examination(&reply);
+                self.respond_failure(&reply, error);
             }
             None => {
                 let mut starting = RunStart { message, is_aborted, reply: Some(reply) };
@@ -304,7 +309,7 @@ impl Engine {
                     self.respond_started(&mut starting);
                 }
                 self.cancel_retry();
-                if let Some(starting) = self.compacting_first(starting) {
+                if let Some(starting) = self.compact_before_run(starting) {
                     self.begin(starting);
                 }
             }
@@ -330,7 +335,7 @@ impl Engine {
     /// Responds to the prompt that its run starts, once.
     fn respond_started(&mut self, starting: &mut RunStart) {
         if let Some(reply) = starting.reply.take() {
-            self.accept_prompt(&reply, PromptDisposition::Started);
+            self.respond_accepted(&reply, PromptDisposition::Started);
         }
     }
 
@@ -358,15 +363,15 @@ impl Engine {
 
     /// Whether what was said is on its way to a run, or to an answer; or the session is being changed, where nothing may
     /// begin either.
-    pub(in crate::engine) const fn is_preparing(&self) -> bool {
+    pub(in crate::engine) const fn has_prompt_under_way(&self) -> bool {
         !self.backlog.intake.is_free() || matches!(self.activity, Activity::Starting | Activity::Switching)
     }
 
     /// Aborts the prompts on their way to a run: their runs end before a model is requested.
     pub(in crate::engine) fn abort_prompts(&mut self) {
         for next in &mut self.backlog.after_run {
-            if let AfterRun::LinedUp(prompting) = next {
-                prompting.is_aborted = true;
+            if let AfterRun::AfterPrompt(prompt) = next {
+                prompt.is_aborted = true;
             }
         }
         self.extensions.abort_prompts();
@@ -387,7 +392,7 @@ impl Engine {
     }
 
     /// Responds that a prompt is accepted, in some dialects with what becomes of it.
-    pub(in crate::engine) fn accept_prompt(&mut self, reply: &Reply, disposition: PromptDisposition) {
+    pub(in crate::engine) fn respond_accepted(&mut self, reply: &Reply, disposition: PromptDisposition) {
         match reply {
             Reply::Host { id, kind: RpcCommandKind::Prompt } => {
                 let data = Some(PromptOutcome { disposition });
@@ -396,12 +401,12 @@ impl Engine {
             reply => self.accept(reply),
         }
         if disposition != PromptDisposition::Started {
-            self.reenter_starting();
+            self.restore_starting_state();
         }
     }
 
     /// Puts right what the response to a prompt that starts no run has made of the machine's state.
-    fn reenter_starting(&mut self) {
+    fn restore_starting_state(&mut self) {
         let is_starting = matches!(self.activity, Activity::Starting);
         let flow = self.machine.flow();
         if is_starting && matches!(flow, FlowState::Idle | FlowState::Settling) {
@@ -412,7 +417,7 @@ impl Engine {
     }
 
     /// The same of a message for a queue.
-    pub(in crate::engine) fn accept_queued(
+    pub(in crate::engine) fn respond_queued(
         &mut self,
         id: Option<RequestId>,
         kind: RpcCommandKind,
@@ -426,7 +431,7 @@ impl Engine {
     }
 
     /// Responds with the success that some dialects emit before they examine a prompt; an error may follow it.
-    pub(in crate::engine) fn accept_early(&mut self, reply: &Reply) {
+    pub(in crate::engine) fn respond_before_examination(&mut self, reply: &Reply) {
         let early = self.dialect.record().prompt_ack == DialectPromptAck::ImmediateThenMaybeError;
         if early && matches!(reply, Reply::Host { .. }) {
             self.accept(reply);
@@ -434,11 +439,11 @@ impl Engine {
     }
 
     /// It comes to nothing.
-    pub(in crate::engine) fn refuse(&mut self, reply: &Reply, text: String) {
+    pub(in crate::engine) fn respond_failure(&mut self, reply: &Reply, text: String) {
         match reply.clone() {
             Reply::Host { id, kind } => {
                 self.fail(id, kind, text);
-                self.reenter_starting();
+                self.restore_starting_state();
             }
             Reply::Extension { process, id, event } => {
                 if let Some(event) = event {

@@ -21,7 +21,7 @@ impl Engine {
     }
 
     /// Sends a hook of the server; an event that is none of a provider comes back unchanged.
-    pub(in crate::engine) fn hook_outside(&mut self, request: CallId, event: HookEvent) {
+    pub(in crate::engine) fn send_provider_hook(&mut self, request: CallId, event: HookEvent) {
         match event {
             HookEvent::BeforeProviderRequest(event) => {
                 self.hook(Hook::BeforeProviderRequest { event, request });
@@ -32,12 +32,12 @@ impl Engine {
             HookEvent::AfterProviderResponse(event) => {
                 self.hook(Hook::AfterProviderResponse { event, request });
             }
-            event => self.provider_hooked(request, event),
+            event => self.complete_provider_hook(request, event),
         }
     }
 
     /// Gives the outcome to the server.
-    pub(in crate::engine) fn provider_hooked(&mut self, request: CallId, event: impl Into<HookEvent>) {
+    pub(in crate::engine) fn complete_provider_hook(&mut self, request: CallId, event: impl Into<HookEvent>) {
         self.push(Output::Hooked { ask: request, event: Box::new(event.into()) });
     }
 }

@@ -41,7 +41,7 @@ impl Engine {
     fn queried_state(&self) -> QueriedState {
         let tree = self.store.session.tree();
         QueriedState {
-            model: self.model_in_use(),
+            model: self.current_model(),
             thinking_level: self.models.level,
             is_idle: !self.is_working(),
             has_pending_messages: self.queued() > 0,
@@ -103,7 +103,7 @@ impl Engine {
         if let Some(source) = &self.instructions.source {
             options.extend(source.options(&self.instructions.commands.skills));
         }
-        QueriedPrompt { system_prompt: self.instructions_now().to_string(), options }
+        QueriedPrompt { system_prompt: self.current_instructions().to_string(), options }
     }
 }
 

@@ -10,39 +10,39 @@ impl Engine {
     /// Queues a message of the user, and emits that.
     pub(in crate::engine) fn queue_message(&mut self, queue: StreamingBehavior, message: AgentMessage) {
         self.queues.of(queue).push(message);
-        self.queues_changed();
+        self.emit_queue_update();
     }
 
     /// Whatever waits is taken back.
     pub(in crate::engine) fn clear_queue(&mut self, id: Option<RequestId>) {
         let data = ClearedQueue {
-            steering: self.queues.steering.take_back(),
-            follow_up: self.queues.follow_up.take_back(),
+            steering: self.queues.steering.take_texts(),
+            follow_up: self.queues.follow_up.take_texts(),
         };
-        self.queues_changed();
+        self.emit_queue_update();
         self.succeed(ClearQueueResponse { id, data });
     }
 
     /// Drops what waits, as its session is left, and emits that.
-    pub(in crate::engine) fn empty_queues(&mut self) {
+    pub(in crate::engine) fn drop_queued_messages(&mut self) {
         let waits = self.queues.count() > 0;
         self.queues.steering.clear();
         self.queues.follow_up.clear();
         if waits {
-            self.queues_changed();
+            self.emit_queue_update();
         }
     }
 
     /// Removes a message from its queue's texts: it is about to be emitted.
-    pub(in crate::engine) fn delivered(&mut self, input: &TurnInput) {
+    pub(in crate::engine) fn mark_delivered(&mut self, input: &TurnInput) {
         if let (Some(queue), AgentMessage::User(_)) = (input.queue, &input.message) {
             self.queues.of(queue).said();
-            self.queues_changed();
+            self.emit_queue_update();
         }
     }
 
     /// Tells what waits, in dialects that have an event for it.
-    fn queues_changed(&mut self) {
+    fn emit_queue_update(&mut self) {
         if AgentSessionEventKind::QueueUpdate.is_in(self.dialect.base()) {
             let (steering, follow_up) = (self.queues.steering.texts(), self.queues.follow_up.texts());
             self.emit_event(QueueUpdateEvent { steering, follow_up });

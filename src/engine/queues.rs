@@ -142,7 +142,7 @@ impl Queue {
     }
 
     /// Forgets everything, and returns the texts of the user's messages.
-    pub fn take_back(&mut self) -> Vec<String> {
+    pub fn take_texts(&mut self) -> Vec<String> {
         let texts = self.texts();
         self.clear();
         texts

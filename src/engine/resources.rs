@@ -15,17 +15,17 @@ impl Engine {
         self.hook(Hook::ResourcesDiscover { event, skills: Vec::new(), templates: Vec::new() });
     }
 
-    /// Has these searched; goes on in [`resources_found`](Self::resources_found).
+    /// Has these searched; goes on in [`on_resources_found`](Self::on_resources_found).
     pub(in crate::engine) fn search_resources(&mut self, skills: Vec<String>, templates: Vec<String>) {
         if skills.is_empty() && templates.is_empty() {
-            return self.serve_host();
+            return self.start_serving();
         }
         self.requests.files.resources = Some(ResourceRequest);
         self.push(Output::LookInto { skills, templates });
     }
 
     /// What was found there joins what is known, and the model is told of it.
-    pub(in crate::engine) fn resources_found(&mut self, found: Commands) {
+    pub(in crate::engine) fn on_resources_found(&mut self, found: Commands) {
         let Some(ResourceRequest) = self.requests.files.resources.take() else { return };
         for skill in found.skills {
             if self.instructions.commands.skills.iter().all(|known| known.name != skill.name) {
@@ -37,7 +37,7 @@ impl Engine {
                 self.instructions.commands.templates.push(template);
             }
         }
-        self.renew_instructions();
-        self.serve_host();
+        self.rebuild_instructions();
+        self.start_serving();
     }
 }

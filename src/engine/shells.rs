@@ -37,7 +37,7 @@ impl Engine {
     }
 
     /// Runs a shell command whose `user_bash` hook has completed, or responds with what the hook has made of it.
-    pub(in crate::engine) fn shell_hooked(
+    pub(in crate::engine) fn on_shell_hooked(
         &mut self,
         command: BashCommand,
         failure: Option<String>,
@@ -60,7 +60,7 @@ impl Engine {
             directory: self.requests.shell_directory.clone(),
             counts: NO_OUTPUT,
         };
-        self.shell_over(shell, end);
+        self.finish_shell(shell, end);
     }
 
     fn run_shell(&mut self, command: BashCommand) {
@@ -87,7 +87,7 @@ impl Engine {
         let directory = self.requests.shell_directory.clone();
         let end = ShellEnd { cancelled: true, directory, counts: NO_OUTPUT, ..ShellEnd::default() };
         let shell = self.shell(command);
-        self.shell_over(shell, end);
+        self.finish_shell(shell, end);
     }
 
     fn shell(&self, command: BashCommand) -> Shell {
@@ -101,31 +101,31 @@ impl Engine {
     }
 
     /// Cancels the shell commands of the session that is left: their messages would be in no session.
-    pub(in crate::engine) fn leave_shells(&mut self) {
+    pub(in crate::engine) fn cancel_session_shells(&mut self) {
         self.requests.shells.values_mut().for_each(|shell| shell.left = true);
         self.cancel_shells();
     }
 
-    pub(in crate::engine) fn shell_progress(&mut self, call: CallId, delta: String) {
+    pub(in crate::engine) fn on_shell_progress(&mut self, call: CallId, delta: String) {
         if let Some(shell) = self.requests.shells.get(&call) {
             let id = shell.id.clone();
             self.emit_event(BashExecutionUpdateEvent { id, delta });
         }
     }
 
-    pub(in crate::engine) fn shell_end(&mut self, call: CallId, end: Result<ShellEnd, String>) {
+    pub(in crate::engine) fn on_shell_end(&mut self, call: CallId, end: Result<ShellEnd, String>) {
         let Some(shell) = self.requests.shells.remove(&call) else { return };
         match end {
             // It may have ended by itself just before.
             Ok(end) if shell.left => {
-                self.shell_over(shell, ShellEnd { exit_code: None, cancelled: true, ..end });
+                self.finish_shell(shell, ShellEnd { exit_code: None, cancelled: true, ..end });
             }
-            Ok(end) => self.shell_over(shell, end),
+            Ok(end) => self.finish_shell(shell, end),
             Err(text) => self.handler_failed(shell.id, RpcCommandKind::Bash, text),
         }
     }
 
-    fn shell_over(&mut self, shell: Shell, end: ShellEnd) {
+    fn finish_shell(&mut self, shell: Shell, end: ShellEnd) {
         let message = self.shell_message(&shell, &end);
         if let Some(directory) = &end.directory {
             self.requests.shell_directory = Some(directory.clone());
@@ -190,7 +190,7 @@ impl Engine {
         kind: RpcCommandKind,
         text: String,
     ) {
-        let Some(text) = self.act_failed(id.as_ref(), text) else { return };
+        let Some(text) = self.take_action_failure(id.as_ref(), text) else { return };
         match self.dialect.record().error_style {
             DialectErrorStyle::Echo => self.fail(id, kind, text),
             DialectErrorStyle::Parse => {

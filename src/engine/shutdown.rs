@@ -16,7 +16,7 @@ impl Engine {
         self.machine.end_of_input();
         self.lifecycle.end_input(dialect);
         // What could not be written gets a last chance.
-        self.store.write_again();
+        self.store.retry_write();
         self.close_all_dialogs();
         self.fail_host_calls();
         self.extensions.limit_commands(self.now.monotonic);
@@ -37,9 +37,9 @@ impl Engine {
         self.machine.end_of_input();
         self.lifecycle.stop();
         // What could not be written gets a last chance.
-        self.store.write_again();
+        self.store.retry_write();
         self.backlog.lines.clear();
-        self.backlog.after_run.retain(|next| !matches!(next, AfterRun::LinedUp(_)));
+        self.backlog.after_run.retain(|next| !matches!(next, AfterRun::AfterPrompt(_)));
         let held = std::mem::take(&mut self.backlog.before_greeting);
         self.close_all_dialogs();
         self.abort_work();
@@ -53,7 +53,7 @@ impl Engine {
                     | Input::ExtensionMisregistered { .. }
                     | Input::ExtensionEnded { .. }
             ) {
-                self.take_in(input);
+                self.dispatch(input);
             }
         }
     }
@@ -79,7 +79,7 @@ impl Engine {
         if !self.lifecycle.is_ending() || !(self.lifecycle.leaves_work() || self.is_idle()) {
             return false;
         }
-        if self.lifecycle.take_farewell() {
+        if self.lifecycle.take_exit_notice() {
             self.with_extensions(ExtensionHost::notify_exit);
             return true;
         }

@@ -44,7 +44,7 @@ impl Engine {
             session_id: facts.session_id,
             session_name: facts.session_name,
             auto_compaction_enabled: facts.auto_compaction_enabled,
-            message_count: self.told_roles().count() as u64,
+            message_count: self.visible_roles().count() as u64,
             pending_message_count: pending,
             queued_message_count: pending,
             todo_phases: Some(facts.todo_phases),
@@ -57,7 +57,7 @@ impl Engine {
     /// emitted frames tell of them.
     pub(in crate::engine) fn session_facts(&self) -> SessionFacts {
         SessionFacts {
-            model: self.model_in_use(),
+            model: self.current_model(),
             thinking_level: self.models.level,
             steering_mode: self.modes.steering,
             follow_up_mode: self.modes.follow_up,
@@ -71,7 +71,7 @@ impl Engine {
     }
 
     /// A member of the session's state that the emitted frames tell otherwise, while nothing is under way.
-    pub(in crate::engine) fn disputed_member(&self) -> Option<SessionMember> {
+    pub(in crate::engine) fn mismatched_state_member(&self) -> Option<SessionMember> {
         match self.is_idle() {
             true => self.machine.disputed(self.session_facts().into_values(), self.extensions.are_any()),
             false => None,
@@ -81,7 +81,7 @@ impl Engine {
     /// The answer to `get_session_stats`.
     pub(in crate::engine) fn session_stats(&self) -> SessionStats {
         let totals = match self.dialect.record().stats_over {
-            DialectStatsOver::Context => totals(self.told_messages()),
+            DialectStatsOver::Context => totals(self.visible_messages()),
             DialectStatsOver::Session => self.store.session.tree().totals(),
         };
         let facts = self.session_facts();
@@ -100,14 +100,14 @@ impl Engine {
         }
     }
 
-    /// The roles of the [messages](Self::told_messages) that the dialect can tell.
-    fn told_roles(&self) -> impl Iterator<Item = AgentMessageKind> {
+    /// The roles of the [messages](Self::visible_messages) that the dialect can tell.
+    fn visible_roles(&self) -> impl Iterator<Item = AgentMessageKind> {
         let base = self.dialect.base();
         self.store.session.roles().filter(move |role| role.is_in(base))
     }
 
     /// The messages in memory that the dialect can tell: a session may hold some of another one.
-    pub(in crate::engine) fn told_messages(&self) -> impl Iterator<Item = &Arc<AgentMessage>> {
+    pub(in crate::engine) fn visible_messages(&self) -> impl Iterator<Item = &Arc<AgentMessage>> {
         let base = self.dialect.base();
         self.store.session.messages().iter().filter(move |message| message.kind().is_in(base))
     }
@@ -125,7 +125,7 @@ impl Engine {
     }
 
     /// The text of the newest assistant message, if it has any; aborted ones without content do not count.
-    pub(in crate::engine) fn last_text(&self) -> Option<String> {
+    pub(in crate::engine) fn last_assistant_text(&self) -> Option<String> {
         let newest = self.store.session.messages().iter().rev().find_map(|message| match message.as_ref() {
             AgentMessage::Assistant(it) if it.stop_reason == StopReason::Aborted && it.content.is_empty() => {
                 None
@@ -144,7 +144,7 @@ impl Engine {
 
     /// A run, or what leads to one: a prompt that is looked at, a wait for another try, a compaction.
     pub(in crate::engine) fn is_working(&self) -> bool {
-        self.is_under_way() || self.is_preparing()
+        self.is_under_way() || self.has_prompt_under_way()
     }
 
     /// A run, a wait for another try, a compaction, or what else is to come before all is done.

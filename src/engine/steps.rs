@@ -24,11 +24,11 @@ impl Engine {
     fn perform(&mut self, step: Step) {
         match step {
             Step::OpenTurn(inputs) => self.open_first_turn(inputs),
-            Step::Inputs(inputs) => self.begin_turn(inputs),
-            Step::Complete(message) => self.conclude(*message),
+            Step::Inputs(inputs) => self.set_turn_inputs(inputs),
+            Step::Complete(message) => self.complete_message(*message),
             Step::Check(at) => self.check_announced(at),
             Step::Result(at) => self.emit_call_result(at),
-            Step::TurnOver(next) => self.turn_over(next),
+            Step::TurnOver(next) => self.continue_run(next),
             Step::EndRun => self.end_run(),
         }
     }
@@ -42,7 +42,7 @@ impl Engine {
     pub(in crate::engine) fn drop_steps(&mut self) {
         self.backlog.steps.retain(|step| matches!(step, Step::Complete(_) | Step::Result(_)));
         if let Some(Hook::MessageEnd { event, .. }) = self.extensions.abandon_notifications() {
-            self.message_hooked(event.message, false);
+            self.append_hooked_message(event.message, false);
         }
     }
 }

@@ -36,7 +36,7 @@ impl Engine {
 impl Engine {
     /// The tools have changed: so have the instructions, from the next request on, unless an extension has given the open run
     /// others.
-    pub(in crate::engine) fn renew_instructions(&mut self) {
+    pub(in crate::engine) fn rebuild_instructions(&mut self) {
         let Some(source) = &self.instructions.source else { return };
         let lines: Vec<ToolLine<'_>> =
             self.tools.specs().iter().filter_map(|spec| self.tool_line(spec)).collect();
@@ -51,7 +51,7 @@ impl Engine {
     }
 
     /// The instructions of the open run, or of the next one.
-    pub(in crate::engine) fn instructions_now(&self) -> &Arc<str> {
+    pub(in crate::engine) fn current_instructions(&self) -> &Arc<str> {
         self.activity.run().map_or(&self.instructions.text, |run| &run.system_prompt)
     }
 

@@ -305,7 +305,7 @@ impl Judge {
                 seen
             }
             Err(error) => {
-                self.session_file.leave_session();
+                self.session_file.request_session_change();
                 let unread = envelope.unread(&kind, &error);
                 let seen = unread.kind.unwrap_or(Kind::Stray);
                 violations.extend(self.machine.unread(unread));

@@ -62,7 +62,7 @@ impl SessionFileCheck {
     }
 
     /// Forgets the open session: another one may be open now.
-    pub fn leave_session(&mut self) {
+    pub fn request_session_change(&mut self) {
         (self.session.id, self.session.messages) = (None, VecDeque::new());
     }
 
@@ -82,10 +82,12 @@ impl SessionFileCheck {
                 | Success::SwitchSession(_)
                 | Success::Fork(_)
                 | Success::Branch(_)
-                | Success::Clone(_) => self.leave_session(),
+                | Success::Clone(_) => self.request_session_change(),
                 _ => {}
             },
-            Outbound::AgentSessionEvent(AgentSessionEvent::AutoCompactionEnd(_)) => self.leave_session(),
+            Outbound::AgentSessionEvent(AgentSessionEvent::AutoCompactionEnd(_)) => {
+                self.request_session_change()
+            }
             Outbound::ExtensionUIRequest(_) | Outbound::ExtensionError(_) => {
                 self.session.may_be_changed = true
             }

@@ -3,7 +3,7 @@
 use pi_rpc::{
     engine::{
         Choice, Engine, Extending, Input, Modes, Now, Output, Place, Setup, Toolbox,
-        limits::{Limits, UNSHOWN},
+        limits::{Limits, MAX_UNSHOWN_DIALOGS},
     },
     protocol::{Dialect, Encoder, ThinkingLevel, ToExtension, read, read_line},
 };
@@ -214,20 +214,21 @@ fn dialog_loop_of_cancelled_request_is_withheld() {
     world.host(json!({"type": "abort"}));
     world.said.clear();
     world.told.clear();
-    (0..UNSHOWN).for_each(|id| world.hears(asks_for(&origin, id)));
-    assert_eq!(world.told, (0..UNSHOWN).map(unanswered).collect::<Vec<_>>());
+    (0..MAX_UNSHOWN_DIALOGS).for_each(|id| world.hears(asks_for(&origin, id)));
+    assert_eq!(world.told, (0..MAX_UNSHOWN_DIALOGS).map(unanswered).collect::<Vec<_>>());
     world.told.clear();
-    world.hears(asks_for(&origin, UNSHOWN));
+    world.hears(asks_for(&origin, MAX_UNSHOWN_DIALOGS));
     assert_eq!((world.said.len(), &*world.told), (0, &[][..]));
     world.later(2);
-    assert_eq!(world.told, [unanswered(UNSHOWN)], "the hook is over");
-    world.hears(asks_for(&origin, UNSHOWN + 1));
+    assert_eq!(world.told, [unanswered(MAX_UNSHOWN_DIALOGS)], "the hook is over");
+    world.hears(asks_for(&origin, MAX_UNSHOWN_DIALOGS + 1));
     let mut shown = world.later(0);
     let id = shown[0].as_object_mut().expect("an object").remove("id").expect("an id");
     assert_eq!(shown, [json!({"type": "extension_ui_request", "method": "input", "title": "T"})]);
     world.told.clear();
     world.host(json!({"type": "extension_ui_response", "id": id, "value": "two"}));
-    let response = json!({"type": "extension_ui_response", "id": (UNSHOWN + 1).to_string(), "value": "two"});
+    let response =
+        json!({"type": "extension_ui_response", "id": (MAX_UNSHOWN_DIALOGS + 1).to_string(), "value": "two"});
     assert_eq!(world.told, [json!({"type": "ui_answer", "response": response})]);
 }
 
@@ -242,11 +243,11 @@ fn dialog_loop_after_input_is_withheld() {
     world.host(json!({"type": "bash", "command": "sleep 60"}));
     world.handle(Input::EndOfInput);
     world.told.clear();
-    (0..2 * UNSHOWN).for_each(|id| world.hears(dialog(id)));
-    assert_eq!(world.told, (0..UNSHOWN).map(unanswered).collect::<Vec<_>>());
+    (0..2 * MAX_UNSHOWN_DIALOGS).for_each(|id| world.hears(dialog(id)));
+    assert_eq!(world.told, (0..MAX_UNSHOWN_DIALOGS).map(unanswered).collect::<Vec<_>>());
     world.told.clear();
-    world.hears(json!({"type": "ui_cancel", "id": (2 * UNSHOWN - 1).to_string()}));
-    assert_eq!(world.told, [unanswered(2 * UNSHOWN - 1)], "it was taken back");
+    world.hears(json!({"type": "ui_cancel", "id": (2 * MAX_UNSHOWN_DIALOGS - 1).to_string()}));
+    assert_eq!(world.told, [unanswered(2 * MAX_UNSHOWN_DIALOGS - 1)], "it was taken back");
 }
 
 #[test]

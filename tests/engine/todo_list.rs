@@ -491,12 +491,12 @@ fn a_conversation_that_begins_with_something_to_do_begins_with_a_plan() {
         (true, "Hello!", false),
         (false, "Build it.", false),
     ] {
-        assert_eq!(todos.wants_prelude(is_first, text), wanted, "{is_first} {text:?}");
+        assert_eq!(todos.needs_prelude(is_first, text), wanted, "{is_first} {text:?}");
     }
     set(&mut todos, json!([{ "name": "no todos", "tasks": [] }]), START);
-    assert!(todos.wants_prelude(true, "Build it."));
+    assert!(todos.needs_prelude(true, "Build it."));
     set(&mut todos, json!([{ "name": "p", "tasks": [{ "content": "a", "status": "completed" }] }]), START);
-    assert!(!todos.wants_prelude(true, "Build it."));
+    assert!(!todos.needs_prelude(true, "Build it."));
 }
 
 /// One thing that happens to a list; ids are among those that a short list has.

@@ -21,20 +21,23 @@ fn the_limits_of_the_readme_are_those_that_hold() {
     let seconds = |limit: std::time::Duration| format!("{} s", limit.as_secs());
     let mebibytes = |limit: u64| format!("{} MiB", limit >> 20);
     let limits = [
-        ("until `register`", seconds(limits::REGISTER)),
-        ("until a `command` is taken up, by `accept` or by anything that names it", seconds(limits::ACCEPT)),
-        ("for a hook", seconds(limits::HOOK)),
-        ("for what was cancelled", seconds(limits::GRACE)),
-        ("for a command when the input has ended", seconds(limits::AFTER_INPUT)),
-        ("for `session_shutdown`", seconds(limits::FAREWELL)),
+        ("until `register`", seconds(limits::REGISTER_TIMEOUT)),
+        (
+            "until a `command` is taken up, by `accept` or by anything that names it",
+            seconds(limits::ACCEPT_TIMEOUT),
+        ),
+        ("for a hook", seconds(limits::HOOK_TIMEOUT)),
+        ("for what was cancelled", seconds(limits::CANCEL_TIMEOUT)),
+        ("for a command when the input has ended", seconds(limits::END_OF_INPUT_TIMEOUT)),
+        ("for `session_shutdown`", seconds(limits::EXIT_TIMEOUT)),
         ("a line", mebibytes(MAX_FRAME)),
         // The last one that is too many ends it.
-        ("lines that are no frames, and frames out of place", (limits::STRAYS - 1).to_string()),
-        ("hooks in a row that it did not answer in time", (limits::HANGS - 1).to_string()),
-        ("open dialogs", limits::DIALOGS.to_string()),
-        ("dialogs in a row that the host cannot be shown", limits::UNSHOWN.to_string()),
+        ("lines that are no frames, and frames out of place", (limits::MAX_BAD_LINES - 1).to_string()),
+        ("hooks in a row that it did not answer in time", (limits::MAX_HANGS - 1).to_string()),
+        ("open dialogs", limits::MAX_DIALOGS.to_string()),
+        ("dialogs in a row that the host cannot be shown", limits::MAX_UNSHOWN_DIALOGS.to_string()),
         ("what it was told and has not read", mebibytes(MOST_WAITING as u64)),
-        ("new starts, once it had registered", limits::RESTARTS.to_string()),
+        ("new starts, once it had registered", limits::MAX_RESTARTS.to_string()),
     ];
     let section = section();
     let rows = section.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| | "));

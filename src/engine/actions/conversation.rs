@@ -39,17 +39,17 @@ impl Engine {
                 Some(at) => {
                     let before = self.before();
                     self.switch(at);
-                    self.settings_changed(before, Answer::Reply(reply(it.id)));
+                    self.append_model_change(before, Answer::Reply(reply(it.id)));
                 }
                 None => {
                     let text = errors::model_not_found(self.dialect.base(), &it.provider, &it.model_id);
-                    self.refuse(&reply(it.id), text);
+                    self.respond_failure(&reply(it.id), text);
                 }
             },
             FromExtension::SetThinkingLevel(it) => {
                 let before = self.before();
-                self.models.level = self.fitting(it.level);
-                self.level_changed(before, Answer::Reply(reply(it.id)));
+                self.models.level = self.clamp_level(it.level);
+                self.append_level_change(before, Answer::Reply(reply(it.id)));
             }
             FromExtension::SetSessionName(it) => self.rename(&it.name, reply(it.id)),
             FromExtension::Shutdown(it) => {
@@ -63,11 +63,11 @@ impl Engine {
             FromExtension::SetLabel(it) => self.set_label(process, it),
             FromExtension::SetLeaf(it) => self.set_leaf(process, it),
             FromExtension::Abort(it) => {
-                self.act_as(process, it.id, |id| RpcCommand::Abort(AbortCommand { id }));
+                self.serve_as_command(process, it.id, |id| RpcCommand::Abort(AbortCommand { id }));
             }
             FromExtension::Compact(it) => {
                 let custom_instructions = it.custom_instructions;
-                self.act_as(process, it.id, |id| {
+                self.serve_as_command(process, it.id, |id| {
                     RpcCommand::Compact(CompactCommand { id, custom_instructions })
                 });
             }
@@ -75,7 +75,7 @@ impl Engine {
             FromExtension::Fork(it) => self.act_fork(process, it),
             FromExtension::SwitchSession(it) => {
                 let session_path = it.session_path;
-                self.act_as(process, Some(it.id), |id| {
+                self.serve_as_command(process, Some(it.id), |id| {
                     RpcCommand::SwitchSession(SwitchSessionCommand { id, session_path })
                 });
             }
@@ -83,7 +83,7 @@ impl Engine {
             FromExtension::WaitForIdle(it) => {
                 self.open_task(process, Some(it.id), Task::Idle);
             }
-            FromExtension::RunTool(it) => self.run_tool_outside(process, it),
+            FromExtension::RunTool(it) => self.run_action_tool(process, it),
             FromExtension::Complete(it) => self.complete(process, it),
             FromExtension::Withdraw(it) => self.withdraw(process, &it.id),
             // The component has dealt with these.
@@ -141,16 +141,16 @@ impl Engine {
     }
 
     /// Serves an action as a command of the host.
-    fn act_as(
+    fn serve_as_command(
         &mut self,
         process: CallId,
         own: Option<String>,
         command: impl FnOnce(Option<RequestId>) -> RpcCommand,
     ) {
-        self.act_as_with(process, own, command, Vec::new(), false);
+        self.serve_as_command_with(process, own, command, Vec::new(), false);
     }
 
-    fn act_as_with(
+    fn serve_as_command_with(
         &mut self,
         process: CallId,
         own: Option<String>,
@@ -169,7 +169,7 @@ impl Engine {
         match messages(entries.unwrap_or_default(), self.now.wall) {
             Ok(messages) => {
                 let command = |id| RpcCommand::NewSession(NewSessionCommand { id, parent_session });
-                self.act_as_with(process, Some(own), command, messages, false);
+                self.serve_as_command_with(process, Some(own), command, messages, false);
             }
             Err(text) => self.respond(process, Some(own), Err(text)),
         }
@@ -183,7 +183,7 @@ impl Engine {
             Dialect::Xcsh => RpcCommand::Branch(BranchCommand { id, entry_id }),
             _ => RpcCommand::Fork(ForkCommand { id, entry_id }),
         };
-        self.act_as_with(process, Some(own), command, Vec::new(), includes);
+        self.serve_as_command_with(process, Some(own), command, Vec::new(), includes);
     }
 
     /// An extension withdraws an action.
@@ -213,7 +213,7 @@ impl Engine {
 
     /// A compaction is not wanted any more, whether it has begun or not; other commands go on.
     fn withdraw_compaction(&mut self, call: CallId, id: &RequestId) {
-        let waits = |next: &AfterRun| matches!(next, AfterRun::Compact(it) | AfterRun::StoppedCompaction(it) if it.id.as_ref() == Some(id));
+        let waits = |next: &AfterRun| matches!(next, AfterRun::Compact(it) | AfterRun::AbortedCompaction(it) if it.id.as_ref() == Some(id));
         if let Some(at) = self.backlog.after_run.iter().position(waits) {
             self.backlog.after_run.remove(at);
             let text = errors::compaction_cancelled(self.dialect.base());
@@ -233,14 +233,18 @@ impl Engine {
     }
 
     /// Ends an action with the failure of its command; gives back the text for the host.
-    pub(in crate::engine) fn act_failed(&mut self, id: Option<&RequestId>, text: String) -> Option<String> {
+    pub(in crate::engine) fn take_action_failure(
+        &mut self,
+        id: Option<&RequestId>,
+        text: String,
+    ) -> Option<String> {
         let Some(call) = self.requests.actions.command(id) else { return Some(text) };
         self.end_action(call, Err(text));
         None
     }
 
     /// Takes what a session begins with that is opened under this id.
-    pub(in crate::engine) fn take_beginning(&mut self, id: Option<&RequestId>) -> Vec<AgentMessage> {
+    pub(in crate::engine) fn take_first_messages(&mut self, id: Option<&RequestId>) -> Vec<AgentMessage> {
         let call = self.requests.actions.command(id);
         match call.and_then(|call| self.requests.actions.0.get_mut(&call)) {
             Some(Task::Command(command)) => std::mem::take(&mut command.first_messages),
@@ -260,7 +264,7 @@ impl Engine {
         let reply = Reply::Extension { process, id: sent.id, event: Some(SEND_MESSAGE) };
         let triggers = sent.trigger_turn.unwrap_or(false);
         if let Some(error) = self.no_room() {
-            return self.refuse(&reply, error);
+            return self.respond_failure(&reply, error);
         }
         let waits = self.is_under_way();
         match sent.deliver_as {
@@ -268,10 +272,10 @@ impl Engine {
             Some(DeliverAs::FollowUp) if waits => self.queues.follow_up.push(message),
             _ if waits => self.queues.steering.push(message),
             // It is not certain yet that a run begins.
-            _ if triggers && self.is_preparing() => self.queues.triggering.push(message),
+            _ if triggers && self.has_prompt_under_way() => self.queues.triggering.push(message),
             _ if triggers => {
                 if let Some(error) = self.models.choice().unusable.clone() {
-                    return self.refuse(&reply, error);
+                    return self.respond_failure(&reply, error);
                 }
                 self.start_run([message.into()]);
             }
@@ -284,7 +288,7 @@ impl Engine {
     fn send_user_message(&mut self, process: CallId, sent: ExtensionSendUserMessage) {
         let reply = Reply::Extension { process, id: sent.id, event: Some(SEND_USER_MESSAGE) };
         if let Some(error) = self.no_room() {
-            return self.refuse(&reply, error);
+            return self.respond_failure(&reply, error);
         }
         let streaming_behavior = match sent.deliver_as {
             Some(DeliverAs::Steer) => Some(StreamingBehavior::Steer),

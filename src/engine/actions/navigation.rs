@@ -39,7 +39,7 @@ impl Engine {
     pub(in crate::engine) fn navigate(&mut self, process: CallId, wanted: ExtensionNavigateTree) {
         let base = self.dialect.base();
         let id = Some(wanted.id.clone());
-        if let Some(text) = self.no_navigation() {
+        if let Some(text) = self.navigation_refusal() {
             return self.respond(process, id, Err(text));
         }
         let tree = self.store.session.tree();
@@ -67,7 +67,7 @@ impl Engine {
         };
         let hook = self.ids.call();
         self.set_stage(call, NavigationStage::Hooked(hook));
-        self.hook_as(
+        self.send_hook_as(
             hook,
             Hook::SessionBeforeTree { event, is_cancelled: false, summary: None, action: call },
         );
@@ -75,7 +75,7 @@ impl Engine {
 
     /// Goes on behind another entry at once.
     pub(in crate::engine) fn set_leaf(&mut self, process: CallId, wanted: ExtensionSetLeaf) {
-        let outcome = match self.no_navigation() {
+        let outcome = match self.navigation_refusal() {
             Some(text) => Err(text),
             None if self.store.session.continue_after(Some(&wanted.entry_id)) => Ok(None),
             None => Err(errors::no_such_entry(self.dialect.base(), &wanted.entry_id)),
@@ -84,12 +84,12 @@ impl Engine {
     }
 
     /// Why the leaf cannot move now; `None`: it can.
-    fn no_navigation(&self) -> Option<String> {
+    fn navigation_refusal(&self) -> Option<String> {
         let base = self.dialect.base();
         let in_run = self.activity.is_streaming()
             || self.activity.is_retrying()
             || self.series.chain.is_some()
-            || self.is_preparing();
+            || self.has_prompt_under_way();
         if in_run {
             return Some(errors::navigation_in_run(base));
         }
@@ -98,7 +98,7 @@ impl Engine {
     }
 
     /// Extensions have responded: the navigation is given up, or what is left behind is summed up, or the leaf moves.
-    pub(in crate::engine) fn navigation_hooked(
+    pub(in crate::engine) fn on_navigation_hooked(
         &mut self,
         hook: CallId,
         call: CallId,
@@ -128,7 +128,7 @@ impl Engine {
             None if user_wants_summary => {
                 self.summarise_branch(call, instructions.as_deref(), replace_instructions.unwrap_or(false));
             }
-            made => self.take_up_branch(call, made),
+            made => self.move_leaf(call, made),
         }
     }
 
@@ -142,7 +142,7 @@ impl Engine {
         };
         let left = self.store.session.tree().abandoned_entries(&target).entries;
         if left.is_empty() {
-            return self.take_up_branch(call, None);
+            return self.move_leaf(call, None);
         }
         let branch =
             BranchPreparation::new(&left, window.saturating_sub(self.modes.compaction.reserve).max(1));
@@ -160,13 +160,13 @@ impl Engine {
             }
             None => {
                 let text = texts::branch_empty();
-                self.take_up_branch(call, Some(Summary { text, details: None, from_extension: false }));
+                self.move_leaf(call, Some(Summary { text, details: None, from_extension: false }));
             }
         }
     }
 
     /// A model has summed up what is left behind.
-    pub(in crate::engine) fn branch_summarised(
+    pub(in crate::engine) fn on_branch_summary(
         &mut self,
         call: CallId,
         branch: &BranchPreparation,
@@ -182,11 +182,11 @@ impl Engine {
         }
         let text = branch.summary(&said, self.dialect.record().compaction.list_lines);
         let details = serde_json::to_value(branch.files.details()).ok();
-        self.take_up_branch(call, Some(Summary { text, details, from_extension: false }));
+        self.move_leaf(call, Some(Summary { text, details, from_extension: false }));
     }
 
     /// The leaf moves; what is kept for it is stored, then the extensions are told.
-    fn take_up_branch(&mut self, call: CallId, summary: Option<Summary>) {
+    fn move_leaf(&mut self, call: CallId, summary: Option<Summary>) {
         let Some(navigation) = self.requests.actions.navigation(call) else { return };
         let (target, label) = (navigation.requested.target_id.clone(), navigation.requested.label.clone());
         let before = self.store.session.clone();
@@ -230,7 +230,7 @@ impl Engine {
     }
 
     /// The new branch is stored: the extensions are told.
-    pub(in crate::engine) fn navigated(&mut self, call: CallId, event: TreeHook, _: &Appended) {
+    pub(in crate::engine) fn on_branch_stored(&mut self, call: CallId, event: TreeHook, _: &Appended) {
         self.store.session.rebuild();
         self.series.overflowed = false;
         self.restore();

@@ -33,11 +33,11 @@ impl Engine {
     /// The model may call these tools from its next request on; names of others are passed over.
     pub(in crate::engine) fn choose_tools(&mut self, names: &[String]) {
         self.tools.choose(names);
-        self.renew_instructions();
+        self.rebuild_instructions();
     }
 
     /// Tells those who wait for it that nothing goes on; `false` if nobody does.
-    pub(in crate::engine) fn advance_waiting(&mut self) -> bool {
+    pub(in crate::engine) fn resolve_idle_waits(&mut self) -> bool {
         if self.is_working() || !self.backlog.after_run.is_empty() {
             return false;
         }

@@ -5,10 +5,10 @@ use crate::protocol::{RpcExtensionUIRequestKind, RpcExtensionUIResponse};
 use std::time::Duration;
 
 /// How many dialogs of one extension may be open.
-pub const DIALOGS: usize = 100;
+pub const MAX_DIALOGS: usize = 100;
 
 /// How many dialogs of one extension in a row are answered with the default without being shown.
-pub const UNSHOWN: usize = 16;
+pub const MAX_UNSHOWN_DIALOGS: usize = 16;
 
 /// An open dialog.
 #[derive(Debug)]

@@ -6,12 +6,12 @@
 //! then on it belongs to the extension, as do dialogs opened later on behalf of that request.
 //!
 //! A dialog that the host cannot be shown (its request was cancelled, the input has ended) gets the default at once.
-//! [`UNSHOWN`] of them in a row are answered so; later ones are withheld until their request is over, so that an extension
+//! [`MAX_UNSHOWN_DIALOGS`] of them in a row are answered so; later ones are withheld until their request is over, so that an extension
 //! that asks until it gets an answer does not flood the host. Source: pi RPC reference: extension UI; settled.
 
 use crate::engine::{
     extensions::{
-        dialog::{DIALOGS, Dialog, DialogOwner, UNSHOWN, Withheld},
+        dialog::{Dialog, DialogOwner, MAX_DIALOGS, MAX_UNSHOWN_DIALOGS, Withheld},
         host::{Context, ExtensionHost, ExtensionOutput},
     },
     io::CallId,
@@ -35,11 +35,11 @@ impl ExtensionHost {
         let Some(place) = self.place_of(process) else { return };
         if self.has_too_many_dialogs(process) {
             self.respond_to_dialog(process, own, None);
-            let text = errors::too_many_dialogs(context.dialect.base(), &DIALOGS.to_string());
-            return self.stray(process, &text, context);
+            let text = errors::too_many_dialogs(context.dialect.base(), &MAX_DIALOGS.to_string());
+            return self.report_bad_line(process, &text, context);
         }
         if context.lifecycle.is_input_over() || origin.is_some_and(|origin| self.is_cancelled(origin)) {
-            return self.answer_unshown(place, process, own, origin);
+            return self.resolve_unshown(place, process, own, origin);
         }
         self.all[place].unshown.count = 0;
         let due = dialog_due(&request, context);
@@ -101,7 +101,7 @@ impl ExtensionHost {
     }
 
     /// The host has responded to a dialog with a malformed frame: that is the default.
-    pub fn dialog_misanswered(&mut self, error: &LineError, context: &Context<'_>) {
+    pub fn dialog_response_malformed(&mut self, error: &LineError, context: &Context<'_>) {
         let LineError::Field { id: Some(id), .. } = error else { return };
         let id = id.to_string();
         if let Some(dialog) = self.take_dialog(|dialog| dialog.id == id) {
@@ -113,24 +113,24 @@ impl ExtensionHost {
     pub(super) fn decline_dialog(&mut self, process: CallId, own: String) {
         let Some(place) = self.place_of(process) else { return };
         // One that asks in a loop gets no more responses.
-        if self.all[place].unshown.withheld.len() < DIALOGS {
-            self.answer_unshown(place, process, own, None);
+        if self.all[place].unshown.withheld.len() < MAX_DIALOGS {
+            self.resolve_unshown(place, process, own, None);
         }
     }
 
     /// Leaves the dialogs of a request that is over to the extension.
-    pub(super) fn leave_dialogs(&mut self, process: CallId, request: CallId) {
+    pub(super) fn detach_dialogs(&mut self, process: CallId, request: CallId) {
         self.dialogs.iter_mut().for_each(|dialog| dialog.leave(request));
         // An extension that ends its requests does not ask in a loop.
         if let Some(place) = self.place_of(process) {
             self.all[place].unshown.count = 0;
         }
-        self.release_withheld(process, |dialog| dialog.origin == Some(request));
+        self.resolve_withheld(process, |dialog| dialog.origin == Some(request));
     }
 
     /// An extension takes one of its dialogs back.
     pub(super) fn withdraw_dialog(&mut self, of: CallId, own: &str, context: &mut Context<'_>) {
-        self.release_withheld(of, |dialog| dialog.id == own);
+        self.resolve_withheld(of, |dialog| dialog.id == own);
         let is_it = |dialog: &Dialog| matches!(&dialog.owner, DialogOwner::Extension { process, id, .. } if *process == of && id == own);
         self.close_dialogs(is_it, context);
     }
@@ -186,21 +186,21 @@ impl ExtensionHost {
 
     fn has_too_many_dialogs(&self, process: CallId) -> bool {
         let withheld = self.place_of(process).map_or(0, |place| self.all[place].unshown.withheld.len());
-        self.dialogs.iter().filter(|dialog| dialog.is_of(process)).count() + withheld >= DIALOGS
+        self.dialogs.iter().filter(|dialog| dialog.is_of(process)).count() + withheld >= MAX_DIALOGS
     }
 
     /// Answers a dialog that cannot be shown with the default, or withholds it when too many were answered so.
-    fn answer_unshown(&mut self, place: usize, process: CallId, id: String, origin: Option<CallId>) {
+    fn resolve_unshown(&mut self, place: usize, process: CallId, id: String, origin: Option<CallId>) {
         let unshown = &mut self.all[place].unshown;
         unshown.count += 1;
-        match unshown.count > UNSHOWN {
+        match unshown.count > MAX_UNSHOWN_DIALOGS {
             true => unshown.withheld.push(Withheld { id, origin }),
             false => self.respond_to_dialog(process, id, None),
         }
     }
 
     /// Answers the withheld dialogs of that process that `which` picks with the default.
-    fn release_withheld(&mut self, process: CallId, which: impl Fn(&Withheld) -> bool) {
+    fn resolve_withheld(&mut self, process: CallId, which: impl Fn(&Withheld) -> bool) {
         let Some(place) = self.place_of(process) else { return };
         let withheld = &mut self.all[place].unshown.withheld;
         let released: Vec<Withheld> = withheld.extract_if(.., |dialog| which(dialog)).collect();

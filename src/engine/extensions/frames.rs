@@ -23,7 +23,7 @@ impl ExtensionHost {
             Stage::Starting if may_precede_register(&frame) => {}
             Stage::Starting => {
                 let text = errors::registers_first(context.dialect.base());
-                return self.stray(process, &text, context);
+                return self.report_bad_line(process, &text, context);
             }
         }
         if let Some(origin) = frame.origin() {

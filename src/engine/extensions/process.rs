@@ -3,10 +3,10 @@
 //! | Limit | | After it |
 //! |---|---|---|
 //! | a `register` that is no frame | before a valid one | ended, not started again |
-//! | time until `register` | [`REGISTER`]; of the process that hosts pi's own extensions [`REGISTER_HOSTED`] | ended, not started again |
-//! | lines that are no frames | [`STRAYS`] | ended, started again |
-//! | hooks in a row without a response in time | [`HANGS`] | ended, started again |
-//! | starts after an end that nobody asked for | [`RESTARTS`] | not started again |
+//! | time until `register` | [`REGISTER_TIMEOUT`]; of the process that hosts pi's own extensions [`HOST_REGISTER_TIMEOUT`] | ended, not started again |
+//! | lines that are no frames | [`MAX_BAD_LINES`] | ended, started again |
+//! | hooks in a row without a response in time | [`MAX_HANGS`] | ended, started again |
+//! | starts after an end that nobody asked for | [`MAX_RESTARTS`] | not started again |
 //!
 //! The host is notified of each by `extension_error`.
 
@@ -15,19 +15,19 @@ use crate::protocol::{ExtensionRegister, HookName};
 use std::time::Duration;
 
 /// How long an extension may take to register.
-pub const REGISTER: Duration = Duration::from_secs(10);
+pub const REGISTER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long the process that hosts pi's own extensions may take: it loads all of them first.
-pub const REGISTER_HOSTED: Duration = Duration::from_secs(60);
+pub const HOST_REGISTER_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How many lines of one process may be no frames.
-pub const STRAYS: usize = 16;
+pub const MAX_BAD_LINES: usize = 16;
 
 /// How many hooks in a row an extension may leave without a response.
-pub const HANGS: usize = 2;
+pub const MAX_HANGS: usize = 2;
 
 /// How often an extension that has ended is started again.
-pub const RESTARTS: usize = 3;
+pub const MAX_RESTARTS: usize = 3;
 
 /// Matches the events of every type in a registration.
 pub const ALL_EVENTS: &str = "*";

@@ -9,7 +9,10 @@ use crate::engine::{
     extensions::{
         dialog::Unshown,
         host::{Context, ExtensionHost, ExtensionOutput, LOAD},
-        process::{FailureSource, HANGS, REGISTER, REGISTER_HOSTED, RESTARTS, STRAYS, Stage},
+        process::{
+            FailureSource, HOST_REGISTER_TIMEOUT, MAX_BAD_LINES, MAX_HANGS, MAX_RESTARTS, REGISTER_TIMEOUT,
+            Stage,
+        },
     },
     io::{CallId, Output},
 };
@@ -69,7 +72,7 @@ impl ExtensionHost {
     }
 
     /// An extension wrote a line that is no frame. Only the first is reported.
-    pub fn stray(&mut self, process: CallId, text: &str, context: &mut Context<'_>) {
+    pub fn report_bad_line(&mut self, process: CallId, text: &str, context: &mut Context<'_>) {
         let Some(place) = self.place_of(process) else { return };
         let extension = &mut self.all[place];
         if extension.stage == Stage::Ending {
@@ -79,21 +82,21 @@ impl ExtensionHost {
         let base = context.dialect.base();
         if extension.strays == 1 {
             self.report(FailureSource::Extension(place, FRAME), &errors::strayed(base, text), context);
-        } else if extension.strays == STRAYS {
-            let text = errors::strayed_often(base, &STRAYS.to_string());
+        } else if extension.strays == MAX_BAD_LINES {
+            let text = errors::strayed_often(base, &MAX_BAD_LINES.to_string());
             self.report(FailureSource::Extension(place, FRAME), &text, context);
             self.stop(place);
         }
     }
 
     /// An extension wrote a `register` that is no frame: one that has not registered yet most likely never will.
-    pub fn misregister(&mut self, process: CallId, text: &str, context: &mut Context<'_>) {
+    pub fn report_bad_register(&mut self, process: CallId, text: &str, context: &mut Context<'_>) {
         match self.place_of(process) {
             Some(place) if self.all[place].stage == Stage::Starting => {
                 let text = errors::strayed(context.dialect.base(), text);
-                self.give_up(place, REGISTERING, &text, context);
+                self.abandon_start(place, REGISTERING, &text, context);
             }
-            _ => self.stray(process, text, context),
+            _ => self.report_bad_line(process, text, context),
         }
     }
 
@@ -111,7 +114,7 @@ impl ExtensionHost {
         extension.process = None;
         extension.due = None;
         let restarts =
-            registered && extension.starts <= RESTARTS && !context.lifecycle.disregards_extensions();
+            registered && extension.starts <= MAX_RESTARTS && !context.lifecycle.disregards_extensions();
         extension.stage = Stage::Gone;
         let base = context.dialect.base();
         let text = match restarts {
@@ -126,14 +129,14 @@ impl ExtensionHost {
     }
 
     /// Drops the actions of a process that is gone.
-    pub fn lose_actions(&mut self, process: CallId) {
+    pub fn drop_actions(&mut self, process: CallId) {
         let lost = self.actions.extract_if(.., |_, it| it.process == process && !it.outlives_process);
         self.outputs.extend(lost.map(|(call, _)| ExtensionOutput::ActionLost(call)));
     }
 
     /// Fails the model streams of a process that is gone, and starts its extension again if it may.
     pub fn forget_process(&mut self, process: CallId, end: &ProcessEnd, context: &mut Context<'_>) {
-        self.lose_models(process, context);
+        self.fail_model_streams(process, context);
         if end.restarts {
             self.start(end.place, context);
         }
@@ -148,7 +151,7 @@ impl ExtensionHost {
             if self.all[place].due.is_some_and(|due| due <= context.now.monotonic) {
                 let seconds = self.registers_within(place).as_secs().to_string();
                 let text = errors::unregistered(context.dialect.base(), &seconds);
-                self.give_up(place, START, &text, context);
+                self.abandon_start(place, START, &text, context);
             }
         }
     }
@@ -157,7 +160,7 @@ impl ExtensionHost {
     pub fn count_hang(&mut self, place: usize) {
         let Some(extension) = self.all.get_mut(place) else { return };
         extension.hangs += 1;
-        if extension.hangs == HANGS && extension.stage == Stage::Running {
+        if extension.hangs == MAX_HANGS && extension.stage == Stage::Running {
             self.stop(place);
         }
     }
@@ -182,7 +185,7 @@ impl ExtensionHost {
     }
 
     /// Ends an extension that has not registered, and does not start it again.
-    fn give_up(&mut self, place: usize, event: &str, text: &str, context: &Context<'_>) {
+    fn abandon_start(&mut self, place: usize, event: &str, text: &str, context: &Context<'_>) {
         self.report(FailureSource::Extension(place, event), text, context);
         self.stop(place);
         self.all[place].starts = usize::MAX;
@@ -225,7 +228,7 @@ impl ExtensionHost {
     /// How long the process at this place may take to register.
     fn registers_within(&self, place: usize) -> Duration {
         let hosts = self.hosted.as_ref().is_some_and(|hosted| hosted.place == place);
-        if hosts { REGISTER_HOSTED } else { REGISTER }
+        if hosts { HOST_REGISTER_TIMEOUT } else { REGISTER_TIMEOUT }
     }
 }
 

@@ -70,7 +70,7 @@ impl ExtensionHost {
     }
 
     /// Fails what a process that is gone was streaming.
-    pub fn lose_models(&mut self, process: CallId, context: &Context<'_>) {
+    pub fn fail_model_streams(&mut self, process: CallId, context: &Context<'_>) {
         let text = errors::not_running(context.dialect.base());
         let lost = self.providers.streams.extract_if(.., |_, stream| stream.process == process);
         self.providers.failed.extend(lost.map(|(call, _)| (call, text.clone())));
@@ -94,7 +94,7 @@ impl ExtensionHost {
         let Some(stream) = self.providers.streams.get_mut(&call) else { return };
         match stream.read(event, &errors::model_unsaid(context.dialect.base())) {
             Ok(events) => self.push(ExtensionOutput::ModelEvents { call, events }),
-            Err(text) => self.stray(process, &text, context),
+            Err(text) => self.report_bad_line(process, &text, context),
         }
     }
 

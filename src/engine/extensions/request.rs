@@ -2,10 +2,10 @@
 //!
 //! | Request | Limit | After it |
 //! |---|---|---|
-//! | a command | [`ACCEPT`] until any frame names it; once the input has ended, [`AFTER_INPUT`] | the host is notified, the prompt succeeds all the same |
-//! | a hook | [`HOOK`], suspended while a dialog of it is open | it fails |
+//! | a command | [`ACCEPT_TIMEOUT`] until any frame names it; once the input has ended, [`END_OF_INPUT_TIMEOUT`] | the host is notified, the prompt succeeds all the same |
+//! | a hook | [`HOOK_TIMEOUT`], suspended while a dialog of it is open | it fails |
 //! | a tool call | none | |
-//! | any of them, once cancelled | [`GRACE`] | it fails |
+//! | any of them, once cancelled | [`CANCEL_TIMEOUT`] | it fails |
 //!
 //! Deadlines are suspended while the host is not reading, but for cancelled requests. Source: own; settled, "Hook
 //! deadlines".
@@ -14,19 +14,19 @@ use crate::engine::{io::CallId, prompt::Reply};
 use std::time::Duration;
 
 /// How long an extension may take to accept a command.
-pub const ACCEPT: Duration = Duration::from_secs(10);
+pub const ACCEPT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long an extension may take to respond to a hook.
-pub const HOOK: Duration = Duration::from_secs(30);
+pub const HOOK_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How long an extension may take to end a cancelled request.
-pub const GRACE: Duration = Duration::from_secs(2);
+pub const CANCEL_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How long extensions may take once they are notified of the exit.
-pub const FAREWELL: Duration = Duration::from_secs(1);
+pub const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How long a command may take once the input has ended.
-pub const AFTER_INPUT: Duration = Duration::from_secs(10);
+pub const END_OF_INPUT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// An outstanding request to an extension.
 #[derive(Debug)]

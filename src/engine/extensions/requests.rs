@@ -5,7 +5,10 @@ use crate::engine::{
         host::{Context, ExtensionHost, ExtensionOutput},
         process::FailureSource,
         registrations::CalledCommand,
-        request::{ACCEPT, AFTER_INPUT, Deadline, FAREWELL, HOOK, Owner, Request, RequestKind},
+        request::{
+            ACCEPT_TIMEOUT, Deadline, END_OF_INPUT_TIMEOUT, EXIT_TIMEOUT, HOOK_TIMEOUT, Owner, Request,
+            RequestKind,
+        },
     },
     io::CallId,
     prompt::Reply,
@@ -34,7 +37,7 @@ impl ExtensionHost {
             return self.push(ExtensionOutput::CommandHandled(reply));
         };
         let kind = RequestKind::Command { name: name.to_owned(), reply: Some(reply), is_accepted: false };
-        let id = self.open_request(place, process, kind, Some(ACCEPT), context);
+        let id = self.open_request(place, process, kind, Some(ACCEPT_TIMEOUT), context);
         self.send(process, ExtensionCommandCall { id, name: own, arguments: arguments.to_owned(), path });
     }
 
@@ -65,7 +68,7 @@ impl ExtensionHost {
     ) -> bool {
         let Some(process) = self.running(place) else { return false };
         let kind = RequestKind::Hook { hook, owner };
-        let id = self.open_request(place, process, kind, Some(HOOK), context);
+        let id = self.open_request(place, process, kind, Some(HOOK_TIMEOUT), context);
         self.send(process, ExtensionHook { id, hook: event });
         true
     }
@@ -74,7 +77,7 @@ impl ExtensionHost {
     pub fn notify_exit(&mut self, context: &mut Context<'_>) {
         for place in self.hooked(HookName::SessionShutdown) {
             let Some(process) = self.running(place) else { continue };
-            let id = self.open_request(place, process, RequestKind::Shutdown, Some(FAREWELL), context);
+            let id = self.open_request(place, process, RequestKind::Shutdown, Some(EXIT_TIMEOUT), context);
             let event = ShutdownHook { reason: None, target_session_file: None };
             self.send(process, ExtensionHook { id, hook: event.into() });
         }
@@ -90,7 +93,7 @@ impl ExtensionHost {
         }
         if !*is_cancelled {
             *deadline = match context.lifecycle.is_ending() {
-                true => Deadline::At(context.now.monotonic + AFTER_INPUT),
+                true => Deadline::At(context.now.monotonic + END_OF_INPUT_TIMEOUT),
                 false => Deadline::Never,
             };
         }
@@ -183,7 +186,7 @@ impl ExtensionHost {
     pub fn limit_commands(&mut self, now: Duration) {
         let commands = self.requests.values_mut().filter(|it| matches!(it.kind, RequestKind::Command { .. }));
         for request in commands {
-            let due = now + AFTER_INPUT;
+            let due = now + END_OF_INPUT_TIMEOUT;
             request.deadline = Deadline::At(request.due().map_or(due, |own| own.min(due)));
         }
     }
@@ -238,10 +241,12 @@ impl ExtensionHost {
         let text = match &request.kind {
             _ if is_cancelled => errors::tool_aborted(base),
             RequestKind::Command { is_accepted: false, .. } => {
-                errors::unaccepted(base, &ACCEPT.as_secs().to_string())
+                errors::unaccepted(base, &ACCEPT_TIMEOUT.as_secs().to_string())
             }
-            RequestKind::Command { .. } => errors::unanswered(base, &AFTER_INPUT.as_secs().to_string()),
-            _ => errors::unanswered(base, &HOOK.as_secs().to_string()),
+            RequestKind::Command { .. } => {
+                errors::unanswered(base, &END_OF_INPUT_TIMEOUT.as_secs().to_string())
+            }
+            _ => errors::unanswered(base, &HOOK_TIMEOUT.as_secs().to_string()),
         };
         if !is_cancelled {
             self.send(process, ExtensionCancel { id: id.to_string() });
@@ -303,7 +308,7 @@ impl ExtensionHost {
     /// Removes a request; its dialogs stay open.
     fn close_request(&mut self, id: CallId) -> Option<Request> {
         let request = self.requests.remove(&id)?;
-        self.leave_dialogs(request.process, id);
+        self.detach_dialogs(request.process, id);
         Some(request)
     }
 

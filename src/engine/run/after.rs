@@ -26,7 +26,7 @@ impl Engine {
 
     /// Does it now.
     pub(in crate::engine) fn perform_after_run(&mut self, next: AfterRun) {
-        if !matches!(next, AfterRun::Answer { .. } | AfterRun::LinedUp(_)) {
+        if !matches!(next, AfterRun::Answer { .. } | AfterRun::AfterPrompt(_)) {
             self.abandon_navigation();
         }
         match next {
@@ -37,23 +37,23 @@ impl Engine {
                 self.handler_failed(command.id, RpcCommandKind::Compact, text);
             }
             AfterRun::Compact(command) => self.compact(command),
-            AfterRun::StoppedCompaction(command) => self.refuse_compaction(command),
-            AfterRun::Prompt(prompting) if self.lifecycle.aborts_work() => {
+            AfterRun::AbortedCompaction(command) => self.refuse_compaction(command),
+            AfterRun::Prompt(prompt) if self.lifecycle.aborts_work() => {
                 let error = errors::shutting_down(self.dialect.base());
-                self.refuse(&prompting.reply, error);
+                self.respond_failure(&prompt.reply, error);
             }
-            AfterRun::Prompt(prompting) | AfterRun::LinedUp(prompting) => self.prompt(*prompting),
+            AfterRun::Prompt(prompt) | AfterRun::AfterPrompt(prompt) => self.prompt(*prompt),
         }
     }
 
     /// Does what waited and came later than the compaction that is under way; `false` if nothing did. An abort that
     /// meant the prompt which waits for the compaction is answered when that prompt's run is over.
-    pub(in crate::engine) fn after_run_compacting(&mut self) -> bool {
+    pub(in crate::engine) fn advance_after_run_while_compacting(&mut self) -> bool {
         let held = self.activity.compaction().is_some_and(Compaction::has_prompt);
-        let held = held || self.is_preparing();
+        let held = held || self.has_prompt_under_way();
         let waits = |next: &AfterRun| match next {
             AfterRun::Answer { .. } => held,
-            next => next.is_lined_up(),
+            next => next.is_after_prompt(),
         };
         let Some(at) = self.backlog.after_run.iter().position(|next| !waits(next)) else { return false };
         match &self.backlog.after_run[at] {
@@ -68,7 +68,7 @@ impl Engine {
                 let text = errors::compacting(self.dialect.base());
                 self.handler_failed(id, RpcCommandKind::Compact, text);
             }
-            AfterRun::StoppedCompaction(command) => {
+            AfterRun::AbortedCompaction(command) => {
                 let id = command.id.clone();
                 self.backlog.after_run.remove(at);
                 let text = errors::compaction_cancelled(self.dialect.base());
@@ -82,7 +82,7 @@ impl Engine {
     /// Decides what follows the run that just ended: what waits for it, another try, a compaction, or nothing.
     pub(in crate::engine) fn follow(&mut self, ended: &EndedRun) {
         if self.ends_at_once() {
-            self.end_retry(errors::retry_cancelled(self.dialect.base()));
+            self.abandon_retry(errors::retry_cancelled(self.dialect.base()));
         } else if !self.inject_rules(ended) && !self.retry(ended) {
             self.compact_if_full(ended);
             self.remind(ended);

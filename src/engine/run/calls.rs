@@ -28,11 +28,11 @@ impl Engine {
         self.set(at, Stage::Preparing);
         let event =
             PrepareArgumentsHook { tool_call_id: call.id, tool_name: call.name, input: call.arguments };
-        self.hook_one(place, Hook::PrepareArguments { event, failure: None, at });
+        self.send_hook_to(place, Hook::PrepareArguments { event, failure: None, at });
     }
 
     /// The extension of the call's tool has answered; `failure`: why it has no arguments.
-    pub(in crate::engine) fn call_prepared(
+    pub(in crate::engine) fn on_call_prepared(
         &mut self,
         at: usize,
         arguments: JsonObject,
@@ -43,20 +43,20 @@ impl Engine {
         }
         if self.is_stopping() {
             let result = self.unrun_result(at);
-            return self.call_prevented(at, result);
+            return self.end_unrun_call(at, result);
         }
         if let Some(text) = failure {
-            return self.call_prevented(at, error_result(&text));
+            return self.end_unrun_call(at, error_result(&text));
         }
         self.set_prepared(at, arguments);
         match self.check(at) {
-            Ok(arguments) => self.permit(at, arguments),
-            Err(text) => self.call_prevented(at, error_result(&text)),
+            Ok(arguments) => self.send_tool_call_hook(at, arguments),
+            Err(text) => self.end_unrun_call(at, error_result(&text)),
         }
     }
 
     /// Asks the extensions whether the call may run.
-    pub(in crate::engine) fn permit(&mut self, at: usize, arguments: JsonObject) {
+    pub(in crate::engine) fn send_tool_call_hook(&mut self, at: usize, arguments: JsonObject) {
         let Some(call) = self.called(at).cloned() else { return };
         self.set(at, Stage::Checked(arguments.clone()));
         let event = ToolCallHook { tool_call_id: call.id, tool_name: call.name, input: arguments };
@@ -65,7 +65,7 @@ impl Engine {
 
     /// Goes on with a call whose `tool_call` hook has completed: seeks the host's consent, or runs it. `changed`: with these
     /// arguments.
-    pub(in crate::engine) fn call_hooked(
+    pub(in crate::engine) fn on_call_hooked(
         &mut self,
         at: usize,
         changed: Option<JsonObject>,
@@ -78,26 +78,26 @@ impl Engine {
         }
         if self.is_stopping() {
             let result = self.unrun_result(at);
-            return self.call_prevented(at, result);
+            return self.end_unrun_call(at, result);
         }
         if let Some(Veto { reason, terminates }) = veto {
             let base = self.dialect.base();
             let reason = if reason.is_empty() { errors::blocked(base) } else { reason };
             let terminate = terminates.then_some(true);
-            return self.call_prevented(at, AgentToolResult { terminate, ..error_result(&reason) });
+            return self.end_unrun_call(at, AgentToolResult { terminate, ..error_result(&reason) });
         }
-        self.seek_consent(at, &arguments);
+        self.request_consent(at, &arguments);
     }
 
     /// Runs a call that is permitted. Its tool may be another one by now, or gone.
-    pub(in crate::engine) fn admit(&mut self, at: usize) {
+    pub(in crate::engine) fn run_permitted_call(&mut self, at: usize) {
         match self.check(at) {
             // What an extension wants is not checked. Source: pi source.
             Ok(arguments) => {
                 let arguments = self.changed(at).cloned().unwrap_or(arguments);
                 self.run_or_wait(at, arguments);
             }
-            Err(text) => self.call_prevented(at, error_result(&text)),
+            Err(text) => self.end_unrun_call(at, error_result(&text)),
         }
     }
 
@@ -105,12 +105,12 @@ impl Engine {
     pub(in crate::engine) fn run_tool(&mut self, at: usize, arguments: JsonObject) {
         let call = self.ids.call();
         let Some(tool_call) = self.called(at).cloned() else { return };
-        self.call_runs(at, call);
+        self.mark_call_running(at, call);
         if self.is_hooked(HookName::ToolResult) {
             self.change(at, arguments.clone());
         }
         match self.tools.owner(&tool_call.name) {
-            Some(Owner::Host) => self.call_host(call, tool_call, arguments),
+            Some(Owner::Host) => self.start_host_call(call, tool_call, arguments),
             Some(Owner::Extension(place)) => {
                 let ToolCall { id, name, .. } = tool_call;
                 let is_running = self.with_extensions(|host, context| {
@@ -132,7 +132,7 @@ impl Engine {
     pub(in crate::engine) fn cancel_tools(&mut self) {
         for (call, name) in self.running_calls() {
             match self.tools.owner(&name) {
-                _ if self.is_with_host(call) => self.uncall_host(call, &name),
+                _ if self.is_host_call(call) => self.cancel_host_call(call, &name),
                 // Told below.
                 Some(Owner::Extension(_)) => {}
                 _ => self.push(Output::CancelTool(call)),
@@ -145,7 +145,7 @@ impl Engine {
     /// A tool has ended.
     pub(in crate::engine) fn tool_end(&mut self, call: CallId, result: AgentToolResult, is_error: bool) {
         match self.requests.tools.remove(&call) {
-            Some(ToolContinuation::Call(at)) => self.call_ended(at, result, is_error),
+            Some(ToolContinuation::Call(at)) => self.on_call_ended(at, result, is_error),
             Some(ToolContinuation::Action) => {
                 self.end_action(call, Ok(Some(json!({ "result": result, "isError": is_error }))));
             }
@@ -155,10 +155,10 @@ impl Engine {
     }
 
     /// A call of the open turn has come to its end: the extensions may change what came of it.
-    fn call_ended(&mut self, at: usize, result: AgentToolResult, is_error: bool) {
-        self.call_ran(at);
+    fn on_call_ended(&mut self, at: usize, result: AgentToolResult, is_error: bool) {
+        self.mark_call_ended(at);
         if self.is_stopping() || !self.is_hooked(HookName::ToolResult) {
-            return self.call_over(at, result, is_error);
+            return self.end_call(at, result, is_error);
         }
         let Some(tool_call) = self.called(at).cloned() else { return };
         let event = ToolResultHook {

@@ -62,14 +62,14 @@ impl Engine {
                 focus.as_deref(),
                 AfterCompaction::Nothing,
             ),
-            Err(text) => self.compact_failed(id, Some(text)),
+            Err(text) => self.respond_compact_failed(id, Some(text)),
         }
     }
 
     /// Answers a `compact` that was aborted before its compaction began.
     pub(in crate::engine) fn refuse_compaction(&mut self, command: CompactCommand) {
         self.emit_compaction_start(CompactionReason::Manual);
-        self.compact_failed(command.id, None);
+        self.respond_compact_failed(command.id, None);
     }
 
     /// After a run: compacts if its request did not fit, or its answer leaves too little of the context free.
@@ -80,7 +80,7 @@ impl Engine {
     }
 
     /// Between two turns of a run: whether the context needs a compaction, which the next turn then waits for.
-    pub(in crate::engine) fn compacts_between(&mut self, next: NextTurn) -> bool {
+    pub(in crate::engine) fn compact_between_turns(&mut self, next: NextTurn) -> bool {
         let rules = &self.dialect.record().compaction;
         if !rules.between_turns || !self.may_compact() {
             return false;
@@ -93,7 +93,7 @@ impl Engine {
 
     /// Before a run: gives the prompt back if its run may start. Otherwise it waits for a compaction: one that is under
     /// way, or one that the context needs first.
-    pub(in crate::engine) fn compacting_first(&mut self, starting: RunStart) -> Option<RunStart> {
+    pub(in crate::engine) fn compact_before_run(&mut self, starting: RunStart) -> Option<RunStart> {
         if let Some(compaction) = self.activity.compaction_mut() {
             compaction.is_aborted = starting.is_aborted;
             compaction.next = AfterCompaction::Prompt(Box::new(starting));
@@ -247,7 +247,7 @@ impl Engine {
             Some(event) => {
                 let before =
                     Hook::SessionBeforeCompact { event, is_cancelled: false, compaction: None, focus };
-                self.hook_as(hook, before);
+                self.send_hook_as(hook, before);
             }
             None => self.request_summaries(focus.as_deref()),
         }
@@ -261,7 +261,7 @@ impl Engine {
     }
 
     /// Goes on with a compaction whose hook has completed: it is cancelled, or summed up by an extension, or by a model.
-    pub(in crate::engine) fn compaction_hooked(
+    pub(in crate::engine) fn on_compaction_hooked(
         &mut self,
         hook: CallId,
         focus: Option<&str>,
@@ -310,12 +310,12 @@ impl Engine {
             will_retry,
         });
         if !told {
-            self.compaction_over();
+            self.finish_compaction();
         }
     }
 
     /// Emits the end of a compaction of which the extensions are notified; what waited for it goes on.
-    pub(in crate::engine) fn compaction_over(&mut self) {
+    pub(in crate::engine) fn finish_compaction(&mut self) {
         let Some(compaction) = self.take_compaction() else { return };
         let Compaction { why, result: Some(mut result), next, is_aborted, .. } = compaction else { return };
         let messages = self.store.session.messages();
@@ -348,7 +348,7 @@ impl Engine {
     }
 
     /// What follows an automatic compaction by itself: in some dialects the model is asked to go on; messages that
-    /// waited are delivered.
+    /// waited are mark_delivered.
     fn continue_after(&mut self, reason: CompactionReason) {
         let rules = &self.dialect.record().compaction;
         if let Some(text) = rules.continue_text.filter(|_| reason == CompactionReason::Threshold) {
@@ -376,12 +376,12 @@ impl Engine {
         match next {
             AfterCompaction::Nothing => {}
             AfterCompaction::Prompt(starting) => self.begin(RunStart { is_aborted, ..*starting }),
-            AfterCompaction::Turn(next) => self.next_turn(next),
+            AfterCompaction::Turn(next) => self.open_next_turn(next),
         }
     }
 
     /// The summary could not be written.
-    pub(in crate::engine) fn compaction_unwritten(&mut self, text: String) {
+    pub(in crate::engine) fn on_compaction_unwritten(&mut self, text: String) {
         self.store.session.undo();
         self.end_compaction(Some(text));
     }
@@ -401,7 +401,7 @@ impl Engine {
         self.cancel_hook(hook);
         self.cancel_summaries(&summaries);
         match why {
-            Cause::Asked(id) => self.compact_failed(id, failure),
+            Cause::Asked(id) => self.respond_compact_failed(id, failure),
             Cause::Full { reason, .. } => {
                 let base = self.dialect.base();
                 let error_message = failure.map(|text| match reason {
@@ -434,7 +434,7 @@ impl Engine {
     }
 
     /// Answers a `compact` that came to nothing: for that reason, or because it was cancelled.
-    fn compact_failed(&mut self, id: Option<RequestId>, failure: Option<String>) {
+    fn respond_compact_failed(&mut self, id: Option<RequestId>, failure: Option<String>) {
         let base = self.dialect.base();
         let error_message = failure.as_deref().map(|text| errors::manual_compaction_failed(base, text));
         let aborted = error_message.is_none();

@@ -18,21 +18,21 @@ pub enum AfterRun {
     /// A compaction.
     Compact(CompactCommand),
     /// A compaction that was aborted before it began.
-    StoppedCompaction(CompactCommand),
+    AbortedCompaction(CompactCommand),
     /// A prompt that came while another one was examined. It waits for that alone, and ends no run.
-    LinedUp(Box<Prompt>),
+    AfterPrompt(Box<Prompt>),
     /// A run of its own.
     Prompt(Box<Prompt>),
 }
 
 impl AfterRun {
     /// Whether it waits for another prompt only.
-    pub const fn is_lined_up(&self) -> bool {
-        matches!(self, Self::LinedUp(_))
+    pub const fn is_after_prompt(&self) -> bool {
+        matches!(self, Self::AfterPrompt(_))
     }
 
     /// Whether an abort has stopped it; its answer comes first.
-    pub const fn is_stopped(&self) -> bool {
-        matches!(self, Self::StoppedCompaction(_))
+    pub const fn is_aborted(&self) -> bool {
+        matches!(self, Self::AbortedCompaction(_))
     }
 }

@@ -17,13 +17,13 @@ impl Engine {
         match ended.answer.stop_reason {
             StopReason::Error => {}
             StopReason::Aborted => {
-                self.end_retry(errors::retry_cancelled(self.dialect.base()));
+                self.abandon_retry(errors::retry_cancelled(self.dialect.base()));
                 return false;
             }
             _ => return false,
         }
         let Some(delay) = self.retry_wait(ended) else {
-            self.end_retry(text);
+            self.abandon_retry(text);
             return false;
         };
         self.series.attempt += 1;
@@ -68,7 +68,7 @@ impl Engine {
     }
 
     /// The time has come to try again, if that is what is waited for.
-    pub(in crate::engine) fn try_again(&mut self) {
+    pub(in crate::engine) fn retry_if_due(&mut self) {
         if self.activity.retry_due().is_some_and(|due| due <= self.now.monotonic) {
             self.activity = self.resting();
             self.start_run([]);
@@ -79,12 +79,12 @@ impl Engine {
     pub(in crate::engine) fn cancel_retry(&mut self) {
         if self.activity.is_retrying() {
             self.activity = self.resting();
-            self.end_retry(errors::retry_cancelled(self.dialect.base()));
+            self.abandon_retry(errors::retry_cancelled(self.dialect.base()));
         }
     }
 
     /// Trying again has come to nothing, if it was tried.
-    pub(in crate::engine) fn end_retry(&mut self, text: String) {
+    pub(in crate::engine) fn abandon_retry(&mut self, text: String) {
         let attempt = std::mem::take(&mut self.series.attempt);
         if attempt > 0 {
             self.emit_event(AutoRetryEndEvent { success: false, attempt, final_error: Some(text) });

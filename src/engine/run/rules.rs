@@ -23,7 +23,7 @@ impl Engine {
         if let Some(run) = self.activity.run_mut() {
             run.broken_rules = broken;
         }
-        self.stop_message(call);
+        self.abort_message(call);
     }
 
     /// After a run that a rule has ended: the next one begins with the rules. `false` if none has.

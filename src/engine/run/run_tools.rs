@@ -80,7 +80,7 @@ impl Engine {
     }
 
     /// Ends a call whose result no hook changes any more.
-    pub(in crate::engine) fn call_over(&mut self, at: usize, result: AgentToolResult, is_error: bool) {
+    pub(in crate::engine) fn end_call(&mut self, at: usize, result: AgentToolResult, is_error: bool) {
         if !matches!(self.slot(at).map(|slot| &slot.stage), Some(Stage::Running(_) | Stage::Ended)) {
             return;
         }
@@ -94,7 +94,7 @@ impl Engine {
     }
 
     /// A call that has not run is over: it was prevented, or the run is being ended.
-    pub(in crate::engine) fn call_prevented(&mut self, at: usize, result: AgentToolResult) {
+    pub(in crate::engine) fn end_unrun_call(&mut self, at: usize, result: AgentToolResult) {
         match self.is_parallel() {
             // One after the other is asked about.
             true => self.emit_call_end(at, result, true),
@@ -120,14 +120,14 @@ impl Engine {
             return true;
         }
         match self.is_parallel() {
-            true => self.advance_together(),
-            false => self.advance_in_turn(),
+            true => self.advance_parallel_batch(),
+            false => self.advance_call_by_call(),
         }
     }
 
     /// One by one, or side by side where the style and the tool allow it.
-    fn advance_in_turn(&mut self) -> bool {
-        if self.advance_ends() {
+    fn advance_call_by_call(&mut self) -> bool {
+        if self.emit_next_call_end() {
             return true;
         }
         let Some(at) = self.first(|stage| matches!(stage, Stage::Waiting)) else { return false };
@@ -141,7 +141,7 @@ impl Engine {
             self.then(Step::Check(at));
             return true;
         }
-        if running > 0 && !self.may_join(at) {
+        if running > 0 && !self.may_run_beside(at) {
             return false;
         }
         self.announce(at);
@@ -151,7 +151,7 @@ impl Engine {
 
     /// Emits the end of a call that is over, and checks for steering after it; `false` if there is none. For the styles that
     /// emit each call by itself.
-    pub(in crate::engine) fn advance_ends(&mut self) -> bool {
+    pub(in crate::engine) fn emit_next_call_end(&mut self) -> bool {
         if self.take_steering_check() {
             self.check_steering();
             return true;
@@ -164,7 +164,7 @@ impl Engine {
     }
 
     /// Whether the call may run beside the ones that run.
-    fn may_join(&self, at: usize) -> bool {
+    fn may_run_beside(&self, at: usize) -> bool {
         let Some(batch) = self.batch() else { return false };
         let exclusive = |slot: &Slot| self.tools.is_exclusive(&slot.call.name);
         let alone = batch.calls.iter().any(|slot| slot.stage.is_open() && exclusive(slot));
@@ -172,7 +172,7 @@ impl Engine {
     }
 
     /// Announces and checks calls in order, runs all at once, and emits their ends in order when all have ended.
-    fn advance_together(&mut self) -> bool {
+    fn advance_parallel_batch(&mut self) -> bool {
         if self.emits_results_together() && self.first(|stage| matches!(stage, Stage::Held(..))).is_some() {
             self.release_held();
             return true;
@@ -225,7 +225,7 @@ impl Engine {
             return self.request_preparation(at, place);
         }
         match self.check(at) {
-            Ok(arguments) => self.permit(at, arguments),
+            Ok(arguments) => self.send_tool_call_hook(at, arguments),
             Err(text) => self.emit_call_end(at, error_result(&text), true),
         }
     }
@@ -370,7 +370,7 @@ impl Engine {
             duration_ms,
             nested_calls: None,
         };
-        self.whole_message(AgentMessage::ToolResult(message.clone()));
+        self.emit_whole_message(AgentMessage::ToolResult(message.clone()));
         if let Some(batch) = self.activity.run_mut().and_then(Run::batch_mut) {
             batch.results.push(message);
             batch.terminates &= terminates;
@@ -419,7 +419,7 @@ impl Engine {
     }
 
     /// The tool of the call runs from now on.
-    pub(in crate::engine) fn call_runs(&mut self, at: usize, call: CallId) {
+    pub(in crate::engine) fn mark_call_running(&mut self, at: usize, call: CallId) {
         let now = self.now.monotonic;
         if let Some(slot) = self.slot(at) {
             (slot.stage, slot.began) = (Stage::Running(call), Some(now));
@@ -428,7 +428,7 @@ impl Engine {
     }
 
     /// The tool of the call has ended.
-    pub(in crate::engine) fn call_ran(&mut self, at: usize) {
+    pub(in crate::engine) fn mark_call_ended(&mut self, at: usize) {
         let now = self.now.monotonic;
         if let Some(slot) = self.slot(at) {
             let took = slot.began.map(|began| now.saturating_sub(began).as_millis());
@@ -522,7 +522,7 @@ impl Engine {
         if let Some(Phase::Tools { batch, .. }) = phase
             && let Some(batch) = batch.take()
         {
-            self.batch_over(batch.results, batch.terminates);
+            self.end_batch_turn(batch.results, batch.terminates);
         }
     }
 }

@@ -38,11 +38,11 @@ impl Engine {
         ];
         let requests = requests.into_iter().filter_map(|(part, request)| Some((part, request?)));
         compacting.summaries.waiting = requests.collect();
-        self.summarised();
+        self.advance_summary();
     }
 
     /// Asks for what is missing, and goes on when every part of the summary is there.
-    fn summarised(&mut self) {
+    fn advance_summary(&mut self) {
         let in_turn = self.retries_summaries();
         while let Some(summaries) = self.activity.compaction_mut().map(|compacting| &mut compacting.summaries)
             && !(in_turn && summaries.is_open())
@@ -83,7 +83,7 @@ impl Engine {
     }
 
     /// The answer to the request of a part is complete, or has failed.
-    pub(in crate::engine) fn summary_over(&mut self, part: SummaryPart, partial: PartialMessage) {
+    pub(in crate::engine) fn on_summary_answer(&mut self, part: SummaryPart, partial: PartialMessage) {
         let stated = partial.retry_after;
         let answer = partial.finish();
         let text = text_of(&answer);
@@ -99,7 +99,7 @@ impl Engine {
             if requested.attempt > 0 {
                 self.emit_event(SummarizationRetryFinishedEvent {});
             }
-            self.summarised();
+            self.advance_summary();
         }
     }
 

@@ -64,7 +64,7 @@ impl Engine {
 
     /// Whether a run that opens now ends before a model is requested: a command that came after its prompt ends it, too.
     pub(in crate::engine) fn ends_at_once(&self) -> bool {
-        self.lifecycle.aborts_work() || !self.backlog.after_run.iter().all(AfterRun::is_lined_up)
+        self.lifecycle.aborts_work() || !self.backlog.after_run.iter().all(AfterRun::is_after_prompt)
     }
 
     /// Does the next thing of the open run; `false` when there is none, or it waits for a model or a tool.
@@ -73,10 +73,10 @@ impl Engine {
         match &mut run.phase {
             Phase::Turn(inputs) => match (inputs.pop_front(), run.early_end.clone()) {
                 (Some(input), _) => {
-                    self.delivered(&input);
-                    self.whole_message(input.message);
+                    self.mark_delivered(&input);
+                    self.emit_whole_message(input.message);
                 }
-                (None, Some(end)) => self.closing_message(&end),
+                (None, Some(end)) => self.emit_closing_message(&end),
                 (None, None) => self.prepare_request(),
             },
             Phase::Tools { batch: Some(_), .. } => return self.advance_batch(),
@@ -95,7 +95,7 @@ impl Engine {
     pub(in crate::engine) fn abort_run(&mut self) {
         let Some(run) = self.activity.run_mut().filter(|run| !run.ends_early()) else { return };
         match run.model_request() {
-            Some(call) => self.stop_message(call),
+            Some(call) => self.abort_message(call),
             None => {
                 run.early_end = Some(EarlyEnd::Aborted);
                 self.cancel_tools();
@@ -104,16 +104,16 @@ impl Engine {
     }
 
     /// Ends the message that streams as aborted.
-    pub(in crate::engine) fn stop_message(&mut self, call: CallId) {
+    pub(in crate::engine) fn abort_message(&mut self, call: CallId) {
         let Some(mut partial) = self.cancel_model(call) else { return };
         let text = errors::request_aborted(self.dialect.base());
         partial.close(StopReason::Aborted, Some(text), self.now);
-        self.message_over(partial);
+        self.on_answer_complete(partial);
     }
 
     /// All calls of the turn have their results: the turn ends, and what comes next begins. `terminates`: the tools
     /// end the run, unless messages wait.
-    pub(in crate::engine) fn batch_over(&mut self, results: Vec<ToolResultMessage>, terminates: bool) {
+    pub(in crate::engine) fn end_batch_turn(&mut self, results: Vec<ToolResultMessage>, terminates: bool) {
         let over = self.activity.run().and_then(Run::answer).is_none_or(has_failed);
         self.end_turn(results);
         self.then(match over {
@@ -124,20 +124,20 @@ impl Engine {
     }
 
     /// A turn is over, but not its run: the next one follows, after a compaction if the context needs one.
-    pub(in crate::engine) fn turn_over(&mut self, next: NextTurn) {
+    pub(in crate::engine) fn continue_run(&mut self, next: NextTurn) {
         let waits = !self.queues.are_empty();
         // Aborted while its end was told: there is nothing left to abort.
         if !waits && next == NextTurn::Messages {
             return self.end_run();
         }
         let goes_on = !self.is_ending_run() && (waits || next == NextTurn::Results);
-        if !(goes_on && self.compacts_between(next)) {
-            self.next_turn(next);
+        if !(goes_on && self.compact_between_turns(next)) {
+            self.open_next_turn(next);
         }
     }
 
     /// Opens the next turn: with messages that wait, steering first. Without any the run may end.
-    pub(in crate::engine) fn next_turn(&mut self, next: NextTurn) {
+    pub(in crate::engine) fn open_next_turn(&mut self, next: NextTurn) {
         if self.is_ending_run() {
             return self.open_turn([]);
         }
@@ -157,7 +157,7 @@ impl Engine {
     }
 
     /// A message that is complete at once.
-    pub(in crate::engine) fn whole_message(&mut self, message: AgentMessage) {
+    pub(in crate::engine) fn emit_whole_message(&mut self, message: AgentMessage) {
         self.emit_event(MessageStartEvent { message: message.clone() });
         self.then(Step::Complete(Box::new(message)));
     }
@@ -172,7 +172,7 @@ impl Engine {
 
     /// Goes on with a turn that has begun: its messages are the system message with what has changed, if a model is
     /// requested, then `inputs`.
-    pub(in crate::engine) fn begin_turn(&mut self, inputs: Vec<TurnInput>) {
+    pub(in crate::engine) fn set_turn_inputs(&mut self, inputs: Vec<TurnInput>) {
         let news = self.system_changes();
         if let Some(run) = self.activity.run_mut()
             && let Phase::Turn(waiting) = &mut run.phase
@@ -198,7 +198,7 @@ impl Engine {
     }
 
     /// Requests the model after the `context` hook, with these messages; `None`: with the session's.
-    pub(in crate::engine) fn context_hooked(&mut self, messages: Option<Vec<AgentMessage>>) {
+    pub(in crate::engine) fn request_hooked_answer(&mut self, messages: Option<Vec<AgentMessage>>) {
         let Some(run) = self.activity.run_mut() else { return };
         run.phase = Phase::Turn(VecDeque::new());
         if run.ends_early() {
@@ -242,7 +242,7 @@ impl Engine {
     }
 
     /// The model's answer is over.
-    pub(in crate::engine) fn message_over(&mut self, partial: PartialMessage) {
+    pub(in crate::engine) fn on_answer_complete(&mut self, partial: PartialMessage) {
         let retry_after = partial.retry_after;
         let message = partial.finish();
         if matches!(self.activity.run().map(|run| &run.phase), Some(Phase::Requested(_))) {
@@ -252,11 +252,11 @@ impl Engine {
             run.retry_after = retry_after;
             run.phase = Phase::Answered(Box::new(message.clone()));
         }
-        self.conclude(AgentMessage::Assistant(message));
+        self.complete_message(AgentMessage::Assistant(message));
     }
 
     /// A message is complete: it is kept, or what the extensions put in its place.
-    pub(in crate::engine) fn conclude(&mut self, message: AgentMessage) {
+    pub(in crate::engine) fn complete_message(&mut self, message: AgentMessage) {
         match self.is_hooked(HookName::MessageEnd) && !self.lifecycle.leaves_work() {
             true => {
                 let event = MessageEndHook { message };
@@ -267,7 +267,7 @@ impl Engine {
     }
 
     /// Appends a message whose `message_end` hook has completed; `changed`: an extension has replaced it.
-    pub(in crate::engine) fn message_hooked(&mut self, message: AgentMessage, changed: bool) {
+    pub(in crate::engine) fn append_hooked_message(&mut self, message: AgentMessage, changed: bool) {
         self.extensions.has_replaced_message |= changed;
         if let Some(run) = self.activity.run_mut().filter(|_| changed) {
             run.replace(&message);
@@ -288,7 +288,7 @@ impl Engine {
     }
 
     /// The empty message that the originals emit where the model would have been requested after an abort.
-    fn closing_message(&mut self, end: &EarlyEnd) {
+    fn emit_closing_message(&mut self, end: &EarlyEnd) {
         let now = self.now;
         let aborted = errors::request_aborted(self.dialect.base());
         let Some(run) = self.activity.run_mut() else { return };
@@ -308,7 +308,7 @@ impl Engine {
         run.phase = Phase::Answered(Box::new(message.clone()));
         let start = if self.begins_with_request() { empty } else { message.clone() };
         self.emit_event(MessageStartEvent { message: AgentMessage::Assistant(start) });
-        self.conclude(AgentMessage::Assistant(message));
+        self.complete_message(AgentMessage::Assistant(message));
     }
 
     fn end_turn(&mut self, tool_results: Vec<ToolResultMessage>) {

@@ -37,7 +37,7 @@ enum Disk {
     Free,
     /// A write is outstanding since this moment of the monotonic clock.
     Writing(Duration),
-    /// The last write failed: none follows until something is kept, or the store is [told to](Store::write_again).
+    /// The last write failed: none follows until something is kept, or the store is [told to](Store::retry_write).
     Failed,
 }
 
@@ -63,14 +63,14 @@ impl Store {
     /// Adds an entry to the session, and gives its id. Entries are written in this order, what could not be written
     /// before first.
     pub fn append(&mut self, entry: NewEntry, stamp: Stamp, random: &mut fastrand::Rng) -> Option<Arc<str>> {
-        self.write_again();
+        self.retry_write();
         self.session.append(entry, stamp, random);
         self.session.tree().leaf_id().cloned()
     }
 
     /// What follows as soon as everything kept so far is written.
     pub fn after_append(&mut self, next: AfterAppend) {
-        self.write_again();
+        self.retry_write();
         self.after_append = Some(next);
     }
 
@@ -82,7 +82,7 @@ impl Store {
     }
 
     /// Writes again what could not be written.
-    pub fn write_again(&mut self) {
+    pub fn retry_write(&mut self) {
         if self.disk == Disk::Failed {
             self.disk = Disk::Free;
         }

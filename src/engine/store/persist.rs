@@ -92,24 +92,24 @@ impl Engine {
     }
 
     /// The last write failed. Nothing more is written until something is kept.
-    pub(in crate::engine) fn store_failed(&mut self, reason: &str) {
+    pub(in crate::engine) fn on_store_failed(&mut self, reason: &str) {
         let Some((since, next, appended)) = self.store.fail() else { return };
         self.postpone_extensions(since);
         let text = errors::store_failed(self.dialect.base(), reason);
         match next {
             // What is left out stays so, and is written when a file works again.
             None | Some(AfterAppend::Nothing | AfterAppend::Entries { .. }) => {}
-            Some(AfterAppend::MessageEnd(message)) => self.message_unwritten(message, text, &appended),
+            Some(AfterAppend::MessageEnd(message)) => self.on_message_unwritten(message, text, &appended),
             Some(AfterAppend::RunEnd(end)) => {
                 // It is written, and only a loss of power can still cost it: the run has not failed.
-                self.store.write_again();
+                self.store.retry_write();
                 let path = self.session_file().unwrap_or_default();
                 self.report_failure(FailureSource::File(&path, SESSION), &text);
                 self.emit_event(*end);
             }
             Some(AfterAppend::ExtensionMessage(_, reply)) => {
                 self.store.session.undo();
-                self.refuse(&reply, text);
+                self.respond_failure(&reply, text);
             }
             Some(AfterAppend::Response(answer, before)) => {
                 (0..before.changes).for_each(|_| self.store.session.undo());
@@ -117,19 +117,19 @@ impl Engine {
                 match answer {
                     Answer::Response(response) => self.fail_response(&response, text),
                     Answer::Reply(Reply::Host { id, kind }) => self.handler_failed(id, kind, text),
-                    Answer::Reply(reply) => self.refuse(&reply, text),
+                    Answer::Reply(reply) => self.respond_failure(&reply, text),
                 }
             }
             Some(AfterAppend::OpenRun { reply, .. }) => {
-                self.accept_early(&reply);
-                self.refuse(&reply, text);
+                self.respond_before_examination(&reply);
+                self.respond_failure(&reply, text);
             }
-            Some(AfterAppend::Compaction) => self.compaction_unwritten(text),
+            Some(AfterAppend::Compaction) => self.on_compaction_unwritten(text),
             Some(AfterAppend::Navigation { call, before, .. }) => self.undo_navigation(call, *before, text),
             Some(AfterAppend::Fork { response, before }) => {
                 self.store.session = *before;
                 self.fail_response(&response, text);
-                self.session_stays();
+                self.notify_session_kept();
             }
         }
     }
@@ -155,7 +155,7 @@ impl Engine {
             AfterAppend::Fork { response, before } => {
                 self.reset_for_session();
                 if self.dialect.record().sessions_start_anew {
-                    self.empty_queues();
+                    self.drop_queued_messages();
                 }
                 self.restore();
                 // It begins later: the file before it is let go all the same.
@@ -163,11 +163,13 @@ impl Engine {
                     self.push(Output::CloseSession);
                 }
                 let previous = before.file().map(|path| path.to_string_lossy().into_owned());
-                self.session_begun(SessionStartReason::Fork, previous, *response);
+                self.respond_after_session_start(SessionStartReason::Fork, previous, *response);
             }
-            AfterAppend::OpenRun { reply, message, is_aborted } => self.open_run(reply, *message, is_aborted),
+            AfterAppend::OpenRun { reply, message, is_aborted } => {
+                self.start_prompt_run(reply, *message, is_aborted)
+            }
             AfterAppend::Compaction => self.compacted(appended),
-            AfterAppend::Navigation { call, event, .. } => self.navigated(call, *event, appended),
+            AfterAppend::Navigation { call, event, .. } => self.on_branch_stored(call, *event, appended),
         }
     }
 
@@ -178,7 +180,7 @@ impl Engine {
             Answer::Response(it) if matches!(**it, RpcSuccess::CycleModel(_)) => ModelSelectSource::Cycle,
             _ => ModelSelectSource::Set,
         };
-        self.notify_choice((before.model, before.level), source);
+        self.notify_model_change((before.model, before.level), source);
         match answer {
             Answer::Response(response) => self.succeed(*response),
             Answer::Reply(reply) => self.accept(&reply),
@@ -233,7 +235,7 @@ impl Engine {
     }
 
     /// The run of a message that could not be written ends, and says why.
-    fn message_unwritten(&mut self, message: Arc<AgentMessage>, text: String, appended: &Appended) {
+    fn on_message_unwritten(&mut self, message: Arc<AgentMessage>, text: String, appended: &Appended) {
         if let Some(run) = self.activity.run_mut() {
             run.is_unpersisted = true;
         }

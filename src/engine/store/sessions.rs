@@ -32,7 +32,7 @@ use std::{path::Path, sync::Arc};
 
 impl Engine {
     /// Serves a command for another session: extensions may cancel it, and what is under way goes on meanwhile.
-    pub(in crate::engine) fn leave_session(&mut self, next: NextSession) {
+    pub(in crate::engine) fn request_session_change(&mut self, next: NextSession) {
         let hook = match &next {
             NextSession::New(_) => {
                 let event = BeforeSwitchHook { reason: SwitchReason::New, target_session_file: None };
@@ -55,7 +55,7 @@ impl Engine {
                 let event = BeforeForkHook { entry_id: entry.clone(), position };
                 Hook::SessionBeforeFork { event, is_cancelled: false, next }
             }
-            NextSession::Clone(id) => match self.cloned_at() {
+            NextSession::Clone(id) => match self.clone_point() {
                 Ok(entry_id) => {
                     let position = self.sends_fork_position().then_some(ForkPosition::At);
                     let event = BeforeForkHook { entry_id, position };
@@ -74,11 +74,11 @@ impl Engine {
     }
 
     /// Extensions have responded: the session stays, or the other one takes its place between runs.
-    pub(in crate::engine) fn leave_hooked(&mut self, next: NextSession, cancelled: bool) {
+    pub(in crate::engine) fn on_session_change_hooked(&mut self, next: NextSession, cancelled: bool) {
         if !cancelled {
             let case = self.machine.disposition_of(next.kind());
             let disposition = case.map_or(Disposition::Control, |case| case.disposition);
-            return self.between_runs(disposition, AfterRun::Session(next));
+            return self.schedule_between_runs(disposition, AfterRun::Session(next));
         }
         let data = SessionChange { cancelled };
         match next {
@@ -108,21 +108,21 @@ impl Engine {
     /// Begins a session.
     fn new_session(&mut self, command: NewSessionCommand) {
         let parent = command.parent_session.filter(|path| !path.is_empty());
-        let (header, file) = self.unborn(parent);
+        let (header, file) = self.new_session_file(parent);
         let previous = self.session_file();
         self.leave(Session::new(header, file));
         self.restore();
-        self.empty_queues();
+        self.drop_queued_messages();
         if self.dialect.record().sessions_start_anew {
             self.append_model();
         }
         self.append_deferred(NewEntry::Level(self.models.level));
-        for message in self.take_beginning(command.id.as_ref()) {
+        for message in self.take_first_messages(command.id.as_ref()) {
             self.append(NewEntry::Message(message.into()));
         }
         self.push(Output::CloseSession);
         let response = NewSessionResponse { id: command.id, data: SessionChange { cancelled: false } };
-        self.session_begun(SessionStartReason::New, previous, response);
+        self.respond_after_session_start(SessionStartReason::New, previous, response);
     }
 
     /// Opens another session; goes on in [`opened`](Self::opened).
@@ -137,21 +137,21 @@ impl Engine {
         match opened {
             Err(text) => {
                 self.handler_failed(id, RpcCommandKind::SwitchSession, text);
-                self.session_stays();
+                self.notify_session_kept();
             }
             Ok(opened) => {
                 let (previous, model) = (self.session_file(), self.models.current);
-                self.empty_queues();
-                let session = self.session_of(opened);
+                self.drop_queued_messages();
+                let session = self.session_from(opened);
                 self.leave(session);
                 self.take_up(false, None);
                 self.restore();
                 let api = self.dialect.record().extension_api;
                 if matches!(api, DialectExtensionApi::V052 | DialectExtensionApi::V058) {
-                    self.notify_choice((model, self.models.level), ModelSelectSource::Restore);
+                    self.notify_model_change((model, self.models.level), ModelSelectSource::Restore);
                 }
                 let response = SwitchSessionResponse { id, data: SessionChange { cancelled: false } };
-                self.session_begun(SessionStartReason::Resume, previous, response);
+                self.respond_after_session_start(SessionStartReason::Resume, previous, response);
             }
         }
     }
@@ -159,7 +159,7 @@ impl Engine {
     /// Begins a session with the entries before a message of the user, or, if an extension wants it, up to any entry.
     fn fork(&mut self, Fork { id, kind, entry }: Fork) {
         let entry = entry.as_str();
-        let (header, file) = self.unborn(self.session_file());
+        let (header, file) = self.new_session_file(self.session_file());
         let stamp = self.stamp();
         if self.forks_at(id.as_ref()) {
             let Some(tree) = self.store.session.tree().fork_with(entry, header, stamp, self.ids.random())
@@ -173,7 +173,7 @@ impl Engine {
         let Some(forked) = self.store.session.tree().fork(entry, header, stamp, self.ids.random()) else {
             let text = errors::invalid_entry(self.dialect.base());
             self.handler_failed(id, kind, text);
-            return self.session_stays();
+            return self.notify_session_kept();
         };
         let data = ForkResult { text: Some(forked.text), cancelled: false };
         self.begin_forked(Session::from_fork(forked.tree, file), fork_response(id, kind, data));
@@ -181,11 +181,11 @@ impl Engine {
 
     /// Begins a session with the entries of this one's branch.
     fn clone_session(&mut self, id: Option<RequestId>) {
-        if let Err(text) = self.cloned_at() {
+        if let Err(text) = self.clone_point() {
             self.handler_failed(id, RpcCommandKind::Clone, text);
-            return self.session_stays();
+            return self.notify_session_kept();
         }
-        let (header, file) = self.unborn(self.session_file());
+        let (header, file) = self.new_session_file(self.session_file());
         let stamp = self.stamp();
         let tree = self.store.session.tree().copy_branch(header, stamp, self.ids.random());
         let data = SessionChange { cancelled: false };
@@ -202,7 +202,7 @@ impl Engine {
 
     /// The entry up to which the session can be cloned; or why it cannot. What was only begun is not worth a copy, unless
     /// it is never written anyway (source: observed).
-    fn cloned_at(&self) -> Result<String, String> {
+    fn clone_point(&self) -> Result<String, String> {
         let base = self.dialect.base();
         if self.store.session.file().is_some() && !self.store.session.is_on_disk() {
             return Err(errors::not_saved(base));
@@ -234,7 +234,7 @@ impl Engine {
         let name = self.clean_name(name);
         if name.is_empty() {
             let error = errors::session_name_empty(self.dialect.base());
-            return self.refuse(&reply, error);
+            return self.respond_failure(&reply, error);
         }
         let mut before = self.before();
         let stamp = self.stamp();
@@ -244,7 +244,7 @@ impl Engine {
     }
 
     /// The name that a process gives its session, before anything else is kept in it (source: pi 1 source).
-    pub(in crate::engine) fn name_quietly(&mut self, name: Option<&str>) {
+    pub(in crate::engine) fn set_initial_name(&mut self, name: Option<&str>) {
         let Some(name) = name.map(|name| self.clean_name(name)) else { return };
         let stamp = self.stamp();
         self.store.session.rename(&name, stamp, self.ids.random());
@@ -259,7 +259,7 @@ impl Engine {
         }
     }
 
-    /// Writes the session as a page; goes on in [`file_written`](Self::file_written).
+    /// Writes the session as a page; goes on in [`on_page_written`](Self::on_page_written).
     pub(in crate::engine) fn export(&mut self, command: ExportHtmlCommand) {
         let export = &self.dialect.record().export;
         let refusal = match (self.store.session.file(), self.store.session.is_on_disk() || export.empty) {
@@ -288,7 +288,7 @@ impl Engine {
     }
 
     /// The page was written, or not.
-    pub(in crate::engine) fn file_written(&mut self, written: Result<(), String>) {
+    pub(in crate::engine) fn on_page_written(&mut self, written: Result<(), String>) {
         let Some(PageRequest { id, path }) = self.requests.files.page.take() else { return };
         match written {
             Ok(()) => self.succeed(ExportHtmlResponse { id, data: ExportedFile { path } }),
@@ -297,7 +297,7 @@ impl Engine {
     }
 
     /// The session that a process starts with, or that a file holds.
-    pub(in crate::engine) fn session_of(&mut self, opened: OpenedSession) -> Session {
+    pub(in crate::engine) fn session_from(&mut self, opened: OpenedSession) -> Session {
         let path = opened.path.to_string_lossy();
         for notice in opened.notices.iter().filter(|notice| notice.reports_loss()) {
             self.report_failure(FailureSource::File(&path, SESSION), &notice.to_string());
@@ -306,7 +306,7 @@ impl Engine {
             Some(tree) => Session::from_file(tree, opened.path),
             // Nothing is there yet: the session begins in that very file.
             None => {
-                let (header, _) = self.unborn(None);
+                let (header, _) = self.new_session_file(None);
                 Session::new(header, Some(opened.path))
             }
         }
@@ -322,7 +322,7 @@ impl Engine {
         }
         let known = self.store.session.level();
         let preferred = self.models.choice().preferred;
-        self.models.level = self.fitting(level.or(known).or(preferred).unwrap_or(self.modes.level));
+        self.models.level = self.clamp_level(level.or(known).or(preferred).unwrap_or(self.modes.level));
         if known.is_none() {
             self.append_deferred(NewEntry::Level(self.models.level));
         }
@@ -341,7 +341,10 @@ impl Engine {
     }
 
     /// The header and the file of a session that begins now.
-    pub(in crate::engine) fn unborn(&mut self, parent: Option<String>) -> (SessionHeader, Option<Arc<Path>>) {
+    pub(in crate::engine) fn new_session_file(
+        &mut self,
+        parent: Option<String>,
+    ) -> (SessionHeader, Option<Arc<Path>>) {
         let id = self.store.place.id.take();
         let id = id.unwrap_or_else(|| session_id(self.dialect, self.now.wall, self.ids.random()));
         let header = new_header(id, self.store.place.directory.clone(), parent, self.now.wall);
@@ -357,11 +360,11 @@ impl Engine {
 
     /// What held for the session before does not hold for this one.
     pub(in crate::engine) fn reset_for_session(&mut self) {
-        self.leave_shells();
+        self.cancel_session_shells();
         self.queues.next_prompt.clear();
         self.tools.guard.allowed.clear();
         self.series.overflowed = false;
-        self.store.write_again();
+        self.store.retry_write();
     }
 }
 

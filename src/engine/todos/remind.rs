@@ -63,7 +63,7 @@ impl Todos {
     /// Whether the model is first to plan what the user asks in `text`: a conversation begins (`is_first`), nothing is
     /// planned yet, and the text is neither a question nor an exclamation. The one who asks knows whether the model has
     /// the tool. Source: xcsh source, observed.
-    pub fn wants_prelude(&self, is_first: bool, text: &str) -> bool {
+    pub fn needs_prelude(&self, is_first: bool, text: &str) -> bool {
         is_first && self.tasks().next().is_none() && !text.trim_end().ends_with(['?', '!'])
     }
 
