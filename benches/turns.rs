@@ -4,7 +4,8 @@
 use divan::{Bencher, counter::BytesCount};
 use pi_rpc::{
     engine::{
-        Engine, Extending, Input, ModelCall, Modes, Now, Output, Place, Setup, Toolbox, limits::Limits,
+        Engine, ExtensionSetup, Input, ModelCall, Modes, Now, Output, SessionLocation, Setup, Toolbox,
+        limits::Limits,
     },
     model::{
         api::Api,
@@ -112,11 +113,11 @@ impl Talk {
             level: None,
             modes: Modes { auto_compaction: false, ..Modes::of(dialect) },
             limits: Limits::default(),
-            place: Place::in_memory("/work"),
+            place: SessionLocation::in_memory("/work"),
             session: None,
             tools: Toolbox::new(tools::specs(&dialect.record().tools)),
             system_prompt: "You help.".into(),
-            extending: Extending::default(),
+            extension_setup: ExtensionSetup::default(),
             name: None,
             seed: 1,
             checked: false,

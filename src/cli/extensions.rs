@@ -8,7 +8,7 @@ use super::{
 use crate::{
     config::{Config, Directories, Environment, ProjectCode, expand_home, settings::PathList},
     engine::{
-        Extending, Hosted, NamedCommands,
+        ExtensionSetup, HostedExtensions, NamedCommands,
         consent::{Pattern, nearest},
         todos::{CLEAR_AFTER, TODO_WRITE},
         ttsr::Rules,
@@ -46,7 +46,7 @@ pub fn find(
     arguments: &[OsString],
     directory: &Path,
     environment: &Environment,
-) -> Result<(Extending, Option<NodeHost>), Refusal> {
+) -> Result<(ExtensionSetup, Option<NodeHost>), Refusal> {
     let agent = &config.directories.agent;
     let packages = packages(config, options, directory, environment);
     let (found, troubles, node) = extensions(config, options, &packages, directory, environment);
@@ -55,7 +55,7 @@ pub fn find(
     let hosted = found.of_pi.map(|place| {
         paths.insert(place, HOSTED_PATH.to_owned());
         let members = packages.extensions.iter();
-        Hosted {
+        HostedExtensions {
             place,
             members: members
                 .map(|it| ExtensionMember { path: it.path.clone(), source_info: Some(it.clone()) })
@@ -68,7 +68,7 @@ pub fn find(
         path: it.path.clone(),
         names: extension::named_commands(Path::new(&it.path)),
     });
-    let extending = Extending {
+    let extension_setup = ExtensionSetup {
         extensions: paths,
         troubles,
         hosted,
@@ -84,7 +84,7 @@ pub fn find(
         prompt_source: None,
         unchosen: false,
     };
-    Ok((extending, node))
+    Ok((extension_setup, node))
 }
 
 /// Finds pi's own extensions and the content of packages.

@@ -134,13 +134,14 @@ fn resolve(
     let mut tools = selected_tools(dialect, options.tools.as_deref());
     tools.retain(|tool| !options.exclude_tools.contains(&tool.name));
     let spare_tools = spare_tools(dialect, &options, &tools);
-    let (mut extending, node) = extensions::find(&config, &options, arguments, &directory, &environment)?;
-    let extended = !extending.extensions.is_empty();
+    let (mut extension_setup, node) =
+        extensions::find(&config, &options, arguments, &directory, &environment)?;
+    let extended = !extension_setup.extensions.is_empty();
     let (library, unchosen) = library(&config, &options, &environment, extended)?;
     let source = prompt_source(&config, &options, &directory);
     let lines: Vec<_> = tools.iter().filter_map(|tool| tool_line(&tool.name)).collect();
-    let system_prompt = source.instructions(&lines, &[], &extending.commands.skills);
-    (extending.prompt_source, extending.unchosen) = (extended.then_some(source), unchosen);
+    let system_prompt = source.instructions(&lines, &[], &extension_setup.commands.skills);
+    (extension_setup.prompt_source, extension_setup.unchosen) = (extended.then_some(source), unchosen);
     let InitialSession { place, session, store } =
         InitialSession::new(&config, &options, &directory, &environment)?;
     let settings = config.settings;
@@ -182,7 +183,7 @@ fn resolve(
         tools,
         spare_tools,
         system_prompt,
-        extending,
+        extension_setup,
         node,
         chosen: options.model.is_some() || options.provider.is_some(),
         name: options.name,

@@ -1,6 +1,6 @@
 //! What has come in and waits: for the greeting, for the command before it, for the end of the run.
 
-use crate::engine::{io::Input, pending::Step, prompt::Prompt, run::deferred::AfterRun};
+use crate::engine::{io::Input, pending::PendingStep, prompt::Prompt, run::deferred::AfterRun};
 use crate::protocol::{AgentMessage, BashCommand, CompactCommand, LineError, RpcCommand};
 use std::{collections::VecDeque, sync::Arc};
 
@@ -10,13 +10,13 @@ pub struct Backlog {
     /// The prompt that is examined: others line up behind it.
     pub intake: Intake,
     /// Steps that wait until the extensions have received a notification.
-    pub steps: VecDeque<Step>,
+    pub steps: VecDeque<PendingStep>,
     /// Inputs that came before every extension had registered.
     pub before_greeting: VecDeque<Input>,
     /// Inputs that came while a request to the disk was outstanding.
     pub behind_disk: VecDeque<Input>,
     /// Lines that wait for the command before them, in dialects that serve them one by one.
-    pub lines: VecDeque<Waiting>,
+    pub lines: VecDeque<QueuedLine>,
     /// What waits for the end of the open run.
     pub after_run: VecDeque<AfterRun>,
     /// Messages of shell commands that ended while a run was open.
@@ -49,7 +49,7 @@ impl Intake {
 
 /// A line that waits for the command before it.
 #[derive(Debug)]
-pub enum Waiting {
+pub enum QueuedLine {
     Command(RpcCommand),
     /// A shell command that was stopped before it began.
     AbortedShell(BashCommand),

@@ -3,7 +3,7 @@
 use crate::engine::{
     core::Engine,
     io::not_yet,
-    prompt::{Prompt, Reply},
+    prompt::{Prompt, Recipient},
     run::{compaction::Compaction, deferred::AfterRun},
     store::next_session::NextSession,
 };
@@ -63,7 +63,7 @@ impl Engine {
                 self.abort_chain();
                 self.activity.compaction_mut().into_iter().for_each(Compaction::abort_what_follows);
                 if disposition == Disposition::Preempt {
-                    return self.preempt(AfterRun::Answer { id, kind });
+                    return self.preempt(AfterRun::AbortResponse { id, kind });
                 }
                 let has_prompt = self.activity.compaction().is_some_and(Compaction::has_prompt);
                 let ends_prompt = has_prompt || self.has_prompt_under_way();
@@ -73,7 +73,7 @@ impl Engine {
                     self.cancel_compaction_hook();
                 }
                 if waits {
-                    self.backlog.after_run.push_back(AfterRun::Answer { id: id.clone(), kind });
+                    self.backlog.after_run.push_back(AfterRun::AbortResponse { id: id.clone(), kind });
                 }
                 if self.activity.compaction().is_some_and(Compaction::is_manual) {
                     self.cancel_compaction();
@@ -165,7 +165,7 @@ impl Engine {
                 self.abort_queued_shells();
                 self.acknowledge(kind, id);
             }
-            RpcCommand::SetSessionName(it) => self.rename(&it.name, Reply::Host { id, kind }),
+            RpcCommand::SetSessionName(it) => self.rename(&it.name, Recipient::Host { id, kind }),
             RpcCommand::SetHostTools(it) => self.set_host_tools(it),
             RpcCommand::SetTodos(it) => self.set_todos(it),
             // Not served: refused above.

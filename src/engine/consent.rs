@@ -5,7 +5,7 @@
 //! registered, or, where the host itself may lend tools, with the first call that needs consent for this reason.
 
 use crate::engine::{
-    actions::task::Task,
+    actions::task::ActionTask,
     core::Engine,
     extensions::process::FailureSource,
     io::{CallId, Output, ToolStart},
@@ -17,20 +17,20 @@ use crate::protocol::{
 };
 use serde_json::Value;
 
-pub use crate::engine::guard::{Pattern, nearest};
+pub use crate::engine::consent_patterns::{Pattern, nearest};
 
 impl Engine {
     /// Whether the host has to consent to a call of the tool `name`.
     fn needs_consent(&mut self, name: &str) -> bool {
-        if self.tools.guard.allowed.contains(name) {
+        if self.tools.consent_patterns.allowed.contains(name) {
             return false;
         }
         self.tools.forget_matched_patterns();
-        if self.tools.guard.patterns.iter().any(|pattern| pattern.matches(name)) {
+        if self.tools.consent_patterns.patterns.iter().any(|pattern| pattern.matches(name)) {
             return true;
         }
         self.report_unmatched();
-        !self.tools.guard.unmatched.is_empty()
+        !self.tools.consent_patterns.unmatched.is_empty()
     }
 
     /// Tells the host, when extensions have registered, of patterns without a tool.
@@ -42,7 +42,9 @@ impl Engine {
     }
 
     fn report_unmatched(&mut self) {
-        if self.tools.guard.unmatched.is_empty() || std::mem::replace(&mut self.tools.guard.reported, true) {
+        if self.tools.consent_patterns.unmatched.is_empty()
+            || std::mem::replace(&mut self.tools.consent_patterns.reported, true)
+        {
             return;
         }
         let base = self.dialect.base();
@@ -51,7 +53,7 @@ impl Engine {
             Some(name) => errors::no_such_guarded_tool_but(base, &pattern.text, name),
             None => errors::no_such_guarded_tool(base, &pattern.text),
         };
-        let texts: Vec<String> = self.tools.guard.unmatched.iter().map(describe).collect();
+        let texts: Vec<String> = self.tools.consent_patterns.unmatched.iter().map(describe).collect();
         for text in texts {
             self.report_failure(FailureSource::File(OPTION, GUARD), &text);
         }
@@ -96,14 +98,14 @@ impl Engine {
             return self.respond(process, Some(id), Err(errors::tool_not_found(base, &name)));
         }
         if !self.needs_consent(&name) {
-            let call = self.open_task(process, Some(id), Task::Tool);
+            let call = self.open_task(process, Some(id), ActionTask::Tool);
             self.requests.tools.insert(call, ToolContinuation::Action);
             return self.push(Output::StartTool(ToolStart { call, name, arguments }));
         }
         let place = self.extensions.place_of(process).unwrap_or_default();
         let title = texts::confirm_run_tool(&name, self.extensions.path(place), &shown(&arguments));
         let denied = errors::denied(base, &name);
-        let consent = Task::Consent { tool_name: name, arguments };
+        let consent = ActionTask::Consent { tool_name: name, arguments };
         let call = self.open_task(process, Some(id), consent);
         let is_asked = self.with_extensions(|host, context| {
             host.request_action_consent(process, call, origin.as_deref(), question(title), context)
@@ -119,14 +121,16 @@ impl Engine {
         call: CallId,
         answer: Option<RpcExtensionUIResponse>,
     ) {
-        let Some(Task::Consent { tool_name, arguments }) = self.requests.actions.0.get(&call) else { return };
+        let Some(ActionTask::Consent { tool_name, arguments }) = self.requests.actions.0.get(&call) else {
+            return;
+        };
         let (name, arguments) = (tool_name.clone(), arguments.clone());
         if !self.has_consented(&name, answer) {
             let text = errors::denied(self.dialect.base(), &name);
             return self.end_action(call, Err(text));
         }
         if let Some(task) = self.requests.actions.0.get_mut(&call) {
-            *task = Task::Tool;
+            *task = ActionTask::Tool;
             self.requests.tools.insert(call, ToolContinuation::Action);
             self.push(Output::StartTool(ToolStart { call, name, arguments }));
         }
@@ -136,7 +140,7 @@ impl Engine {
     fn has_consented(&mut self, name: &str, answer: Option<RpcExtensionUIResponse>) -> bool {
         let Some(RpcExtensionUIResponse::UIValueResponse(answer)) = answer else { return false };
         if answer.value == texts::allow_session() {
-            self.tools.guard.allowed.insert(name.to_owned());
+            self.tools.consent_patterns.allowed.insert(name.to_owned());
             return true;
         }
         answer.value == texts::allow_once()

@@ -2,15 +2,15 @@
 
 use crate::engine::{
     activity::Activity,
-    backlog::{Backlog, Waiting},
-    choices::{Beginning, FirstModel, Models},
+    backlog::{Backlog, QueuedLine},
+    consent_patterns::ConsentPatterns,
     extensions::{hook::Hook, host::ExtensionHost},
-    guard::Guard,
     ids::Ids,
     instructions::Instructions,
     io::{Input, Now, Output},
     lifecycle::Lifecycle,
     limits::Limits,
+    model_choices::{FirstModel, InitialModel, Models},
     pending::is_of_messages,
     queues::Queues,
     requests::Requests,
@@ -62,7 +62,7 @@ impl Engine {
     /// A conversation that has not begun. `setup.start` must be a place in `setup.models`.
     pub fn new(setup: Setup, now: Now) -> Self {
         let new_session_file = new_header(String::new(), String::new(), None, now.wall);
-        let rules = if setup.dialect.record().lanes.ttsr { setup.extending.rules } else { Vec::new() };
+        let rules = if setup.dialect.record().lanes.ttsr { setup.extension_setup.rules } else { Vec::new() };
         let mut engine = Self {
             dialect: setup.dialect,
             machine: Machine::new(setup.dialect, setup.checked),
@@ -80,8 +80,8 @@ impl Engine {
             instructions: Instructions {
                 text: setup.system_prompt.text().into(),
                 sections: setup.system_prompt.0,
-                source: setup.extending.prompt_source,
-                commands: setup.extending.commands,
+                source: setup.extension_setup.prompt_source,
+                commands: setup.extension_setup.commands,
             },
             queues: Queues::new(),
             activity: Activity::Idle,
@@ -89,23 +89,24 @@ impl Engine {
             backlog: Backlog::default(),
             requests: Requests::default(),
             extensions: ExtensionHost::new(
-                setup.extending.extensions,
-                setup.extending.hosted,
-                setup.extending.named_commands,
-                setup.extending.troubles,
-                setup.extending.agent_directory,
-                setup.extending.max_frame,
-                setup.extending.emits_title,
+                setup.extension_setup.extensions,
+                setup.extension_setup.hosted,
+                setup.extension_setup.named_commands,
+                setup.extension_setup.troubles,
+                setup.extension_setup.agent_directory,
+                setup.extension_setup.max_frame,
+                setup.extension_setup.emits_title,
             ),
-            todos: Todos::new(setup.extending.clear_todos_after),
+            todos: Todos::new(setup.extension_setup.clear_todos_after),
             rules: Rules::new(rules).0,
             ids: Ids::new(setup.seed),
             now,
             lifecycle: Lifecycle::start(),
             outputs: VecDeque::new(),
         };
-        engine.tools.guard = Guard::new(&setup.extending.confirm, &setup.extending.confirm_unmatched);
-        let taken_up = setup.session.is_some();
+        engine.tools.consent_patterns =
+            ConsentPatterns::new(&setup.extension_setup.confirm, &setup.extension_setup.confirm_unmatched);
+        let is_resumed = setup.session.is_some();
         engine.store.session = match setup.session {
             Some(opened) => engine.session_from(opened),
             None => {
@@ -114,11 +115,11 @@ impl Engine {
             }
         };
         engine.set_initial_name(setup.name.as_deref());
-        let beginning = Beginning { taken_up, chosen: setup.chosen, level: setup.level };
+        let beginning = InitialModel { is_resumed, chosen: setup.chosen, level: setup.level };
         if engine.extensions.are_any() {
             engine.machine.extended();
             engine.models.first.beginning = Some(Box::new((engine.store.session.clone(), beginning)));
-            engine.models.first.is_open = setup.extending.unchosen;
+            engine.models.first.is_open = setup.extension_setup.unchosen;
         }
         engine.set_initial_model(beginning);
         engine.with_extensions(ExtensionHost::start_all);
@@ -156,7 +157,7 @@ impl Engine {
             Input::Frame(_) | Input::BadLine(_) if self.lifecycle.aborts_work() => {}
             Input::Frame(frame) => self.frame(*frame),
             Input::BadLine(error) => match error.is_answered() {
-                true => self.take(Waiting::BadLine(error), false),
+                true => self.serve_or_queue(QueuedLine::BadLine(error), false),
                 false => {
                     self.with_extensions(|host, context| host.dialog_response_malformed(&error, context))
                 }
@@ -359,7 +360,7 @@ impl Engine {
                 let kind = command.kind();
                 match kind.is_read() {
                     true => self.command(command, false),
-                    false => self.take(Waiting::Command(command), kind.is_control()),
+                    false => self.serve_or_queue(QueuedLine::Command(command), kind.is_control()),
                 }
             }
             Inbound::ExtensionUIResponse(answer) => {

@@ -1,17 +1,17 @@
 //! Models that extensions add, and the choice of the model that a session begins with.
 
 use crate::engine::{
-    choices::Beginning,
-    choices::Choice,
     core::Engine,
     extensions::{host::ProviderChange, process::FailureSource},
-    io::{Output, Selected},
+    io::{ModelSelection, Output},
+    model_choices::InitialModel,
+    model_choices::ModelChoice,
 };
 use crate::session::NewEntry;
 
 impl Engine {
     /// The provider was added, or why not.
-    pub(in crate::engine) fn provided(&mut self, provided: Result<Vec<Choice>, String>) {
+    pub(in crate::engine) fn provided(&mut self, provided: Result<Vec<ModelChoice>, String>) {
         let change = self.extensions.take_provider_change(provided.is_ok());
         let Some(ProviderChange { process, id, path, .. }) = change else { return };
         match provided {
@@ -52,15 +52,15 @@ impl Engine {
     }
 
     /// The model to begin with is chosen; without one there is nothing to serve.
-    pub(in crate::engine) fn chosen(&mut self, selected: Result<Selected, String>) {
-        let Ok(Selected { models, start, level, scope }) = selected else {
+    pub(in crate::engine) fn chosen(&mut self, selected: Result<ModelSelection, String>) {
+        let Ok(ModelSelection { models, start, level, scope }) = selected else {
             return self.exit();
         };
         (self.models.all, self.models.current, self.models.scope) = (models, start, scope);
         if let Some(beginning) = self.models.first.beginning.take() {
             let (session, beginning) = *beginning;
             self.store.session = session.clone();
-            let beginning = Beginning { level, ..beginning };
+            let beginning = InitialModel { level, ..beginning };
             self.set_initial_model(beginning);
             // Somebody may still add to them.
             self.models.first.beginning = Some(Box::new((session, beginning)));
@@ -68,13 +68,13 @@ impl Engine {
     }
 
     /// The session gets its model and its level, or takes them from its entries.
-    pub(in crate::engine) fn set_initial_model(&mut self, beginning: Beginning) {
-        let Beginning { taken_up, chosen, level } = beginning;
-        if taken_up {
+    pub(in crate::engine) fn set_initial_model(&mut self, beginning: InitialModel) {
+        let InitialModel { is_resumed, chosen, level } = beginning;
+        if is_resumed {
             if self.store.session.roles().next().is_none() && self.store.session.model().is_none() {
                 self.append_model();
             }
-            self.take_up(chosen, level);
+            self.restore_model(chosen, level);
             return self.restore();
         }
         let preferred = self.models.choice().preferred;

@@ -11,7 +11,7 @@ use crate::engine::{
         request::{CANCEL_TIMEOUT, RequestKind},
     },
     io::{CallId, Output},
-    toolbox::arguments::Owner,
+    toolbox::arguments::ToolOwner,
 };
 use crate::{
     model::types::{StreamEvent, ToolSpec},
@@ -189,8 +189,8 @@ impl Engine {
                 }
                 self.with_extensions(ExtensionHost::advance_notifications);
             }
-            ExtensionOutput::CommandHandled(reply) => {
-                self.respond_accepted(&reply, PromptDisposition::Handled)
+            ExtensionOutput::CommandHandled(recipient) => {
+                self.respond_accepted(&recipient, PromptDisposition::Handled)
             }
             ExtensionOutput::ToolProgress { call, result } => self.tool_progress(call, result),
             ExtensionOutput::ToolEnded { call, result, is_error } => self.tool_end(call, result, is_error),
@@ -332,7 +332,7 @@ impl Engine {
         if name.is_empty() || description.is_empty() {
             return Err(errors::tool_name(base, name));
         }
-        if self.tools.owner(name).is_some_and(|owner| owner != Owner::Server) {
+        if self.tools.owner(name).is_some_and(|owner| owner != ToolOwner::Server) {
             return Err(errors::tool_conflict(base, name));
         }
         let spec = ToolSpec {
@@ -341,6 +341,6 @@ impl Engine {
             parameters: tool.parameters.clone().into(),
             exclusive: tool.sequential.unwrap_or(false),
         };
-        self.tools.add(spec, Owner::Extension(place), offered).map_err(|unsound| unsound.told(base, name))
+        self.tools.add(spec, ToolOwner::Extension(place), offered).map_err(|unsound| unsound.told(base, name))
     }
 }

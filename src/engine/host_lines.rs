@@ -3,28 +3,30 @@
 //! In dialects that serve them one by one, a line waits while a command before it is in hand, but for commands that
 //! overtake. Reads never wait, in any dialect. Source: settled.
 
-use crate::engine::{backlog::Waiting, core::Engine, run::compaction::Compaction, run::deferred::AfterRun};
+use crate::engine::{
+    backlog::QueuedLine, core::Engine, run::compaction::Compaction, run::deferred::AfterRun,
+};
 use crate::protocol::{DialectDispatch, Outbound, RpcCommand};
 
 impl Engine {
     /// Serves a line, now or when the ones before it are done: in dialects that serve one by one, only the control lane
     /// does not wait.
-    pub(in crate::engine) fn take(&mut self, line: Waiting, control: bool) {
+    pub(in crate::engine) fn serve_or_queue(&mut self, line: QueuedLine, control: bool) {
         let serial = self.dialect.record().dispatch == DialectDispatch::SerialWithControlLane;
         let waits = serial && !control && (self.is_busy() || !self.backlog.lines.is_empty());
         match waits || self.holds_commands() {
             true => self.backlog.lines.push_back(line),
-            false => self.serve(line),
+            false => self.serve_line(line),
         }
     }
 
-    fn serve(&mut self, line: Waiting) {
+    fn serve_line(&mut self, line: QueuedLine) {
         match line {
-            Waiting::Command(command) => self.command(command, false),
-            Waiting::AbortedShell(command) => self.cancel_unstarted_shell(command),
-            Waiting::AbortedPrompt(command) => self.command(command, true),
-            Waiting::AbortedCompaction(command) => self.refuse_compaction(command),
-            Waiting::BadLine(error) => {
+            QueuedLine::Command(command) => self.command(command, false),
+            QueuedLine::AbortedShell(command) => self.cancel_unstarted_shell(command),
+            QueuedLine::AbortedPrompt(command) => self.command(command, true),
+            QueuedLine::AbortedCompaction(command) => self.refuse_compaction(command),
+            QueuedLine::BadLine(error) => {
                 // Only now: its error may have no id, and those of the commands before it come first.
                 self.machine.bad_line(&error);
                 let response = error.response(self.dialect);
@@ -46,15 +48,15 @@ impl Engine {
             return false;
         }
         let Some(line) = self.backlog.lines.pop_front() else { return false };
-        self.serve(line);
+        self.serve_line(line);
         true
     }
 
     /// Shell commands that have not started yet are stopped, too; each is answered when its turn comes.
     pub(in crate::engine) fn abort_queued_shells(&mut self) {
         for line in &mut self.backlog.lines {
-            if let Waiting::Command(RpcCommand::Bash(command)) = line {
-                *line = Waiting::AbortedShell(command.clone());
+            if let QueuedLine::Command(RpcCommand::Bash(command)) = line {
+                *line = QueuedLine::AbortedShell(command.clone());
             }
         }
     }
@@ -63,12 +65,12 @@ impl Engine {
     /// compaction that waits does not begin.
     pub(in crate::engine) fn abort_queued_work(&mut self) {
         for line in &mut self.backlog.lines {
-            let Waiting::Command(command) = line else { continue };
+            let QueuedLine::Command(command) = line else { continue };
             *line = match command {
                 RpcCommand::Prompt(_) | RpcCommand::AbortAndPrompt(_) => {
-                    Waiting::AbortedPrompt(command.clone())
+                    QueuedLine::AbortedPrompt(command.clone())
                 }
-                RpcCommand::Compact(command) => Waiting::AbortedCompaction(command.clone()),
+                RpcCommand::Compact(command) => QueuedLine::AbortedCompaction(command.clone()),
                 _ => continue,
             };
         }

@@ -5,7 +5,7 @@ use crate::engine::{
     io::CallId,
     prompt::texts,
     tool_result::error_result,
-    toolbox::arguments::{Owner, Unsound, examine},
+    toolbox::arguments::{SchemaFault, ToolOwner, examine},
 };
 use crate::{
     model::types::ToolSpec,
@@ -20,11 +20,11 @@ impl Engine {
     pub(in crate::engine) fn set_host_tools(&mut self, command: SetHostToolsCommand) {
         match self.host_tools(&command.tools) {
             Ok(tools) => {
-                self.tools.remove_of(Owner::Host);
+                self.tools.remove_of(ToolOwner::Host);
                 let tool_names = tools.iter().map(|(spec, _)| spec.name.clone()).collect();
                 for (spec, offered) in tools {
                     // Checked before.
-                    let _ = self.tools.add(spec, Owner::Host, offered);
+                    let _ = self.tools.add(spec, ToolOwner::Host, offered);
                 }
                 self.succeed(SetHostToolsResponse { id: command.id, data: HostToolNames { tool_names } });
             }
@@ -46,13 +46,13 @@ impl Engine {
             }
             let parameters = tool.parameters.clone().into();
             examine(&parameters).map_err(|unsound| match unsound {
-                Unsound::Invalid(_) => errors::host_tool_parameters(base, name),
-                Unsound::Costly(_) => unsound.told(base, name),
+                SchemaFault::Invalid(_) => errors::host_tool_parameters(base, name),
+                SchemaFault::Costly(_) => unsound.told(base, name),
             })?;
             if tools.iter().any(|(other, _)| other.name == name) {
                 return Err(errors::host_tool_twice(base));
             }
-            if self.tools.owner(name).is_some_and(|owner| owner != Owner::Host) {
+            if self.tools.owner(name).is_some_and(|owner| owner != ToolOwner::Host) {
                 return Err(errors::host_tool_conflict(base, name));
             }
             let (name, description) = (name.to_owned(), description.to_owned());

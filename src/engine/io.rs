@@ -1,6 +1,6 @@
 //! What goes into the engine and what comes out.
 
-use crate::engine::choices::Choice;
+use crate::engine::model_choices::ModelChoice;
 use crate::{
     machine::Violation,
     model::types::{StreamEvent, ToolSpec},
@@ -124,9 +124,9 @@ pub enum Input {
     },
     /// The [`Output::Provide`] just polled is done, and these are all models now: those that there were before at the same
     /// places. Or why it came to nothing.
-    Provided(Result<Vec<Choice>, String>),
+    Provided(Result<Vec<ModelChoice>, String>),
     /// The [`Output::Choose`] just polled is done; or why no model can be chosen.
-    Chosen(Result<Selected, String>),
+    Chosen(Result<ModelSelection, String>),
     /// A hook of something that happens beside the engine; answered by [`Output::Hooked`].
     Hook {
         /// For the answer.
@@ -162,7 +162,7 @@ pub enum Output {
     StartExtension {
         /// For its frames and its end.
         process: CallId,
-        /// Its place in [`Extending::extensions`](crate::engine::Extending::extensions).
+        /// Its place in [`ExtensionSetup::extensions`](crate::engine::ExtensionSetup::extensions).
         place: usize,
     },
     /// Write a frame to an extension; one whose process is gone hears nothing.
@@ -285,9 +285,9 @@ impl Purpose {
 
 /// The model to begin with.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Selected {
+pub struct ModelSelection {
     /// All models, those that there were before at the same places.
-    pub models: Vec<Choice>,
+    pub models: Vec<ModelChoice>,
     /// The place of the one to begin with.
     pub start: usize,
     /// The thinking level that was named with it.

@@ -39,15 +39,14 @@ mod actions;
 mod activity;
 mod backlog;
 mod capacity;
-mod choices;
 mod commands;
 pub mod consent;
+mod consent_patterns;
 mod core;
 mod extension_models;
 mod extension_outcomes;
 mod extensions;
 mod greeting;
-mod guard;
 mod host_lines;
 mod host_tools;
 mod ids;
@@ -55,6 +54,7 @@ mod instructions;
 mod io;
 mod lifecycle;
 pub mod limits;
+mod model_choices;
 mod model_requests;
 mod models;
 mod notifications;
@@ -80,10 +80,13 @@ mod tool_result;
 mod toolbox;
 pub mod ttsr;
 
-pub use choices::Choice;
 pub use core::Engine;
 pub use io::{
-    CallId, Input, ModelCall, Now, Output, Purpose, RequestHooks, Selected, ShellEnd, ShellStart, ToolStart,
+    CallId, Input, ModelCall, ModelSelection, Now, Output, Purpose, RequestHooks, ShellEnd, ShellStart,
+    ToolStart,
 };
-pub use setup::{CompactionPlan, Extending, Hosted, Modes, NamedCommands, Place, RetryPlan, Setup};
+pub use model_choices::ModelChoice;
+pub use setup::{
+    CompactionPlan, ExtensionSetup, HostedExtensions, Modes, NamedCommands, RetryPlan, SessionLocation, Setup,
+};
 pub use toolbox::arguments::Toolbox;

@@ -2,8 +2,8 @@
 
 use crate::engine::{
     core::Engine,
-    prompt::Reply,
-    store::after_append::{Answer, Before},
+    prompt::Recipient,
+    store::after_append::{ChangeResponse, Rollback},
 };
 use crate::{
     protocol::{
@@ -60,11 +60,11 @@ impl Engine {
             let error = errors::model_not_found(self.dialect.base(), &command.provider, &command.model_id);
             return self.fail(command.id, RpcCommandKind::SetModel, error);
         };
-        let before = self.before();
+        let before = self.rollback_point();
         self.switch(at);
         let data = self.models.all[at].model.clone();
         let response = SetModelResponse { id: command.id, data };
-        self.append_model_change(before, Answer::response(response));
+        self.append_model_change(before, ChangeResponse::response(response));
     }
 
     pub(in crate::engine) fn cycle_model(&mut self, id: Option<RequestId>) {
@@ -78,7 +78,7 @@ impl Engine {
         if round.len() <= 1 {
             return self.succeed(CycleModelResponse { id, data: None });
         }
-        let before = self.before();
+        let before = self.rollback_point();
         let current = round.iter().position(|(at, _)| *at == self.models.current).unwrap_or(0);
         let (next, level) = round[(current + 1) % round.len()];
         let thought = self.models.choice().model.reasoning;
@@ -93,14 +93,14 @@ impl Engine {
             is_scoped,
         };
         let response = CycleModelResponse { id, data: Some(data) };
-        self.append_model_change(before, Answer::response(response));
+        self.append_model_change(before, ChangeResponse::response(response));
     }
 
     pub(in crate::engine) fn set_level(&mut self, command: SetThinkingLevelCommand) {
-        let before = self.before();
+        let before = self.rollback_point();
         self.models.level = self.clamp_level(command.level);
-        let reply = Reply::Host { id: command.id, kind: RpcCommandKind::SetThinkingLevel };
-        self.append_level_change(before, Answer::Reply(reply));
+        let recipient = Recipient::Host { id: command.id, kind: RpcCommandKind::SetThinkingLevel };
+        self.append_level_change(before, ChangeResponse::Success(recipient));
     }
 
     pub(in crate::engine) fn cycle_level(&mut self, id: Option<RequestId>) {
@@ -111,10 +111,10 @@ impl Engine {
         let levels = &choice.levels;
         let current = self.models.level.and_then(|level| levels.iter().position(|l| *l == level));
         let level = levels[current.map_or(0, |at| (at + 1) % levels.len())];
-        let before = self.before();
+        let before = self.rollback_point();
         self.models.level = Some(level);
         let data = Some(ThinkingLevelChange { level });
-        self.append_level_change(before, Answer::response(CycleThinkingLevelResponse { id, data }));
+        self.append_level_change(before, ChangeResponse::response(CycleThinkingLevelResponse { id, data }));
     }
 
     /// Another model answers, with the level that the user has set for it, else with that of the one before.
@@ -131,14 +131,14 @@ impl Engine {
     }
 
     /// The model was chosen, perhaps the same one: an entry in any case, and one more if the level had to follow.
-    pub(in crate::engine) fn append_model_change(&mut self, mut before: Before, answer: Answer) {
+    pub(in crate::engine) fn append_model_change(&mut self, mut before: Rollback, answer: ChangeResponse) {
         self.append(self.model_entry());
         before.changes += 1;
         self.append_level_change(before, answer);
     }
 
     /// The level was chosen: an entry if it is another one.
-    pub(in crate::engine) fn append_level_change(&mut self, mut before: Before, answer: Answer) {
+    pub(in crate::engine) fn append_level_change(&mut self, mut before: Rollback, answer: ChangeResponse) {
         if self.models.level != before.level {
             self.append(NewEntry::Level(self.models.level));
             before.changes += 1;

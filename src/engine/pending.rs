@@ -11,19 +11,19 @@ use crate::protocol::AgentMessage;
 
 /// The rest of a step of the engine, behind an event.
 #[derive(Debug)]
-pub enum Step {
+pub enum PendingStep {
     /// The run has begun: its first turn opens.
     OpenTurn(Vec<TurnInput>),
     /// The turn has begun: these messages are said.
-    Inputs(Vec<TurnInput>),
+    SetInputs(Vec<TurnInput>),
     /// A message has begun, and is complete at once.
-    Complete(Box<AgentMessage>),
+    CompleteMessage(Box<AgentMessage>),
     /// The call at this place of the batch was announced.
-    Check(usize),
+    CheckCall(usize),
     /// The end of the call at this place was told: its result follows.
-    Result(usize),
+    EmitCallResult(usize),
     /// The turn has ended.
-    TurnOver(NextTurn),
+    ContinueRun(NextTurn),
     /// The turn has ended, and with it the run.
     EndRun,
 }

@@ -11,7 +11,7 @@ pub struct Prompt {
     /// The command without its text and images, for its disposition.
     pub command: RpcCommand,
     /// Who receives the response.
-    pub reply: Reply,
+    pub recipient: Recipient,
     pub text: String,
     pub images: Option<Vec<ImageContent>>,
     /// It was aborted before it was served.
@@ -25,12 +25,12 @@ pub struct RunStart {
     /// It was aborted before it was served.
     pub is_aborted: bool,
     /// Who has still to receive the response that the run starts.
-    pub reply: Option<Reply>,
+    pub recipient: Option<Recipient>,
 }
 
 /// Who receives the response to a command or an action.
 #[derive(Clone, Debug)]
-pub enum Reply {
+pub enum Recipient {
     /// The host.
     Host {
         /// The request's id.
@@ -72,8 +72,8 @@ impl Prompt {
         images: Option<Vec<ImageContent>>,
         is_aborted: bool,
     ) -> Self {
-        let reply = Reply::Host { id: command.id().cloned(), kind: command.kind() };
-        Self { command, reply, text, images, is_aborted }
+        let recipient = Recipient::Host { id: command.id().cloned(), kind: command.kind() };
+        Self { command, recipient, text, images, is_aborted }
     }
 }
 

@@ -17,7 +17,7 @@ use crate::engine::{
         process::FailureSource,
     },
     io::Output,
-    prompt::{Expansion, Prompt, Reply, RunStart, parts, text_of},
+    prompt::{Expansion, Prompt, Recipient, RunStart, parts, text_of},
     queues::TurnInput,
     run::deferred::AfterRun,
     store::after_append::AfterAppend,
@@ -36,19 +36,19 @@ use std::sync::Arc;
 impl Engine {
     /// Serves a prompt: runs the command that it calls, or examines it now or behind the prompts before it.
     pub(in crate::engine) fn prompt(&mut self, prompt: Prompt) {
-        let from_host = matches!(prompt.reply, Reply::Host { .. });
+        let from_host = matches!(prompt.recipient, Recipient::Host { .. });
         if from_host
             && let Some((name, arguments)) = slash(&prompt.text)
             && let Some(command) = self.extension_command(name)
         {
             let (name, arguments) = (name.to_owned(), arguments.to_owned());
             return self.with_extensions(|host, context| {
-                host.request_command(command, &name, &arguments, prompt.reply, context);
+                host.request_command(command, &name, &arguments, prompt.recipient, context);
             });
         }
         if from_host && let Some(error) = self.unloaded_command(&prompt.text) {
-            self.respond_before_examination(&prompt.reply);
-            return self.respond_failure(&prompt.reply, error);
+            self.respond_before_examination(&prompt.recipient);
+            return self.respond_failure(&prompt.recipient, error);
         }
         let is_free = self.backlog.intake.is_free() && !self.holds_commands();
         if !is_free || self.backlog.after_run.iter().any(AfterRun::is_after_prompt) {
@@ -73,7 +73,7 @@ impl Engine {
     /// It waits until what becomes of the prompts before it is known. An extension is not kept waiting for that: it may
     /// be the one whose hook is outstanding.
     fn defer_prompt(&mut self, mut prompt: Prompt) {
-        if let Reply::Extension { process, id, .. } = &mut prompt.reply
+        if let Recipient::Extension { process, id, .. } = &mut prompt.recipient
             && let Some(id) = id.take()
         {
             self.send_to_extension(
@@ -90,7 +90,7 @@ impl Engine {
         if !self.is_hooked(HookName::Input) {
             return self.expand_prompt(prompt, false);
         }
-        let from_host = matches!(prompt.reply, Reply::Host { .. });
+        let from_host = matches!(prompt.recipient, Recipient::Host { .. });
         let source = if from_host { InputSource::Rpc } else { InputSource::Extension };
         let streaming_behavior = match &prompt.command {
             RpcCommand::Prompt(command) if self.is_under_way() => command.streaming_behavior,
@@ -146,10 +146,10 @@ impl Engine {
     fn expand_prompt(&mut self, prompt: Prompt, is_handled: bool) {
         if is_handled {
             self.backlog.intake = Intake::Free;
-            return self.respond_accepted(&prompt.reply, PromptDisposition::Handled);
+            return self.respond_accepted(&prompt.recipient, PromptDisposition::Handled);
         }
         // What an extension says for the user is meant as it stands.
-        if matches!(prompt.reply, Reply::Extension { .. }) {
+        if matches!(prompt.recipient, Recipient::Extension { .. }) {
             return self.queue_or_run_prompt(prompt);
         }
         let text = prompt.text.clone();
@@ -270,41 +270,41 @@ impl Engine {
             // It had met no run; one that has begun since is ended for it all the same.
             return self.preempt(AfterRun::Prompt(Box::new(prompt)));
         }
-        let Prompt { reply, text, images, is_aborted, .. } = prompt;
+        let Prompt { recipient, text, images, is_aborted, .. } = prompt;
         let message = self.user_message(text, images);
         match disposition {
             Some(Disposition::Queue) => {
                 let queue = behavior.unwrap_or(StreamingBehavior::Steer);
                 self.queue_message(queue, AgentMessage::User(message));
-                self.respond_accepted(&reply, PromptDisposition::Queued);
+                self.respond_accepted(&recipient, PromptDisposition::Queued);
             }
             Some(Disposition::Reject) => {
-                self.respond_before_examination(&reply);
+                self.respond_before_examination(&recipient);
                 let error = case.and_then(|case| case.error).unwrap_or(ErrorText::Busy);
-                self.respond_failure(&reply, error.template(self.dialect.base()).to_owned());
+                self.respond_failure(&recipient, error.template(self.dialect.base()).to_owned());
             }
-            _ => self.start_prompt_run(reply, message, is_aborted),
+            _ => self.start_prompt_run(recipient, message, is_aborted),
         }
     }
 
     /// Starts a run if its model is usable and everything before it is written; responds in any case.
     pub(in crate::engine) fn start_prompt_run(
         &mut self,
-        reply: Reply,
+        recipient: Recipient,
         message: UserMessage,
         is_aborted: bool,
     ) {
         if self.store.has_failed() {
             let message = Box::new(message);
-            return self.store.after_append(AfterAppend::OpenRun { reply, message, is_aborted });
+            return self.store.after_append(AfterAppend::OpenRun { recipient, message, is_aborted });
         }
         match self.models.choice().unusable.clone() {
             Some(error) => {
-                self.respond_before_examination(&reply);
-                self.respond_failure(&reply, error);
+                self.respond_before_examination(&recipient);
+                self.respond_failure(&recipient, error);
             }
             None => {
-                let mut starting = RunStart { message, is_aborted, reply: Some(reply) };
+                let mut starting = RunStart { message, is_aborted, recipient: Some(recipient) };
                 if !self.dialect.record().compaction.before_response {
                     self.respond_started(&mut starting);
                 }
@@ -334,8 +334,8 @@ impl Engine {
 
     /// Responds to the prompt that its run starts, once.
     fn respond_started(&mut self, starting: &mut RunStart) {
-        if let Some(reply) = starting.reply.take() {
-            self.respond_accepted(&reply, PromptDisposition::Started);
+        if let Some(recipient) = starting.recipient.take() {
+            self.respond_accepted(&recipient, PromptDisposition::Started);
         }
     }
 
@@ -378,27 +378,31 @@ impl Engine {
     }
 
     /// The plain success of a command.
-    pub(in crate::engine) fn accept(&mut self, reply: &Reply) {
-        match reply.clone() {
-            Reply::Host { id, kind } => self.acknowledge(kind, id),
-            Reply::Extension { process, id: Some(id), .. } => {
+    pub(in crate::engine) fn accept(&mut self, recipient: &Recipient) {
+        match recipient.clone() {
+            Recipient::Host { id, kind } => self.acknowledge(kind, id),
+            Recipient::Extension { process, id: Some(id), .. } => {
                 self.send_to_extension(
                     process,
                     ExtensionResponse { id, success: true, error: None, data: None },
                 );
             }
-            Reply::Extension { .. } => {}
+            Recipient::Extension { .. } => {}
         }
     }
 
     /// Responds that a prompt is accepted, in some dialects with what becomes of it.
-    pub(in crate::engine) fn respond_accepted(&mut self, reply: &Reply, disposition: PromptDisposition) {
-        match reply {
-            Reply::Host { id, kind: RpcCommandKind::Prompt } => {
+    pub(in crate::engine) fn respond_accepted(
+        &mut self,
+        recipient: &Recipient,
+        disposition: PromptDisposition,
+    ) {
+        match recipient {
+            Recipient::Host { id, kind: RpcCommandKind::Prompt } => {
                 let data = Some(PromptOutcome { disposition });
                 self.succeed(PromptResponse { id: id.clone(), data });
             }
-            reply => self.accept(reply),
+            recipient => self.accept(recipient),
         }
         if disposition != PromptDisposition::Started {
             self.restore_starting_state();
@@ -431,21 +435,21 @@ impl Engine {
     }
 
     /// Responds with the success that some dialects emit before they examine a prompt; an error may follow it.
-    pub(in crate::engine) fn respond_before_examination(&mut self, reply: &Reply) {
+    pub(in crate::engine) fn respond_before_examination(&mut self, recipient: &Recipient) {
         let early = self.dialect.record().prompt_ack == DialectPromptAck::ImmediateThenMaybeError;
-        if early && matches!(reply, Reply::Host { .. }) {
-            self.accept(reply);
+        if early && matches!(recipient, Recipient::Host { .. }) {
+            self.accept(recipient);
         }
     }
 
     /// It comes to nothing.
-    pub(in crate::engine) fn respond_failure(&mut self, reply: &Reply, text: String) {
-        match reply.clone() {
-            Reply::Host { id, kind } => {
+    pub(in crate::engine) fn respond_failure(&mut self, recipient: &Recipient, text: String) {
+        match recipient.clone() {
+            Recipient::Host { id, kind } => {
                 self.fail(id, kind, text);
                 self.restore_starting_state();
             }
-            Reply::Extension { process, id, event } => {
+            Recipient::Extension { process, id, event } => {
                 if let Some(event) = event {
                     self.report_failure(FailureSource::Runtime(event), &text);
                 }

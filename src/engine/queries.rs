@@ -5,7 +5,7 @@
 use crate::engine::{
     core::Engine,
     io::{CallId, Output},
-    toolbox::arguments::Owner,
+    toolbox::arguments::ToolOwner,
 };
 use crate::protocol::{
     CommandList, ExtensionAnswer, ExtensionQuery, JsonObject, QueriedEntries, QueriedPrompt, QueriedState,
@@ -75,13 +75,13 @@ impl Engine {
     fn queried_tools(&self) -> QueriedTools {
         let tools = self.tools.all().map(|(spec, owner, active)| {
             let (path, prompt_guidelines) = match owner {
-                Owner::Extension(place) => {
+                ToolOwner::Extension(place) => {
                     let added = self.extensions.tool(place, &spec.name);
                     let path = added.and_then(|tool| tool.path.clone());
                     let path = path.unwrap_or_else(|| self.extensions.path(place).to_owned());
                     (Some(path), added.and_then(|tool| tool.prompt_guidelines.clone()))
                 }
-                Owner::Server | Owner::Host => (None, None),
+                ToolOwner::Server | ToolOwner::Host => (None, None),
             };
             QueriedTool {
                 name: spec.name.clone(),

@@ -4,7 +4,7 @@
 //! that the continuation needs lies beside it. A request that is not in its table was cancelled: nothing follows it.
 
 use crate::engine::{
-    actions::task::Tasks, io::CallId, prompt::Expansion, run::partial_message::PartialMessage,
+    actions::task::ActionTasks, io::CallId, prompt::Expansion, run::partial_message::PartialMessage,
 };
 use crate::{
     protocol::{RequestId, SwitchSessionCommand},
@@ -28,7 +28,7 @@ pub struct Requests {
     /// The directory of the host's shell, in dialects that keep it.
     pub shell_directory: Option<String>,
     /// What is done for actions of extensions.
-    pub actions: Tasks,
+    pub actions: ActionTasks,
     /// Files.
     pub files: FileRequests,
 }

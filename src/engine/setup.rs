@@ -1,6 +1,6 @@
 //! What an engine starts with.
 
-use crate::engine::{choices::Choice, limits::Limits, toolbox::arguments::Toolbox};
+use crate::engine::{limits::Limits, model_choices::ModelChoice, toolbox::arguments::Toolbox};
 use crate::{
     prompt::{Commands, Instructions, PromptSource},
     protocol::{Dialect, ExtensionError, ExtensionMember, InterruptMode, QueueMode, Rule, ThinkingLevel},
@@ -13,7 +13,7 @@ pub struct Setup {
     /// The dialect spoken.
     pub dialect: Dialect,
     /// All models, in the registry's order; not empty.
-    pub models: Vec<Choice>,
+    pub models: Vec<ModelChoice>,
     /// Where in `models` the session starts.
     pub start: usize,
     /// The model was asked for: a session that is taken up does not choose another.
@@ -28,7 +28,7 @@ pub struct Setup {
     /// How much is kept.
     pub limits: Limits,
     /// Where sessions are kept.
-    pub place: Place,
+    pub place: SessionLocation,
     /// The session to take up; `None`: a new one.
     pub session: Option<OpenedSession>,
     /// The tools offered to the model.
@@ -36,7 +36,7 @@ pub struct Setup {
     /// The instructions that come first.
     pub system_prompt: Instructions,
     /// What the server is extended by, and what is asked of the host.
-    pub extending: Extending,
+    pub extension_setup: ExtensionSetup,
     /// The session's name.
     pub name: Option<String>,
     /// Tells the conversation apart from others; ids are made from it.
@@ -47,13 +47,13 @@ pub struct Setup {
 
 /// What the server is extended by, and what is asked of the host.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Extending {
+pub struct ExtensionSetup {
     /// The executables of the extensions, in the order in which they are asked.
     pub extensions: Vec<String>,
     /// What could not be found or started, for the host.
     pub troubles: Vec<ExtensionError>,
     /// The process among them that hosts pi's own extensions, if there are any.
-    pub hosted: Option<Hosted>,
+    pub hosted: Option<HostedExtensions>,
     /// The slash commands that pi's own extensions are known to have, loaded or not.
     pub named_commands: Vec<NamedCommands>,
     /// The agent's own directory, for the extensions.
@@ -89,8 +89,8 @@ pub struct NamedCommands {
 
 /// The process that hosts pi's own extensions.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Hosted {
-    /// Its place in [`Extending::extensions`].
+pub struct HostedExtensions {
+    /// Its place in [`ExtensionSetup::extensions`].
     pub place: usize,
     /// The extensions that it loads, in order.
     pub members: Vec<ExtensionMember>,
@@ -123,7 +123,7 @@ pub struct Modes {
 
 /// Where sessions are kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct SessionLocation {
     /// The working directory, for the headers of new sessions.
     pub directory: String,
     /// The folder of new files; `None`: sessions are kept in memory only.
@@ -132,7 +132,7 @@ pub struct Place {
     pub id: Option<String>,
 }
 
-impl Place {
+impl SessionLocation {
     /// Nothing is written.
     pub fn in_memory(directory: impl Into<String>) -> Self {
         Self { directory: directory.into(), folder: None, id: None }

@@ -5,7 +5,7 @@ use crate::engine::{
     extensions::hook::Hook,
     io::{CallId, Output, ShellEnd, ShellStart},
     requests::Shell,
-    store::after_append::{AfterAppend, Answer, Before},
+    store::after_append::{AfterAppend, ChangeResponse, Rollback},
 };
 use crate::{
     protocol::{
@@ -133,9 +133,9 @@ impl Engine {
         let response = BashResponse { id: shell.id, data: Self::bash_result(end) };
         let goes_on = self.activity.is_streaming() || self.series.chain.is_some();
         if shell.session == self.store.session.id() && !goes_on {
-            let before = Before { changes: 1, ..self.before() };
+            let before = Rollback { changes: 1, ..self.rollback_point() };
             self.append(NewEntry::Message(message));
-            return self.respond_after_append(before, Answer::response(response));
+            return self.respond_after_append(before, ChangeResponse::response(response));
         }
         // Between a call and its result there is no place for it: it follows the run.
         if shell.session == self.store.session.id() {

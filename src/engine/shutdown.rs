@@ -1,7 +1,7 @@
 //! What ends the process: the end of the input, a signal, or an extension's `shutdown`.
 
 use crate::engine::{
-    actions::task::Tasks,
+    actions::task::ActionTasks,
     core::Engine,
     extensions::host::ExtensionHost,
     io::{Input, Output},
@@ -94,7 +94,7 @@ impl Engine {
     pub(in crate::engine) fn exit(&mut self) {
         if !self.lifecycle.is_exited() {
             self.lifecycle = crate::engine::lifecycle::Lifecycle::Exited;
-            self.requests.actions = Tasks::default();
+            self.requests.actions = ActionTasks::default();
             self.with_extensions(|host, context| {
                 host.drop_requests();
                 host.end_actions(context);

@@ -1,10 +1,10 @@
 //! The steps that wait for notifications.
 
-use crate::engine::{core::Engine, extensions::hook::Hook, pending::Step};
+use crate::engine::{core::Engine, extensions::hook::Hook, pending::PendingStep};
 
 impl Engine {
     /// Performs the step now, or once the outstanding notifications have completed.
-    pub(in crate::engine) fn then(&mut self, step: Step) {
+    pub(in crate::engine) fn perform_after_notifications(&mut self, step: PendingStep) {
         match self.has_outstanding_hooks() {
             true => self.backlog.steps.push_back(step),
             false => self.perform(step),
@@ -21,15 +21,15 @@ impl Engine {
         true
     }
 
-    fn perform(&mut self, step: Step) {
+    fn perform(&mut self, step: PendingStep) {
         match step {
-            Step::OpenTurn(inputs) => self.open_first_turn(inputs),
-            Step::Inputs(inputs) => self.set_turn_inputs(inputs),
-            Step::Complete(message) => self.complete_message(*message),
-            Step::Check(at) => self.check_announced(at),
-            Step::Result(at) => self.emit_call_result(at),
-            Step::TurnOver(next) => self.continue_run(next),
-            Step::EndRun => self.end_run(),
+            PendingStep::OpenTurn(inputs) => self.open_first_turn(inputs),
+            PendingStep::SetInputs(inputs) => self.set_turn_inputs(inputs),
+            PendingStep::CompleteMessage(message) => self.complete_message(*message),
+            PendingStep::CheckCall(at) => self.check_announced(at),
+            PendingStep::EmitCallResult(at) => self.emit_call_result(at),
+            PendingStep::ContinueRun(next) => self.continue_run(next),
+            PendingStep::EndRun => self.end_run(),
         }
     }
 
@@ -40,7 +40,9 @@ impl Engine {
 
     /// Drops what waits, but for the ends of messages and calls: the input has ended, and nothing is waited for.
     pub(in crate::engine) fn drop_steps(&mut self) {
-        self.backlog.steps.retain(|step| matches!(step, Step::Complete(_) | Step::Result(_)));
+        self.backlog
+            .steps
+            .retain(|step| matches!(step, PendingStep::CompleteMessage(_) | PendingStep::EmitCallResult(_)));
         if let Some(Hook::MessageEnd { event, .. }) = self.extensions.abandon_notifications() {
             self.append_hooked_message(event.message, false);
         }

@@ -3,7 +3,7 @@
 //! Dialects with system messages open the first run of a session with one that has everything. Later ones have what has
 //! changed since. What the providers are sent is not made of them. Source: pi 1 source, its message reference, observed.
 
-use crate::engine::{core::Engine, toolbox::arguments::Owner};
+use crate::engine::{core::Engine, toolbox::arguments::ToolOwner};
 use crate::{
     model::types::ToolSpec,
     prompt::{Section, ToolLine, tool_line},
@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// The sections and tools that the system messages so far come to.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Known {
+pub struct SystemState {
     sections: Vec<Section>,
     tools: Vec<SystemTool>,
 }
@@ -28,8 +28,8 @@ impl Engine {
             return None;
         }
         let tools = self.tools.specs().iter().map(declared).collect();
-        let now = Known { sections: self.instructions.sections.clone(), tools };
-        Known::replay(self.store.session.system_messages()).news(&now, self.now.wall)
+        let now = SystemState { sections: self.instructions.sections.clone(), tools };
+        SystemState::replay(self.store.session.system_messages()).changes_to(&now, self.now.wall)
     }
 }
 
@@ -58,7 +58,7 @@ impl Engine {
     /// An extension's guidelines for its tool.
     fn guidelines<'a>(&'a self, spec: &ToolSpec) -> impl Iterator<Item = &'a str> {
         let tool = match self.tools.owner(&spec.name) {
-            Some(Owner::Extension(place)) => self.extensions.tool(place, &spec.name),
+            Some(ToolOwner::Extension(place)) => self.extensions.tool(place, &spec.name),
             _ => None,
         };
         tool.and_then(|tool| tool.prompt_guidelines.as_ref()).into_iter().flatten().map(String::as_str)
@@ -67,16 +67,16 @@ impl Engine {
     /// A tool in one line; of an extension only if it has one.
     fn tool_line<'a>(&'a self, spec: &'a ToolSpec) -> Option<ToolLine<'a>> {
         match self.tools.owner(&spec.name)? {
-            Owner::Extension(place) => {
+            ToolOwner::Extension(place) => {
                 let purpose = self.extensions.tool(place, &spec.name)?.prompt_snippet.as_deref()?;
                 Some(ToolLine { name: &spec.name, purpose })
             }
-            Owner::Server | Owner::Host => tool_line(&spec.name),
+            ToolOwner::Server | ToolOwner::Host => tool_line(&spec.name),
         }
     }
 }
 
-impl Known {
+impl SystemState {
     /// What the system messages among these come to.
     pub fn replay(messages: &[Arc<AgentMessage>]) -> Self {
         let Some(told) = checkpoint(messages, 0) else { return Self::default() };
@@ -86,7 +86,7 @@ impl Known {
     }
 
     /// The message that makes `now` of it. A tool that is declared in another way is taken away and added again.
-    pub fn news(&self, now: &Self, timestamp: u64) -> Option<SystemMessage> {
+    pub fn changes_to(&self, now: &Self, timestamp: u64) -> Option<SystemMessage> {
         let changed = now.sections.iter().filter(|section| !self.sections.contains(section));
         let gone =
             self.sections.iter().filter(|section| now.sections.iter().all(|it| it.name != section.name));
@@ -126,14 +126,14 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn known(sections: &[(&str, &str)], tools: &[(&str, &str)]) -> Known {
+    fn known(sections: &[(&str, &str)], tools: &[(&str, &str)]) -> SystemState {
         let tool = |(name, description): &(&str, &str)| SystemTool {
             name: (*name).to_owned(),
             description: (*description).to_owned(),
             parameters: JsonObject::new(),
             constrained_sampling: None,
         };
-        Known {
+        SystemState {
             sections: sections.iter().map(|(name, text)| Section::new(*name, *text)).collect(),
             tools: tools.iter().map(tool).collect(),
         }
@@ -145,7 +145,7 @@ mod tests {
             known(&[("preamble", "I"), ("skills", "sew"), ("cwd", "/a")], &[("read", "r"), ("ls", "l")]);
         let now =
             known(&[("preamble", "I"), ("rules", "do"), ("cwd", "/b")], &[("read", "R"), ("bash", "b")]);
-        let news = before.news(&now, 7).unwrap();
+        let news = before.changes_to(&now, 7).unwrap();
         let tool = |name: &str, description: &str| json!({"name": name, "description": description, "parameters": {}});
         let expected = json!({
             "role": "system", "content": "",
@@ -156,9 +156,9 @@ mod tests {
         });
         assert_eq!(serde_json::to_string(&news).unwrap(), expected.to_string());
         let told = |message: &SystemMessage| Arc::new(AgentMessage::System(message.clone()));
-        let first = Known::default().news(&before, 1).unwrap();
-        let mut heard = Known::replay(&[told(&first), told(&news)]);
-        assert_eq!(heard.news(&now, 8), None);
+        let first = SystemState::default().changes_to(&before, 1).unwrap();
+        let mut heard = SystemState::replay(&[told(&first), told(&news)]);
+        assert_eq!(heard.changes_to(&now, 8), None);
         heard.sections.sort_by(|one, other| one.name.cmp(&other.name));
         assert_eq!(heard.sections.len(), 3);
     }
@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn tools_alone_change_without_sections() {
         let (before, now) = (known(&[("cwd", "/a")], &[]), known(&[("cwd", "/a")], &[("ls", "l")]));
-        let news = before.news(&now, 7).unwrap();
+        let news = before.changes_to(&now, 7).unwrap();
         assert_eq!((news.sections, news.tools_removed), (None, None));
         assert_eq!(news.tools_added.unwrap().len(), 1);
     }

@@ -11,7 +11,7 @@ use crate::{
         self, Config, Environment, Keys, RegisteredProvider, RegisteredProviders, SelectionError,
         SelectionOptions,
     },
-    engine::{Choice, Selected},
+    engine::{ModelChoice, ModelSelection},
     model::{http::Http, request::Endpoint, scripted::Script},
     protocol::{JsonObject, Model, QueriedModel, QueriedModels, errors},
 };
@@ -36,7 +36,7 @@ impl ModelLibrary {
     /// A library without a usable model: prompts are refused with `why` until an extension adds one.
     pub fn unchosen(why: String) -> Self {
         Self {
-            choices: vec![Choice::none(why, script_model("none", &Script::demo()))],
+            choices: vec![ModelChoice::none(why, script_model("none", &Script::demo()))],
             backends: vec![Backend::Unavailable],
             start: 0,
             level: None,
@@ -81,7 +81,7 @@ impl ModelLibrary {
         name: &str,
         config: Option<JsonObject>,
         streams: bool,
-    ) -> Result<Vec<Choice>, String> {
+    ) -> Result<Vec<ModelChoice>, String> {
         if let Some(source) = &mut self.source {
             let at = source.registered.iter().position(|(own, _)| own == name);
             let before = at.map(|at| &source.registered[at].1);
@@ -103,7 +103,7 @@ impl ModelLibrary {
     /// # Errors
     ///
     /// The command line names a model that does not exist; the text is for people.
-    pub fn choose(&mut self) -> Result<Selected, String> {
+    pub fn choose(&mut self) -> Result<ModelSelection, String> {
         let asked = self
             .source
             .as_ref()
@@ -142,8 +142,8 @@ impl ModelLibrary {
         Ok(self.selected())
     }
 
-    fn selected(&self) -> Selected {
-        Selected {
+    fn selected(&self) -> ModelSelection {
+        ModelSelection {
             models: self.choices.clone(),
             start: self.start,
             level: self.level,
@@ -164,7 +164,7 @@ impl ModelLibrary {
                 models.map(queried).collect()
             }
             _ => {
-                let queried = |choice: &Choice| QueriedModel {
+                let queried = |choice: &ModelChoice| QueriedModel {
                     model: choice.model.clone(),
                     usable: choice.unusable.is_none(),
                 };
@@ -215,7 +215,7 @@ impl ModelLibrary {
         for endpoint in config.models_of(|provider| keys.is_configured(provider)) {
             let preferred = follows.then(|| settings.level_of(&endpoint.model)).flatten();
             let (model, levels) = (public_model(&endpoint.model), endpoint.levels.clone());
-            let choice = Choice { model, levels, preferred, unusable: None };
+            let choice = ModelChoice { model, levels, preferred, unusable: None };
             let backend = Backend::Provider(Arc::new(endpoint), access.clone());
             match self.position_of(&choice.model) {
                 Some(at) => (self.choices[at], self.backends[at]) = (choice, backend),
@@ -232,7 +232,7 @@ impl ModelLibrary {
         let keys = self.keys();
         let unusable = keys.check(&endpoint.model).err().map(|error| error.to_string());
         let (model, levels) = (public_model(&endpoint.model), endpoint.levels);
-        self.choices.push(Choice { model, levels, preferred: None, unusable });
+        self.choices.push(ModelChoice { model, levels, preferred: None, unusable });
         self.backends.push(Backend::Unavailable);
         self.choices.len() - 1
     }

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     config::{Environment, Selection, Settings},
-    engine::{Choice, ModelCall, Purpose},
+    engine::{ModelCall, ModelChoice, Purpose},
     model::{
         http::Http,
         request::Endpoint,
@@ -28,7 +28,7 @@ const DEMO: &str = "demo";
 
 /// Models to choose from, and the backend of each.
 pub struct ModelLibrary {
-    pub(super) choices: Vec<Choice>,
+    pub(super) choices: Vec<ModelChoice>,
     pub(super) backends: Vec<Backend>,
     pub(super) start: usize,
     pub(super) level: Option<ThinkingLevel>,
@@ -120,7 +120,7 @@ impl ModelLibrary {
                 let Endpoint { model, levels, .. } = &offer.endpoint;
                 let preferred = follows.then(|| settings.level_of(model)).flatten();
                 let choice =
-                    Choice { model: public_model(model), levels: levels.clone(), preferred, unusable };
+                    ModelChoice { model: public_model(model), levels: levels.clone(), preferred, unusable };
                 (choice, Backend::Provider(Arc::new(offer.endpoint), access.clone()))
             })
             .unzip();
@@ -128,7 +128,7 @@ impl ModelLibrary {
     }
 
     /// The models, in the registry's order.
-    pub fn choices(&self) -> &[Choice] {
+    pub fn choices(&self) -> &[ModelChoice] {
         &self.choices
     }
 
@@ -170,7 +170,7 @@ impl ModelLibrary {
         // The levels of every dialect.
         let levels = ThinkingLevel::ALL.into_iter().filter(|level| *level < ThinkingLevel::Max);
         let levels = if model.reasoning { levels.collect() } else { vec![ThinkingLevel::Off] };
-        self.choices.push(Choice { model, levels, preferred: None, unusable: None });
+        self.choices.push(ModelChoice { model, levels, preferred: None, unusable: None });
         self.backends.push(Backend::Script(Box::new(Player::new(script)), ScriptContext::default()));
     }
 }

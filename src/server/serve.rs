@@ -11,8 +11,8 @@ use super::{
 };
 use crate::{
     engine::{
-        Engine, Extending, Input, Modes, Now, Output, Place, Purpose, RequestHooks, Setup, Toolbox,
-        limits::Limits,
+        Engine, ExtensionSetup, Input, Modes, Now, Output, Purpose, RequestHooks, SessionLocation, Setup,
+        Toolbox, limits::Limits,
     },
     extension::NodeHost,
     model::types::ToolSpec,
@@ -43,7 +43,7 @@ pub struct Options {
     /// The system prompt.
     pub system_prompt: Instructions,
     /// Extensions, skills, templates and tools that need consent.
-    pub extending: Extending,
+    pub extension_setup: ExtensionSetup,
     /// The Node host for pi's own extensions.
     pub node: Option<NodeHost>,
     /// Whether the command line names the model, which then takes precedence over a resumed session's.
@@ -51,7 +51,7 @@ pub struct Options {
     /// The session's name.
     pub name: Option<String>,
     /// The folder and id of new sessions.
-    pub place: Place,
+    pub place: SessionLocation,
     /// The session to resume, and its file.
     pub session: Option<OpenedSession>,
     /// The file that the session is written to.
@@ -104,7 +104,7 @@ pub async fn serve(options: Options) -> Result<u8, String> {
         outbox.gate(),
         dialect,
         options.tool_environment,
-        &options.extending,
+        &options.extension_setup,
         options.node,
     );
     let files = SessionFiles { store: options.store, base: dialect.base() };
@@ -128,7 +128,7 @@ pub async fn serve(options: Options) -> Result<u8, String> {
         session: options.session,
         tools: Toolbox::new(options.tools).with_spare(options.spare_tools),
         system_prompt: options.system_prompt,
-        extending: options.extending,
+        extension_setup: options.extension_setup,
         name: options.name,
         seed: seed(),
         checked: cfg!(debug_assertions),

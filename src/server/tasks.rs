@@ -7,7 +7,7 @@ use super::{
     models::PreparedCall, provider_call::ProviderCall, provider_hooks::ProviderHooks, queries::KeyLookup,
 };
 use crate::{
-    engine::{CallId, Extending, Input, RequestHooks, ShellEnd, ShellStart, ToolStart},
+    engine::{CallId, ExtensionSetup, Input, RequestHooks, ShellEnd, ShellStart, ToolStart},
     extension::{self, Extensions, NodeHost, Surroundings},
     model::{
         http::DEFECT,
@@ -79,16 +79,16 @@ impl Tasks {
         gate: watch::Receiver<bool>,
         dialect: Dialect,
         tool_environment: ToolEnvironment,
-        extending: &Extending,
+        extension_setup: &ExtensionSetup,
         node: Option<NodeHost>,
     ) -> (Self, extension::Inputs) {
         let processes = Processes::new();
         let (extensions, said) = Extensions::new(Surroundings {
-            paths: extending.extensions.clone(),
-            node: extending.hosted.as_ref().map(|hosted| hosted.place).zip(node),
+            paths: extension_setup.extensions.clone(),
+            node: extension_setup.hosted.as_ref().map(|hosted| hosted.place).zip(node),
             directory: tool_environment.directory.clone(),
             dialect,
-            max_frame: extending.max_frame,
+            max_frame: extension_setup.max_frame,
             most_waiting: extension::MOST_WAITING,
             gate: gate.clone(),
             processes: processes.clone(),

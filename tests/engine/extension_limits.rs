@@ -2,7 +2,7 @@
 
 use pi_rpc::{
     engine::{
-        Choice, Engine, Extending, Input, Modes, Now, Output, Place, Setup, Toolbox,
+        Engine, ExtensionSetup, Input, ModelChoice, Modes, Now, Output, SessionLocation, Setup, Toolbox,
         limits::{Limits, MAX_UNSHOWN_DIALOGS},
     },
     protocol::{Dialect, Encoder, ThinkingLevel, ToExtension, read, read_line},
@@ -36,7 +36,7 @@ impl World {
             "cost": { "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0 },
         });
         let model = serde_json::from_value(model).expect("a model");
-        let choice = Choice { model, levels: vec![ThinkingLevel::Off], preferred: None, unusable: None };
+        let choice = ModelChoice { model, levels: vec![ThinkingLevel::Off], preferred: None, unusable: None };
         let setup = Setup {
             dialect: Dialect::Pi,
             models: vec![choice],
@@ -46,11 +46,14 @@ impl World {
             level: None,
             modes: Modes::of(Dialect::Pi),
             limits: Limits::default(),
-            place: Place::in_memory("/work"),
+            place: SessionLocation::in_memory("/work"),
             session: None,
             tools: Toolbox::new(Vec::new()),
             system_prompt: "".into(),
-            extending: Extending { extensions: vec![EXTENSION.to_owned()], ..Extending::default() },
+            extension_setup: ExtensionSetup {
+                extensions: vec![EXTENSION.to_owned()],
+                ..ExtensionSetup::default()
+            },
             name: None,
             seed: 1,
             checked: true,

@@ -1,7 +1,10 @@
 //! Models that can and cannot be asked, scopes and levels, at the engine.
 
 use pi_rpc::{
-    engine::{Choice, Engine, Extending, Input, Modes, Now, Output, Place, Setup, Toolbox, limits::Limits},
+    engine::{
+        Engine, ExtensionSetup, Input, ModelChoice, Modes, Now, Output, SessionLocation, Setup, Toolbox,
+        limits::Limits,
+    },
     protocol::{Dialect, Encoder, ThinkingLevel, read_line},
 };
 use serde_json::{Value, json};
@@ -10,14 +13,14 @@ use std::time::Duration;
 const NOW: Now = Now { monotonic: Duration::ZERO, wall: 1_700_000_000_000 };
 
 /// A model that thinks up to `high`, with the hint of one that has no key.
-fn choice(id: &str, hint: Option<&str>) -> Choice {
+fn choice(id: &str, hint: Option<&str>) -> ModelChoice {
     let model = json!({
         "id": id, "name": id, "api": "scripted", "provider": "lab", "baseUrl": "", "reasoning": true,
         "input": ["text"], "contextWindow": 128_000, "maxTokens": 16_384,
         "cost": { "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0 },
     });
     let model = serde_json::from_value(model).expect("a model");
-    Choice {
+    ModelChoice {
         model,
         levels: ThinkingLevel::ALL[..5].to_vec(),
         preferred: None,
@@ -28,7 +31,7 @@ fn choice(id: &str, hint: Option<&str>) -> Choice {
 /// What a session with these models answers to `lines`; models are asked and never answer.
 fn answers(
     dialect: Dialect,
-    models: Vec<Choice>,
+    models: Vec<ModelChoice>,
     scope: Option<Vec<(usize, Option<ThinkingLevel>)>>,
     lines: &[Value],
 ) -> Vec<Value> {
@@ -41,11 +44,11 @@ fn answers(
         level: None,
         modes: Modes::of(dialect),
         limits: Limits::default(),
-        place: Place::in_memory("/work"),
+        place: SessionLocation::in_memory("/work"),
         session: None,
         tools: Toolbox::new(Vec::new()),
         system_prompt: "".into(),
-        extending: Extending::default(),
+        extension_setup: ExtensionSetup::default(),
         name: None,
         seed: 1,
         checked: true,

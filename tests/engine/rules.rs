@@ -1,6 +1,6 @@
 //! Rules that stop an answer, in a conversation. See `sequences.rs` for how they are written.
 
-use pi_rpc::{engine::Extending, protocol::Dialect::Xcsh};
+use pi_rpc::{engine::ExtensionSetup, protocol::Dialect::Xcsh};
 use pi_rpc_test_kit::{
     Playback, Scenario, scenario,
     shorthand::{command, overloaded, prompt, says, steer},
@@ -19,7 +19,7 @@ fn rule(name: &str, word: &str) -> Value {
 /// A conversation in which these rules hold.
 fn ruled(rules: &[Value], turns: Value) -> Scenario {
     let rules = rules.iter().map(|rule| serde_json::from_value(rule.clone()).expect("a rule")).collect();
-    scenario(turns).extending(Extending { rules, ..Extending::default() })
+    scenario(turns).extension_setup(ExtensionSetup { rules, ..ExtensionSetup::default() })
 }
 
 /// A conversation with one rule, `plain`, against `forbidden`.

@@ -2,7 +2,7 @@
 //! See `sequences.rs` for how they are written.
 
 use pi_rpc::{
-    engine::Extending,
+    engine::ExtensionSetup,
     prompt::{Commands, Skill, Template},
     protocol::{
         CommandLocation::User,
@@ -31,7 +31,7 @@ fn called(turns: Value) -> Scenario {
     let look = Path::new("/agent/prompts/look.md");
     let template = Template::read(look, "Look at $1, not at $2.", User).expect("a template");
     let commands = Commands { templates: vec![template], skills: vec![skill] };
-    scenario(turns).extending(Extending { commands, ..Extending::default() })
+    scenario(turns).extension_setup(ExtensionSetup { commands, ..ExtensionSetup::default() })
 }
 
 /// What the user has said, in order.

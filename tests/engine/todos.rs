@@ -2,7 +2,7 @@
 //! `sequences.rs` for how they are written.
 
 use pi_rpc::{
-    engine::{Extending, todos::CLEAR_AFTER},
+    engine::{ExtensionSetup, todos::CLEAR_AFTER},
     protocol::Dialect::Xcsh,
 };
 use pi_rpc_test_kit::{
@@ -18,7 +18,7 @@ fn todos(turns: Value) -> Scenario {
 }
 
 fn clearing(turns: Value, clear_todos_after: Option<Duration>) -> Scenario {
-    scenario(turns).todos().extending(Extending { clear_todos_after, ..Extending::default() })
+    scenario(turns).todos().extension_setup(ExtensionSetup { clear_todos_after, ..ExtensionSetup::default() })
 }
 
 /// The host sets a list of one phase with todos of these statuses.

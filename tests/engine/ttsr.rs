@@ -1,16 +1,16 @@
 //! Rules that stop an answer: which of them apply to what is written, and what the model is told of them.
 
 use pi_rpc::{
-    engine::ttsr::{Rules, Watched},
+    engine::ttsr::{Rules, WatchedContent},
     protocol::{AssistantContent, Rule},
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-const TEXT: Watched<'static> = Watched::Text;
-const THINKING: Watched<'static> = Watched::Thinking;
-const EDIT: Watched<'static> = Watched::Arguments("edit");
-const BASH: Watched<'static> = Watched::Arguments("bash");
+const TEXT: WatchedContent<'static> = WatchedContent::Text;
+const THINKING: WatchedContent<'static> = WatchedContent::Thinking;
+const EDIT: WatchedContent<'static> = WatchedContent::Arguments("edit");
+const BASH: WatchedContent<'static> = WatchedContent::Arguments("bash");
 
 /// A rule of this name that watches for `unwrap`, with the members of `more` besides or instead.
 fn rule(name: &str, more: Value) -> Rule {
@@ -30,7 +30,7 @@ fn rules(rules: &[Rule]) -> Rules {
 }
 
 /// The names of the rules that `written`, as the first block of an answer, goes against.
-fn broken(rules: &mut Rules, watched: Watched<'_>, written: &str) -> Vec<String> {
+fn broken(rules: &mut Rules, watched: WatchedContent<'_>, written: &str) -> Vec<String> {
     rules.reset();
     names(rules.feed(0, watched, written))
 }
@@ -80,7 +80,7 @@ fn all_rules_that_apply_are_told_together_and_each_once() {
     assert_eq!(broken(&mut rules, TEXT, "unwrap"), ["a", "b"]);
     // Not told yet: the user was faster, say.
     assert_eq!(broken(&mut rules, TEXT, "unwrap"), ["a", "b"]);
-    rules.injected(&[a]);
+    rules.mark_injected(&[a]);
     assert_eq!(broken(&mut rules, TEXT, "unwrap"), ["b"]);
     rules.restore(["b".to_owned(), "gone".to_owned()]);
     assert_eq!(broken(&mut rules, TEXT, "unwrap"), ["a"]);
@@ -110,7 +110,7 @@ fn scope_and_interrupt_mode_say_what_is_watched() {
     ]);
     let blocks: Vec<AssistantContent> = serde_json::from_value(blocks).unwrap();
     assert_eq!(
-        blocks.iter().map(Watched::of).collect::<Vec<_>>(),
+        blocks.iter().map(WatchedContent::of).collect::<Vec<_>>(),
         [Some(TEXT), Some(THINKING), None, None, Some(EDIT)]
     );
 }
@@ -202,7 +202,7 @@ fn what_cannot_be_understood_is_left_out_and_told() {
 #[test]
 fn the_model_is_told_each_rule_in_a_block_of_its_own() {
     let told = [rule("a", json!({})), rule("b", json!({ "content": "\nAlways {path}.\n\nReally.\n" }))];
-    let mut message = serde_json::to_value(Rules::injection(&told, 5)).unwrap();
+    let mut message = serde_json::to_value(Rules::injection_message(&told, 5)).unwrap();
     let content = message["content"].take();
     let expected = json!({
         "role": "custom", "customType": "ttsr-injection", "content": null, "display": false,

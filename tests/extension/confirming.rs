@@ -4,7 +4,7 @@ use crate::asking_support::{
     Extension, Playback, Scenario, answer, done, says, scenario, shorthand, waits, writes,
 };
 use pi_rpc::{
-    engine::Extending,
+    engine::ExtensionSetup,
     protocol::Dialect::{self, Pi, Pi058, Xcsh},
 };
 use serde_json::{Value, json};
@@ -18,14 +18,14 @@ fn confirming(prompts: u64) -> Scenario {
         .flat_map(|n| [calls(&format!("t{n}"), "probe", "echo one"), model_says("Well.")])
         .collect();
     let scenario = scenario(json!(turns))
-        .extending(Extending { confirm: vec!["probe".to_owned()], ..Extending::default() });
+        .extension_setup(ExtensionSetup { confirm: vec!["probe".to_owned()], ..ExtensionSetup::default() });
     (1..=prompts).fold(scenario, |scenario, n| scenario.host(1000 * n, prompt(&format!("p{n}"), "go")))
 }
 
 /// The host is asked about the tools that `patterns` mean; no tool of the server is meant by those that are `unmatched`.
-fn guarding(patterns: &[&str], unmatched: &[&str]) -> Extending {
+fn guarding(patterns: &[&str], unmatched: &[&str]) -> ExtensionSetup {
     let own = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-    Extending { confirm: own(patterns), confirm_unmatched: own(unmatched), ..Extending::default() }
+    ExtensionSetup { confirm: own(patterns), confirm_unmatched: own(unmatched), ..ExtensionSetup::default() }
 }
 
 fn texts(played: &Playback) -> Vec<&str> {
@@ -124,7 +124,7 @@ fn a_session_that_is_not_left_keeps_what_was_allowed() {
 #[test]
 fn tools_that_are_not_named_are_not_asked_about() {
     let played = scenario(json!([calls("t1", "bash", "echo one"), model_says("Well.")]))
-        .extending(Extending { confirm: vec!["probe".to_owned()], ..Extending::default() })
+        .extension_setup(ExtensionSetup { confirm: vec!["probe".to_owned()], ..ExtensionSetup::default() })
         .host(10, prompt("p", "go"))
         .play(Pi);
     assert_eq!(texts(&played), ["one\n"]);
@@ -134,7 +134,7 @@ fn tools_that_are_not_named_are_not_asked_about() {
 fn title(arguments: &Value) -> String {
     let call = json!({ "tool": "probe", "id": "t1", "arguments": arguments, "size": 0 });
     let played = scenario(json!([{ "say": [call] }, model_says("Well.")]))
-        .extending(guarding(&["probe"], &[]))
+        .extension_setup(guarding(&["probe"], &[]))
         .host(10, prompt("p", "go"))
         .host(500, answer(0, "value", "Deny"))
         .play(Pi);
@@ -214,7 +214,7 @@ fn without_a_host_nothing_is_allowed() {
 fn two() -> Scenario {
     let call = |id: &str| json!({ "tool": "probe", "id": id, "arguments": { "command": "sleep 10; echo one" }, "size": 0 });
     scenario(json!([{ "say": [call("t1"), call("t2")] }, model_says("Well.")]))
-        .extending(Extending { confirm: vec!["probe".to_owned()], ..Extending::default() })
+        .extension_setup(ExtensionSetup { confirm: vec!["probe".to_owned()], ..ExtensionSetup::default() })
         .host(10, prompt("p", "go"))
 }
 
@@ -298,7 +298,7 @@ fn star_guards_every_tool() {
             calls("t2", "probe", "x"),
             model_says("Well.")
         ]))
-        .extending(guarding(&["*"], &[]))
+        .extension_setup(guarding(&["*"], &[]))
         .host(10, prompt("p", "go"))
         .host(500, answer(0, "value", "Deny"))
         .host(1000, answer(1, "value", "Deny"))
@@ -317,7 +317,7 @@ fn pattern_guards_tools_that_come_later() {
             calls("t2", "bash", "echo one"),
             model_says("Well.")
         ]))
-        .extending(guarding(&["mine_*"], &["mine_*"]))
+        .extension_setup(guarding(&["mine_*"], &["mine_*"]))
         .extended(Extension::new("a", json!({ "tools": [tool] })))
         .host(10, prompt("p", "go"))
         .host(500, answer(0, "value", "Deny"))
@@ -331,7 +331,7 @@ fn pattern_guards_tools_that_come_later() {
 fn unknown_name_guards_everything_and_is_told() {
     for dialect in [Pi, Pi058] {
         let played = scenario(json!([calls("t1", "bash", "echo one"), model_says("Well.")]))
-            .extending(guarding(&["bahs", "mine_*"], &["bahs", "mine_*"]))
+            .extension_setup(guarding(&["bahs", "mine_*"], &["bahs", "mine_*"]))
             .extended(Extension::new("a", json!({})))
             .host(10, prompt("p", "go"))
             .host(500, answer(0, "value", "Deny"))
@@ -360,7 +360,7 @@ fn name_of_lent_tool_guards_everything_until_lent() {
         calls("t3", "ask", "x"),
         model_says("Well."),
     ]))
-    .extending(guarding(&["ask"], &["ask"]))
+    .extension_setup(guarding(&["ask"], &["ask"]))
     .host(10, prompt("p", "go"))
     .host(500, answer(0, "value", "Deny"))
     .host(1000, json!({ "id": "s", "type": "set_host_tools", "tools": [tool] }))
@@ -377,7 +377,7 @@ fn outside(more: &[Value]) -> Scenario {
         json!({ "type": "run_tool", "id": "r", "toolName": "bash", "arguments": { "command": "echo one" } });
     let does = std::iter::once(&run).chain(more).flat_map(|frame| [writes(frame.clone()), waits(50)]);
     scenario(json!([]))
-        .extending(guarding(&["bash"], &[]))
+        .extension_setup(guarding(&["bash"], &[]))
         .extended(Extension::new("a", json!({})).on("start", [waits(300)].into_iter().chain(does)))
 }
 
@@ -424,7 +424,7 @@ fn abort_ends_question_about_run_tool() {
     });
     for dialect in ALL {
         let played = scenario(json!([calls("t1", "probe", "x"), model_says("Well.")]))
-            .extending(guarding(&["bash"], &[]))
+            .extension_setup(guarding(&["bash"], &[]))
             .extended(
                 Extension::new("a", json!({ "hooks": ["tool_call"] }))
                     .on("hook tool_call", [writes(run.clone())]),

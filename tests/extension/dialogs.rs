@@ -346,7 +346,7 @@ fn notices_pass_and_wait_for_nothing_but_titles_only_where_they_are_wanted() {
             Extension::new("a", json!({ "commands": [{ "name": "ask" }] })).on("command ask", written);
         let played = scenario(json!([]))
             .extended(extension)
-            .extending(pi_rpc::engine::Extending { emits_title, ..Default::default() })
+            .extension_setup(pi_rpc::engine::ExtensionSetup { emits_title, ..Default::default() })
             .host(10, prompt("p", "/ask"))
             .play(dialect);
         let mut ids = Vec::new();

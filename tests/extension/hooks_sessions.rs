@@ -5,7 +5,7 @@ use crate::asking_support::{
     writes,
 };
 use pi_rpc::{
-    engine::{Extending, Hosted},
+    engine::{ExtensionSetup, HostedExtensions},
     protocol::Dialect::{self, Pi, Pi1, Pi073, Xcsh},
 };
 use serde_json::{Value, json};
@@ -313,17 +313,17 @@ fn the_process_that_hosts_extensions_has_a_minute_to_register_and_its_commands_n
         source.into_iter().for_each(|source| member["sourceInfo"] = source);
         serde_json::from_value(member).expect("a member")
     };
-    let hosted = Hosted {
+    let hosted = HostedExtensions {
         place: 0,
         members: vec![member("/x/one.ts", Some("npm:one")), member("/x/two.ts", None)],
         arguments: vec!["--plan".to_owned()],
     };
-    let extending = || Extending { hosted: Some(hosted.clone()), ..Extending::default() };
+    let extension_setup = || ExtensionSetup { hosted: Some(hosted.clone()), ..ExtensionSetup::default() };
     let commands = json!([{ "name": "one", "path": "/x/one.ts" }, { "name": "two", "path": "/x/two.ts" }]);
     let register = writes(json!({ "type": "register", "commands": commands }));
     let slow = Extension::silent("a").on("hello", [waits(59_000), register]);
     let played = scenario(json!([]))
-        .extending(extending())
+        .extension_setup(extension_setup())
         .extended(slow)
         .host(10, command("get_commands"))
         .play(Pi073);
@@ -334,7 +334,7 @@ fn the_process_that_hosts_extensions_has_a_minute_to_register_and_its_commands_n
         listed.iter().map(|it| (&it["sourceInfo"]["path"], &it["sourceInfo"]["source"])).collect();
     assert_eq!(sources, [(&json!("/x/one.ts"), &json!("npm:one")), (&json!("/x/two.ts"), &json!("cli"))]);
     let never = scenario(json!([]))
-        .extending(extending())
+        .extension_setup(extension_setup())
         .extended(Extension::silent("a"))
         .host(10, command("get_state"))
         .play(Pi073);

@@ -2,7 +2,7 @@
 
 use crate::asking_support::{Extension, PeerStep, Playback, done, scenario, shorthand, waits, writes};
 use pi_rpc::{
-    engine::Extending,
+    engine::ExtensionSetup,
     protocol::Dialect::{self, Pi, Pi1, Pi073, Xcsh},
 };
 use serde_json::{Value, json};
@@ -58,7 +58,7 @@ fn a_provider_that_comes_before_the_greeting_may_bring_the_model_to_begin_with()
                 lab(&[])
                     .on("model_call", [writes(json!({ "type": "failed", "id": "$", "error": "no idea" }))]),
             )
-            .extending(Extending { unchosen: true, ..Extending::default() })
+            .extension_setup(ExtensionSetup { unchosen: true, ..ExtensionSetup::default() })
             .host(10, json!({ "id": "g", "type": "get_state" }))
             .host(20, json!({ "id": "m", "type": "get_available_models" }))
             .play(dialect);

@@ -2,7 +2,7 @@
 
 use crate::asking_support::{Extension, Playback, scenario, shorthand, waits, writes};
 use pi_rpc::{
-    engine::Extending,
+    engine::ExtensionSetup,
     prompt::PromptSource,
     protocol::Dialect::{self, Pi, Pi1, Pi073, Xcsh},
 };
@@ -248,7 +248,7 @@ fn the_instructions_are_made_anew_for_the_tools_that_were_chosen() {
                 Extension::new("a", json!({ "tools": [tool] }))
                     .on("start", [waits(300), writes(choose(json!(["probe"])))]),
             )
-            .extending(Extending { prompt_source: Some(source), ..Extending::default() })
+            .extension_setup(ExtensionSetup { prompt_source: Some(source), ..ExtensionSetup::default() })
             .host(10, prompt("p", "one"))
             .host(1000, prompt("q", "two"))
             .play(dialect);

@@ -2,7 +2,10 @@
 #![allow(dead_code)] // each of the two uses its part
 
 use pi_rpc::{
-    engine::{Choice, Engine, Extending, Input, Modes, Now, Output, Place, Setup, Toolbox, limits::Limits},
+    engine::{
+        Engine, ExtensionSetup, Input, ModelChoice, Modes, Now, Output, SessionLocation, Setup, Toolbox,
+        limits::Limits,
+    },
     model::types::{BlockStart, Finish, StreamEvent, TokenCounts},
     protocol::{Dialect, Emission, Encoder, Inbound, Model, Outbound, ThinkingLevel, read, read_line},
 };
@@ -30,18 +33,18 @@ pub fn engine() -> (Engine, Now) {
     let levels = vec![ThinkingLevel::Off, ThinkingLevel::Low, ThinkingLevel::High];
     let setup = Setup {
         dialect: Dialect::Pi,
-        models: vec![Choice { model, levels, preferred: None, unusable: None }],
+        models: vec![ModelChoice { model, levels, preferred: None, unusable: None }],
         start: 0,
         chosen: false,
         scope: None,
         level: None,
         modes: Modes::of(Dialect::Pi),
         limits: Limits::default(),
-        place: Place::in_memory("/work"),
+        place: SessionLocation::in_memory("/work"),
         session: None,
         tools: Toolbox::new(Vec::new()),
         system_prompt: "".into(),
-        extending: Extending::default(),
+        extension_setup: ExtensionSetup::default(),
         name: None,
         seed: 1,
         checked: false,

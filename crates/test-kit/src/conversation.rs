@@ -9,7 +9,7 @@ use crate::{
     work::WorkSource,
 };
 use pi_rpc::{
-    engine::{Choice, CompactionPlan, Setup, Toolbox},
+    engine::{CompactionPlan, ModelChoice, Setup, Toolbox},
     machine::Rule,
     protocol::{Base, Dialect, Model, RpcCommandKind, ThinkingLevel},
     tools::specs,
@@ -230,7 +230,7 @@ impl Conversation {
             setup.start = (seed % 2) as usize;
             setup.modes.compaction = CompactionPlan { reserve: 1000, keep_recent: 8 };
             setup.tools = Toolbox::new(specs(&setup.dialect.record().tools));
-            setup.extending.confirm = confirm.clone();
+            setup.extension_setup.confirm = confirm.clone();
             setup.seed = seed;
         }));
         scenario.watchers = Box::new(move |dialect| -> Vec<Box<dyn Watcher>> {
@@ -241,7 +241,7 @@ impl Conversation {
 }
 
 /// Model of the provider `lab`.
-fn lab(id: &str, window: u64, base: Base) -> Choice {
+fn lab(id: &str, window: u64, base: Base) -> ModelChoice {
     let reasoning = id != "plain";
     let model = json!({
         "id": id, "name": id, "api": "scripted", "provider": "lab", "baseUrl": "", "reasoning": reasoning,
@@ -259,7 +259,7 @@ fn lab(id: &str, window: u64, base: Base) -> Choice {
         true => *level <= most,
         false => *level == ThinkingLevel::Off,
     });
-    Choice { model, levels: levels.collect(), preferred: None, unusable: None }
+    ModelChoice { model, levels: levels.collect(), preferred: None, unusable: None }
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {

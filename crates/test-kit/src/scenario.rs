@@ -11,7 +11,7 @@ use crate::{
     world::World,
 };
 use pi_rpc::{
-    engine::{Extending, Modes, Place, Setup, Toolbox, limits::Limits, todos},
+    engine::{ExtensionSetup, Modes, SessionLocation, Setup, Toolbox, limits::Limits, todos},
     machine::Rule,
     protocol::Dialect,
     session::OpenedSession,
@@ -38,7 +38,7 @@ pub struct Scenario {
     change: fn(&mut Modes),
     pub(crate) changes: Vec<Change>,
     pub(crate) extensions: Vec<Box<dyn Peer>>,
-    extending: Extending,
+    extension_setup: ExtensionSetup,
     /// Offers the tool `todo_write` to the model.
     todos: bool,
     pub(crate) judged: JudgedRules,
@@ -104,7 +104,7 @@ pub fn scenario(turns: Value) -> Scenario {
         change: |_| {},
         changes: Vec::new(),
         extensions: Vec::new(),
-        extending: Extending::default(),
+        extension_setup: ExtensionSetup::default(),
         todos: false,
         judged: JudgedRules::AllBut(&[]),
         works: WorkSource::Planned,
@@ -187,8 +187,8 @@ impl Scenario {
     }
 
     /// Sets further options for extensions.
-    pub fn extending(mut self, extending: Extending) -> Self {
-        self.extending = extending;
+    pub fn extension_setup(mut self, extension_setup: ExtensionSetup) -> Self {
+        self.extension_setup = extension_setup;
         self
     }
 
@@ -293,8 +293,8 @@ impl Scenario {
         let mut tools = tools();
         tools.extend(self.todos.then(todos::spec));
         let place = match self.kept {
-            true => Place { directory: "/work".to_owned(), folder: Some(FOLDER.into()), id: None },
-            false => Place::in_memory("/work"),
+            true => SessionLocation { directory: "/work".to_owned(), folder: Some(FOLDER.into()), id: None },
+            false => SessionLocation::in_memory("/work"),
         };
         let mut setup = Setup {
             dialect,
@@ -309,11 +309,11 @@ impl Scenario {
             session,
             tools: Toolbox::new(tools),
             system_prompt: "Be brief.".into(),
-            extending: Extending {
+            extension_setup: ExtensionSetup {
                 extensions: self.extensions.iter().map(|it| format!("/x/{}", it.name())).collect(),
                 agent_directory: "/agent".to_owned(),
                 max_frame: 1_000_000,
-                ..self.extending.clone()
+                ..self.extension_setup.clone()
             },
             name: None,
             seed: 7,

@@ -1,7 +1,7 @@
 //! Models and tools of a conversation.
 
 use pi_rpc::{
-    engine::{Choice, Selected},
+    engine::{ModelChoice, ModelSelection},
     model::types::ToolSpec,
     protocol::{Dialect, JsonObject, Model, ThinkingLevel},
 };
@@ -22,7 +22,7 @@ pub fn tools() -> Vec<ToolSpec> {
     vec![tool("bash", true), tool("probe", false)]
 }
 
-pub fn choice(dialect: Dialect, id: &str, window: u64) -> Choice {
+pub fn choice(dialect: Dialect, id: &str, window: u64) -> ModelChoice {
     let model = json!({
         "id": id, "name": "Play", "api": "scripted", "provider": "scripted", "baseUrl": "scripted:",
         "reasoning": id != "plain", "input": ["text"],
@@ -32,12 +32,12 @@ pub fn choice(dialect: Dialect, id: &str, window: u64) -> Choice {
     let text = model.to_string();
     let model: Model = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{dialect}: {error}"));
     let levels = if model.reasoning { 5 } else { 1 };
-    Choice { model, levels: ThinkingLevel::ALL[..levels].to_vec(), preferred: None, unusable: None }
+    ModelChoice { model, levels: ThinkingLevel::ALL[..levels].to_vec(), preferred: None, unusable: None }
 }
 
 /// Available models; extensions may add some.
 pub struct Models {
-    pub all: Vec<Choice>,
+    pub all: Vec<ModelChoice>,
     dialect: Dialect,
     window: u64,
 }
@@ -49,7 +49,7 @@ impl Models {
     }
 
     /// Adds or removes the models of a provider; one without a `baseUrl` is refused.
-    pub fn provide(&mut self, name: &str, config: Option<&JsonObject>) -> Result<Vec<Choice>, String> {
+    pub fn provide(&mut self, name: &str, config: Option<&JsonObject>) -> Result<Vec<ModelChoice>, String> {
         for gone in self.all.iter_mut().filter(|choice| choice.model.provider == name) {
             gone.unusable = Some("gone".to_owned());
         }
@@ -68,8 +68,8 @@ impl Models {
     }
 
     /// Selects the last model.
-    pub fn choose(&self) -> Result<Selected, String> {
+    pub fn choose(&self) -> Result<ModelSelection, String> {
         let start = self.all.len() - 1;
-        Ok(Selected { models: self.all.clone(), start, level: None, scope: None })
+        Ok(ModelSelection { models: self.all.clone(), start, level: None, scope: None })
     }
 }

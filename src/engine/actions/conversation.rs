@@ -4,13 +4,13 @@
 //! goes to the extension alone. Source: own; pi source for what the actions do.
 
 use crate::engine::{
-    actions::task::{ServedCommand, Task},
+    actions::task::{ActionTask, ServedCommand},
     core::Engine,
     extensions::host::Action,
     io::{CallId, Output},
-    prompt::{Prompt, Reply, parts},
+    prompt::{Prompt, Recipient, parts},
     run::deferred::AfterRun,
-    store::after_append::{Answer, Before},
+    store::after_append::{ChangeResponse, Rollback},
 };
 use crate::{
     protocol::{
@@ -26,34 +26,34 @@ use serde_json::Value;
 impl Engine {
     /// Carries out an action.
     pub(in crate::engine) fn act(&mut self, process: CallId, action: FromExtension) {
-        let reply = |id: Option<String>| Reply::Extension { process, id, event: None };
+        let recipient = |id: Option<String>| Recipient::Extension { process, id, event: None };
         match action {
             FromExtension::SendMessage(it) => self.send_message(process, it),
             FromExtension::SendUserMessage(it) => self.send_user_message(process, it),
             FromExtension::AppendEntry(it) => {
                 let appended = self.append(NewEntry::Custom { kind: it.custom_type, data: it.data });
-                let before = Before { changes: 1, appended, ..self.before() };
-                self.respond_after_append(before, Answer::Reply(reply(it.id)));
+                let before = Rollback { changes: 1, appended, ..self.rollback_point() };
+                self.respond_after_append(before, ChangeResponse::Success(recipient(it.id)));
             }
             FromExtension::SetModel(it) => match self.find_usable(&it.provider, &it.model_id) {
                 Some(at) => {
-                    let before = self.before();
+                    let before = self.rollback_point();
                     self.switch(at);
-                    self.append_model_change(before, Answer::Reply(reply(it.id)));
+                    self.append_model_change(before, ChangeResponse::Success(recipient(it.id)));
                 }
                 None => {
                     let text = errors::model_not_found(self.dialect.base(), &it.provider, &it.model_id);
-                    self.respond_failure(&reply(it.id), text);
+                    self.respond_failure(&recipient(it.id), text);
                 }
             },
             FromExtension::SetThinkingLevel(it) => {
-                let before = self.before();
+                let before = self.rollback_point();
                 self.models.level = self.clamp_level(it.level);
-                self.append_level_change(before, Answer::Reply(reply(it.id)));
+                self.append_level_change(before, ChangeResponse::Success(recipient(it.id)));
             }
-            FromExtension::SetSessionName(it) => self.rename(&it.name, reply(it.id)),
+            FromExtension::SetSessionName(it) => self.rename(&it.name, recipient(it.id)),
             FromExtension::Shutdown(it) => {
-                self.accept(&reply(it.id));
+                self.accept(&recipient(it.id));
                 self.drain();
             }
             FromExtension::SetActiveTools(it) => {
@@ -81,7 +81,7 @@ impl Engine {
             }
             FromExtension::NavigateTree(it) => self.navigate(process, it),
             FromExtension::WaitForIdle(it) => {
-                self.open_task(process, Some(it.id), Task::Idle);
+                self.open_task(process, Some(it.id), ActionTask::AwaitIdle);
             }
             FromExtension::RunTool(it) => self.run_action_tool(process, it),
             FromExtension::Complete(it) => self.complete(process, it),
@@ -104,7 +104,12 @@ impl Engine {
     }
 
     /// Notes an action that does not end at once.
-    pub(in crate::engine) fn open_task(&mut self, process: CallId, id: Option<String>, task: Task) -> CallId {
+    pub(in crate::engine) fn open_task(
+        &mut self,
+        process: CallId,
+        id: Option<String>,
+        task: ActionTask,
+    ) -> CallId {
         let action = Action { process, id, outlives_process: task.outlives_process() };
         let call = self.with_extensions(|host, context| host.open_action(action, context));
         self.requests.actions.0.insert(call, task);
@@ -130,13 +135,19 @@ impl Engine {
     /// Drops the task of an extension that is gone.
     pub(in crate::engine) fn abandon_action(&mut self, call: CallId) {
         match self.requests.actions.0.remove(&call) {
-            Some(Task::Tool) => {
+            Some(ActionTask::Tool) => {
                 self.requests.tools.remove(&call);
                 self.push(Output::CancelTool(call));
             }
-            Some(Task::Model) => drop(self.cancel_model(call)),
+            Some(ActionTask::Model) => drop(self.cancel_model(call)),
             // Its dialog is closed by now.
-            Some(Task::Consent { .. } | Task::Idle | Task::Command(_) | Task::Navigation(_)) | None => {}
+            Some(
+                ActionTask::Consent { .. }
+                | ActionTask::AwaitIdle
+                | ActionTask::Command(_)
+                | ActionTask::Navigation(_),
+            )
+            | None => {}
         }
     }
 
@@ -160,7 +171,7 @@ impl Engine {
     ) {
         let id = RequestId::String(self.ids.uuid());
         let served = ServedCommand { id: id.clone(), first_messages, includes_entry };
-        self.open_task(process, own, Task::Command(served));
+        self.open_task(process, own, ActionTask::Command(served));
         self.command(command(Some(id)), false);
     }
 
@@ -190,24 +201,24 @@ impl Engine {
     fn withdraw(&mut self, process: CallId, own: &str) {
         let Some(call) = self.extensions.action(process, own) else { return };
         match self.requests.actions.0.get(&call) {
-            Some(Task::Command(command)) => {
+            Some(ActionTask::Command(command)) => {
                 let id = command.id.clone();
                 self.withdraw_compaction(call, &id);
             }
-            Some(Task::Idle) => {
+            Some(ActionTask::AwaitIdle) => {
                 let text = errors::withdrawn(self.dialect.base());
                 self.end_action(call, Err(text));
             }
             // As if the host had not consented.
-            Some(Task::Consent { .. }) => {
+            Some(ActionTask::Consent { .. }) => {
                 self.with_extensions(|host, context| host.close_consent(call, context));
             }
             // Its end still comes.
-            Some(Task::Tool) => {
+            Some(ActionTask::Tool) => {
                 self.push(Output::CancelTool(call));
             }
-            Some(Task::Model) => self.stop_model_action(call),
-            Some(Task::Navigation(_)) | None => {}
+            Some(ActionTask::Model) => self.stop_model_action(call),
+            Some(ActionTask::Navigation(_)) | None => {}
         }
     }
 
@@ -247,7 +258,7 @@ impl Engine {
     pub(in crate::engine) fn take_first_messages(&mut self, id: Option<&RequestId>) -> Vec<AgentMessage> {
         let call = self.requests.actions.command(id);
         match call.and_then(|call| self.requests.actions.0.get_mut(&call)) {
-            Some(Task::Command(command)) => std::mem::take(&mut command.first_messages),
+            Some(ActionTask::Command(command)) => std::mem::take(&mut command.first_messages),
             _ => Vec::new(),
         }
     }
@@ -255,16 +266,16 @@ impl Engine {
     /// Whether the fork under this id ends with its entry, not before it.
     pub(in crate::engine) fn forks_at(&self, id: Option<&RequestId>) -> bool {
         let task = self.requests.actions.command(id).and_then(|call| self.requests.actions.0.get(&call));
-        matches!(task, Some(Task::Command(command)) if command.includes_entry)
+        matches!(task, Some(ActionTask::Command(command)) if command.includes_entry)
     }
 
     /// A message of an extension joins what goes on, or the conversation.
     fn send_message(&mut self, process: CallId, sent: ExtensionSendMessage) {
         let message = AgentMessage::Custom(self.custom_message(sent.message));
-        let reply = Reply::Extension { process, id: sent.id, event: Some(SEND_MESSAGE) };
+        let recipient = Recipient::Extension { process, id: sent.id, event: Some(SEND_MESSAGE) };
         let triggers = sent.trigger_turn.unwrap_or(false);
         if let Some(error) = self.no_room() {
-            return self.respond_failure(&reply, error);
+            return self.respond_failure(&recipient, error);
         }
         let waits = self.is_under_way();
         match sent.deliver_as {
@@ -275,20 +286,20 @@ impl Engine {
             _ if triggers && self.has_prompt_under_way() => self.queues.triggering.push(message),
             _ if triggers => {
                 if let Some(error) = self.models.choice().unusable.clone() {
-                    return self.respond_failure(&reply, error);
+                    return self.respond_failure(&recipient, error);
                 }
                 self.start_run([message.into()]);
             }
-            _ => return self.append_extension_message(message, reply),
+            _ => return self.append_extension_message(message, recipient),
         }
-        self.accept(&reply);
+        self.accept(&recipient);
     }
 
     /// An extension says something for the user.
     fn send_user_message(&mut self, process: CallId, sent: ExtensionSendUserMessage) {
-        let reply = Reply::Extension { process, id: sent.id, event: Some(SEND_USER_MESSAGE) };
+        let recipient = Recipient::Extension { process, id: sent.id, event: Some(SEND_USER_MESSAGE) };
         if let Some(error) = self.no_room() {
-            return self.respond_failure(&reply, error);
+            return self.respond_failure(&recipient, error);
         }
         let streaming_behavior = match sent.deliver_as {
             Some(DeliverAs::Steer) => Some(StreamingBehavior::Steer),
@@ -303,7 +314,13 @@ impl Engine {
             streaming_behavior,
             locale: None,
         };
-        self.prompt(Prompt { command: RpcCommand::Prompt(command), reply, text, images, is_aborted: false });
+        self.prompt(Prompt {
+            command: RpcCommand::Prompt(command),
+            recipient,
+            text,
+            images,
+            is_aborted: false,
+        });
     }
 }
 

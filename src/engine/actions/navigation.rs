@@ -8,7 +8,7 @@
 //! Until the leaf moves, a run or another session that begins puts an end to it. Source: pi source.
 
 use crate::engine::{
-    actions::task::{Navigation, NavigationStage, Task},
+    actions::task::{ActionTask, Navigation, NavigationStage},
     core::Engine,
     extensions::hook::Hook,
     io::CallId,
@@ -52,7 +52,7 @@ impl Engine {
             return self.respond(process, id, Err(text));
         }
         let navigation = Navigation { requested: wanted.clone(), stage: NavigationStage::Between };
-        let call = self.open_task(process, id, Task::Navigation(Box::new(navigation)));
+        let call = self.open_task(process, id, ActionTask::Navigation(Box::new(navigation)));
         let tree = self.store.session.tree();
         let left = tree.abandoned_entries(&wanted.target_id);
         let event = BeforeTreeHook {

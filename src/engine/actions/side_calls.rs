@@ -1,13 +1,13 @@
 //! Actions outside of the conversation: tools, requests of models, labels, the choice of tools.
 
 use crate::engine::{
-    actions::task::Task,
+    actions::task::ActionTask,
     core::Engine,
     io::{CallId, ModelCall, Purpose},
-    prompt::Reply,
+    prompt::Recipient,
     requests::ModelContinuation,
     run::partial_message::PartialMessage,
-    store::after_append::{Answer, Before},
+    store::after_append::{ChangeResponse, Rollback},
 };
 use crate::{
     model::types::ToolSpec,
@@ -26,8 +26,11 @@ impl Engine {
             return self.respond(process, id, Err(text));
         }
         let appended = self.append(NewEntry::Label { target, label });
-        let before = Before { changes: 1, appended, ..self.before() };
-        self.respond_after_append(before, Answer::Reply(Reply::Extension { process, id, event: None }));
+        let before = Rollback { changes: 1, appended, ..self.rollback_point() };
+        self.respond_after_append(
+            before,
+            ChangeResponse::Success(Recipient::Extension { process, id, event: None }),
+        );
     }
 
     /// The model may call these tools from its next request on; names of others are passed over.
@@ -41,7 +44,7 @@ impl Engine {
         if self.is_working() || !self.backlog.after_run.is_empty() {
             return false;
         }
-        let waiting = self.requests.actions.0.iter().find(|(_, task)| matches!(task, Task::Idle));
+        let waiting = self.requests.actions.0.iter().find(|(_, task)| matches!(task, ActionTask::AwaitIdle));
         let Some((&call, _)) = waiting else { return false };
         self.end_action(call, Ok(None));
         true
@@ -66,7 +69,7 @@ impl Engine {
         };
         let choice = &self.models.all[place];
         let (model, level) = (choice.model.clone(), level.map(|level| choice.clamp(level)));
-        let call = self.open_task(process, Some(id), Task::Model);
+        let call = self.open_task(process, Some(id), ActionTask::Model);
         let request = ModelCall {
             call,
             place,

@@ -7,15 +7,15 @@ use std::collections::BTreeMap;
 
 /// The tasks of outstanding actions.
 #[derive(Debug, Default)]
-pub struct Tasks(pub BTreeMap<CallId, Task>);
+pub struct ActionTasks(pub BTreeMap<CallId, ActionTask>);
 
 /// What is done for an action.
 #[derive(Debug)]
-pub enum Task {
+pub enum ActionTask {
     /// What a command of the host does.
     Command(ServedCommand),
     /// The extension waits until nothing goes on.
-    Idle,
+    AwaitIdle,
     /// The host is asked whether a tool may run outside of the conversation.
     Consent {
         tool_name: String,
@@ -61,32 +61,32 @@ pub enum NavigationStage {
     Moved(Value),
 }
 
-impl Task {
+impl ActionTask {
     /// Whether it goes on when the extension is gone.
     pub const fn outlives_process(&self) -> bool {
         matches!(self, Self::Command(_) | Self::Navigation(_))
     }
 }
 
-impl Tasks {
+impl ActionTasks {
     /// The action that is served as a command under this id.
     pub fn command(&self, id: Option<&RequestId>) -> Option<CallId> {
         let id = id?;
-        let is_it = |task: &Task| matches!(task, Task::Command(it) if it.id == *id);
+        let is_it = |task: &ActionTask| matches!(task, ActionTask::Command(it) if it.id == *id);
         self.0.iter().find(|(_, task)| is_it(task)).map(|(call, _)| *call)
     }
 
     /// The navigation of an action.
     pub fn navigation(&mut self, call: CallId) -> Option<&mut Navigation> {
         match self.0.get_mut(&call) {
-            Some(Task::Navigation(navigation)) => Some(navigation),
+            Some(ActionTask::Navigation(navigation)) => Some(navigation),
             _ => None,
         }
     }
 
     /// Whether another branch is being taken up, and the leaf has not moved yet.
     pub fn is_navigating(&self) -> bool {
-        let moves = |task: &Task| matches!(task, Task::Navigation(it) if !matches!(it.stage, NavigationStage::Moved(_)));
+        let moves = |task: &ActionTask| matches!(task, ActionTask::Navigation(it) if !matches!(it.stage, NavigationStage::Moved(_)));
         self.0.values().any(moves)
     }
 }

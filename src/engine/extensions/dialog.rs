@@ -45,16 +45,16 @@ pub enum DialogOwner {
 
 /// The dialogs of a process that were not shown.
 #[derive(Debug, Default)]
-pub struct Unshown {
+pub struct UnshownDialogs {
     /// How many in a row.
     pub count: usize,
     /// Those without a response.
-    pub withheld: Vec<Withheld>,
+    pub withheld: Vec<WithheldDialog>,
 }
 
 /// A dialog that was neither shown nor answered.
 #[derive(Debug)]
-pub struct Withheld {
+pub struct WithheldDialog {
     /// The extension's own id.
     pub id: String,
     /// The request that opened it; `None`: the extension.

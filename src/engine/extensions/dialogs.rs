@@ -11,7 +11,7 @@
 
 use crate::engine::{
     extensions::{
-        dialog::{Dialog, DialogOwner, MAX_DIALOGS, MAX_UNSHOWN_DIALOGS, Withheld},
+        dialog::{Dialog, DialogOwner, MAX_DIALOGS, MAX_UNSHOWN_DIALOGS, WithheldDialog},
         host::{Context, ExtensionHost, ExtensionOutput},
     },
     io::CallId,
@@ -194,16 +194,16 @@ impl ExtensionHost {
         let unshown = &mut self.all[place].unshown;
         unshown.count += 1;
         match unshown.count > MAX_UNSHOWN_DIALOGS {
-            true => unshown.withheld.push(Withheld { id, origin }),
+            true => unshown.withheld.push(WithheldDialog { id, origin }),
             false => self.respond_to_dialog(process, id, None),
         }
     }
 
     /// Answers the withheld dialogs of that process that `which` picks with the default.
-    fn resolve_withheld(&mut self, process: CallId, which: impl Fn(&Withheld) -> bool) {
+    fn resolve_withheld(&mut self, process: CallId, which: impl Fn(&WithheldDialog) -> bool) {
         let Some(place) = self.place_of(process) else { return };
         let withheld = &mut self.all[place].unshown.withheld;
-        let released: Vec<Withheld> = withheld.extract_if(.., |dialog| which(dialog)).collect();
+        let released: Vec<WithheldDialog> = withheld.extract_if(.., |dialog| which(dialog)).collect();
         for dialog in released {
             self.respond_to_dialog(process, dialog.id, None);
         }

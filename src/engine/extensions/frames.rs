@@ -3,7 +3,7 @@
 use crate::engine::{
     extensions::{
         host::{Context, ExtensionHost, ExtensionOutput, ProviderChange},
-        process::{ALL_EVENTS, FailureSource, Stage},
+        process::{ALL_EVENTS, FailureSource, ProcessStage},
     },
     io::{CallId, Output},
 };
@@ -17,11 +17,11 @@ impl ExtensionHost {
     pub fn frame(&mut self, process: CallId, frame: FromExtension, context: &mut Context<'_>) {
         let Some(place) = self.place_of(process) else { return };
         match self.all[place].stage {
-            Stage::Running => {}
-            Stage::Ending => return self.decline_frame(process, frame, context),
-            Stage::Gone => return,
-            Stage::Starting if may_precede_register(&frame) => {}
-            Stage::Starting => {
+            ProcessStage::Running => {}
+            ProcessStage::Ending => return self.decline_frame(process, frame, context),
+            ProcessStage::Gone => return,
+            ProcessStage::Starting if may_precede_register(&frame) => {}
+            ProcessStage::Starting => {
                 let text = errors::registers_first(context.dialect.base());
                 return self.report_bad_line(process, &text, context);
             }
@@ -99,8 +99,8 @@ impl ExtensionHost {
         // Nothing waits for progress: a stream is not to be held up.
         registered.awaits.iter_mut().for_each(|names| names.retain(|name| !is_progress(name)));
         let extension = &mut self.all[place];
-        let restarted = extension.stage == Stage::Starting && extension.starts > 1;
-        extension.stage = Stage::Running;
+        let restarted = extension.stage == ProcessStage::Starting && extension.starts > 1;
+        extension.stage = ProcessStage::Running;
         extension.due = None;
         extension.registered = registered;
         self.push(ExtensionOutput::Registered { place, restarted, faults });

@@ -4,7 +4,7 @@
 //! and what the engine needs to go on once every extension has responded.
 
 use crate::engine::{
-    extensions::request::Owner,
+    extensions::request::HookOwner,
     io::CallId,
     prompt::{Prompt, RunStart},
     run::deferred::AfterRun,
@@ -199,15 +199,17 @@ impl Hook {
     }
 
     /// What the requests for it belong to.
-    pub const fn owner(&self) -> Owner {
+    pub const fn owner(&self) -> HookOwner {
         match self {
             Self::Input { then: InputContinuation::Prompt(_), .. }
             | Self::BeforeAgentStart { .. }
             | Self::BeforeProviderRequest { .. }
             | Self::BeforeProviderHeaders { .. }
-            | Self::AfterProviderResponse { .. } => Owner::Prompt,
-            Self::PrepareArguments { .. } | Self::ToolCall { .. } | Self::ToolResult { .. } => Owner::Call,
-            _ => Owner::Command,
+            | Self::AfterProviderResponse { .. } => HookOwner::Prompt,
+            Self::PrepareArguments { .. } | Self::ToolCall { .. } | Self::ToolResult { .. } => {
+                HookOwner::Call
+            }
+            _ => HookOwner::Command,
         }
     }
 

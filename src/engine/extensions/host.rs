@@ -15,8 +15,8 @@ use crate::engine::{
     ids::Ids,
     io::{CallId, Now, Output},
     lifecycle::Lifecycle,
-    prompt::Reply,
-    setup::{Hosted, NamedCommands},
+    prompt::Recipient,
+    setup::{HostedExtensions, NamedCommands},
 };
 use crate::{
     model::types::StreamEvent,
@@ -40,7 +40,7 @@ pub struct ExtensionHost {
     pub emits_title: bool,
     /// An extension has replaced a message of which the host may have seen deltas.
     pub has_replaced_message: bool,
-    pub(super) hosted: Option<Hosted>,
+    pub(super) hosted: Option<HostedExtensions>,
     pub(super) named_commands: Vec<NamedCommands>,
     /// Why extensions of pi's own kind were not loaded, by path.
     pub(super) unloaded: BTreeMap<String, String>,
@@ -122,7 +122,7 @@ pub enum ExtensionOutput {
     /// Resume what waited for the hook.
     HookCompleted { id: CallId, hook: Hook },
     /// Respond to the prompt that called a command.
-    CommandHandled(Reply),
+    CommandHandled(Recipient),
     /// A tool of an extension is this far.
     ToolProgress { call: CallId, result: AgentToolResult },
     /// A tool of an extension has ended.
@@ -149,7 +149,7 @@ impl ExtensionHost {
     /// The component with extensions that are not started yet.
     pub fn new(
         paths: Vec<String>,
-        hosted: Option<Hosted>,
+        hosted: Option<HostedExtensions>,
         named_commands: Vec<NamedCommands>,
         early: Vec<ExtensionError>,
         agent_directory: String,

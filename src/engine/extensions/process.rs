@@ -10,7 +10,7 @@
 //!
 //! The host is notified of each by `extension_error`.
 
-use crate::engine::{extensions::dialog::Unshown, io::CallId};
+use crate::engine::{extensions::dialog::UnshownDialogs, io::CallId};
 use crate::protocol::{ExtensionRegister, HookName};
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ pub struct Extension {
     pub path: String,
     /// Its process, while there is one.
     pub process: Option<CallId>,
-    pub stage: Stage,
+    pub stage: ProcessStage,
     /// When it must have registered.
     pub due: Option<Duration>,
     pub starts: usize,
@@ -47,14 +47,14 @@ pub struct Extension {
     /// Hooks in a row without a response in time.
     pub hangs: usize,
     /// Its dialogs that were not shown.
-    pub unshown: Unshown,
+    pub unshown: UnshownDialogs,
     /// What it has registered; kept while it is not running.
     pub registered: ExtensionRegister,
 }
 
 /// How far an extension is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
+pub enum ProcessStage {
     /// Not registered yet.
     Starting,
     Running,
@@ -84,12 +84,12 @@ impl Extension {
         Self {
             path,
             process: None,
-            stage: Stage::Gone,
+            stage: ProcessStage::Gone,
             due: None,
             starts: 0,
             strays: 0,
             hangs: 0,
-            unshown: Unshown::default(),
+            unshown: UnshownDialogs::default(),
             registered: ExtensionRegister {
                 commands: None,
                 tools: None,
@@ -114,7 +114,7 @@ impl Extension {
 
     /// Whether it receives events of that type, and nothing waits for it.
     pub fn observes(&self, event: &str) -> bool {
-        self.stage == Stage::Running
+        self.stage == ProcessStage::Running
             && !self.awaits(event)
             && self.registered.events.iter().flatten().any(|name| name == event || name == ALL_EVENTS)
     }

@@ -7,11 +7,11 @@
 
 use crate::engine::{
     extensions::{
-        dialog::Unshown,
+        dialog::UnshownDialogs,
         host::{Context, ExtensionHost, ExtensionOutput, LOAD},
         process::{
-            FailureSource, HOST_REGISTER_TIMEOUT, MAX_BAD_LINES, MAX_HANGS, MAX_RESTARTS, REGISTER_TIMEOUT,
-            Stage,
+            FailureSource, HOST_REGISTER_TIMEOUT, MAX_BAD_LINES, MAX_HANGS, MAX_RESTARTS, ProcessStage,
+            REGISTER_TIMEOUT,
         },
     },
     io::{CallId, Output},
@@ -47,18 +47,18 @@ impl ExtensionHost {
 
     /// Whether one of them has still to register.
     pub fn are_starting(&self) -> bool {
-        self.all.iter().any(|extension| extension.stage == Stage::Starting && extension.starts == 1)
+        self.all.iter().any(|extension| extension.stage == ProcessStage::Starting && extension.starts == 1)
     }
 
     /// The process of an extension that has registered.
     pub fn running(&self, place: usize) -> Option<CallId> {
         let extension = self.all.get(place)?;
-        extension.process.filter(|_| extension.stage == Stage::Running)
+        extension.process.filter(|_| extension.stage == ProcessStage::Running)
     }
 
     /// Whether this process has registered and goes on.
     pub fn is_running(&self, process: CallId) -> bool {
-        self.place_of(process).is_some_and(|place| self.all[place].stage == Stage::Running)
+        self.place_of(process).is_some_and(|place| self.all[place].stage == ProcessStage::Running)
     }
 
     /// The place of the extension whose process this is.
@@ -75,7 +75,7 @@ impl ExtensionHost {
     pub fn report_bad_line(&mut self, process: CallId, text: &str, context: &mut Context<'_>) {
         let Some(place) = self.place_of(process) else { return };
         let extension = &mut self.all[place];
-        if extension.stage == Stage::Ending {
+        if extension.stage == ProcessStage::Ending {
             return;
         }
         extension.strays += 1;
@@ -92,7 +92,7 @@ impl ExtensionHost {
     /// An extension wrote a `register` that is no frame: one that has not registered yet most likely never will.
     pub fn report_bad_register(&mut self, process: CallId, text: &str, context: &mut Context<'_>) {
         match self.place_of(process) {
-            Some(place) if self.all[place].stage == Stage::Starting => {
+            Some(place) if self.all[place].stage == ProcessStage::Starting => {
                 let text = errors::strayed(context.dialect.base(), text);
                 self.abandon_start(place, REGISTERING, &text, context);
             }
@@ -110,12 +110,13 @@ impl ExtensionHost {
     ) -> Option<ProcessEnd> {
         let place = self.place_of(process)?;
         let extension = &mut self.all[place];
-        let registered = matches!(extension.stage, Stage::Running | Stage::Ending) && extension.due.is_none();
+        let registered = matches!(extension.stage, ProcessStage::Running | ProcessStage::Ending)
+            && extension.due.is_none();
         extension.process = None;
         extension.due = None;
         let restarts =
             registered && extension.starts <= MAX_RESTARTS && !context.lifecycle.disregards_extensions();
-        extension.stage = Stage::Gone;
+        extension.stage = ProcessStage::Gone;
         let base = context.dialect.base();
         let text = match restarts {
             true => errors::extension_ended(base, text),
@@ -160,7 +161,7 @@ impl ExtensionHost {
     pub fn count_hang(&mut self, place: usize) {
         let Some(extension) = self.all.get_mut(place) else { return };
         extension.hangs += 1;
-        if extension.hangs == MAX_HANGS && extension.stage == Stage::Running {
+        if extension.hangs == MAX_HANGS && extension.stage == ProcessStage::Running {
             self.stop(place);
         }
     }
@@ -197,11 +198,11 @@ impl ExtensionHost {
         let due = context.now.monotonic + self.registers_within(place);
         let extension = &mut self.all[place];
         extension.process = Some(process);
-        extension.stage = Stage::Starting;
+        extension.stage = ProcessStage::Starting;
         extension.due = Some(due);
         extension.starts += 1;
         (extension.strays, extension.hangs) = (0, 0);
-        extension.unshown = Unshown::default();
+        extension.unshown = UnshownDialogs::default();
         let hosted = self.hosted.as_ref().filter(|hosted| hosted.place == place);
         let hello = ExtensionHello {
             protocol: PROTOCOL,
@@ -219,7 +220,7 @@ impl ExtensionHost {
     }
 
     fn stop(&mut self, place: usize) {
-        self.all[place].stage = Stage::Ending;
+        self.all[place].stage = ProcessStage::Ending;
         if let Some(process) = self.all[place].process {
             self.perform(Output::StopExtension(process));
         }

@@ -8,7 +8,7 @@
 //!
 //! Source: pi source.
 
-use crate::engine::extensions::{host::ExtensionHost, process::Stage};
+use crate::engine::extensions::{host::ExtensionHost, process::ProcessStage};
 use crate::protocol::{
     CommandSource, DialectExtensionApi, ExtensionCommand, ExtensionTool, SlashCommand, SourceInfo,
     SourceOrigin, SourceScope,
@@ -79,8 +79,8 @@ impl ExtensionHost {
     /// The extension that has a slash command of that name but was not loaded, and the reason.
     pub fn unloaded_command(&self, name: &str) -> Option<(&str, &str)> {
         let unhosted = self.hosted.as_ref().and_then(|hosted| self.all.get(hosted.place));
-        let unhosted =
-            unhosted.is_some_and(|host| host.stage != Stage::Running && host.registered.commands.is_none());
+        let unhosted = unhosted
+            .is_some_and(|host| host.stage != ProcessStage::Running && host.registered.commands.is_none());
         let named = self.named_commands.iter().filter(|it| it.names.iter().any(|known| known == name));
         named.map(|it| it.path.as_str()).find_map(|path| match self.unloaded.get(path) {
             Some(reason) => Some((path, reason.as_str())),

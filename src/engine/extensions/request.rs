@@ -10,7 +10,7 @@
 //! Deadlines are suspended while the host is not reading, but for cancelled requests. Source: own; settled, "Hook
 //! deadlines".
 
-use crate::engine::{io::CallId, prompt::Reply};
+use crate::engine::{io::CallId, prompt::Recipient};
 use std::time::Duration;
 
 /// How long an extension may take to accept a command.
@@ -49,21 +49,21 @@ pub enum RequestKind {
     Command {
         name: String,
         /// Who waits for the response, until it is given: when the dialect's `slashAck` says.
-        reply: Option<Reply>,
+        recipient: Option<Recipient>,
         /// Whether the extension has accepted it.
         is_accepted: bool,
     },
     /// A tool call of the batch.
     Tool(CallId),
     /// A hook.
-    Hook { hook: CallId, owner: Owner },
+    Hook { hook: CallId, owner: HookOwner },
     /// The notification of the exit.
     Shutdown,
 }
 
 /// What a hook belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Owner {
+pub enum HookOwner {
     /// A tool call.
     Call,
     /// A prompt on its way to a run.
@@ -84,12 +84,12 @@ pub enum Deadline {
 impl RequestKind {
     /// Whether it belongs to the calls of the batch.
     pub const fn is_of_call(&self) -> bool {
-        matches!(self, Self::Tool(_) | Self::Hook { owner: Owner::Call, .. })
+        matches!(self, Self::Tool(_) | Self::Hook { owner: HookOwner::Call, .. })
     }
 
     /// Whether it belongs to the run, or to the prompt that leads to one.
     pub const fn is_of_run(&self) -> bool {
-        self.is_of_call() || matches!(self, Self::Hook { owner: Owner::Prompt, .. })
+        self.is_of_call() || matches!(self, Self::Hook { owner: HookOwner::Prompt, .. })
     }
 }
 

@@ -6,12 +6,12 @@ use crate::engine::{
         process::FailureSource,
         registrations::CalledCommand,
         request::{
-            ACCEPT_TIMEOUT, Deadline, END_OF_INPUT_TIMEOUT, EXIT_TIMEOUT, HOOK_TIMEOUT, Owner, Request,
+            ACCEPT_TIMEOUT, Deadline, END_OF_INPUT_TIMEOUT, EXIT_TIMEOUT, HOOK_TIMEOUT, HookOwner, Request,
             RequestKind,
         },
     },
     io::CallId,
-    prompt::Reply,
+    prompt::Recipient,
     tool_result::error_result,
 };
 use crate::protocol::{
@@ -27,16 +27,17 @@ impl ExtensionHost {
         command: CalledCommand,
         name: &str,
         arguments: &str,
-        reply: Reply,
+        recipient: Recipient,
         context: &mut Context<'_>,
     ) {
         let CalledCommand { place, name: own, path } = command;
         let Some(process) = self.running(place) else {
             let text = errors::not_running(context.dialect.base());
             self.report(FailureSource::Command(name), &text, context);
-            return self.push(ExtensionOutput::CommandHandled(reply));
+            return self.push(ExtensionOutput::CommandHandled(recipient));
         };
-        let kind = RequestKind::Command { name: name.to_owned(), reply: Some(reply), is_accepted: false };
+        let kind =
+            RequestKind::Command { name: name.to_owned(), recipient: Some(recipient), is_accepted: false };
         let id = self.open_request(place, process, kind, Some(ACCEPT_TIMEOUT), context);
         self.send(process, ExtensionCommandCall { id, name: own, arguments: arguments.to_owned(), path });
     }
@@ -62,7 +63,7 @@ impl ExtensionHost {
         &mut self,
         place: usize,
         hook: CallId,
-        owner: Owner,
+        owner: HookOwner,
         event: HookEvent,
         context: &mut Context<'_>,
     ) -> bool {
@@ -87,7 +88,7 @@ impl ExtensionHost {
     pub(super) fn accept(&mut self, process: CallId, id: &str, context: &mut Context<'_>) {
         let request = self.origin(process, id).and_then(|id| self.requests.get_mut(&id));
         let Some(Request { kind, deadline, is_cancelled, .. }) = request else { return };
-        let RequestKind::Command { reply, is_accepted, .. } = kind else { return };
+        let RequestKind::Command { recipient, is_accepted, .. } = kind else { return };
         if std::mem::replace(is_accepted, true) {
             return;
         }
@@ -98,8 +99,8 @@ impl ExtensionHost {
             };
         }
         let responds = context.dialect.record().slash_ack == DialectSlashAck::Accepted;
-        let reply = reply.take_if(|_| responds);
-        self.outputs.extend(reply.map(ExtensionOutput::CommandHandled));
+        let recipient = recipient.take_if(|_| responds);
+        self.outputs.extend(recipient.map(ExtensionOutput::CommandHandled));
     }
 
     /// An extension has ended a command or a hook.
@@ -124,10 +125,10 @@ impl ExtensionHost {
                 }
                 self.hook_responded(hook, place, result, context);
             }
-            RequestKind::Command { reply: Some(reply), .. } => {
-                self.push(ExtensionOutput::CommandHandled(reply));
+            RequestKind::Command { recipient: Some(recipient), .. } => {
+                self.push(ExtensionOutput::CommandHandled(recipient));
             }
-            RequestKind::Command { reply: None, .. } | RequestKind::Shutdown | RequestKind::Tool(_) => {}
+            RequestKind::Command { recipient: None, .. } | RequestKind::Shutdown | RequestKind::Tool(_) => {}
         }
     }
 
@@ -315,11 +316,11 @@ impl ExtensionHost {
     fn fail_request(&mut self, id: CallId, text: &str, context: &mut Context<'_>) {
         let Some(Request { place, kind, is_cancelled, .. }) = self.close_request(id) else { return };
         match kind {
-            RequestKind::Command { name, reply, .. } => {
+            RequestKind::Command { name, recipient, .. } => {
                 if !is_cancelled {
                     self.report(FailureSource::Command(&name), text, context);
                 }
-                self.outputs.extend(reply.map(ExtensionOutput::CommandHandled));
+                self.outputs.extend(recipient.map(ExtensionOutput::CommandHandled));
             }
             RequestKind::Tool(call) => {
                 let result = match is_cancelled {

@@ -26,11 +26,11 @@ impl Engine {
 
     /// Does it now.
     pub(in crate::engine) fn perform_after_run(&mut self, next: AfterRun) {
-        if !matches!(next, AfterRun::Answer { .. } | AfterRun::AfterPrompt(_)) {
+        if !matches!(next, AfterRun::AbortResponse { .. } | AfterRun::AfterPrompt(_)) {
             self.abandon_navigation();
         }
         match next {
-            AfterRun::Answer { id, kind } => self.acknowledge(kind, id),
+            AfterRun::AbortResponse { id, kind } => self.acknowledge(kind, id),
             AfterRun::Session(next) => self.begin_session(next),
             AfterRun::Compact(command) if self.lifecycle.aborts_work() => {
                 let text = errors::compaction_cancelled(self.dialect.base());
@@ -40,7 +40,7 @@ impl Engine {
             AfterRun::AbortedCompaction(command) => self.refuse_compaction(command),
             AfterRun::Prompt(prompt) if self.lifecycle.aborts_work() => {
                 let error = errors::shutting_down(self.dialect.base());
-                self.respond_failure(&prompt.reply, error);
+                self.respond_failure(&prompt.recipient, error);
             }
             AfterRun::Prompt(prompt) | AfterRun::AfterPrompt(prompt) => self.prompt(*prompt),
         }
@@ -52,12 +52,12 @@ impl Engine {
         let held = self.activity.compaction().is_some_and(Compaction::has_prompt);
         let held = held || self.has_prompt_under_way();
         let waits = |next: &AfterRun| match next {
-            AfterRun::Answer { .. } => held,
+            AfterRun::AbortResponse { .. } => held,
             next => next.is_after_prompt(),
         };
         let Some(at) = self.backlog.after_run.iter().position(|next| !waits(next)) else { return false };
         match &self.backlog.after_run[at] {
-            AfterRun::Answer { .. } => {
+            AfterRun::AbortResponse { .. } => {
                 if let Some(next) = self.backlog.after_run.remove(at) {
                     self.begin_after_run(next);
                 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 #[derive(Debug)]
 pub struct Batch {
     /// The calls, in the message's order.
-    pub calls: Vec<Slot>,
+    pub calls: Vec<CallSlot>,
     /// The results that are emitted.
     pub results: Vec<ToolResultMessage>,
     /// Steering has arrived: what has not run is skipped.
@@ -37,10 +37,10 @@ impl Batch {
 
 /// One call of a batch.
 #[derive(Debug)]
-pub struct Slot {
+pub struct CallSlot {
     /// The call, as the model made it.
     pub call: ToolCall,
-    pub stage: Stage,
+    pub stage: CallStage,
     /// When its tool began, on the monotonic clock.
     pub began: Option<Duration>,
     /// How many milliseconds its tool took.
@@ -53,7 +53,7 @@ pub struct Slot {
 
 /// How far a call is. `Done` comes last in every style.
 #[derive(Debug)]
-pub enum Stage {
+pub enum CallStage {
     /// Not announced yet.
     Waiting,
     /// Announced; the extension of its tool may change the arguments before they are checked.
@@ -74,7 +74,7 @@ pub enum Stage {
     Done,
 }
 
-impl Stage {
+impl CallStage {
     /// Taken up and not over: others may have to wait for it.
     pub const fn is_open(&self) -> bool {
         matches!(self, Self::Preparing | Self::Checked(_) | Self::Running(_) | Self::Ended)

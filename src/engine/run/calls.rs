@@ -10,10 +10,10 @@ use crate::engine::{
     extensions::hook::{Hook, Veto},
     io::{CallId, Output, ToolStart},
     requests::ToolContinuation,
-    run::batch::Stage,
+    run::batch::CallStage,
     todos::list::TODO_WRITE,
     tool_result::error_result,
-    toolbox::arguments::Owner,
+    toolbox::arguments::ToolOwner,
 };
 use crate::protocol::{
     AgentToolResult, HookName, JsonObject, PrepareArgumentsHook, ToolCall, ToolCallHook, ToolResultHook,
@@ -25,7 +25,7 @@ impl Engine {
     /// Has the extension of the call's tool put the arguments right before they are checked.
     pub(in crate::engine) fn request_preparation(&mut self, at: usize, place: usize) {
         let Some(call) = self.called(at).cloned() else { return };
-        self.set(at, Stage::Preparing);
+        self.set(at, CallStage::Preparing);
         let event =
             PrepareArgumentsHook { tool_call_id: call.id, tool_name: call.name, input: call.arguments };
         self.send_hook_to(place, Hook::PrepareArguments { event, failure: None, at });
@@ -58,7 +58,7 @@ impl Engine {
     /// Asks the extensions whether the call may run.
     pub(in crate::engine) fn send_tool_call_hook(&mut self, at: usize, arguments: JsonObject) {
         let Some(call) = self.called(at).cloned() else { return };
-        self.set(at, Stage::Checked(arguments.clone()));
+        self.set(at, CallStage::Checked(arguments.clone()));
         let event = ToolCallHook { tool_call_id: call.id, tool_name: call.name, input: arguments };
         self.hook(Hook::ToolCall { event, is_changed: false, veto: None, at });
     }
@@ -110,8 +110,8 @@ impl Engine {
             self.change(at, arguments.clone());
         }
         match self.tools.owner(&tool_call.name) {
-            Some(Owner::Host) => self.start_host_call(call, tool_call, arguments),
-            Some(Owner::Extension(place)) => {
+            Some(ToolOwner::Host) => self.start_host_call(call, tool_call, arguments),
+            Some(ToolOwner::Extension(place)) => {
                 let ToolCall { id, name, .. } = tool_call;
                 let is_running = self.with_extensions(|host, context| {
                     host.request_tool(place, call, id, name, arguments, context)
@@ -121,8 +121,8 @@ impl Engine {
                     self.tool_end(call, error_result(&text), true);
                 }
             }
-            Some(Owner::Server) if tool_call.name == TODO_WRITE => self.write_todos(call, &arguments),
-            Some(Owner::Server) | None => {
+            Some(ToolOwner::Server) if tool_call.name == TODO_WRITE => self.write_todos(call, &arguments),
+            Some(ToolOwner::Server) | None => {
                 self.push(Output::StartTool(ToolStart { call, name: tool_call.name, arguments }));
             }
         }
@@ -134,7 +134,7 @@ impl Engine {
             match self.tools.owner(&name) {
                 _ if self.is_host_call(call) => self.cancel_host_call(call, &name),
                 // Told below.
-                Some(Owner::Extension(_)) => {}
+                Some(ToolOwner::Extension(_)) => {}
                 _ => self.push(Output::CancelTool(call)),
             }
         }
@@ -170,7 +170,7 @@ impl Engine {
             is_error,
             structured_content: result.structured_content.clone(),
         };
-        self.set(at, Stage::Ended);
+        self.set(at, CallStage::Ended);
         self.hook(Hook::ToolResult { event, original: Box::new(result), at });
     }
 }

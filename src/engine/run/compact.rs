@@ -16,7 +16,7 @@ use crate::engine::{
     prompt::RunStart,
     queues::NextTurn,
     run::{
-        compaction::{AfterCompaction, Cause, Compaction},
+        compaction::{AfterCompaction, Compaction, CompactionCause},
         state::{EndedRun, Phase, has_failed},
         summaries::Summaries,
     },
@@ -57,7 +57,7 @@ impl Engine {
         };
         match prepared {
             Ok(preparation) => self.begin_compaction(
-                Cause::Asked(id),
+                CompactionCause::Command(id),
                 preparation,
                 focus.as_deref(),
                 AfterCompaction::Nothing,
@@ -182,7 +182,7 @@ impl Engine {
         match prepared {
             Ok(preparation) if self.models.choice().unusable.is_none() => {
                 self.emit_compaction_start(reason);
-                self.begin_compaction(Cause::Full { reason, will_retry }, preparation, None, next);
+                self.begin_compaction(CompactionCause::Full { reason, will_retry }, preparation, None, next);
                 None
             }
             _ => {
@@ -215,7 +215,7 @@ impl Engine {
 
     fn begin_compaction(
         &mut self,
-        why: Cause,
+        why: CompactionCause,
         preparation: Preparation,
         focus: Option<&str>,
         next: AfterCompaction,
@@ -321,14 +321,14 @@ impl Engine {
         let messages = self.store.session.messages();
         result.estimated_tokens_after = Some(context_tokens(messages, messages.len()));
         match why {
-            Cause::Asked(id) => {
+            CompactionCause::Command(id) => {
                 let end =
                     CompactionEndEvent { result: Some(result.clone()), ..ended(CompactionReason::Manual) };
                 self.emit_compaction_end(end);
                 self.succeed(CompactResponse { id, data: result });
                 self.resume_after_compaction(next, is_aborted);
             }
-            Cause::Full { reason, will_retry } => {
+            CompactionCause::Full { reason, will_retry } => {
                 if will_retry {
                     self.store.session.forget_last_answer(StopReason::Error);
                 }
@@ -401,8 +401,8 @@ impl Engine {
         self.cancel_hook(hook);
         self.cancel_summaries(&summaries);
         match why {
-            Cause::Asked(id) => self.respond_compact_failed(id, failure),
-            Cause::Full { reason, .. } => {
+            CompactionCause::Command(id) => self.respond_compact_failed(id, failure),
+            CompactionCause::Full { reason, .. } => {
                 let base = self.dialect.base();
                 let error_message = failure.map(|text| match reason {
                     CompactionReason::Overflow => errors::overflow_compaction_failed(base, &text),

@@ -10,7 +10,7 @@ use crate::{
 #[derive(Debug)]
 pub struct Compaction {
     /// What it was begun by.
-    pub why: Cause,
+    pub why: CompactionCause,
     /// What is summed up, and what stays.
     pub preparation: Preparation,
     /// Its `session_before_compact` hook.
@@ -31,9 +31,9 @@ pub struct Compaction {
 
 /// What a compaction was begun by.
 #[derive(Debug)]
-pub enum Cause {
+pub enum CompactionCause {
     /// By `compact`.
-    Asked(Option<RequestId>),
+    Command(Option<RequestId>),
     /// By a full context.
     Full {
         reason: CompactionReason,
@@ -56,20 +56,20 @@ pub enum AfterCompaction {
 impl Compaction {
     /// Whether a command waits for it.
     pub const fn is_manual(&self) -> bool {
-        matches!(self.why, Cause::Asked(_))
+        matches!(self.why, CompactionCause::Command(_))
     }
 
     /// Whether a `compact` command with this id has begun it.
     pub fn is_requested_by(&self, id: &RequestId) -> bool {
-        matches!(&self.why, Cause::Asked(Some(own)) if own == id)
+        matches!(&self.why, CompactionCause::Command(Some(own)) if own == id)
     }
 
     /// The state of the chart that a compaction between runs is in.
     pub const fn state(&self) -> FlowState {
         match (&self.next, &self.why) {
             (AfterCompaction::Prompt(_), _) => FlowState::CompactingBeforePrompt,
-            (_, Cause::Asked(_)) => FlowState::CompactingManual,
-            (_, Cause::Full { .. }) => FlowState::Compacting,
+            (_, CompactionCause::Command(_)) => FlowState::CompactingManual,
+            (_, CompactionCause::Full { .. }) => FlowState::Compacting,
         }
     }
 
@@ -85,7 +85,7 @@ impl Compaction {
 
     /// Whether a request that did not fit is made again afterwards.
     pub const fn will_retry(&self) -> bool {
-        matches!(self.why, Cause::Full { will_retry: true, .. })
+        matches!(self.why, CompactionCause::Full { will_retry: true, .. })
     }
 
     /// Cause, for extensions.
@@ -96,8 +96,8 @@ impl Compaction {
     /// What made it necessary.
     pub const fn reason(&self) -> CompactionReason {
         match self.why {
-            Cause::Asked(_) => CompactionReason::Manual,
-            Cause::Full { reason, .. } => reason,
+            CompactionCause::Command(_) => CompactionReason::Manual,
+            CompactionCause::Full { reason, .. } => reason,
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::protocol::{CompactCommand, RequestId, RpcCommandKind};
 #[derive(Debug)]
 pub enum AfterRun {
     /// The answer to an abort.
-    Answer {
+    AbortResponse {
         /// Of the request.
         id: Option<RequestId>,
         /// Of the request.

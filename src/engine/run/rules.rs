@@ -5,7 +5,7 @@ use crate::engine::{
     core::Engine,
     io::CallId,
     run::state::EndedRun,
-    ttsr::{rule::Watched, rules::Rules},
+    ttsr::{rule::WatchedContent, rules::Rules},
 };
 use crate::{
     protocol::{AgentMessage, Step, StopReason, TtsrTriggeredEvent, Update},
@@ -17,7 +17,9 @@ impl Engine {
     pub(in crate::engine) fn watch(&mut self, call: CallId, update: &Update) {
         let Step::Delta(delta) = &update.step else { return };
         let Some(partial) = self.requests.partial(call) else { return };
-        let Some(watched) = partial.message.content.get(update.index).and_then(Watched::of) else { return };
+        let Some(watched) = partial.message.content.get(update.index).and_then(WatchedContent::of) else {
+            return;
+        };
         let Some(broken) = self.rules.feed(update.index, watched, delta) else { return };
         self.emit_event(TtsrTriggeredEvent { rules: broken.clone() });
         if let Some(run) = self.activity.run_mut() {
@@ -33,10 +35,10 @@ impl Engine {
             return false;
         }
         self.store.session.forget_last_answer(StopReason::Aborted);
-        self.rules.injected(&broken);
+        self.rules.mark_injected(&broken);
         let names = broken.iter().map(|rule| rule.name.clone()).collect();
         self.append(NewEntry::RulesInjected(names));
-        let message = Rules::injection(&broken, self.now.wall);
+        let message = Rules::injection_message(&broken, self.now.wall);
         self.start_run([AgentMessage::Custom(message).into()]);
         true
     }

@@ -13,14 +13,14 @@
 use crate::engine::{
     core::Engine,
     io::CallId,
-    pending::Step,
+    pending::PendingStep,
     requests::ToolContinuation,
     run::{
-        batch::{Batch, Slot, Stage},
+        batch::{Batch, CallSlot, CallStage},
         state::{Phase, Run, has_failed},
     },
     tool_result::error_result,
-    toolbox::arguments::Owner,
+    toolbox::arguments::ToolOwner,
 };
 use crate::protocol::{
     AgentMessage, AgentToolResult, AssistantMessage, DialectToolExecution, HookName, InterruptMode,
@@ -33,13 +33,13 @@ impl Engine {
     /// Takes up the calls of `message`. Those of a message that failed are not run: they get results that say so.
     pub(in crate::engine) fn start_batch(&mut self, message: &AssistantMessage, calls: Vec<ToolCall>) {
         let alone = |call: &ToolCall| {
-            let of_extension = matches!(self.tools.owner(&call.name), Some(Owner::Extension(_)));
+            let of_extension = matches!(self.tools.owner(&call.name), Some(ToolOwner::Extension(_)));
             of_extension && self.tools.is_exclusive(&call.name)
         };
         let in_turn = calls.iter().any(alone);
-        let slot = |call| Slot {
+        let slot = |call| CallSlot {
             call,
-            stage: Stage::Waiting,
+            stage: CallStage::Waiting,
             began: None,
             took: None,
             prepared: None,
@@ -81,7 +81,7 @@ impl Engine {
 
     /// Ends a call whose result no hook changes any more.
     pub(in crate::engine) fn end_call(&mut self, at: usize, result: AgentToolResult, is_error: bool) {
-        if !matches!(self.slot(at).map(|slot| &slot.stage), Some(Stage::Running(_) | Stage::Ended)) {
+        if !matches!(self.slot(at).map(|slot| &slot.stage), Some(CallStage::Running(_) | CallStage::Ended)) {
             return;
         }
         let (result, is_error) = match self.batch().is_some_and(|batch| batch.skipping) && !self.is_parallel()
@@ -90,7 +90,7 @@ impl Engine {
             true => self.skipped(),
             false => (result, is_error),
         };
-        self.set(at, Stage::Held(result, is_error));
+        self.set(at, CallStage::Held(result, is_error));
     }
 
     /// A call that has not run is over: it was prevented, or the run is being ended.
@@ -98,7 +98,7 @@ impl Engine {
         match self.is_parallel() {
             // One after the other is asked about.
             true => self.emit_call_end(at, result, true),
-            false => self.set(at, Stage::Held(result, true)),
+            false => self.set(at, CallStage::Held(result, true)),
         }
     }
 
@@ -106,17 +106,17 @@ impl Engine {
     /// `false` while the calls that run are waited for.
     pub(in crate::engine) fn advance_batch(&mut self) -> bool {
         let Some(batch) = self.batch() else { return false };
-        if batch.calls.iter().all(|slot| matches!(slot.stage, Stage::Emitted(..) | Stage::Done)) {
-            match self.first(|stage| matches!(stage, Stage::Emitted(..))) {
+        if batch.calls.iter().all(|slot| matches!(slot.stage, CallStage::Emitted(..) | CallStage::Done)) {
+            match self.first(|stage| matches!(stage, CallStage::Emitted(..))) {
                 Some(at) => self.emit_call_result(at),
                 None => self.end_batch(),
             }
             return true;
         }
         if batch.unrun.is_some() {
-            let Some(at) = self.first(|stage| matches!(stage, Stage::Waiting)) else { return false };
+            let Some(at) = self.first(|stage| matches!(stage, CallStage::Waiting)) else { return false };
             self.announce(at);
-            self.then(Step::Check(at));
+            self.perform_after_notifications(PendingStep::CheckCall(at));
             return true;
         }
         match self.is_parallel() {
@@ -130,7 +130,7 @@ impl Engine {
         if self.emit_next_call_end() {
             return true;
         }
-        let Some(at) = self.first(|stage| matches!(stage, Stage::Waiting)) else { return false };
+        let Some(at) = self.first(|stage| matches!(stage, CallStage::Waiting)) else { return false };
         let running = self.count_running();
         if self.is_stopping() {
             // Calls that were never started come last, in order.
@@ -138,14 +138,14 @@ impl Engine {
                 return false;
             }
             self.announce(at);
-            self.then(Step::Check(at));
+            self.perform_after_notifications(PendingStep::CheckCall(at));
             return true;
         }
         if running > 0 && !self.may_run_beside(at) {
             return false;
         }
         self.announce(at);
-        self.then(Step::Check(at));
+        self.perform_after_notifications(PendingStep::CheckCall(at));
         true
     }
 
@@ -156,7 +156,7 @@ impl Engine {
             self.check_steering();
             return true;
         }
-        let waits = self.first(|stage| matches!(stage, Stage::Held(..))).is_some();
+        let waits = self.first(|stage| matches!(stage, CallStage::Held(..))).is_some();
         if waits {
             self.release_held();
         }
@@ -166,23 +166,24 @@ impl Engine {
     /// Whether the call may run beside the ones that run.
     fn may_run_beside(&self, at: usize) -> bool {
         let Some(batch) = self.batch() else { return false };
-        let exclusive = |slot: &Slot| self.tools.is_exclusive(&slot.call.name);
+        let exclusive = |slot: &CallSlot| self.tools.is_exclusive(&slot.call.name);
         let alone = batch.calls.iter().any(|slot| slot.stage.is_open() && exclusive(slot));
         self.style() == DialectToolExecution::Interrupt && !alone && !exclusive(&batch.calls[at])
     }
 
     /// Announces and checks calls in order, runs all at once, and emits their ends in order when all have ended.
     fn advance_parallel_batch(&mut self) -> bool {
-        if self.emits_results_together() && self.first(|stage| matches!(stage, Stage::Held(..))).is_some() {
+        if self.emits_results_together() && self.first(|stage| matches!(stage, CallStage::Held(..))).is_some()
+        {
             self.release_held();
             return true;
         }
         // One is asked about after the other; what runs is waited for below.
-        if self.first(|stage| matches!(stage, Stage::Preparing | Stage::Checked(_))).is_some() {
+        if self.first(|stage| matches!(stage, CallStage::Preparing | CallStage::Checked(_))).is_some() {
             return false;
         }
-        let waiting = self.first(|stage| matches!(stage, Stage::Waiting));
-        let ready = self.first(|stage| matches!(stage, Stage::Ready(_)));
+        let waiting = self.first(|stage| matches!(stage, CallStage::Waiting));
+        let ready = self.first(|stage| matches!(stage, CallStage::Ready(_)));
         if self.is_stopping()
             && let Some(at) = ready
         {
@@ -191,7 +192,7 @@ impl Engine {
             && let Some(at) = waiting
         {
             self.announce(at);
-            self.then(Step::Check(at));
+            self.perform_after_notifications(PendingStep::CheckCall(at));
         } else if let Some(at) = waiting {
             self.prepare(at);
         } else if ready.is_some() {
@@ -210,7 +211,7 @@ impl Engine {
             return self.skip();
         }
         self.announce(at);
-        self.then(Step::Check(at));
+        self.perform_after_notifications(PendingStep::CheckCall(at));
     }
 
     /// Checks a call that was announced; its hooks follow.
@@ -231,18 +232,18 @@ impl Engine {
     }
 
     fn run_ready(&mut self) {
-        while let Some(at) = self.first(|stage| matches!(stage, Stage::Ready(_))) {
-            let stage = self.slot(at).map(|slot| std::mem::replace(&mut slot.stage, Stage::Done));
-            if let Some(Stage::Ready(arguments)) = stage {
+        while let Some(at) = self.first(|stage| matches!(stage, CallStage::Ready(_))) {
+            let stage = self.slot(at).map(|slot| std::mem::replace(&mut slot.stage, CallStage::Done));
+            if let Some(CallStage::Ready(arguments)) = stage {
                 self.run_tool(at, arguments);
             }
         }
     }
 
     fn release_held(&mut self) {
-        let Some(at) = self.first(|stage| matches!(stage, Stage::Held(..))) else { return };
-        let stage = self.slot(at).map(|slot| std::mem::replace(&mut slot.stage, Stage::Done));
-        if let Some(Stage::Held(result, is_error)) = stage {
+        let Some(at) = self.first(|stage| matches!(stage, CallStage::Held(..))) else { return };
+        let stage = self.slot(at).map(|slot| std::mem::replace(&mut slot.stage, CallStage::Done));
+        if let Some(CallStage::Held(result, is_error)) = stage {
             self.emit_call_end(at, result, is_error);
         }
     }
@@ -250,7 +251,7 @@ impl Engine {
     /// Runs a call that is permitted: at once, or with the others.
     pub(in crate::engine) fn run_or_wait(&mut self, at: usize, arguments: JsonObject) {
         match self.is_parallel() {
-            true => self.set(at, Stage::Ready(arguments)),
+            true => self.set(at, CallStage::Ready(arguments)),
             false => self.run_tool(at, arguments),
         }
     }
@@ -290,7 +291,7 @@ impl Engine {
     /// The arguments as the tool takes them, or the text of the error result.
     pub(in crate::engine) fn check(&self, at: usize) -> Result<JsonObject, String> {
         let Some(batch) = self.batch() else { return Err(String::new()) };
-        let Slot { call, prepared, .. } = &batch.calls[at];
+        let CallSlot { call, prepared, .. } = &batch.calls[at];
         if batch.cut_off {
             return Err(errors::call_cut_off(self.dialect.base(), &call.name));
         }
@@ -332,7 +333,7 @@ impl Engine {
     pub(in crate::engine) fn emit_call_end(&mut self, at: usize, result: AgentToolResult, is_error: bool) {
         let Some(slot) = self.slot(at) else { return };
         let (call, duration_ms) = (slot.call.clone(), slot.took);
-        slot.stage = Stage::Emitted(result.clone(), is_error);
+        slot.stage = CallStage::Emitted(result.clone(), is_error);
         self.emit_event(ToolExecutionEndEvent {
             tool_call_id: call.id,
             tool_name: call.name,
@@ -343,7 +344,7 @@ impl Engine {
             parent_tool_call_id: None,
         });
         if !self.emits_results_together() || self.batch().is_some_and(|batch| batch.cut_off) {
-            self.then(Step::Result(at));
+            self.perform_after_notifications(PendingStep::EmitCallResult(at));
         }
     }
 
@@ -351,7 +352,7 @@ impl Engine {
     pub(in crate::engine) fn emit_call_result(&mut self, at: usize) {
         let now = self.now.wall;
         let Some(slot) = self.slot(at) else { return };
-        let Stage::Emitted(result, is_error) = std::mem::replace(&mut slot.stage, Stage::Done) else {
+        let CallStage::Emitted(result, is_error) = std::mem::replace(&mut slot.stage, CallStage::Done) else {
             return;
         };
         let (call, duration_ms) = (slot.call.clone(), slot.took);
@@ -408,7 +409,7 @@ impl Engine {
         self.activity.run()?.batch()
     }
 
-    fn slot(&mut self, at: usize) -> Option<&mut Slot> {
+    fn slot(&mut self, at: usize) -> Option<&mut CallSlot> {
         self.activity.run_mut()?.batch_mut()?.calls.get_mut(at)
     }
 
@@ -422,7 +423,7 @@ impl Engine {
     pub(in crate::engine) fn mark_call_running(&mut self, at: usize, call: CallId) {
         let now = self.now.monotonic;
         if let Some(slot) = self.slot(at) {
-            (slot.stage, slot.began) = (Stage::Running(call), Some(now));
+            (slot.stage, slot.began) = (CallStage::Running(call), Some(now));
             self.requests.tools.insert(call, ToolContinuation::Call(at));
         }
     }
@@ -436,13 +437,13 @@ impl Engine {
         }
     }
 
-    pub(in crate::engine) fn set(&mut self, at: usize, stage: Stage) {
+    pub(in crate::engine) fn set(&mut self, at: usize, stage: CallStage) {
         if let Some(slot) = self.slot(at) {
             slot.stage = stage;
         }
     }
 
-    fn first(&self, wanted: impl Fn(&Stage) -> bool) -> Option<usize> {
+    fn first(&self, wanted: impl Fn(&CallStage) -> bool) -> Option<usize> {
         self.batch()?.calls.iter().position(|slot| wanted(&slot.stage))
     }
 
@@ -456,7 +457,7 @@ impl Engine {
     pub(in crate::engine) fn running_calls(&self) -> Vec<(CallId, String)> {
         let calls = self.batch().into_iter().flat_map(|batch| &batch.calls);
         let running = calls.filter_map(|slot| match slot.stage {
-            Stage::Running(call) => Some((call, slot.call.name.clone())),
+            CallStage::Running(call) => Some((call, slot.call.name.clone())),
             _ => None,
         });
         running.collect()
@@ -472,17 +473,17 @@ impl Engine {
         let batch = self.batch().filter(|batch| !batch.cut_off)?;
         let name = &batch.calls.get(at)?.call.name;
         match self.tools.owner(name).filter(|_| self.tools.is_offered(name))? {
-            Owner::Extension(place) => {
+            ToolOwner::Extension(place) => {
                 self.extensions.hooked(HookName::PrepareArguments).contains(&place).then_some(place)
             }
-            Owner::Server | Owner::Host => None,
+            ToolOwner::Server | ToolOwner::Host => None,
         }
     }
 
     /// Whether the `prepare_arguments` hook of a call is outstanding.
     pub(in crate::engine) fn is_being_prepared(&self, at: usize) -> bool {
         let slot = self.batch().and_then(|batch| batch.calls.get(at));
-        slot.is_some_and(|slot| matches!(slot.stage, Stage::Preparing))
+        slot.is_some_and(|slot| matches!(slot.stage, CallStage::Preparing))
     }
 
     /// The extension of the call's tool has made these arguments of the model's.
@@ -507,7 +508,7 @@ impl Engine {
     /// The arguments of a call that somebody may prevent.
     pub(in crate::engine) fn checked_arguments(&self, at: usize) -> Option<JsonObject> {
         match &self.batch()?.calls.get(at)?.stage {
-            Stage::Checked(arguments) => Some(arguments.clone()),
+            CallStage::Checked(arguments) => Some(arguments.clone()),
             _ => None,
         }
     }

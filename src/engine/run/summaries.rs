@@ -13,12 +13,12 @@ pub struct Summaries {
     /// Not requested yet.
     pub waiting: VecDeque<(SummaryPart, SummaryRequest)>,
     /// Those that were requested.
-    pub requested: Vec<Requested>,
+    pub requested: Vec<RequestedPart>,
 }
 
 /// A part of the summary that a model is to write.
 #[derive(Debug)]
-pub struct Requested {
+pub struct RequestedPart {
     pub part: SummaryPart,
     pub request: SummaryRequest,
     pub progress: SummaryProgress,

@@ -12,7 +12,7 @@ use crate::engine::{
     run::{
         partial_message::PartialMessage,
         state::has_failed,
-        summaries::{Requested, Summaries, SummaryProgress},
+        summaries::{RequestedPart, Summaries, SummaryProgress},
     },
 };
 use crate::{
@@ -70,7 +70,7 @@ impl Engine {
     fn begin_part(&mut self, part: SummaryPart, request: SummaryRequest) {
         let progress = SummaryProgress::Outstanding(self.request_part(part, &request));
         if let Some(compaction) = self.activity.compaction_mut() {
-            compaction.summaries.requested.push(Requested { part, request, progress, attempt: 0 });
+            compaction.summaries.requested.push(RequestedPart { part, request, progress, attempt: 0 });
         }
     }
 
@@ -119,13 +119,13 @@ impl Engine {
             }
         }
         let retried =
-            |it: &Requested| it.attempt > 0 && !matches!(it.progress, SummaryProgress::Written { .. });
+            |it: &RequestedPart| it.attempt > 0 && !matches!(it.progress, SummaryProgress::Written { .. });
         if summaries.requested.last().is_some_and(retried) {
             self.emit_event(SummarizationRetryFinishedEvent {});
         }
     }
 
-    fn requested_part(&mut self, part: SummaryPart) -> Option<&mut Requested> {
+    fn requested_part(&mut self, part: SummaryPart) -> Option<&mut RequestedPart> {
         self.activity.compaction_mut()?.summaries.requested.iter_mut().find(|it| it.part == part)
     }
 }
@@ -165,7 +165,8 @@ impl Engine {
     /// Requests the parts again whose time has come.
     pub(in crate::engine) fn retry_summaries(&mut self) {
         let now = self.now.monotonic;
-        let is_due = |it: &&Requested| matches!(it.progress, SummaryProgress::Retrying(due) if due <= now);
+        let is_due =
+            |it: &&RequestedPart| matches!(it.progress, SummaryProgress::Retrying(due) if due <= now);
         while let Some(compaction) = self.activity.compaction()
             && let Some(requested) = compaction.summaries.requested.iter().find(is_due)
         {

@@ -5,7 +5,7 @@ use crate::engine::{
     core::Engine,
     extensions::hook::Hook,
     io::{CallId, ModelCall, Purpose},
-    pending::Step,
+    pending::PendingStep,
     queues::{NextTurn, TurnInput},
     requests::ModelContinuation,
     run::{
@@ -51,7 +51,7 @@ impl Engine {
             broken_rules: Vec::new(),
         }));
         self.emit_event(AgentStartEvent {});
-        self.then(Step::OpenTurn(inputs.into_iter().collect()));
+        self.perform_after_notifications(PendingStep::OpenTurn(inputs.into_iter().collect()));
     }
 
     /// The first turn of the run, with what came in before it.
@@ -116,10 +116,10 @@ impl Engine {
     pub(in crate::engine) fn end_batch_turn(&mut self, results: Vec<ToolResultMessage>, terminates: bool) {
         let over = self.activity.run().and_then(Run::answer).is_none_or(has_failed);
         self.end_turn(results);
-        self.then(match over {
-            true => Step::EndRun,
-            false if terminates && !self.is_ending_run() => Step::TurnOver(NextTurn::Messages),
-            false => Step::TurnOver(NextTurn::Results),
+        self.perform_after_notifications(match over {
+            true => PendingStep::EndRun,
+            false if terminates && !self.is_ending_run() => PendingStep::ContinueRun(NextTurn::Messages),
+            false => PendingStep::ContinueRun(NextTurn::Results),
         });
     }
 
@@ -159,7 +159,7 @@ impl Engine {
     /// A message that is complete at once.
     pub(in crate::engine) fn emit_whole_message(&mut self, message: AgentMessage) {
         self.emit_event(MessageStartEvent { message: message.clone() });
-        self.then(Step::Complete(Box::new(message)));
+        self.perform_after_notifications(PendingStep::CompleteMessage(Box::new(message)));
     }
 
     fn open_turn(&mut self, inputs: impl IntoIterator<Item = TurnInput>) {
@@ -167,7 +167,7 @@ impl Engine {
             run.phase = Phase::Turn(VecDeque::new());
         }
         self.emit_event(TurnStartEvent {});
-        self.then(Step::Inputs(inputs.into_iter().collect()));
+        self.perform_after_notifications(PendingStep::SetInputs(inputs.into_iter().collect()));
     }
 
     /// Goes on with a turn that has begun: its messages are the system message with what has changed, if a model is
@@ -284,7 +284,11 @@ impl Engine {
             return self.start_batch(&message, calls);
         }
         self.end_turn(Vec::new());
-        self.then(if failed { Step::EndRun } else { Step::TurnOver(NextTurn::Messages) });
+        self.perform_after_notifications(if failed {
+            PendingStep::EndRun
+        } else {
+            PendingStep::ContinueRun(NextTurn::Messages)
+        });
     }
 
     /// The empty message that the originals emit where the model would have been requested after an abort.

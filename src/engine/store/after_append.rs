@@ -1,6 +1,6 @@
 //! What follows an append, and what is taken back if it fails.
 
-use crate::engine::{io::CallId, prompt::Reply};
+use crate::engine::{io::CallId, prompt::Recipient};
 use crate::{
     protocol::{AgentEndEvent, AgentMessage, RpcSuccess, ThinkingLevel, TreeHook, UserMessage},
     session::Session,
@@ -24,13 +24,13 @@ pub enum AfterAppend {
     /// A run has ended, and all of it is on the disk.
     RunEnd(Box<AgentEndEvent>),
     /// An extension has added a message where no run is open; if it cannot be written, it was not added.
-    ExtensionMessage(Arc<AgentMessage>, Reply),
+    ExtensionMessage(Arc<AgentMessage>, Recipient),
     /// A command is responded to; if it cannot be written, it has changed nothing.
-    Response(Answer, Before),
+    Response(ChangeResponse, Rollback),
     /// A run opens that was held up by entries which could not be written before.
     OpenRun {
         /// Who receives the response.
-        reply: Reply,
+        recipient: Recipient,
         /// What the user says.
         message: Box<UserMessage>,
         /// It was aborted before it was served.
@@ -58,14 +58,14 @@ pub enum AfterAppend {
 
 /// The response to a command whose change is written.
 #[derive(Debug)]
-pub enum Answer {
+pub enum ChangeResponse {
     /// This one.
     Response(Box<RpcSuccess>),
     /// The plain success.
-    Reply(Reply),
+    Success(Recipient),
 }
 
-impl Answer {
+impl ChangeResponse {
     /// This response.
     pub fn response(response: impl Into<RpcSuccess>) -> Self {
         Self::Response(Box::new(response.into()))
@@ -74,7 +74,7 @@ impl Answer {
 
 /// What a change of settings is taken back to.
 #[derive(Debug)]
-pub struct Before {
+pub struct Rollback {
     /// How many changes of the session were kept for it.
     pub changes: usize,
     /// Place of the model.

@@ -7,11 +7,11 @@ use crate::engine::{
     core::Engine,
     extensions::process::FailureSource,
     io::Output,
-    prompt::Reply,
+    prompt::Recipient,
     run::state::EarlyEnd,
     store::{
         Appended, StoreStep,
-        after_append::{AfterAppend, Answer, Before},
+        after_append::{AfterAppend, ChangeResponse, Rollback},
         sessions::SESSION,
     },
 };
@@ -35,10 +35,14 @@ impl Engine {
     }
 
     /// Keeps a message of an extension outside of a run, which is emitted after its append.
-    pub(in crate::engine) fn append_extension_message(&mut self, message: AgentMessage, reply: Reply) {
+    pub(in crate::engine) fn append_extension_message(
+        &mut self,
+        message: AgentMessage,
+        recipient: Recipient,
+    ) {
         let message = Arc::new(message);
         self.append(NewEntry::Message(message.clone()));
-        self.store.after_append(AfterAppend::ExtensionMessage(message, reply));
+        self.store.after_append(AfterAppend::ExtensionMessage(message, recipient));
     }
 
     /// Adds an entry to the session, and gives its id.
@@ -53,8 +57,8 @@ impl Engine {
     }
 
     /// What a change of settings would be taken back to now.
-    pub(in crate::engine) const fn before(&self) -> Before {
-        Before {
+    pub(in crate::engine) const fn rollback_point(&self) -> Rollback {
+        Rollback {
             changes: 0,
             model: self.models.current,
             level: self.models.level,
@@ -64,7 +68,7 @@ impl Engine {
     }
 
     /// Responds to a change of settings as soon as what was kept for it is written.
-    pub(in crate::engine) fn respond_after_append(&mut self, before: Before, answer: Answer) {
+    pub(in crate::engine) fn respond_after_append(&mut self, before: Rollback, answer: ChangeResponse) {
         self.store.after_append(AfterAppend::Response(answer, before));
     }
 
@@ -107,22 +111,24 @@ impl Engine {
                 self.report_failure(FailureSource::File(&path, SESSION), &text);
                 self.emit_event(*end);
             }
-            Some(AfterAppend::ExtensionMessage(_, reply)) => {
+            Some(AfterAppend::ExtensionMessage(_, recipient)) => {
                 self.store.session.undo();
-                self.respond_failure(&reply, text);
+                self.respond_failure(&recipient, text);
             }
             Some(AfterAppend::Response(answer, before)) => {
                 (0..before.changes).for_each(|_| self.store.session.undo());
                 (self.models.current, self.models.level) = (before.model, before.level);
                 match answer {
-                    Answer::Response(response) => self.fail_response(&response, text),
-                    Answer::Reply(Reply::Host { id, kind }) => self.handler_failed(id, kind, text),
-                    Answer::Reply(reply) => self.respond_failure(&reply, text),
+                    ChangeResponse::Response(response) => self.fail_response(&response, text),
+                    ChangeResponse::Success(Recipient::Host { id, kind }) => {
+                        self.handler_failed(id, kind, text)
+                    }
+                    ChangeResponse::Success(recipient) => self.respond_failure(&recipient, text),
                 }
             }
-            Some(AfterAppend::OpenRun { reply, .. }) => {
-                self.respond_before_examination(&reply);
-                self.respond_failure(&reply, text);
+            Some(AfterAppend::OpenRun { recipient, .. }) => {
+                self.respond_before_examination(&recipient);
+                self.respond_failure(&recipient, text);
             }
             Some(AfterAppend::Compaction) => self.on_compaction_unwritten(text),
             Some(AfterAppend::Navigation { call, before, .. }) => self.undo_navigation(call, *before, text),
@@ -145,11 +151,11 @@ impl Engine {
                     self.compact_overflow();
                 }
             }
-            AfterAppend::ExtensionMessage(message, reply) => {
+            AfterAppend::ExtensionMessage(message, recipient) => {
                 let message = message.as_ref().clone();
                 self.emit_event(MessageStartEvent { message: message.clone() });
                 self.emit_event(MessageEndEvent { message });
-                self.accept(&reply);
+                self.accept(&recipient);
             }
             AfterAppend::Response(answer, before) => self.respond_with_change(answer, &before, appended),
             AfterAppend::Fork { response, before } => {
@@ -165,8 +171,8 @@ impl Engine {
                 let previous = before.file().map(|path| path.to_string_lossy().into_owned());
                 self.respond_after_session_start(SessionStartReason::Fork, previous, *response);
             }
-            AfterAppend::OpenRun { reply, message, is_aborted } => {
-                self.start_prompt_run(reply, *message, is_aborted)
+            AfterAppend::OpenRun { recipient, message, is_aborted } => {
+                self.start_prompt_run(recipient, *message, is_aborted)
             }
             AfterAppend::Compaction => self.compacted(appended),
             AfterAppend::Navigation { call, event, .. } => self.on_branch_stored(call, *event, appended),
@@ -174,21 +180,23 @@ impl Engine {
     }
 
     /// Emits what a command has changed, in dialects that have events for it, and its response.
-    fn respond_with_change(&mut self, answer: Answer, before: &Before, appended: &Appended) {
+    fn respond_with_change(&mut self, answer: ChangeResponse, before: &Rollback, appended: &Appended) {
         self.emit_change(before, appended);
         let source = match &answer {
-            Answer::Response(it) if matches!(**it, RpcSuccess::CycleModel(_)) => ModelSelectSource::Cycle,
+            ChangeResponse::Response(it) if matches!(**it, RpcSuccess::CycleModel(_)) => {
+                ModelSelectSource::Cycle
+            }
             _ => ModelSelectSource::Set,
         };
         self.notify_model_change((before.model, before.level), source);
         match answer {
-            Answer::Response(response) => self.succeed(*response),
-            Answer::Reply(reply) => self.accept(&reply),
+            ChangeResponse::Response(response) => self.succeed(*response),
+            ChangeResponse::Success(recipient) => self.accept(&recipient),
         }
     }
 
     /// Emits what a command has changed, in dialects that have an event for it.
-    fn emit_change(&mut self, before: &Before, appended: &Appended) {
+    fn emit_change(&mut self, before: &Rollback, appended: &Appended) {
         use AgentSessionEventKind::{SessionInfoChanged, ThinkingLevelChanged};
         let base = self.dialect.base();
         if self.models.level != before.level && ThinkingLevelChanged.is_in(base) {

@@ -5,11 +5,11 @@ use crate::engine::{
     extensions::hook::Hook,
     extensions::process::FailureSource,
     io::Output,
-    prompt::Reply,
+    prompt::Recipient,
     requests::PageRequest,
     run::deferred::AfterRun,
     store::{
-        after_append::{AfterAppend, Answer},
+        after_append::{AfterAppend, ChangeResponse},
         next_session::{Fork, NextSession},
     },
 };
@@ -144,7 +144,7 @@ impl Engine {
                 self.drop_queued_messages();
                 let session = self.session_from(opened);
                 self.leave(session);
-                self.take_up(false, None);
+                self.restore_model(false, None);
                 self.restore();
                 let api = self.dialect.record().extension_api;
                 if matches!(api, DialectExtensionApi::V052 | DialectExtensionApi::V058) {
@@ -230,17 +230,17 @@ impl Engine {
     }
 
     /// Names the session.
-    pub(in crate::engine) fn rename(&mut self, name: &str, reply: Reply) {
+    pub(in crate::engine) fn rename(&mut self, name: &str, recipient: Recipient) {
         let name = self.clean_name(name);
         if name.is_empty() {
             let error = errors::session_name_empty(self.dialect.base());
-            return self.respond_failure(&reply, error);
+            return self.respond_failure(&recipient, error);
         }
-        let mut before = self.before();
+        let mut before = self.rollback_point();
         let stamp = self.stamp();
         self.store.session.rename(&name, stamp, self.ids.random());
         (before.changes, before.named) = (1, true);
-        self.respond_after_append(before, Answer::Reply(reply));
+        self.respond_after_append(before, ChangeResponse::Success(recipient));
     }
 
     /// The name that a process gives its session, before anything else is kept in it (source: pi 1 source).
@@ -313,7 +313,7 @@ impl Engine {
     }
 
     /// Takes model and level from the session, where it names them; `model` and `level` were given by the user and stay.
-    pub(in crate::engine) fn take_up(&mut self, model: bool, level: Option<ThinkingLevel>) {
+    pub(in crate::engine) fn restore_model(&mut self, model: bool, level: Option<ThinkingLevel>) {
         if !model
             && let Some((provider, id)) = self.store.session.model()
             && let Some(at) = self.find_usable(provider, id)
@@ -362,7 +362,7 @@ impl Engine {
     pub(in crate::engine) fn reset_for_session(&mut self) {
         self.cancel_session_shells();
         self.queues.next_prompt.clear();
-        self.tools.guard.allowed.clear();
+        self.tools.consent_patterns.allowed.clear();
         self.series.overflowed = false;
         self.store.retry_write();
     }

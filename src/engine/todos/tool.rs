@@ -122,7 +122,7 @@ impl Todos {
             Arguments::deserialize(&Value::Object(arguments.clone())).map_err(|error| {
                 format!("The arguments of {TODO_WRITE} are not as its schema has them: {error}")
             })?;
-        let mut writing = Writing::of(self);
+        let mut writing = TodoEdit::of(self);
         let errors: Vec<String> = ops.into_iter().filter_map(|op| writing.apply(op).err()).collect();
         self.put_one_in_progress();
         self.watch(now);
@@ -177,13 +177,13 @@ impl Todos {
 }
 
 /// A call while it is done: ids go on from the highest number that was in use before it.
-struct Writing<'a> {
+struct TodoEdit<'a> {
     todos: &'a mut Todos,
     next_phase: u64,
     next_task: u64,
 }
 
-impl<'a> Writing<'a> {
+impl<'a> TodoEdit<'a> {
     fn of(todos: &'a mut Todos) -> Self {
         let next_phase = next_number(todos.phases.iter().map(|phase| phase.id.as_str()), PHASE);
         let next_task = next_number(todos.tasks().map(|task| task.id.as_str()), TASK);

@@ -1,7 +1,7 @@
 //! The tools that a model may call, and whether the arguments of a call fit.
 
 use crate::engine::{
-    guard::Guard,
+    consent_patterns::ConsentPatterns,
     todos::list::TODO_WRITE,
     toolbox::schema_cost::{MOST_STEPS, Schema},
 };
@@ -24,47 +24,49 @@ pub struct Toolbox {
     /// What the model is offered, once it was asked for.
     specs: OnceLock<Arc<[ToolSpec]>>,
     /// The tools whose calls need the host's consent.
-    pub(in crate::engine) guard: Guard,
+    pub(in crate::engine) consent_patterns: ConsentPatterns,
 }
 
 struct Tool {
     spec: ToolSpec,
     /// Its schema, compiled once a call is checked: most servers wait for a prompt.
-    validator: OnceLock<Result<Validator, Unsound>>,
-    owner: Owner,
+    validator: OnceLock<Result<Validator, SchemaFault>>,
+    owner: ToolOwner,
     offered: bool,
 }
 
 impl Tool {
-    const fn whole(&self) -> (&ToolSpec, Owner, bool) {
+    const fn whole(&self) -> (&ToolSpec, ToolOwner, bool) {
         (&self.spec, self.owner, self.offered)
     }
 
-    fn validator(&self) -> Result<&Validator, Unsound> {
+    fn validator(&self) -> Result<&Validator, SchemaFault> {
         let compiled = self.validator.get_or_init(|| match self.owner {
             // What our own schemas use means the same in draft 7, whose own schema is far less to compile.
-            Owner::Server => compile(jsonschema::options().with_draft(Draft::Draft7), &self.spec.parameters),
-            Owner::Extension(_) | Owner::Host => examine(&self.spec.parameters),
+            ToolOwner::Server => {
+                compile(jsonschema::options().with_draft(Draft::Draft7), &self.spec.parameters)
+            }
+            ToolOwner::Extension(_) | ToolOwner::Host => examine(&self.spec.parameters),
         });
         compiled.as_ref().map_err(Clone::clone)
     }
 
     /// Whether these arguments are not checked: ours are known to be no work.
     fn costs_too_much(&self, arguments: &Value) -> bool {
-        self.owner != Owner::Server && Schema::new(&self.spec.parameters).steps(arguments) > MOST_STEPS
+        self.owner != ToolOwner::Server && Schema::new(&self.spec.parameters).steps(arguments) > MOST_STEPS
     }
 }
 
 /// Why a tool's parameters cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::engine) enum Unsound {
+pub(in crate::engine) enum SchemaFault {
     /// They are no JSON Schema.
     Invalid(String),
     /// Checking arguments by them may take any amount of work.
     Costly(String),
 }
 
-impl Unsound {
+impl SchemaFault {
     /// What who brought the tool is told.
     pub(in crate::engine) fn told(&self, base: Base, name: &str) -> String {
         match self {
@@ -76,7 +78,7 @@ impl Unsound {
 
 /// Who carries a tool out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Owner {
+pub enum ToolOwner {
     /// The server.
     Server,
     /// The extension at this place.
@@ -88,9 +90,14 @@ pub enum Owner {
 impl Toolbox {
     /// The server's own.
     pub fn new(specs: Vec<ToolSpec>) -> Self {
-        let own = |spec| Tool { spec, validator: OnceLock::new(), owner: Owner::Server, offered: true };
+        let own = |spec| Tool { spec, validator: OnceLock::new(), owner: ToolOwner::Server, offered: true };
         let tools = specs.into_iter().map(own).collect();
-        Self { tools, spare: Vec::new(), specs: OnceLock::new(), guard: Guard::default() }
+        Self {
+            tools,
+            spare: Vec::new(),
+            specs: OnceLock::new(),
+            consent_patterns: ConsentPatterns::default(),
+        }
     }
 
     /// The same with further tools that are offered only when an extension chooses them.
@@ -100,11 +107,11 @@ impl Toolbox {
         self
     }
 
-    /// Forgets the patterns of the guard that have matched no tool so far and do now.
+    /// Forgets the consent patterns that have matched no tool so far and do now.
     pub(in crate::engine) fn forget_matched_patterns(&mut self) {
-        let Self { tools, spare, guard, .. } = self;
+        let Self { tools, spare, consent_patterns, .. } = self;
         let specs = || tools.iter().map(|tool| &tool.spec).chain(&*spare);
-        guard.unmatched.retain(|pattern| !specs().any(|spec| pattern.matches(&spec.name)));
+        consent_patterns.unmatched.retain(|pattern| !specs().any(|spec| pattern.matches(&spec.name)));
     }
 
     /// Offers these tools and no others; names that nobody has are passed over.
@@ -112,7 +119,7 @@ impl Toolbox {
         let is_chosen = |spec: &ToolSpec| names.contains(&spec.name);
         for spec in self.spare.extract_if(.., |spec| is_chosen(spec)).collect::<Vec<_>>() {
             if !self.has(&spec.name) {
-                let owner = Owner::Server;
+                let owner = ToolOwner::Server;
                 self.tools.push(Tool { spec, validator: OnceLock::new(), owner, offered: true });
             }
         }
@@ -121,17 +128,17 @@ impl Toolbox {
     }
 
     /// All tools, with who carries them out and whether the model is offered them.
-    pub(in crate::engine) fn all(&self) -> impl Iterator<Item = (&ToolSpec, Owner, bool)> {
+    pub(in crate::engine) fn all(&self) -> impl Iterator<Item = (&ToolSpec, ToolOwner, bool)> {
         let spare = self.spare.iter().filter(|spec| !self.has(&spec.name));
-        let spare = spare.map(|spec| (spec, Owner::Server, false));
-        let added = |tool: &&Tool| tool.owner != Owner::Server;
+        let spare = spare.map(|spec| (spec, ToolOwner::Server, false));
+        let added = |tool: &&Tool| tool.owner != ToolOwner::Server;
         let own = self.tools.iter().filter(move |tool| !added(tool)).map(Tool::whole);
         own.chain(spare).chain(self.tools.iter().filter(added).map(Tool::whole))
     }
 
     /// Whether the server carries out a tool of that name, offered or not.
     pub(in crate::engine) fn is_of_server(&self, name: &str) -> bool {
-        let own = self.tools.iter().filter(|tool| tool.owner == Owner::Server).map(|tool| &tool.spec);
+        let own = self.tools.iter().filter(|tool| tool.owner == ToolOwner::Server).map(|tool| &tool.spec);
         name != TODO_WRITE && own.chain(&self.spare).any(|spec| spec.name == name)
     }
 
@@ -139,9 +146,9 @@ impl Toolbox {
     pub(in crate::engine) fn add(
         &mut self,
         spec: ToolSpec,
-        owner: Owner,
+        owner: ToolOwner,
         offered: bool,
-    ) -> Result<(), Unsound> {
+    ) -> Result<(), SchemaFault> {
         let tool = Tool { spec, validator: OnceLock::new(), owner, offered };
         tool.validator()?;
         self.tools.push(tool);
@@ -152,23 +159,23 @@ impl Toolbox {
     /// Removes what extensions carry out; gives the name of each, the place of its extension, and whether it was offered.
     pub(in crate::engine) fn take_of_extensions(&mut self) -> Vec<(String, usize, bool)> {
         let known = self.tools.iter().filter_map(|tool| match tool.owner {
-            Owner::Extension(place) => Some((tool.spec.name.clone(), place, tool.offered)),
-            Owner::Server | Owner::Host => None,
+            ToolOwner::Extension(place) => Some((tool.spec.name.clone(), place, tool.offered)),
+            ToolOwner::Server | ToolOwner::Host => None,
         });
         let known = known.collect();
-        self.tools.retain(|tool| !matches!(tool.owner, Owner::Extension(_)));
+        self.tools.retain(|tool| !matches!(tool.owner, ToolOwner::Extension(_)));
         self.specs = OnceLock::new();
         known
     }
 
     /// Removes what somebody carries out.
-    pub(in crate::engine) fn remove_of(&mut self, owner: Owner) {
+    pub(in crate::engine) fn remove_of(&mut self, owner: ToolOwner) {
         self.tools.retain(|tool| tool.owner != owner);
         self.specs = OnceLock::new();
     }
 
     /// Who carries out the tool of that name.
-    pub(in crate::engine) fn owner(&self, name: &str) -> Option<Owner> {
+    pub(in crate::engine) fn owner(&self, name: &str) -> Option<ToolOwner> {
         self.find(name).map(|tool| tool.owner)
     }
 
@@ -227,7 +234,7 @@ impl Toolbox {
     /// The tool that counts under this name: a built-in one only if there is no other.
     fn find(&self, name: &str) -> Option<&Tool> {
         let named = || self.tools.iter().filter(|tool| tool.spec.name == name);
-        named().find(|tool| tool.owner != Owner::Server).or_else(|| named().next())
+        named().find(|tool| tool.owner != ToolOwner::Server).or_else(|| named().next())
     }
 }
 
@@ -238,16 +245,16 @@ const MOST_PROBLEMS: usize = 100;
 const PATTERN_LIMITS: (usize, usize) = (10_000, 1 << 20);
 
 /// The validator of a schema that others brought.
-pub(in crate::engine) fn examine(schema: &Value) -> Result<Validator, Unsound> {
-    Schema::new(schema).examine().map_err(Unsound::Costly)?;
+pub(in crate::engine) fn examine(schema: &Value) -> Result<Validator, SchemaFault> {
+    Schema::new(schema).examine().map_err(SchemaFault::Costly)?;
     let (ways, bytes) = PATTERN_LIMITS;
     let patterns =
         PatternOptions::fancy_regex().backtrack_limit(ways).size_limit(bytes).dfa_size_limit(bytes);
     compile(jsonschema::options().with_pattern_options(patterns), schema)
 }
 
-fn compile(options: ValidationOptions, schema: &Value) -> Result<Validator, Unsound> {
-    options.build(schema).map_err(|error| Unsound::Invalid(error.to_string()))
+fn compile(options: ValidationOptions, schema: &Value) -> Result<Validator, SchemaFault> {
+    options.build(schema).map_err(|error| SchemaFault::Invalid(error.to_string()))
 }
 
 fn problem(base: Base, error: &jsonschema::ValidationError) -> String {

@@ -22,5 +22,5 @@
 pub(in crate::engine) mod rule;
 pub(in crate::engine) mod rules;
 
-pub use rule::Watched;
+pub use rule::WatchedContent;
 pub use rules::{INJECTION, Rules};

@@ -7,7 +7,7 @@ use regex::Regex;
 
 /// What a rule may watch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Watched<'a> {
+pub enum WatchedContent<'a> {
     /// Text for the user.
     Text,
     /// Thinking.
@@ -16,7 +16,7 @@ pub enum Watched<'a> {
     Arguments(&'a str),
 }
 
-impl<'a> Watched<'a> {
+impl<'a> WatchedContent<'a> {
     /// What a block of an answer is to rules; `None`: it has nothing to be read.
     pub fn of(block: &'a AssistantContent) -> Option<Self> {
         match block {
@@ -30,7 +30,7 @@ impl<'a> Watched<'a> {
 
 /// A rule with its expressions compiled.
 #[derive(Debug)]
-pub struct Ready {
+pub struct CompiledRule {
     pub rule: Rule,
     conditions: Vec<Regex>,
     scope: Vec<Scope>,
@@ -46,7 +46,7 @@ enum Scope {
     Tool(String),
 }
 
-impl Ready {
+impl CompiledRule {
     /// The rule made ready; `None`: it watches nothing. What cannot be understood is left out, with a warning.
     pub fn new(rule: Rule, warnings: &mut Vec<String>) -> Option<Self> {
         let given = rule.condition.as_deref().unwrap_or_default();
@@ -80,8 +80,8 @@ impl Ready {
     }
 
     /// Whether it watches this at all, whatever is written there.
-    pub fn watches(&self, watched: Watched<'_>) -> bool {
-        let in_calls = matches!(watched, Watched::Arguments(_));
+    pub fn watches(&self, watched: WatchedContent<'_>) -> bool {
+        let in_calls = matches!(watched, WatchedContent::Arguments(_));
         let may = match self.rule.interrupt_mode {
             None | Some(RuleInterruptMode::Always) => true,
             Some(RuleInterruptMode::ProseOnly) => !in_calls,
@@ -102,7 +102,7 @@ impl Ready {
     }
 
     /// Whether it is about the file at `path`. `None`: it is not known yet which file it is.
-    pub fn fits(&self, path: Option<&str>) -> Option<bool> {
+    pub fn matches_path(&self, path: Option<&str>) -> Option<bool> {
         match &self.globs {
             None => Some(true),
             Some(globs) => path.map(|path| globs.is_match(path)),
@@ -123,12 +123,12 @@ impl Scope {
         }
     }
 
-    fn has(&self, watched: Watched<'_>) -> bool {
+    fn has(&self, watched: WatchedContent<'_>) -> bool {
         match (self, watched) {
-            (Self::Text, Watched::Text)
-            | (Self::Thinking, Watched::Thinking)
-            | (Self::Tools, Watched::Arguments(_)) => true,
-            (Self::Tool(name), Watched::Arguments(tool)) => name == tool,
+            (Self::Text, WatchedContent::Text)
+            | (Self::Thinking, WatchedContent::Thinking)
+            | (Self::Tools, WatchedContent::Arguments(_)) => true,
+            (Self::Tool(name), WatchedContent::Arguments(tool)) => name == tool,
             _ => false,
         }
     }

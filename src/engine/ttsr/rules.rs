@@ -1,6 +1,6 @@
 //! All rules of a session, and what the model was told of them.
 
-use crate::engine::ttsr::rule::{Ready, Watched, path_in};
+use crate::engine::ttsr::rule::{CompiledRule, WatchedContent, path_in};
 use crate::protocol::{Attribution, CustomMessage, MessageContent, Rule, texts};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,16 +13,16 @@ const LOOK_BACK: usize = 4 * 1024;
 /// The rules of a session.
 #[derive(Debug, Default)]
 pub struct Rules {
-    ready: Vec<Ready>,
+    ready: Vec<CompiledRule>,
     /// The names of those that the model was told of.
     injected: BTreeSet<String>,
     /// The blocks of the answer that streams, by their place in it.
-    blocks: BTreeMap<usize, Block>,
+    blocks: BTreeMap<usize, WatchedBlock>,
 }
 
 /// What was written of a block.
 #[derive(Debug, Default)]
-struct Block {
+struct WatchedBlock {
     text: String,
     /// Of a call: the file that it is about, once that is written.
     path: Option<String>,
@@ -37,22 +37,22 @@ impl Rules {
         let mut warnings = Vec::new();
         let mut names = BTreeSet::new();
         let own = rules.into_iter().filter(|rule| names.insert(rule.name.clone()));
-        let ready = own.filter_map(|rule| Ready::new(rule, &mut warnings)).collect();
+        let ready = own.filter_map(|rule| CompiledRule::new(rule, &mut warnings)).collect();
         (Self { ready, ..Self::default() }, warnings)
     }
 
     /// Takes in what was written of the block at `index` of the answer. `Some`: the rules that the answer goes against,
     /// at least one, none of which the model was told of. Nothing more needs to be fed of the answer then.
-    pub fn feed(&mut self, index: usize, watched: Watched<'_>, delta: &str) -> Option<Vec<Rule>> {
+    pub fn feed(&mut self, index: usize, watched: WatchedContent<'_>, delta: &str) -> Option<Vec<Rule>> {
         if delta.is_empty() || !self.ready.iter().any(|rule| rule.watches(watched)) {
             return None;
         }
         let block = self.blocks.entry(index).or_default();
         let from = block.text.floor_char_boundary(block.text.len().saturating_sub(LOOK_BACK));
         block.text.push_str(delta);
-        let Block { text, path, matched } = block;
+        let WatchedBlock { text, path, matched } = block;
         // A path ends with a quotation mark: all that streams need not be parsed at each step.
-        let has_file = |rule: &Ready| rule.is_of_files() && rule.watches(watched);
+        let has_file = |rule: &CompiledRule| rule.is_of_files() && rule.watches(watched);
         if path.is_none() && delta.contains('"') && self.ready.iter().any(has_file) {
             *path = path_in(text);
         }
@@ -62,7 +62,7 @@ impl Rules {
             if told || !ready.watches(watched) || !matched.contains(&place) && !ready.matches(text, from) {
                 continue;
             }
-            match ready.fits(path.as_deref()) {
+            match ready.matches_path(path.as_deref()) {
                 Some(true) => broken.push(ready.rule.clone()),
                 Some(false) => {}
                 None => drop(matched.insert(place)),
@@ -77,7 +77,7 @@ impl Rules {
     }
 
     /// The model was told of these rules: they stop no answer any more.
-    pub fn injected(&mut self, rules: &[Rule]) {
+    pub fn mark_injected(&mut self, rules: &[Rule]) {
         self.injected.extend(rules.iter().map(|rule| rule.name.clone()));
     }
 
@@ -87,7 +87,7 @@ impl Rules {
     }
 
     /// The message that tells the model of `rules`, made at `wall` milliseconds since the Unix epoch.
-    pub fn injection(rules: &[Rule], wall: u64) -> CustomMessage {
+    pub fn injection_message(rules: &[Rule], wall: u64) -> CustomMessage {
         let told = rules.iter().map(|rule| texts::rule_injected(&rule.name, &rule.path, rule.content.trim()));
         CustomMessage {
             custom_type: INJECTION.to_owned(),

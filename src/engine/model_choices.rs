@@ -9,7 +9,7 @@ use crate::{
 #[derive(Debug)]
 pub struct Models {
     /// All models; each keeps its place.
-    pub all: Vec<Choice>,
+    pub all: Vec<ModelChoice>,
     /// Place of the model that is asked.
     pub current: usize,
     /// The thinking level; `None`: none is set.
@@ -22,7 +22,7 @@ pub struct Models {
 
 /// A model that the session may use.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Choice {
+pub struct ModelChoice {
     /// As the wire shows it.
     pub model: Model,
     /// The thinking levels that it takes, in order; a model that does not think takes `off` alone.
@@ -34,7 +34,7 @@ pub struct Choice {
     pub unusable: Option<String>,
 }
 
-impl Choice {
+impl ModelChoice {
     /// What stands for the model while there is none; `why` refuses prompts. `card`: the rest of its members.
     pub fn none(why: String, card: Model) -> Self {
         let model = Model { provider: String::new(), context_window: 0, ..card };
@@ -55,7 +55,7 @@ impl Choice {
 
 impl Models {
     /// The model that is asked.
-    pub fn choice(&self) -> &Choice {
+    pub fn choice(&self) -> &ModelChoice {
         &self.all[self.current]
     }
 }
@@ -66,14 +66,14 @@ pub struct FirstModel {
     /// The model is to be chosen, or chosen again.
     pub is_open: bool,
     /// The session before it had a model.
-    pub beginning: Option<Box<(Session, Beginning)>>,
+    pub beginning: Option<Box<(Session, InitialModel)>>,
 }
 
 /// How a session gets its model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Beginning {
+pub struct InitialModel {
     /// It was there before, and may name its model.
-    pub taken_up: bool,
+    pub is_resumed: bool,
     /// The model was asked for: the session does not choose another.
     pub chosen: bool,
     /// The level that was asked for.

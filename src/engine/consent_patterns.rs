@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 /// The patterns of `--confirm-tools`.
 #[derive(Debug, Default)]
-pub struct Guard {
+pub struct ConsentPatterns {
     pub(super) patterns: Vec<Pattern>,
     /// Those that no tool has matched yet.
     pub(super) unmatched: Vec<Pattern>,
@@ -52,7 +52,7 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     near.filter(|(distance, it)| *distance <= 2 && 2 * *distance < it.len()).min().map(|(_, it)| it)
 }
 
-impl Guard {
+impl ConsentPatterns {
     /// The tools that `patterns` mean need consent; so do all until each of `unmatched` has matched one.
     pub fn new(patterns: &[String], unmatched: &[String]) -> Self {
         // A malformed glob is refused at the start; here it is a name that no tool has.
