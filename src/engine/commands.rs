@@ -25,7 +25,7 @@ impl Engine {
 
     /// Does what the machine's disposition says of the command here. `is_aborted`: it is a prompt that was aborted before it
     /// was served.
-    pub(in crate::engine) fn command(&mut self, command: RpcCommand, is_aborted: bool) {
+    pub(in crate::engine) fn serve_command(&mut self, command: RpcCommand, is_aborted: bool) {
         let case = self.machine.disposition(&command);
         let disposition = case.map_or(Disposition::Control, |case| case.disposition);
         let kind = command.kind();
@@ -40,7 +40,7 @@ impl Engine {
             RpcCommand::Prompt(mut it) => {
                 let (text, images) = (std::mem::take(&mut it.message), it.images.take());
                 let command = RpcCommand::Prompt(it);
-                self.prompt(Prompt::of_host(command, text, images, is_aborted));
+                self.serve_prompt(Prompt::of_host(command, text, images, is_aborted));
             }
             RpcCommand::AbortAndPrompt(mut it) => {
                 let (text, images) = (std::mem::take(&mut it.message), it.images.take());
@@ -52,11 +52,11 @@ impl Engine {
                             self.activity.compaction().is_some_and(|it| !it.is_manual());
                         self.preempt(AfterRun::Prompt(Box::new(prompt)));
                     }
-                    _ => self.prompt(prompt),
+                    _ => self.serve_prompt(prompt),
                 }
             }
-            RpcCommand::Steer(it) => self.queue(id, kind, it.message, it.images),
-            RpcCommand::FollowUp(it) => self.queue(id, kind, it.message, it.images),
+            RpcCommand::Steer(it) => self.serve_queue_message(id, kind, it.message, it.images),
+            RpcCommand::FollowUp(it) => self.serve_queue_message(id, kind, it.message, it.images),
             RpcCommand::Abort(_) => {
                 self.abort_queued_work();
                 self.abort_prompts();
@@ -105,7 +105,7 @@ impl Engine {
             RpcCommand::GetEntries(it) => self.list_entries(it),
             RpcCommand::GetTree(_) => self.list_tree(id),
             RpcCommand::ClearQueue(_) => self.clear_queue(id),
-            RpcCommand::GetAvailableThinkingLevels(_) => self.levels(id),
+            RpcCommand::GetAvailableThinkingLevels(_) => self.list_levels(id),
             RpcCommand::GetState(_) => {
                 let data = self.session_state();
                 self.succeed(GetStateResponse { id, data });
@@ -128,7 +128,7 @@ impl Engine {
                 self.succeed(GetCommandsResponse { id, data });
             }
             RpcCommand::GetAvailableModels(_) => {
-                let models = self.usable().map(|at| self.models.all[at].model.clone()).collect();
+                let models = self.usable_models().map(|at| self.models.all[at].model.clone()).collect();
                 self.succeed(GetAvailableModelsResponse { id, data: ModelList { models } });
             }
             RpcCommand::SetModel(it) => self.set_model(it),

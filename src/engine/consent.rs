@@ -61,7 +61,7 @@ impl Engine {
 
     /// No extension prevents the call at `at`: the host may, or the call runs.
     pub(in crate::engine) fn request_consent(&mut self, at: usize, arguments: &JsonObject) {
-        let Some(name) = self.called(at).map(|call| call.name.clone()) else { return };
+        let Some(name) = self.tool_call(at).map(|call| call.name.clone()) else { return };
         if !self.needs_consent(&name) {
             return self.run_permitted_call(at);
         }
@@ -81,7 +81,7 @@ impl Engine {
             let result = self.unrun_result(at);
             return self.end_unrun_call(at, result);
         }
-        let Some(name) = self.called(at).map(|call| call.name.clone()) else { return };
+        let Some(name) = self.tool_call(at).map(|call| call.name.clone()) else { return };
         if self.has_consented(&name, answer) {
             self.run_permitted_call(at);
         } else {

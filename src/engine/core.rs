@@ -116,7 +116,7 @@ impl Engine {
         };
         engine.set_initial_name(setup.name.as_deref());
         let beginning = InitialModel { is_resumed, chosen: setup.chosen, level: setup.level };
-        if engine.extensions.are_any() {
+        if engine.extensions.has_any() {
             engine.machine.extended();
             engine.models.first.beginning = Some(Box::new((engine.store.session.clone(), beginning)));
             engine.models.first.is_open = setup.extension_setup.unchosen;
@@ -155,7 +155,7 @@ impl Engine {
         match input {
             // What the host still writes comes too late.
             Input::Frame(_) | Input::BadLine(_) if self.lifecycle.aborts_work() => {}
-            Input::Frame(frame) => self.frame(*frame),
+            Input::Frame(frame) => self.handle_frame(*frame),
             Input::BadLine(error) => match error.is_answered() {
                 true => self.serve_or_queue(QueuedLine::BadLine(error), false),
                 false => {
@@ -171,26 +171,26 @@ impl Engine {
             Input::ShellProgress { call, delta } => self.on_shell_progress(call, delta),
             Input::ShellEnd { call, end } => self.on_shell_end(call, end),
             Input::Extension { from, frame } => {
-                self.with_extensions(|host, context| host.frame(from, *frame, context));
+                self.with_extensions(|host, context| host.handle_frame(from, *frame, context));
             }
-            Input::ExtensionStrayed { from, text } => {
+            Input::ExtensionBadLine { from, text } => {
                 self.with_extensions(|host, context| host.report_bad_line(from, &text, context));
             }
-            Input::ExtensionMisregistered { from, text } => {
+            Input::ExtensionBadRegister { from, text } => {
                 self.with_extensions(|host, context| host.report_bad_register(from, &text, context));
             }
             Input::ExtensionEnded { from, text } => self.on_extension_ended(from, &text),
-            Input::Hook { ask, event } => self.send_provider_hook(ask, *event),
+            Input::ProviderHook { request, event } => self.send_provider_hook(request, *event),
             Input::FileRead(read) => self.on_skill_read(read),
-            Input::Found(found) => self.on_resources_found(*found),
-            Input::Hearing(hears) => self.extensions.suspend(hears, self.now.monotonic),
-            Input::Time => self.time(),
-            Input::Stored => self.stored(),
+            Input::ResourcesFound(found) => self.on_resources_found(*found),
+            Input::ReadsExtensions(hears) => self.extensions.suspend(hears, self.now.monotonic),
+            Input::Time => self.expire_deadlines(),
+            Input::Stored => self.on_stored(),
             Input::StoreFailed(reason) => self.on_store_failed(&reason),
-            Input::Opened(opened) => self.opened(*opened),
-            Input::Known { to, answer } => self.send_to_extension(to, *answer),
-            Input::Provided(provided) => self.provided(provided),
-            Input::Chosen(selected) => self.chosen(selected),
+            Input::SessionOpened(opened) => self.on_session_opened(*opened),
+            Input::QueryAnswered { to, answer } => self.send_to_extension(to, *answer),
+            Input::ProviderChanged(provided) => self.on_provider_changed(provided),
+            Input::ModelSelected(selected) => self.on_model_selected(selected),
             Input::FileWritten(written) => self.on_page_written(written),
             Input::EndOfInput => self.end_of_input(),
             Input::Shutdown => self.shut_down(),
@@ -227,7 +227,7 @@ impl Engine {
     }
 
     /// Does what is due.
-    fn time(&mut self) {
+    fn expire_deadlines(&mut self) {
         self.expire_extensions();
         self.clear_todos();
         self.retry_summaries();
@@ -273,7 +273,7 @@ impl Engine {
             Activity::Settling(ended @ Some(_)) => {
                 let ended = ended.take();
                 self.activity = self.resting();
-                ended.into_iter().for_each(|ended| self.follow(&ended));
+                ended.into_iter().for_each(|ended| self.continue_after_run(&ended));
                 return true;
             }
             Activity::Compacting(_) => return self.advance_after_run_while_compacting(),
@@ -317,7 +317,7 @@ impl Engine {
     }
 
     /// Takes a step that no frame announces.
-    pub(in crate::engine) fn enter(&mut self, step: Step) {
+    pub(in crate::engine) fn take_unannounced_step(&mut self, step: Step) {
         let violations = self.machine.unannounced(step);
         self.outputs.extend(violations.into_iter().map(Output::Violation));
     }
@@ -353,13 +353,13 @@ impl Engine {
         self.queues.steering.count() + self.queues.follow_up.count()
     }
 
-    fn frame(&mut self, frame: Inbound) {
+    fn handle_frame(&mut self, frame: Inbound) {
         self.machine.inbound(&frame);
         match frame {
             Inbound::Command(command) => {
                 let kind = command.kind();
                 match kind.is_read() {
-                    true => self.command(command, false),
+                    true => self.serve_command(command, false),
                     false => self.serve_or_queue(QueuedLine::Command(command), kind.is_control()),
                 }
             }
@@ -389,7 +389,7 @@ impl Engine {
             }
             _ => self.machine.outbound(&said),
         };
-        self.observe(&said);
+        self.notify_observers(&said);
         self.push(Output::Emit(said));
         // What the host does wrong shows in our answers, too; that is no defect of ours.
         let ours = violations.into_iter().filter(|it| it.rule.about().side == Side::Server);
@@ -403,11 +403,11 @@ impl Engine {
     pub(in crate::engine) fn emit_event(&mut self, event: impl Into<AgentSessionEvent>) {
         let event = Outbound::AgentSessionEvent(event.into());
         let said = Emission::from(event);
-        let awaited = self.extensions.awaited(&said);
+        let awaited = self.extensions.awaited_event(&said);
         match self.withholds_events() {
             true => {
                 self.machine.withheld(&said);
-                self.observe(&said);
+                self.notify_observers(&said);
             }
             false => self.emit(said),
         }
@@ -417,7 +417,7 @@ impl Engine {
     }
 
     pub(in crate::engine) fn succeed(&mut self, response: impl Into<RpcSuccess>) {
-        if let Some(response) = self.acted(response.into()) {
+        if let Some(response) = self.take_action_response(response.into()) {
             self.emit(Outbound::Response(response.into()));
         }
     }

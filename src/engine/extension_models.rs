@@ -11,7 +11,7 @@ use crate::session::NewEntry;
 
 impl Engine {
     /// The provider was added, or why not.
-    pub(in crate::engine) fn provided(&mut self, provided: Result<Vec<ModelChoice>, String>) {
+    pub(in crate::engine) fn on_provider_changed(&mut self, provided: Result<Vec<ModelChoice>, String>) {
         let change = self.extensions.take_provider_change(provided.is_ok());
         let Some(ProviderChange { process, id, path, .. }) = change else { return };
         match provided {
@@ -44,7 +44,7 @@ impl Engine {
     pub(in crate::engine) fn select_model_again(&mut self) -> bool {
         let chooses = std::mem::take(&mut self.models.first.is_open);
         if chooses {
-            self.push(Output::Choose);
+            self.push(Output::SelectModel);
         } else {
             self.models.first.beginning = None;
         }
@@ -52,7 +52,7 @@ impl Engine {
     }
 
     /// The model to begin with is chosen; without one there is nothing to serve.
-    pub(in crate::engine) fn chosen(&mut self, selected: Result<ModelSelection, String>) {
+    pub(in crate::engine) fn on_model_selected(&mut self, selected: Result<ModelSelection, String>) {
         let Ok(ModelSelection { models, start, level, scope }) = selected else {
             return self.exit();
         };

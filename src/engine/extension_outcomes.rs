@@ -52,14 +52,14 @@ impl Engine {
     }
 
     /// Sends a hook; goes on in `resume` once every extension has responded.
-    pub(in crate::engine) fn hook(&mut self, hook: Hook) {
+    pub(in crate::engine) fn send_hook(&mut self, hook: Hook) {
         let id = self.ids.call();
         self.send_hook_as(id, hook);
     }
 
     /// Sends a hook under this id.
     pub(in crate::engine) fn send_hook_as(&mut self, id: CallId, hook: Hook) {
-        self.with_extensions(|host, context| host.hook(id, hook, context));
+        self.with_extensions(|host, context| host.send_hook(id, hook, context));
     }
 
     /// Sends a hook to the extension at this place alone.
@@ -89,8 +89,8 @@ impl Engine {
     }
 
     /// Sends an event to the extensions that observe it.
-    pub(in crate::engine) fn observe(&mut self, said: &Emission) {
-        self.extensions.observe(said);
+    pub(in crate::engine) fn notify_observers(&mut self, said: &Emission) {
+        self.extensions.notify_observers(said);
         self.drain_extensions();
     }
 
@@ -185,7 +185,7 @@ impl Engine {
                 // A call still ends, and a message is still kept.
                 let is_kept = matches!(hook, Hook::ToolResult { .. } | Hook::MessageEnd { .. });
                 if is_kept || !self.lifecycle.leaves_work() {
-                    self.resume(id, hook);
+                    self.continue_after_hook(id, hook);
                 }
                 self.with_extensions(ExtensionHost::advance_notifications);
             }
@@ -194,7 +194,7 @@ impl Engine {
             }
             ExtensionOutput::ToolProgress { call, result } => self.tool_progress(call, result),
             ExtensionOutput::ToolEnded { call, result, is_error } => self.tool_end(call, result, is_error),
-            ExtensionOutput::Action { process, action } => self.act(process, action),
+            ExtensionOutput::Action { process, action } => self.perform_action(process, action),
             ExtensionOutput::Query { process, query } => self.query(process, query),
             ExtensionOutput::DialogClosed(id) => self.machine.ask_over(&id),
             ExtensionOutput::CallConsent { at, response } => self.on_call_consent(at, response),
@@ -215,7 +215,7 @@ impl Engine {
     }
 
     /// Goes on with what waited for a hook.
-    fn resume(&mut self, id: CallId, hook: Hook) {
+    fn continue_after_hook(&mut self, id: CallId, hook: Hook) {
         match hook {
             Hook::Input { event, is_handled, then: InputContinuation::Prompt(mut prompt) } => {
                 (prompt.text, prompt.images) = (event.text, event.images);
@@ -228,7 +228,7 @@ impl Engine {
                 }
             }
             Hook::BeforeAgentStart { event, messages, start } => {
-                self.started(*start, messages, Some(event.system_prompt));
+                self.open_prompt_run(*start, messages, Some(event.system_prompt));
             }
             Hook::SessionBeforeSwitch { is_cancelled, next, .. }
             | Hook::SessionBeforeFork { is_cancelled, next, .. } => {
@@ -300,7 +300,7 @@ impl Engine {
         for (place, text) in faults.chain(of_others) {
             self.report_failure(FailureSource::Extension(place, REGISTERING), &text);
         }
-        let is_hooked = || self.extensions.hooked(HookName::SessionStart).contains(&place);
+        let is_hooked = || self.extensions.hooked_places(HookName::SessionStart).contains(&place);
         if restarted && is_hooked() {
             let event = SessionStartHook { reason: SessionStartReason::Reload, previous_session_file: None };
             let then = SessionStartContinuation::Nothing;

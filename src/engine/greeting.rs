@@ -31,7 +31,7 @@ impl Engine {
         }
         self.report_unmatched_patterns();
         let event = SessionStartHook { reason: SessionStartReason::Startup, previous_session_file: None };
-        self.hook(Hook::SessionStart { event, then: SessionStartContinuation::Discover });
+        self.send_hook(Hook::SessionStart { event, then: SessionStartContinuation::Discover });
         true
     }
 
@@ -70,8 +70,8 @@ impl Engine {
                     }
                     Input::Frame(_) | Input::BadLine(_) | Input::EndOfInput => true,
                     Input::Extension { from, .. }
-                    | Input::ExtensionStrayed { from, .. }
-                    | Input::ExtensionMisregistered { from, .. }
+                    | Input::ExtensionBadLine { from, .. }
+                    | Input::ExtensionBadRegister { from, .. }
                     | Input::ExtensionEnded { from, .. } => self.extensions.is_running(*from),
                     _ => false,
                 }

@@ -22,9 +22,9 @@ impl Engine {
 
     fn serve_line(&mut self, line: QueuedLine) {
         match line {
-            QueuedLine::Command(command) => self.command(command, false),
+            QueuedLine::Command(command) => self.serve_command(command, false),
             QueuedLine::AbortedShell(command) => self.cancel_unstarted_shell(command),
-            QueuedLine::AbortedPrompt(command) => self.command(command, true),
+            QueuedLine::AbortedPrompt(command) => self.serve_command(command, true),
             QueuedLine::AbortedCompaction(command) => self.refuse_compaction(command),
             QueuedLine::BadLine(error) => {
                 // Only now: its error may have no id, and those of the commands before it come first.

@@ -77,14 +77,14 @@ pub enum Input {
         frame: Box<FromExtension>,
     },
     /// An extension wrote a line that is no frame.
-    ExtensionStrayed {
+    ExtensionBadLine {
         /// Its process.
         from: CallId,
         /// What is wrong with the line.
         text: String,
     },
     /// An extension wrote a `register` that is no frame.
-    ExtensionMisregistered {
+    ExtensionBadRegister {
         /// Its process.
         from: CallId,
         /// What is wrong with it.
@@ -100,7 +100,7 @@ pub enum Input {
     },
     /// From now on extensions are heard, or they are not because the host does not read: what they owe is not due
     /// meanwhile.
-    Hearing(bool),
+    ReadsExtensions(bool),
     /// The [`deadline`](crate::engine::Engine::deadline) has come.
     Time,
     /// The outstanding [`Output::Store`] has completed.
@@ -108,29 +108,29 @@ pub enum Input {
     /// The outstanding [`Output::Store`] has failed, and this is why. The file is as it was before.
     StoreFailed(String),
     /// The outstanding [`Output::OpenSession`] is done; or why the file cannot be opened.
-    Opened(Box<Result<OpenedSession, String>>),
+    SessionOpened(Box<Result<OpenedSession, String>>),
     /// The outstanding [`Output::WriteFile`] is done; or why the file could not be written.
     FileWritten(Result<(), String>),
-    /// The [`Output::LookInto`] just polled is done: what was found.
-    Found(Box<Commands>),
+    /// The [`Output::FindResources`] just polled is done: what was found.
+    ResourcesFound(Box<Commands>),
     /// The [`Output::ReadFile`] just polled is done, with what is in the file; or why it could not be read.
     FileRead(Result<String, String>),
     /// What an extension wanted to know: the answer to an [`Output::Query`].
-    Known {
+    QueryAnswered {
         /// Its process.
         to: CallId,
         /// The answer.
         answer: Box<ExtensionAnswer>,
     },
-    /// The [`Output::Provide`] just polled is done, and these are all models now: those that there were before at the same
+    /// The [`Output::ChangeProvider`] just polled is done, and these are all models now: those that there were before at the same
     /// places. Or why it came to nothing.
-    Provided(Result<Vec<ModelChoice>, String>),
-    /// The [`Output::Choose`] just polled is done; or why no model can be chosen.
-    Chosen(Result<ModelSelection, String>),
-    /// A hook of something that happens beside the engine; answered by [`Output::Hooked`].
-    Hook {
+    ProviderChanged(Result<Vec<ModelChoice>, String>),
+    /// The [`Output::SelectModel`] just polled is done; or why no model can be chosen.
+    ModelSelected(Result<ModelSelection, String>),
+    /// A hook of something that happens beside the engine; answered by [`Output::ProviderHookCompleted`].
+    ProviderHook {
         /// For the answer.
-        ask: CallId,
+        request: CallId,
         /// What happens.
         event: Box<HookEvent>,
     },
@@ -174,10 +174,10 @@ pub enum Output {
     },
     /// End the process of an extension; its end still comes.
     StopExtension(CallId),
-    /// The hook of an [`Input::Hook`] has completed.
-    Hooked {
+    /// The hook of an [`Input::ProviderHook`] has completed.
+    ProviderHookCompleted {
         /// Which.
-        ask: CallId,
+        request: CallId,
         /// What became of it.
         event: Box<HookEvent>,
     },
@@ -185,7 +185,7 @@ pub enum Output {
     Store(Write),
     /// Work is to end: the outstanding request to the disk gets only a little more time.
     HurryStore,
-    /// Open the file of another session and let go of the one before; answered by [`Input::Opened`]. If it cannot be
+    /// Open the file of another session and let go of the one before; answered by [`Input::SessionOpened`]. If it cannot be
     /// opened, the one before stays.
     OpenSession(PathBuf),
     /// Let go of the session's file: another session begins.
@@ -201,14 +201,14 @@ pub enum Output {
     },
     /// Read a text file; answered by [`Input::FileRead`].
     ReadFile(PathBuf),
-    /// Look for skills and prompt templates in these files and folders; answered by [`Input::Found`].
-    LookInto {
+    /// Look for skills and prompt templates in these files and folders; answered by [`Input::ResourcesFound`].
+    FindResources {
         /// Those of skills; relative paths are of the process's directory.
         skills: Vec<String>,
         /// Those of prompt templates.
         templates: Vec<String>,
     },
-    /// An extension wants to know something that the engine does not: answered by [`Input::Known`].
+    /// An extension wants to know something that the engine does not: answered by [`Input::QueryAnswered`].
     Query {
         /// Its process.
         from: CallId,
@@ -216,8 +216,8 @@ pub enum Output {
         query: Box<ExtensionQuery>,
     },
     /// An extension adds a provider or changes one; without a `config` it takes that back. Answered by
-    /// [`Input::Provided`].
-    Provide {
+    /// [`Input::ProviderChanged`].
+    ChangeProvider {
         /// The provider's name.
         name: String,
         /// As `models.json` has it.
@@ -226,8 +226,8 @@ pub enum Output {
         streams: bool,
     },
     /// Extensions have added models before the session begins: the model to begin with is chosen among all of them.
-    /// Answered by [`Input::Chosen`].
-    Choose,
+    /// Answered by [`Input::ModelSelected`].
+    SelectModel,
     /// The machine objected to what was just said: a defect of ours.
     Violation(Violation),
     /// Everything is done: write what was said and end.
@@ -269,7 +269,7 @@ pub enum Purpose {
     /// A summary of so many tokens at most.
     Summary(u64),
     /// Something that an extension asks, to be answered in so many tokens at most.
-    Outside(Option<u64>),
+    Extension(Option<u64>),
 }
 
 impl Purpose {
@@ -278,7 +278,7 @@ impl Purpose {
         match self {
             Self::Turn => None,
             Self::Summary(tokens) => Some(tokens),
-            Self::Outside(tokens) => tokens,
+            Self::Extension(tokens) => tokens,
         }
     }
 }

@@ -85,7 +85,7 @@ impl Engine {
             (Progress::Over, _) => self.on_answer_end(call),
             (Progress::Update(update), ModelContinuation::Turn) => {
                 self.emit(Emission::Update(update.clone()));
-                self.watch(call, &update);
+                self.check_rules(call, &update);
             }
             // Nobody sees how these grow.
             (

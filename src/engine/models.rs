@@ -24,13 +24,13 @@ impl Engine {
     }
 
     /// Places of the usable models.
-    pub(in crate::engine) fn usable(&self) -> impl Iterator<Item = usize> {
+    pub(in crate::engine) fn usable_models(&self) -> impl Iterator<Item = usize> {
         (0..self.models.all.len()).filter(|at| self.models.all[*at].unusable.is_none())
     }
 
     /// The place of a usable model.
     pub(in crate::engine) fn find_usable(&self, provider: &str, id: &str) -> Option<usize> {
-        self.usable().find(|at| {
+        self.usable_models().find(|at| {
             let model = &self.models.all[*at].model;
             model.provider == provider && model.id == id
         })
@@ -61,7 +61,7 @@ impl Engine {
             return self.fail(command.id, RpcCommandKind::SetModel, error);
         };
         let before = self.rollback_point();
-        self.switch(at);
+        self.switch_model(at);
         let data = self.models.all[at].model.clone();
         let response = SetModelResponse { id: command.id, data };
         self.append_model_change(before, ChangeResponse::response(response));
@@ -73,7 +73,7 @@ impl Engine {
             Some(scope) => {
                 scope.iter().filter(|(at, _)| self.models.all[*at].unusable.is_none()).copied().collect()
             }
-            None => self.usable().map(|at| (at, None)).collect(),
+            None => self.usable_models().map(|at| (at, None)).collect(),
         };
         if round.len() <= 1 {
             return self.succeed(CycleModelResponse { id, data: None });
@@ -82,7 +82,7 @@ impl Engine {
         let current = round.iter().position(|(at, _)| *at == self.models.current).unwrap_or(0);
         let (next, level) = round[(current + 1) % round.len()];
         let thought = self.models.choice().model.reasoning;
-        self.switch(next);
+        self.switch_model(next);
         let restores = !thought && self.dialect.record().cycle_restores_level;
         if let Some(level) = level.or(restores.then_some(self.modes.level)) {
             self.models.level = self.clamp_level(level);
@@ -118,14 +118,14 @@ impl Engine {
     }
 
     /// Another model answers, with the level that the user has set for it, else with that of the one before.
-    pub(in crate::engine) fn switch(&mut self, at: usize) {
+    pub(in crate::engine) fn switch_model(&mut self, at: usize) {
         self.models.current = at;
         let wanted = self.models.all[at].preferred.or(self.models.level);
         self.models.level = wanted.and_then(|level| self.clamp_level(level));
     }
 
     /// The levels that the current model takes.
-    pub(in crate::engine) fn levels(&mut self, id: Option<RequestId>) {
+    pub(in crate::engine) fn list_levels(&mut self, id: Option<RequestId>) {
         let data = ThinkingLevelList { levels: self.models.choice().levels.clone() };
         self.succeed(GetAvailableThinkingLevelsResponse { id, data });
     }

@@ -35,7 +35,7 @@ use std::sync::Arc;
 
 impl Engine {
     /// Serves a prompt: runs the command that it calls, or examines it now or behind the prompts before it.
-    pub(in crate::engine) fn prompt(&mut self, prompt: Prompt) {
+    pub(in crate::engine) fn serve_prompt(&mut self, prompt: Prompt) {
         let from_host = matches!(prompt.recipient, Recipient::Host { .. });
         if from_host
             && let Some((name, arguments)) = slash(&prompt.text)
@@ -103,7 +103,7 @@ impl Engine {
             streaming_behavior,
         };
         let then = InputContinuation::Prompt(Box::new(prompt));
-        self.hook(Hook::Input { event, is_handled: false, then });
+        self.send_hook(Hook::Input { event, is_handled: false, then });
     }
 
     /// Takes up the next of those that line up; `false` if none can be.
@@ -157,7 +157,7 @@ impl Engine {
     }
 
     /// Serves a message for a queue: in some dialects after the `input` hook, it is expanded and queued.
-    pub(in crate::engine) fn queue(
+    pub(in crate::engine) fn serve_queue_message(
         &mut self,
         id: Option<RequestId>,
         kind: RpcCommandKind,
@@ -183,7 +183,7 @@ impl Engine {
         let streaming_behavior = self.is_under_way().then_some(behavior);
         let event = InputHook { text, images, source: InputSource::Rpc, streaming_behavior };
         let then = InputContinuation::Queue { id, kind };
-        self.hook(Hook::Input { event, is_handled: false, then });
+        self.send_hook(Hook::Input { event, is_handled: false, then });
     }
 
     /// Expands and queues a message whose `input` hook has completed.
@@ -206,7 +206,7 @@ impl Engine {
             self.requests.files.skill = Some(expanding);
             return self.push(Output::ReadFile(path));
         }
-        self.expanded(expanding, None);
+        self.finish_expansion(expanding, None);
     }
 
     /// The file of a skill was read, or not.
@@ -217,23 +217,23 @@ impl Engine {
             Expansion::Queued { text, .. } => text,
         };
         let Some((skill, arguments)) = self.instructions.commands.skill(text) else {
-            return self.expanded(expanding, None);
+            return self.finish_expansion(expanding, None);
         };
         match read {
             Ok(file) => {
                 let text = skill.expand(&file, arguments);
-                self.expanded(expanding, Some(text));
+                self.finish_expansion(expanding, Some(text));
             }
             Err(error) => {
                 let path = skill.path.clone();
                 self.report_failure(FailureSource::Skill(&path.display().to_string()), &error);
-                self.expanded(expanding, None);
+                self.finish_expansion(expanding, None);
             }
         }
     }
 
     /// Goes on with a text whose skill, if it calls one, is expanded; `skill`: the expanded text.
-    fn expanded(&mut self, expanding: Expansion, skill: Option<String>) {
+    fn finish_expansion(&mut self, expanding: Expansion, skill: Option<String>) {
         let template = |said: &str| self.instructions.commands.template(said);
         match expanding {
             Expansion::Prompt(mut prompt) => {
@@ -310,26 +310,26 @@ impl Engine {
                 }
                 self.cancel_retry();
                 if let Some(starting) = self.compact_before_run(starting) {
-                    self.begin(starting);
+                    self.begin_run(starting);
                 }
             }
         }
     }
 
     /// Opens the run of a prompt, after the `before_agent_start` hook.
-    pub(in crate::engine) fn begin(&mut self, mut starting: RunStart) {
+    pub(in crate::engine) fn begin_run(&mut self, mut starting: RunStart) {
         self.respond_started(&mut starting);
         self.activity = Activity::Starting;
-        self.enter(Step::PromptBegins);
+        self.take_unannounced_step(Step::PromptBegins);
         // Where no model is asked, nobody needs a say.
         if starting.is_aborted || self.ends_at_once() || !self.is_hooked(HookName::BeforeAgentStart) {
-            return self.started(starting, Vec::new(), None);
+            return self.open_prompt_run(starting, Vec::new(), None);
         }
         let (prompt, images) = parts(&starting.message.content);
         let system_prompt = self.instructions.text.to_string();
         let event = BeforeAgentStartHook { prompt, images, system_prompt };
         let start = Box::new(starting);
-        self.hook(Hook::BeforeAgentStart { event, messages: Vec::new(), start });
+        self.send_hook(Hook::BeforeAgentStart { event, messages: Vec::new(), start });
     }
 
     /// Responds to the prompt that its run starts, once.
@@ -340,7 +340,7 @@ impl Engine {
     }
 
     /// Opens the run of a prompt whose `before_agent_start` hook has completed.
-    pub(in crate::engine) fn started(
+    pub(in crate::engine) fn open_prompt_run(
         &mut self,
         starting: RunStart,
         added: Vec<ExtensionMessage>,
@@ -353,7 +353,7 @@ impl Engine {
         let prelude = self.prelude(&text_of(&starting.message.content));
         let planned = prelude.is_some();
         let inputs = prelude.into_iter().chain([AgentMessage::User(starting.message)]);
-        self.todos.prompted();
+        self.todos.reset_reminders();
         let inputs = inputs.chain(waiting).chain(added).map(TurnInput::from);
         self.start_run_under(system_prompt, inputs, starting.is_aborted);
         if let Some(run) = self.activity.run_mut().filter(|_| planned) {
@@ -378,7 +378,7 @@ impl Engine {
     }
 
     /// The plain success of a command.
-    pub(in crate::engine) fn accept(&mut self, recipient: &Recipient) {
+    pub(in crate::engine) fn respond_success(&mut self, recipient: &Recipient) {
         match recipient.clone() {
             Recipient::Host { id, kind } => self.acknowledge(kind, id),
             Recipient::Extension { process, id: Some(id), .. } => {
@@ -402,7 +402,7 @@ impl Engine {
                 let data = Some(PromptOutcome { disposition });
                 self.succeed(PromptResponse { id: id.clone(), data });
             }
-            recipient => self.accept(recipient),
+            recipient => self.respond_success(recipient),
         }
         if disposition != PromptDisposition::Started {
             self.restore_starting_state();
@@ -414,9 +414,9 @@ impl Engine {
         let is_starting = matches!(self.activity, Activity::Starting);
         let flow = self.machine.flow();
         if is_starting && matches!(flow, FlowState::Idle | FlowState::Settling) {
-            self.enter(Step::PromptBegins);
+            self.take_unannounced_step(Step::PromptBegins);
         } else if !is_starting && flow == FlowState::Starting {
-            self.enter(Step::PromptEnds);
+            self.take_unannounced_step(Step::PromptEnds);
         }
     }
 
@@ -438,7 +438,7 @@ impl Engine {
     pub(in crate::engine) fn respond_before_examination(&mut self, recipient: &Recipient) {
         let early = self.dialect.record().prompt_ack == DialectPromptAck::ImmediateThenMaybeError;
         if early && matches!(recipient, Recipient::Host { .. }) {
-            self.accept(recipient);
+            self.respond_success(recipient);
         }
     }
 

@@ -1,7 +1,7 @@
 //! Hooks for what happens beside the engine: a request to a provider, and the head of its response.
 //!
-//! The server, which performs the request, sends them by [`Input::Hook`](crate::engine::Input::Hook) and receives the
-//! outcome by [`Output::Hooked`](crate::engine::Output::Hooked).
+//! The server, which performs the request, sends them by [`Input::ProviderHook`](crate::engine::Input::ProviderHook) and receives the
+//! outcome by [`Output::ProviderHookCompleted`](crate::engine::Output::ProviderHookCompleted).
 
 use crate::engine::{
     core::Engine,
@@ -24,13 +24,13 @@ impl Engine {
     pub(in crate::engine) fn send_provider_hook(&mut self, request: CallId, event: HookEvent) {
         match event {
             HookEvent::BeforeProviderRequest(event) => {
-                self.hook(Hook::BeforeProviderRequest { event, request });
+                self.send_hook(Hook::BeforeProviderRequest { event, request });
             }
             HookEvent::BeforeProviderHeaders(event) => {
-                self.hook(Hook::BeforeProviderHeaders { event, request });
+                self.send_hook(Hook::BeforeProviderHeaders { event, request });
             }
             HookEvent::AfterProviderResponse(event) => {
-                self.hook(Hook::AfterProviderResponse { event, request });
+                self.send_hook(Hook::AfterProviderResponse { event, request });
             }
             event => self.complete_provider_hook(request, event),
         }
@@ -38,6 +38,6 @@ impl Engine {
 
     /// Gives the outcome to the server.
     pub(in crate::engine) fn complete_provider_hook(&mut self, request: CallId, event: impl Into<HookEvent>) {
-        self.push(Output::Hooked { ask: request, event: Box::new(event.into()) });
+        self.push(Output::ProviderHookCompleted { request, event: Box::new(event.into()) });
     }
 }

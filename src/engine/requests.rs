@@ -118,7 +118,7 @@ pub struct Shell {
 
 impl FileRequests {
     /// Whether a request is outstanding.
-    pub const fn are_any(&self) -> bool {
+    pub const fn has_outstanding(&self) -> bool {
         self.session.is_some() || self.page.is_some() || self.skill.is_some() || self.resources.is_some()
     }
 }

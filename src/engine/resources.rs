@@ -12,7 +12,7 @@ impl Engine {
     pub(in crate::engine) fn discover_resources(&mut self) {
         let event =
             ResourcesHook { cwd: self.store.place.directory.clone(), reason: SessionStartReason::Startup };
-        self.hook(Hook::ResourcesDiscover { event, skills: Vec::new(), templates: Vec::new() });
+        self.send_hook(Hook::ResourcesDiscover { event, skills: Vec::new(), templates: Vec::new() });
     }
 
     /// Has these searched; goes on in [`on_resources_found`](Self::on_resources_found).
@@ -21,7 +21,7 @@ impl Engine {
             return self.start_serving();
         }
         self.requests.files.resources = Some(ResourceRequest);
-        self.push(Output::LookInto { skills, templates });
+        self.push(Output::FindResources { skills, templates });
     }
 
     /// What was found there joins what is known, and the model is told of it.

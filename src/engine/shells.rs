@@ -33,7 +33,7 @@ impl Engine {
             cwd: self.requests.shell_directory.clone().unwrap_or_else(|| self.store.place.directory.clone()),
         };
         let command = Box::new(command);
-        self.hook(Hook::UserBash { event, failure: None, result: None, command });
+        self.send_hook(Hook::UserBash { event, failure: None, result: None, command });
     }
 
     /// Runs a shell command whose `user_bash` hook has completed, or responds with what the hook has made of it.

@@ -49,8 +49,8 @@ impl Engine {
             if matches!(
                 input,
                 Input::Extension { .. }
-                    | Input::ExtensionStrayed { .. }
-                    | Input::ExtensionMisregistered { .. }
+                    | Input::ExtensionBadLine { .. }
+                    | Input::ExtensionBadRegister { .. }
                     | Input::ExtensionEnded { .. }
             ) {
                 self.dispatch(input);

@@ -100,8 +100,8 @@ impl Hearing {
                 Some(id) => {
                     Input::Extension { from, frame: Box::new(ExtensionFailed { id, error: text }.into()) }
                 }
-                None if is_register(line) => Input::ExtensionMisregistered { from, text },
-                None => Input::ExtensionStrayed { from, text },
+                None if is_register(line) => Input::ExtensionBadRegister { from, text },
+                None => Input::ExtensionBadLine { from, text },
             },
         };
         // A loop that is gone hears nothing, and the process shall come to its end all the same.

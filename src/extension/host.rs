@@ -68,7 +68,7 @@ struct Running {
 }
 
 impl Inputs {
-    /// The next of [`Input::Extension`], [`Input::ExtensionStrayed`], [`Input::ExtensionMisregistered`] and
+    /// The next of [`Input::Extension`], [`Input::ExtensionBadLine`], [`Input::ExtensionBadRegister`] and
     /// [`Input::ExtensionEnded`]; `None` when the [`Extensions`] are gone.
     pub async fn next(&mut self) -> Option<Input> {
         let Heard { input, share } = self.0.recv().await?;

@@ -286,7 +286,7 @@ impl Disk {
     fn complete(&mut self, path: Option<PathBuf>, outcome: Input) -> Input {
         let is_bound = match &outcome {
             Input::Stored => true,
-            Input::Opened(opened) => opened.is_ok(),
+            Input::SessionOpened(opened) => opened.is_ok(),
             _ => false,
         };
         if is_bound && path.is_some() {
@@ -339,7 +339,7 @@ fn perform(files: &mut impl Files, job: Job, slot: &Slot) -> Input {
             Ok(()) => Input::Stored,
             Err(error) => Input::StoreFailed(error),
         },
-        Job::Open(path) => Input::Opened(Box::new(files.open(&path, &is_awaited))),
+        Job::Open(path) => Input::SessionOpened(Box::new(files.open(&path, &is_awaited))),
         Job::Page { path, text, creates_folders } => {
             Input::FileWritten(write_page(&path, &text, creates_folders))
         }
@@ -357,7 +357,7 @@ impl Kind {
         let reason = reason.to_owned();
         match self {
             Self::Write => Input::StoreFailed(reason),
-            Self::Open => Input::Opened(Box::new(Err(reason))),
+            Self::Open => Input::SessionOpened(Box::new(Err(reason))),
             Self::Page => Input::FileWritten(Err(reason)),
         }
     }
@@ -461,7 +461,7 @@ mod tests {
     async fn late_opening_names_the_file() {
         let (mut disk, _let_go, _told) = hung(Some(Duration::from_millis(1)));
         assert!(disk.open("/slow/s.jsonl".into()).is_none());
-        let Input::Opened(opened) = disk.next().await else { panic!("another outcome") };
+        let Input::SessionOpened(opened) = disk.next().await else { panic!("another outcome") };
         let refused = opened.unwrap_err();
         assert_eq!(refused, "/slow/s.jsonl: the file system has not answered for 0 s (--disk-timeout)");
     }

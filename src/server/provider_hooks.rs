@@ -86,7 +86,7 @@ impl ProviderHooks {
             ask
         };
         let event = Box::new(event.into());
-        self.inputs.send(Input::Hook { ask, event }).await.ok()?;
+        self.inputs.send(Input::ProviderHook { request: ask, event }).await.ok()?;
         said.await.ok()
     }
 

@@ -72,5 +72,5 @@ fn answer_input(to: CallId, id: String, found: Result<Value, String>) -> Input {
         Ok(data) => (Some(data), None),
         Err(error) => (None, Some(error)),
     };
-    Input::Known { to, answer: Box::new(ExtensionAnswer { id, data, error }) }
+    Input::QueryAnswered { to, answer: Box::new(ExtensionAnswer { id, data, error }) }
 }

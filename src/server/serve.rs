@@ -181,7 +181,7 @@ pub async fn serve(options: Options) -> Result<u8, String> {
         burst += 1;
         if outbox.is_gate_open() != was_open {
             was_open = outbox.is_gate_open();
-            engine.handle(Input::Hearing(was_open), clock.now());
+            engine.handle(Input::ReadsExtensions(was_open), clock.now());
         }
         if engine.is_open() {
             tasks.extensions.greeted();
@@ -307,7 +307,7 @@ fn execute_outputs(
             Output::CancelTool(call) | Output::CancelShell(call) => tasks.cancel(call),
             Output::StartExtension { process, place } => tasks.extensions.start(process, place),
             Output::ToExtension { to, frame } => tasks.extensions.tell(to, &frame),
-            Output::Hooked { ask, event } => tasks.provider_hooks.complete(ask, *event),
+            Output::ProviderHookCompleted { request, event } => tasks.provider_hooks.complete(ask, *event),
             Output::StopExtension(process) => tasks.extensions.stop(process),
             Output::Violation(violation) => tracing::error!("{violation}"),
             Output::Store(write) => {
@@ -330,13 +330,13 @@ fn execute_outputs(
                     engine.handle(written, clock.now());
                 }
             }
-            Output::LookInto { skills, templates } => {
+            Output::FindResources { skills, templates } => {
                 let found =
                     discover::Discovered::find_in(&tasks.tool_environment.directory, skills, templates);
                 for warning in found.warnings {
                     tracing::warn!("{warning}");
                 }
-                engine.handle(Input::Found(Box::new(found.commands)), clock.now());
+                engine.handle(Input::ResourcesFound(Box::new(found.commands)), clock.now());
             }
             Output::ReadFile(path) => {
                 let text = files::text(&path).map_err(|error| format!("{}: {error}", path.display()));
@@ -346,14 +346,14 @@ fn execute_outputs(
                 QueryAnswer::Ready(known) => engine.handle(known, clock.now()),
                 QueryAnswer::Key(lookup) => tasks.resolve_key(lookup),
             },
-            Output::Provide { name, config, streams } => {
+            Output::ChangeProvider { name, config, streams } => {
                 let provided = library.provide(&name, config, streams);
-                engine.handle(Input::Provided(provided), clock.now());
+                engine.handle(Input::ProviderChanged(provided), clock.now());
             }
-            Output::Choose => {
+            Output::SelectModel => {
                 let selected = library.choose();
                 exit_reason = selected.as_ref().err().cloned().map(ExitReason::Refused);
-                engine.handle(Input::Chosen(selected), clock.now());
+                engine.handle(Input::ModelSelected(selected), clock.now());
             }
             Output::Exit => exit_reason = exit_reason.or(Some(ExitReason::Done)),
         }

@@ -144,11 +144,11 @@ fn who_does_not_answer_a_hook_in_time_has_had_a_say() {
 fn while_nobody_is_heard_nobody_is_late() {
     let mut world = asked();
     world.later(HOOK - 1);
-    world.handle(Input::Hearing(false));
-    world.handle(Input::Hearing(false));
+    world.handle(Input::ReadsExtensions(false));
+    world.handle(Input::ReadsExtensions(false));
     assert_eq!(world.engine.deadline(), None);
     assert_eq!(world.later(10 * HOOK), Vec::<Value>::new());
-    world.handle(Input::Hearing(true));
+    world.handle(Input::ReadsExtensions(true));
     assert_eq!(world.later(0), Vec::<Value>::new());
     assert_eq!(world.later(1)[0], late());
 }
@@ -156,9 +156,9 @@ fn while_nobody_is_heard_nobody_is_late() {
 #[test]
 fn what_was_said_while_nobody_was_heard_counts() {
     let mut world = asked();
-    world.handle(Input::Hearing(false));
+    world.handle(Input::ReadsExtensions(false));
     world.later(10 * HOOK);
-    world.handle(Input::Hearing(true));
+    world.handle(Input::ReadsExtensions(true));
     let id = world.told.last().expect("the hook")["id"].clone();
     world.hears(json!({"type": "done", "id": id, "result": {"action": "handled"}}));
     assert_eq!(world.later(0), [json!({"type": "response", "command": "prompt", "success": true})]);
@@ -167,7 +167,7 @@ fn what_was_said_while_nobody_was_heard_counts() {
 #[test]
 fn what_is_not_wanted_any_more_is_over_in_time_whether_it_is_heard_or_not() {
     let mut world = asked();
-    world.handle(Input::Hearing(false));
+    world.handle(Input::ReadsExtensions(false));
     world.host(json!({"type": "abort"}));
     let said = world.later(2);
     assert!(said.iter().any(|frame| frame["command"] == "prompt"), "{said:?}");

@@ -458,7 +458,7 @@ fn reminders_are_counted_from_the_prompt() {
     };
     assert_eq!(attempts(&mut todos), (1..=MOST_REMINDERS).collect::<Vec<_>>());
     assert_eq!(attempts(&mut todos), Vec::<u64>::new());
-    todos.prompted();
+    todos.reset_reminders();
     assert_eq!(attempts(&mut todos), [1, 2, 3]);
     // When nothing is left, too.
     set(&mut todos, list("completed"), START);

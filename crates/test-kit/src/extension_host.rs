@@ -81,11 +81,11 @@ impl World<'_> {
             }
             PeerStep::Strays(text) => {
                 self.step(&mark, &json!({ "type": "strays" }));
-                Input::ExtensionStrayed { from: process, text: text.to_owned() }
+                Input::ExtensionBadLine { from: process, text: text.to_owned() }
             }
             PeerStep::Misregisters(text) => {
                 self.step(&mark, &json!({ "type": "misregisters" }));
-                Input::ExtensionMisregistered { from: process, text: text.to_owned() }
+                Input::ExtensionBadRegister { from: process, text: text.to_owned() }
             }
             PeerStep::Ends(text) => {
                 self.processes.remove(&process);

@@ -56,7 +56,7 @@ impl World<'_> {
         let what = match call.purpose {
             Purpose::Turn => "turn",
             Purpose::Summary(_) => "summary",
-            Purpose::Outside(_) => "outside",
+            Purpose::Extension(_) => "outside",
         };
         let forced = call.forced_tool.as_ref().map(|tool| format!(" must {tool}")).unwrap_or_default();
         self.played.asked.push(format!("{what} {} [{roles}]{forced}", call.model.id));

@@ -292,20 +292,20 @@ impl<'s> World<'s> {
                 Output::Query { from, query } => {
                     let data = Some(json!({ "about": query.about.as_str() }));
                     let answer = Box::new(ExtensionAnswer { id: query.id, data, error: None });
-                    self.engine.handle(Input::Known { to: from, answer }, at(self.now));
+                    self.engine.handle(Input::QueryAnswered { to: from, answer }, at(self.now));
                 }
-                Output::Provide { name, config, .. } => {
+                Output::ChangeProvider { name, config, .. } => {
                     let provided = self.models.provide(&name, config.as_ref());
-                    self.engine.handle(Input::Provided(provided), at(self.now));
+                    self.engine.handle(Input::ProviderChanged(provided), at(self.now));
                 }
-                Output::Choose => {
+                Output::SelectModel => {
                     let selected = self.models.choose();
-                    self.engine.handle(Input::Chosen(selected), at(self.now));
+                    self.engine.handle(Input::ModelSelected(selected), at(self.now));
                 }
-                Output::Hooked { .. } => unreachable!("nothing happens beside the engine"),
-                Output::LookInto { skills, templates } => {
+                Output::ProviderHookCompleted { .. } => unreachable!("nothing happens beside the engine"),
+                Output::FindResources { skills, templates } => {
                     let found = discover(&self.played.disk, &skills, &templates);
-                    self.engine.handle(Input::Found(Box::new(found)), at(self.now));
+                    self.engine.handle(Input::ResourcesFound(Box::new(found)), at(self.now));
                 }
                 Output::ReadFile(path) => {
                     let read = self.played.disk.read(&path);
@@ -361,7 +361,7 @@ impl<'s> World<'s> {
                         Some(why) => Err((*why).to_owned()),
                         None => self.played.disk.open(&path),
                     };
-                    self.engine.handle(Input::Opened(Box::new(opened)), at(self.now));
+                    self.engine.handle(Input::SessionOpened(Box::new(opened)), at(self.now));
                 }
                 Output::WriteFile { path, .. } => {
                     self.write("#", &format!("page {}", path.display()));

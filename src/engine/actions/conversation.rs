@@ -25,7 +25,7 @@ use serde_json::Value;
 
 impl Engine {
     /// Carries out an action.
-    pub(in crate::engine) fn act(&mut self, process: CallId, action: FromExtension) {
+    pub(in crate::engine) fn perform_action(&mut self, process: CallId, action: FromExtension) {
         let recipient = |id: Option<String>| Recipient::Extension { process, id, event: None };
         match action {
             FromExtension::SendMessage(it) => self.send_message(process, it),
@@ -38,7 +38,7 @@ impl Engine {
             FromExtension::SetModel(it) => match self.find_usable(&it.provider, &it.model_id) {
                 Some(at) => {
                     let before = self.rollback_point();
-                    self.switch(at);
+                    self.switch_model(at);
                     self.append_model_change(before, ChangeResponse::Success(recipient(it.id)));
                 }
                 None => {
@@ -53,7 +53,7 @@ impl Engine {
             }
             FromExtension::SetSessionName(it) => self.rename(&it.name, recipient(it.id)),
             FromExtension::Shutdown(it) => {
-                self.accept(&recipient(it.id));
+                self.respond_success(&recipient(it.id));
                 self.drain();
             }
             FromExtension::SetActiveTools(it) => {
@@ -84,7 +84,7 @@ impl Engine {
                 self.open_task(process, Some(it.id), ActionTask::AwaitIdle);
             }
             FromExtension::RunTool(it) => self.run_action_tool(process, it),
-            FromExtension::Complete(it) => self.complete(process, it),
+            FromExtension::Complete(it) => self.request_completion(process, it),
             FromExtension::Withdraw(it) => self.withdraw(process, &it.id),
             // The component has dealt with these.
             FromExtension::Register(_)
@@ -172,7 +172,7 @@ impl Engine {
         let id = RequestId::String(self.ids.uuid());
         let served = ServedCommand { id: id.clone(), first_messages, includes_entry };
         self.open_task(process, own, ActionTask::Command(served));
-        self.command(command(Some(id)), false);
+        self.serve_command(command(Some(id)), false);
     }
 
     fn act_new_session(&mut self, process: CallId, action: ExtensionNewSession) {
@@ -235,7 +235,7 @@ impl Engine {
     }
 
     /// Ends an action with the response to its command; gives back a response to the host.
-    pub(in crate::engine) fn acted(&mut self, response: RpcSuccess) -> Option<RpcSuccess> {
+    pub(in crate::engine) fn take_action_response(&mut self, response: RpcSuccess) -> Option<RpcSuccess> {
         let Some(call) = self.requests.actions.command(response.id()) else { return Some(response) };
         let mut response = serde_json::to_value(&response).unwrap_or_default();
         let data = response.get_mut("data").map(Value::take);
@@ -292,7 +292,7 @@ impl Engine {
             }
             _ => return self.append_extension_message(message, recipient),
         }
-        self.accept(&recipient);
+        self.respond_success(&recipient);
     }
 
     /// An extension says something for the user.
@@ -314,7 +314,7 @@ impl Engine {
             streaming_behavior,
             locale: None,
         };
-        self.prompt(Prompt {
+        self.serve_prompt(Prompt {
             command: RpcCommand::Prompt(command),
             recipient,
             text,

@@ -234,7 +234,7 @@ impl Engine {
         self.store.session.rebuild();
         self.series.overflowed = false;
         self.restore();
-        self.hook(Hook::SessionTree { event, action: call });
+        self.send_hook(Hook::SessionTree { event, action: call });
     }
 
     /// The new branch could not be stored: the session stays where it was.

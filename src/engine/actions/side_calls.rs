@@ -51,7 +51,7 @@ impl Engine {
     }
 
     /// Asks a model. What it says is no part of the conversation.
-    pub(in crate::engine) fn complete(&mut self, process: CallId, action: ExtensionComplete) {
+    pub(in crate::engine) fn request_completion(&mut self, process: CallId, action: ExtensionComplete) {
         let ExtensionComplete {
             id,
             provider,
@@ -81,7 +81,7 @@ impl Engine {
             tools: tools.into_iter().flatten().map(spec).collect(),
             forced_tool: None,
             count: self.requests.models_made,
-            purpose: Purpose::Outside(max_tokens),
+            purpose: Purpose::Extension(max_tokens),
         };
         self.expect_answer(&request, ModelContinuation::Action);
         self.request_model(request);

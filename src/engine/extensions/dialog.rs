@@ -84,14 +84,14 @@ impl Dialog {
     }
 
     /// Leaves it to the extension when this request is over.
-    pub fn leave(&mut self, request: CallId) {
+    pub fn detach(&mut self, request: CallId) {
         if let DialogOwner::Extension { origin, .. } | DialogOwner::Action { origin, .. } = &mut self.owner {
             origin.take_if(|origin| *origin == request);
         }
     }
 
     /// Whether the response is of the right kind.
-    pub const fn takes(&self, response: &RpcExtensionUIResponse) -> bool {
+    pub const fn accepts(&self, response: &RpcExtensionUIResponse) -> bool {
         let confirms = matches!(self.kind, RpcExtensionUIRequestKind::Confirm);
         match response {
             RpcExtensionUIResponse::UIValueResponse(_) => !confirms,

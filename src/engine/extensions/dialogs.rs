@@ -95,7 +95,7 @@ impl ExtensionHost {
     /// The host has responded to a dialog; a response to one that is not open is ignored.
     pub fn dialog_responded(&mut self, response: RpcExtensionUIResponse, context: &Context<'_>) {
         if let Some(dialog) = self.take_dialog(|dialog| dialog.id == response.id()) {
-            let response = Some(response).filter(|response| dialog.takes(response));
+            let response = Some(response).filter(|response| dialog.accepts(response));
             self.dialog_closed(dialog.owner, response, context);
         }
     }
@@ -120,7 +120,7 @@ impl ExtensionHost {
 
     /// Leaves the dialogs of a request that is over to the extension.
     pub(super) fn detach_dialogs(&mut self, process: CallId, request: CallId) {
-        self.dialogs.iter_mut().for_each(|dialog| dialog.leave(request));
+        self.dialogs.iter_mut().for_each(|dialog| dialog.detach(request));
         // An extension that ends its requests does not ask in a loop.
         if let Some(place) = self.place_of(process) {
             self.all[place].unshown.count = 0;

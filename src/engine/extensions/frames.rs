@@ -14,7 +14,7 @@ use crate::protocol::{
 
 impl ExtensionHost {
     /// An extension wrote a frame.
-    pub fn frame(&mut self, process: CallId, frame: FromExtension, context: &mut Context<'_>) {
+    pub fn handle_frame(&mut self, process: CallId, frame: FromExtension, context: &mut Context<'_>) {
         let Some(place) = self.place_of(process) else { return };
         match self.all[place].stage {
             ProcessStage::Running => {}
@@ -35,7 +35,7 @@ impl ExtensionHost {
                 self.report(FailureSource::File(&extension_path, &event), &error, context);
             }
             FromExtension::Accept(it) => self.accept(process, &it.id, context),
-            FromExtension::Done(it) => self.complete(process, &it.id, it.result, context),
+            FromExtension::Done(it) => self.on_request_completed(process, &it.id, it.result, context),
             FromExtension::Failed(it) => match self.model_call(process, &it.id) {
                 Some(call) => self.fail_model(call, it.error),
                 None => self.fail(process, &it.id, &it.error, context),
@@ -76,7 +76,7 @@ impl ExtensionHost {
     fn change_provider(&mut self, change: ProviderChange, config: Option<JsonObject>) {
         let (name, streams) = (change.name.clone(), change.streams);
         self.providers.change = Some(change);
-        self.perform(Output::Provide { name, config, streams });
+        self.perform(Output::ChangeProvider { name, config, streams });
     }
 
     fn register(&mut self, place: usize, mut registered: ExtensionRegister, context: &Context<'_>) {
@@ -107,7 +107,7 @@ impl ExtensionHost {
     }
 
     /// Sends an event to the extensions that observe it.
-    pub fn observe(&mut self, said: &Emission) {
+    pub fn notify_observers(&mut self, said: &Emission) {
         let kind = match said {
             Emission::Frame(Outbound::AgentSessionEvent(event)) => event.kind(),
             Emission::Update(_) => AgentSessionEventKind::MessageUpdate,
@@ -125,7 +125,7 @@ impl ExtensionHost {
     }
 
     /// The event, for the extensions that the engine waits for; `None` if there are none.
-    pub fn awaited(&self, said: &Emission) -> Option<EventHook> {
+    pub fn awaited_event(&self, said: &Emission) -> Option<EventHook> {
         let Emission::Frame(Outbound::AgentSessionEvent(event)) = said else { return None };
         let kind = event.kind().as_str();
         let is_awaited = self.all.iter().any(|extension| extension.awaits(kind));

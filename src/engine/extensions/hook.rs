@@ -381,7 +381,7 @@ impl Hook {
     }
 
     /// Adds to the outcome that an extension is not running; `true`: the outcome is final.
-    pub fn miss(&mut self, base: Base) -> bool {
+    pub fn skip(&mut self, base: Base) -> bool {
         match self {
             Self::ToolCall { .. } | Self::PrepareArguments { .. } => {
                 self.fail(base, &errors::not_running(base), false)

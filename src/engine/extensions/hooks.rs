@@ -20,12 +20,12 @@ use serde_json::Value;
 
 impl ExtensionHost {
     /// Sends a hook under this id to every extension that registered for it; completes at once if there is none.
-    pub fn hook(&mut self, id: CallId, hook: Hook, context: &mut Context<'_>) {
+    pub fn send_hook(&mut self, id: CallId, hook: Hook, context: &mut Context<'_>) {
         let places = match &hook {
             // Too late for anyone to respond.
             _ if context.lifecycle.is_stopping() => Vec::new(),
             Hook::Event { event } => self.awaiting(event_type(event)),
-            hook => self.hooked(hook.name()),
+            hook => self.hooked_places(hook.name()),
         };
         self.hook_among(id, places, hook, context);
     }
@@ -56,7 +56,7 @@ impl ExtensionHost {
         {
             let id = context.ids.call();
             self.notification = Some(id);
-            self.hook(id, hook, context);
+            self.send_hook(id, hook, context);
         }
     }
 
@@ -141,7 +141,7 @@ impl ExtensionHost {
                 return;
             }
             let Some(OutstandingHook { hook, remaining }) = self.hooks.get_mut(&id) else { break };
-            if hook.miss(context.dialect.base()) {
+            if hook.skip(context.dialect.base()) {
                 remaining.clear();
             }
         }
@@ -152,7 +152,7 @@ impl ExtensionHost {
     }
 
     /// The places of the extensions that registered for the hook, in order.
-    pub fn hooked(&self, hook: HookName) -> Vec<usize> {
+    pub fn hooked_places(&self, hook: HookName) -> Vec<usize> {
         let places = self.all.iter().enumerate().filter(|(_, extension)| extension.is_hooked(hook));
         places.map(|(place, _)| place).collect()
     }

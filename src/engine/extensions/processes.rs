@@ -41,7 +41,7 @@ impl ExtensionHost {
     }
 
     /// Whether there are any.
-    pub const fn are_any(&self) -> bool {
+    pub const fn has_any(&self) -> bool {
         !self.all.is_empty()
     }
 

@@ -76,7 +76,7 @@ impl ExtensionHost {
 
     /// Notifies the extensions of the exit, all at once: time is short.
     pub fn notify_exit(&mut self, context: &mut Context<'_>) {
-        for place in self.hooked(HookName::SessionShutdown) {
+        for place in self.hooked_places(HookName::SessionShutdown) {
             let Some(process) = self.running(place) else { continue };
             let id = self.open_request(place, process, RequestKind::Shutdown, Some(EXIT_TIMEOUT), context);
             let event = ShutdownHook { reason: None, target_session_file: None };
@@ -104,7 +104,7 @@ impl ExtensionHost {
     }
 
     /// An extension has ended a command or a hook.
-    pub(super) fn complete(
+    pub(super) fn on_request_completed(
         &mut self,
         process: CallId,
         id: &str,

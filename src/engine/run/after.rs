@@ -42,7 +42,7 @@ impl Engine {
                 let error = errors::shutting_down(self.dialect.base());
                 self.respond_failure(&prompt.recipient, error);
             }
-            AfterRun::Prompt(prompt) | AfterRun::AfterPrompt(prompt) => self.prompt(*prompt),
+            AfterRun::Prompt(prompt) | AfterRun::AfterPrompt(prompt) => self.serve_prompt(*prompt),
         }
     }
 
@@ -80,7 +80,7 @@ impl Engine {
     }
 
     /// Decides what follows the run that just ended: what waits for it, another try, a compaction, or nothing.
-    pub(in crate::engine) fn follow(&mut self, ended: &EndedRun) {
+    pub(in crate::engine) fn continue_after_run(&mut self, ended: &EndedRun) {
         if self.ends_at_once() {
             self.abandon_retry(errors::retry_cancelled(self.dialect.base()));
         } else if !self.inject_rules(ended) && !self.retry(ended) {

@@ -24,8 +24,8 @@ use serde_json::json;
 impl Engine {
     /// Has the extension of the call's tool put the arguments right before they are checked.
     pub(in crate::engine) fn request_preparation(&mut self, at: usize, place: usize) {
-        let Some(call) = self.called(at).cloned() else { return };
-        self.set(at, CallStage::Preparing);
+        let Some(call) = self.tool_call(at).cloned() else { return };
+        self.set_call_stage(at, CallStage::Preparing);
         let event =
             PrepareArgumentsHook { tool_call_id: call.id, tool_name: call.name, input: call.arguments };
         self.send_hook_to(place, Hook::PrepareArguments { event, failure: None, at });
@@ -49,7 +49,7 @@ impl Engine {
             return self.end_unrun_call(at, error_result(&text));
         }
         self.set_prepared(at, arguments);
-        match self.check(at) {
+        match self.check_arguments(at) {
             Ok(arguments) => self.send_tool_call_hook(at, arguments),
             Err(text) => self.end_unrun_call(at, error_result(&text)),
         }
@@ -57,10 +57,10 @@ impl Engine {
 
     /// Asks the extensions whether the call may run.
     pub(in crate::engine) fn send_tool_call_hook(&mut self, at: usize, arguments: JsonObject) {
-        let Some(call) = self.called(at).cloned() else { return };
-        self.set(at, CallStage::Checked(arguments.clone()));
+        let Some(call) = self.tool_call(at).cloned() else { return };
+        self.set_call_stage(at, CallStage::Checked(arguments.clone()));
         let event = ToolCallHook { tool_call_id: call.id, tool_name: call.name, input: arguments };
-        self.hook(Hook::ToolCall { event, is_changed: false, veto: None, at });
+        self.send_hook(Hook::ToolCall { event, is_changed: false, veto: None, at });
     }
 
     /// Goes on with a call whose `tool_call` hook has completed: seeks the host's consent, or runs it. `changed`: with these
@@ -74,7 +74,7 @@ impl Engine {
         let Some(mut arguments) = self.checked_arguments(at) else { return };
         if let Some(changed) = changed {
             arguments = changed.clone();
-            self.change(at, changed);
+            self.set_changed_arguments(at, changed);
         }
         if self.is_stopping() {
             let result = self.unrun_result(at);
@@ -91,10 +91,10 @@ impl Engine {
 
     /// Runs a call that is permitted. Its tool may be another one by now, or gone.
     pub(in crate::engine) fn run_permitted_call(&mut self, at: usize) {
-        match self.check(at) {
+        match self.check_arguments(at) {
             // What an extension wants is not checked. Source: pi source.
             Ok(arguments) => {
-                let arguments = self.changed(at).cloned().unwrap_or(arguments);
+                let arguments = self.changed_arguments(at).cloned().unwrap_or(arguments);
                 self.run_or_wait(at, arguments);
             }
             Err(text) => self.end_unrun_call(at, error_result(&text)),
@@ -104,10 +104,10 @@ impl Engine {
     /// Has the call carried out by whoever offers the tool.
     pub(in crate::engine) fn run_tool(&mut self, at: usize, arguments: JsonObject) {
         let call = self.ids.call();
-        let Some(tool_call) = self.called(at).cloned() else { return };
+        let Some(tool_call) = self.tool_call(at).cloned() else { return };
         self.mark_call_running(at, call);
         if self.is_hooked(HookName::ToolResult) {
-            self.change(at, arguments.clone());
+            self.set_changed_arguments(at, arguments.clone());
         }
         match self.tools.owner(&tool_call.name) {
             Some(ToolOwner::Host) => self.start_host_call(call, tool_call, arguments),
@@ -160,17 +160,17 @@ impl Engine {
         if self.is_stopping() || !self.is_hooked(HookName::ToolResult) {
             return self.end_call(at, result, is_error);
         }
-        let Some(tool_call) = self.called(at).cloned() else { return };
+        let Some(tool_call) = self.tool_call(at).cloned() else { return };
         let event = ToolResultHook {
             tool_call_id: tool_call.id,
             tool_name: tool_call.name,
-            input: self.changed(at).cloned().unwrap_or(tool_call.arguments),
+            input: self.changed_arguments(at).cloned().unwrap_or(tool_call.arguments),
             content: result.content.clone(),
             details: result.details.clone(),
             is_error,
             structured_content: result.structured_content.clone(),
         };
-        self.set(at, CallStage::Ended);
-        self.hook(Hook::ToolResult { event, original: Box::new(result), at });
+        self.set_call_stage(at, CallStage::Ended);
+        self.send_hook(Hook::ToolResult { event, original: Box::new(result), at });
     }
 }

@@ -97,7 +97,7 @@ impl Engine {
         if let Some(compaction) = self.activity.compaction_mut() {
             compaction.is_aborted = starting.is_aborted;
             compaction.next = AfterCompaction::Prompt(Box::new(starting));
-            self.enter(Step::PromptWaits);
+            self.take_unannounced_step(Step::PromptWaits);
             return None;
         }
         if std::mem::take(&mut self.series.skips_compaction) || starting.is_aborted {
@@ -233,7 +233,7 @@ impl Engine {
             done: false,
         };
         if compaction.has_prompt() {
-            self.enter(Step::PromptWaits);
+            self.take_unannounced_step(Step::PromptWaits);
         }
         let asks = self.is_hooked(HookName::SessionBeforeCompact);
         let event = asks.then(|| hook_event(&compaction, focus, self.modes.compaction));
@@ -297,7 +297,7 @@ impl Engine {
     }
 
     /// Ends a compaction whose entry is written: the model receives the summary from now on, the extensions are notified.
-    pub(in crate::engine) fn compacted(&mut self, _: &Appended) {
+    pub(in crate::engine) fn on_compaction_stored(&mut self, _: &Appended) {
         self.store.session.rebuild();
         let Some(compaction) = self.activity.compaction_mut() else { return };
         compaction.done = true;
@@ -375,7 +375,7 @@ impl Engine {
     fn resume_after_compaction(&mut self, next: AfterCompaction, is_aborted: bool) {
         match next {
             AfterCompaction::Nothing => {}
-            AfterCompaction::Prompt(starting) => self.begin(RunStart { is_aborted, ..*starting }),
+            AfterCompaction::Prompt(starting) => self.begin_run(RunStart { is_aborted, ..*starting }),
             AfterCompaction::Turn(next) => self.open_next_turn(next),
         }
     }
@@ -467,7 +467,7 @@ impl Engine {
             self.emit_event(AutoCompactionStartEvent { reason, action: Some(CompactionAction::ContextFull) });
         } else if self.machine.flow() == FlowState::Idle {
             // Otherwise it is refused at once, beside a prompt that starts or whatever else is under way.
-            self.enter(Step::CompactionBegins);
+            self.take_unannounced_step(Step::CompactionBegins);
         }
     }
 
@@ -491,7 +491,7 @@ impl Engine {
             && matches!(self.machine.flow(), FlowState::CompactingManual | FlowState::CompactingBeforePrompt)
         {
             // Unless it was refused beside another one.
-            self.enter(Step::CompactionEnds);
+            self.take_unannounced_step(Step::CompactionEnds);
         }
     }
 }

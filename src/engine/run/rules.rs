@@ -14,7 +14,7 @@ use crate::{
 
 impl Engine {
     /// Looks at what was just written; an answer that goes against a rule ends here.
-    pub(in crate::engine) fn watch(&mut self, call: CallId, update: &Update) {
+    pub(in crate::engine) fn check_rules(&mut self, call: CallId, update: &Update) {
         let Step::Delta(delta) = &update.step else { return };
         let Some(partial) = self.requests.partial(call) else { return };
         let Some(watched) = partial.message.content.get(update.index).and_then(WatchedContent::of) else {

@@ -87,10 +87,10 @@ impl Engine {
         let (result, is_error) = match self.batch().is_some_and(|batch| batch.skipping) && !self.is_parallel()
         {
             // It was stopped for the steering: what it made of that does not count.
-            true => self.skipped(),
+            true => self.skipped_result(),
             false => (result, is_error),
         };
-        self.set(at, CallStage::Held(result, is_error));
+        self.set_call_stage(at, CallStage::Held(result, is_error));
     }
 
     /// A call that has not run is over: it was prevented, or the run is being ended.
@@ -98,7 +98,7 @@ impl Engine {
         match self.is_parallel() {
             // One after the other is asked about.
             true => self.emit_call_end(at, result, true),
-            false => self.set(at, CallStage::Held(result, true)),
+            false => self.set_call_stage(at, CallStage::Held(result, true)),
         }
     }
 
@@ -107,15 +107,17 @@ impl Engine {
     pub(in crate::engine) fn advance_batch(&mut self) -> bool {
         let Some(batch) = self.batch() else { return false };
         if batch.calls.iter().all(|slot| matches!(slot.stage, CallStage::Emitted(..) | CallStage::Done)) {
-            match self.first(|stage| matches!(stage, CallStage::Emitted(..))) {
+            match self.first_in_stage(|stage| matches!(stage, CallStage::Emitted(..))) {
                 Some(at) => self.emit_call_result(at),
                 None => self.end_batch(),
             }
             return true;
         }
         if batch.unrun.is_some() {
-            let Some(at) = self.first(|stage| matches!(stage, CallStage::Waiting)) else { return false };
-            self.announce(at);
+            let Some(at) = self.first_in_stage(|stage| matches!(stage, CallStage::Waiting)) else {
+                return false;
+            };
+            self.emit_call_start(at);
             self.perform_after_notifications(PendingStep::CheckCall(at));
             return true;
         }
@@ -130,21 +132,21 @@ impl Engine {
         if self.emit_next_call_end() {
             return true;
         }
-        let Some(at) = self.first(|stage| matches!(stage, CallStage::Waiting)) else { return false };
+        let Some(at) = self.first_in_stage(|stage| matches!(stage, CallStage::Waiting)) else { return false };
         let running = self.count_running();
         if self.is_stopping() {
             // Calls that were never started come last, in order.
             if running > 0 {
                 return false;
             }
-            self.announce(at);
+            self.emit_call_start(at);
             self.perform_after_notifications(PendingStep::CheckCall(at));
             return true;
         }
         if running > 0 && !self.may_run_beside(at) {
             return false;
         }
-        self.announce(at);
+        self.emit_call_start(at);
         self.perform_after_notifications(PendingStep::CheckCall(at));
         true
     }
@@ -156,7 +158,7 @@ impl Engine {
             self.check_steering();
             return true;
         }
-        let waits = self.first(|stage| matches!(stage, CallStage::Held(..))).is_some();
+        let waits = self.first_in_stage(|stage| matches!(stage, CallStage::Held(..))).is_some();
         if waits {
             self.release_held();
         }
@@ -173,17 +175,21 @@ impl Engine {
 
     /// Announces and checks calls in order, runs all at once, and emits their ends in order when all have ended.
     fn advance_parallel_batch(&mut self) -> bool {
-        if self.emits_results_together() && self.first(|stage| matches!(stage, CallStage::Held(..))).is_some()
+        if self.emits_results_together()
+            && self.first_in_stage(|stage| matches!(stage, CallStage::Held(..))).is_some()
         {
             self.release_held();
             return true;
         }
         // One is asked about after the other; what runs is waited for below.
-        if self.first(|stage| matches!(stage, CallStage::Preparing | CallStage::Checked(_))).is_some() {
+        if self
+            .first_in_stage(|stage| matches!(stage, CallStage::Preparing | CallStage::Checked(_)))
+            .is_some()
+        {
             return false;
         }
-        let waiting = self.first(|stage| matches!(stage, CallStage::Waiting));
-        let ready = self.first(|stage| matches!(stage, CallStage::Ready(_)));
+        let waiting = self.first_in_stage(|stage| matches!(stage, CallStage::Waiting));
+        let ready = self.first_in_stage(|stage| matches!(stage, CallStage::Ready(_)));
         if self.is_stopping()
             && let Some(at) = ready
         {
@@ -191,7 +197,7 @@ impl Engine {
         } else if self.is_stopping()
             && let Some(at) = waiting
         {
-            self.announce(at);
+            self.emit_call_start(at);
             self.perform_after_notifications(PendingStep::CheckCall(at));
         } else if let Some(at) = waiting {
             self.prepare(at);
@@ -208,9 +214,9 @@ impl Engine {
     /// Announces and checks a call; steering that came in between skips them all.
     fn prepare(&mut self, at: usize) {
         if at > 0 && self.style() == DialectToolExecution::ParallelSkip && !self.queues.steering.is_empty() {
-            return self.skip();
+            return self.skip_next_call();
         }
-        self.announce(at);
+        self.emit_call_start(at);
         self.perform_after_notifications(PendingStep::CheckCall(at));
     }
 
@@ -225,14 +231,14 @@ impl Engine {
         if let Some(place) = self.preparer(at) {
             return self.request_preparation(at, place);
         }
-        match self.check(at) {
+        match self.check_arguments(at) {
             Ok(arguments) => self.send_tool_call_hook(at, arguments),
             Err(text) => self.emit_call_end(at, error_result(&text), true),
         }
     }
 
     fn run_ready(&mut self) {
-        while let Some(at) = self.first(|stage| matches!(stage, CallStage::Ready(_))) {
+        while let Some(at) = self.first_in_stage(|stage| matches!(stage, CallStage::Ready(_))) {
             let stage = self.slot(at).map(|slot| std::mem::replace(&mut slot.stage, CallStage::Done));
             if let Some(CallStage::Ready(arguments)) = stage {
                 self.run_tool(at, arguments);
@@ -241,7 +247,7 @@ impl Engine {
     }
 
     fn release_held(&mut self) {
-        let Some(at) = self.first(|stage| matches!(stage, CallStage::Held(..))) else { return };
+        let Some(at) = self.first_in_stage(|stage| matches!(stage, CallStage::Held(..))) else { return };
         let stage = self.slot(at).map(|slot| std::mem::replace(&mut slot.stage, CallStage::Done));
         if let Some(CallStage::Held(result, is_error)) = stage {
             self.emit_call_end(at, result, is_error);
@@ -251,7 +257,7 @@ impl Engine {
     /// Runs a call that is permitted: at once, or with the others.
     pub(in crate::engine) fn run_or_wait(&mut self, at: usize, arguments: JsonObject) {
         match self.is_parallel() {
-            true => self.set(at, CallStage::Ready(arguments)),
+            true => self.set_call_stage(at, CallStage::Ready(arguments)),
             false => self.run_tool(at, arguments),
         }
     }
@@ -265,12 +271,12 @@ impl Engine {
             DialectToolExecution::ParallelSkip | DialectToolExecution::ParallelNoskip => false,
         };
         if skips && !self.is_stopping() && !self.queues.steering.is_empty() {
-            self.skip();
+            self.skip_next_call();
             self.cancel_tools();
         }
     }
 
-    fn skip(&mut self) {
+    fn skip_next_call(&mut self) {
         if let Some(batch) = self.activity.run_mut().and_then(Run::batch_mut) {
             batch.skipping = true;
         }
@@ -289,7 +295,7 @@ impl Engine {
     }
 
     /// The arguments as the tool takes them, or the text of the error result.
-    pub(in crate::engine) fn check(&self, at: usize) -> Result<JsonObject, String> {
+    pub(in crate::engine) fn check_arguments(&self, at: usize) -> Result<JsonObject, String> {
         let Some(batch) = self.batch() else { return Err(String::new()) };
         let CallSlot { call, prepared, .. } = &batch.calls[at];
         if batch.cut_off {
@@ -299,7 +305,7 @@ impl Engine {
         self.tools.check(self.dialect.base(), &call.name, arguments)
     }
 
-    fn announce(&mut self, at: usize) {
+    fn emit_call_start(&mut self, at: usize) {
         let Some(call) = self.slot(at).map(|slot| slot.call.clone()) else { return };
         self.emit_event(ToolExecutionStartEvent {
             tool_call_id: call.id,
@@ -315,17 +321,17 @@ impl Engine {
         self.emit_call_end(at, result, true);
     }
 
-    fn skipped(&self) -> (AgentToolResult, bool) {
+    fn skipped_result(&self) -> (AgentToolResult, bool) {
         (error_result(&errors::skipped(self.dialect.base())), true)
     }
 
     /// The result of a call that was never started: aborted or skipped.
     pub(in crate::engine) fn unrun_result(&self, at: usize) -> AgentToolResult {
         if !self.activity.run().is_some_and(Run::ends_early) {
-            return self.skipped().0;
+            return self.skipped_result().0;
         }
         let base = self.dialect.base();
-        let bash = self.called(at).is_some_and(|call| call.name == BASH);
+        let bash = self.tool_call(at).is_some_and(|call| call.name == BASH);
         error_result(&if bash { errors::bash_aborted(base) } else { errors::tool_aborted(base) })
     }
 
@@ -437,13 +443,13 @@ impl Engine {
         }
     }
 
-    pub(in crate::engine) fn set(&mut self, at: usize, stage: CallStage) {
+    pub(in crate::engine) fn set_call_stage(&mut self, at: usize, stage: CallStage) {
         if let Some(slot) = self.slot(at) {
             slot.stage = stage;
         }
     }
 
-    fn first(&self, wanted: impl Fn(&CallStage) -> bool) -> Option<usize> {
+    fn first_in_stage(&self, wanted: impl Fn(&CallStage) -> bool) -> Option<usize> {
         self.batch()?.calls.iter().position(|slot| wanted(&slot.stage))
     }
 
@@ -464,7 +470,7 @@ impl Engine {
     }
 
     /// The call at this place.
-    pub(in crate::engine) fn called(&self, at: usize) -> Option<&ToolCall> {
+    pub(in crate::engine) fn tool_call(&self, at: usize) -> Option<&ToolCall> {
         Some(&self.batch()?.calls.get(at)?.call)
     }
 
@@ -474,7 +480,7 @@ impl Engine {
         let name = &batch.calls.get(at)?.call.name;
         match self.tools.owner(name).filter(|_| self.tools.is_offered(name))? {
             ToolOwner::Extension(place) => {
-                self.extensions.hooked(HookName::PrepareArguments).contains(&place).then_some(place)
+                self.extensions.hooked_places(HookName::PrepareArguments).contains(&place).then_some(place)
             }
             ToolOwner::Server | ToolOwner::Host => None,
         }
@@ -494,14 +500,14 @@ impl Engine {
     }
 
     /// The call runs with other arguments than the model's.
-    pub(in crate::engine) fn change(&mut self, at: usize, arguments: JsonObject) {
+    pub(in crate::engine) fn set_changed_arguments(&mut self, at: usize, arguments: JsonObject) {
         if let Some(slot) = self.slot(at) {
             slot.changed = Some(arguments);
         }
     }
 
     /// The arguments that an extension has changed the call's to.
-    pub(in crate::engine) fn changed(&self, at: usize) -> Option<&JsonObject> {
+    pub(in crate::engine) fn changed_arguments(&self, at: usize) -> Option<&JsonObject> {
         self.batch()?.calls.get(at)?.changed.as_ref()
     }
 

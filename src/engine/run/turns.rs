@@ -80,7 +80,7 @@ impl Engine {
                 (None, None) => self.prepare_request(),
             },
             Phase::Tools { batch: Some(_), .. } => return self.advance_batch(),
-            Phase::Tools { batch: None, .. } => self.answered(),
+            Phase::Tools { batch: None, .. } => self.on_answer_emitted(),
             Phase::Between
             | Phase::Context
             | Phase::Requested(_)
@@ -276,7 +276,7 @@ impl Engine {
     }
 
     /// Goes on after the assistant message is emitted: tools run, or the turn ends.
-    fn answered(&mut self) {
+    fn on_answer_emitted(&mut self) {
         let Some(message) = self.activity.run().and_then(Run::answer).cloned() else { return };
         let calls: Vec<ToolCall> = message.content.iter().filter_map(as_call).cloned().collect();
         let failed = has_failed(&message);

@@ -14,7 +14,7 @@ use std::time::Duration;
 impl Engine {
     /// Whether a request to the disk has neither completed nor failed.
     pub(in crate::engine) const fn is_disk_outstanding(&self) -> bool {
-        self.store.is_writing() || self.requests.files.are_any()
+        self.store.is_writing() || self.requests.files.has_outstanding()
     }
 
     /// Whether the input has to wait for the outstanding request to the disk.
@@ -25,13 +25,13 @@ impl Engine {
         match input {
             Input::Stored
             | Input::StoreFailed(_)
-            | Input::Opened(_)
+            | Input::SessionOpened(_)
             | Input::FileWritten(_)
-            | Input::Found(_)
+            | Input::ResourcesFound(_)
             | Input::FileRead(_)
-            | Input::Known { .. }
-            | Input::Provided(_)
-            | Input::Chosen(_) => false,
+            | Input::QueryAnswered { .. }
+            | Input::ProviderChanged(_)
+            | Input::ModelSelected(_) => false,
             Input::Frame(frame) => !is_served_meanwhile(frame) || self.waits_for_greeting(input),
             _ => true,
         }

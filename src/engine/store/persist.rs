@@ -89,7 +89,7 @@ impl Engine {
     }
 
     /// The session's lines are written.
-    pub(in crate::engine) fn stored(&mut self) {
+    pub(in crate::engine) fn on_stored(&mut self) {
         if let Some(since) = self.store.complete() {
             self.postpone_extensions(since);
         }
@@ -155,7 +155,7 @@ impl Engine {
                 let message = message.as_ref().clone();
                 self.emit_event(MessageStartEvent { message: message.clone() });
                 self.emit_event(MessageEndEvent { message });
-                self.accept(&recipient);
+                self.respond_success(&recipient);
             }
             AfterAppend::Response(answer, before) => self.respond_with_change(answer, &before, appended),
             AfterAppend::Fork { response, before } => {
@@ -174,7 +174,7 @@ impl Engine {
             AfterAppend::OpenRun { recipient, message, is_aborted } => {
                 self.start_prompt_run(recipient, *message, is_aborted)
             }
-            AfterAppend::Compaction => self.compacted(appended),
+            AfterAppend::Compaction => self.on_compaction_stored(appended),
             AfterAppend::Navigation { call, event, .. } => self.on_branch_stored(call, *event, appended),
         }
     }
@@ -191,7 +191,7 @@ impl Engine {
         self.notify_model_change((before.model, before.level), source);
         match answer {
             ChangeResponse::Response(response) => self.succeed(*response),
-            ChangeResponse::Success(recipient) => self.accept(&recipient),
+            ChangeResponse::Success(recipient) => self.respond_success(&recipient),
         }
     }
 

@@ -64,7 +64,7 @@ impl Engine {
                 Err(text) => return self.handler_failed(id.clone(), RpcCommandKind::Clone, text),
             },
         };
-        self.hook(hook);
+        self.send_hook(hook);
     }
 
     /// Whether `session_before_fork` has the position: since it can be cloned (source: pi source).
@@ -110,7 +110,7 @@ impl Engine {
         let parent = command.parent_session.filter(|path| !path.is_empty());
         let (header, file) = self.new_session_file(parent);
         let previous = self.session_file();
-        self.leave(Session::new(header, file));
+        self.replace_session(Session::new(header, file));
         self.restore();
         self.drop_queued_messages();
         if self.dialect.record().sessions_start_anew {
@@ -125,14 +125,14 @@ impl Engine {
         self.respond_after_session_start(SessionStartReason::New, previous, response);
     }
 
-    /// Opens another session; goes on in [`opened`](Self::opened).
+    /// Opens another session; goes on in [`on_session_opened`](Self::on_session_opened).
     fn switch_session(&mut self, command: SwitchSessionCommand) {
         self.push(Output::OpenSession(command.session_path.clone().into()));
         self.requests.files.session = Some(command);
     }
 
     /// The file of another session was read, or not.
-    pub(in crate::engine) fn opened(&mut self, opened: Result<OpenedSession, String>) {
+    pub(in crate::engine) fn on_session_opened(&mut self, opened: Result<OpenedSession, String>) {
         let Some(SwitchSessionCommand { id, .. }) = self.requests.files.session.take() else { return };
         match opened {
             Err(text) => {
@@ -143,7 +143,7 @@ impl Engine {
                 let (previous, model) = (self.session_file(), self.models.current);
                 self.drop_queued_messages();
                 let session = self.session_from(opened);
-                self.leave(session);
+                self.replace_session(session);
                 self.restore_model(false, None);
                 self.restore();
                 let api = self.dialect.record().extension_api;
@@ -353,7 +353,7 @@ impl Engine {
         (header, file)
     }
 
-    fn leave(&mut self, next: Session) {
+    fn replace_session(&mut self, next: Session) {
         self.store.session = next;
         self.reset_for_session();
     }

@@ -60,7 +60,7 @@ impl Todos {
     pub fn set(&mut self, phases: Vec<TodoPhaseInput>, now: Duration) {
         self.phases = phases.into_iter().map(Phase::from).collect();
         fill_ids(&mut self.phases);
-        self.watch(now);
+        self.update_timers(now);
     }
 
     /// The list as hosts see it.
@@ -101,7 +101,7 @@ impl Todos {
     }
 
     /// Starts a timer for each todo that is done and has none; those of others end.
-    pub(super) fn watch(&mut self, now: Duration) {
+    pub(super) fn update_timers(&mut self, now: Duration) {
         let done: BTreeSet<String> =
             self.tasks().filter(|task| !task.is_open()).map(|task| task.id.clone()).collect();
         self.timers.retain(|id, _| done.contains(id));

@@ -35,7 +35,7 @@ impl Reminder {
 
 impl Todos {
     /// The user has said something: reminders are counted anew.
-    pub const fn prompted(&mut self) {
+    pub const fn reset_reminders(&mut self) {
         self.reminded = 0;
     }
 

@@ -125,7 +125,7 @@ impl Todos {
         let mut writing = TodoEdit::of(self);
         let errors: Vec<String> = ops.into_iter().filter_map(|op| writing.apply(op).err()).collect();
         self.put_one_in_progress();
-        self.watch(now);
+        self.update_timers(now);
         let text = self.told(&errors);
         let storage = if is_stored { "session" } else { "memory" };
         Ok(AgentToolResult {

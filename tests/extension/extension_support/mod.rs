@@ -111,8 +111,8 @@ impl World {
         let input = tokio::time::timeout(TOO_LONG, self.inputs.next()).await.expect("it hangs");
         match input.expect("the extensions are there") {
             Input::Extension { from, frame } => (from, serde_json::to_string(&frame).unwrap()),
-            Input::ExtensionStrayed { from, text } => (from, format!("strayed: {text}")),
-            Input::ExtensionMisregistered { from, text } => (from, format!("misregistered: {text}")),
+            Input::ExtensionBadLine { from, text } => (from, format!("strayed: {text}")),
+            Input::ExtensionBadRegister { from, text } => (from, format!("misregistered: {text}")),
             Input::ExtensionEnded { from, text } => {
                 self.extensions.ended(from);
                 (from, format!("ended: {text}"))

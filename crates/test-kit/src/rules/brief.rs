@@ -133,19 +133,19 @@ impl Watcher for Brief {
                 }
             }
             Input::Time => {}
-            Input::Stored | Input::StoreFailed(_) | Input::Opened(_) | Input::FileWritten(_) => {
+            Input::Stored | Input::StoreFailed(_) | Input::SessionOpened(_) | Input::FileWritten(_) => {
                 return Err("nothing is kept in files here".to_owned());
             }
             Input::Extension { .. }
-            | Input::ExtensionStrayed { .. }
-            | Input::ExtensionMisregistered { .. }
+            | Input::ExtensionBadLine { .. }
+            | Input::ExtensionBadRegister { .. }
             | Input::ExtensionEnded { .. }
-            | Input::Hearing(_)
-            | Input::Known { .. }
-            | Input::Provided(_)
-            | Input::Chosen(_)
-            | Input::Hook { .. }
-            | Input::Found(_)
+            | Input::ReadsExtensions(_)
+            | Input::QueryAnswered { .. }
+            | Input::ProviderChanged(_)
+            | Input::ModelSelected(_)
+            | Input::ProviderHook { .. }
+            | Input::ResourcesFound(_)
             | Input::FileRead(_) => return Err("nothing is extended here".to_owned()),
             Input::EndOfInput => {
                 self.ended = true;
@@ -208,10 +208,10 @@ impl Watcher for Brief {
             | Output::ToExtension { .. }
             | Output::StopExtension(_)
             | Output::Query { .. }
-            | Output::Provide { .. }
-            | Output::Choose
-            | Output::Hooked { .. }
-            | Output::LookInto { .. }
+            | Output::ChangeProvider { .. }
+            | Output::SelectModel
+            | Output::ProviderHookCompleted { .. }
+            | Output::FindResources { .. }
             | Output::ReadFile(_) => Err("nothing is extended here".to_owned()),
             Output::Violation(violation) => Err(format!("the machine objects: {violation}")),
             Output::Exit => {
