@@ -1,6 +1,6 @@
 //! What has come in and waits: for the greeting, for the command before it, for the end of the run.
 
-use crate::engine::{io::Input, pending::PendingStep, prompt::Prompt, run::deferred::AfterRun};
+use crate::engine::{io::Input, prompt::Prompt, run::deferred::AfterRun, step::PendingStep};
 use crate::protocol::{AgentMessage, BashCommand, CompactCommand, LineError, RpcCommand};
 use std::{collections::VecDeque, sync::Arc};
 

@@ -1,6 +1,6 @@
 //! The steps that wait for notifications.
 
-use crate::engine::{core::Engine, extensions::hook::Hook, pending::PendingStep};
+use crate::engine::{core::Engine, extensions::hook::Hook, step::PendingStep};
 
 impl Engine {
     /// Performs the step now, or once the outstanding notifications have completed.

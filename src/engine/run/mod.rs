@@ -1,8 +1,9 @@
 //! One run: its turns, its tool calls, and what follows it.
 
-pub(super) mod after;
+pub(super) mod after_run;
 pub(super) mod batch;
 pub(super) mod calls;
+pub(super) mod chain;
 pub(super) mod compact;
 pub(super) mod compaction;
 pub(super) mod deferred;
@@ -12,7 +13,6 @@ pub(super) mod retry;
 pub(super) mod rules;
 pub(super) mod run_tools;
 pub(super) mod series;
-pub(super) mod settling;
 pub(super) mod state;
 pub(super) mod summaries;
 pub(super) mod summarize;

@@ -13,12 +13,12 @@
 use crate::engine::{
     core::Engine,
     io::CallId,
-    pending::PendingStep,
     requests::ToolContinuation,
     run::{
         batch::{Batch, CallSlot, CallStage},
         state::{Phase, Run, has_failed},
     },
+    step::PendingStep,
     tool_result::error_result,
     toolbox::arguments::ToolOwner,
 };

@@ -5,7 +5,6 @@ use crate::engine::{
     core::Engine,
     extensions::hook::Hook,
     io::{CallId, ModelCall, Purpose},
-    pending::PendingStep,
     queues::{NextTurn, TurnInput},
     requests::ModelContinuation,
     run::{
@@ -13,6 +12,7 @@ use crate::engine::{
         partial_message::PartialMessage,
         state::{EarlyEnd, Phase, Run, has_failed},
     },
+    step::PendingStep,
 };
 use crate::protocol::{
     AgentEndEvent, AgentMessage, AgentStartEvent, AssistantContent, AssistantMessage, ContextHook,
