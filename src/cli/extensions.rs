@@ -13,7 +13,7 @@ use crate::{
         todos::{CLEAR_AFTER, TODO_WRITE},
         ttsr::Rules,
     },
-    extension::{self, NodeHost, Stand},
+    extension::{self, NodeHost, Position},
     packages::{self, Place},
     prompt::rules::RuleFiles,
     protocol::{Dialect, ExtensionError, ExtensionMember, Rule},
@@ -52,7 +52,7 @@ pub fn find(
     let (found, troubles, node) = extensions(config, options, &packages, directory, environment);
     let mut paths = found.paths;
     let confirm_unmatched = unmatched_patterns(&options.confirm_tools, config.dialect, !paths.is_empty())?;
-    let hosted = found.of_pi.map(|place| {
+    let hosted = found.pi_extensions.map(|place| {
         paths.insert(place, HOSTED_PATH.to_owned());
         let members = packages.extensions.iter();
         HostedExtensions {
@@ -93,7 +93,7 @@ fn packages(
     options: &HostOptions,
     directory: &Path,
     environment: &Environment,
-) -> packages::Found {
+) -> packages::FoundPackages {
     let found = packages::find(&packages::Places {
         config,
         given: &options.extensions,
@@ -110,10 +110,10 @@ fn packages(
 fn extensions(
     config: &Config,
     options: &HostOptions,
-    packages: &packages::Found,
+    packages: &packages::FoundPackages,
     directory: &Path,
     environment: &Environment,
-) -> (extension::Found, Vec<ExtensionError>, Option<NodeHost>) {
+) -> (extension::FoundExtensions, Vec<ExtensionError>, Option<NodeHost>) {
     let Directories { agent, project } = &config.directories;
     let approval = &config.approval;
     let admits = |directory: &Path| approval.admits(directory, ProjectCode::Executable);
@@ -146,11 +146,11 @@ fn extensions(
         withheld_folders: &withheld_folders,
         directory,
         environment,
-        of_pi: node.as_ref().and(packages.first).map(|first| match first {
-            Place::Given(at) => Stand::Named(packages.others.iter().filter(|other| **other < at).count()),
-            Place::Listed => Stand::Configured,
-            Place::Folder => Stand::Folders,
-            Place::Package => Stand::Last,
+        pi_extensions: node.as_ref().and(packages.first).map(|first| match first {
+            Place::Given(at) => Position::Named(packages.others.iter().filter(|other| **other < at).count()),
+            Place::Listed => Position::Configured,
+            Place::Folder => Position::Folders,
+            Place::Package => Position::Last,
         }),
     });
     log_warnings(&found.warnings);

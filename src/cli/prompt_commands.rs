@@ -3,7 +3,7 @@
 use super::options::HostOptions;
 use crate::{
     config::{Config, Environment, expand_home, settings::PathList},
-    packages::{self, Brought},
+    packages::{self, PackageResources},
     prompt::{
         Commands,
         discover::{Discovered, NamedPaths, SearchPlaces},
@@ -15,7 +15,7 @@ use std::path::Path;
 pub fn find(
     config: &Config,
     options: &HostOptions,
-    packages: &packages::Found,
+    packages: &packages::FoundPackages,
     working: &Path,
     environment: &Environment,
 ) -> Commands {
@@ -26,7 +26,7 @@ pub fn find(
         let of_there = lists.iter().filter(|list| list.directory == directory);
         of_there.flat_map(|list| list.entries.iter().map(expanded)).collect()
     };
-    let named = |lists: &[PathList], given: &[String], only_given, packages: &Brought| NamedPaths {
+    let named = |lists: &[PathList], given: &[String], only_given, packages: &PackageResources| NamedPaths {
         by_user: listed(lists, &user),
         by_project: listed(lists, &project),
         given: given.iter().map(expanded).collect(),

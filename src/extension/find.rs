@@ -1,6 +1,6 @@
 //! Which extensions there are: those that are named, and the executables in the folders where extensions are kept.
 
-use super::starting::{is_of_pi, is_program};
+use super::spawn::{is_pi_extension, is_program};
 use crate::config::{Environment, expand_home};
 use std::{
     collections::HashSet,
@@ -13,7 +13,7 @@ const INDEX: &str = "index";
 
 /// Where extensions are looked for.
 #[derive(Clone, Debug)]
-pub struct Places<'a> {
+pub struct SearchPlaces<'a> {
     /// Files and folders named on the command line.
     pub named: &'a [String],
     /// Files and folders named in settings, absolute or beginning with `~`; patterns are left out. Empty where nothing may
@@ -30,12 +30,12 @@ pub struct Places<'a> {
     /// Knows the home directory.
     pub environment: &'a Environment,
     /// Where the first of pi's own extensions stands, if there are any.
-    pub of_pi: Option<Stand>,
+    pub pi_extensions: Option<Position>,
 }
 
 /// Where something stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stand {
+pub enum Position {
     /// Before this one of the command line.
     Named(usize),
     /// Before those of the settings.
@@ -48,11 +48,11 @@ pub enum Stand {
 
 /// What was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundExtensions {
     /// Absolute paths, in the order in which the extensions are asked; each file once.
     pub paths: Vec<String>,
     /// Before which of them the first of pi's own extensions stands, if there are any.
-    pub of_pi: Option<usize>,
+    pub pi_extensions: Option<usize>,
     /// Extensions of a project that is not approved: absolute paths. They are not to be started.
     pub withheld: Vec<String>,
     /// What the user should know, though it stops nothing.
@@ -65,57 +65,57 @@ pub struct Found {
 /// it; without one, its executables are meant and the `index` of each folder in it, in the order of their names. Hidden
 /// files and copies that end in `~` are left out. A named file is taken even if it cannot be started: the host is told
 /// why. Sources of the order: pi source.
-pub fn find(places: &Places<'_>) -> Found {
-    let mut finder = Finder { of_pi: places.of_pi, ..Finder::default() };
+pub fn find(places: &SearchPlaces<'_>) -> FoundExtensions {
+    let mut finder = Finder { pi_extensions: places.pi_extensions, ..Finder::default() };
     for (number, name) in places.named.iter().enumerate() {
-        finder.reach(Stand::Named(number));
+        finder.reach(Position::Named(number));
         finder.add_named(places, name);
     }
-    finder.reach(Stand::Named(places.named.len()));
-    finder.reach(Stand::Configured);
+    finder.reach(Position::Named(places.named.len()));
+    finder.reach(Position::Configured);
     finder.add_configured(places, places.configured);
-    finder.reach(Stand::Folders);
+    finder.reach(Position::Folders);
     for folder in places.folders {
         finder.add_members(folder);
     }
-    finder.reach(Stand::Last);
+    finder.reach(Position::Last);
     // What is found in another place, too, is known by now.
     let mut withheld = Finder { known: finder.known, ..Finder::default() };
     withheld.add_configured(places, places.withheld_configured);
     for folder in places.withheld_folders {
         withheld.add_members(folder);
     }
-    Found { withheld: withheld.found.paths, ..finder.found }
+    FoundExtensions { withheld: withheld.found.paths, ..finder.found }
 }
 
 #[derive(Default)]
 struct Finder {
-    found: Found,
+    found: FoundExtensions,
     /// The files found, by their real paths.
     known: HashSet<PathBuf>,
-    of_pi: Option<Stand>,
+    pi_extensions: Option<Position>,
 }
 
 impl Finder {
-    fn reach(&mut self, stand: Stand) {
-        if self.of_pi == Some(stand) {
-            self.found.of_pi = Some(self.found.paths.len());
+    fn reach(&mut self, position: Position) {
+        if self.pi_extensions == Some(position) {
+            self.found.pi_extensions = Some(self.found.paths.len());
         }
     }
 
-    fn add_configured(&mut self, places: &Places<'_>, names: &[String]) {
+    fn add_configured(&mut self, places: &SearchPlaces<'_>, names: &[String]) {
         let is_pattern = |name: &&String| name.starts_with(['!', '+', '-']) || name.contains(['*', '?']);
         for name in names.iter().filter(|name| !is_pattern(name)) {
             self.add_named(places, name);
         }
     }
 
-    fn add_named(&mut self, places: &Places<'_>, name: &str) {
+    fn add_named(&mut self, places: &SearchPlaces<'_>, name: &str) {
         let path = places.directory.join(expand_home(name, places.environment));
         match path.is_dir() {
             true => self.add_named_folder(path),
             // It was found where pi's are looked for.
-            false if is_of_pi(&path) && path.exists() => {}
+            false if is_pi_extension(&path) && path.exists() => {}
             false => self.add(path),
         }
     }
@@ -139,7 +139,7 @@ impl Finder {
         }
         let before = self.found.paths.len();
         self.add_members(&folder);
-        if self.found.paths.len() == before && !members(&folder).iter().any(|path| is_of_pi(path)) {
+        if self.found.paths.len() == before && !members(&folder).iter().any(|path| is_pi_extension(path)) {
             self.found.warnings.push(format!("{}: no executable in this folder", folder.display()));
         }
     }

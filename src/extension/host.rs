@@ -1,10 +1,10 @@
 //! The extensions that run.
 
 use super::{
-    hearing::{Heard, Hearing},
-    life::Life,
+    frame_queue::{self, QueueFull},
     node::NodeHost,
-    telling::{self, Full},
+    process::ExtensionProcess,
+    stdout::{QueuedInput, StdoutReader},
 };
 use crate::{
     engine::{CallId, Input},
@@ -20,13 +20,13 @@ use tokio::{
 };
 
 /// Inputs that wait for the loop, of all extensions together.
-const AHEAD: usize = 64;
+const INPUT_CAPACITY: usize = 64;
 
 /// How long an extension may take to end by itself when the server ends.
 const GRACE: Duration = Duration::from_millis(200);
 
 /// What extensions run in.
-pub struct Surroundings {
+pub struct ExtensionEnvironment {
     /// Their executables.
     pub paths: Vec<String>,
     /// The place among them of the process that hosts pi's extensions, if there is one, and what runs it.
@@ -38,7 +38,7 @@ pub struct Surroundings {
     /// The longest line that one may write, in bytes.
     pub max_frame: u64,
     /// Bytes that may wait for one. It is ended when more wait and it is told yet more; so a single frame may be longer.
-    pub most_waiting: usize,
+    pub max_pending: usize,
     /// While `false`, nothing is heard of them.
     pub gate: watch::Receiver<bool>,
     /// Remembers what may still be alive.
@@ -49,8 +49,8 @@ pub struct Surroundings {
 
 /// The extensions that run, for the loop: it starts them, tells them something and ends them, and none of that waits.
 pub struct Extensions {
-    surroundings: Surroundings,
-    heard: mpsc::Sender<Heard>,
+    environment: ExtensionEnvironment,
+    heard: mpsc::Sender<QueuedInput>,
     /// The host was greeted.
     greeted: watch::Sender<bool>,
     running: HashMap<CallId, Running>,
@@ -58,20 +58,20 @@ pub struct Extensions {
 }
 
 /// What they say, for the loop.
-pub struct Inputs(mpsc::Receiver<Heard>);
+pub struct ExtensionInputs(mpsc::Receiver<QueuedInput>);
 
 struct Running {
-    queue: telling::Queue,
+    queue: frame_queue::FrameQueue,
     /// For answers, where they do not go to stdin.
-    answers: Option<telling::Queue>,
+    answers: Option<frame_queue::FrameQueue>,
     stop: oneshot::Sender<String>,
 }
 
-impl Inputs {
+impl ExtensionInputs {
     /// The next of [`Input::Extension`], [`Input::ExtensionBadLine`], [`Input::ExtensionBadRegister`] and
     /// [`Input::ExtensionEnded`]; `None` when the [`Extensions`] are gone.
     pub async fn next(&mut self) -> Option<Input> {
-        let Heard { input, share } = self.0.recv().await?;
+        let QueuedInput { input, share } = self.0.recv().await?;
         drop(share);
         Some(input)
     }
@@ -79,16 +79,16 @@ impl Inputs {
 
 impl Extensions {
     /// None runs yet.
-    pub fn new(surroundings: Surroundings) -> (Self, Inputs) {
-        let (heard, inputs) = mpsc::channel(AHEAD);
+    pub fn new(environment: ExtensionEnvironment) -> (Self, ExtensionInputs) {
+        let (heard, inputs) = mpsc::channel(INPUT_CAPACITY);
         let extensions = Self {
-            surroundings,
+            environment,
             heard,
             greeted: watch::Sender::new(false),
             running: HashMap::new(),
             tasks: JoinSet::new(),
         };
-        (extensions, Inputs(inputs))
+        (extensions, ExtensionInputs(inputs))
     }
 
     /// Every extension has registered, or cannot any more: until this is said, nothing is heard of one behind its
@@ -100,35 +100,35 @@ impl Extensions {
     /// Starts the executable at that place of the paths, as `process`.
     pub fn start(&mut self, process: CallId, place: usize) {
         while self.tasks.try_join_next().is_some() {}
-        let Surroundings {
+        let ExtensionEnvironment {
             paths,
             node,
             directory,
             dialect,
             max_frame,
-            most_waiting,
+            max_pending,
             gate,
             processes,
             secrets,
-        } = &self.surroundings;
-        let (queue, waiting) = telling::queue(*most_waiting);
+        } = &self.environment;
+        let (queue, waiting) = frame_queue::frame_queue(*max_pending);
         let node = node.as_ref().filter(|(of, _)| *of == place).map(|(_, node)| node.clone());
         let (answers, node) = node
             .map(|node| {
-                let (answers, waiting) = telling::queue(*most_waiting);
+                let (answers, waiting) = frame_queue::frame_queue(*max_pending);
                 (answers, (node, waiting))
             })
             .unzip();
         let (stop, stopped) = oneshot::channel();
         let max_frame = usize::try_from(*max_frame).unwrap_or(usize::MAX);
         let heard = self.heard.clone();
-        let life = Life {
+        let life = ExtensionProcess {
             path: paths.get(place).cloned().unwrap_or_default(),
             node,
             directory: directory.clone(),
             processes: processes.clone(),
             secrets: secrets.clone(),
-            hearing: Hearing::new(
+            reader: StdoutReader::new(
                 process,
                 *dialect,
                 max_frame,
@@ -145,7 +145,7 @@ impl Extensions {
             let text = life.await.unwrap_or_else(|panic| format!("it was lost: {panic}"));
             let input = Input::ExtensionEnded { from: process, text };
             // A loop that is gone needs no end.
-            let _ = heard.send(Heard { input, share: None }).await;
+            let _ = heard.send(QueuedInput { input, share: None }).await;
         });
     }
 
@@ -157,8 +157,8 @@ impl Extensions {
             (ToExtension::Answer(_), Some(answers)) => answers,
             _ => &running.queue,
         };
-        if let Err(Full) = queue.push(frame) {
-            let most = self.surroundings.most_waiting;
+        if let Err(QueueFull) = queue.push(frame) {
+            let most = self.environment.max_pending;
             self.end(process, format!("it does not read: more than {most} bytes wait for it"));
         }
     }

@@ -21,7 +21,7 @@
 //!
 //! - **Nothing grows without bound.** A line is at most as long as [`MAX_FRAME`] or what was set instead; what has been
 //!   heard and not taken by the loop is at most one such line and a few small ones; an extension for which more than
-//!   [`MOST_WAITING`] bytes wait is ended.
+//!   [`MAX_PENDING`] bytes wait is ended.
 //! - **Nobody waits for it.** Telling it something never blocks. It is heard only as fast as the loop takes what it says,
 //!   beside everything else, and not at all while the host does not read.
 //! - **Its end is told once**, behind everything that it wrote, with the reason.
@@ -29,23 +29,23 @@
 
 mod embedded;
 mod find;
-mod hearing;
+mod frame_queue;
 mod host;
-mod life;
 mod named_commands;
 mod node;
 mod pipe;
-mod remarks;
-mod starting;
+mod process;
+mod spawn;
+mod stderr;
+mod stdout;
 mod strip_types;
-mod telling;
-mod unpacking;
+mod unpack;
 
-pub use find::{Found, Places, Stand, find};
-pub use host::{Extensions, Inputs, Surroundings};
+pub use find::{FoundExtensions, Position, SearchPlaces, find};
+pub use host::{ExtensionEnvironment, ExtensionInputs, Extensions};
 pub use named_commands::named_commands;
 pub use node::NodeHost;
-pub use starting::is_of_pi;
+pub use spawn::is_pi_extension;
 pub use strip_types::{Stripped, SyntaxError, strip_types};
 
 /// The longest line that an extension may write when nothing else is said, in bytes: 8 MiB.
@@ -53,4 +53,4 @@ pub const MAX_FRAME: u64 = 8 * 1024 * 1024;
 
 /// Bytes that may wait for an extension when nothing else is said: 64 MiB. A run with large images is told at once, and
 /// repeats them several times.
-pub const MOST_WAITING: usize = 64 * 1024 * 1024;
+pub const MAX_PENDING: usize = 64 * 1024 * 1024;

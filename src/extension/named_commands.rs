@@ -3,7 +3,7 @@
 //! Only names that stand literally in a call of `registerCommand` are found, in the extension's file and in the files
 //! that it imports by path.
 
-use super::starting::SCRIPTS;
+use super::spawn::SCRIPTS;
 use crate::regular_files;
 use regex::Regex;
 use std::{

@@ -1,8 +1,8 @@
 //! What runs pi's own extensions: Node (or Bun), and where the program goes that hosts them.
 
 use super::{
-    starting::is_executable,
-    unpacking::{Unpacked, unpack},
+    spawn::is_executable,
+    unpack::{Unpacked, unpack},
 };
 use crate::config::Environment;
 use std::{

@@ -1,8 +1,8 @@
 //! All places together.
 
 use super::{
-    looking::{Finder, Known, NAMED},
-    package::Kind,
+    finder::{Candidate, Finder, SOURCE_NAMED},
+    package::ResourceKind,
 };
 use crate::{
     config::{Config, Environment},
@@ -12,7 +12,7 @@ use std::{collections::HashSet, path::Path};
 
 /// Where to look.
 #[derive(Clone, Copy, Debug)]
-pub struct Places<'a> {
+pub struct PackagePlaces<'a> {
     /// The directories of the agent and of the project, and what the settings say.
     pub config: &'a Config,
     /// What the command line names: files, folders, packages.
@@ -29,26 +29,26 @@ pub struct Places<'a> {
 
 /// What was found, in pi's order.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Found {
+pub struct FoundPackages {
     /// pi's own extensions, each file once.
     pub extensions: Vec<SourceInfo>,
     /// Of what kind the first of them is.
-    pub first: Option<Place>,
+    pub first: Option<SourcePlace>,
     /// The skills of packages.
-    pub skills: Brought,
+    pub skills: PackageResources,
     /// The prompt templates of packages.
-    pub templates: Brought,
+    pub templates: PackageResources,
     /// What the command line names and is no extension of pi nor a package, but perhaps an executable, by its place there.
     pub others: Vec<usize>,
     /// What could not be found.
-    pub troubles: Vec<Trouble>,
+    pub troubles: Vec<PackageFailure>,
     /// What the user should know, though it stops nothing.
     pub warnings: Vec<String>,
 }
 
 /// What packages bring along.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Brought {
+pub struct PackageResources {
     /// Those of the command line.
     pub given: Vec<SourceInfo>,
     /// Those of the settings.
@@ -57,7 +57,7 @@ pub struct Brought {
 
 /// Something that was named and is not there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Trouble {
+pub struct PackageFailure {
     /// What was named.
     pub path: String,
     /// What is wrong with it.
@@ -66,7 +66,7 @@ pub struct Trouble {
 
 /// Where something stands among what extends a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
+pub enum SourcePlace {
     /// At this place of the command line.
     Given(usize),
     /// In the lists of the settings.
@@ -82,24 +82,24 @@ pub enum Place {
 /// The order is that of pi: today the command line, then of the project what its settings name and what is in its folder,
 /// the same of the user, then packages; before 0.58 packages, what the settings name, the folders, the user first in each,
 /// then the command line. Of a file that is found twice, the first counts; one that the settings exclude is still found.
-pub fn find(places: &Places<'_>) -> Found {
+pub fn find(places: &PackagePlaces<'_>) -> FoundPackages {
     let mut finder = Finder::new(places);
     let sorted = places.config.dialect.record().project_first;
-    finder.take_packages();
-    finder.take_lists();
-    finder.take_folders();
-    let mut known = std::mem::take(&mut finder.known);
+    finder.add_packages();
+    finder.add_lists();
+    finder.add_folders();
+    let mut candidates = std::mem::take(&mut finder.candidates);
     if sorted {
-        known.sort_by_key(|it| rank(&it.info));
+        candidates.sort_by_key(|it| rank(&it.info));
     }
-    finder.take_given(&known);
-    let given = enabled(std::mem::take(&mut finder.known));
-    let mut known = enabled(known);
-    known.retain(|it| !places.only_given || it.kind != Kind::Extensions);
+    finder.add_given(&candidates);
+    let given = retain_enabled(std::mem::take(&mut finder.candidates));
+    let mut candidates = retain_enabled(candidates);
+    candidates.retain(|it| !places.only_given || it.kind != ResourceKind::Extensions);
     let (mut found, withheld) = (finder.found, finder.withheld);
     found.add(match sorted {
-        true => [given, known].concat(),
-        false => [known, given].concat(),
+        true => [given, candidates].concat(),
+        false => [candidates, given].concat(),
     });
     if !places.only_given {
         found.report(withheld);
@@ -120,47 +120,48 @@ fn rank(info: &SourceInfo) -> u8 {
 }
 
 /// Each file once, and of those that stay what the settings do not exclude.
-fn enabled(all: Vec<Known>) -> Vec<Known> {
+fn retain_enabled(all: Vec<Candidate>) -> Vec<Candidate> {
     let mut seen = HashSet::new();
     // Links may lead to one file in several ways.
-    let real = |it: &Known| (it.kind.folder(), it.path.canonicalize().unwrap_or_else(|_| it.path.clone()));
-    all.into_iter().filter(|it| seen.insert(real(it)) && it.counts).collect()
+    let real =
+        |it: &Candidate| (it.kind.folder(), it.path.canonicalize().unwrap_or_else(|_| it.path.clone()));
+    all.into_iter().filter(|it| seen.insert(real(it)) && it.is_enabled).collect()
 }
 
-impl Found {
-    fn add(&mut self, all: Vec<Known>) {
-        for Known { kind, info, place, .. } in enabled(all) {
+impl FoundPackages {
+    fn add(&mut self, all: Vec<Candidate>) {
+        for Candidate { kind, info, place, .. } in retain_enabled(all) {
             match kind {
-                Kind::Extensions => {
+                ResourceKind::Extensions => {
                     self.first = Some(self.first.map_or(place, |first| first.min(place)));
                     self.extensions.push(info);
                 }
-                Kind::Skills => self.skills.add(place, info),
-                Kind::Prompts => self.templates.add(place, info),
+                ResourceKind::Skills => self.skills.add(place, info),
+                ResourceKind::Prompts => self.templates.add(place, info),
             }
         }
     }
 }
 
-impl Found {
+impl FoundPackages {
     /// Reports what was left out, but for what is found elsewhere, too.
-    fn report(&mut self, withheld: Vec<Trouble>) {
+    fn report(&mut self, withheld: Vec<PackageFailure>) {
         let real = |path: &str| Path::new(path).canonicalize().ok();
         let loaded: HashSet<_> = self.extensions.iter().map(|it| real(&it.path)).collect();
         self.troubles.extend(withheld.into_iter().filter(|it| !loaded.contains(&real(&it.path))));
     }
 }
 
-impl Brought {
-    fn add(&mut self, place: Place, info: SourceInfo) {
+impl PackageResources {
+    fn add(&mut self, place: SourcePlace, info: SourceInfo) {
         match place {
-            Place::Given(_) => self.given.push(info),
-            Place::Listed | Place::Folder | Place::Package => self.packaged.push(info),
+            SourcePlace::Given(_) => self.given.push(info),
+            SourcePlace::Listed | SourcePlace::Folder | SourcePlace::Package => self.packaged.push(info),
         }
     }
 }
 
 /// Whether the settings name it, or the folder that it is in.
 fn is_named(info: &SourceInfo) -> bool {
-    info.source == NAMED
+    info.source == SOURCE_NAMED
 }

@@ -1,17 +1,17 @@
 //! The extensions of a folder. Blocks on the disk.
 
 use super::package::Manifest;
-use crate::{extension::is_of_pi, folder_walk::FolderWalk, prompt::path_patterns::absolute};
+use crate::{extension::is_pi_extension, folder_walk::FolderWalk, prompt::path_patterns::absolute};
 use ignore::WalkBuilder;
 use std::path::{Path, PathBuf};
 
 /// What stands for a folder, the first that is there.
-const INDEX: [&str; 2] = ["index.ts", "index.js"];
+const INDEX_FILES: [&str; 2] = ["index.ts", "index.js"];
 
 /// The extensions of a folder: what stands for it; else its scripts, and what stands for each folder in it, by name.
 /// Hidden ones, what ignore files name and `node_modules` are left out, and so are programs of their own.
 pub(super) fn extensions(folder: &Path) -> Vec<PathBuf> {
-    if let Some(entries) = entries(folder) {
+    if let Some(entries) = entry_points(folder) {
         return entries;
     }
     let mut walk = WalkBuilder::new(folder);
@@ -30,7 +30,7 @@ pub(super) fn extensions(folder: &Path) -> Vec<PathBuf> {
         .filter(|entry| entry.depth() == 1 && entry.file_name() != "node_modules");
     found
         .flat_map(|entry| match entry.file_type() {
-            Some(kind) if kind.is_dir() => entries(entry.path()).unwrap_or_default(),
+            Some(kind) if kind.is_dir() => entry_points(entry.path()).unwrap_or_default(),
             Some(kind) if kind.is_file() && is_script(entry.path()) => vec![entry.into_path()],
             _ => Vec::new(),
         })
@@ -38,18 +38,18 @@ pub(super) fn extensions(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// What stands for a folder: what its `package.json` names and is there, else its index.
-pub(super) fn entries(folder: &Path) -> Option<Vec<PathBuf>> {
+pub(super) fn entry_points(folder: &Path) -> Option<Vec<PathBuf>> {
     let named = Manifest::read(folder).and_then(|manifest| manifest.extensions).unwrap_or_default();
     let named: Vec<PathBuf> =
         named.iter().map(|name| absolute(folder, name)).filter(|path| path.exists()).collect();
     if !named.is_empty() {
         return Some(named);
     }
-    let index = INDEX.map(|name| folder.join(name));
-    index.into_iter().find(|path| path.is_file() && is_of_pi(path)).map(|path| vec![path])
+    let index = INDEX_FILES.map(|name| folder.join(name));
+    index.into_iter().find(|path| path.is_file() && is_pi_extension(path)).map(|path| vec![path])
 }
 
 /// Only these two endings are looked for.
 fn is_script(path: &Path) -> bool {
-    path.extension().is_some_and(|ending| ending == "ts" || ending == "js") && is_of_pi(path)
+    path.extension().is_some_and(|ending| ending == "ts" || ending == "js") && is_pi_extension(path)
 }

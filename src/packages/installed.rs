@@ -13,7 +13,7 @@ use std::{
 /// Where a package may be: `owner` is the agent's own directory, or that of the project.
 ///
 /// What is installed for the user by an old pi is where npm puts what is for everybody.
-pub(super) fn installed(
+pub(super) fn find_installed(
     source: &Source,
     owner: &Path,
     of_user: bool,
@@ -25,7 +25,7 @@ pub(super) fn installed(
                 return None;
             }
             let own = owner.join("npm/node_modules").join(name);
-            let everybody = if of_user { for_everybody(environment) } else { Vec::new() };
+            let everybody = if of_user { global_npm_folders(environment) } else { Vec::new() };
             let all = [own].into_iter().chain(everybody.into_iter().map(|folder| folder.join(name)));
             all.into_iter().find(|folder| folder.is_dir())
         }
@@ -37,7 +37,7 @@ pub(super) fn installed(
 }
 
 /// The folders in which npm may have put what is for everybody, without asking npm, which takes long.
-fn for_everybody(environment: &Environment) -> Vec<PathBuf> {
+fn global_npm_folders(environment: &Environment) -> Vec<PathBuf> {
     let variables = ["npm_config_prefix", "NPM_CONFIG_PREFIX", "PREFIX"];
     let named = variables.into_iter().filter_map(|name| environment.get(name)).map(PathBuf::from);
     let settings = expand_home("~/.npmrc", environment);

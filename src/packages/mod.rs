@@ -12,12 +12,12 @@
 //!
 //! Sources of the rules: pi source (0.52.12, 0.73.1, 1.5.2), and pi's `packages.md`, `extensions.md` and `security.md`.
 
-mod fetching;
+mod fetch;
 mod find;
+mod finder;
 mod folder;
 mod installed;
-mod looking;
 mod package;
 mod source;
 
-pub use find::{Brought, Found, Place, Places, Trouble, find};
+pub use find::{FoundPackages, PackageFailure, PackagePlaces, PackageResources, SourcePlace, find};

@@ -17,13 +17,13 @@ use std::path::{Path, PathBuf};
 
 /// What packages bring along, as far as there is a use for it here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ResourceKind {
     Extensions,
     Skills,
     Prompts,
 }
 
-impl Kind {
+impl ResourceKind {
     pub(super) const ALL: [Self; 3] = [Self::Extensions, Self::Skills, Self::Prompts];
 
     /// The folder of them in a package, or in the directory of an agent or of a project.
@@ -86,11 +86,11 @@ impl Manifest {
         serde_json::from_str::<PackageJson>(text.trim_start_matches('\u{feff}')).ok()?.pi
     }
 
-    const fn of(&self, kind: Kind) -> Option<&Vec<String>> {
+    const fn of(&self, kind: ResourceKind) -> Option<&Vec<String>> {
         match kind {
-            Kind::Extensions => self.extensions.as_ref(),
-            Kind::Skills => self.skills.as_ref(),
-            Kind::Prompts => self.prompts.as_ref(),
+            ResourceKind::Extensions => self.extensions.as_ref(),
+            ResourceKind::Skills => self.skills.as_ref(),
+            ResourceKind::Prompts => self.prompts.as_ref(),
         }
     }
 
@@ -111,25 +111,25 @@ pub(super) fn changelog(root: &Path) -> Option<String> {
 const CHANGELOG: &str = "CHANGELOG.md";
 
 /// A file of a package, and whether it counts: one that does not still hides the same file of somewhere else.
-pub(super) type Part = (Kind, PathBuf, bool);
+pub(super) type Part = (ResourceKind, PathBuf, bool);
 
 /// What the package in `root` brings along, as far as `wanted` says; `None` where it is no package at all.
-pub(super) fn parts(root: &Path, wanted: &Package, warnings: &mut Vec<String>) -> Option<Vec<Part>> {
+pub(super) fn package_files(root: &Path, wanted: &Package, warnings: &mut Vec<String>) -> Option<Vec<Part>> {
     // One that says nothing of what it brings is taken as one without.
     let manifest = Manifest::read(root).filter(Manifest::names_anything);
     let is_package = manifest.is_some()
         || wanted.is_filtered()
-        || Kind::ALL.iter().any(|kind| root.join(kind.folder()).is_dir());
+        || ResourceKind::ALL.iter().any(|kind| root.join(kind.folder()).is_dir());
     if !is_package {
         return None;
     }
     let mut parts = Vec::new();
-    for kind in Kind::ALL {
+    for kind in ResourceKind::ALL {
         let filter = wanted.of(kind.folder());
         // Without a filter, a manifest that leaves a kind out means that there is none.
         let by_folder = manifest.is_none() || filter.is_some() || wanted.is_filtered();
         let files = match manifest.as_ref().and_then(|manifest| manifest.of(kind)) {
-            Some(entries) => named(kind, entries, root, warnings),
+            Some(entries) => manifest_files(kind, entries, root, warnings),
             None if by_folder => kind.files_of(vec![root.join(kind.folder())], warnings),
             None => Vec::new(),
         };
@@ -154,11 +154,16 @@ pub(super) fn parts(root: &Path, wanted: &Package, warnings: &mut Vec<String>) -
 }
 
 /// The files that a manifest names: paths and globs, and patterns that leave some of them out.
-fn named(kind: Kind, entries: &[String], root: &Path, warnings: &mut Vec<String>) -> Vec<PathBuf> {
+fn manifest_files(
+    kind: ResourceKind,
+    entries: &[String],
+    root: &Path,
+    warnings: &mut Vec<String>,
+) -> Vec<PathBuf> {
     let (overrides, names): (Vec<String>, Vec<String>) =
         entries.iter().cloned().partition(|entry| entry.starts_with(['!', '+', '-']));
     let paths = names.iter().flat_map(|name| match name.contains(['*', '?']) {
-        true => expanded(name, root),
+        true => expand_glob(name, root),
         false => vec![absolute(root, name)],
     });
     let files = kind.files_of(paths.collect(), warnings);
@@ -167,7 +172,7 @@ fn named(kind: Kind, entries: &[String], root: &Path, warnings: &mut Vec<String>
 }
 
 /// The paths below `root` that a glob names, hidden ones left out, sorted.
-fn expanded(glob: &str, root: &Path) -> Vec<PathBuf> {
+fn expand_glob(glob: &str, root: &Path) -> Vec<PathBuf> {
     let glob = glob.strip_prefix("./").unwrap_or(glob);
     let Ok(matcher) = GlobBuilder::new(glob).literal_separator(true).build() else { return Vec::new() };
     let matcher = matcher.compile_matcher();

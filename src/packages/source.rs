@@ -26,7 +26,7 @@ pub(super) enum Source {
 }
 
 /// What stands for hosts of repositories.
-const HOSTS: [(&str, &str); 3] =
+const HOST_PREFIXES: [(&str, &str); 3] =
     [("github:", "github.com"), ("gitlab:", "gitlab.com"), ("bitbucket:", "bitbucket.org")];
 
 impl Source {
@@ -58,7 +58,7 @@ fn repository(text: &str) -> Option<Source> {
     }
     let (rest, behind_hash) = split(rest, '#');
     let scp = rest.strip_prefix("git@").filter(|_| schemed.is_none());
-    let short = HOSTS.iter().find_map(|(short, host)| Some((*host, rest.strip_prefix(short)?)));
+    let short = HOST_PREFIXES.iter().find_map(|(short, host)| Some((*host, rest.strip_prefix(short)?)));
     let (host, path) = match (scp, short) {
         (Some(scp), _) => scp.split_once(':')?,
         (None, Some(known)) => known,

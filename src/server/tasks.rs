@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     engine::{CallId, ExtensionSetup, Input, RequestHooks, ShellEnd, ShellStart, ToolStart},
-    extension::{self, Extensions, NodeHost, Surroundings},
+    extension::{self, ExtensionEnvironment, Extensions, NodeHost},
     model::{
         http::DEFECT,
         scripted::{Step, StepAction},
@@ -81,15 +81,15 @@ impl Tasks {
         tool_environment: ToolEnvironment,
         extension_setup: &ExtensionSetup,
         node: Option<NodeHost>,
-    ) -> (Self, extension::Inputs) {
+    ) -> (Self, extension::ExtensionInputs) {
         let processes = Processes::new();
-        let (extensions, said) = Extensions::new(Surroundings {
+        let (extensions, said) = Extensions::new(ExtensionEnvironment {
             paths: extension_setup.extensions.clone(),
             node: extension_setup.hosted.as_ref().map(|hosted| hosted.place).zip(node),
             directory: tool_environment.directory.clone(),
             dialect,
             max_frame: extension_setup.max_frame,
-            most_waiting: extension::MOST_WAITING,
+            max_pending: extension::MAX_PENDING,
             gate: gate.clone(),
             processes: processes.clone(),
             secrets: tool_environment.secrets.clone(),

@@ -2,7 +2,7 @@
 
 use pi_rpc::{
     config::Environment,
-    extension::{Found, Places, Stand, find},
+    extension::{FoundExtensions, Position, SearchPlaces, find},
 };
 use std::{
     fs,
@@ -32,21 +32,21 @@ impl House {
     }
 
     /// Finds; paths below this house are told without it.
-    fn finds(&self, named: &[&str], configured: &[&str], folders: &[&str]) -> Found {
+    fn finds(&self, named: &[&str], configured: &[&str], folders: &[&str]) -> FoundExtensions {
         self.finds_beside(None, named, configured, folders)
     }
 
     /// Finds what stands beside pi's own.
     fn finds_beside(
         &self,
-        of_pi: Option<Stand>,
+        pi_extensions: Option<Position>,
         named: &[&str],
         configured: &[&str],
         folders: &[&str],
-    ) -> Found {
+    ) -> FoundExtensions {
         let own = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         let home = self.path("home").to_str().unwrap().to_owned();
-        let found = find(&Places {
+        let found = find(&SearchPlaces {
             named: &own(named),
             configured: &own(configured),
             folders: &folders.iter().map(|name| self.path(name)).collect::<Vec<_>>(),
@@ -54,15 +54,15 @@ impl House {
             withheld_folders: &[],
             directory: self.0.path(),
             environment: &[("HOME", home)].into_iter().collect::<Environment>(),
-            of_pi,
+            pi_extensions,
         });
         let house = format!("{}/", self.0.path().display());
         let short = |texts: Vec<String>| texts.iter().map(|text| text.replace(&house, "")).collect();
-        Found { paths: short(found.paths), warnings: short(found.warnings), ..found }
+        FoundExtensions { paths: short(found.paths), warnings: short(found.warnings), ..found }
     }
 
     fn finds_paths(&self, named: &[&str], configured: &[&str], folders: &[&str]) -> Vec<String> {
-        let Found { paths, warnings, .. } = self.finds(named, configured, folders);
+        let FoundExtensions { paths, warnings, .. } = self.finds(named, configured, folders);
         assert_eq!(warnings, Vec::<String>::new());
         paths
     }
@@ -115,21 +115,24 @@ fn what_cannot_be_taken_is_warned_of() {
     let house = House::with(&["e/a"]);
     house.file("empty/plain", 0o644);
     let warnings = vec!["empty: no executable in this folder".to_owned()];
-    assert_eq!(house.finds(&["empty"], &["!e/a", "e/*"], &[]), Found { warnings, ..Found::default() });
+    assert_eq!(
+        house.finds(&["empty"], &["!e/a", "e/*"], &[]),
+        FoundExtensions { warnings, ..FoundExtensions::default() }
+    );
 }
 
 #[test]
 fn the_process_of_pis_own_extensions_stands_where_the_first_of_them_would() {
     let house = House::with(&["a", "b", "c", "d/e"]);
-    for (stand, place) in [
-        (Stand::Named(0), 0),
-        (Stand::Named(1), 1),
-        (Stand::Named(2), 2),
-        (Stand::Configured, 2),
-        (Stand::Folders, 3),
-        (Stand::Last, 4),
+    for (position, place) in [
+        (Position::Named(0), 0),
+        (Position::Named(1), 1),
+        (Position::Named(2), 2),
+        (Position::Configured, 2),
+        (Position::Folders, 3),
+        (Position::Last, 4),
     ] {
-        let found = house.finds_beside(Some(stand), &["a", "b"], &["c"], &["d"]);
-        assert_eq!((found.of_pi, found.paths.len()), (Some(place), 4), "{stand:?}");
+        let found = house.finds_beside(Some(position), &["a", "b"], &["c"], &["d"]);
+        assert_eq!((found.pi_extensions, found.paths.len()), (Some(place), 4), "{position:?}");
     }
 }

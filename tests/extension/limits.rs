@@ -3,7 +3,7 @@
 use crate::extended_support::{calling, extended};
 use pi_rpc::{
     engine::limits,
-    extension::{MAX_FRAME, MOST_WAITING},
+    extension::{MAX_FRAME, MAX_PENDING},
     protocol::{Dialect::Pi, FromExtension, ToExtension, read},
 };
 use serde_json::{Value, json};
@@ -36,7 +36,7 @@ fn the_limits_of_the_readme_are_those_that_hold() {
         ("hooks in a row that it did not answer in time", (limits::MAX_HANGS - 1).to_string()),
         ("open dialogs", limits::MAX_DIALOGS.to_string()),
         ("dialogs in a row that the host cannot be shown", limits::MAX_UNSHOWN_DIALOGS.to_string()),
-        ("what it was told and has not read", mebibytes(MOST_WAITING as u64)),
+        ("what it was told and has not read", mebibytes(MAX_PENDING as u64)),
         ("new starts, once it had registered", limits::MAX_RESTARTS.to_string()),
     ];
     let section = section();

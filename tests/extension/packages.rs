@@ -2,7 +2,7 @@
 
 use pi_rpc::{
     config::{Environment, Sources, load},
-    packages::{Found, Place, Places, find},
+    packages::{FoundPackages, PackagePlaces, SourcePlace, find},
     protocol::{
         Dialect::{self, Pi, Pi1},
         SourceInfo,
@@ -41,7 +41,13 @@ impl House {
         self.file(name, &value.to_string());
     }
 
-    fn find_as(&self, dialect: Dialect, given: &[&str], approve: Option<bool>, only_given: bool) -> Found {
+    fn find_as(
+        &self,
+        dialect: Dialect,
+        given: &[&str],
+        approve: Option<bool>,
+        only_given: bool,
+    ) -> FoundPackages {
         let home = self.0.path().to_str().unwrap();
         let pairs =
             [("HOME", home.to_owned()), ("PATH", format!("{home}/bin")), ("PI_OFFLINE", "1".to_owned())];
@@ -55,7 +61,7 @@ impl House {
         });
         assert_eq!(config.warnings, Vec::<String>::new());
         let given: Vec<String> = given.iter().map(|name| (*name).to_owned()).collect();
-        find(&Places {
+        find(&PackagePlaces {
             config: &config,
             given: &given,
             only_given,
@@ -65,7 +71,7 @@ impl House {
         })
     }
 
-    fn find(&self, dialect: Dialect, given: &[&str]) -> Found {
+    fn find(&self, dialect: Dialect, given: &[&str]) -> FoundPackages {
         self.find_as(dialect, given, Some(true), false)
     }
 
@@ -135,7 +141,7 @@ fn the_order_of_0_52_is_packages_then_settings_then_folders_then_the_command_lin
 #[test]
 fn without_discovery_the_command_line_alone_counts() {
     let found = full().find_as(Pi1, &["given.ts"], None, true);
-    assert_eq!((found.extensions.len(), found.first), (1, Some(Place::Given(0))));
+    assert_eq!((found.extensions.len(), found.first), (1, Some(SourcePlace::Given(0))));
 }
 
 #[test]

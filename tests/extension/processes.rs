@@ -1,6 +1,6 @@
 //! Extensions as processes: what they say and are told, every way to end, every limit.
 
-use crate::extension_support::{MAX_FRAME, MOST_WAITING, Place, cancel, eventually, gone};
+use crate::extension_support::{MAX_FRAME, MAX_PENDING, Place, cancel, eventually, gone};
 use pi_rpc::{
     config::Environment,
     extension::NodeHost,
@@ -229,10 +229,10 @@ async fn one_that_does_not_read_is_ended_when_too_much_waits() {
     let mut world = place.runs("exec sleep 1000");
     let id = "x".repeat(1 << 10);
     // One more than fits, and one to find that out.
-    for _ in 0..=MOST_WAITING / id.len() + 1 {
+    for _ in 0..=MAX_PENDING / id.len() + 1 {
         world.tell(1, &id);
     }
-    let text = format!("ended: it does not read: more than {MOST_WAITING} bytes wait for it");
+    let text = format!("ended: it does not read: more than {MAX_PENDING} bytes wait for it");
     assert_eq!(world.all().await, [text]);
 }
 
@@ -241,7 +241,7 @@ async fn a_frame_may_be_longer_than_what_may_wait() {
     let place = Place::new();
     let mut world =
         place.runs("wc -c > told; mv told counted; echo '{\"type\":\"shutdown\"}'; exec sleep 1000");
-    let frame = cancel(&"x".repeat(MOST_WAITING));
+    let frame = cancel(&"x".repeat(MAX_PENDING));
     world.extensions.tell(1, &frame);
     world.extensions.close().await;
     assert_eq!(world.next().await.1, r#"{"type":"shutdown"}"#);

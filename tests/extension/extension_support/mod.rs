@@ -2,7 +2,7 @@
 
 use pi_rpc::{
     engine::Input,
-    extension::{Extensions, Inputs, NodeHost, Surroundings},
+    extension::{ExtensionEnvironment, ExtensionInputs, Extensions, NodeHost},
     protocol::{Dialect, ExtensionCancel, ToExtension},
     secrets::Secrets,
     tools::Processes,
@@ -23,7 +23,7 @@ const TOO_LONG: Duration = Duration::from_secs(180);
 pub const MAX_FRAME: u64 = 1000;
 
 /// More than a pipe holds.
-pub const MOST_WAITING: usize = 1 << 20;
+pub const MAX_PENDING: usize = 1 << 20;
 
 /// Extensions in a folder of their own. Dropped, it takes everything with it.
 pub struct Place {
@@ -35,7 +35,7 @@ pub struct Place {
 /// What a loop has.
 pub struct World {
     pub extensions: Extensions,
-    pub inputs: Inputs,
+    pub inputs: ExtensionInputs,
 }
 
 impl Place {
@@ -76,13 +76,13 @@ impl Place {
     }
 
     fn world_with(&self, paths: Vec<String>, node: Option<(usize, NodeHost)>) -> World {
-        let (extensions, inputs) = Extensions::new(Surroundings {
+        let (extensions, inputs) = Extensions::new(ExtensionEnvironment {
             paths,
             node,
             directory: self.dir.path().to_owned(),
             dialect: Dialect::Pi,
             max_frame: MAX_FRAME,
-            most_waiting: MOST_WAITING,
+            max_pending: MAX_PENDING,
             gate: self.gate.subscribe(),
             processes: self.processes.clone(),
             secrets: Secrets::default(),

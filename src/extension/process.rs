@@ -1,13 +1,13 @@
 //! One process, from its start to its end.
 
 use super::{
-    hearing::Hearing,
+    frame_queue::FrameWriter,
     node::NodeHost,
     pipe::Pipe,
-    remarks::Remarks,
-    starting::{start, start_host},
-    telling::Waiting,
-    unpacking::Unpacked,
+    spawn::{spawn_executable, spawn_host},
+    stderr::StderrTail,
+    stdout::StdoutReader,
+    unpack::Unpacked,
 };
 use crate::{
     secrets::Secrets,
@@ -29,33 +29,36 @@ use tokio::{
 };
 
 /// How long a process that has closed one of its pipes may take to exit. One that exits closes them, too, just before.
-const PATIENCE: Duration = Duration::from_secs(1);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A process to be.
-pub(super) struct Life {
+pub(super) struct ExtensionProcess {
     pub(super) path: String,
     /// For the host of pi's extensions: what runs it, and the answers for it.
-    pub(super) node: Option<(NodeHost, Waiting)>,
+    pub(super) node: Option<(NodeHost, FrameWriter)>,
     pub(super) directory: PathBuf,
     pub(super) processes: Processes,
     pub(super) secrets: Secrets,
-    pub(super) hearing: Hearing,
-    pub(super) waiting: Waiting,
+    pub(super) reader: StdoutReader,
+    pub(super) waiting: FrameWriter,
     /// Ends it, and says why.
     pub(super) stop: oneshot::Receiver<String>,
 }
 
-impl Life {
+impl ExtensionProcess {
     /// Starts the process and stays with it until it is gone, with everything that is left in its group. Gives the reason
     /// for its end; what it wrote was heard, unless it was stopped.
     pub(super) async fn run(self) -> String {
-        let Self { path, node, directory, processes, secrets, hearing, waiting, stop } = self;
+        let Self { path, node, directory, processes, secrets, reader, waiting, stop } = self;
         let withheld = secrets.withheld();
         let started = match node {
-            None => start(Path::new(&path), &directory, &withheld, &processes).map(Started::executable),
-            Some((node, answers)) => Started::host(node, answers, &directory, &withheld, &processes).await,
+            None => spawn_executable(Path::new(&path), &directory, &withheld, &processes)
+                .map(SpawnedProcess::executable),
+            Some((node, answers)) => {
+                SpawnedProcess::host(node, answers, &directory, &withheld, &processes).await
+            }
         };
-        let Started { mut child, group, answers, _unpacked } = match started {
+        let SpawnedProcess { mut child, group, answers, _unpacked } = match started {
             Ok(started) => started,
             Err(text) => return text,
         };
@@ -65,14 +68,14 @@ impl Life {
             return "it cannot be started: its pipes are missing".to_owned();
         };
         let (gone, exited) = watch::channel(false);
-        let mut remarks = Remarks::new(&path);
+        let mut remarks = StderrTail::new(&path);
         let ended = {
             let by_itself = async {
                 tokio::try_join!(
                     reap(&mut child, &gone),
-                    heard(hearing, Pipe::new(stdout, exited.clone()), exited.clone()),
-                    told(waiting, stdin, "stdin", exited.clone()),
-                    answered(answers, exited.clone()),
+                    read_stdout(reader, Pipe::new(stdout, exited.clone()), exited.clone()),
+                    write_frames(waiting, stdin, "stdin", exited.clone()),
+                    write_answers(answers, exited.clone()),
                     async {
                         remarks.follow(Pipe::new(stderr, exited.clone())).await;
                         Ok(())
@@ -85,8 +88,8 @@ impl Life {
                 ended = by_itself => ended,
             }
         };
-        finish(child, group).await;
-        let how = ended.map_or_else(|text| text, |(status, ..)| how_it_ended(status));
+        end_group(child, group).await;
+        let how = ended.map_or_else(|text| text, |(status, ..)| describe_exit(status));
         match remarks.last(&secrets) {
             remarks if remarks.is_empty() => how,
             remarks => format!("{how}: {remarks}"),
@@ -95,22 +98,22 @@ impl Life {
 }
 
 /// A process that has begun.
-struct Started {
+struct SpawnedProcess {
     child: Child,
     group: Group,
-    answers: Option<(Waiting, pipe::Sender)>,
+    answers: Option<(FrameWriter, pipe::Sender)>,
     /// What it runs is there as long as the process is.
     _unpacked: Option<Unpacked>,
 }
 
-impl Started {
+impl SpawnedProcess {
     fn executable((child, group): (Child, Group)) -> Self {
         Self { child, group, answers: None, _unpacked: None }
     }
 
     async fn host(
         node: NodeHost,
-        answers: Waiting,
+        answers: FrameWriter,
         directory: &Path,
         withheld: &[String],
         processes: &Processes,
@@ -122,7 +125,7 @@ impl Started {
             unpacked.map_err(|error| format!("the program that hosts it cannot be unpacked: {error}"))?;
         let pipe = pipe::pipe().and_then(|(ours, theirs)| Ok((ours, theirs.into_blocking_fd()?)));
         let (ours, theirs) = pipe.map_err(|error| format!("it cannot be started: {error}"))?;
-        let (child, group) = start_host(&node, &unpacked.main, theirs, directory, withheld, processes)?;
+        let (child, group) = spawn_host(&node, &unpacked.main, theirs, directory, withheld, processes)?;
         Ok(Self { child, group, answers: Some((answers, ours)), _unpacked: Some(unpacked) })
     }
 }
@@ -134,27 +137,27 @@ async fn reap(child: &mut Child, gone: &watch::Sender<bool>) -> Result<ExitStatu
     status.map_err(|error| format!("it was lost: {error}"))
 }
 
-async fn heard(
-    hearing: Hearing,
+async fn read_stdout(
+    reader: StdoutReader,
     stdout: Pipe<ChildStdout>,
     exited: watch::Receiver<bool>,
 ) -> Result<(), String> {
-    hearing.follow(stdout).await?;
-    goes_soon(exited, "stdout").await
+    reader.run(stdout).await?;
+    exits_soon(exited, "stdout").await
 }
 
-async fn answered(
-    answers: Option<(Waiting, pipe::Sender)>,
+async fn write_answers(
+    answers: Option<(FrameWriter, pipe::Sender)>,
     exited: watch::Receiver<bool>,
 ) -> Result<(), String> {
     match answers {
-        Some((waiting, pipe)) => told(waiting, pipe, "descriptor of answers", exited).await,
+        Some((waiting, pipe)) => write_frames(waiting, pipe, "descriptor of answers", exited).await,
         None => Ok(()),
     }
 }
 
-async fn told(
-    waiting: Waiting,
+async fn write_frames(
+    waiting: FrameWriter,
     pipe: impl AsyncWrite + Unpin,
     name: &str,
     mut exited: watch::Receiver<bool>,
@@ -165,20 +168,20 @@ async fn told(
     };
     match written {
         Ok(()) => Ok(()),
-        Err(_) => goes_soon(exited, name).await,
+        Err(_) => exits_soon(exited, name).await,
     }
 }
 
 /// An extension that has closed a pipe is of no use; but it may have done so by exiting.
-async fn goes_soon(mut exited: watch::Receiver<bool>, pipe: &str) -> Result<(), String> {
-    match timeout(PATIENCE, exited.wait_for(|exited| *exited)).await {
+async fn exits_soon(mut exited: watch::Receiver<bool>, pipe: &str) -> Result<(), String> {
+    match timeout(EXIT_TIMEOUT, exited.wait_for(|exited| *exited)).await {
         Ok(_) => Ok(()),
         Err(_) => Err(format!("it closed its {pipe}")),
     }
 }
 
 /// Ends what is left of the process and of those that it started.
-async fn finish(mut child: Child, group: Group) {
+async fn end_group(mut child: Child, group: Group) {
     let mut reaped = false;
     {
         let mut dead = pin!(group.end());
@@ -195,7 +198,7 @@ async fn finish(mut child: Child, group: Group) {
     group.release();
 }
 
-fn how_it_ended(status: ExitStatus) -> String {
+fn describe_exit(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
         (Some(code), _) => format!("it exited with status {code}"),
         (None, signal) => format!("it was killed by signal {}", signal.unwrap_or_default()),

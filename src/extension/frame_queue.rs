@@ -14,7 +14,7 @@ use tokio::{
 const BATCH: usize = 64;
 
 /// The loop's end of the queue. The other end is at its end when this is dropped.
-pub(super) struct Queue {
+pub(super) struct FrameQueue {
     sender: mpsc::UnboundedSender<Vec<u8>>,
     /// Bytes that wait.
     waiting: Arc<AtomicUsize>,
@@ -22,26 +22,26 @@ pub(super) struct Queue {
 }
 
 /// The extension's end of the queue.
-pub(super) struct Waiting {
+pub(super) struct FrameWriter {
     frames: mpsc::UnboundedReceiver<Vec<u8>>,
     waiting: Arc<AtomicUsize>,
 }
 
 /// An extension that does not read.
-pub(super) struct Full;
+pub(super) struct QueueFull;
 
 /// A queue in which `most` bytes may wait, and a frame of any length behind them.
-pub(super) fn queue(most: usize) -> (Queue, Waiting) {
+pub(super) fn frame_queue(most: usize) -> (FrameQueue, FrameWriter) {
     let (sender, frames) = mpsc::unbounded_channel();
     let waiting = Arc::new(AtomicUsize::new(0));
-    (Queue { sender, waiting: waiting.clone(), most }, Waiting { frames, waiting })
+    (FrameQueue { sender, waiting: waiting.clone(), most }, FrameWriter { frames, waiting })
 }
 
-impl Queue {
+impl FrameQueue {
     /// Adds a frame; one for an extension that is gone is nobody's.
-    pub(super) fn push(&self, frame: &ToExtension) -> Result<(), Full> {
+    pub(super) fn push(&self, frame: &ToExtension) -> Result<(), QueueFull> {
         if self.waiting.load(Ordering::Relaxed) > self.most {
-            return Err(Full);
+            return Err(QueueFull);
         }
         let mut line = match serde_json::to_vec(frame) {
             Ok(line) => line,
@@ -57,7 +57,7 @@ impl Queue {
     }
 }
 
-impl Waiting {
+impl FrameWriter {
     /// Writes until nothing more will come, then closes the pipe. An error: nobody reads any more.
     pub(super) async fn write_to(mut self, mut pipe: impl AsyncWrite + Unpin) -> std::io::Result<()> {
         let mut lines = Vec::new();

@@ -6,13 +6,13 @@ use std::collections::VecDeque;
 use tokio::process::ChildStderr;
 
 /// How much of a line is kept, in bytes.
-const LONGEST: usize = 4096;
+const LINE_LIMIT: usize = 4096;
 
 /// How many lines are kept: more than are shown, so that a key of several lines is known as one.
-const KEPT: usize = 64;
+const KEPT_LINES: usize = 64;
 
 /// How many lines are shown.
-const SHOWN: usize = 8;
+const SHOWN_LINES: usize = 8;
 
 /// How much of a line is shown, in characters. Less than is kept, so that no part of a key is shown where a line was cut.
 const SHOWN_OF_LINE: usize = 400;
@@ -21,7 +21,7 @@ const SHOWN_OF_LINE: usize = 400;
 const CHUNK: usize = 16 * 1024;
 
 /// What an extension says on stderr.
-pub(super) struct Remarks<'a> {
+pub(super) struct StderrTail<'a> {
     /// Whose they are, for the log.
     path: &'a str,
     /// The beginning of the line that is not over yet.
@@ -29,7 +29,7 @@ pub(super) struct Remarks<'a> {
     last: VecDeque<String>,
 }
 
-impl<'a> Remarks<'a> {
+impl<'a> StderrTail<'a> {
     pub(super) const fn new(path: &'a str) -> Self {
         Self { path, line: Vec::new(), last: VecDeque::new() }
     }
@@ -50,14 +50,14 @@ impl<'a> Remarks<'a> {
     pub(super) fn last(&self, secrets: &Secrets) -> String {
         let lines = self.last.iter().map(String::as_str).collect::<Vec<_>>().join("\n");
         let masked = secrets.redact(&lines);
-        let lines: Vec<String> = masked.lines().rev().take(SHOWN).map(shown).collect();
+        let lines: Vec<String> = masked.lines().rev().take(SHOWN_LINES).map(shown).collect();
         lines.into_iter().rev().collect::<Vec<_>>().join("\n")
     }
 
     fn absorb(&mut self, chunk: &[u8]) {
         for part in chunk.split_inclusive(|byte| *byte == b'\n') {
             let text = part.strip_suffix(b"\n").unwrap_or(part);
-            let room = LONGEST - self.line.len();
+            let room = LINE_LIMIT - self.line.len();
             self.line.extend_from_slice(&text[..text.len().min(room)]);
             if text.len() < part.len() {
                 self.end_line();
@@ -70,7 +70,7 @@ impl<'a> Remarks<'a> {
         self.line.clear();
         if !text.is_empty() {
             tracing::info!("{}: {text}", self.path);
-            if self.last.len() == KEPT {
+            if self.last.len() == KEPT_LINES {
                 self.last.pop_front();
             }
             self.last.push_back(text);
@@ -90,13 +90,13 @@ fn shown(line: &str) -> String {
 mod tests {
     use super::*;
 
-    fn last(remarks: &Remarks<'_>) -> String {
+    fn last(remarks: &StderrTail<'_>) -> String {
         remarks.last(&Secrets::default())
     }
 
     #[test]
     fn last_lines_are_kept_however_they_come() {
-        let mut remarks = Remarks::new("x");
+        let mut remarks = StderrTail::new("x");
         remarks.absorb(b"one\ntw");
         assert_eq!(last(&remarks), "one");
         remarks.absorb(b"o\r\n\n  \n");
@@ -112,10 +112,10 @@ mod tests {
 
     #[test]
     fn long_line_is_shown_by_its_beginning() {
-        let mut remarks = Remarks::new("x");
-        remarks.absorb(&[b'a'; LONGEST - 1]);
-        remarks.absorb(&[b'b'; 3 * LONGEST]);
-        assert_eq!(remarks.line.len(), LONGEST);
+        let mut remarks = StderrTail::new("x");
+        remarks.absorb(&[b'a'; LINE_LIMIT - 1]);
+        remarks.absorb(&[b'b'; 3 * LINE_LIMIT]);
+        assert_eq!(remarks.line.len(), LINE_LIMIT);
         remarks.absorb(b"\nshort");
         assert_eq!(last(&remarks), format!("{}…", "a".repeat(SHOWN_OF_LINE)));
         assert_eq!(remarks.line, b"short");
@@ -125,7 +125,7 @@ mod tests {
     fn keys_and_escapes_are_not_shown() {
         let secrets = Secrets::default();
         secrets.remember("sk-123456789");
-        let mut remarks = Remarks::new("x");
+        let mut remarks = StderrTail::new("x");
         remarks.absorb(b"\x1b[2Jkey sk-123456789\x07\n");
         assert_eq!(remarks.last(&secrets), r"\u{1b}[2Jkey ***\u{7}");
     }

@@ -30,7 +30,7 @@ pub(super) struct Unpacked {
 
 /// Finds the program in one of `caches`, else puts it into the first that can be used, else into a folder of its own.
 pub(super) fn unpack(caches: &[PathBuf]) -> io::Result<Unpacked> {
-    let kept = caches.iter().find_map(|cache| match keep(cache, FILES) {
+    let kept = caches.iter().find_map(|cache| match unpack_into(cache, FILES) {
         Ok(folder) => Some(folder),
         Err(error) => {
             tracing::debug!("{}: {error}", cache.display());
@@ -46,20 +46,20 @@ pub(super) fn unpack(caches: &[PathBuf]) -> io::Result<Unpacked> {
 }
 
 /// The folder of `files` in `cache`; made if it is not there, and made anew if something of it is missing.
-fn keep(cache: &Path, files: &[(&str, &str)]) -> io::Result<PathBuf> {
+fn unpack_into(cache: &Path, files: &[(&str, &str)]) -> io::Result<PathBuf> {
     DirBuilder::new().recursive(true).mode(PRIVATE).create(cache)?;
-    only_ours(cache)?;
+    check_private(cache)?;
     let folder = cache.join(format!("node-{HASH}"));
     if folder.symlink_metadata().is_ok() {
-        only_ours(&folder)?;
-        if is_whole(&folder, files) {
+        check_private(&folder)?;
+        if is_complete(&folder, files) {
             return Ok(folder);
         }
     }
     let fresh = tempfile::Builder::new().prefix(".new-").tempdir_in(cache)?;
     write(fresh.path(), files)?;
     let mut replaced = fs::rename(fresh.path(), &folder);
-    if replaced.is_err() && !is_whole(&folder, files) {
+    if replaced.is_err() && !is_complete(&folder, files) {
         // What was left of it goes to where the new one was made, and away with that.
         let old = tempfile::Builder::new().prefix(".old-").tempdir_in(cache)?;
         fs::rename(&folder, old.path().join("node"))?;
@@ -69,7 +69,7 @@ fn keep(cache: &Path, files: &[(&str, &str)]) -> io::Result<PathBuf> {
         // The folder has another name now: there is nothing to remove.
         Ok(()) => drop(fresh.keep()),
         // Another server was faster.
-        Err(_) if is_whole(&folder, files) => {}
+        Err(_) if is_complete(&folder, files) => {}
         Err(error) => return Err(error),
     }
     Ok(folder)
@@ -88,14 +88,14 @@ fn write(folder: &Path, files: &[(&str, &str)]) -> io::Result<()> {
 }
 
 /// Whether every file is there: those who tidy up folders of temporary files take what is old.
-fn is_whole(folder: &Path, files: &[(&str, &str)]) -> bool {
+fn is_complete(folder: &Path, files: &[(&str, &str)]) -> bool {
     files.iter().all(|(name, text)| {
         fs::metadata(folder.join(name)).is_ok_and(|file| file.is_file() && file.len() == text.len() as u64)
     })
 }
 
 /// A folder that others can write may hold anything.
-fn only_ours(folder: &Path) -> io::Result<()> {
+fn check_private(folder: &Path) -> io::Result<()> {
     let found = folder.symlink_metadata()?;
     match found.is_dir() && found.uid() == geteuid().as_raw() && found.mode() & 0o022 == 0 {
         true => Ok(()),
@@ -120,12 +120,12 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let cache = home.path().join("cache/pi-rpc");
         let made = thread::scope(|scope| {
-            let all: Vec<_> = (0..8).map(|_| scope.spawn(|| keep(&cache, SMALL).unwrap())).collect();
+            let all: Vec<_> = (0..8).map(|_| scope.spawn(|| unpack_into(&cache, SMALL).unwrap())).collect();
             all.into_iter().map(|one| one.join().unwrap()).collect::<Vec<_>>()
         });
         let folder = cache.join(format!("node-{HASH}"));
         assert_eq!(made, vec![folder.clone(); 8]);
-        assert!(is_whole(&folder, SMALL));
+        assert!(is_complete(&folder, SMALL));
         assert_eq!(names(&cache), [format!("node-{HASH}")]);
         assert_eq!(fs::metadata(&folder).unwrap().mode() & 0o777, PRIVATE);
     }
@@ -133,11 +133,11 @@ mod tests {
     #[test]
     fn what_was_tidied_away_comes_back() {
         let home = tempfile::tempdir().unwrap();
-        let folder = keep(home.path(), SMALL).unwrap();
+        let folder = unpack_into(home.path(), SMALL).unwrap();
         for gone in ["main.mjs", "a/b.mjs"] {
             fs::remove_file(folder.join(gone)).unwrap();
-            assert_eq!(keep(home.path(), SMALL).unwrap(), folder);
-            assert!(is_whole(&folder, SMALL), "{gone}");
+            assert_eq!(unpack_into(home.path(), SMALL).unwrap(), folder);
+            assert!(is_complete(&folder, SMALL), "{gone}");
         }
         assert_eq!(names(home.path()).len(), 1);
     }
@@ -145,13 +145,13 @@ mod tests {
     #[test]
     fn a_folder_that_others_can_write_is_not_used() {
         let home = tempfile::tempdir().unwrap();
-        let folder = keep(home.path(), SMALL).unwrap();
+        let folder = unpack_into(home.path(), SMALL).unwrap();
         fs::set_permissions(&folder, Permissions::from_mode(0o777)).unwrap();
-        assert!(keep(home.path(), SMALL).is_err());
+        assert!(unpack_into(home.path(), SMALL).is_err());
         fs::remove_dir_all(&folder).unwrap();
         let elsewhere = tempfile::tempdir().unwrap();
         symlink(elsewhere.path(), &folder).unwrap();
-        assert!(keep(home.path(), SMALL).is_err());
+        assert!(unpack_into(home.path(), SMALL).is_err());
         let Unpacked { main, _temporary } = unpack(&[home.path().to_owned()]).unwrap();
         assert!(_temporary.is_some() && !main.starts_with(home.path()));
     }

@@ -1,46 +1,46 @@
 //! Each place by itself.
 
 use super::{
-    fetching::fetched,
-    find::{Found, Place, Places, Trouble},
+    fetch::fetch,
+    find::{FoundPackages, PackageFailure, PackagePlaces, SourcePlace},
     folder,
-    installed::installed,
-    package::{Kind, changelog, parts},
+    installed::find_installed,
+    package::{ResourceKind, changelog, package_files},
     source::Source,
 };
 use crate::{
     config::{Package, ProjectCode, expand_home, settings::PathList},
-    extension::is_of_pi,
+    extension::is_pi_extension,
     prompt::path_patterns::{PathPatterns, absolute},
     protocol::{DialectExtensionApi, SourceInfo, SourceOrigin, SourceScope},
 };
 use std::path::{Path, PathBuf};
 
 /// What pi calls a file that the settings name, one in a folder of extensions, and one of the command line.
-pub(super) const NAMED: &str = "local";
-const IN_FOLDER: &str = "auto";
-const GIVEN: &str = "cli";
+pub(super) const SOURCE_NAMED: &str = "local";
+const SOURCE_IN_FOLDER: &str = "auto";
+const SOURCE_GIVEN: &str = "cli";
 
 /// A file that was found.
 #[derive(Clone, Debug)]
-pub(super) struct Known {
-    pub(super) kind: Kind,
+pub(super) struct Candidate {
+    pub(super) kind: ResourceKind,
     pub(super) path: PathBuf,
     pub(super) info: SourceInfo,
-    pub(super) place: Place,
+    pub(super) place: SourcePlace,
     /// The settings do not exclude it.
-    pub(super) counts: bool,
+    pub(super) is_enabled: bool,
 }
 
 /// Looks.
 pub(super) struct Finder<'a> {
-    places: &'a Places<'a>,
+    places: &'a PackagePlaces<'a>,
     /// What was said meanwhile.
-    pub(super) found: Found,
+    pub(super) found: FoundPackages,
     /// What was found, in the order in which it was looked for.
-    pub(super) known: Vec<Known>,
+    pub(super) candidates: Vec<Candidate>,
     /// Extensions that are left out, as nobody has approved the project.
-    pub(super) withheld: Vec<Trouble>,
+    pub(super) withheld: Vec<PackageFailure>,
 }
 
 /// The user, or the project.
@@ -51,8 +51,8 @@ struct Owner<'a> {
 }
 
 impl<'a> Finder<'a> {
-    pub(super) fn new(places: &'a Places<'a>) -> Self {
-        Self { places, found: Found::default(), known: Vec::new(), withheld: Vec::new() }
+    pub(super) fn new(places: &'a PackagePlaces<'a>) -> Self {
+        Self { places, found: FoundPackages::default(), candidates: Vec::new(), withheld: Vec::new() }
     }
 
     /// Both, in the order of the dialect.
@@ -68,18 +68,18 @@ impl<'a> Finder<'a> {
     }
 
     /// Adds an extension that `owner` holds or names, or notes that it is left out.
-    fn take_extension(&mut self, owner: Owner<'_>, extension: Known) {
+    fn add_extension(&mut self, owner: Owner<'_>, extension: Candidate) {
         let approval = &self.places.config.approval;
         if approval.admits(owner.directory, ProjectCode::Script) {
-            self.known.push(extension);
-        } else if extension.counts {
+            self.candidates.push(extension);
+        } else if extension.is_enabled {
             let text = approval.refusal(ProjectCode::Script);
-            self.withheld.push(Trouble { path: extension.info.path, text });
+            self.withheld.push(PackageFailure { path: extension.info.path, text });
         }
     }
 
     /// The packages of the settings; one that both name is that of the project, unless this only says what of it counts.
-    pub(super) fn take_packages(&mut self) {
+    pub(super) fn add_packages(&mut self) {
         let lists = &self.places.config.settings.packages;
         let of = |owner: Owner<'a>| {
             let lists = lists.iter().filter(move |list| list.directory == owner.directory);
@@ -90,7 +90,7 @@ impl<'a> Finder<'a> {
         let approval = &self.places.config.approval;
         let admits = |owner: &Owner<'a>| approval.admits(owner.directory, ProjectCode::Package);
         let (owners, refused): (Vec<_>, Vec<_>) = self.owners().into_iter().partition(admits);
-        let refused = refused.into_iter().flat_map(of).map(|(_, package, _)| Trouble {
+        let refused = refused.into_iter().flat_map(of).map(|(_, package, _)| PackageFailure {
             path: package.source.clone(),
             text: approval.refusal(ProjectCode::Package),
         });
@@ -113,7 +113,7 @@ impl<'a> Finder<'a> {
             let base =
                 base.filter(|_| owner.scope == SourceScope::Project && package.autoload == Some(false));
             done.push((own, owner.scope));
-            self.take_package(*owner, base.unwrap_or(*owner), package, source);
+            self.add_package(*owner, base.unwrap_or(*owner), package, source);
         }
     }
 
@@ -129,15 +129,15 @@ impl<'a> Finder<'a> {
         }
     }
 
-    fn take_package(&mut self, owner: Owner<'_>, base: Owner<'_>, package: &Package, source: &Source) {
+    fn add_package(&mut self, owner: Owner<'_>, base: Owner<'_>, package: &Package, source: &Source) {
         let of_user = base.scope == SourceScope::User;
-        let Some(root) = installed(source, base.directory, of_user, self.places.environment) else {
+        let Some(root) = find_installed(source, base.directory, of_user, self.places.environment) else {
             let option = if of_user { "" } else { "-l " };
             // A settings file is for many machines; not each of them has everything.
             if !matches!(source, Source::Local(_)) {
                 let text =
                     format!("the package is not installed: run `pi install {option}{}`", package.source);
-                self.found.troubles.push(Trouble { path: package.source.clone(), text });
+                self.found.troubles.push(PackageFailure { path: package.source.clone(), text });
             }
             return;
         };
@@ -149,38 +149,44 @@ impl<'a> Finder<'a> {
             scope: owner.scope,
             origin: SourceOrigin::Package,
             changelog_path: changelog.clone(),
-            ..described(path, Some(base))
+            ..basic_source_info(path, Some(base))
         };
-        self.take_root(&root, package, Place::Package, info);
+        self.add_root(&root, package, SourcePlace::Package, info);
     }
 
     /// The parts of what is at `root`; `false` where nothing of it is for pi.
-    fn take_root(
+    fn add_root(
         &mut self,
         root: &Path,
         package: &Package,
-        place: Place,
+        place: SourcePlace,
         info: impl Fn(&Path, &Path) -> SourceInfo,
     ) -> bool {
-        let known = |kind, path: PathBuf, base: &Path, counts| {
+        let candidates = |kind, path: PathBuf, base: &Path, is_enabled| {
             let info = info(&path, base);
-            Known { kind, path, info, place, counts }
+            Candidate { kind, path, info, place, is_enabled }
         };
         if root.is_file() {
             let folder = root.parent().unwrap_or(root);
-            self.known.extend(is_of_pi(root).then(|| known(Kind::Extensions, root.to_owned(), folder, true)));
-            return is_of_pi(root);
+            self.candidates.extend(
+                is_pi_extension(root)
+                    .then(|| candidates(ResourceKind::Extensions, root.to_owned(), folder, true)),
+            );
+            return is_pi_extension(root);
         }
-        match parts(root, package, &mut self.found.warnings) {
+        match package_files(root, package, &mut self.found.warnings) {
             Some(parts) => {
-                let before = self.known.len();
-                self.known
-                    .extend(parts.into_iter().map(|(kind, path, counts)| known(kind, path, root, counts)));
-                self.known.len() > before
+                let before = self.candidates.len();
+                self.candidates.extend(
+                    parts
+                        .into_iter()
+                        .map(|(kind, path, is_enabled)| candidates(kind, path, root, is_enabled)),
+                );
+                self.candidates.len() > before
             }
             // The folder itself is what is loaded.
-            None if folder::entries(root).is_some() => {
-                self.known.push(known(Kind::Extensions, root.to_owned(), root, true));
+            None if folder::entry_points(root).is_some() => {
+                self.candidates.push(candidates(ResourceKind::Extensions, root.to_owned(), root, true));
                 true
             }
             None => false,
@@ -188,31 +194,43 @@ impl<'a> Finder<'a> {
     }
 
     /// The extensions that the settings name.
-    pub(super) fn take_lists(&mut self) {
+    pub(super) fn add_lists(&mut self) {
         for owner in self.owners() {
             let entries = self.entries(owner);
-            let files = Kind::Extensions.files_of(entries.paths.clone(), &mut self.found.warnings);
-            for path in files.into_iter().filter(|path| is_of_pi(path) || path.is_dir()) {
-                let info =
-                    SourceInfo { source: NAMED.to_owned(), scope: owner.scope, ..described(&path, None) };
-                let counts = entries.includes(&path);
-                let kind = Kind::Extensions;
-                self.take_extension(owner, Known { kind, path, info, place: Place::Listed, counts });
+            let files = ResourceKind::Extensions.files_of(entries.paths.clone(), &mut self.found.warnings);
+            for path in files.into_iter().filter(|path| is_pi_extension(path) || path.is_dir()) {
+                let info = SourceInfo {
+                    source: SOURCE_NAMED.to_owned(),
+                    scope: owner.scope,
+                    ..basic_source_info(&path, None)
+                };
+                let is_enabled = entries.includes(&path);
+                let kind = ResourceKind::Extensions;
+                self.add_extension(
+                    owner,
+                    Candidate { kind, path, info, place: SourcePlace::Listed, is_enabled },
+                );
             }
         }
     }
 
     /// The extensions that are where everybody keeps them.
-    pub(super) fn take_folders(&mut self) {
+    pub(super) fn add_folders(&mut self) {
         for owner in self.owners() {
             let entries = self.entries(owner);
-            for path in folder::extensions(&owner.directory.join(Kind::Extensions.folder())) {
+            for path in folder::extensions(&owner.directory.join(ResourceKind::Extensions.folder())) {
                 let base = Some(owner.directory);
-                let info =
-                    SourceInfo { source: IN_FOLDER.to_owned(), scope: owner.scope, ..described(&path, base) };
-                let counts = entries.includes_discovered(&path);
-                let kind = Kind::Extensions;
-                self.take_extension(owner, Known { kind, path, info, place: Place::Folder, counts });
+                let info = SourceInfo {
+                    source: SOURCE_IN_FOLDER.to_owned(),
+                    scope: owner.scope,
+                    ..basic_source_info(&path, base)
+                };
+                let is_enabled = entries.includes_discovered(&path);
+                let kind = ResourceKind::Extensions;
+                self.add_extension(
+                    owner,
+                    Candidate { kind, path, info, place: SourcePlace::Folder, is_enabled },
+                );
             }
         }
     }
@@ -227,8 +245,8 @@ impl<'a> Finder<'a> {
         PathPatterns::new(&entries, owner.directory, &mut self.found.warnings)
     }
 
-    /// What the command line names. What is `known` from elsewhere keeps what is said of it.
-    pub(super) fn take_given(&mut self, known: &[Known]) {
+    /// What the command line names. What is candidates from elsewhere keeps what is said of it.
+    pub(super) fn add_given(&mut self, candidates: &[Candidate]) {
         for (number, given) in self.places.given.iter().enumerate() {
             let source = Source::parse(given);
             let root = match &source {
@@ -237,7 +255,7 @@ impl<'a> Finder<'a> {
                 }
                 _ => {
                     let withheld = self.places.config.keys.secrets().withheld();
-                    fetched(&source, self.places.cache, self.places.environment, &withheld)
+                    fetch(&source, self.places.cache, self.places.environment, &withheld)
                 }
             };
             let root = match root {
@@ -248,20 +266,23 @@ impl<'a> Finder<'a> {
                     continue;
                 }
                 Err(text) => {
-                    self.found.troubles.push(Trouble { path: given.clone(), text });
+                    self.found.troubles.push(PackageFailure { path: given.clone(), text });
                     continue;
                 }
             };
             let info = |path: &Path, _: &Path| {
-                let elsewhere = known.iter().find(|it| it.path == path).map(|it| it.info.clone());
-                elsewhere.unwrap_or_else(|| SourceInfo { source: GIVEN.to_owned(), ..described(path, None) })
+                let elsewhere = candidates.iter().find(|it| it.path == path).map(|it| it.info.clone());
+                elsewhere.unwrap_or_else(|| SourceInfo {
+                    source: SOURCE_GIVEN.to_owned(),
+                    ..basic_source_info(path, None)
+                })
             };
-            if !self.take_root(&root, &Package::new(given), Place::Given(number), info) {
+            if !self.add_root(&root, &Package::new(given), SourcePlace::Given(number), info) {
                 match source {
                     Source::Local(_) => self.found.others.push(number),
                     _ => {
                         let text = "there is nothing for pi in this package".to_owned();
-                        self.found.troubles.push(Trouble { path: given.clone(), text });
+                        self.found.troubles.push(PackageFailure { path: given.clone(), text });
                     }
                 }
             }
@@ -270,7 +291,7 @@ impl<'a> Finder<'a> {
 }
 
 /// What is said of a file of which nothing else is known.
-fn described(path: &Path, base: Option<&Path>) -> SourceInfo {
+fn basic_source_info(path: &Path, base: Option<&Path>) -> SourceInfo {
     SourceInfo {
         path: path.to_string_lossy().into_owned(),
         source: String::new(),

@@ -22,7 +22,7 @@ const VARIABLE: &str = "PI_RPC_EXTENSION";
 const VERSION: &str = "1";
 
 /// What pi sets for whatever runs in it and below it. Source: pi source.
-const OF_PI: [(&str, &str); 2] = [("PI_CODING_AGENT", "true"), ("AI_AGENT", "pi")];
+const PI_VARIABLES: [(&str, &str); 2] = [("PI_CODING_AGENT", "true"), ("AI_AGENT", "pi")];
 
 /// Names the folder in which the host of pi's extensions may keep what it has made of them.
 const CACHE: &str = "PI_RPC_CACHE";
@@ -40,10 +40,10 @@ const PREPARED: &str = "prepared";
 const DIRECTORY: &str = "PI_RPC_DIRECTORY";
 
 /// The descriptor on which the host of pi's extensions reads answers.
-const ANSWERS: i32 = 3;
+const ANSWER_DESCRIPTOR: i32 = 3;
 
 /// Starts the executable at `path` in `directory`, its three pipes ours; or says why it cannot be started.
-pub(super) fn start(
+pub(super) fn spawn_executable(
     path: &Path,
     directory: &Path,
     withheld: &[String],
@@ -51,11 +51,11 @@ pub(super) fn start(
 ) -> Result<(Child, Group), String> {
     let mut command = Command::new(path);
     spawn(&mut command, directory, withheld, processes)
-        .map_err(|error| format!("it cannot be started: {}", reason(path, &error)))
+        .map_err(|error| format!("it cannot be started: {}", start_failure(path, &error)))
 }
 
 /// Starts `main`, the host of pi's extensions, which reads `answers`.
-pub(super) fn start_host(
+pub(super) fn spawn_host(
     node: &NodeHost,
     main: &Path,
     answers: OwnedFd,
@@ -67,13 +67,13 @@ pub(super) fn start_host(
     if !node.is_bun() {
         command.args(NODE_OPTIONS);
     }
-    command.arg(main).envs(OF_PI).env(CACHE, main.with_file_name(PREPARED));
+    command.arg(main).envs(PI_VARIABLES).env(CACHE, main.with_file_name(PREPARED));
     if let Some(program) = &node.program {
         command.env(PROGRAM, program);
     }
     let text =
         |error: &dyn std::fmt::Display| format!("{} cannot be started: {error}", node.runtime.display());
-    let mapping = FdMapping { parent_fd: answers, child_fd: ANSWERS };
+    let mapping = FdMapping { parent_fd: answers, child_fd: ANSWER_DESCRIPTOR };
     command.fd_mappings(vec![mapping]).map_err(|error| text(&error))?;
     let mut starts_in = directory;
     // Bun runs what a `bunfig.toml` there names, and takes variables from an `.env`: a project could bring them along.
@@ -101,7 +101,7 @@ fn spawn(
 
 /// Whether the file is an extension that is started as a process.
 pub(super) fn is_program(path: &Path) -> bool {
-    is_executable(path) && !is_of_pi(path)
+    is_executable(path) && !is_pi_extension(path)
 }
 
 /// Whether the file can be started at all, by its mode.
@@ -111,7 +111,7 @@ pub(super) fn is_executable(path: &Path) -> bool {
 
 /// Whether the file is one of pi's own extensions, which run inside of another process: JavaScript or TypeScript by its
 /// name, and not a program of its own.
-pub fn is_of_pi(path: &Path) -> bool {
+pub fn is_pi_extension(path: &Path) -> bool {
     let ending = path.extension().and_then(|ending| ending.to_str());
     let is_script = ending.is_some_and(|ending| SCRIPTS.contains(&ending));
     is_script && !(is_executable(path) && interpreter(path).is_some())
@@ -121,7 +121,7 @@ pub fn is_of_pi(path: &Path) -> bool {
 pub(super) const SCRIPTS: [&str; 6] = ["ts", "mts", "cts", "js", "mjs", "cjs"];
 
 /// The system's error in words that say what to do.
-fn reason(path: &Path, error: &io::Error) -> String {
+fn start_failure(path: &Path, error: &io::Error) -> String {
     let Ok(file) = fs::metadata(path) else { return "there is no such file".to_owned() };
     if file.is_dir() {
         return "it is a folder without an executable".to_owned();

@@ -13,11 +13,11 @@ use std::{
 const OFFLINE: &str = "PI_OFFLINE";
 
 /// How much of what a program says is told, in characters.
-const TOLD: usize = 400;
+const SHOWN_CHARS: usize = 400;
 
 /// The folder of the package, fetched if it was not before, by programs that do not get the variables that are
 /// `withheld`: packages bring programs along that run then. An error says what went wrong.
-pub(super) fn fetched(
+pub(super) fn fetch(
     source: &Source,
     cache: &Path,
     environment: &Environment,
@@ -95,6 +95,7 @@ fn run(command: &mut Command) -> Result<(), String> {
         return Ok(());
     }
     let said = String::from_utf8_lossy(&output.stderr);
-    let said: String = said.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(TOLD).collect();
+    let said: String =
+        said.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(SHOWN_CHARS).collect();
     Err(format!("it cannot be fetched: {program}: {said}"))
 }

@@ -18,20 +18,20 @@ use tokio::{
 const CHUNK: usize = 64 * 1024;
 
 /// The length of a line, in bytes, from which on it is read beside the loop, which has others to serve.
-const LONG: usize = 256 * 1024;
+const LONG_LINE: usize = 256 * 1024;
 
 /// How much of a line that is no frame is shown, in characters.
-const SHOWN: usize = 80;
+const SHOWN_CHARS: usize = 80;
 
 /// What was heard, for the loop.
-pub(super) struct Heard {
+pub(super) struct QueuedInput {
     pub(super) input: Input,
     /// Its share of what may wait: given back when the loop has taken it.
     pub(super) share: Option<OwnedSemaphorePermit>,
 }
 
 /// Hears one extension.
-pub(super) struct Hearing {
+pub(super) struct StdoutReader {
     from: CallId,
     dialect: Dialect,
     max_frame: usize,
@@ -41,17 +41,17 @@ pub(super) struct Hearing {
     greeted: watch::Receiver<bool>,
     /// Bytes that may be on their way to the loop.
     shares: Arc<Semaphore>,
-    heard: mpsc::Sender<Heard>,
+    heard: mpsc::Sender<QueuedInput>,
 }
 
-impl Hearing {
+impl StdoutReader {
     pub(super) fn new(
         from: CallId,
         dialect: Dialect,
         max_frame: usize,
         gate: watch::Receiver<bool>,
         greeted: watch::Receiver<bool>,
-        heard: mpsc::Sender<Heard>,
+        heard: mpsc::Sender<QueuedInput>,
     ) -> Self {
         // The longest line must find room.
         let max_frame = max_frame.clamp(1, Semaphore::MAX_PERMITS.min(u32::MAX as usize));
@@ -59,7 +59,7 @@ impl Hearing {
     }
 
     /// Hears everything, to the end. An error: it broke a limit.
-    pub(super) async fn follow(mut self, mut stdout: Pipe<ChildStdout>) -> Result<(), String> {
+    pub(super) async fn run(mut self, mut stdout: Pipe<ChildStdout>) -> Result<(), String> {
         let mut splitter = LineSplitter::new(self.max_frame);
         let mut chunk = vec![0; CHUNK];
         loop {
@@ -71,19 +71,19 @@ impl Hearing {
             }
             splitter.push(&chunk[..count]);
             while let Some(line) = splitter.next_line() {
-                self.take(line).await?;
+                self.handle_line(line).await?;
             }
             if splitter.is_skipping() {
                 return Err(self.too_long());
             }
         }
         match splitter.finish() {
-            Some(line) => self.take(line).await,
+            Some(line) => self.handle_line(line).await,
             None => Ok(()),
         }
     }
 
-    async fn take(&mut self, line: SplitLine<'_>) -> Result<(), String> {
+    async fn handle_line(&mut self, line: SplitLine<'_>) -> Result<(), String> {
         let SplitLine::Line(line) = line else { return Err(self.too_long()) };
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         if line.trim_ascii().is_empty() {
@@ -91,12 +91,12 @@ impl Hearing {
         }
         let wanted = u32::try_from(line.len()).unwrap_or(u32::MAX);
         let share = self.shares.clone().acquire_many_owned(wanted).await.ok();
-        let read = self.read(line).await;
+        let read = self.parse(line).await;
         let registers = matches!(read, Ok(FromExtension::Register(_)));
         let from = self.from;
         let input = match read {
             Ok(frame) => Input::Extension { from, frame: Box::new(frame) },
-            Err(text) => match ended(line) {
+            Err(text) => match ended_request(line) {
                 Some(id) => {
                     Input::Extension { from, frame: Box::new(ExtensionFailed { id, error: text }.into()) }
                 }
@@ -105,7 +105,7 @@ impl Hearing {
             },
         };
         // A loop that is gone hears nothing, and the process shall come to its end all the same.
-        let _ = self.heard.send(Heard { input, share }).await;
+        let _ = self.heard.send(QueuedInput { input, share }).await;
         if registers {
             // A loop that is gone leaves it as it is.
             let _ = self.greeted.wait_for(|greeted| *greeted).await;
@@ -113,8 +113,8 @@ impl Hearing {
         Ok(())
     }
 
-    async fn read(&self, line: &[u8]) -> Result<FromExtension, String> {
-        if line.len() < LONG {
+    async fn parse(&self, line: &[u8]) -> Result<FromExtension, String> {
+        if line.len() < LONG_LINE {
             return read_frame(line, self.dialect);
         }
         let (line, dialect) = (line.to_vec(), self.dialect);
@@ -129,12 +129,13 @@ impl Hearing {
 
 /// Reads a line; or says what is wrong with it. Half a character in an escape becomes U+FFFD, as in what a host writes.
 fn read_frame(line: &[u8], dialect: Dialect) -> Result<FromExtension, String> {
-    let text = str::from_utf8(line).map_err(|error| strayed(line, &error.to_string()))?;
-    read(mend_surrogates(text).as_bytes(), dialect).map_err(|error| strayed(line, &error.to_string()))
+    let text = str::from_utf8(line).map_err(|error| describe_bad_line(line, &error.to_string()))?;
+    read(mend_surrogates(text).as_bytes(), dialect)
+        .map_err(|error| describe_bad_line(line, &error.to_string()))
 }
 
 /// The request that a line was to end which is no frame: it has failed, and nobody waits for it any longer.
-fn ended(line: &[u8]) -> Option<String> {
+fn ended_request(line: &[u8]) -> Option<String> {
     #[derive(serde::Deserialize)]
     struct End {
         #[serde(rename = "type")]
@@ -161,11 +162,11 @@ fn is_register(line: &[u8]) -> bool {
 /// How a `register` begins as most write it, without blanks.
 const REGISTER_START: &[u8] = br#"{"type":"register""#;
 
-fn strayed(line: &[u8], error: &str) -> String {
+fn describe_bad_line(line: &[u8], error: &str) -> String {
     let error = error.replace(" at line 1 column", " at column");
     // Bytes, so that little is decoded of much; the last character may be half a one.
-    let beginning = String::from_utf8_lossy(&line[..line.len().min(4 * SHOWN)]).trim().to_owned();
-    let shown: String = beginning.chars().take(SHOWN).collect();
+    let beginning = String::from_utf8_lossy(&line[..line.len().min(4 * SHOWN_CHARS)]).trim().to_owned();
+    let shown: String = beginning.chars().take(SHOWN_CHARS).collect();
     let more = if shown.len() < line.trim_ascii().len() { "…" } else { "" };
     format!("{error}: {shown}{more}")
 }
