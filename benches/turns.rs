@@ -4,7 +4,7 @@
 use divan::{Bencher, counter::BytesCount};
 use pi_rpc::{
     engine::{
-        Engine, ExtensionSetup, Input, ModelCall, Modes, Now, Output, SessionLocation, Setup, Toolbox,
+        Engine, ExtensionSetup, Input, ModelCall, Modes, Now, Output, SessionStorage, Setup, Toolbox,
         limits::Limits,
     },
     model::{
@@ -113,7 +113,7 @@ impl Talk {
             level: None,
             modes: Modes { auto_compaction: false, ..Modes::of(dialect) },
             limits: Limits::default(),
-            place: SessionLocation::in_memory("/work"),
+            place: SessionStorage::in_memory("/work"),
             session: None,
             tools: Toolbox::new(tools::specs(&dialect.record().tools)),
             system_prompt: "You help.".into(),

@@ -3,7 +3,7 @@
 use super::options::{HostOptions, Refusal, SessionStart};
 use crate::{
     config::{Config, Environment, expand_home, sessions_folder},
-    engine::{SessionLocation, limits::Limits},
+    engine::{SessionStorage, limits::Limits},
     private_files,
     protocol::Dialect,
     regular_files::{self, Kind},
@@ -21,7 +21,7 @@ use std::{
 /// The session of a starting server.
 pub struct InitialSession {
     /// Folder and id of new sessions.
-    pub place: SessionLocation,
+    pub place: SessionStorage,
     /// The session to resume.
     pub session: Option<OpenedSession>,
     /// The store that writes the session.
@@ -39,7 +39,7 @@ impl InitialSession {
     ) -> Result<Self, Refusal> {
         let limit = options.max_session.unwrap_or(Limits::default().session) as u64;
         let mut start = Self {
-            place: SessionLocation::in_memory(working.to_string_lossy()),
+            place: SessionStorage::in_memory(working.to_string_lossy()),
             session: None,
             store: Store::with_limit(limit).synced(options.sync),
         };

@@ -87,6 +87,6 @@ pub use io::{
 };
 pub use model_choices::ModelChoice;
 pub use setup::{
-    CompactionPlan, ExtensionSetup, HostedExtensions, Modes, NamedCommands, RetryPlan, SessionLocation, Setup,
+    CompactionPlan, ExtensionSetup, HostedExtensions, Modes, NamedCommands, RetryPlan, SessionStorage, Setup,
 };
 pub use toolbox::arguments::Toolbox;

@@ -28,7 +28,7 @@ pub struct Setup {
     /// How much is kept.
     pub limits: Limits,
     /// Where sessions are kept.
-    pub place: SessionLocation,
+    pub place: SessionStorage,
     /// The session to take up; `None`: a new one.
     pub session: Option<OpenedSession>,
     /// The tools offered to the model.
@@ -123,7 +123,7 @@ pub struct Modes {
 
 /// Where sessions are kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SessionLocation {
+pub struct SessionStorage {
     /// The working directory, for the headers of new sessions.
     pub directory: String,
     /// The folder of new files; `None`: sessions are kept in memory only.
@@ -132,7 +132,7 @@ pub struct SessionLocation {
     pub id: Option<String>,
 }
 
-impl SessionLocation {
+impl SessionStorage {
     /// Nothing is written.
     pub fn in_memory(directory: impl Into<String>) -> Self {
         Self { directory: directory.into(), folder: None, id: None }

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     engine::{
-        Engine, ExtensionSetup, Input, Modes, Now, Output, Purpose, RequestHooks, SessionLocation, Setup,
+        Engine, ExtensionSetup, Input, Modes, Now, Output, Purpose, RequestHooks, SessionStorage, Setup,
         Toolbox, limits::Limits,
     },
     extension::NodeHost,
@@ -51,7 +51,7 @@ pub struct Options {
     /// The session's name.
     pub name: Option<String>,
     /// The folder and id of new sessions.
-    pub place: SessionLocation,
+    pub place: SessionStorage,
     /// The session to resume, and its file.
     pub session: Option<OpenedSession>,
     /// The file that the session is written to.

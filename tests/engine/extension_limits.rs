@@ -2,7 +2,7 @@
 
 use pi_rpc::{
     engine::{
-        Engine, ExtensionSetup, Input, ModelChoice, Modes, Now, Output, SessionLocation, Setup, Toolbox,
+        Engine, ExtensionSetup, Input, ModelChoice, Modes, Now, Output, SessionStorage, Setup, Toolbox,
         limits::{Limits, MAX_UNSHOWN_DIALOGS},
     },
     protocol::{Dialect, Encoder, ThinkingLevel, ToExtension, read, read_line},
@@ -46,7 +46,7 @@ impl World {
             level: None,
             modes: Modes::of(Dialect::Pi),
             limits: Limits::default(),
-            place: SessionLocation::in_memory("/work"),
+            place: SessionStorage::in_memory("/work"),
             session: None,
             tools: Toolbox::new(Vec::new()),
             system_prompt: "".into(),

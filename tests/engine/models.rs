@@ -2,7 +2,7 @@
 
 use pi_rpc::{
     engine::{
-        Engine, ExtensionSetup, Input, ModelChoice, Modes, Now, Output, SessionLocation, Setup, Toolbox,
+        Engine, ExtensionSetup, Input, ModelChoice, Modes, Now, Output, SessionStorage, Setup, Toolbox,
         limits::Limits,
     },
     protocol::{Dialect, Encoder, ThinkingLevel, read_line},
@@ -44,7 +44,7 @@ fn answers(
         level: None,
         modes: Modes::of(dialect),
         limits: Limits::default(),
-        place: SessionLocation::in_memory("/work"),
+        place: SessionStorage::in_memory("/work"),
         session: None,
         tools: Toolbox::new(Vec::new()),
         system_prompt: "".into(),

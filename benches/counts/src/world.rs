@@ -3,7 +3,7 @@
 
 use pi_rpc::{
     engine::{
-        Engine, ExtensionSetup, Input, ModelChoice, Modes, Now, Output, SessionLocation, Setup, Toolbox,
+        Engine, ExtensionSetup, Input, ModelChoice, Modes, Now, Output, SessionStorage, Setup, Toolbox,
         limits::Limits,
     },
     model::types::{BlockStart, Finish, StreamEvent, TokenCounts},
@@ -40,7 +40,7 @@ pub fn engine() -> (Engine, Now) {
         level: None,
         modes: Modes::of(Dialect::Pi),
         limits: Limits::default(),
-        place: SessionLocation::in_memory("/work"),
+        place: SessionStorage::in_memory("/work"),
         session: None,
         tools: Toolbox::new(Vec::new()),
         system_prompt: "".into(),

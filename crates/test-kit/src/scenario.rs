@@ -11,7 +11,7 @@ use crate::{
     world::World,
 };
 use pi_rpc::{
-    engine::{ExtensionSetup, Modes, SessionLocation, Setup, Toolbox, limits::Limits, todos},
+    engine::{ExtensionSetup, Modes, SessionStorage, Setup, Toolbox, limits::Limits, todos},
     machine::Rule,
     protocol::Dialect,
     session::OpenedSession,
@@ -293,8 +293,8 @@ impl Scenario {
         let mut tools = tools();
         tools.extend(self.todos.then(todos::spec));
         let place = match self.kept {
-            true => SessionLocation { directory: "/work".to_owned(), folder: Some(FOLDER.into()), id: None },
-            false => SessionLocation::in_memory("/work"),
+            true => SessionStorage { directory: "/work".to_owned(), folder: Some(FOLDER.into()), id: None },
+            false => SessionStorage::in_memory("/work"),
         };
         let mut setup = Setup {
             dialect,

@@ -12,7 +12,7 @@ pub(super) mod persist;
 pub(super) mod sessions;
 
 use crate::{
-    engine::setup::SessionLocation,
+    engine::setup::SessionStorage,
     session::{NewEntry, Session, Stamp, Write},
 };
 use after_append::AfterAppend;
@@ -24,7 +24,7 @@ pub struct Store {
     /// The session.
     pub session: Session,
     /// Where sessions are kept.
-    pub place: SessionLocation,
+    pub place: SessionStorage,
     disk: Disk,
     /// What follows the appends of everything kept so far.
     after_append: Option<AfterAppend>,
@@ -56,7 +56,7 @@ pub enum StoreStep {
 
 impl Store {
     /// A store whose session has yet to begin.
-    pub const fn new(session: Session, place: SessionLocation) -> Self {
+    pub const fn new(session: Session, place: SessionStorage) -> Self {
         Self { session, place, disk: Disk::Free, after_append: None }
     }
 
@@ -164,7 +164,7 @@ mod tests {
     fn store() -> Store {
         let header = new_header("id".to_owned(), "/".to_owned(), None, 0);
         let session = Session::new(header, Some(Path::new("/session.jsonl").into()));
-        let mut store = Store::new(session, SessionLocation::in_memory("/"));
+        let mut store = Store::new(session, SessionStorage::in_memory("/"));
         let stamp = Stamp { dialect: Dialect::Pi, wall_ms: 0 };
         let message = json!({"role": "assistant", "content": [], "api": "a", "provider": "p", "model": "m",
             "usage": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 0,
