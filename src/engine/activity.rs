@@ -1,4 +1,4 @@
-//! What the agent is doing: the states of the [chart](crate::machine), each with what it alone has.
+//! What the agent is doing: the states of the [chart](crate::machine), each with its own data.
 
 use crate::engine::run::{
     compaction::Compaction,
@@ -6,7 +6,7 @@ use crate::engine::run::{
 };
 use std::time::Duration;
 
-/// What the agent is doing. What a state does not hold cannot be touched in it.
+/// What the agent is doing; data that only one state has lies in its variant.
 #[derive(Debug)]
 pub enum Activity {
     /// Nothing: the next prompt opens a run.
@@ -18,11 +18,11 @@ pub enum Activity {
     /// A run has ended. What follows it is to be decided, or, without it, has been: in dialects with `agent_settled`
     /// that comes next.
     Settling(Option<Box<EndedRun>>),
-    /// A failed run is tried again when this moment of the monotonic clock has come.
+    /// A failed run is retried at this moment of the monotonic clock.
     Retrying(Duration),
     /// The conversation is compacted between runs.
     Compacting(Box<Compaction>),
-    /// Another session takes the place of this one, and extensions are notified.
+    /// The session is being changed, and extensions are notified.
     Switching,
 }
 
@@ -72,17 +72,17 @@ impl Activity {
         matches!(self, Self::Streaming(_))
     }
 
-    /// Whether a failed run waits to be tried again.
+    /// Whether a failed run waits for its retry.
     pub const fn is_retrying(&self) -> bool {
         matches!(self, Self::Retrying(_))
     }
 
-    /// Whether it is still to be decided what follows a run.
+    /// Whether the decision is open what follows the ended run.
     pub const fn is_undecided(&self) -> bool {
         matches!(self, Self::Settling(Some(_)))
     }
 
-    /// When a failed run is tried again, on the monotonic clock.
+    /// When a failed run is retried, on the monotonic clock.
     pub const fn retry_due(&self) -> Option<Duration> {
         match self {
             Self::Retrying(due) => Some(*due),

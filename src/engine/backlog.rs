@@ -1,41 +1,43 @@
-//! What has come in and waits: for the greeting, for the command before it, for the end of the run.
+//! Work that is deferred: until the greeting, the end of the command before it, the end of the run.
+//!
+//! Plain data; [`Engine`](crate::engine::Engine) fills and drains it in `core`, `host_lines`, `prompts` and `run::after_run`.
 
 use crate::engine::{io::Input, prompt::Prompt, run::deferred::AfterRun, step::PendingStep};
 use crate::protocol::{AgentMessage, BashCommand, CompactCommand, LineError, RpcCommand};
 use std::{collections::VecDeque, sync::Arc};
 
-/// What waits, each in the order in which it came.
+/// Deferred work, in order of arrival for each cause.
 #[derive(Debug, Default)]
 pub struct Backlog {
-    /// The prompt that is examined: others line up behind it.
+    /// The prompt that is being examined; later prompts are deferred.
     pub intake: Intake,
-    /// Steps that wait until the extensions have received a notification.
+    /// Steps of the run, held until the extensions have completed a notification.
     pub steps: VecDeque<PendingStep>,
-    /// Inputs that came before every extension had registered.
+    /// Inputs held until every extension has registered.
     pub before_greeting: VecDeque<Input>,
-    /// Inputs that came while a request to the disk was outstanding.
+    /// Inputs held while a request to the disk is outstanding.
     pub behind_disk: VecDeque<Input>,
-    /// Lines that wait for the command before them, in dialects that serve them one by one.
+    /// Lines of the host behind an unfinished command, in dialects that serve them one by one.
     pub lines: VecDeque<QueuedLine>,
-    /// What waits for the end of the open run.
+    /// Work deferred to the end of the open run.
     pub after_run: VecDeque<AfterRun>,
     /// Messages of shell commands that ended while a run was open.
     pub shell_messages: VecDeque<Arc<AgentMessage>>,
 }
 
-/// A prompt between its command and the decision what becomes of it.
+/// The state of the one prompt between its command and its disposition.
 #[derive(Debug, Default)]
 pub enum Intake {
-    /// None is examined.
+    /// No prompt is being examined.
     #[default]
     Free,
-    /// Extensions are asked about a prompt, or the file of its skill is read.
+    /// The `input` hook of a prompt is outstanding, or the file of its skill is being read.
     Examining,
-    /// Extensions have responded. It waits until it is decided what follows the run that has ended.
+    /// The `input` hook is complete; held until it is decided what follows the run that has ended.
     Examined {
         /// The prompt.
         prompt: Box<Prompt>,
-        /// An extension has dealt with it.
+        /// An extension has handled the prompt: no run follows.
         is_handled: bool,
     },
 }
@@ -47,11 +49,11 @@ impl Intake {
     }
 }
 
-/// A line that waits for the command before it.
+/// A line of the host, held until the command before it is done.
 #[derive(Debug)]
 pub enum QueuedLine {
     Command(RpcCommand),
-    /// A shell command that was stopped before it began.
+    /// A shell command that was aborted before it started.
     AbortedShell(BashCommand),
     /// A prompt that was aborted before it was served.
     AbortedPrompt(RpcCommand),

@@ -1,4 +1,4 @@
-//! Whether there is room for what a command or an extension brings along.
+//! Checks limits before a command or an extension adds to the queue or the session.
 
 use crate::engine::{
     core::Engine,
@@ -10,12 +10,12 @@ use crate::engine::{
 use crate::protocol::{Disposition, RpcCommand, RpcCommandKind, errors};
 
 impl Engine {
-    /// Lines of the host that were read and are not served yet.
+    /// How many lines of the host are read but not served yet.
     pub fn unserved(&self) -> usize {
         self.backlog.lines.len() + self.backlog.before_greeting.len() + self.backlog.behind_disk.len()
     }
 
-    /// Why there is no room for what a command brings along; `None`: there is.
+    /// The error if a limit forbids the command; `None`: there is room.
     pub(in crate::engine) fn no_room_for(
         &self,
         command: &RpcCommand,
@@ -44,7 +44,7 @@ impl Engine {
         self.session_full().filter(|_| adds)
     }
 
-    /// Why nothing more can be said for now by somebody who is not the host; `None`: it can.
+    /// The error if a limit forbids a message of an extension; `None`: there is room.
     pub(in crate::engine) fn no_room(&self) -> Option<String> {
         if self.waiting_bytes() > self.limits.queue {
             return Some(errors::queue_full(self.dialect.base(), &self.limits.queue.to_string()));
@@ -58,7 +58,7 @@ impl Engine {
         is_full.then(|| errors::session_full(self.dialect.base(), &limit.to_string()))
     }
 
-    /// Bytes of what waits for its turn.
+    /// Size of all queued and deferred content, in bytes.
     fn waiting_bytes(&self) -> usize {
         let queued = self.queues.steering.bytes() + self.queues.follow_up.bytes();
         let behind: usize = self.backlog.after_run.iter().map(after_run_bytes).sum();

@@ -1,4 +1,4 @@
-//! What each command does.
+//! Serves each command by its disposition in the current state.
 
 use crate::engine::{
     core::Engine,
@@ -15,7 +15,7 @@ use crate::protocol::{
 };
 
 impl Engine {
-    /// The first frame, where the dialect has one.
+    /// Emits the first frame, where the dialect has one.
     pub(in crate::engine) fn greet(&mut self) {
         if self.dialect.record().ready != DialectReady::None {
             let version = Some(env!("CARGO_PKG_VERSION").to_owned());
@@ -23,7 +23,7 @@ impl Engine {
         }
     }
 
-    /// Does what the machine's disposition says of the command here. `is_aborted`: it is a prompt that was aborted before it
+    /// Serves a command by its disposition. `is_aborted`: the command is a prompt that was aborted before it
     /// was served.
     pub(in crate::engine) fn serve_command(&mut self, command: RpcCommand, is_aborted: bool) {
         let case = self.machine.disposition(&command);
@@ -173,14 +173,14 @@ impl Engine {
         }
     }
 
-    /// The plain success of a command without data.
+    /// Responds with the success of a command that has no data.
     pub(in crate::engine) fn acknowledge(&mut self, kind: RpcCommandKind, id: Option<RequestId>) {
         if let Some(response) = kind.acknowledge(id) {
             self.succeed(response);
         }
     }
 
-    /// Does it when whatever is in the way has been ended. What could not be written of the session gets a last chance
+    /// Performs work between runs, after ending or awaiting whatever is under way. What could not be written of the session gets a last chance
     /// before.
     pub(in crate::engine) fn schedule_between_runs(&mut self, disposition: Disposition, then: AfterRun) {
         self.store.retry_write();
@@ -190,7 +190,7 @@ impl Engine {
         }
     }
 
-    /// Ends what goes on; `then` follows.
+    /// Ends the open run, retry or compaction; `then` follows.
     pub(in crate::engine) fn preempt(&mut self, then: AfterRun) {
         self.backlog.after_run.push_back(then);
         self.abort_chain();

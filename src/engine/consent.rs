@@ -1,4 +1,4 @@
-//! Which tool calls need the host's consent, and the question to the host (`--confirm-tools`).
+//! Consent of the host to tool calls (`--confirm-tools`): which calls need it, the dialog, and its response.
 //!
 //! A call needs consent when a pattern matches the name of its tool. A pattern that has matched no tool yet may be a slip:
 //! until one matches, every call needs consent. The host is told so once, as `extension_error`: when extensions have
@@ -20,7 +20,7 @@ use serde_json::Value;
 pub use crate::engine::consent_patterns::{Pattern, nearest};
 
 impl Engine {
-    /// Whether the host has to consent to a call of the tool `name`.
+    /// Whether a call of the tool `name` needs the host's consent.
     fn needs_consent(&mut self, name: &str) -> bool {
         if self.tools.consent_patterns.allowed.contains(name) {
             return false;
@@ -33,7 +33,7 @@ impl Engine {
         !self.tools.consent_patterns.unmatched.is_empty()
     }
 
-    /// Tells the host, when extensions have registered, of patterns without a tool.
+    /// Reports patterns that match no tool, once every extension has registered.
     pub(in crate::engine) fn report_unmatched_patterns(&mut self) {
         self.tools.forget_matched_patterns();
         if !self.dialect.record().lanes.host_tools {
@@ -59,7 +59,7 @@ impl Engine {
         }
     }
 
-    /// No extension prevents the call at `at`: the host may, or the call runs.
+    /// Opens the consent dialog for the call at `at`, or runs the call if it needs no consent.
     pub(in crate::engine) fn request_consent(&mut self, at: usize, arguments: &JsonObject) {
         let Some(name) = self.tool_call(at).map(|call| call.name.clone()) else { return };
         if !self.needs_consent(&name) {
@@ -72,7 +72,7 @@ impl Engine {
         self.with_extensions(|host, context| host.request_call_consent(at, request, context));
     }
 
-    /// The host has answered whether the call may run; anything but a yes is a no.
+    /// Runs or prevents a call by the host's dialog response; anything but a yes is a no.
     pub(in crate::engine) fn on_call_consent(&mut self, at: usize, answer: Option<RpcExtensionUIResponse>) {
         if self.checked_arguments(at).is_none() {
             return;
@@ -90,7 +90,7 @@ impl Engine {
         }
     }
 
-    /// Runs a tool of the server for an extension, outside of the conversation, once the host has consented.
+    /// Serves an extension's `run_tool`: runs a tool of the server outside of the conversation, with the host's consent.
     pub(in crate::engine) fn run_action_tool(&mut self, process: CallId, action: ExtensionRunTool) {
         let ExtensionRunTool { id, origin, tool_name: name, arguments, .. } = action;
         let base = self.dialect.base();
@@ -115,7 +115,7 @@ impl Engine {
         }
     }
 
-    /// The host has answered whether a tool may run for an extension.
+    /// Runs or refuses the tool of an extension's `run_tool` by the host's dialog response.
     pub(in crate::engine) fn on_action_consent(
         &mut self,
         call: CallId,
@@ -136,7 +136,7 @@ impl Engine {
         }
     }
 
-    /// Whether the answer allows a call of the tool `name`; further ones, too, where it says so.
+    /// Whether the response allows a call of the tool `name`; remembers it where the user has allowed all calls.
     fn has_consented(&mut self, name: &str, answer: Option<RpcExtensionUIResponse>) -> bool {
         let Some(RpcExtensionUIResponse::UIValueResponse(answer)) = answer else { return false };
         if answer.value == texts::allow_session() {
@@ -147,10 +147,10 @@ impl Engine {
     }
 }
 
-/// What stands for a file where the option is at fault.
+/// Stands for the file in an `extension_error` about the option.
 const OPTION: &str = "--confirm-tools";
 
-/// What the option does, in the words of `extension_error`.
+/// Stands for the event in an `extension_error` about the option.
 const GUARD: &str = "confirm_tools";
 
 fn question(title: String) -> RpcExtensionUIRequest {
@@ -158,16 +158,16 @@ fn question(title: String) -> RpcExtensionUIRequest {
     SelectRequest { id: String::new(), title, options, timeout: None }.into()
 }
 
-/// The longest arguments that a question shows whole, in characters of their JSON.
+/// The longest arguments that a dialog shows whole, in characters of their JSON.
 const WHOLE: usize = 16_000;
 
-/// How much is shown of the long texts in longer arguments, in characters: of their beginnings, and of their ends.
+/// Characters shown of each long text in longer arguments: at its beginning, and at its end.
 const SHOWN: [usize; 2] = [6_000, 6_000];
 
-/// A text of the arguments that may be cut by itself is longer than this, in characters.
+/// The length from which a text within the arguments may be cut, in characters.
 const LONG: usize = 1_000;
 
-/// The arguments as the host is asked about them. Of those that are too long, each long text is cut by itself: what a
+/// Formats the arguments for the dialog. If they are too long, each long text is cut by itself: what a
 /// command does last is shown even if other arguments follow it.
 fn shown(arguments: &JsonObject) -> String {
     let whole = |arguments: &JsonObject| serde_json::to_string(arguments).unwrap_or_default();
@@ -188,7 +188,7 @@ fn shown(arguments: &JsonObject) -> String {
     cut(&whole(&arguments), [WHOLE / 2; 2])
 }
 
-/// The beginning and the end of a long text, and what stands between them by count and place.
+/// Cuts the middle out of a long text, and says how much is missing and where.
 fn cut(text: &str, [first, last]: [usize; 2]) -> String {
     let count = text.chars().count();
     if count <= first + last {

@@ -1,17 +1,17 @@
-//! The patterns of tools whose calls need the host's consent (`--confirm-tools`).
+//! Patterns of tools whose calls need the host's consent (`--confirm-tools`).
 
 use globset::{Glob, GlobMatcher};
 use std::collections::BTreeSet;
 
-/// The patterns of `--confirm-tools`.
+/// The patterns of `--confirm-tools`, and which tools the host has allowed for good.
 #[derive(Debug, Default)]
 pub struct ConsentPatterns {
     pub(super) patterns: Vec<Pattern>,
-    /// Those that no tool has matched yet.
+    /// Patterns that no tool has matched yet; while there are any, every call needs consent.
     pub(super) unmatched: Vec<Pattern>,
-    /// The host was notified of [`Self::unmatched`].
+    /// Whether the host was notified of [`Self::unmatched`].
     pub(super) reported: bool,
-    /// The tools that the host has allowed for this session.
+    /// Names of the tools that the host has allowed for the rest of this session.
     pub(super) allowed: BTreeSet<String>,
 }
 
@@ -19,7 +19,7 @@ pub struct ConsentPatterns {
 #[derive(Clone, Debug)]
 pub struct Pattern {
     pub(super) text: String,
-    /// `None`: the text is a name.
+    /// The compiled glob; `None`: the text is a plain name.
     glob: Option<GlobMatcher>,
 }
 
@@ -36,13 +36,13 @@ impl Pattern {
         Ok(Self { text: text.to_owned(), glob: glob.map(|glob| glob.compile_matcher()) })
     }
 
-    /// Whether the pattern means the tool `name`.
+    /// Whether the pattern matches the tool `name`.
     pub fn matches(&self, name: &str) -> bool {
         self.glob.as_ref().map_or(self.text == name, |glob| glob.is_match(name))
     }
 }
 
-/// The name of `known` that `name` was probably meant to be: the same in another case, or the nearest of those that differ
+/// Suggests the name of `known` that a misspelt `name` stands for: the same in another case, or the nearest of those that differ
 /// in at most two letters that are missing, too many, wrong or exchanged.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let lower = name.to_lowercase();
@@ -53,7 +53,7 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
 }
 
 impl ConsentPatterns {
-    /// The tools that `patterns` mean need consent; so do all until each of `unmatched` has matched one.
+    /// Compiles `patterns`; every tool needs consent until each of `unmatched` has matched one.
     pub fn new(patterns: &[String], unmatched: &[String]) -> Self {
         // A malformed glob is refused at the start; here it is a name that no tool has.
         let read =

@@ -1,4 +1,4 @@
-//! The engine's state and its loop: an input in, outputs out.
+//! The engine's state and its loop: [`Engine::handle`] takes an input, [`Engine::poll`] returns outputs.
 
 use crate::engine::{
     activity::Activity,
@@ -31,14 +31,14 @@ use crate::{
 };
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
-/// One conversation.
+/// The state machine of one conversation, without IO.
 pub struct Engine {
     pub(in crate::engine) dialect: Dialect,
     pub(in crate::engine) machine: Machine,
     pub(in crate::engine) store: Store,
     pub(in crate::engine) limits: Limits,
     pub(in crate::engine) models: Models,
-    /// What holds for the session; commands change it.
+    /// Settings of the session; commands change them.
     pub(in crate::engine) modes: Modes,
     pub(in crate::engine) tools: Toolbox,
     pub(in crate::engine) instructions: Instructions,
@@ -46,11 +46,11 @@ pub struct Engine {
     pub(in crate::engine) activity: Activity,
     pub(in crate::engine) series: Series,
     pub(in crate::engine) backlog: Backlog,
-    /// What models, tools and shells are requested for.
+    /// Outstanding requests of models, tools, shells and files.
     pub(in crate::engine) requests: Requests,
     pub(in crate::engine) extensions: ExtensionHost,
     pub(in crate::engine) todos: Todos,
-    /// What answers are watched for.
+    /// Rules that may stop an answer.
     pub(in crate::engine) rules: Rules,
     pub(in crate::engine) ids: Ids,
     pub(in crate::engine) now: Now,
@@ -59,7 +59,7 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// A conversation that has not begun. `setup.start` must be a place in `setup.models`.
+    /// Creates the engine of a conversation that has not begun. `setup.start` must be a place in `setup.models`.
     pub fn new(setup: Setup, now: Now) -> Self {
         let new_session_file = new_header(String::new(), String::new(), None, now.wall);
         let rules = if setup.dialect.record().lanes.ttsr { setup.extension_setup.rules } else { Vec::new() };
@@ -126,7 +126,7 @@ impl Engine {
         engine
     }
 
-    /// Takes an input. [`poll`](Self::poll) until there is nothing left before the next one.
+    /// Handles an input. Call [`poll`](Self::poll) until it returns `None` before the next one.
     pub fn handle(&mut self, input: Input, now: Now) {
         if self.lifecycle.is_exited() {
             return;
@@ -138,7 +138,7 @@ impl Engine {
         }
     }
 
-    /// Takes in an input, or holds it until the host is greeted.
+    /// Dispatches an input, or holds it until the host is greeted.
     pub(in crate::engine) fn receive(&mut self, input: Input) {
         if matches!(input, Input::EndOfInput) && !self.lifecycle.is_greeting_over() {
             self.lifecycle.end_input_early();
@@ -150,10 +150,10 @@ impl Engine {
         }
     }
 
-    /// Does what an input leads to.
+    /// Dispatches an input to its handler.
     pub(in crate::engine) fn dispatch(&mut self, input: Input) {
         match input {
-            // What the host still writes comes too late.
+            // Lines that arrive after the decision to stop are ignored.
             Input::Frame(_) | Input::BadLine(_) if self.lifecycle.aborts_work() => {}
             Input::Frame(frame) => self.handle_frame(*frame),
             Input::BadLine(error) => match error.is_answered() {
@@ -197,7 +197,7 @@ impl Engine {
         }
     }
 
-    /// The next thing to do, until there is none.
+    /// Returns the next output to perform; `None`: nothing is left to do before the next input.
     pub fn poll(&mut self) -> Option<Output> {
         loop {
             if let Some(output) = self.outputs.pop_front() {
@@ -226,7 +226,7 @@ impl Engine {
         dues.into_iter().flatten().min().filter(|_| !self.is_disk_outstanding())
     }
 
-    /// Does what is due.
+    /// Handles all deadlines that have passed.
     fn expire_deadlines(&mut self) {
         self.expire_extensions();
         self.clear_todos();
@@ -234,7 +234,7 @@ impl Engine {
         self.retry_if_due();
     }
 
-    /// Does the next thing that waits for no request; `false` if there is none.
+    /// Performs one step that waits for no request; `false` if there is none.
     fn advance(&mut self) -> bool {
         !self.is_disk_outstanding()
             && !self.lifecycle.is_exited()
@@ -251,6 +251,7 @@ impl Engine {
                 || self.exit_when_done())
     }
 
+    /// Performs one step of the open run, of a prompt, or of deferred work.
     fn advance_work(&mut self) -> bool {
         (!self.has_outstanding_hooks() && self.advance_run())
             || self.resume_examined_prompt()
@@ -260,12 +261,12 @@ impl Engine {
             || self.dispatch_held_input()
     }
 
-    /// What is left to do between runs.
+    /// Performs one step between runs; `false` if there is none.
     fn advance_idle(&mut self) -> bool {
         if self.activity.is_streaming() {
             return false;
         }
-        // Where runs follow one another, it follows the last of them.
+        // In a chain of runs, after the last of them.
         if self.series.chain.is_none() && self.append_shell_message() {
             return true;
         }
@@ -285,14 +286,14 @@ impl Engine {
             | Activity::Switching => {}
         }
         if self.has_prompt_under_way() {
-            // What was asked for since waits until it is known what becomes of the prompt.
+            // Deferred work waits for the disposition of the prompt.
             return false;
         } else if self.settle() {
             return true;
         } else if let Some(next) = self.backlog.after_run.pop_front() {
             self.begin_after_run(next);
         } else if !self.queues.triggering.is_empty() {
-            // The prompt that they came with has led to no run.
+            // The prompt that these messages accompanied has opened no run.
             self.start_run([]);
         } else {
             return false;
@@ -300,7 +301,7 @@ impl Engine {
         true
     }
 
-    /// The state of the chart that the activity is in.
+    /// The state of the machine's chart that corresponds to the activity.
     fn activity_state(&self) -> FlowState {
         let settles = AgentSessionEventKind::AgentSettled.is_in(self.dialect.base());
         match &self.activity {
@@ -316,13 +317,13 @@ impl Engine {
         }
     }
 
-    /// Takes a step that no frame announces.
+    /// Has the machine take an unannounced step.
     pub(in crate::engine) fn take_unannounced_step(&mut self, step: Step) {
         let violations = self.machine.unannounced(step);
         self.outputs.extend(violations.into_iter().map(Output::Violation));
     }
 
-    /// The machine that every emitted frame has passed.
+    /// The machine that checks every emitted frame.
     pub const fn machine(&self) -> &Machine {
         &self.machine
     }
@@ -332,7 +333,7 @@ impl Engine {
         self.store.session.messages()
     }
 
-    /// Nothing runs: no run and nothing that leads to one, no shell command, and nothing waits for one.
+    /// Whether nothing is under way or deferred: no run, no prompt, no shell command, no write.
     pub fn is_idle(&self) -> bool {
         let waits = !self.backlog.lines.is_empty()
             || !self.backlog.after_run.is_empty()
@@ -348,11 +349,12 @@ impl Engine {
             && !self.has_session_change_hook()
     }
 
-    /// Messages of the user in the queues, steering and follow-up.
+    /// How many messages of the user are queued, steering and follow-up together.
     pub fn queued(&self) -> usize {
         self.queues.steering.count() + self.queues.follow_up.count()
     }
 
+    /// Handles a frame of the host: a command, a dialog response, or one of a host tool.
     fn handle_frame(&mut self, frame: Inbound) {
         self.machine.inbound(&frame);
         match frame {
@@ -380,7 +382,7 @@ impl Engine {
         let mut said = said.into();
         said.fit(self.dialect.base());
         let violations = match &said {
-            // Where the checks look at what is told, they look at the bytes.
+            // Checks of content need the frame as its bytes decode.
             Emission::Line { line, .. } if self.machine.is_checked() => {
                 match read(line.trim_ascii_end(), self.dialect) {
                     Ok(frame) => self.machine.outbound(&Emission::Frame(frame)),
@@ -391,9 +393,9 @@ impl Engine {
         };
         self.notify_observers(&said);
         self.push(Output::Emit(said));
-        // What the host does wrong shows in our answers, too; that is no defect of ours.
+        // Violations of the host's rules show in our responses, too; they are no defect of the server.
         let ours = violations.into_iter().filter(|it| it.rule.about().side == Side::Server);
-        // The frames do not show that titles were asked for.
+        // Frames do not show that titles are opted in.
         let ours = ours.filter(|it| !(self.extensions.emits_title && it.rule == Rule::NoTitle));
         let ours = ours.filter(|it| !(self.extensions.has_replaced_message && is_of_messages(it.rule)));
         self.outputs.extend(ours.map(Output::Violation));
@@ -416,12 +418,14 @@ impl Engine {
         }
     }
 
+    /// Emits a successful response, or ends the action that the command was served for.
     pub(in crate::engine) fn succeed(&mut self, response: impl Into<RpcSuccess>) {
         if let Some(response) = self.take_action_response(response.into()) {
             self.emit(Outbound::Response(response.into()));
         }
     }
 
+    /// Emits an error response, or fails the action that the command was served for.
     pub(in crate::engine) fn fail(&mut self, id: Option<RequestId>, command: RpcCommandKind, error: String) {
         if let Some(error) = self.take_action_failure(id.as_ref(), error) {
             let response = RpcErrorResponse { id, command: command.as_str().to_owned(), error };

@@ -1,4 +1,4 @@
-//! Models that extensions add, and the choice of the model that a session begins with.
+//! Models that extensions add, and the selection of the model that a session begins with.
 
 use crate::engine::{
     core::Engine,
@@ -10,14 +10,14 @@ use crate::engine::{
 use crate::session::NewEntry;
 
 impl Engine {
-    /// The provider was added, or why not.
+    /// Handles the result of adding, changing or removing a provider.
     pub(in crate::engine) fn on_provider_changed(&mut self, provided: Result<Vec<ModelChoice>, String>) {
         let change = self.extensions.take_provider_change(provided.is_ok());
         let Some(ProviderChange { process, id, path, .. }) = change else { return };
         match provided {
             Ok(models) => {
                 self.models.all = models;
-                // A level that the model does not take any more.
+                // The model may not support the level any more.
                 let levels = &self.models.choice().levels;
                 if self.models.level.is_some_and(|level| !levels.contains(&level)) {
                     self.models.level = self.models.level.and_then(|level| self.clamp_level(level));
@@ -39,8 +39,7 @@ impl Engine {
         }
     }
 
-    /// Before the host is greeted: has the model chosen with which the session begins, if that is not settled yet; `false`
-    /// if it is.
+    /// Before the greeting: requests the selection of the session's first model if it is still open; `false` if not.
     pub(in crate::engine) fn select_model_again(&mut self) -> bool {
         let chooses = std::mem::take(&mut self.models.first.is_open);
         if chooses {
@@ -51,7 +50,7 @@ impl Engine {
         chooses
     }
 
-    /// The model to begin with is chosen; without one there is nothing to serve.
+    /// Handles the selected first model; exits without one.
     pub(in crate::engine) fn on_model_selected(&mut self, selected: Result<ModelSelection, String>) {
         let Ok(ModelSelection { models, start, level, scope }) = selected else {
             return self.exit();
@@ -62,12 +61,12 @@ impl Engine {
             self.store.session = session.clone();
             let beginning = InitialModel { level, ..beginning };
             self.set_initial_model(beginning);
-            // Somebody may still add to them.
+            // Extensions may still add models.
             self.models.first.beginning = Some(Box::new((session, beginning)));
         }
     }
 
-    /// The session gets its model and its level, or takes them from its entries.
+    /// Sets the model and the level that the session begins with, from its entries or from the setup.
     pub(in crate::engine) fn set_initial_model(&mut self, beginning: InitialModel) {
         let InitialModel { is_resumed, chosen, level } = beginning;
         if is_resumed {
@@ -84,5 +83,5 @@ impl Engine {
     }
 }
 
-/// What failed, in the words of `extension_error`.
+/// Stands for the event in an `extension_error`.
 const REGISTER_PROVIDER: &str = "register_provider";

@@ -1,4 +1,4 @@
-//! The engine's side of the extensions: calls into the component, and what follows from its outputs.
+//! The engine's side of the extensions: calls of the [`ExtensionHost`], and the handling of its outputs.
 
 use crate::engine::{
     core::Engine,
@@ -22,12 +22,12 @@ use crate::{
 };
 use std::time::Duration;
 
-/// How much of what is wrong with a registration is reported.
+/// How many faults of a registration are reported.
 const MAX_FAULTS: usize = 8;
 
-/// Calls into the component.
+/// Calls of the component.
 impl Engine {
-    /// Calls the component, and carries out what the call leaves to do, before anything else.
+    /// Calls the component, and performs its outputs before anything else.
     pub(in crate::engine) fn with_extensions<R>(
         &mut self,
         call: impl FnOnce(&mut ExtensionHost, &mut Context<'_>) -> R,
@@ -51,7 +51,7 @@ impl Engine {
         }
     }
 
-    /// Sends a hook; goes on in `resume` once every extension has responded.
+    /// Sends a hook; `continue_after_hook` is called once every extension has responded.
     pub(in crate::engine) fn send_hook(&mut self, hook: Hook) {
         let id = self.ids.call();
         self.send_hook_as(id, hook);
@@ -73,17 +73,17 @@ impl Engine {
         self.extensions.is_hooked(name)
     }
 
-    /// Whether a command waits for a hook, in dialects that serve commands one by one.
+    /// Whether a command waits for an outstanding hook, in dialects that serve commands one by one.
     pub(in crate::engine) fn has_command_hook(&self) -> bool {
         self.extensions.hooks().any(Hook::holds_commands)
     }
 
-    /// Whether the session is about to be left if no extension objects.
+    /// Whether a hook is outstanding that decides on a change of the session.
     pub(in crate::engine) fn has_session_change_hook(&self) -> bool {
         self.extensions.hooks().any(Hook::may_leave_session)
     }
 
-    /// Whether a notification is outstanding.
+    /// Whether a notification is outstanding that the engine waits for.
     pub(in crate::engine) const fn has_outstanding_hooks(&self) -> bool {
         self.extensions.is_notifying() && !self.lifecycle.leaves_work()
     }
@@ -94,7 +94,7 @@ impl Engine {
         self.drain_extensions();
     }
 
-    /// The command of an extension that is called by that name.
+    /// Finds the slash command of an extension by name.
     pub(in crate::engine) fn extension_command(&self, name: &str) -> Option<CalledCommand> {
         self.extensions.command(self.dialect.record().extension_api, name)
     }
@@ -123,7 +123,7 @@ impl Engine {
         });
     }
 
-    /// Cancels every request, and waits for none.
+    /// Cancels every request to extensions, without time to end.
     pub(in crate::engine) fn cancel_all_requests(&mut self) {
         self.with_extensions(|host, context| host.cancel_requests(|_| true, Duration::ZERO, context));
     }
@@ -139,12 +139,12 @@ impl Engine {
         while self.with_extensions(|host, context| host.close_next_dialog(|it| it.is_of_call(), context)) {}
     }
 
-    /// Closes every dialog: nobody responds any more.
+    /// Closes every dialog with its default.
     pub(in crate::engine) fn close_all_dialogs(&mut self) {
         while self.with_extensions(|host, context| host.close_next_dialog(|_| true, context)) {}
     }
 
-    /// Ends what is due: extensions that have not registered, dialogs, requests.
+    /// Expires extensions that have not registered, dialogs and requests whose deadline has passed.
     pub(in crate::engine) fn expire_extensions(&mut self) {
         self.with_extensions(|host, context| {
             host.expire_processes(context);
@@ -158,7 +158,7 @@ impl Engine {
         }
     }
 
-    /// The process of an extension is gone.
+    /// Handles the end of an extension's process.
     pub(in crate::engine) fn on_extension_ended(&mut self, process: CallId, text: &str) {
         let end = self.with_extensions(|host, context| host.end_process(process, text, context));
         let Some(end) = end else { return };
@@ -167,7 +167,7 @@ impl Engine {
         self.with_extensions(|host, context| host.forget_process(process, &end, context));
     }
 
-    /// Fails the next call of a model whose extension is not running; `false` if there is none.
+    /// Fails the next model request whose extension is not running; `false` if there is none.
     pub(in crate::engine) fn fail_next_call(&mut self) -> bool {
         let Some((call, message)) = self.extensions.take_failed_call() else { return false };
         self.model_event(call, StreamEvent::Fail { message, retry_after: None });
@@ -175,14 +175,14 @@ impl Engine {
     }
 }
 
-/// What follows from its outputs.
+/// Handling of its outputs.
 impl Engine {
     fn perform_extension_output(&mut self, output: ExtensionOutput) {
         match output {
             ExtensionOutput::Perform(output) => self.push(output),
             ExtensionOutput::Emit(frame) => self.emit(frame),
             ExtensionOutput::HookCompleted { id, hook } => {
-                // A call still ends, and a message is still kept.
+                // Calls still end and messages are still persisted.
                 let is_kept = matches!(hook, Hook::ToolResult { .. } | Hook::MessageEnd { .. });
                 if is_kept || !self.lifecycle.leaves_work() {
                     self.continue_after_hook(id, hook);
@@ -214,7 +214,7 @@ impl Engine {
         }
     }
 
-    /// Goes on with what waited for a hook.
+    /// Performs the continuation of a completed hook.
     fn continue_after_hook(&mut self, id: CallId, hook: Hook) {
         match hook {
             Hook::Input { event, is_handled, then: InputContinuation::Prompt(mut prompt) } => {
@@ -273,7 +273,7 @@ impl Engine {
                 self.finish_session_change(*response);
             }
             Hook::SessionShutdown { next, .. } => {
-                // Messages that extensions sent meanwhile are not for the next session.
+                // Messages that extensions sent during the hook are not for the next session.
                 self.queues.triggering.clear();
                 self.perform_after_run(*next);
             }
@@ -286,7 +286,7 @@ impl Engine {
         }
     }
 
-    /// An extension has registered: its tools are offered, and what is wrong is reported.
+    /// Offers the tools of an extension that has registered, and reports its faults.
     fn on_extension_registered(&mut self, place: usize, restarted: bool, mut faults: Vec<String>) {
         let (own, of_others): (Vec<_>, Vec<_>) =
             self.offer_tools(place).into_iter().partition(|(of, _)| *of == place);

@@ -1,4 +1,4 @@
-//! From the first process that starts to the first line of the host that is served.
+//! The greeting: from the start of the extensions to the first served line of the host.
 //!
 //! ```text
 //! every extension has registered, or cannot any more ─→ the host is greeted ─→ session_start hook
@@ -15,7 +15,7 @@ use crate::engine::{
 use crate::protocol::{FromExtension, Inbound, Outbound, SessionStartHook, SessionStartReason};
 
 impl Engine {
-    /// Greets the host, as soon as every extension has registered or cannot any more; `false` if that was done.
+    /// Greets the host once every extension has registered or failed to; `false` if already done.
     pub(in crate::engine) fn advance_greeting(&mut self) -> bool {
         // Told to stop before that: nothing is said at all.
         if self.lifecycle.is_greeted() || self.lifecycle.is_stopping() || self.extensions.are_starting() {
@@ -35,12 +35,12 @@ impl Engine {
         true
     }
 
-    /// From now on lines of the host are served.
+    /// Begins to serve the lines of the host.
     pub(in crate::engine) const fn start_serving(&mut self) {
         self.lifecycle.open();
     }
 
-    /// Whether frames may be emitted, and the host's lines are served.
+    /// Whether the greeting is over: frames are emitted and lines are served.
     pub const fn is_open(&self) -> bool {
         self.lifecycle.is_greeted()
     }
@@ -77,7 +77,7 @@ impl Engine {
                 }
     }
 
-    /// Takes in the next thing that came before its time; `false` if there is none whose time has come.
+    /// Dispatches the next input that was held until the greeting; `false` if there is none yet.
     pub(in crate::engine) fn dispatch_held_input(&mut self) -> bool {
         let next = self.backlog.before_greeting.iter().position(|input| !self.waits_for_greeting(input));
         let Some(input) = next.and_then(|at| self.backlog.before_greeting.remove(at)) else { return false };

@@ -1,4 +1,4 @@
-//! Lines of the host: each is served now, or when those before it are done.
+//! Serves the lines of the host, at once or in order of arrival.
 //!
 //! In dialects that serve them one by one, a line waits while a command before it is in hand, but for commands that
 //! overtake. Reads never wait, in any dialect. Source: settled.
@@ -9,8 +9,8 @@ use crate::engine::{
 use crate::protocol::{DialectDispatch, Outbound, RpcCommand};
 
 impl Engine {
-    /// Serves a line, now or when the ones before it are done: in dialects that serve one by one, only the control lane
-    /// does not wait.
+    /// Serves a line, or queues it behind an unfinished command in dialects that serve one by one; the control lane is
+    /// served at once.
     pub(in crate::engine) fn serve_or_queue(&mut self, line: QueuedLine, control: bool) {
         let serial = self.dialect.record().dispatch == DialectDispatch::SerialWithControlLane;
         let waits = serial && !control && (self.is_busy() || !self.backlog.lines.is_empty());
@@ -35,7 +35,7 @@ impl Engine {
         }
     }
 
-    /// Whether a command is in hand whose response the next one waits for.
+    /// Whether an unfinished command holds up the lines behind it.
     fn is_busy(&self) -> bool {
         let compacts = self.activity.compaction().is_some_and(Compaction::is_manual);
         let waits = !self.requests.shells.is_empty() || !self.backlog.after_run.is_empty();
@@ -52,7 +52,7 @@ impl Engine {
         true
     }
 
-    /// Shell commands that have not started yet are stopped, too; each is answered when its turn comes.
+    /// Aborts the queued shell commands; each is responded to in its turn.
     pub(in crate::engine) fn abort_queued_shells(&mut self) {
         for line in &mut self.backlog.lines {
             if let QueuedLine::Command(RpcCommand::Bash(command)) = line {
@@ -61,8 +61,8 @@ impl Engine {
         }
     }
 
-    /// An abort that overtakes a prompt stops it, too: its run opens when its turn comes, and no model is requested. A
-    /// compaction that waits does not begin.
+    /// Aborts the queued prompts and compactions. The run of such a prompt still opens in its turn, but requests no model;
+    /// such a compaction does not begin.
     pub(in crate::engine) fn abort_queued_work(&mut self) {
         for line in &mut self.backlog.lines {
             let QueuedLine::Command(command) = line else { continue };

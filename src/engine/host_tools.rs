@@ -1,4 +1,4 @@
-//! Tools that the host carries out. Source: xcsh RPC reference: host tools; xcsh source; observed.
+//! Tools that the host carries out: registration, calls, progress and results. Source: xcsh RPC reference: host tools; xcsh source; observed.
 
 use crate::engine::{
     core::Engine,
@@ -16,7 +16,7 @@ use crate::{
 };
 
 impl Engine {
-    /// Replaces the tools of the host. Calls of one that is gone can still be answered.
+    /// Serves `set_host_tools`: replaces the tools of the host. Outstanding calls of removed tools can still complete.
     pub(in crate::engine) fn set_host_tools(&mut self, command: SetHostToolsCommand) {
         match self.host_tools(&command.tools) {
             Ok(tools) => {
@@ -32,7 +32,7 @@ impl Engine {
         }
     }
 
-    /// The tools as they are offered; or what is wrong with the first that cannot be.
+    /// The tools as offered to the model, or the fault of the first invalid one.
     fn host_tools(&self, defined: &[HostToolDefinition]) -> Result<Vec<(ToolSpec, bool)>, String> {
         let base = self.dialect.base();
         let mut tools: Vec<(ToolSpec, bool)> = Vec::new();
@@ -64,7 +64,7 @@ impl Engine {
         Ok(tools)
     }
 
-    /// Has the host carry out a call.
+    /// Sends a tool call to the host.
     pub(in crate::engine) fn start_host_call(
         &mut self,
         call: CallId,
@@ -85,7 +85,7 @@ impl Engine {
         }));
     }
 
-    /// Cancels a call that the host carries out.
+    /// Cancels a tool call at the host.
     pub(in crate::engine) fn cancel_host_call(&mut self, call: CallId, name: &str) {
         let Some(target_id) = self.remove_host_call(call) else { return };
         let id = self.ids.hex16();
@@ -94,14 +94,14 @@ impl Engine {
         self.tool_end(call, error_result(&text), true);
     }
 
-    /// Progress of a call that the host carries out.
+    /// Handles progress of a tool call at the host.
     pub(in crate::engine) fn on_host_tool_update(&mut self, update: HostToolUpdate) {
         if let Some(call) = self.requests.host_tools.get(&update.id) {
             self.tool_progress(*call, update.partial_result);
         }
     }
 
-    /// The host has carried out a call.
+    /// Handles the result of a tool call at the host.
     pub(in crate::engine) fn on_host_tool_result(&mut self, result: HostToolResult) {
         let Some(call) = self.requests.host_tools.remove(&result.id) else { return };
         if !result.is_error.unwrap_or(false) {
@@ -112,7 +112,7 @@ impl Engine {
         self.tool_end(call, error_result(&text), true);
     }
 
-    /// Fails the calls that the host carries out: its side is closed.
+    /// Fails all tool calls at the host: the input has ended.
     pub(in crate::engine) fn fail_host_calls(&mut self) {
         let text = errors::host_gone(self.dialect.base());
         for call in std::mem::take(&mut self.requests.host_tools).into_values() {
@@ -120,7 +120,7 @@ impl Engine {
         }
     }
 
-    /// Whether the host carries the call out.
+    /// Whether the call is outstanding at the host.
     pub(in crate::engine) fn is_host_call(&self, call: CallId) -> bool {
         self.requests.host_tools.values().any(|other| *other == call)
     }

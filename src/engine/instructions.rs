@@ -1,16 +1,16 @@
-//! What the model is told first: its instructions, and the skills and templates that go with them.
+//! The system prompt, its source, and the skills and prompt templates.
 
 use crate::prompt::{Commands, PromptSource, Section};
 use std::sync::Arc;
 
-/// The instructions of the model.
+/// The system prompt of the session and what it is built from.
 #[derive(Debug)]
 pub struct Instructions {
     /// The whole text.
     pub text: Arc<str>,
-    /// Its parts, for dialects that tell them apart.
+    /// Sections of the text, for dialects that send them separately.
     pub sections: Vec<Section>,
-    /// What the text is made of again when the tools change; `None`: it stays as it is.
+    /// The source to rebuild the text from when the tools change; `None`: the text is fixed.
     pub source: Option<PromptSource>,
     /// Skills and prompt templates.
     pub commands: Commands,

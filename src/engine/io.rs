@@ -1,4 +1,4 @@
-//! What goes into the engine and what comes out.
+//! Inputs and outputs of the engine.
 
 use crate::engine::model_choices::ModelChoice;
 use crate::{
@@ -16,37 +16,37 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 /// The time of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Now {
-    /// Since an arbitrary start, never going back: for durations.
+    /// Monotonic time since an arbitrary start, for durations.
     pub monotonic: Duration,
-    /// Milliseconds since the Unix epoch: for messages.
+    /// Milliseconds since the Unix epoch, for messages.
     pub wall: u64,
 }
 
-/// Tells apart what the engine has started; never used twice.
+/// The id of a request that the engine has started; never used twice.
 pub type CallId = u64;
 
-/// What happened.
+/// An event from outside of the engine.
 #[derive(Clone, Debug)]
 pub enum Input {
     /// The host wrote a frame.
     Frame(Box<Inbound>),
     /// The host wrote a line that is no frame.
     BadLine(LineError),
-    /// A model said something.
+    /// A step of a model's answer.
     Model {
         /// The call it belongs to.
         call: CallId,
-        /// What it said.
+        /// The step.
         event: StreamEvent,
     },
-    /// A tool has something to show.
+    /// Progress of a tool.
     ToolProgress {
         /// The call it belongs to.
         call: CallId,
-        /// Everything so far, not what is new.
+        /// The whole result so far, not a delta.
         result: AgentToolResult,
     },
-    /// A tool is done.
+    /// The end of a tool.
     ToolEnd {
         /// The call it belongs to.
         call: CallId,
@@ -55,18 +55,18 @@ pub enum Input {
         /// Whether it failed.
         is_error: bool,
     },
-    /// A shell command of the host has printed something.
+    /// Output of a shell command of the host.
     ShellProgress {
         /// The call it belongs to.
         call: CallId,
-        /// What is new, cleaned.
+        /// The new output, cleaned.
         delta: String,
     },
-    /// A shell command of the host is done.
+    /// The end of a shell command of the host.
     ShellEnd {
         /// The call it belongs to.
         call: CallId,
-        /// What came of it; or why it could not start.
+        /// The outcome, or why the command could not start.
         end: Result<ShellEnd, String>,
     },
     /// An extension wrote a frame.
@@ -98,8 +98,8 @@ pub enum Input {
         /// Why, for people.
         text: String,
     },
-    /// From now on extensions are heard, or they are not because the host does not read: what they owe is not due
-    /// meanwhile.
+    /// Whether extensions are read from now on. While they are not, because the host does not read, their deadlines are
+    /// suspended.
     ReadsExtensions(bool),
     /// The [`deadline`](crate::engine::Engine::deadline) has come.
     Time,
@@ -107,173 +107,172 @@ pub enum Input {
     Stored,
     /// The outstanding [`Output::Store`] has failed, and this is why. The file is as it was before.
     StoreFailed(String),
-    /// The outstanding [`Output::OpenSession`] is done; or why the file cannot be opened.
+    /// The result of the outstanding [`Output::OpenSession`].
     SessionOpened(Box<Result<OpenedSession, String>>),
-    /// The outstanding [`Output::WriteFile`] is done; or why the file could not be written.
+    /// The result of the outstanding [`Output::WriteFile`].
     FileWritten(Result<(), String>),
-    /// The [`Output::FindResources`] just polled is done: what was found.
+    /// The result of the [`Output::FindResources`] just polled.
     ResourcesFound(Box<Commands>),
-    /// The [`Output::ReadFile`] just polled is done, with what is in the file; or why it could not be read.
+    /// The result of the [`Output::ReadFile`] just polled: the text of the file.
     FileRead(Result<String, String>),
-    /// What an extension wanted to know: the answer to an [`Output::Query`].
+    /// The answer to the [`Output::Query`] of an extension.
     QueryAnswered {
         /// Its process.
         to: CallId,
         /// The answer.
         answer: Box<ExtensionAnswer>,
     },
-    /// The [`Output::ChangeProvider`] just polled is done, and these are all models now: those that there were before at the same
-    /// places. Or why it came to nothing.
+    /// The result of the [`Output::ChangeProvider`] just polled: all models now, those from before at the same places.
     ProviderChanged(Result<Vec<ModelChoice>, String>),
-    /// The [`Output::SelectModel`] just polled is done; or why no model can be chosen.
+    /// The result of the [`Output::SelectModel`] just polled.
     ModelSelected(Result<ModelSelection, String>),
-    /// A hook of something that happens beside the engine; answered by [`Output::ProviderHookCompleted`].
+    /// A hook about a request to a provider; answered by [`Output::ProviderHookCompleted`].
     ProviderHook {
-        /// For the answer.
+        /// The id for the answer.
         request: CallId,
-        /// What happens.
+        /// The event of the hook.
         event: Box<HookEvent>,
     },
     /// The host has closed its side of the pipe.
     EndOfInput,
-    /// The process was told to stop: abort, then [`Output::Exit`].
+    /// A signal to stop: all work is aborted, then comes [`Output::Exit`].
     Shutdown,
 }
 
-/// What to do now.
+/// Something to perform, in order.
 #[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant, reason = "most outputs are frames")]
 pub enum Output {
-    /// Write this frame to the host.
+    /// Writes a frame to the host.
     Emit(Emission),
-    /// Ask a model.
+    /// Sends a request to a model.
     CallModel(Box<ModelCall>),
-    /// Stop asking; whatever it still says is not heard.
+    /// Cancels a request of a model; its further events are ignored.
     CancelModel(CallId),
-    /// Run a tool.
+    /// Runs a tool.
     StartTool(ToolStart),
-    /// Stop a tool; its end still comes.
+    /// Cancels a tool; its end still comes.
     CancelTool(CallId),
-    /// Run a shell command of the host.
+    /// Runs a shell command of the host.
     StartShell(ShellStart),
-    /// Stop it; its end still comes.
+    /// Cancels a shell command; its end still comes.
     CancelShell(CallId),
-    /// Start the process of an extension.
+    /// Starts the process of an extension.
     StartExtension {
-        /// For its frames and its end.
+        /// The id for its frames and its end.
         process: CallId,
         /// Its place in [`ExtensionSetup::extensions`](crate::engine::ExtensionSetup::extensions).
         place: usize,
     },
-    /// Write a frame to an extension; one whose process is gone hears nothing.
+    /// Writes a frame to an extension; ignored if its process is gone.
     ToExtension {
         /// Its process.
         to: CallId,
-        /// What to write.
+        /// The frame.
         frame: Box<ToExtension>,
     },
-    /// End the process of an extension; its end still comes.
+    /// Ends the process of an extension; its end still comes.
     StopExtension(CallId),
     /// The hook of an [`Input::ProviderHook`] has completed.
     ProviderHookCompleted {
-        /// Which.
+        /// The id of the hook.
         request: CallId,
-        /// What became of it.
+        /// The event with the outcome.
         event: Box<HookEvent>,
     },
-    /// Write to the session's file; answered by [`Input::Stored`] or [`Input::StoreFailed`].
+    /// Writes to the session's file; answered by [`Input::Stored`] or [`Input::StoreFailed`].
     Store(Write),
-    /// Work is to end: the outstanding request to the disk gets only a little more time.
+    /// Limits the time left for the outstanding request to the disk: the work ends.
     HurryStore,
-    /// Open the file of another session and let go of the one before; answered by [`Input::SessionOpened`]. If it cannot be
+    /// Opens the file of another session and closes the one before; answered by [`Input::SessionOpened`]. If it cannot be
     /// opened, the one before stays.
     OpenSession(PathBuf),
-    /// Let go of the session's file: another session begins.
+    /// Closes the session's file: another session begins.
     CloseSession,
-    /// Write a file of the host's choice; answered by [`Input::FileWritten`].
+    /// Writes a file of the host's choice; answered by [`Input::FileWritten`].
     WriteFile {
-        /// Where; relative paths are of the process's directory.
+        /// The file; relative paths are of the process's directory.
         path: PathBuf,
-        /// What.
+        /// Its text.
         text: String,
-        /// Whether folders that are missing are made.
+        /// Whether missing folders are created.
         creates_folders: bool,
     },
-    /// Read a text file; answered by [`Input::FileRead`].
+    /// Reads a text file; answered by [`Input::FileRead`].
     ReadFile(PathBuf),
-    /// Look for skills and prompt templates in these files and folders; answered by [`Input::ResourcesFound`].
+    /// Finds skills and prompt templates in these files and folders; answered by [`Input::ResourcesFound`].
     FindResources {
-        /// Those of skills; relative paths are of the process's directory.
+        /// Files and folders of skills; relative paths are of the process's directory.
         skills: Vec<String>,
-        /// Those of prompt templates.
+        /// Files and folders of prompt templates.
         templates: Vec<String>,
     },
-    /// An extension wants to know something that the engine does not: answered by [`Input::QueryAnswered`].
+    /// Passes on a query of an extension that the server answers; answered by [`Input::QueryAnswered`].
     Query {
         /// Its process.
         from: CallId,
-        /// What.
+        /// The query.
         query: Box<ExtensionQuery>,
     },
-    /// An extension adds a provider or changes one; without a `config` it takes that back. Answered by
+    /// Adds or changes a provider for an extension; without a `config`, removes it. Answered by
     /// [`Input::ProviderChanged`].
     ChangeProvider {
         /// The provider's name.
         name: String,
-        /// As `models.json` has it.
+        /// The provider in the form of `models.json`.
         config: Option<JsonObject>,
-        /// The extension answers for its models: it is asked by the engine, and the server never.
+        /// Whether the extension streams the answers of its models, so that the server requests none of them.
         streams: bool,
     },
-    /// Extensions have added models before the session begins: the model to begin with is chosen among all of them.
+    /// Selects the model to begin with among all models, after extensions have added some before the session began.
     /// Answered by [`Input::ModelSelected`].
     SelectModel,
-    /// The machine objected to what was just said: a defect of ours.
+    /// Reports that the frame just emitted violates a rule: a defect of the server.
     Violation(Violation),
-    /// Everything is done: write what was said and end.
+    /// Ends the process after all pending output is written.
     Exit,
 }
 
-/// One request to a model.
+/// A request to a model.
 #[derive(Clone, Debug)]
 pub struct ModelCall {
-    /// For the answer.
+    /// The id for the answer.
     pub call: CallId,
-    /// The place of the model asked, in [`Setup::models`](crate::engine::Setup::models).
+    /// The place of the model in [`Setup::models`](crate::engine::Setup::models).
     pub place: usize,
-    /// The model asked.
+    /// The model.
     pub model: Model,
     /// The thinking level; `None`: none is set.
     pub level: Option<ThinkingLevel>,
-    /// The session, for the provider's cache.
+    /// The id of the session, for the provider's cache.
     pub session_id: String,
-    /// The instructions that come first.
+    /// The system prompt.
     pub system_prompt: Arc<str>,
     /// The conversation.
     pub messages: Arc<Vec<Arc<AgentMessage>>>,
     /// The tools that it may call.
     pub tools: Arc<[ToolSpec]>,
-    /// The tool that the answer is to call, where the model can be made to; `None`: it decides by itself.
+    /// The tool that the answer must call, where the provider supports that; `None`: any or none.
     pub forced_tool: Option<String>,
-    /// How many models were asked before, in this process.
+    /// How many requests of models this process has made before.
     pub count: usize,
-    /// What the answer is for.
+    /// The purpose of the answer.
     pub purpose: Purpose,
 }
 
-/// What a model is asked for.
+/// The purpose of a request to a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// The next message of the conversation.
     Turn,
-    /// A summary of so many tokens at most.
+    /// A summary, with the maximum of its tokens.
     Summary(u64),
-    /// Something that an extension asks, to be answered in so many tokens at most.
+    /// A request of an extension, with the maximum of the answer's tokens.
     Extension(Option<u64>),
 }
 
 impl Purpose {
-    /// How long the answer may be, in tokens; `None`: as long as the model likes.
+    /// The maximum of the answer's tokens; `None`: the model's own.
     pub const fn max_tokens(self) -> Option<u64> {
         match self {
             Self::Turn => None,
@@ -286,13 +285,13 @@ impl Purpose {
 /// The model to begin with.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelSelection {
-    /// All models, those that there were before at the same places.
+    /// All models; those from before at the same places.
     pub models: Vec<ModelChoice>,
-    /// The place of the one to begin with.
+    /// The place of the model to begin with.
     pub start: usize,
-    /// The thinking level that was named with it.
+    /// The thinking level named with that model.
     pub level: Option<ThinkingLevel>,
-    /// What `cycle_model` goes round, if a scope was given.
+    /// Places and levels of the models that `cycle_model` goes round, if a scope was given.
     pub scope: Option<Vec<(usize, Option<ThinkingLevel>)>>,
 }
 
@@ -307,21 +306,21 @@ pub struct RequestHooks {
     pub response: bool,
 }
 
-/// One tool call.
+/// A tool call to run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolStart {
-    /// For progress and end.
+    /// The id for progress and end.
     pub call: CallId,
     /// The tool.
     pub name: String,
-    /// Checked against the tool's schema, types coerced.
+    /// The arguments, checked against the tool's schema, types coerced.
     pub arguments: JsonObject,
 }
 
-/// One shell command of the host.
+/// A shell command to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShellStart {
-    /// For its end.
+    /// The id for its output and end.
     pub call: CallId,
     /// The command line.
     pub command: String,
@@ -329,27 +328,27 @@ pub struct ShellStart {
     pub directory: Option<String>,
 }
 
-/// What came of a shell command.
+/// The outcome of a shell command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ShellEnd {
-    /// What it printed, cleaned and cut.
+    /// The output, cleaned and truncated.
     pub output: String,
-    /// Absent when it was killed.
+    /// The exit code; absent if the command was killed.
     pub exit_code: Option<i32>,
-    /// It was stopped before it ended.
+    /// Whether the command was cancelled.
     pub cancelled: bool,
-    /// Part of the output is missing.
+    /// Whether part of the output is missing.
     pub truncated: bool,
-    /// The file that holds everything.
+    /// The file with the whole output.
     pub full_output_path: Option<String>,
     /// The shell's directory afterwards, where the dialect keeps it.
     pub directory: Option<String>,
-    /// Lines and bytes of everything, then of `output`.
+    /// Lines and bytes of the whole output, then of `output`.
     pub counts: [u64; 4],
 }
 
 impl Input {
-    /// A line of the host, as [`crate::protocol::read_line`] has it.
+    /// The input for a line of the host, as parsed by [`crate::protocol::read_line`].
     pub fn line(read: Result<Inbound, LineError>) -> Self {
         match read {
             Ok(frame) => Self::Frame(Box::new(frame)),
@@ -366,7 +365,7 @@ impl Input {
     }
 }
 
-/// The text of a command that is not there yet.
+/// The error of a command that is not implemented.
 pub(in crate::engine) fn not_yet(dialect: Dialect, command: &str) -> String {
     errors::not_yet(dialect.base(), command)
 }

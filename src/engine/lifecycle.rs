@@ -1,4 +1,4 @@
-//! The life of the process: from the first extension that starts to the exit.
+//! The lifecycle of the process, from the start of the extensions to the exit.
 //!
 //! ```text
 //! Greeting ─→ Open ─→ Draining ─→ Exited
@@ -29,12 +29,12 @@ pub enum Lifecycle {
     },
     /// Commands of the host are served.
     Open {
-        /// The host's side of the pipe: it may have ended behind commands that were held.
+        /// The host's side of the pipe; it may have ended after commands that were held.
         input: HostInput,
     },
     /// The process exits once everything under way is finished.
     Draining {
-        /// Whether the extensions know.
+        /// Whether extensions are notified of the exit.
         exit_notice: ExitNotice,
         /// The host's side of the pipe.
         input: HostInput,
@@ -43,19 +43,19 @@ pub enum Lifecycle {
     Stopping {
         /// What becomes of the work under way.
         stop: Stop,
-        /// Whether the extensions know.
+        /// Whether extensions are notified of the exit.
         exit_notice: ExitNotice,
-        /// Whether anything may be emitted: a process that is stopped before it has greeted the host stays silent.
+        /// Whether the host was greeted; a process that is stopped before stays silent.
         is_greeted: bool,
     },
-    /// Nothing happens any more.
+    /// The process has exited: inputs are ignored.
     Exited,
 }
 
 /// How far the greeting is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Greeting {
-    /// Extensions register; nothing may be emitted.
+    /// Extensions register; nothing may be emitted yet.
     Registering,
     /// The host is greeted; extensions learn of the session, and name skills and templates.
     Introducing {
@@ -78,7 +78,7 @@ pub enum HostInput {
 pub enum ExitNotice {
     /// Not yet.
     Pending,
-    /// They were, and may take a moment.
+    /// They were, and have until [`EXIT_TIMEOUT`](crate::engine::limits::EXIT_TIMEOUT).
     Sent,
 }
 
@@ -94,7 +94,7 @@ pub enum Stop {
 }
 
 impl Lifecycle {
-    /// The start: extensions have still to register.
+    /// The lifecycle at the start, before extensions have registered.
     pub const fn start() -> Self {
         Self::Greeting { greeting: Greeting::Registering, input: HostInput::Open }
     }
@@ -107,7 +107,7 @@ impl Lifecycle {
         )
     }
 
-    /// Whether commands of the host are not held any more.
+    /// Whether commands of the host are served rather than held.
     pub const fn is_greeting_over(&self) -> bool {
         !matches!(self, Self::Greeting { .. })
     }
@@ -137,12 +137,12 @@ impl Lifecycle {
         matches!(self, Self::Stopping { stop: Stop::Abort | Stop::LeaveAborted, .. })
     }
 
-    /// Whether nothing begins any more.
+    /// Whether no new work begins.
     pub const fn is_stopping(&self) -> bool {
         matches!(self, Self::Stopping { .. })
     }
 
-    /// Whether what extensions do is of no interest any more.
+    /// Whether frames of extensions are ignored.
     pub const fn disregards_extensions(&self) -> bool {
         matches!(
             self,
@@ -155,14 +155,14 @@ impl Lifecycle {
         matches!(self, Self::Exited)
     }
 
-    /// The host is greeted.
+    /// Marks the host as greeted.
     pub const fn greet(&mut self) {
         if let Self::Greeting { greeting, .. } = self {
             *greeting = Greeting::Introducing { drains: false };
         }
     }
 
-    /// Extensions know the session: commands of the host are served.
+    /// Opens the server to commands: extensions are notified of the session.
     pub const fn open(&mut self) {
         if let Self::Greeting { greeting, input } = *self {
             *self = match greeting {
@@ -174,7 +174,7 @@ impl Lifecycle {
         }
     }
 
-    /// The host has closed its side of the pipe before its commands were served.
+    /// Records the end of the input during the greeting.
     pub const fn end_input_early(&mut self) {
         if let Self::Greeting { input, .. } = self {
             *input = HostInput::Ended;
@@ -190,7 +190,7 @@ impl Lifecycle {
         }
     }
 
-    /// The host has closed its side of the pipe, behind everything that it wrote.
+    /// Records the end of the input, after every line was read.
     pub const fn end_input(&mut self, dialect: DialectEndOfInput) {
         let exit_notice = self.exit_notice();
         *self = match (dialect, &self) {
@@ -210,13 +210,13 @@ impl Lifecycle {
         };
     }
 
-    /// The process was signalled to stop.
+    /// Begins to stop because of a signal.
     pub const fn stop(&mut self) {
         let stop = if self.leaves_work() { Stop::LeaveAborted } else { Stop::Abort };
         *self = Self::Stopping { stop, exit_notice: self.exit_notice(), is_greeted: self.is_greeted() };
     }
 
-    /// Whether extensions have still to be notified of the exit; they are, from now on.
+    /// Whether extensions are still to be notified of the exit; marks them as notified.
     pub const fn take_exit_notice(&mut self) -> bool {
         match self {
             Self::Draining { exit_notice, .. } | Self::Stopping { exit_notice, .. } => {

@@ -1,4 +1,4 @@
-//! How much is kept for whom, and the limits of extensions, for those who tell people of them.
+//! Limits of the engine, and a list of the limits of extensions for documents and tests.
 
 pub use crate::engine::{
     extensions::dialog::{MAX_DIALOGS, MAX_UNSHOWN_DIALOGS},
@@ -7,16 +7,16 @@ pub use crate::engine::{
 };
 use crate::protocol::{AgentMessage, ImageContent, MessageContent, UserContent};
 
-/// How much an engine keeps for a host that says more than can be done. What is refused for it is answered with an error
-/// that names the option. Source: own; the originals keep what they are told.
+/// Limits on the data kept for a host that sends faster than it is served. A command beyond them fails with an error that
+/// names the option. Source: own; the originals have no limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// `--max-queue`: bytes of what waits for its turn: texts and images of messages, what shell commands behind a run have
-    /// printed, and [`ITEM_BYTES`] for each.
+    /// `--max-queue`: bytes of queued content: texts and images of messages, output of shell commands that wait for the end
+    /// of a run, and [`ITEM_BYTES`] for each.
     pub queue: usize,
-    /// `--max-session`: bytes of a session's lines. A run that is under way goes on beyond it.
+    /// `--max-session`: bytes of a session's lines. The open run may exceed it.
     pub session: usize,
-    /// `--max-bash`: shell commands of the host that run at a time.
+    /// `--max-bash`: how many shell commands of the host run at a time.
     pub shells: usize,
 }
 
@@ -26,10 +26,10 @@ impl Default for Limits {
     }
 }
 
-/// Bytes that anything that waits counts beside what it says.
+/// Bytes that each queued item counts in addition to its content.
 pub const ITEM_BYTES: usize = 256;
 
-/// What a message that waits counts, in bytes: only those that wait for a turn are weighed, and what else they hold is short.
+/// Size of a queued message, in bytes; only the kinds that can be queued are measured.
 pub fn message_bytes(message: &AgentMessage) -> usize {
     ITEM_BYTES
         + match message {
@@ -53,7 +53,7 @@ fn content_bytes(content: &MessageContent) -> usize {
     }
 }
 
-/// What images count, in bytes.
+/// Size of images, in bytes.
 pub fn image_bytes<'a>(images: impl Iterator<Item = &'a ImageContent>) -> usize {
     images.map(|image| image.data.len()).sum()
 }

@@ -1,20 +1,20 @@
-//! Models to choose from, the thinking levels of each, and which of them is used.
+//! The models that a conversation may use, the thinking levels of each, and the current one.
 
 use crate::{
     protocol::{Model, ThinkingLevel},
     session::Session,
 };
 
-/// The models of a conversation, and the one that is asked.
+/// The models of a conversation, and which of them is current.
 #[derive(Debug)]
 pub struct Models {
-    /// All models; each keeps its place.
+    /// All models; the place of each is fixed.
     pub all: Vec<ModelChoice>,
-    /// Place of the model that is asked.
+    /// Place of the current model in `all`.
     pub current: usize,
-    /// The thinking level; `None`: none is set.
+    /// The current thinking level; `None`: none is set.
     pub level: Option<ThinkingLevel>,
-    /// What `cycle_model` goes round, with the levels that were named; `None`: all models.
+    /// Places of the models that `cycle_model` goes round, each with the level named for it; `None`: all models.
     pub scope: Option<Vec<(usize, Option<ThinkingLevel>)>>,
     /// The choice of the first model, while extensions may still add models.
     pub first: FirstModel,
@@ -23,30 +23,30 @@ pub struct Models {
 /// A model that the session may use.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelChoice {
-    /// As the wire shows it.
+    /// The model as frames show it.
     pub model: Model,
-    /// The thinking levels that it takes, in order; a model that does not think takes `off` alone.
+    /// Supported thinking levels, in order; only `off` for a model that does not think.
     pub levels: Vec<ThinkingLevel>,
-    /// The level that it is to be asked with when it is changed to, where the user has set one and the dialect minds it.
+    /// The level to set when this model becomes current, where the user has set one and the dialect supports that.
     pub preferred: Option<ThinkingLevel>,
-    /// The error of a prompt to a model that cannot be asked. Such a model is not offered, yet a session may start with
-    /// it.
+    /// Why prompts to this model fail; `None`: the model is usable. An unusable model is not offered, but a session may
+    /// start with one.
     pub unusable: Option<String>,
 }
 
 impl ModelChoice {
-    /// What stands for the model while there is none; `why` refuses prompts. `card`: the rest of its members.
+    /// A placeholder while there is no model; prompts fail with `why`. `card`: the placeholder's members.
     pub fn none(why: String, card: Model) -> Self {
         let model = Model { provider: String::new(), context_window: 0, ..card };
         Self { model, levels: vec![ThinkingLevel::Off], preferred: None, unusable: Some(why) }
     }
 
-    /// Whether it stands for no model.
+    /// Whether this is the placeholder for no model.
     pub fn is_none(&self) -> bool {
         self.model.provider.is_empty()
     }
 
-    /// The level nearest to `wanted` that the model takes: the next higher one, else the next lower.
+    /// The supported level nearest to `wanted`: the next higher one, else the next lower.
     pub fn clamp(&self, wanted: ThinkingLevel) -> ThinkingLevel {
         let higher = self.levels.iter().find(|level| **level >= wanted);
         higher.or(self.levels.last()).copied().unwrap_or(ThinkingLevel::Off)
@@ -54,28 +54,28 @@ impl ModelChoice {
 }
 
 impl Models {
-    /// The model that is asked.
+    /// The current model.
     pub fn choice(&self) -> &ModelChoice {
         &self.all[self.current]
     }
 }
 
-/// The choice of the first model, until the host is greeted.
+/// The choice of the model that a session begins with, until the host is greeted.
 #[derive(Debug, Default)]
 pub struct FirstModel {
-    /// The model is to be chosen, or chosen again.
+    /// Whether the model is still to be selected, or selected again.
     pub is_open: bool,
-    /// The session before it had a model.
+    /// The session as it was without a model, and how its model is chosen.
     pub beginning: Option<Box<(Session, InitialModel)>>,
 }
 
-/// How a session gets its model.
+/// What decides on the model that a session begins with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InitialModel {
-    /// It was there before, and may name its model.
+    /// The session is an earlier one, and may name its model.
     pub is_resumed: bool,
-    /// The model was asked for: the session does not choose another.
+    /// The user has named a model, which overrides the session's.
     pub chosen: bool,
-    /// The level that was asked for.
+    /// The thinking level that the user has named.
     pub level: Option<ThinkingLevel>,
 }

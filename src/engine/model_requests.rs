@@ -1,4 +1,4 @@
-//! Requests of models: made, cancelled, and answered.
+//! Requests of models: sends, cancels and completes them.
 
 use crate::engine::{
     core::Engine,
@@ -17,7 +17,7 @@ use crate::{
 use std::sync::Arc;
 
 impl Engine {
-    /// The answer to a request that is about to be made, while it is empty.
+    /// Registers a request that is about to be sent, with its empty partial message.
     pub(in crate::engine) fn expect_answer(
         &mut self,
         request: &ModelCall,
@@ -28,13 +28,13 @@ impl Engine {
         &expected.insert_entry(ModelRequest { partial, continuation }).into_mut().partial
     }
 
-    /// Requests the answer of a model.
+    /// Sends a request to a model.
     pub(in crate::engine) fn request_model(&mut self, request: ModelCall) {
         self.requests.models_made += 1;
         self.with_extensions(|host, context| host.request_model(request, context));
     }
 
-    /// Requests a summary from the session's model.
+    /// Sends a request for a summary to the session's model.
     pub(in crate::engine) fn request_summary(
         &mut self,
         call: CallId,
@@ -67,14 +67,14 @@ impl Engine {
         self.request_model(request);
     }
 
-    /// Cancels a request of a model; gives what has arrived of its answer, or nothing if the answer is complete.
+    /// Cancels a request of a model; returns the partial message, or `None` if the answer is complete.
     pub(in crate::engine) fn cancel_model(&mut self, call: CallId) -> Option<PartialMessage> {
         let request = self.requests.models.remove(&call)?;
         self.with_extensions(|host, _| host.cancel_model(call));
         Some(request.partial)
     }
 
-    /// A step of a model's answer.
+    /// Handles a stream event of a model's answer.
     pub(in crate::engine) fn model_event(&mut self, call: CallId, event: StreamEvent) {
         let now = self.now;
         if !matches!(event, StreamEvent::Fail { .. }) {
@@ -87,7 +87,7 @@ impl Engine {
                 self.emit(Emission::Update(update.clone()));
                 self.check_rules(call, &update);
             }
-            // Nobody sees how these grow.
+            // No frame shows partial summaries or answers for extensions.
             (
                 Progress::Update(_),
                 ModelContinuation::Summary(_)
@@ -98,7 +98,7 @@ impl Engine {
         }
     }
 
-    /// The first step of the message of the open turn announces it, unless the request has.
+    /// Emits `message_start` with the first stream event, unless the dialect emits it with the request.
     fn emit_message_start_once(&mut self, call: CallId) {
         if self.activity.run_mut().is_some_and(|run| run.message_begins(call))
             && let Some(partial) = self.requests.partial(call)
@@ -108,7 +108,7 @@ impl Engine {
         }
     }
 
-    /// The answer is complete, or has failed.
+    /// Performs the continuation of a completed or failed request.
     fn on_answer_end(&mut self, call: CallId) {
         let Some(ModelRequest { partial, continuation }) = self.requests.models.remove(&call) else { return };
         match continuation {

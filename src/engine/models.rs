@@ -1,4 +1,4 @@
-//! Commands on the model and its thinking level.
+//! Commands that list and change the model and its thinking level.
 
 use crate::engine::{
     core::Engine,
@@ -16,7 +16,8 @@ use crate::{
 };
 
 impl Engine {
-    /// The level that the current model takes; `None` in dialects that set none for a model that does not think.
+    /// The supported level of the current model nearest to `wanted`; `None` in dialects without a level for models that do
+    /// not think.
     pub(in crate::engine) fn clamp_level(&self, wanted: ThinkingLevel) -> Option<ThinkingLevel> {
         let choice = &self.models.choice();
         let unset = self.dialect.record().level_without_thinking == DialectLevelWithoutThinking::Unset;
@@ -28,7 +29,7 @@ impl Engine {
         (0..self.models.all.len()).filter(|at| self.models.all[*at].unusable.is_none())
     }
 
-    /// The place of a usable model.
+    /// Finds the place of a usable model.
     pub(in crate::engine) fn find_usable(&self, provider: &str, id: &str) -> Option<usize> {
         self.usable_models().find(|at| {
             let model = &self.models.all[*at].model;
@@ -55,6 +56,7 @@ impl Engine {
         NewEntry::Model { provider: model.provider.clone(), id: model.id.clone() }
     }
 
+    /// Serves `set_model`.
     pub(in crate::engine) fn set_model(&mut self, command: SetModelCommand) {
         let Some(at) = self.find_usable(&command.provider, &command.model_id) else {
             let error = errors::model_not_found(self.dialect.base(), &command.provider, &command.model_id);
@@ -67,6 +69,7 @@ impl Engine {
         self.append_model_change(before, ChangeResponse::response(response));
     }
 
+    /// Serves `cycle_model`.
     pub(in crate::engine) fn cycle_model(&mut self, id: Option<RequestId>) {
         let is_scoped = self.models.scope.is_some();
         let round: Vec<_> = match &self.models.scope {
@@ -96,6 +99,7 @@ impl Engine {
         self.append_model_change(before, ChangeResponse::response(response));
     }
 
+    /// Serves `set_thinking_level`.
     pub(in crate::engine) fn set_level(&mut self, command: SetThinkingLevelCommand) {
         let before = self.rollback_point();
         self.models.level = self.clamp_level(command.level);
@@ -103,6 +107,7 @@ impl Engine {
         self.append_level_change(before, ChangeResponse::Success(recipient));
     }
 
+    /// Serves `cycle_thinking_level`.
     pub(in crate::engine) fn cycle_level(&mut self, id: Option<RequestId>) {
         let choice = &self.models.choice();
         if !choice.model.reasoning {
@@ -117,27 +122,27 @@ impl Engine {
         self.append_level_change(before, ChangeResponse::response(CycleThinkingLevelResponse { id, data }));
     }
 
-    /// Another model answers, with the level that the user has set for it, else with that of the one before.
+    /// Switches to the model at this place, with its preferred level, else with the level of the model before.
     pub(in crate::engine) fn switch_model(&mut self, at: usize) {
         self.models.current = at;
         let wanted = self.models.all[at].preferred.or(self.models.level);
         self.models.level = wanted.and_then(|level| self.clamp_level(level));
     }
 
-    /// The levels that the current model takes.
+    /// Serves `get_available_thinking_levels`.
     pub(in crate::engine) fn list_levels(&mut self, id: Option<RequestId>) {
         let data = ThinkingLevelList { levels: self.models.choice().levels.clone() };
         self.succeed(GetAvailableThinkingLevelsResponse { id, data });
     }
 
-    /// The model was chosen, perhaps the same one: an entry in any case, and one more if the level had to follow.
+    /// Appends an entry for the chosen model, and another if the level has changed with it; then responds.
     pub(in crate::engine) fn append_model_change(&mut self, mut before: Rollback, answer: ChangeResponse) {
         self.append(self.model_entry());
         before.changes += 1;
         self.append_level_change(before, answer);
     }
 
-    /// The level was chosen: an entry if it is another one.
+    /// Appends an entry for the level if it has changed; then responds.
     pub(in crate::engine) fn append_level_change(&mut self, mut before: Rollback, answer: ChangeResponse) {
         if self.models.level != before.level {
             self.append(NewEntry::Level(self.models.level));

@@ -1,4 +1,4 @@
-//! Notifications: hooks that the engine waits for, in the midst of a run or of a change of the session.
+//! Notifications: hooks whose completion the engine awaits during a run or a change of the session.
 
 use crate::engine::{
     activity::Activity,
@@ -11,7 +11,7 @@ use crate::protocol::{
 };
 
 impl Engine {
-    /// Sends a hook once the notifications before it have completed.
+    /// Sends a hook as a notification, after the notifications before it.
     pub(in crate::engine) fn notify(&mut self, hook: Hook) {
         if hook.changes_session() {
             self.activity = Activity::Switching;
@@ -19,13 +19,12 @@ impl Engine {
         self.with_extensions(|host, context| host.notify(hook, context));
     }
 
-    /// Whether commands of the host wait: it is not decided yet what follows the run that has just ended, or the session
-    /// is being changed.
+    /// Whether commands are held: what follows the ended run is undecided, or the session is being changed.
     pub(in crate::engine) const fn holds_commands(&self) -> bool {
         self.activity.is_undecided() || matches!(self.activity, Activity::Switching)
     }
 
-    /// Tells which model was chosen, and which level, where that has changed.
+    /// Notifies extensions of a change of the model or the level since `before`.
     pub(in crate::engine) fn notify_model_change(
         &mut self,
         before: (usize, Option<ThinkingLevel>),
@@ -81,13 +80,13 @@ impl Engine {
         self.notify(Hook::SessionStart { event, then: SessionStartContinuation::Respond(response) });
     }
 
-    /// The extensions know of the session.
+    /// Responds to a command that has changed the session, and ends the activity `Switching`.
     pub(in crate::engine) fn finish_session_change(&mut self, response: RpcSuccess) {
         self.activity = self.resting();
         self.succeed(response);
     }
 
-    /// The session was not left after all: extensions that have taken leave of it begin anew.
+    /// Sends `session_start` again: the session was not changed after `session_shutdown` was sent.
     pub(in crate::engine) fn notify_session_kept(&mut self) {
         if !matches!(self.activity, Activity::Switching) {
             return;

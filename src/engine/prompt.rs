@@ -1,34 +1,34 @@
-//! Prompts on their way to a run, and who receives the responses to them.
+//! Prompts on their way to a run, and the recipients of their responses.
 
 use crate::engine::io::CallId;
 use crate::protocol::{
     ImageContent, MessageContent, RequestId, RpcCommand, RpcCommandKind, UserContent, UserMessage,
 };
 
-/// A prompt on its way to a run: the user's, or one of an extension for the user.
+/// A prompt on its way to a run, sent by the host or by an extension.
 #[derive(Debug)]
 pub struct Prompt {
-    /// The command without its text and images, for its disposition.
+    /// The command without text and images, for looking up its disposition.
     pub command: RpcCommand,
-    /// Who receives the response.
+    /// The recipient of the response.
     pub recipient: Recipient,
     pub text: String,
     pub images: Option<Vec<ImageContent>>,
-    /// It was aborted before it was served.
+    /// Whether an abort came before the prompt was served.
     pub is_aborted: bool,
 }
 
-/// A run that is about to begin.
+/// A run that is about to open.
 #[derive(Debug)]
 pub struct RunStart {
     pub message: UserMessage,
-    /// It was aborted before it was served.
+    /// Whether an abort came before the prompt was served.
     pub is_aborted: bool,
-    /// Who has still to receive the response that the run starts.
+    /// The recipient of the response that the run starts, until that is sent.
     pub recipient: Option<Recipient>,
 }
 
-/// Who receives the response to a command or an action.
+/// The recipient of the response to a command or an action.
 #[derive(Clone, Debug)]
 pub enum Recipient {
     /// The host.
@@ -43,12 +43,12 @@ pub enum Recipient {
         process: CallId,
         /// The action's id.
         id: Option<String>,
-        /// What `extension_error` names for a failure; `None`: the host is not notified.
+        /// The event that `extension_error` names if the action fails; `None`: the host is not notified.
         event: Option<&'static str>,
     },
 }
 
-/// What waits for the file of a skill.
+/// A text whose skill file is being read.
 #[derive(Debug)]
 pub enum Expansion {
     /// A prompt.
@@ -65,7 +65,7 @@ pub enum Expansion {
 }
 
 impl Prompt {
-    /// What the host said with a command.
+    /// The prompt that a command of the host carries.
     pub fn of_host(
         command: RpcCommand,
         text: String,
@@ -77,7 +77,7 @@ impl Prompt {
     }
 }
 
-/// The texts, line by line, and the images of a message.
+/// Splits a message into its texts, one a line, and its images.
 pub fn parts(content: &MessageContent) -> (String, Option<Vec<ImageContent>>) {
     let blocks = match content {
         MessageContent::Text(text) => return (text.clone(), None),
@@ -91,7 +91,7 @@ pub fn parts(content: &MessageContent) -> (String, Option<Vec<ImageContent>>) {
     (texts(blocks), Some(images).filter(|images| !images.is_empty()))
 }
 
-/// The texts of a message, line by line.
+/// Joins the texts of a message, one a line.
 pub fn text_of(content: &MessageContent) -> String {
     match content {
         MessageContent::Text(text) => text.clone(),
@@ -99,7 +99,7 @@ pub fn text_of(content: &MessageContent) -> String {
     }
 }
 
-/// The texts among `blocks`, line by line.
+/// Joins the texts among `blocks`, one a line.
 pub fn texts(blocks: &[UserContent]) -> String {
     let texts = blocks.iter().filter_map(|block| match block {
         UserContent::Text(block) => Some(block.text.as_str()),

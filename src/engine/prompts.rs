@@ -1,4 +1,4 @@
-//! A prompt's way to a run: slash commands, the `input` hook, skills and templates, then the disposition.
+//! Takes a prompt to its run: slash command, `input` hook, expansion of skills and templates, disposition.
 //!
 //! ```text
 //! prompt ─→ command of an extension? ─→ it runs; no run follows
@@ -6,7 +6,7 @@
 //!                                              accepted ─→ compaction first? ─→ before_agent_start hook ─→ run
 //! ```
 //!
-//! One prompt at a time is on this way; others line up. Source: pi source; settled, "Prompt acknowledged when?".
+//! One prompt at a time is examined; later ones are deferred. [`Prompt`] is the data, [`Intake`] the state. Source: pi source; settled, "Prompt acknowledged when?".
 
 use crate::engine::{
     activity::Activity,
@@ -34,7 +34,7 @@ use crate::protocol::{
 use std::sync::Arc;
 
 impl Engine {
-    /// Serves a prompt: runs the command that it calls, or examines it now or behind the prompts before it.
+    /// Serves a prompt: runs the slash command that the text calls, or examines the prompt now or after earlier prompts.
     pub(in crate::engine) fn serve_prompt(&mut self, prompt: Prompt) {
         let from_host = matches!(prompt.recipient, Recipient::Host { .. });
         if from_host
@@ -57,7 +57,7 @@ impl Engine {
         self.examine(prompt);
     }
 
-    /// Why a text cannot be served that calls a command of an extension which was not loaded; `None` for any other text.
+    /// The error for a text that calls a slash command of an extension which could not be loaded; `None` for any other text.
     /// A template or a skill of that name takes its place.
     fn unloaded_command(&self, text: &str) -> Option<String> {
         let (name, _) = slash(text)?;
@@ -70,8 +70,8 @@ impl Engine {
         Some(errors::command_not_loaded(self.dialect.base(), name, path, reason))
     }
 
-    /// It waits until what becomes of the prompts before it is known. An extension is not kept waiting for that: it may
-    /// be the one whose hook is outstanding.
+    /// Defers a prompt until the prompts before it are examined. An extension gets its response at once: its own hook may
+    /// be the outstanding one.
     fn defer_prompt(&mut self, mut prompt: Prompt) {
         if let Recipient::Extension { process, id, .. } = &mut prompt.recipient
             && let Some(id) = id.take()
@@ -84,7 +84,7 @@ impl Engine {
         self.backlog.after_run.push_back(AfterRun::AfterPrompt(Box::new(prompt)));
     }
 
-    /// Asks the extensions about a prompt.
+    /// Sends the `input` hook for a prompt.
     fn examine(&mut self, prompt: Prompt) {
         self.backlog.intake = Intake::Examining;
         if !self.is_hooked(HookName::Input) {
@@ -106,7 +106,7 @@ impl Engine {
         self.send_hook(Hook::Input { event, is_handled: false, then });
     }
 
-    /// Takes up the next of those that line up; `false` if none can be.
+    /// Examines the next deferred prompt; `false` if there is none or another is being examined.
     pub(in crate::engine) fn examine_next_prompt(&mut self) -> bool {
         if !self.backlog.intake.is_free() || self.holds_commands() {
             return false;
@@ -118,8 +118,8 @@ impl Engine {
         true
     }
 
-    /// Extensions have responded to a prompt: it goes on now, or when it is decided what follows the run that has just
-    /// ended.
+    /// Handles the outcome of a prompt's `input` hook: expands the prompt now, or once it is decided what follows the run
+    /// that has just ended.
     pub(in crate::engine) fn on_prompt_hooked(&mut self, prompt: Prompt, is_handled: bool) {
         match self.holds_commands() {
             true => self.backlog.intake = Intake::Examined { prompt: Box::new(prompt), is_handled },
@@ -127,7 +127,7 @@ impl Engine {
         }
     }
 
-    /// Goes on with the prompt that waited for that; `false` if none did.
+    /// Expands the prompt that waited for the decision about the ended run; `false` if there is none.
     pub(in crate::engine) fn resume_examined_prompt(&mut self) -> bool {
         if self.holds_commands() {
             return false;
@@ -142,7 +142,7 @@ impl Engine {
         true
     }
 
-    /// A prompt is examined: an extension has dealt with it, or it is expanded.
+    /// Expands a prompt after its `input` hook, unless an extension has handled the prompt.
     fn expand_prompt(&mut self, prompt: Prompt, is_handled: bool) {
         if is_handled {
             self.backlog.intake = Intake::Free;
@@ -156,7 +156,7 @@ impl Engine {
         self.expand(&text, true, Expansion::Prompt(Box::new(prompt)));
     }
 
-    /// Serves a message for a queue: in some dialects after the `input` hook, it is expanded and queued.
+    /// Serves `steer` and `follow_up`: expands and queues the message, in some dialects after the `input` hook.
     pub(in crate::engine) fn serve_queue_message(
         &mut self,
         id: Option<RequestId>,
@@ -209,7 +209,7 @@ impl Engine {
         self.finish_expansion(expanding, None);
     }
 
-    /// The file of a skill was read, or not.
+    /// Handles the result of reading a skill's file.
     pub(in crate::engine) fn on_skill_read(&mut self, read: Result<String, String>) {
         let Some(expanding) = self.requests.files.skill.take() else { return };
         let text = match &expanding {
@@ -232,7 +232,7 @@ impl Engine {
         }
     }
 
-    /// Goes on with a text whose skill, if it calls one, is expanded; `skill`: the expanded text.
+    /// Expands a template, if no skill was, and runs or queues the text; `skill`: the text of the expanded skill.
     fn finish_expansion(&mut self, expanding: Expansion, skill: Option<String>) {
         let template = |said: &str| self.instructions.commands.template(said);
         match expanding {
@@ -255,7 +255,7 @@ impl Engine {
         }
     }
 
-    /// Queues it, refuses it, or opens its run.
+    /// Queues a prompt, refuses it, or opens its run, by its disposition.
     fn queue_or_run_prompt(&mut self, prompt: Prompt) {
         self.backlog.intake = Intake::Free;
         let case = self.machine.disposition(&prompt.command);
@@ -287,7 +287,7 @@ impl Engine {
         }
     }
 
-    /// Starts a run if its model is usable and everything before it is written; responds in any case.
+    /// Starts the run of a prompt if the model is usable and all earlier entries are persisted; responds in any case.
     pub(in crate::engine) fn start_prompt_run(
         &mut self,
         recipient: Recipient,
@@ -316,12 +316,12 @@ impl Engine {
         }
     }
 
-    /// Opens the run of a prompt, after the `before_agent_start` hook.
+    /// Sends the `before_agent_start` hook of a prompt; its run opens after that.
     pub(in crate::engine) fn begin_run(&mut self, mut starting: RunStart) {
         self.respond_started(&mut starting);
         self.activity = Activity::Starting;
         self.take_unannounced_step(Step::PromptBegins);
-        // Where no model is asked, nobody needs a say.
+        // No model request follows, so no extension has anything to change.
         if starting.is_aborted || self.ends_at_once() || !self.is_hooked(HookName::BeforeAgentStart) {
             return self.open_prompt_run(starting, Vec::new(), None);
         }
@@ -332,7 +332,7 @@ impl Engine {
         self.send_hook(Hook::BeforeAgentStart { event, messages: Vec::new(), start });
     }
 
-    /// Responds to the prompt that its run starts, once.
+    /// Responds, once, that the run of a prompt starts.
     fn respond_started(&mut self, starting: &mut RunStart) {
         if let Some(recipient) = starting.recipient.take() {
             self.respond_accepted(&recipient, PromptDisposition::Started);
@@ -361,8 +361,8 @@ impl Engine {
         }
     }
 
-    /// Whether what was said is on its way to a run, or to an answer; or the session is being changed, where nothing may
-    /// begin either.
+    /// Whether a prompt or a message is on its way to a run or a queue, or the session is being changed: nothing else may
+    /// begin.
     pub(in crate::engine) const fn has_prompt_under_way(&self) -> bool {
         !self.backlog.intake.is_free() || matches!(self.activity, Activity::Starting | Activity::Switching)
     }
@@ -377,7 +377,7 @@ impl Engine {
         self.extensions.abort_prompts();
     }
 
-    /// The plain success of a command.
+    /// Responds with the success of a command or an action, without data.
     pub(in crate::engine) fn respond_success(&mut self, recipient: &Recipient) {
         match recipient.clone() {
             Recipient::Host { id, kind } => self.acknowledge(kind, id),
@@ -391,7 +391,7 @@ impl Engine {
         }
     }
 
-    /// Responds that a prompt is accepted, in some dialects with what becomes of it.
+    /// Responds that a prompt is accepted, in some dialects with its disposition.
     pub(in crate::engine) fn respond_accepted(
         &mut self,
         recipient: &Recipient,
@@ -409,7 +409,7 @@ impl Engine {
         }
     }
 
-    /// Puts right what the response to a prompt that starts no run has made of the machine's state.
+    /// Restores the machine's state `starting` after the response to a prompt that starts no run.
     fn restore_starting_state(&mut self) {
         let is_starting = matches!(self.activity, Activity::Starting);
         let flow = self.machine.flow();
@@ -420,7 +420,7 @@ impl Engine {
         }
     }
 
-    /// The same of a message for a queue.
+    /// Responds that a message is queued or handled, in some dialects with the disposition.
     pub(in crate::engine) fn respond_queued(
         &mut self,
         id: Option<RequestId>,
@@ -442,7 +442,7 @@ impl Engine {
         }
     }
 
-    /// It comes to nothing.
+    /// Responds with the failure of a command or an action.
     pub(in crate::engine) fn respond_failure(&mut self, recipient: &Recipient, text: String) {
         match recipient.clone() {
             Recipient::Host { id, kind } => {
@@ -479,7 +479,7 @@ impl Engine {
         }
     }
 
-    /// A message of an extension.
+    /// The custom message of the conversation that an extension's message becomes.
     pub(in crate::engine) fn custom_message(&self, message: ExtensionMessage) -> CustomMessage {
         CustomMessage {
             custom_type: message.custom_type,
@@ -492,7 +492,7 @@ impl Engine {
     }
 }
 
-/// The name and the arguments of a text that begins with `/`.
+/// Splits a text that begins with `/` into a command's name and its arguments.
 fn slash(text: &str) -> Option<(&str, &str)> {
     let text = text.strip_prefix('/')?;
     Some(text.split_once(' ').unwrap_or((text, "")))

@@ -1,4 +1,4 @@
-//! Hooks for what happens beside the engine: a request to a provider, and the head of its response.
+//! Hooks about requests to providers, which the server performs: headers, body, and the head of the response.
 //!
 //! The server, which performs the request, sends them by [`Input::ProviderHook`](crate::engine::Input::ProviderHook) and receives the
 //! outcome by [`Output::ProviderHookCompleted`](crate::engine::Output::ProviderHookCompleted).
@@ -11,7 +11,7 @@ use crate::engine::{
 use crate::protocol::{HookEvent, HookName};
 
 impl Engine {
-    /// The hooks that the server has to send for the next request to a provider.
+    /// The hooks that extensions have registered for requests to providers.
     pub fn request_hooks(&self) -> RequestHooks {
         RequestHooks {
             headers: self.is_hooked(HookName::BeforeProviderHeaders),
@@ -20,7 +20,7 @@ impl Engine {
         }
     }
 
-    /// Sends a hook of the server; an event that is none of a provider comes back unchanged.
+    /// Sends a hook for the server; an event of another kind is returned unchanged.
     pub(in crate::engine) fn send_provider_hook(&mut self, request: CallId, event: HookEvent) {
         match event {
             HookEvent::BeforeProviderRequest(event) => {
@@ -36,7 +36,7 @@ impl Engine {
         }
     }
 
-    /// Gives the outcome to the server.
+    /// Returns the outcome of a hook to the server.
     pub(in crate::engine) fn complete_provider_hook(&mut self, request: CallId, event: impl Into<HookEvent>) {
         self.push(Output::ProviderHookCompleted { request, event: Box::new(event.into()) });
     }

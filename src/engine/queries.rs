@@ -1,4 +1,4 @@
-//! Queries of extensions. They wait for the response, so that it comes at once.
+//! Queries of extensions, answered at once: the extension blocks on the response.
 //!
 //! What only the server knows (models without a key, settings, keys) it is asked for by [`Output::Query`].
 
@@ -15,7 +15,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 impl Engine {
-    /// Answers what an extension wants to know, or has the server answer it.
+    /// Answers a query of an extension, or passes it to the server.
     pub(in crate::engine) fn query(&mut self, process: CallId, query: ExtensionQuery) {
         let data = match query.about {
             QueryKind::State => value(self.queried_state()),
@@ -30,7 +30,7 @@ impl Engine {
         self.send_to_extension(process, ExtensionAnswer { id: query.id, data: Some(data), error: None });
     }
 
-    /// The slash commands that there are.
+    /// All slash commands: of extensions, templates and skills.
     pub(in crate::engine) fn command_list(&self) -> CommandList {
         let of_extensions = self.extensions.commands(self.dialect.record().extension_api);
         CommandList {
@@ -107,7 +107,7 @@ impl Engine {
     }
 }
 
-/// What came of it, as the wire has it.
+/// Serializes an outcome for the wire.
 fn value(data: impl Serialize) -> Value {
     serde_json::to_value(data).unwrap_or_else(|_| json!({}))
 }

@@ -1,4 +1,4 @@
-//! Commands on the queues, and the events of them.
+//! Commands that change the message queues, and the `queue_update` events that show them.
 
 use crate::engine::{core::Engine, queues::TurnInput};
 use crate::protocol::{
@@ -7,13 +7,13 @@ use crate::protocol::{
 };
 
 impl Engine {
-    /// Queues a message of the user, and emits that.
+    /// Queues a message of the user, and emits the queues.
     pub(in crate::engine) fn queue_message(&mut self, queue: StreamingBehavior, message: AgentMessage) {
         self.queues.of(queue).push(message);
         self.emit_queue_update();
     }
 
-    /// Whatever waits is taken back.
+    /// Serves `clear_queue`: empties both queues, and responds with the texts.
     pub(in crate::engine) fn clear_queue(&mut self, id: Option<RequestId>) {
         let data = ClearedQueue {
             steering: self.queues.steering.take_texts(),
@@ -23,7 +23,7 @@ impl Engine {
         self.succeed(ClearQueueResponse { id, data });
     }
 
-    /// Drops what waits, as its session is left, and emits that.
+    /// Drops all queued messages as their session is left, and emits the queues.
     pub(in crate::engine) fn drop_queued_messages(&mut self) {
         let waits = self.queues.count() > 0;
         self.queues.steering.clear();
@@ -33,7 +33,7 @@ impl Engine {
         }
     }
 
-    /// Removes a message from its queue's texts: it is about to be emitted.
+    /// Removes a message that is about to be emitted from the texts of its queue.
     pub(in crate::engine) fn mark_delivered(&mut self, input: &TurnInput) {
         if let (Some(queue), AgentMessage::User(_)) = (input.queue, &input.message) {
             self.queues.of(queue).said();
@@ -41,7 +41,7 @@ impl Engine {
         }
     }
 
-    /// Tells what waits, in dialects that have an event for it.
+    /// Emits the texts in the queues, in dialects that have an event for that.
     fn emit_queue_update(&mut self) {
         if AgentSessionEventKind::QueueUpdate.is_in(self.dialect.base()) {
             let (steering, follow_up) = (self.queues.steering.texts(), self.queues.follow_up.texts());

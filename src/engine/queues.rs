@@ -1,31 +1,31 @@
-//! Messages that wait for their turn.
+//! Queues of messages for a later turn: steering, follow-up, and messages of extensions.
 
 use crate::engine::{limits::message_bytes, prompt::text_of};
 use crate::protocol::{AgentMessage, QueueMode, StreamingBehavior};
 use std::collections::VecDeque;
 
-/// All messages that wait for a turn of the model.
+/// All queued messages.
 #[derive(Debug)]
 pub struct Queues {
     /// Messages that join the open run at its next turn.
     pub steering: Queue,
-    /// Messages that the run goes on with when it would end.
+    /// Messages with which the run continues instead of ending.
     pub follow_up: Queue,
-    /// Messages of extensions that the model is to answer, with a run or without one.
+    /// Messages of extensions that trigger a turn, in the open run or in a run of their own.
     pub triggering: Vec<AgentMessage>,
-    /// Messages of extensions that go with what the user says next.
+    /// Messages of extensions that accompany the user's next prompt.
     pub next_prompt: Vec<AgentMessage>,
 }
 
-/// One queue.
+/// Steering or follow-up messages, in order.
 #[derive(Debug)]
 pub struct Queue {
-    /// Which of the two it is.
+    /// Steering or follow-up.
     which: StreamingBehavior,
-    /// Texts of the user's messages that a poll has taken and that are still to be said.
+    /// Texts of the user's messages that a turn has taken and that are not emitted yet.
     taken: VecDeque<String>,
     waiting: VecDeque<AgentMessage>,
-    /// What they count, in bytes.
+    /// Size of the queued messages, in bytes, for [`Limits::queue`](crate::engine::limits::Limits::queue).
     bytes: usize,
 }
 
@@ -34,16 +34,16 @@ pub struct Queue {
 pub struct TurnInput {
     /// The message.
     pub message: AgentMessage,
-    /// The queue that it waited in; `None`: it did not wait.
+    /// The queue that the message comes from; `None`: from none.
     pub queue: Option<StreamingBehavior>,
 }
 
-/// The next turn of an open run, before it is known with which messages it begins.
+/// The reason for the next turn of an open run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NextTurn {
-    /// The model is asked about the results of its calls, and about steering that waits.
+    /// The results of tool calls, together with queued steering.
     Results,
-    /// The turn opens only if messages wait.
+    /// Queued messages; without any the run ends.
     Messages,
 }
 
@@ -64,7 +64,7 @@ impl Queues {
         }
     }
 
-    /// The queue that such messages wait in.
+    /// The queue for messages of this behaviour.
     pub const fn of(&mut self, behavior: StreamingBehavior) -> &mut Queue {
         match behavior {
             StreamingBehavior::Steer => &mut self.steering,
@@ -72,12 +72,12 @@ impl Queues {
         }
     }
 
-    /// Whether neither steering nor a follow-up waits.
+    /// Whether both queues are empty.
     pub fn are_empty(&self) -> bool {
         self.steering.is_empty() && self.follow_up.is_empty()
     }
 
-    /// Messages of the user that wait.
+    /// How many messages of the user are in both queues.
     pub fn count(&self) -> usize {
         self.steering.count() + self.follow_up.count()
     }
@@ -89,13 +89,13 @@ impl Queue {
         Self { which, taken: VecDeque::new(), waiting: VecDeque::new(), bytes: 0 }
     }
 
-    /// Puts a message at the end.
+    /// Appends a message.
     pub fn push(&mut self, message: AgentMessage) {
         self.bytes += message_bytes(&message);
         self.waiting.push_back(message);
     }
 
-    /// What a poll in this mode delivers, in order.
+    /// Takes the messages for the next turn: one or all, by the queue's mode.
     pub fn take(&mut self, mode: QueueMode) -> Vec<TurnInput> {
         let count = match mode {
             QueueMode::All => self.waiting.len(),
@@ -109,39 +109,39 @@ impl Queue {
         taken
     }
 
-    /// The next of the messages that were taken is said.
+    /// Forgets the text of the next taken message: the message is emitted.
     pub fn said(&mut self) {
         self.taken.pop_front();
     }
 
-    /// Messages of the user that wait; those of extensions are not counted. Source: pi source.
+    /// How many messages of the user are queued; those of extensions do not count. Source: pi source.
     pub fn count(&self) -> usize {
         self.waiting.iter().filter(|message| matches!(message, AgentMessage::User(_))).count()
     }
 
-    /// The texts of the user's messages that are still to be said, in order.
+    /// The texts of the user's messages that are not emitted yet, in order.
     pub fn texts(&self) -> Vec<String> {
         self.taken.iter().cloned().chain(self.waiting.iter().filter_map(user_text)).collect()
     }
 
-    /// What waits, in bytes.
+    /// Size of the queued messages, in bytes.
     pub const fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Nothing waits.
+    /// Whether the queue is empty.
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }
 
-    /// Forgets everything.
+    /// Removes all messages.
     pub fn clear(&mut self) {
         self.taken.clear();
         self.waiting.clear();
         self.bytes = 0;
     }
 
-    /// Forgets everything, and returns the texts of the user's messages.
+    /// Removes all messages, and returns the texts of the user's.
     pub fn take_texts(&mut self) -> Vec<String> {
         let texts = self.texts();
         self.clear();

@@ -1,7 +1,7 @@
-//! Requests of models, tools and shells that are outstanding, each with what follows its completion.
+//! Outstanding requests of models, tools, shells and files, each with its continuation.
 //!
-//! There is a table for each kind of completion: the answer of a model finds only what waits for a model, and everything
-//! that the continuation needs lies beside it. A request that is not in its table was cancelled: nothing follows it.
+//! One table for each kind of request; the continuation holds all data that it needs. A completion whose id is in no
+//! table belongs to a cancelled request and is ignored.
 
 use crate::engine::{
     actions::task::ActionTasks, io::CallId, prompt::Expansion, run::partial_message::PartialMessage,
@@ -15,38 +15,38 @@ use std::collections::BTreeMap;
 /// The outstanding requests of a conversation.
 #[derive(Debug, Default)]
 pub struct Requests {
-    /// How many requests of models were made in this process.
+    /// How many requests of models this process has made.
     pub models_made: usize,
-    /// Requests of models.
+    /// Outstanding requests of models.
     pub models: BTreeMap<CallId, ModelRequest>,
-    /// Tools that run.
+    /// Running tools.
     pub tools: BTreeMap<CallId, ToolContinuation>,
-    /// Which of them the host carries out, by the ids on the wire.
+    /// Tool calls at the host, by their ids on the wire.
     pub host_tools: BTreeMap<String, CallId>,
-    /// Shell commands of the host that run.
+    /// Running shell commands of the host.
     pub shells: BTreeMap<CallId, Shell>,
     /// The directory of the host's shell, in dialects that keep it.
     pub shell_directory: Option<String>,
-    /// What is done for actions of extensions.
+    /// Outstanding actions of extensions.
     pub actions: ActionTasks,
-    /// Files.
+    /// The outstanding request of a file.
     pub files: FileRequests,
 }
 
 /// Requests of files; one is outstanding at a time.
 #[derive(Debug, Default)]
 pub struct FileRequests {
-    /// The file of another session, for `switch_session`.
+    /// Opening another session, for `switch_session`.
     pub session: Option<SwitchSessionCommand>,
-    /// A page that is written, for `export_html`.
+    /// Writing a page, for `export_html`.
     pub page: Option<PageRequest>,
-    /// The file of a skill, for what calls it.
+    /// Reading a skill, for the text that calls it.
     pub skill: Option<Expansion>,
-    /// The skills and prompt templates that extensions have named.
+    /// Finding the skills and prompt templates of extensions.
     pub resources: Option<ResourceRequest>,
 }
 
-/// A page that is written.
+/// An `export_html` whose page is being written.
 #[derive(Debug)]
 pub struct PageRequest {
     /// The id of its `export_html` command.
@@ -55,38 +55,38 @@ pub struct PageRequest {
     pub path: String,
 }
 
-/// The skills and prompt templates of extensions are searched; the host is served after that.
+/// The search for skills and prompt templates of extensions; the host is served once it completes.
 #[derive(Debug)]
 pub struct ResourceRequest;
 
-/// A request of a model.
+/// An outstanding request of a model.
 #[derive(Debug)]
 pub struct ModelRequest {
-    /// The answer, as far as it has arrived.
+    /// The partial message.
     pub partial: PartialMessage,
-    /// What follows it.
+    /// What to do with the complete answer.
     pub continuation: ModelContinuation,
 }
 
-/// What follows the answer of a model.
+/// What to do with the answer of a model.
 #[derive(Debug)]
 pub enum ModelContinuation {
-    /// It is the message of the open turn, which the host sees as it grows.
+    /// Complete the message of the open turn, whose deltas the host sees.
     Turn,
-    /// It is this part of the summary that the compaction under way needs.
+    /// Use it as this part of the compaction's summary.
     Summary(SummaryPart),
-    /// It is the summary of what a navigation leaves behind; the request has the id of its action.
+    /// Use it as the summary of the branch that a navigation leaves; the request's id is that of the action.
     BranchSummary(Box<BranchPreparation>),
-    /// It is the outcome of an action of an extension, which has the id of the request.
+    /// End the action of an extension with it; the request's id is that of the action.
     Action,
 }
 
-/// What follows the end of a tool.
+/// What to do with the result of a tool.
 #[derive(Debug)]
 pub enum ToolContinuation {
-    /// It is the result of the call at this place of the open turn's batch.
+    /// End the call at this place of the open turn's batch.
     Call(usize),
-    /// It is the outcome of an action of an extension, which has the id of the request.
+    /// End the action of an extension with it; the request's id is that of the action.
     Action,
 }
 
@@ -108,11 +108,11 @@ pub struct Shell {
     pub id: Option<RequestId>,
     /// The command line.
     pub command: String,
-    /// Models are not told of it.
+    /// Whether the command is excluded from the context.
     pub excluded: bool,
     /// The session that its message belongs to.
     pub session: String,
-    /// That session was left: it was cancelled with it.
+    /// Whether that session was left; the command was cancelled then.
     pub left: bool,
 }
 
@@ -124,7 +124,7 @@ impl FileRequests {
 }
 
 impl Requests {
-    /// The answer of a model that is still outstanding.
+    /// The partial message of an outstanding request.
     pub fn partial(&self, call: CallId) -> Option<&PartialMessage> {
         Some(&self.models.get(&call)?.partial)
     }

@@ -1,5 +1,5 @@
-//! Skills and prompt templates of extensions: asked for when the session has begun for them, and before the host is served.
-//! Those that are known already count before them. Source: pi source.
+//! Skills and prompt templates of extensions: requested after `session_start`, before the host is served. Configured ones
+//! of the same name take precedence. Source: pi source.
 
 use crate::engine::{core::Engine, extensions::hook::Hook, io::Output, requests::ResourceRequest};
 use crate::{
@@ -8,14 +8,14 @@ use crate::{
 };
 
 impl Engine {
-    /// Asks the extensions for skills and templates.
+    /// Sends the `resources_discover` hook.
     pub(in crate::engine) fn discover_resources(&mut self) {
         let event =
             ResourcesHook { cwd: self.store.place.directory.clone(), reason: SessionStartReason::Startup };
         self.send_hook(Hook::ResourcesDiscover { event, skills: Vec::new(), templates: Vec::new() });
     }
 
-    /// Has these searched; goes on in [`on_resources_found`](Self::on_resources_found).
+    /// Requests the skills and templates in these files and folders, for [`on_resources_found`](Self::on_resources_found).
     pub(in crate::engine) fn search_resources(&mut self, skills: Vec<String>, templates: Vec<String>) {
         if skills.is_empty() && templates.is_empty() {
             return self.start_serving();
@@ -24,7 +24,7 @@ impl Engine {
         self.push(Output::FindResources { skills, templates });
     }
 
-    /// What was found there joins what is known, and the model is told of it.
+    /// Adds the skills and templates that were found, and rebuilds the system prompt.
     pub(in crate::engine) fn on_resources_found(&mut self, found: Commands) {
         let Some(ResourceRequest) = self.requests.files.resources.take() else { return };
         for skill in found.skills {

@@ -1,4 +1,4 @@
-//! What an engine starts with.
+//! Configuration of an engine.
 
 use crate::engine::{limits::Limits, model_choices::ModelChoice, toolbox::arguments::Toolbox};
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
 };
 use std::{path::PathBuf, time::Duration};
 
-/// What an engine starts with.
+/// Configuration of an engine.
 pub struct Setup {
     /// The dialect spoken.
     pub dialect: Dialect,
@@ -16,41 +16,41 @@ pub struct Setup {
     pub models: Vec<ModelChoice>,
     /// Where in `models` the session starts.
     pub start: usize,
-    /// The model was asked for: a session that is taken up does not choose another.
+    /// The user has named the model, which overrides that of a resumed session.
     pub chosen: bool,
     /// The models that `cycle_model` goes round, if a scope was given: places in `models`, each with the level that the
     /// scope names for it.
     pub scope: Option<Vec<(usize, Option<ThinkingLevel>)>>,
-    /// The level asked for; `None`: that of `modes`.
+    /// The level that the user has named; `None`: that of `modes`.
     pub level: Option<ThinkingLevel>,
-    /// What the user has set.
+    /// The user's settings.
     pub modes: Modes,
-    /// How much is kept.
+    /// Limits on queued and stored content.
     pub limits: Limits,
-    /// Where sessions are kept.
+    /// Where sessions are stored.
     pub place: SessionStorage,
-    /// The session to take up; `None`: a new one.
+    /// The session to resume; `None`: a new one.
     pub session: Option<OpenedSession>,
     /// The tools offered to the model.
     pub tools: Toolbox,
-    /// The instructions that come first.
+    /// The system prompt.
     pub system_prompt: Instructions,
-    /// What the server is extended by, and what is asked of the host.
+    /// Extensions, consent patterns, rules, skills and templates.
     pub extension_setup: ExtensionSetup,
     /// The session's name.
     pub name: Option<String>,
-    /// Tells the conversation apart from others; ids are made from it.
+    /// The seed of all ids.
     pub seed: u64,
-    /// Check counts and equalities of everything said, too.
+    /// Whether the machine also checks the content of emitted frames, such as counts.
     pub checked: bool,
 }
 
-/// What the server is extended by, and what is asked of the host.
+/// Everything that extends the server: extensions, consent patterns, rules, skills and templates.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ExtensionSetup {
-    /// The executables of the extensions, in the order in which they are asked.
+    /// The executables of the extensions, in the order in which hooks are sent to them.
     pub extensions: Vec<String>,
-    /// What could not be found or started, for the host.
+    /// Extensions that could not be found or started, to be reported to the host.
     pub troubles: Vec<ExtensionError>,
     /// The process among them that hosts pi's own extensions, if there are any.
     pub hosted: Option<HostedExtensions>,
@@ -60,25 +60,25 @@ pub struct ExtensionSetup {
     pub agent_directory: String,
     /// The longest line that an extension may write, in bytes, for the extensions.
     pub max_frame: u64,
-    /// Titles are sent in dialects that send them only on demand.
+    /// Whether titles are emitted in dialects that emit them on demand.
     pub emits_title: bool,
-    /// Names and globs of the tools whose calls the host is asked about.
+    /// Names and globs of the tools whose calls need the host's consent.
     pub confirm: Vec<String>,
-    /// Those of them that match no tool of the server: until a tool comes that they match, all calls are asked about.
+    /// Patterns that match no tool of the server; until each has matched a tool, every call needs consent.
     pub confirm_unmatched: Vec<String>,
     /// How long a todo that is done stays on the list; `None`: for ever.
     pub clear_todos_after: Option<Duration>,
-    /// What answers are watched for, in dialects that have it.
+    /// Rules that stop answers, in dialects that have them.
     pub rules: Vec<Rule>,
     /// The prompt templates and skills.
     pub commands: Commands,
-    /// What the instructions are made of; `None`: they stay as they are whatever tools there are.
+    /// The source to rebuild the system prompt from when the tools change; `None`: it is fixed.
     pub prompt_source: Option<PromptSource>,
-    /// The model to begin with is known only when extensions have added theirs.
+    /// Whether the model to begin with is selected only once extensions have added theirs.
     pub unchosen: bool,
 }
 
-/// The slash commands that the source of an extension names.
+/// The slash commands that an extension's source names literally.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedCommands {
     /// The extension's file or folder, as errors name it.
@@ -101,46 +101,46 @@ pub struct HostedExtensions {
 /// The settings that a session starts with; commands change them for the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Modes {
-    /// How many steering messages go at once.
+    /// Whether a turn takes one steering message or all.
     pub steering: QueueMode,
-    /// How many follow-up messages go at once.
+    /// Whether a turn takes one follow-up message or all.
     pub follow_up: QueueMode,
-    /// Whether a full context is compacted without being asked.
+    /// Whether a full context is compacted automatically.
     pub auto_compaction: bool,
-    /// Whether a failed run is tried again without being asked.
+    /// Whether a failed run is retried automatically.
     pub auto_retry: bool,
     /// Whether a steering message stops the tools that run.
     pub interrupt: InterruptMode,
-    /// The thinking level where nothing else names one.
+    /// The default thinking level.
     pub level: ThinkingLevel,
-    /// How often and when a failed run is tried again.
+    /// How often and when a failed run is retried.
     pub retry: RetryPlan,
     /// How much of the context a compaction leaves.
     pub compaction: CompactionPlan,
-    /// Whether the session is put on the disk before the end of a run is told.
+    /// Whether the session file is synced to the disk before `agent_end` is emitted.
     pub syncs_runs: bool,
 }
 
-/// Where sessions are kept.
+/// Where sessions are stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionStorage {
     /// The working directory, for the headers of new sessions.
     pub directory: String,
-    /// The folder of new files; `None`: sessions are kept in memory only.
+    /// The folder of new session files; `None`: sessions are kept in memory only.
     pub folder: Option<PathBuf>,
-    /// The id of the first session that begins; `None`: one is made up.
+    /// The id of the first new session; `None`: one is generated.
     pub id: Option<String>,
 }
 
 impl SessionStorage {
-    /// Nothing is written.
+    /// Stores sessions in memory only.
     pub fn in_memory(directory: impl Into<String>) -> Self {
         Self { directory: directory.into(), folder: None, id: None }
     }
 }
 
 impl Modes {
-    /// What holds in `dialect` when the user has set nothing.
+    /// The default settings of `dialect`.
     pub fn of(dialect: Dialect) -> Self {
         let defaults = &dialect.record().defaults;
         let mode = |text: &str| QueueMode::parse(text).unwrap_or(QueueMode::OneAtATime);
@@ -174,12 +174,12 @@ pub struct CompactionPlan {
     pub keep_recent: u64,
 }
 
-/// When and how often a failed run is tried again. Source: pi source and xcsh source, their settings `retry`.
+/// When and how often a failed run is retried. Source: pi source and xcsh source, their settings `retry`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryPlan {
-    /// Tries in a row, after the first.
+    /// Retries in a row.
     pub most: u64,
-    /// The wait before the first try in milliseconds; each further one is twice as long.
+    /// The wait before the first retry in milliseconds; it doubles with each further one.
     pub base_ms: u64,
     /// The longest wait that a provider may ask for, in milliseconds; 0: any.
     pub cap_ms: u64,

@@ -1,4 +1,4 @@
-//! Shell commands of the host.
+//! Shell commands of the host: start, cancellation, output, result, and their message in the session.
 
 use crate::engine::{
     core::Engine,
@@ -17,11 +17,11 @@ use crate::{
 };
 use std::sync::Arc;
 
-/// Lines and bytes of nothing: what is empty has one line.
+/// Line and byte counts of empty output, which counts as one line.
 const NO_OUTPUT: [u64; 4] = [1, 0, 1, 0];
 
 impl Engine {
-    /// Runs a shell command of the host, in some dialects after the `user_bash` hook.
+    /// Serves `bash`: runs a shell command, in some dialects after the `user_bash` hook.
     pub(in crate::engine) fn start_shell(&mut self, command: BashCommand) {
         let asks = self.dialect.record().extension_api == DialectExtensionApi::V15;
         if !asks || !self.is_hooked(HookName::UserBash) {
@@ -82,7 +82,7 @@ impl Engine {
         }
     }
 
-    /// Answers a shell command that was stopped before it began.
+    /// Responds to a shell command that was aborted before it started.
     pub(in crate::engine) fn cancel_unstarted_shell(&mut self, command: BashCommand) {
         let directory = self.requests.shell_directory.clone();
         let end = ShellEnd { cancelled: true, directory, counts: NO_OUTPUT, ..ShellEnd::default() };
@@ -100,7 +100,7 @@ impl Engine {
         }
     }
 
-    /// Cancels the shell commands of the session that is left: their messages would be in no session.
+    /// Cancels the shell commands of the session that is left: no session would have their messages.
     pub(in crate::engine) fn cancel_session_shells(&mut self) {
         self.requests.shells.values_mut().for_each(|shell| shell.left = true);
         self.cancel_shells();
@@ -137,14 +137,14 @@ impl Engine {
             self.append(NewEntry::Message(message));
             return self.respond_after_append(before, ChangeResponse::response(response));
         }
-        // Between a call and its result there is no place for it: it follows the run.
+        // A message between a tool call and its result would be invalid: it is appended after the run.
         if shell.session == self.store.session.id() {
             self.backlog.shell_messages.push_back(message);
         }
         self.succeed(response);
     }
 
-    /// Keeps the message of a command that ended while a run was open; `false` if there is none.
+    /// Appends the message of the next command that ended during a run; `false` if there is none.
     pub(in crate::engine) fn append_shell_message(&mut self) -> bool {
         let Some(message) = self.backlog.shell_messages.pop_front() else { return false };
         self.append(NewEntry::Message(message));
@@ -183,7 +183,7 @@ impl Engine {
         }
     }
 
-    /// A command that was accepted and then failed, in the dialect's style.
+    /// Responds that a command failed after it was accepted, in the dialect's style of errors.
     pub(in crate::engine) fn handler_failed(
         &mut self,
         id: Option<RequestId>,

@@ -1,4 +1,4 @@
-//! What ends the process: the end of the input, a signal, or an extension's `shutdown`.
+//! Shutdown: at the end of the input, by a signal, or for an extension's `shutdown`.
 
 use crate::engine::{
     actions::task::ActionTasks,
@@ -10,12 +10,12 @@ use crate::engine::{
 use crate::protocol::DialectEndOfInput;
 
 impl Engine {
-    /// Ends the input: work under way is finished, left or aborted, as the dialect has it.
+    /// Handles the end of the input: work under way is finished, left or aborted, by the dialect.
     pub(in crate::engine) fn end_of_input(&mut self) {
         let dialect = self.dialect.record().end_of_input;
         self.machine.end_of_input();
         self.lifecycle.end_input(dialect);
-        // What could not be written gets a last chance.
+        // Failed writes get a last attempt.
         self.store.retry_write();
         self.close_all_dialogs();
         self.fail_host_calls();
@@ -26,17 +26,17 @@ impl Engine {
             DialectEndOfInput::AbortRun => self.abort_work(),
             DialectEndOfInput::Exit => {
                 self.drop_steps();
-                // Their responses were emitted, and their run does not end any more.
+                // Their responses are emitted, and the run that they wait for does not end any more.
                 while self.append_shell_message() {}
             }
         }
     }
 
-    /// Stops the process for a signal.
+    /// Handles a signal: aborts all work, then exits.
     pub(in crate::engine) fn shut_down(&mut self) {
         self.machine.end_of_input();
         self.lifecycle.stop();
-        // What could not be written gets a last chance.
+        // Failed writes get a last attempt.
         self.store.retry_write();
         self.backlog.lines.clear();
         self.backlog.after_run.retain(|next| !matches!(next, AfterRun::AfterPrompt(_)));
@@ -44,7 +44,7 @@ impl Engine {
         self.close_all_dialogs();
         self.abort_work();
         self.cancel_shells();
-        // What the host wrote comes too late; extensions still get a response to their actions.
+        // Held lines of the host are dropped; extensions still get responses to their actions.
         for input in held {
             if matches!(
                 input,
@@ -58,14 +58,14 @@ impl Engine {
         }
     }
 
-    /// Exits once everything under way is finished: an extension has asked for that.
+    /// Serves an extension's `shutdown`: exits once everything under way is finished.
     pub(in crate::engine) fn drain(&mut self) {
         self.machine.end_of_input();
         self.lifecycle.drain();
         self.extensions.limit_commands(self.now.monotonic);
     }
 
-    /// Aborts the run, and whatever leads to one.
+    /// Aborts the run, the prompts, the retry and the compaction.
     fn abort_work(&mut self) {
         self.cancel_all_requests();
         self.abort_chain();
@@ -74,7 +74,7 @@ impl Engine {
         self.cancel_compaction();
     }
 
-    /// Notifies the extensions of the exit, then exits, once nothing is left to do; `false` if that is not so.
+    /// Once nothing is left to do, notifies the extensions of the exit, then exits; `false` if work is left.
     pub(in crate::engine) fn exit_when_done(&mut self) -> bool {
         if !self.lifecycle.is_ending() || !(self.lifecycle.leaves_work() || self.is_idle()) {
             return false;
@@ -90,7 +90,7 @@ impl Engine {
         exits
     }
 
-    /// Exits; requests to extensions end with their processes.
+    /// Exits, and drops the requests to extensions.
     pub(in crate::engine) fn exit(&mut self) {
         if !self.lifecycle.is_exited() {
             self.lifecycle = crate::engine::lifecycle::Lifecycle::Exited;

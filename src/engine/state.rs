@@ -1,4 +1,4 @@
-//! What the engine tells of itself.
+//! The state and the statistics of the session, for `get_state`, `get_session_stats` and extensions.
 
 use crate::engine::{activity::Activity, core::Engine, run::compaction::Compaction};
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
 use std::sync::Arc;
 
 impl Engine {
-    /// The answer to `get_state`.
+    /// The data of the response to `get_state`.
     pub(in crate::engine) fn session_state(&self) -> SessionState {
         let pending = Some(self.queued() as u64);
         let is_streaming = match self.dialect.record().streaming_flag {
@@ -70,7 +70,7 @@ impl Engine {
         }
     }
 
-    /// A member of the session's state that the emitted frames tell otherwise, while nothing is under way.
+    /// A member of the session's state that contradicts the emitted frames, while nothing is under way.
     pub(in crate::engine) fn mismatched_state_member(&self) -> Option<SessionMember> {
         match self.is_idle() {
             true => self.machine.disputed(self.session_facts().into_values(), self.extensions.has_any()),
@@ -78,7 +78,7 @@ impl Engine {
         }
     }
 
-    /// The answer to `get_session_stats`.
+    /// The data of the response to `get_session_stats`.
     pub(in crate::engine) fn session_stats(&self) -> SessionStats {
         let totals = match self.dialect.record().stats_over {
             DialectStatsOver::Context => totals(self.visible_messages()),
@@ -100,20 +100,20 @@ impl Engine {
         }
     }
 
-    /// The roles of the [messages](Self::visible_messages) that the dialect can tell.
+    /// The roles of the [messages](Self::visible_messages) that the dialect has frames for.
     fn visible_roles(&self) -> impl Iterator<Item = AgentMessageKind> {
         let base = self.dialect.base();
         self.store.session.roles().filter(move |role| role.is_in(base))
     }
 
-    /// The messages in memory that the dialect can tell: a session may hold some of another one.
+    /// The messages that the dialect has frames for: a session may hold some of another dialect.
     pub(in crate::engine) fn visible_messages(&self) -> impl Iterator<Item = &Arc<AgentMessage>> {
         let base = self.dialect.base();
         self.store.session.messages().iter().filter(move |message| message.kind().is_in(base))
     }
 
-    /// How full the context is, where the model says how much it takes. From a compaction until the next answer nobody
-    /// knows. Source: pi 1 source.
+    /// How full the context is, where the model states its window. Tokens are unknown from a compaction until the next
+    /// answer. Source: pi 1 source.
     pub(in crate::engine) fn context_usage(&self) -> Option<ContextUsage> {
         let context_window = self.models.choice().model.context_window;
         let (messages, compacted) = (self.store.session.messages(), self.store.session.compacted());
@@ -142,12 +142,12 @@ impl Engine {
         newest.filter(|text| !text.is_empty())
     }
 
-    /// A run, or what leads to one: a prompt that is looked at, a wait for another try, a compaction.
+    /// Whether a run is open or may follow by itself: a prompt being examined, a retry, a compaction.
     pub(in crate::engine) fn is_working(&self) -> bool {
         self.is_under_way() || self.has_prompt_under_way()
     }
 
-    /// A run, a wait for another try, a compaction, or what else is to come before all is done.
+    /// Whether a run, a retry, a compaction or a chain of runs is under way.
     pub(in crate::engine) const fn is_under_way(&self) -> bool {
         let is_busy = matches!(
             self.activity,

@@ -1,34 +1,33 @@
-//! The steps that wait until the extensions have received a notification.
+//! Steps of the engine that are held until the extensions have completed a notification.
 //!
-//! Meanwhile nothing new begins: no turn, no model, no tool, nothing that follows a run. What is under way goes on, and
-//! is taken in: the host's frames, a model that streams, tools, timers, aborts. The rest of the step that sent the
-//! notification is kept as a [`Step`], so that what an extension does meanwhile counts for what comes next. Source: pi
-//! source.
+//! Meanwhile nothing new begins: no turn, no model request, no tool, nothing that follows a run. Everything that is under
+//! way goes on: frames of the host, streams of models, tools, timers, aborts. The rest of the step that sent the
+//! notification is kept as a [`PendingStep`], so that the actions of extensions take effect before it. Source: pi source.
 
 use crate::engine::queues::{NextTurn, TurnInput};
 use crate::machine::Rule;
 use crate::protocol::AgentMessage;
 
-/// The rest of a step of the engine, behind an event.
+/// The rest of a step of the engine, after the event that extensions are notified of.
 #[derive(Debug)]
 pub enum PendingStep {
-    /// The run has begun: its first turn opens.
+    /// Opens the first turn of the run with these messages.
     OpenTurn(Vec<TurnInput>),
-    /// The turn has begun: these messages are said.
+    /// Sets the messages that the open turn begins with.
     SetInputs(Vec<TurnInput>),
-    /// A message has begun, and is complete at once.
+    /// Completes a message that does not stream.
     CompleteMessage(Box<AgentMessage>),
-    /// The call at this place of the batch was announced.
+    /// Checks the announced call at this place of the batch.
     CheckCall(usize),
-    /// The end of the call at this place was told: its result follows.
+    /// Emits the result message of the call at this place of the batch.
     EmitCallResult(usize),
-    /// The turn has ended.
+    /// Opens the next turn, or ends the run.
     ContinueRun(NextTurn),
-    /// The turn has ended, and with it the run.
+    /// Ends the run.
     EndRun,
 }
 
-/// Whether a rule compares a complete message with what was shown of it before, or with itself.
+/// Whether a rule compares a complete message with its deltas, or with itself: extensions may replace messages.
 pub(in crate::engine) const fn is_of_messages(rule: Rule) -> bool {
     matches!(
         rule,

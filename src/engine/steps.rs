@@ -1,4 +1,4 @@
-//! The steps that wait for notifications.
+//! Performs [pending steps](crate::engine::step) once no notification is outstanding.
 
 use crate::engine::{core::Engine, extensions::hook::Hook, step::PendingStep};
 
@@ -38,7 +38,7 @@ impl Engine {
         self.has_outstanding_hooks() || !self.backlog.steps.is_empty()
     }
 
-    /// Drops what waits, but for the ends of messages and calls: the input has ended, and nothing is waited for.
+    /// Drops the pending steps at the end of the input, except for the ends of messages and calls.
     pub(in crate::engine) fn drop_steps(&mut self) {
         self.backlog
             .steps

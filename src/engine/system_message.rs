@@ -1,4 +1,4 @@
-//! System messages: the sections of the model's instructions, and its tools, as messages of the conversation.
+//! System messages: the sections of the system prompt and the tools, as messages of the conversation.
 //!
 //! Dialects with system messages open the first run of a session with one that has everything. Later ones have what has
 //! changed since. What the providers are sent is not made of them. Source: pi 1 source, its message reference, observed.
@@ -14,7 +14,7 @@ use indexmap::IndexMap;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// The sections and tools that the system messages so far come to.
+/// The sections and tools that result from the system messages so far.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SystemState {
     sections: Vec<Section>,
@@ -22,7 +22,7 @@ pub struct SystemState {
 }
 
 impl Engine {
-    /// The system message with what has changed since the last one; `None`: nothing, or the dialect has no such messages.
+    /// The system message with the changes since the last one; `None`: no changes, or the dialect has no such messages.
     pub(in crate::engine) fn system_changes(&self) -> Option<SystemMessage> {
         if !self.dialect.record().system_message_opens_run {
             return None;
@@ -34,8 +34,8 @@ impl Engine {
 }
 
 impl Engine {
-    /// The tools have changed: so have the instructions, from the next request on, unless an extension has given the open run
-    /// others.
+    /// Rebuilds the system prompt after the tools have changed, also for the open run, unless an extension has replaced it
+    /// there.
     pub(in crate::engine) fn rebuild_instructions(&mut self) {
         let Some(source) = &self.instructions.source else { return };
         let lines: Vec<ToolLine<'_>> =
@@ -50,12 +50,12 @@ impl Engine {
         }
     }
 
-    /// The instructions of the open run, or of the next one.
+    /// The system prompt of the open run, or of the next one.
     pub(in crate::engine) fn current_instructions(&self) -> &Arc<str> {
         self.activity.run().map_or(&self.instructions.text, |run| &run.system_prompt)
     }
 
-    /// An extension's guidelines for its tool.
+    /// The guidelines that an extension gives for its tool.
     fn guidelines<'a>(&'a self, spec: &ToolSpec) -> impl Iterator<Item = &'a str> {
         let tool = match self.tools.owner(&spec.name) {
             Some(ToolOwner::Extension(place)) => self.extensions.tool(place, &spec.name),
@@ -64,7 +64,7 @@ impl Engine {
         tool.and_then(|tool| tool.prompt_guidelines.as_ref()).into_iter().flatten().map(String::as_str)
     }
 
-    /// A tool in one line; of an extension only if it has one.
+    /// A tool as one line of the system prompt; `None` for a tool of an extension without such a line.
     fn tool_line<'a>(&'a self, spec: &'a ToolSpec) -> Option<ToolLine<'a>> {
         match self.tools.owner(&spec.name)? {
             ToolOwner::Extension(place) => {
@@ -77,7 +77,7 @@ impl Engine {
 }
 
 impl SystemState {
-    /// What the system messages among these come to.
+    /// The state that results from the system messages among `messages`.
     pub fn replay(messages: &[Arc<AgentMessage>]) -> Self {
         let Some(told) = checkpoint(messages, 0) else { return Self::default() };
         let sections = told.sections.iter().flatten();
@@ -85,7 +85,8 @@ impl SystemState {
         Self { sections: sections.collect(), tools: told.tools_added.unwrap_or_default() }
     }
 
-    /// The message that makes `now` of it. A tool that is declared in another way is taken away and added again.
+    /// The message that turns this state into `now`; `None` if they are equal. A tool whose declaration has changed is removed
+    /// and added again.
     pub fn changes_to(&self, now: &Self, timestamp: u64) -> Option<SystemMessage> {
         let changed = now.sections.iter().filter(|section| !self.sections.contains(section));
         let gone =

@@ -1,9 +1,9 @@
-//! Results of tools that the engine makes itself.
+//! Tool results that the engine makes itself.
 
 use crate::protocol::{AgentToolResult, JsonObject, TextContent, UserContent};
 use serde_json::Value;
 
-/// The result of a call that failed for this reason.
+/// The result of a call that failed with this text.
 pub fn error_result(text: &str) -> AgentToolResult {
     let text = UserContent::Text(TextContent { text: text.to_owned(), text_signature: None });
     AgentToolResult {

@@ -1,37 +1,37 @@
-//! What waits for the end of the open run.
+//! Work that is deferred to the end of the open run.
 
 use crate::engine::{prompt::Prompt, store::next_session::NextSession};
 use crate::protocol::{CompactCommand, RequestId, RpcCommandKind};
 
-/// What waits for the end of whatever goes on.
+/// Work deferred to the end of the open run, retry or compaction.
 #[derive(Debug)]
 pub enum AfterRun {
-    /// The answer to an abort.
+    /// The response to an abort.
     AbortResponse {
         /// Of the request.
         id: Option<RequestId>,
         /// Of the request.
         kind: RpcCommandKind,
     },
-    /// Another session.
+    /// A change of the session.
     Session(NextSession),
     /// A compaction.
     Compact(CompactCommand),
     /// A compaction that was aborted before it began.
     AbortedCompaction(CompactCommand),
-    /// A prompt that came while another one was examined. It waits for that alone, and ends no run.
+    /// A prompt behind another one that is being examined. Ends no run, and does not wait for its end.
     AfterPrompt(Box<Prompt>),
-    /// A run of its own.
+    /// A prompt that opens a run of its own, after ending the open one.
     Prompt(Box<Prompt>),
 }
 
 impl AfterRun {
-    /// Whether it waits for another prompt only.
+    /// Whether only another prompt is waited for, not the end of a run.
     pub const fn is_after_prompt(&self) -> bool {
         matches!(self, Self::AfterPrompt(_))
     }
 
-    /// Whether an abort has stopped it; its answer comes first.
+    /// Whether an abort came first; its response precedes later ones.
     pub const fn is_aborted(&self) -> bool {
         matches!(self, Self::AbortedCompaction(_))
     }
