@@ -14,7 +14,7 @@ use crate::{
         ttsr::Rules,
     },
     extension::{self, NodeHost, Position},
-    packages::{self, Place},
+    packages::{self, SourcePlace},
     prompt::rules::RuleFiles,
     protocol::{Dialect, ExtensionError, ExtensionMember, Rule},
     secrets::redact_command_line,
@@ -94,7 +94,7 @@ fn packages(
     directory: &Path,
     environment: &Environment,
 ) -> packages::FoundPackages {
-    let found = packages::find(&packages::Places {
+    let found = packages::find(&packages::PackagePlaces {
         config,
         given: &options.extensions,
         only_given: options.no_extensions,
@@ -138,7 +138,7 @@ fn extensions(
     });
     let named: Vec<String> =
         packages.others.iter().filter_map(|at| options.extensions.get(*at)).cloned().collect();
-    let found = extension::find(&extension::Places {
+    let found = extension::find(&extension::SearchPlaces {
         named: &named,
         configured: &configured,
         folders: &folders,
@@ -147,10 +147,12 @@ fn extensions(
         directory,
         environment,
         pi_extensions: node.as_ref().and(packages.first).map(|first| match first {
-            Place::Given(at) => Position::Named(packages.others.iter().filter(|other| **other < at).count()),
-            Place::Listed => Position::Configured,
-            Place::Folder => Position::Folders,
-            Place::Package => Position::Last,
+            SourcePlace::Given(at) => {
+                Position::Named(packages.others.iter().filter(|other| **other < at).count())
+            }
+            SourcePlace::Listed => Position::Configured,
+            SourcePlace::Folder => Position::Folders,
+            SourcePlace::Package => Position::Last,
         }),
     });
     log_warnings(&found.warnings);

@@ -307,7 +307,9 @@ fn execute_outputs(
             Output::CancelTool(call) | Output::CancelShell(call) => tasks.cancel(call),
             Output::StartExtension { process, place } => tasks.extensions.start(process, place),
             Output::ToExtension { to, frame } => tasks.extensions.tell(to, &frame),
-            Output::ProviderHookCompleted { request, event } => tasks.provider_hooks.complete(ask, *event),
+            Output::ProviderHookCompleted { request, event } => {
+                tasks.provider_hooks.complete(request, *event)
+            }
             Output::StopExtension(process) => tasks.extensions.stop(process),
             Output::Violation(violation) => tracing::error!("{violation}"),
             Output::Store(write) => {
