@@ -24,15 +24,16 @@ pub struct Compat {
     pub max_tokens_field: String,
     /// `requiresToolResultName`: results name their tool.
     pub tool_result_name: bool,
-    /// `requiresAssistantAfterToolResult`: the assistant speaks between results and user; content is never null.
+    /// `requiresAssistantAfterToolResult`: an assistant message has to stand between results and user; content is
+    /// never null.
     pub assistant_after_tool_result: bool,
     /// `requiresThinkingAsText`: earlier thinking is sent as text.
     pub thinking_as_text: bool,
-    /// `thinkingFormat`: how thinking is asked for.
+    /// `thinkingFormat`: how a request turns thinking on.
     pub thinking_format: ThinkingFormat,
-    /// `openRouterRouting`: what OpenRouter is told as `provider`.
+    /// `openRouterRouting`: the value of `provider` for OpenRouter.
     pub open_router_routing: Option<JsonObject>,
-    /// `vercelGatewayRouting`: what Vercel's gateway is told.
+    /// `vercelGatewayRouting`: the routing options for Vercel's gateway.
     pub vercel_gateway_routing: Option<JsonObject>,
     /// `supportsStrictMode`: takes `strict` in tools.
     pub strict_mode: bool,

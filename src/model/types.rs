@@ -19,7 +19,7 @@ pub enum StreamEvent {
     Start {
         /// The block's place in the message, from 0.
         index: usize,
-        /// What kind of block it is.
+        /// The kind of block.
         block: BlockStart,
     },
     /// Adds to an open block.
@@ -100,7 +100,7 @@ pub struct TokenCounts {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Finish {
-    /// The model had said everything.
+    /// The model was done.
     Stop,
     /// The model reached its output limit.
     Length,

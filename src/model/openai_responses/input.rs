@@ -73,7 +73,7 @@ impl MessageIds {
 pub struct TextSignature {
     /// Id of the text's item.
     pub id: String,
-    /// Whether the text is a remark on the way or the answer; absent if the model does not say.
+    /// Whether the text is a remark on the way or the answer; absent if the model gives no phase.
     pub phase: Option<String>,
 }
 

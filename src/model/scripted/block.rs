@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 /// The text that [`Filler`] repeats.
 const FILLER: &str = "The quick brown fox jumps over the lazy dog. ";
 
-/// One thing that the model says.
+/// A block of an answer.
 #[derive(Debug, Clone, PartialEq, JsonSchema)]
 #[schemars(untagged)]
 pub enum Block {
@@ -85,8 +85,8 @@ fn generate(text: &str, times: Option<u32>, deltas: Option<u32>, delta_chars: u3
     }
 }
 
-/// A block is what its telling key says: `text`, `thinking`, `tool`, `redacted`, or `deltas` alone.
-/// (A derived untagged enum could only say that nothing fits.)
+/// A block is distinguished by one key: `text`, `thinking`, `tool`, `redacted`, or `deltas` alone. (A derived
+/// untagged enum could only report that nothing fits.)
 impl<'de> Deserialize<'de> for Block {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let map = Map::deserialize(deserializer)?;
@@ -121,9 +121,9 @@ fn rest<T: DeserializeOwned, E: Error>(map: Map<String, Value>) -> Result<T, E> 
 pub struct TextBlock {
     /// The text.
     pub text: String,
-    /// Say the text so many times over.
+    /// Number of repetitions of the text.
     pub times: Option<u32>,
-    /// Repeat the text until it fills so many deltas of `size` characters.
+    /// Repeat the text until it fills this number of deltas of `size` characters.
     pub deltas: Option<u32>,
     /// Characters of a delta; 0: the whole block in one.
     pub size: Option<u32>,
@@ -138,13 +138,13 @@ pub struct TextBlock {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ThinkingBlock {
-    /// What the model thinks.
+    /// The thinking.
     pub thinking: String,
-    /// The provider's proof of the thinking, told at the block's end.
+    /// The provider's signature of the thinking, sent at the block's end.
     pub signature: Option<String>,
-    /// Think this so many times over.
+    /// Number of repetitions of the thinking.
     pub times: Option<u32>,
-    /// Repeat the thinking until it fills so many deltas of `size` characters.
+    /// Repeat the thinking until it fills this number of deltas of `size` characters.
     pub deltas: Option<u32>,
     /// Characters of a delta; 0: the whole block in one.
     pub size: Option<u32>,
@@ -190,18 +190,18 @@ impl ToolBlock {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RedactedBlock {
-    /// The provider's opaque form of it.
+    /// The provider's opaque data.
     pub redacted: String,
     /// Milliseconds before the block opens (default 0).
     #[serde(default)]
     pub first_delay_ms: u64,
 }
 
-/// Text of `deltas` × `size` characters whose words do not matter.
+/// Filler text of `deltas` × `size` characters.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Filler {
-    /// How many deltas.
+    /// Number of deltas.
     pub deltas: u32,
     /// Characters of a delta.
     pub size: Option<u32>,

@@ -8,19 +8,18 @@ use serde_json::Value;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Failure {
-    /// The HTTP status, 400 to 599; by default that of the `kind`. It is told only when nothing was
-    /// said before: an answer that has begun fails with the error's body alone.
+    /// The HTTP status, 400 to 599; by default that of the `kind`. It is used only at the beginning of an answer: one
+    /// that has begun fails with the error's body alone.
     #[schemars(range(min = 400, max = 599))]
     pub status: Option<u16>,
     /// The error's type, such as `overloaded_error`; by default that of the `status`.
     pub kind: Option<String>,
-    /// What the error says. Without `status` and `kind`: how the connection broke, such as
-    /// `terminated`.
+    /// The error's message. Without `status` and `kind`: how the connection broke, such as `terminated`.
     pub message: Option<String>,
     /// The error's body, instead of one made of `kind` and `message`: JSON, or a string for a body
     /// that is not JSON.
     pub body: Option<Value>,
-    /// Seconds after which the provider wants to be asked again, told with the `status`.
+    /// Seconds that the provider asks to wait before a retry, sent with the `status`.
     pub retry_after: Option<u32>,
 }
 

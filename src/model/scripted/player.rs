@@ -60,7 +60,7 @@ impl Player {
         self.take(ask).steps(ask)
     }
 
-    /// Takes the first unused turn that fits; without one, a turn that says so.
+    /// Takes the first unused turn that fits; without one, a turn that reports their absence.
     pub fn take(&mut self, ask: &ScriptedCall<'_>) -> Cow<'_, Turn> {
         let turns = match &self.script.source {
             Source::Demo if ask.summary => return Cow::Owned(summary(ask)),

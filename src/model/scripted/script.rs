@@ -94,7 +94,7 @@ pub fn script_schema() -> Value {
     schema_for!(ScriptFile).to_value()
 }
 
-/// A script for pi-rpc's scripted model: what the model says, turn by turn.
+/// A script for pi-rpc's scripted model: its answers, turn by turn.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(title = "pi-rpc script")]
@@ -109,7 +109,7 @@ struct ScriptFile {
     turns: Vec<Turn>,
 }
 
-/// How the scripted model presents itself. What is left out is as in pi's `models.json`.
+/// The description of the scripted model. Omitted members are as in pi's `models.json`.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct ModelCard {
@@ -117,11 +117,11 @@ pub struct ModelCard {
     pub name: Option<String>,
     /// Whether the model can think (default no). Thinking in the script is played in any case.
     pub reasoning: bool,
-    /// The most tokens that a conversation may have (default 128000).
+    /// Context window in tokens (default 128000).
     pub context_window: u64,
-    /// The most tokens that an answer may have (default 16384).
+    /// Output limit in tokens (default 16384).
     pub max_tokens: u64,
-    /// What a prompt may hold (default text).
+    /// Kinds of content in prompts (default text).
     pub input: Vec<Input>,
     /// Prices; free by default.
     pub cost: Cost,
@@ -154,12 +154,12 @@ pub enum Input {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Cost {
-    /// For what the model reads.
+    /// Input.
     pub input: f64,
-    /// For what the model says.
+    /// Output.
     pub output: f64,
-    /// For what it reads from its cache.
+    /// Input from the cache.
     pub cache_read: f64,
-    /// For what it writes to its cache.
+    /// Input written to the cache.
     pub cache_write: f64,
 }

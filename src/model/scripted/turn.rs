@@ -25,33 +25,32 @@ pub struct Turn {
     /// Take this turn only when the answer is to a tool's result, and the text of the last result fits
     /// (`""` fits every result).
     pub on_result: Option<Pattern>,
-    /// This turn sums a conversation up, when a compaction asks for that; no other turn does. Without such a turn the
-    /// model makes a summary up. Behind a vendor's HTTP API nobody can tell the two apart: use `match` there.
+    /// This turn answers requests for a summary by a compaction, and no others. Without such a turn the model invents
+    /// a summary. Behind a vendor's HTTP API these requests cannot be recognized: use `match` there.
     pub summary: bool,
     /// Keep this turn for further calls instead of taking it once.
     pub repeat: bool,
-    /// What the model says, block by block.
+    /// The blocks of the answer.
     pub say: Vec<Block>,
-    /// The tokens to report; what is left out is estimated from the lengths of the texts.
+    /// The tokens to report; omitted ones are estimated from the lengths of the texts.
     pub usage: Option<ScriptedUsage>,
-    /// Why the answer ends: by default `toolUse` after a tool call, else `stop`.
+    /// The reason for the end: by default `toolUse` after a tool call, else `stop`.
     pub stop: Option<Finish>,
-    /// The answer fails: at once when nothing is said, else after what is said. The last block that
-    /// was opened then stays open.
+    /// The answer fails: at once without blocks, else after them. The last block then stays open.
     pub fail: Option<Failure>,
-    /// The answer never ends: the model falls silent after what is said, or says nothing at all. The
-    /// last block that was opened then stays open.
+    /// The answer never ends: the model falls silent after the blocks, or at once without any. The last block then
+    /// stays open.
     pub hang: bool,
-    /// Fail or hang after so many deltas, counted over all blocks, instead of after all of them.
+    /// Fail or hang after this number of deltas, counted over all blocks, instead of after all of them.
     pub after_deltas: Option<u32>,
-    /// Behind a vendor's HTTP API: cut the connection after so many bytes of the answer's body. Elsewhere the
-    /// turn plays as if this were not written.
+    /// Behind a vendor's HTTP API: cut the connection after this number of bytes of the response's body. Ignored
+    /// elsewhere.
     pub cut_after_bytes: Option<u64>,
-    /// Milliseconds before anything comes, be it the first block or a failure (default 0).
+    /// Milliseconds before the first block or the failure (default 0).
     pub first_delay_ms: u64,
-    /// Characters of a delta, in all blocks that do not say otherwise (default 20); 0: each block in one.
+    /// Characters of a delta, in blocks without a `size` of their own (default 20); 0: each block in one.
     pub size: Option<u32>,
-    /// Milliseconds before each delta, in all blocks that do not say otherwise (default 0).
+    /// Milliseconds before each delta, in blocks without a `delay_ms` of their own (default 0).
     pub delay_ms: u64,
 }
 
@@ -101,16 +100,16 @@ impl Turn {
     }
 }
 
-/// Tokens that a turn reports.
+/// The usage that a turn reports.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct ScriptedUsage {
-    /// Read by the model, without the cache; estimated by default.
+    /// Input tokens, without the cache; estimated by default.
     pub input: Option<u64>,
-    /// Emission by the model; estimated by default.
+    /// Output tokens; estimated by default.
     pub output: Option<u64>,
-    /// Read from the cache (default 0).
+    /// Tokens read from the cache (default 0).
     pub cache_read: u64,
-    /// Written to the cache (default 0).
+    /// Tokens written to the cache (default 0).
     pub cache_write: u64,
 }
