@@ -207,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_masked_in_every_form_that_it_has() {
+    fn key_is_redacted_in_every_form() {
         let secrets = Secrets::default();
         secrets.remember("Bearer sk-ab+cd/ef=");
         secrets.remember("sk-ab+cd/ef=-and-longer");
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn the_key_is_left_out_of_a_command_line() {
+    fn command_line_key_is_redacted() {
         for (line, told) in [
             ("--plan --api-key k -e m", "--plan --api-key *** -e m"),
             ("--api-key=k --plan", "--api-key=*** --plan"),
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_url_who_asks_and_the_query_are_hidden() {
+    fn url_credentials_and_query_are_redacted() {
         for (url, shown) in [
             ("https://api.example/v1", "https://api.example/v1"),
             ("https://u:pass@host:1/v1", "https://***@host:1/v1"),
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_url_says_of_who_asks_is_remembered() {
+    fn url_credentials_are_remembered() {
         let secrets = Secrets::default();
         secrets.remember_url("http://me:p%40ssword@proxy:3128/?key=query-key");
         // What HTTP says of it: `me:p@ssword`.
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn children_get_what_is_passed_and_what_holds_no_key() {
+    fn withheld_variables_are_unpassed_keys() {
         let secrets = Secrets::default();
         assert_eq!(["PATH", "A_KEY", "B_KEY"].map(|name| secrets.withhold(name)), [false, true, true]);
         assert_eq!(secrets.withheld(), ["A_KEY", "B_KEY"]);

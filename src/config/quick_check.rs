@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_at_a_quick_look_is_what_a_validator_accepts() {
+    fn quick_check_agrees_with_validator() {
         let schema: Value = serde_json::from_str(SCHEMA).unwrap();
         let validator = jsonschema::validator_for(&schema).unwrap();
         let cost = json!({ "input": 1, "output": 2.5, "cacheRead": 0, "cacheWrite": 0,

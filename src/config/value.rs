@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn variables_are_put_in_where_they_are_named() {
+    fn named_variables_are_interpolated() {
         let environment = [("KEY", "k"), ("A_1", "a")].into_iter().collect::<Environment>();
         for (text, value) in [
             ("$KEY", "k"),

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wait_doubles_up_to_eight_seconds_and_chance_takes_a_quarter_at_most() {
+    fn backoff_doubles_up_to_eight_seconds() {
         let policy = RetryPolicy::default();
         let waits = |chance| [0, 1, 2, 3, 4, 5, 99].map(|tried| policy.backoff(tried, chance).as_millis());
         assert_eq!(waits(0.0), [500, 1000, 2000, 4000, 8000, 8000, 8000]);
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_provider_may_ask_for_the_longest_wait_and_no_more() {
+    fn wait_beyond_longest_exceeds_limit() {
         let second = Duration::from_secs(1);
         let policy = RetryPolicy { longest_delay: Some(second), ..RetryPolicy::default() };
         assert_eq!(policy.exceeded_limit(second), None);

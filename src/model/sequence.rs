@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_too_long_by_what_is_told_what_waits_and_what_is_held_elsewhere() {
+    fn answer_above_size_limit_fails() {
         let too_long = [StreamEvent::Fail {
             message: "The answer is longer than 16777216 bytes".to_owned(),
             retry_after: None,

@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_project_has_a_directory_named_after_its_path() {
+    fn directory_name_comes_from_project_path() {
         let name = |dialect, cwd: &str| {
             directory_name(dialect, Path::new(cwd), Some(Path::new("/home/u")), Path::new("/tmp"))
         };
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_named_after_its_time_and_id() {
+    fn file_name_has_time_and_id() {
         let name = file_name("2026-01-05T10:00:00.007Z", "5f0e");
         assert_eq!(name, "2026-01-05T10-00-00-007Z_5f0e.jsonl");
     }

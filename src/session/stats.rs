@@ -121,7 +121,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn no_sum_is_larger_than_a_frame_can_tell() {
+    fn sums_are_capped_at_frame_limit() {
         let usage = json!({
             "input": MOST_COUNTED, "output": 0, "cacheRead": 1, "cacheWrite": 0, "totalTokens": 0,
             "cost": { "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0 },

@@ -14,7 +14,7 @@ use pi_rpc::session::{
 use serde_json::json;
 
 #[test]
-fn a_session_with_something_of_everything_is_shown_whole() {
+fn session_with_everything_is_shown_whole() {
     let page = Element::of(&sample().html());
     // The head has what is not for people; the script is the page's last element.
     let parts = ["a", "header", "nav", "main", "footer"].map(|name| {
@@ -29,7 +29,7 @@ fn a_session_with_something_of_everything_is_shown_whole() {
 }
 
 #[test]
-fn the_page_allows_itself_its_own_style_and_script_and_nothing_else() {
+fn page_policy_allows_own_style_and_script() {
     let page = Element::of(&Page::default().html());
     let policies: Vec<&str> = page
         .all()
@@ -46,7 +46,7 @@ fn the_page_allows_itself_its_own_style_and_script_and_nothing_else() {
 }
 
 #[test]
-fn a_result_stands_with_its_call_even_when_another_was_made_meanwhile() {
+fn result_is_shown_with_its_call() {
     let mut talk = Talk::new();
     talk.answer(json!([call_block("1", "read", json!({})), call_block("2", "read", json!({}))]));
     talk.result("2", "read", "second");
@@ -56,7 +56,7 @@ fn a_result_stands_with_its_call_even_when_another_was_made_meanwhile() {
 }
 
 #[test]
-fn a_call_without_a_result_says_so_and_a_new_prompt_ends_the_wait() {
+fn call_without_result_is_marked() {
     let mut talk = Talk::new();
     talk.answer(json!([call_block("1", "bash", json!({ "command": "sleep 9" }))]));
     talk.user("never mind");
@@ -65,7 +65,7 @@ fn a_call_without_a_result_says_so_and_a_new_prompt_ends_the_wait() {
 }
 
 #[test]
-fn what_is_long_is_folded_and_what_is_short_is_not() {
+fn long_content_is_folded() {
     let mut talk = Talk::new();
     talk.answer(json!([
         call_block("1", "read", json!({ "path": "a" })),
@@ -96,7 +96,7 @@ fn only_pictures_are_shown_as_pictures() {
 }
 
 #[test]
-fn every_link_on_the_page_leads_somewhere_on_it() {
+fn page_links_have_targets() {
     let page = Element::of(&sample().html());
     let links = page.all().into_iter().filter_map(|element| element.attribute("href")?.strip_prefix('#'));
     let ids: Vec<&str> = page.all().into_iter().filter_map(|element| element.attribute("id")).collect();
@@ -105,7 +105,7 @@ fn every_link_on_the_page_leads_somewhere_on_it() {
 }
 
 #[test]
-fn a_page_is_named_by_its_session_else_by_its_first_prompt() {
+fn page_title_is_session_name_or_prompt() {
     let title = |page: &Page| Element::of(&page.html()).find("title").unwrap().text();
     let mut talk = Talk::new();
     assert_eq!(title(&talk.page), "Session");
@@ -135,7 +135,7 @@ fn a_page_grows_as_its_session_does() {
 }
 
 #[test]
-fn a_session_file_becomes_a_page_with_all_that_was_said() {
+fn session_file_becomes_whole_page() {
     let entry = |id: &str, parent: Option<&str>, own: serde_json::Value| {
         with(own, json!({ "id": id, "parentId": parent, "timestamp": "2026-01-05T10:00:01.000Z" }))
     };

@@ -31,7 +31,7 @@ fn the_latest_turns_are_kept() {
 }
 
 #[test]
-fn a_turn_that_is_too_long_is_split() {
+fn too_long_turn_is_split() {
     assert_cuts(&[
         ("u10 a10 u10 a10 a10", 5, "e0 e1 | e2 e3 | e4, 50"),
         ("u10 a10", 5, " | e0 | e1, 20"),
@@ -72,7 +72,7 @@ fn settings_go_with_what_follows_them() {
 }
 
 #[test]
-fn what_the_compaction_before_kept_is_looked_at_again() {
+fn previously_kept_messages_are_divided_again() {
     assert_cuts(&[
         // e2 and e3 are in no summary: cut away without a look, they would be lost.
         ("u10 a10 u10 a10 C2 u10 a10 u10 a10", 40, "e2 e3 |  | e5, 62"),
@@ -94,7 +94,7 @@ fn nothing_new_is_nothing_to_compact() {
 }
 
 #[test]
-fn tokens_are_counted_by_the_provider_where_it_did() {
+fn provider_counts_precede_estimates() {
     assert_cuts(&[
         ("u10 a10=900 u10 a10", 20, "e0 e1 |  | e2, 920"),
         ("u10 a10=900 u10 a10! u10", 30, "e0 e1 |  | e2, 930"),
@@ -105,7 +105,7 @@ fn tokens_are_counted_by_the_provider_where_it_did() {
 }
 
 #[test]
-fn the_summary_before_is_taken_over_without_its_lists() {
+fn previous_summary_loses_its_lists() {
     let summary = "Goal.\n\n<read-files>\na\n</read-files>\n\n<modified-files>\nb\n</modified-files>";
     let mut path = path("u10 a10 m u10 a10 u10 a10");
     path[2] = PathEntry { id: "e2".into(), kind: compaction(summary, "e0", None, false) };
@@ -153,7 +153,7 @@ proptest! {
     }
 
     #[test]
-    fn every_message_is_summed_up_once_or_still_kept(steps in prop::collection::vec((words(), 0_u64..200), 1..6)) {
+    fn message_is_summarized_once_or_kept(steps in prop::collection::vec((words(), 0_u64..200), 1..6)) {
         let (mut path, mut summed_up) = (Vec::new(), Vec::new());
         for (words, keep) in steps {
             // Only those that are made here: of others it is not known what they summed up.

@@ -88,7 +88,7 @@ fn the_requests_are_reviewed_by_people() {
 }
 
 #[test]
-fn answers_may_take_a_part_of_the_reserve() {
+fn summaries_may_use_part_of_reserve() {
     let first = first();
     let most = |reserve| {
         (
@@ -143,7 +143,7 @@ fn answers_are_joined() {
 }
 
 #[test]
-fn the_summary_before_stands_where_there_is_no_history_of_its_own() {
+fn previous_summary_stands_for_missing_history() {
     let path = compaction_support::path("C9 u10 a10 a10");
     let prepared = prepare(&path, 10).unwrap();
     assert_eq!(prepared.history_request(100, None), None);
@@ -173,7 +173,7 @@ fn files_are_listed_once_and_carried_on() {
 }
 
 #[test]
-fn lists_of_the_answer_give_way_to_the_new_ones() {
+fn new_file_lists_replace_copied_ones() {
     let pi = &Dialect::Pi.record().compaction;
     let taken_over = "H\n\n<read-files>\nold\n</read-files>\n\n<modified-files>\nold\n</modified-files>";
     let expected = "H\n\n<modified-files>\nsrc/a.rs\n</modified-files>";
@@ -204,7 +204,7 @@ fn calls_of_failed_answers_touch_nothing() {
 }
 
 #[test]
-fn long_lists_are_capped_where_the_dialect_caps_them() {
+fn dialect_caps_long_file_lists() {
     let path = |count: usize| {
         let calls = (0..count).map(|file| {
             json!({ "type": "toolCall", "id": file.to_string(), "name": "read",
@@ -264,7 +264,7 @@ mod recorded {
     }
 
     #[test]
-    fn a_compaction_that_was_asked_for_splits_the_last_turn() {
+    fn requested_compaction_splits_last_turn() {
         let summary = format!("{SAID}\n\n---\n\n**Turn Context (split turn):**\n\n{SAID}");
         let details = json!({ "readFiles": [], "modifiedFiles": [] });
         let pi = json!({ "summary": summary, "firstKeptEntryId": "a2", "tokensBefore": 22_511, "details": details });
@@ -275,7 +275,7 @@ mod recorded {
     }
 
     #[test]
-    fn a_full_context_keeps_the_turn_before_the_last_in_part() {
+    fn full_context_keeps_part_of_earlier_turn() {
         let mut path = three_turns();
         path.truncate(6);
         path.extend([user("u2", 33), said("a2", answer(&"a".repeat(60), &[], 195_016, false))]);
@@ -285,7 +285,7 @@ mod recorded {
     }
 
     #[test]
-    fn little_is_not_compacted_also_after_a_compaction() {
+    fn small_conversation_is_not_compacted() {
         let keep = Dialect::Pi.record().defaults.keep_recent_tokens;
         let empty = [settings("model"), settings("level")];
         let short_session = [settings("model"), settings("level"), user("u", 5), short("a", 17)];

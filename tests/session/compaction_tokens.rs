@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// More would be read back from no file.
 #[test]
-fn there_are_never_more_tokens_than_a_frame_can_tell() {
+fn tokens_are_capped_at_frame_limit() {
     const MOST: u64 = (1 << 53) - 1;
     let mut answer = compaction_support::answer("12345", &[], 0, false);
     for counts in [&["totalTokens"][..], &["input", "output", "cacheRead", "cacheWrite"]] {
@@ -25,7 +25,7 @@ fn there_are_never_more_tokens_than_a_frame_can_tell() {
 }
 
 #[test]
-fn a_message_is_worth_a_quarter_of_its_characters() {
+fn message_tokens_are_quarter_of_characters() {
     let image = json!({ "type": "image", "data": "AAAA", "mimeType": "image/png" });
     let text = json!({ "type": "text", "text": "12345" });
     let both = json!([text, image]);
@@ -73,7 +73,7 @@ fn a_message_is_worth_a_quarter_of_its_characters() {
 }
 
 #[test]
-fn what_the_provider_counted_stands_for_everything_before() {
+fn provider_count_covers_earlier_messages() {
     for (line, compacted, tokens) in [
         ("", 0, 0),
         ("u10 a10", 0, 20),
@@ -102,7 +102,7 @@ fn what_the_provider_counted_stands_for_everything_before() {
 }
 
 #[test]
-fn a_context_is_full_when_less_than_the_reserve_is_free() {
+fn context_without_free_reserve_is_full() {
     for (dialect, tokens, window, reserve, full) in [
         (Dialect::Pi, 183_616, 200_000, 16_384, false),
         (Dialect::Pi, 183_617, 200_000, 16_384, true),

@@ -52,7 +52,7 @@ fn only_the_leafs_branch_counts() {
 }
 
 #[test]
-fn what_was_set_last_counts_and_an_answer_sets_the_model_too() {
+fn last_setting_or_answer_decides_model() {
     let start = [model("m", None, "acme", "m1"), level("l", Some("m"), "high".into())];
     let after = |more: &[String]| {
         let Context { level, model, .. } = context(&[&start, more].concat());
@@ -74,7 +74,7 @@ fn what_was_set_last_counts_and_an_answer_sets_the_model_too() {
 }
 
 #[test]
-fn a_compaction_puts_its_summary_before_what_it_kept() {
+fn compaction_summary_precedes_kept_messages() {
     let lines = [
         user("a", None, "one"),
         answer("b", Some("a"), "two"),
@@ -105,7 +105,7 @@ fn only_the_last_compaction_counts() {
 }
 
 #[test]
-fn a_compaction_that_kept_nothing_of_the_branch_leaves_only_what_follows() {
+fn compaction_without_kept_entries_leaves_later_ones() {
     for first_kept in ["gone", "", "d", "e"] {
         let lines = [
             user("a", None, "one"),
@@ -117,7 +117,7 @@ fn a_compaction_that_kept_nothing_of_the_branch_leaves_only_what_follows() {
 }
 
 #[test]
-fn the_model_and_the_level_from_before_a_compaction_still_hold() {
+fn model_and_level_survive_compaction() {
     let lines = [
         level("l", None, "low".into()),
         answer("a", Some("l"), "one"),
@@ -154,7 +154,7 @@ fn extensions_and_summaries_of_branches_bring_messages() {
 }
 
 #[test]
-fn a_compaction_sees_the_branch_from_what_the_last_one_kept() {
+fn compaction_reads_branch_from_kept_entry() {
     let lines = [
         user("a", None, "one"),
         answer("b", Some("a"), "two"),
@@ -214,7 +214,7 @@ fn fork(tree: &Tree, id: &str) -> Option<Forked> {
 }
 
 #[test]
-fn every_text_of_the_user_can_be_forked_at() {
+fn fork_messages_are_all_user_texts() {
     let message = |id: &str, text: &str| ForkMessage { id: id.into(), text: text.to_owned() };
     assert_eq!(labelled().fork_messages(), [message("a", "one"), message("d", "three")]);
     let plain = entry(
@@ -241,7 +241,7 @@ fn every_text_of_the_user_can_be_forked_at() {
 }
 
 #[test]
-fn a_fork_holds_the_branch_before_the_message() {
+fn fork_holds_branch_before_message() {
     let old = labelled();
     let before = bytes(&old);
     let Forked { tree, text } = fork(&old, "d").unwrap();
@@ -265,7 +265,7 @@ fn a_fork_holds_the_branch_before_the_message() {
 }
 
 #[test]
-fn a_fork_at_the_first_message_is_empty() {
+fn fork_at_first_message_is_empty() {
     let first = tree(&[user("a", None, "one"), answer("b", Some("a"), "two")]);
     let Forked { tree, text } = fork(&first, "a").unwrap();
     assert_eq!((tree.entries().len(), text.as_str()), (0, "one"));
@@ -275,7 +275,7 @@ fn a_fork_at_the_first_message_is_empty() {
 }
 
 #[test]
-fn only_a_message_of_the_user_can_be_forked_at() {
+fn fork_needs_user_message() {
     let tree = labelled();
     for id in ["b", "x", "l", "nowhere", ""] {
         assert!(fork(&tree, id).is_none(), "{id}");
@@ -284,7 +284,7 @@ fn only_a_message_of_the_user_can_be_forked_at() {
 }
 
 #[test]
-fn a_copy_of_the_whole_holds_every_branch() {
+fn whole_copy_holds_every_branch() {
     let old = labelled();
     let new = old.copy_all(header("s-2"));
     assert_eq!(new.header(), &header("s-2"));
@@ -293,7 +293,7 @@ fn a_copy_of_the_whole_holds_every_branch() {
 }
 
 #[test]
-fn a_fork_is_written_at_once_also_where_all_that_the_user_said_is_summed_up() {
+fn fork_with_summarized_prompts_is_written_now() {
     let lines = [
         HEADER.to_owned(),
         user("u1", None, "one"),
@@ -312,7 +312,7 @@ fn a_fork_is_written_at_once_also_where_all_that_the_user_said_is_summed_up() {
 }
 
 #[test]
-fn what_a_tool_returned_is_found_from_the_leaf_on_also_before_a_compaction() {
+fn tool_results_are_newest_first_across_compaction() {
     let result = |id: &str, parent: &str, tool: &str, text: &str| {
         let content = json!([{ "type": "text", "text": text }]);
         let message = json!({
@@ -338,7 +338,7 @@ fn what_a_tool_returned_is_found_from_the_leaf_on_also_before_a_compaction() {
 }
 
 #[test]
-fn the_rules_that_the_model_was_told_of_are_those_of_the_branch() {
+fn injected_rules_are_those_of_branch() {
     let injection = |id: &str, parent: &str, rules: serde_json::Value| {
         entry("ttsr_injection", id, Some(parent), json!({ "injectedRules": rules }))
     };

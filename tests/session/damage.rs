@@ -11,7 +11,7 @@ fn found(file: impl Into<Vec<u8>>) -> (Vec<String>, Vec<String>, FileEnd) {
 }
 
 #[test]
-fn a_file_without_a_header_is_no_session() {
+fn file_without_header_is_no_session() {
     for (text, expected) in [
         ("", ReadError::Empty),
         ("\n \r\n\n", ReadError::Empty),
@@ -38,7 +38,7 @@ fn a_file_without_a_header_is_no_session() {
 }
 
 #[test]
-fn a_header_needs_no_more_than_an_id() {
+fn header_needs_only_id() {
     let read = read(r#"{"id":"s","type":"session","version":3,"cwd":7,"title":null,"future":{"a":1}}"#);
     let header = read.tree.header();
     assert_eq!((header.id.as_str(), header.cwd.as_str(), header.version), ("s", "", 3));
@@ -47,7 +47,7 @@ fn a_header_needs_no_more_than_an_id() {
 }
 
 #[test]
-fn a_later_version_is_read_as_it_is() {
+fn later_version_is_read_with_notice() {
     let later = HEADER.replace("3", "4");
     let text = file(&[later, user("a", None, "one")]);
     let expected = vec!["the file is of version 4, later than 3".to_owned()];
@@ -88,7 +88,7 @@ fn blank_lines_and_carriage_returns_are_nothing() {
 }
 
 #[test]
-fn a_line_that_was_not_written_to_its_end_is_told_and_its_place_given() {
+fn torn_line_is_noticed_with_its_offset() {
     let whole = file(&[HEADER.to_owned(), user("a", None, "one é")]);
     let last =
         entry("custom", "b", Some("a"), json!({ "customType": "é\n\u{1}", "data": [-1.5e-300, true, null] }));
@@ -179,7 +179,7 @@ fn two_damaged_lines_bridge_two_gaps() {
 }
 
 #[test]
-fn a_circle_of_parents_is_gone_round_once() {
+fn circle_of_parents_is_followed_once() {
     let lines = [
         HEADER.to_owned(),
         user("a", Some("c"), "one"),
@@ -196,7 +196,7 @@ fn a_circle_of_parents_is_gone_round_once() {
 
 /// The originals write everything again when they go on with a file that has no answer yet.
 #[test]
-fn a_file_that_was_written_twice_over_is_read_once() {
+fn file_written_twice_is_read_once() {
     let begun = [
         HEADER.to_owned(),
         entry("label", "l", None, json!({ "targetId": "x" })),
@@ -212,7 +212,7 @@ fn a_file_that_was_written_twice_over_is_read_once() {
 }
 
 #[test]
-fn a_message_that_cannot_be_read_is_left_out_and_told() {
+fn unreadable_message_is_left_out_with_notice() {
     let odd = |id: &str, parent: &str, message: Value| {
         entry("message", id, Some(parent), json!({ "message": message }))
     };
@@ -236,7 +236,7 @@ fn a_message_that_cannot_be_read_is_left_out_and_told() {
 }
 
 #[test]
-fn what_older_versions_left_out_of_a_message_is_filled_in() {
+fn missing_members_of_old_messages_are_filled() {
     let lines = [
         HEADER.to_owned(),
         entry("message", "a", None, json!({ "message": { "role": "user", "content": "one" } })),
@@ -280,7 +280,7 @@ fn what_older_versions_left_out_of_a_message_is_filled_in() {
 }
 
 #[test]
-fn a_file_of_version_1_gets_ids_and_parents() {
+fn version_1_file_gets_ids_and_parents() {
     let bare = |kind: &str, own: Value| {
         let mut map = json!({ "type": kind, "timestamp": "2026-01-05T10:00:00.000Z" });
         map.as_object_mut().unwrap().extend(own.as_object().cloned().unwrap());
@@ -326,7 +326,7 @@ fn a_file_of_version_1_gets_ids_and_parents() {
 }
 
 #[test]
-fn a_huge_line_is_an_entry_like_any_other() {
+fn huge_line_is_an_entry() {
     let text = "x\\\"".repeat(1 << 20);
     let lines = [HEADER.to_owned(), user("a", None, &text), user("b", Some("a"), "two")];
     let read = read(file(&lines));

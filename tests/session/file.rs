@@ -14,7 +14,7 @@ use std::{
 };
 
 #[test]
-fn entries_are_added_to_the_file_as_they_come() {
+fn entries_are_appended_in_order() {
     let (_directory, path) = with(conversation());
     let (mut store, tree, notices) = opened(&path);
     let mut tree = tree.unwrap();
@@ -28,7 +28,7 @@ fn entries_are_added_to_the_file_as_they_come() {
 }
 
 #[test]
-fn a_new_session_has_a_file_once_something_is_written() {
+fn new_session_file_appears_with_first_write() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("deep/er/s.jsonl");
     let (mut store, tree, _) = opened(&path);
@@ -56,7 +56,7 @@ fn a_long_session_is_written_at_once() {
 }
 
 #[test]
-fn a_session_can_begin_in_an_empty_file() {
+fn empty_file_can_hold_new_session() {
     let (_directory, path) = with("");
     let before = fs::metadata(&path).unwrap().ino();
     let (mut store, tree, notices) = opened(&path);
@@ -66,7 +66,7 @@ fn a_session_can_begin_in_an_empty_file() {
 }
 
 #[test]
-fn what_is_no_session_is_refused_and_left_alone() {
+fn other_content_is_refused_and_unchanged() {
     let (directory, notes) = with("# Notes\n\nBuy milk.");
     let wide = directory.path().join("wide.jsonl");
     fs::write(&wide, b"\xff\xfe{\0\"\0").unwrap();
@@ -86,7 +86,7 @@ fn what_is_no_session_is_refused_and_left_alone() {
 }
 
 #[test]
-fn what_was_bound_stays_so_when_another_file_cannot_be_opened() {
+fn failed_open_keeps_bound_file() {
     let (_directory, path) = with(conversation());
     let (_other, notes) = with("# Notes\n");
     let (mut store, ..) = opened(&path);
@@ -100,7 +100,7 @@ fn what_was_bound_stays_so_when_another_file_cannot_be_opened() {
 }
 
 #[test]
-fn a_file_that_is_in_use_cannot_be_opened_by_another() {
+fn file_in_use_is_refused_to_others() {
     let (_directory, path) = with(conversation());
     let (mut first, ..) = opened(&path);
     let (_, second) = open(&path);
@@ -120,7 +120,7 @@ fn a_file_that_is_in_use_cannot_be_opened_by_another() {
 }
 
 #[test]
-fn the_file_in_use_can_be_opened_again_by_its_user() {
+fn own_file_can_be_opened_again() {
     let (_directory, path) = with(conversation());
     let link = path.with_file_name("link.jsonl");
     symlink(&path, &link).unwrap();
@@ -136,7 +136,7 @@ fn the_file_in_use_can_be_opened_again_by_its_user() {
 }
 
 #[test]
-fn nothing_is_written_to_a_file_that_another_program_has_changed() {
+fn file_changed_by_another_is_not_written() {
     let changes: [fn(&Path); 5] = [
         |path| OpenOptions::new().append(true).open(path).unwrap().write_all(b"{}\n").unwrap(),
         |path| OpenOptions::new().write(true).open(path).unwrap().set_len(3).unwrap(),
@@ -169,7 +169,7 @@ fn nothing_is_written_to_a_file_that_another_program_has_changed() {
 }
 
 #[test]
-fn a_new_session_never_writes_into_a_file_that_appeared_meanwhile() {
+fn new_session_refuses_file_that_appeared_meanwhile() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("s.jsonl");
     let (mut store, ..) = opened(&path);
@@ -179,7 +179,7 @@ fn a_new_session_never_writes_into_a_file_that_appeared_meanwhile() {
 }
 
 #[test]
-fn a_torn_line_is_cut_off_when_the_file_is_opened() {
+fn torn_line_is_cut_off_on_open() {
     let (_directory, path) = with(conversation() + r#"{"type":"message","id":"c""#);
     let (mut store, tree, notices) = opened(&path);
     assert_eq!(notices, ["line 4 is incomplete (26 bytes): its writer was stopped"]);
@@ -189,7 +189,7 @@ fn a_torn_line_is_cut_off_when_the_file_is_opened() {
 }
 
 #[test]
-fn what_of_the_branch_cannot_be_read_is_told_when_the_file_is_opened() {
+fn unreadable_entries_are_noticed_on_open() {
     let odd = |id: &str, parent: &str| {
         entry("message", id, Some(parent), json!({ "message": { "role": "oracle" } }))
     };
@@ -201,7 +201,7 @@ fn what_of_the_branch_cannot_be_read_is_told_when_the_file_is_opened() {
 }
 
 #[test]
-fn a_torn_header_is_cut_off_and_the_session_begins_anew() {
+fn torn_header_is_cut_off() {
     let (_directory, path) = with(r#"{"type":"session","ver"#);
     let (mut store, tree, notices) = opened(&path);
     assert!(tree.is_none());
@@ -211,7 +211,7 @@ fn a_torn_header_is_cut_off_and_the_session_begins_anew() {
 }
 
 #[test]
-fn a_last_line_without_line_feed_gets_one_before_the_next() {
+fn missing_line_feed_is_added_before_append() {
     for (tail, kept) in [("", ""), ("\nSegmentation fault", "\nSegmentation fault")] {
         let before = conversation().trim_end().to_owned() + tail;
         let (_directory, path) = with(&before);
@@ -225,7 +225,7 @@ fn a_last_line_without_line_feed_gets_one_before_the_next() {
 }
 
 #[test]
-fn an_old_file_is_brought_to_todays_version_when_it_is_opened() {
+fn old_file_is_migrated_on_open() {
     let old = HEADER.replace(r#""version":3,"#, "");
     let old_entry =
         json!({ "type": "message", "message": { "role": "user", "content": "one", "timestamp": 1 } });
@@ -244,7 +244,7 @@ fn an_old_file_is_brought_to_todays_version_when_it_is_opened() {
 }
 
 #[test]
-fn a_new_header_replaces_the_file_at_once() {
+fn new_header_replaces_file_atomically() {
     let (_directory, path) = with(conversation());
     let (mut store, tree, _) = opened(&path);
     let mut tree = tree.unwrap();
@@ -262,7 +262,7 @@ fn a_new_header_replaces_the_file_at_once() {
 }
 
 #[test]
-fn a_header_that_cannot_be_replaced_leaves_the_file_as_it_was() {
+fn failed_header_rewrite_leaves_file_unchanged() {
     let (_directory, path) = with(conversation());
     let (mut store, ..) = opened(&path);
     // Where the new file would be written, there is something else.

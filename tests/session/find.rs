@@ -23,7 +23,7 @@ fn header(id: &str, cwd: &str) -> String {
 }
 
 #[test]
-fn the_newest_session_is_the_one_written_to_last() {
+fn newest_session_was_written_last() {
     let directory = tempfile::tempdir().unwrap();
     let at = directory.path();
     assert_eq!(find_newest(&at.join("nowhere")), None);
@@ -44,7 +44,7 @@ fn the_newest_session_is_the_one_written_to_last() {
 }
 
 #[test]
-fn a_session_is_found_by_the_beginning_of_its_id() {
+fn session_is_found_by_id_prefix() {
     let directory = tempfile::tempdir().unwrap();
     let (all, own) = (directory.path(), directory.path().join("own"));
     let find = |prefix: &str| find_by_prefix(prefix, &own, Some(all));

@@ -10,7 +10,7 @@ fn half(line: &str) -> String {
 }
 
 #[test]
-fn a_title_with_half_a_character_is_a_title() {
+fn title_with_lone_surrogate_is_read() {
     let header = half(&HEADER.replace(r#""cwd":"/w""#, r#""cwd":"/w","title":"Cut?""#));
     let read = read(file(&[header, user("a", None, "one")]));
     assert_eq!((read.tree.name().as_deref(), path(&read.tree)), (Some("Cut\u{fffd}"), vec!["a"]));

@@ -18,7 +18,7 @@ fn chain(count: usize) -> Tree {
 }
 
 #[test]
-fn a_tree_as_deep_as_it_may_be_fits_a_small_stack() {
+fn deepest_tree_fits_small_stack() {
     let tree = chain(MAX_TREE_DEPTH);
     let written = std::thread::Builder::new().stack_size(2 << 20).spawn(move || {
         let data = EntryTree { tree: tree.entry_tree(Base::Pi1).unwrap(), leaf_id: None };
@@ -37,14 +37,14 @@ fn a_tree_as_deep_as_it_may_be_fits_a_small_stack() {
 }
 
 #[test]
-fn a_tree_that_is_deeper_is_none_and_its_entries_are_told_all_the_same() {
+fn too_deep_tree_is_none_entries_remain() {
     let tree = chain(MAX_TREE_DEPTH + 1);
     assert_eq!(tree.entry_tree(Base::Pi1), None);
     assert_eq!(tree.list_entries(None, Base::Pi1).map(|entries| entries.len()), Some(MAX_TREE_DEPTH + 1));
 }
 
 #[test]
-fn entries_that_are_their_own_forebears_have_no_place_in_the_tree() {
+fn cyclic_entries_are_not_in_tree() {
     let lines = [
         HEADER.to_owned(),
         user("a", Some("b"), "one"),
@@ -57,7 +57,7 @@ fn entries_that_are_their_own_forebears_have_no_place_in_the_tree() {
 }
 
 #[test]
-fn a_message_of_an_old_form_is_told_mended() {
+fn old_message_is_listed_repaired() {
     let old = json!({ "message": { "role": "user", "content": [{ "type": "text", "text": "hi" }] } });
     let tree = read(file(&[HEADER.to_owned(), entry("message", "a", None, old)])).tree;
     let entries = serde_json::to_value(tree.list_entries(None, Base::Pi1).unwrap()).unwrap();
@@ -65,7 +65,7 @@ fn a_message_of_an_old_form_is_told_mended() {
 }
 
 #[test]
-fn everything_that_was_used_counts_on_every_branch_and_whatever_it_was_for() {
+fn totals_count_usage_of_all_branches() {
     let usage = |tokens: u64| {
         json!({
             "input": tokens, "output": 1, "cacheRead": 2, "cacheWrite": 3, "totalTokens": tokens + 6,

@@ -94,7 +94,7 @@ fn by_bytes(session: &Session, base: Base) -> usize {
 }
 
 #[test]
-fn what_a_dialect_has_is_told_by_its_bytes_and_parsed_for_nobody() {
+fn plain_message_is_copied_unparsed() {
     let all: Vec<String> = messages().iter().map(Value::to_string).collect();
     for base in Base::ALL {
         let tree = session(&all);
@@ -109,7 +109,7 @@ fn what_a_dialect_has_is_told_by_its_bytes_and_parsed_for_nobody() {
 }
 
 #[test]
-fn what_only_another_dialect_has_is_not_told_by_its_bytes() {
+fn message_of_another_dialect_is_parsed() {
     let warning = &messages()[5..6];
     let session = opened(session(&[warning[0].to_string()]));
     assert_eq!((by_bytes(&session, Base::Xcsh), by_bytes(&session, Base::Pi)), (1, 0));
@@ -117,7 +117,7 @@ fn what_only_another_dialect_has_is_not_told_by_its_bytes() {
 }
 
 #[test]
-fn what_says_different_things_to_different_readers_goes_through_the_types() {
+fn ambiguous_message_is_parsed() {
     let user = |content: &str| format!(r#"{{"role":"user","content":{content},"timestamp":1}}"#);
     let call = |arguments: &str| {
         let mut answer = messages()[2].clone();
@@ -152,7 +152,7 @@ fn what_says_different_things_to_different_readers_goes_through_the_types() {
 }
 
 #[test]
-fn a_block_that_lacks_its_tag_goes_through_the_types_wherever_it_stands() {
+fn block_without_tag_is_parsed() {
     let image = json!({ "data": "aGk=", "mimeType": "image/png" });
     let mention = json!({ "role": "fileMention", "files": [{ "path": "a", "content": "b", "image": image }], "timestamp": 9 });
     let system = json!({ "role": "system", "content": [{ "text": "no type" }], "timestamp": 9 });
@@ -165,7 +165,7 @@ fn a_block_that_lacks_its_tag_goes_through_the_types_wherever_it_stands() {
 }
 
 #[test]
-fn a_line_that_is_written_in_another_way_is_not_cut_wrongly() {
+fn differently_written_line_is_not_cut_wrongly() {
     let message = messages()[0].to_string();
     let head = r#""type":"message","id":"a","parentId":null,"timestamp":"2026-01-05T10:00:00.000Z""#;
     for (plain, line) in [
@@ -188,7 +188,7 @@ fn a_line_that_is_written_in_another_way_is_not_cut_wrongly() {
 }
 
 #[test]
-fn what_is_kept_now_is_told_by_the_bytes_that_were_written() {
+fn appended_message_is_copied_from_its_line() {
     for dialect in [Dialect::Pi, Dialect::Pi1, Dialect::Xcsh] {
         let mut session = Session::new(header("s-1"), None);
         for value in [&messages()[2], &messages()[4]] {

@@ -94,7 +94,7 @@ proptest! {
     }
 
     #[test]
-    fn a_file_that_was_cut_anywhere_keeps_what_came_before(tree in session(), at in any::<Index>()) {
+    fn cut_file_keeps_lines_before_cut(tree in session(), at in any::<Index>()) {
         let text = bytes(&tree).into_bytes();
         let cut = &text[..at.index(text.len() + 1)];
         let whole_lines = cut.iter().filter(|byte| **byte == b'\n').count();
@@ -121,7 +121,7 @@ proptest! {
     }
 
     #[test]
-    fn a_damaged_file_is_read_the_same_when_it_is_written_anew(
+    fn rewritten_damaged_file_reads_the_same(
         tree in session(),
         damage in vec((any::<Index>(), any::<u8>()), 0..8),
         doubled in vec((any::<Index>(), any::<Index>()), 0..4),
@@ -147,7 +147,7 @@ proptest! {
     }
 
     #[test]
-    fn a_fork_holds_what_came_before_the_message(tree in session(), at in any::<Index>()) {
+    fn random_fork_holds_entries_before_message(tree in session(), at in any::<Index>()) {
         let messages = tree.fork_messages();
         prop_assume!(!messages.is_empty());
         let message = at.get(&messages);

@@ -78,7 +78,7 @@ fn snapshot(name: &str, text: &str) {
 }
 
 #[test]
-fn each_dialect_writes_its_own_keys_in_its_own_order() {
+fn dialect_decides_keys_and_their_order() {
     snapshot("session_file_pi", &grown(Dialect::Pi).1);
     snapshot("session_file_xcsh", &grown(Dialect::Xcsh).1);
 }
@@ -114,7 +114,7 @@ fn each_dialect_reads_what_the_other_wrote() {
 }
 
 #[test]
-fn the_entry_keeps_no_copy_of_the_file() {
+fn entry_shares_bytes_of_file() {
     let (_, lines) = grown(Dialect::Pi);
     let file = Bytes::from(lines);
     let tree = Tree::read(file.clone(), &mut random()).unwrap().tree;
@@ -139,7 +139,7 @@ fn the_last_changes_can_be_taken_back() {
 }
 
 #[test]
-fn a_new_entry_follows_the_leaf_wherever_that_was_moved() {
+fn new_entry_follows_moved_leaf() {
     let (mut tree, mut random) = (fresh(), random());
     let mut say = |tree: &mut Tree, text: &str| {
         tree.append(NewEntry::Message(asked(text)), stamp(Dialect::Pi, 0), &mut random);
@@ -173,7 +173,7 @@ fn ids_are_unique_in_a_file() {
 }
 
 #[test]
-fn a_name_is_an_entry_or_the_title_of_the_header() {
+fn name_is_entry_or_header_title() {
     let mut random = random();
     let mut rename = |tree: &mut Tree, dialect, name| tree.rename(name, stamp(dialect, 0), &mut random);
 
@@ -194,7 +194,7 @@ fn a_name_is_an_entry_or_the_title_of_the_header() {
 }
 
 #[test]
-fn the_newest_name_counts_whichever_dialect_gave_it() {
+fn newest_name_counts_in_any_dialect() {
     let mut random = random();
     let mut tree = fresh();
     for (dialect, name) in [
@@ -249,7 +249,7 @@ fn the_last_label_counts() {
 }
 
 #[test]
-fn a_message_is_kept_as_it_will_read_back() {
+fn message_is_kept_as_read_back() {
     let (mut tree, mut random) = (fresh(), random());
     let mut answer = answered("Hello.");
     answer["duration"] = 12.into();
@@ -267,7 +267,7 @@ fn a_message_is_kept_as_it_will_read_back() {
 }
 
 #[test]
-fn entries_of_unknown_types_are_links_of_the_chain() {
+fn unknown_entries_stay_in_chain() {
     let lines = [
         HEADER.to_owned(),
         user("a", None, "one"),

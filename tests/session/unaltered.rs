@@ -13,7 +13,7 @@ fn odd(line: &str) -> String {
 }
 
 #[test]
-fn a_fork_changes_nothing_but_the_parent_of_what_followed_a_label() {
+fn fork_changes_only_parents_behind_labels() {
     let label = entry("label", "l", Some("a"), json!({ "targetId": "gone", "label": "x" }));
     let after = |parent| odd(&answer("b", Some(parent), "two"));
     let lines = [HEADER.to_owned(), user("a", None, "one"), label, after("l"), user("c", Some("b"), "three")];
@@ -24,7 +24,7 @@ fn a_fork_changes_nothing_but_the_parent_of_what_followed_a_label() {
 }
 
 #[test]
-fn a_file_of_version_1_says_what_it_said() {
+fn migrated_version_1_file_is_unaltered() {
     let said = r#"{"type":"message","message":{"role":"user","content":"one","timestamp":1}}"#;
     let lines = [HEADER.replace(r#""version":3,"#, ""), odd(said), odd(said)];
     let old = read(file(&lines));
@@ -40,7 +40,7 @@ fn a_file_of_version_1_says_what_it_said() {
 }
 
 #[test]
-fn a_file_of_version_2_says_what_it_said() {
+fn migrated_version_2_file_is_unaltered() {
     let said = |role: &str| {
         let message = json!({ "customType": "note", "content": "mind", "display": true, "timestamp": 1 });
         let line = odd(&entry("message", "a", None, json!({ "message": message })));

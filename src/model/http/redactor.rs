@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_are_hidden_in_every_header_and_spelling_and_other_words_stay() {
+    fn redactor_hides_request_keys_in_any_spelling() {
         let header = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         let redactor = Redactor::of(
             &[

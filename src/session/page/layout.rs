@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn the_path_comes_first_and_every_branch_after_it() {
+    fn path_comes_before_branches() {
         let tree = [
             ("a", None),
             ("b", Some("a")),
@@ -148,13 +148,13 @@ mod tests {
     }
 
     #[test]
-    fn a_leaf_in_the_middle_ends_the_path_and_what_follows_is_a_branch() {
+    fn leaf_in_middle_ends_path() {
         let tree = [("a", None), ("b", Some("a")), ("c", Some("b"))];
         assert_eq!(laid_out(&tree, Some("a")), [(vec![0], None), (vec![1, 2], Some(0))]);
     }
 
     #[test]
-    fn damaged_parents_make_roots_and_never_a_circle() {
+    fn damaged_parents_make_roots() {
         let tree = [("a", Some("b")), ("b", Some("a")), ("a", Some("a")), ("c", Some("gone"))];
         assert_eq!(laid_out(&tree, Some("a")), [(vec![0, 2], None), (vec![3], None), (vec![1], Some(0))]);
         assert_eq!(laid_out(&[], None), [(vec![], None)]);

@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_from_elsewhere_is_a_link_and_no_link_is_inside_another() {
+    fn remote_picture_becomes_link_outside_links() {
         assert_eq!(
             page("[![p](https://p)](https://l)"),
             "<p><a rel=\"noopener noreferrer\" href=\"https://l\"><span title=\"https://p\">Image: p</span></a></p>"

@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_hides_or_moves_text_is_written_out() {
+    fn hiding_characters_get_visible_forms() {
         assert_eq!(
             visible_plain_text("a\0b\x1b\x7f\u{85}\u{202E}c\u{E0041}"),
             "a␀b␛␡[U+0085][RLO]c[U+E0041]"
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn colours_of_a_terminal_go_and_other_sequences_stay() {
+    fn terminal_colours_are_removed_other_sequences_stay() {
         assert_eq!(printed("\x1b[1;31mred\x1b[0m\r\n\x1b]8;;x\x07"), "red\n\x1b]8;;x\x07");
     }
 
