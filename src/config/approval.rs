@@ -176,7 +176,7 @@ impl Approval {
         let how = match self.decision {
             Some(Decision { by, .. }) => format!("it was refused by {by}; --approve approves it"),
             None if self.agent_is_inside => {
-                format!("--approve approves it; {agent} lies inside of it and cannot")
+                format!("--approve approves it; {agent} lies inside of the project and cannot")
             }
             None => {
                 let working = Value::from(self.working.to_string_lossy());

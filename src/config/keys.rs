@@ -100,7 +100,7 @@ pub enum CredentialError {
     },
     /// The command belongs to a project that is not approved.
     #[error(
-        "{what} is printed by a command of a project that is not approved, which is not run; --approve approves it"
+        "{what} comes from a command of a project that is not approved, so it was not run; --approve approves it"
     )]
     Unapproved {
         /// The value that was expected.

@@ -73,7 +73,7 @@ impl Default for HttpOptions {
 }
 
 /// The text for hosts after a panic, whose own message may hold parts of the request and a key.
-pub const DEFECT: &str = "a defect of this program, of which the log tells the place";
+pub const DEFECT: &str = "a bug in this program; the log names the place";
 
 /// Time limit for connecting.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);

@@ -191,7 +191,7 @@ fn left_out(project: &Project, code: &Code, decision: Option<&str>, inside: bool
         Some(by) => format!("it was refused by {by}; --approve approves it"),
         None if inside => {
             let agent = project.own(".pi/agent").display().to_string();
-            format!("--approve approves it; {agent} lies inside of it and cannot")
+            format!("--approve approves it; {agent} lies inside of the project and cannot")
         }
         None => format!(
             "--approve approves it, or {{\"{}\": true}} in {agent}/trust.json, or \"defaultProjectTrust\": \"always\" \
@@ -248,7 +248,7 @@ fn agents_code(dialect: Dialect, decision: Option<&str>) -> Vec<bool> {
     let frames = server.run("hello");
     let key = server.path("work/ran.key").exists();
     let end = frames.last().unwrap()["messages"].as_array().unwrap().last().unwrap()["errorMessage"].clone();
-    let unapproved = "API key for provider \"own\" is printed by a command of a project that is not approved, which is \
+    let unapproved = "API key for provider \"own\" comes from a command of a project that is not approved, so it was \
                       not run; --approve approves it";
     assert_eq!(end == unapproved, !key, "{dialect} {decision:?}: {end}");
     vec![ran[0], key, ran[1]]
