@@ -21,7 +21,7 @@ pub static BUILT_IN: Catalogue = include!(concat!(env!("OUT_DIR"), "/catalogue.r
 
 /// A model with its levels.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
+pub struct CatalogueEntry {
     /// The model as hosts see it.
     pub model: Model,
     /// Its thinking levels.
@@ -48,11 +48,11 @@ pub struct Provider {
 impl Catalogue {
     /// Parses the models of the `wanted` providers, in order, at each call. Unreadable ones are left out; tests
     /// ensure that there are none.
-    pub fn models(&self, wanted: impl Fn(&str) -> bool) -> Vec<Entry> {
+    pub fn models(&self, wanted: impl Fn(&str) -> bool) -> Vec<CatalogueEntry> {
         let lists = self.lists.iter().filter(|(provider, _)| wanted(provider));
         let models = lists.flat_map(|(provider, list)| {
             let list: Vec<ModelKeys> = serde_json::from_str(list).unwrap_or_default();
-            list.into_iter().filter_map(|keys| Entry::new(provider, keys, None, None))
+            list.into_iter().filter_map(|keys| CatalogueEntry::new(provider, keys, None, None))
         });
         models.collect()
     }
@@ -63,7 +63,7 @@ impl Catalogue {
     }
 }
 
-impl Entry {
+impl CatalogueEntry {
     /// Builds a model from its `keys`, with pi's defaults for missing members; `api` and `base_url` are the
     /// provider's. `None`: it has no API or no address.
     pub fn new(provider: &str, keys: ModelKeys, api: Option<&str>, base_url: Option<&str>) -> Option<Self> {

@@ -73,7 +73,7 @@ pub struct ModelKeys {
     /// Limits by kind of input. Source: pi 1.5.2's `models.md`.
     pub input_limits: Option<JsonObject>,
     /// US dollars per million tokens.
-    pub cost: Option<Cost>,
+    pub cost: Option<ModelCost>,
     /// How long the provider caches prompts. Source: pi 1.5.2's `models.md`.
     pub prompt_cache: Option<PromptCache>,
     /// Context window in tokens.
@@ -94,7 +94,7 @@ pub struct ModelKeys {
 /// Prices of a model, in US dollars per million tokens.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Cost {
+pub struct ModelCost {
     /// Input.
     pub input: Number,
     /// Output.

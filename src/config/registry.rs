@@ -2,8 +2,8 @@
 
 use super::{
     Config,
-    catalogue::{BUILT_IN, Entry, whole},
-    models_file::{Cost, ModelKeys, Override, ProviderKeys, Providers},
+    catalogue::{BUILT_IN, CatalogueEntry, whole},
+    models_file::{ModelCost, ModelKeys, Override, ProviderKeys, Providers},
     thinking::{LevelMap, is_adaptive},
 };
 use crate::{
@@ -48,7 +48,8 @@ fn models(configured: &Providers, base: Base, wanted: impl Fn(&str) -> bool) -> 
     }
     for (name, keys) in configured() {
         for model in &keys.models {
-            let same = |entry: &&mut Entry| entry.model.provider == *name && entry.model.id == model.id;
+            let same =
+                |entry: &&mut CatalogueEntry| entry.model.provider == *name && entry.model.id == model.id;
             match entries.iter_mut().find(same) {
                 Some(entry) => apply_custom_model(entry, keys, model),
                 None => entries.extend(custom_model(name, keys, model)),
@@ -84,7 +85,7 @@ fn apply_registered(
 }
 
 /// Applies its provider's keys to a built-in model.
-fn apply_provider(entry: &mut Entry, keys: &ProviderKeys) {
+fn apply_provider(entry: &mut CatalogueEntry, keys: &ProviderKeys) {
     let model = &mut entry.model;
     if let Some(base_url) = &keys.base_url {
         model.base_url.clone_from(base_url);
@@ -114,7 +115,7 @@ fn apply_provider(entry: &mut Entry, keys: &ProviderKeys) {
 
 /// Applies a custom model of the same provider and id to a built-in one, after its provider's keys were
 /// [applied](apply_provider).
-fn apply_custom_model(entry: &mut Entry, keys: &ProviderKeys, over: &ModelKeys) {
+fn apply_custom_model(entry: &mut CatalogueEntry, keys: &ProviderKeys, over: &ModelKeys) {
     let model = &mut entry.model;
     // Words for levels and compatibility belong to an API.
     let api = over.api.as_ref().or(keys.api.as_ref());
@@ -127,7 +128,7 @@ fn apply_custom_model(entry: &mut Entry, keys: &ProviderKeys, over: &ModelKeys) 
     if let Some(map) = &over.thinking_level_map {
         entry.levels = LevelMap::new(map);
     }
-    let price = |cost: &Cost| ModelPrice {
+    let price = |cost: &ModelCost| ModelPrice {
         input: cost.input.clone(),
         output: cost.output.clone(),
         cache_read: cost.cache_read.clone(),
@@ -155,7 +156,7 @@ fn set<T>(member: &mut T, value: Option<T>) {
 }
 
 /// Builds a custom model; `None`: it has no API or no address.
-fn custom_model(name: &str, keys: &ProviderKeys, model: &ModelKeys) -> Option<Entry> {
+fn custom_model(name: &str, keys: &ProviderKeys, model: &ModelKeys) -> Option<CatalogueEntry> {
     let known = BUILT_IN.provider(name);
     let api = keys.api.as_deref().or(known.map(|known| known.api));
     let base_url = keys.base_url.as_deref().or(known.and_then(|known| known.base_url));
@@ -163,7 +164,7 @@ fn custom_model(name: &str, keys: &ProviderKeys, model: &ModelKeys) -> Option<En
     let mut compat = keys.compat.clone();
     merge_compat(&mut compat, model.compat.as_ref());
     model.compat = compat;
-    Entry::new(name, model, api, base_url)
+    CatalogueEntry::new(name, model, api, base_url)
 }
 
 /// Merges `over` over `base`, key by key.
@@ -178,8 +179,8 @@ fn merge_compat(base: &mut Option<JsonObject>, over: Option<&JsonObject>) {
     }
 }
 
-fn endpoint(entry: Entry, base: Base) -> Endpoint {
-    let Entry { mut model, levels: map } = entry;
+fn endpoint(entry: CatalogueEntry, base: Base) -> Endpoint {
+    let CatalogueEntry { mut model, levels: map } = entry;
     let (levels, adaptive) = (map.levels(model.reasoning, base), is_adaptive(&model));
     model.thinking = thinking(&model, &levels, adaptive);
     model.thinking_level_map = (!map.is_empty()).then(|| map.entries().collect());

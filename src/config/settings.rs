@@ -33,9 +33,9 @@ pub struct Settings {
     /// `interruptMode`: whether a steering message stops the tools that run. Source: xcsh source.
     pub interrupt_mode: Option<InterruptMode>,
     /// `compaction`.
-    pub compaction: Compaction,
+    pub compaction: CompactionSettings,
     /// `retry`.
-    pub retry: Retry,
+    pub retry: RetrySettings,
     /// `thinkingBudgets`: thinking budgets in tokens, by level.
     pub thinking_budgets: BTreeMap<ThinkingLevel, u64>,
     /// `enabledModels`: patterns of the models that `cycle_model` goes through.
@@ -81,7 +81,7 @@ pub struct PathList {
 
 /// When and how far to compact a conversation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Compaction {
+pub struct CompactionSettings {
     /// `compaction.enabled`: compact automatically.
     pub enabled: Option<bool>,
     /// `compaction.reserveTokens`: tokens to keep free in the context window.
@@ -92,7 +92,7 @@ pub struct Compaction {
 
 /// Retries of failed runs, and of single requests before.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Retry {
+pub struct RetrySettings {
     /// `retry.enabled`.
     pub enabled: Option<bool>,
     /// `retry.maxRetries`.
@@ -142,12 +142,12 @@ impl Settings {
             steering_mode: self.steering_mode.or(base.steering_mode),
             follow_up_mode: self.follow_up_mode.or(base.follow_up_mode),
             interrupt_mode: self.interrupt_mode.or(base.interrupt_mode),
-            compaction: Compaction {
+            compaction: CompactionSettings {
                 enabled: self.compaction.enabled.or(base.compaction.enabled),
                 reserve_tokens: self.compaction.reserve_tokens.or(base.compaction.reserve_tokens),
                 keep_recent_tokens: self.compaction.keep_recent_tokens.or(base.compaction.keep_recent_tokens),
             },
-            retry: Retry {
+            retry: RetrySettings {
                 enabled: self.retry.enabled.or(base.retry.enabled),
                 max_retries: self.retry.max_retries.or(base.retry.max_retries),
                 base_delay_ms: self.retry.base_delay_ms.or(base.retry.base_delay_ms),
@@ -233,12 +233,12 @@ impl SettingsFile<'_> {
             steering_mode: self.value("/steeringMode").or_else(|| self.value("/queueMode")),
             follow_up_mode: self.value("/followUpMode"),
             interrupt_mode: self.value("/interruptMode"),
-            compaction: Compaction {
+            compaction: CompactionSettings {
                 enabled: self.value("/compaction/enabled"),
                 reserve_tokens: self.value("/compaction/reserveTokens"),
                 keep_recent_tokens: self.value("/compaction/keepRecentTokens"),
             },
-            retry: Retry {
+            retry: RetrySettings {
                 enabled: self.value("/retry/enabled"),
                 max_retries: self.value("/retry/maxRetries"),
                 base_delay_ms: self.value("/retry/baseDelayMs"),

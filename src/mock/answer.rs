@@ -12,7 +12,7 @@ use std::{convert::Infallible, future::pending, time::Duration, vec};
 use tokio::time::sleep;
 
 /// Renders an answer in a vendor's form, event by event.
-pub(super) trait Writer: Send {
+pub(super) trait AnswerWriter: Send {
     /// Renders `event` as server-sent events. Failures do not come here.
     fn event(&mut self, event: &StreamEvent) -> String;
 
@@ -26,7 +26,7 @@ pub(super) trait Writer: Send {
 /// The rest of an answer, and its connection.
 pub(super) struct AnswerStream {
     pub vendor: Vendor,
-    pub writer: Box<dyn Writer>,
+    pub writer: Box<dyn AnswerWriter>,
     pub steps: vec::IntoIter<Step>,
     pub failure: Option<Failure>,
     pub connection: Connection,
@@ -37,25 +37,25 @@ pub(super) struct AnswerStream {
 }
 
 /// The outcome of an answer that is not streamed.
-pub(super) enum Outcome {
+pub(super) enum AnswerOutcome {
     Whole(Value),
     Failed(Failure),
 }
 
 impl AnswerStream {
     /// Plays the answer to its end.
-    pub async fn outcome(&mut self) -> Outcome {
+    pub async fn outcome(&mut self) -> AnswerOutcome {
         for step in self.steps.by_ref() {
             wait(step.delay_ms).await;
             match step.action {
                 StepAction::Hang => pending().await,
                 StepAction::Event(StreamEvent::Fail { .. }) => {
-                    return Outcome::Failed(self.failure.clone().unwrap_or_default());
+                    return AnswerOutcome::Failed(self.failure.clone().unwrap_or_default());
                 }
                 StepAction::Event(event) => drop(self.writer.event(&event)),
             }
         }
-        Outcome::Whole(self.writer.whole())
+        AnswerOutcome::Whole(self.writer.whole())
     }
 
     /// Streams the answer as server-sent events.

@@ -17,7 +17,7 @@ const TAGS: [&str; 2] = ["type", "role"];
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Fault {
     /// Path of the field.
-    pub path: Vec<Place>,
+    pub path: Vec<PathStep>,
     /// The kind of fault.
     pub problem: Problem,
     /// The value found; null if there is none.
@@ -26,7 +26,7 @@ pub(super) struct Fault {
 
 /// A step of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum PathStep {
     /// A property.
     Key(String),
     /// An element, from 0.
@@ -77,13 +77,13 @@ fn fault(error: &ValidationError<'_>, body: &Value) -> Fault {
     let problem = match error.kind() {
         Kind::AnyOf { context } => return union_fault(path, context, &found, body),
         Kind::Required { property } => {
-            path.push(Place::Key(property.as_str().unwrap_or_default().to_owned()));
+            path.push(PathStep::Key(property.as_str().unwrap_or_default().to_owned()));
             return Fault { path, problem: Problem::Missing, found: Value::Null };
         }
         Kind::AdditionalProperties { unexpected } => {
             let name = unexpected.first().cloned().unwrap_or_default();
             let found = found[&name].clone();
-            path.push(Place::Key(name));
+            path.push(PathStep::Key(name));
             return Fault { path, problem: Problem::Unknown, found };
         }
         Kind::Type { kind } => Problem::Type(types(kind)),
@@ -103,7 +103,7 @@ fn fault(error: &ValidationError<'_>, body: &Value) -> Fault {
 
 /// Finds the fault in a union at `base`, none of whose branches fits `found`.
 fn union_fault(
-    base: Vec<Place>,
+    base: Vec<PathStep>,
     branches: &[Vec<ValidationError<'static>>],
     found: &Value,
     body: &Value,
@@ -116,7 +116,7 @@ fn union_fault(
         if found.is_object() {
             // Only tools of Anthropic's own may lack a tag.
             let tag = found["type"].as_str().unwrap_or("custom");
-            fault.path.insert(base.len().min(fault.path.len()), Place::Branch(tag.to_owned()));
+            fault.path.insert(base.len().min(fault.path.len()), PathStep::Branch(tag.to_owned()));
         }
         return fault;
     }
@@ -142,12 +142,12 @@ fn union_fault(
         }
     });
     let problem = if found[tag].is_null() { Problem::Missing } else { Problem::Tag(unique(options)) };
-    let path = base.into_iter().chain([Place::Key(tag.to_owned())]).collect();
+    let path = base.into_iter().chain([PathStep::Key(tag.to_owned())]).collect();
     Fault { path, problem, found: found[tag].clone() }
 }
 
 /// Whether `error` shows that the branch was not intended: another tag, no tag, or another JSON type.
-fn excludes_branch(error: &ValidationError<'_>, base: &[Place]) -> bool {
+fn excludes_branch(error: &ValidationError<'_>, base: &[PathStep]) -> bool {
     let tag_is_missing = |property: &Value| TAGS.into_iter().any(|tag| property == tag);
     match error.kind() {
         Kind::Type { .. } => places(error) == base,
@@ -159,8 +159,8 @@ fn excludes_branch(error: &ValidationError<'_>, base: &[Place]) -> bool {
     }
 }
 
-fn is_at(error: &ValidationError<'_>, base: &[Place], tag: &str) -> bool {
-    matches!(places(error).split_last(), Some((Place::Key(key), rest)) if key == tag && rest == base)
+fn is_at(error: &ValidationError<'_>, base: &[PathStep], tag: &str) -> bool {
+    matches!(places(error).split_last(), Some((PathStep::Key(key), rest)) if key == tag && rest == base)
 }
 
 /// The depth of a fault; an unknown tag ranks below any other fault at its place.
@@ -168,10 +168,10 @@ fn depth(fault: &Fault) -> (usize, bool) {
     (fault.path.len(), !matches!(fault.problem, Problem::Tag(_)))
 }
 
-fn places(error: &ValidationError<'_>) -> Vec<Place> {
+fn places(error: &ValidationError<'_>) -> Vec<PathStep> {
     let place = |segment| match segment {
-        LocationSegment::Property(key) => Place::Key(key.into_owned()),
-        LocationSegment::Index(index) => Place::Index(index),
+        LocationSegment::Property(key) => PathStep::Key(key.into_owned()),
+        LocationSegment::Index(index) => PathStep::Index(index),
     };
     error.instance_path().iter().map(place).collect()
 }

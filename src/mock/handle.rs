@@ -2,10 +2,10 @@
 
 use super::{
     Journal, ReceivedRequest,
-    answer::{AnswerStream, Outcome, wait},
+    answer::{AnswerOutcome, AnswerStream, wait},
     connection::Connection,
     journal::{RunningGuard, lock},
-    refusal::{Refusal, failure_body},
+    refusal::{VendorRefusal, failure_body},
     vendor::Vendor,
 };
 use crate::model::scripted::{Failure, ModelCard, Player, Turn};
@@ -92,7 +92,7 @@ enum Route<'a> {
     Models(Option<&'a str>),
 }
 
-fn route<'a>(method: &Method, path: &'a str, vendor: Vendor) -> Result<Route<'a>, Refusal> {
+fn route<'a>(method: &Method, path: &'a str, vendor: Vendor) -> Result<Route<'a>, VendorRefusal> {
     let (route, wanted) = match (Vendor::at(path), path.rsplit_once("/models")) {
         (Some(_), _) => (Route::Answer, Method::POST),
         (None, Some((_, ""))) => (Route::Models(None), Method::GET),
@@ -105,28 +105,28 @@ fn route<'a>(method: &Method, path: &'a str, vendor: Vendor) -> Result<Route<'a>
     }
 }
 
-fn no_such_url(method: &Method, path: &str, vendor: Vendor) -> Refusal {
+fn no_such_url(method: &Method, path: &str, vendor: Vendor) -> VendorRefusal {
     match vendor {
-        Vendor::Anthropic => Refusal::of(404, "not_found_error", "Not Found"),
+        Vendor::Anthropic => VendorRefusal::of(404, "not_found_error", "Not Found"),
         Vendor::Completions | Vendor::Responses => {
-            Refusal::of(404, "invalid_request_error", format!("Invalid URL ({method} {path})"))
+            VendorRefusal::of(404, "invalid_request_error", format!("Invalid URL ({method} {path})"))
         }
     }
 }
 
-fn not_allowed(method: &Method, path: &str, vendor: Vendor) -> Refusal {
+fn not_allowed(method: &Method, path: &str, vendor: Vendor) -> VendorRefusal {
     match vendor {
-        Vendor::Anthropic => Refusal::of(405, "invalid_request_error", "Method Not Allowed"),
+        Vendor::Anthropic => VendorRefusal::of(405, "invalid_request_error", "Method Not Allowed"),
         Vendor::Completions | Vendor::Responses => {
             let message = format!("Not allowed to {method} on {path}.");
-            Refusal::of(405, "invalid_request_error", message).code("method_not_supported")
+            VendorRefusal::of(405, "invalid_request_error", message).code("method_not_supported")
         }
     }
 }
 
-fn too_large(vendor: Vendor) -> Refusal {
+fn too_large(vendor: Vendor) -> VendorRefusal {
     let kind = if vendor == Vendor::Anthropic { "request_too_large" } else { "invalid_request_error" };
-    Refusal::of(413, kind, "Request exceeds the maximum size")
+    VendorRefusal::of(413, kind, "Request exceeds the maximum size")
 }
 
 /// One request and its connection, until it is answered.
@@ -172,18 +172,22 @@ impl Exchange {
             return respond(self.vendor, 200, &self.request_id, EVENTS, answer.stream());
         }
         match answer.outcome().await {
-            Outcome::Whole(json) => {
+            AnswerOutcome::Whole(json) => {
                 respond(self.vendor, 200, &self.request_id, JSON, answer.piece(json.to_string()))
             }
-            Outcome::Failed(failure) => fail(&failure, self.vendor, &self.request_id, &answer.connection),
+            AnswerOutcome::Failed(failure) => {
+                fail(&failure, self.vendor, &self.request_id, &answer.connection)
+            }
         }
     }
 
-    fn check(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+    fn check(&self, headers: &HeaderMap) -> Result<(), VendorRefusal> {
         match (&self.received.body, self.vendor) {
             (Value::Object(_), vendor) => vendor.check(headers, &self.received.body),
-            (_, Vendor::Anthropic) => Err(Refusal::invalid("The request body is not a valid JSON object")),
-            (_, Vendor::Completions | Vendor::Responses) => Err(Refusal::invalid(
+            (_, Vendor::Anthropic) => {
+                Err(VendorRefusal::invalid("The request body is not a valid JSON object"))
+            }
+            (_, Vendor::Completions | Vendor::Responses) => Err(VendorRefusal::invalid(
                 "We could not parse the JSON body of your request. (HINT: This likely means you aren't using your \
                  HTTP library correctly. The OpenAI API expects a JSON payload, but what was sent was not valid JSON.)",
             )),
@@ -203,11 +207,11 @@ impl Exchange {
         let body = match (id, self.vendor) {
             (Some(MODEL), _) => one,
             (Some(id), Vendor::Anthropic) => {
-                return self.refuse(&Refusal::of(404, "not_found_error", format!("model: {id}")));
+                return self.refuse(&VendorRefusal::of(404, "not_found_error", format!("model: {id}")));
             }
             (Some(id), _) => {
                 let message = format!("The model '{id}' does not exist");
-                let refusal = Refusal::of(404, "invalid_request_error", message);
+                let refusal = VendorRefusal::of(404, "invalid_request_error", message);
                 return self.refuse(&refusal.at("model").code("model_not_found"));
             }
             (None, Vendor::Anthropic) => {
@@ -220,7 +224,7 @@ impl Exchange {
         respond(self.vendor, 200, &self.request_id, JSON, body.to_string().into())
     }
 
-    fn refuse(mut self, refusal: &Refusal) -> Response {
+    fn refuse(mut self, refusal: &VendorRefusal) -> Response {
         self.received.status = Some(refusal.status);
         self.received.refusal = Some(refusal.message.clone());
         self.shared.journal.add(self.received);

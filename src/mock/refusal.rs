@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 /// The refusal of a request: status and error object.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Refusal {
+pub(super) struct VendorRefusal {
     /// The HTTP status.
     pub status: u16,
     /// The error's `type`.
@@ -19,7 +19,7 @@ pub(super) struct Refusal {
     pub code: Option<&'static str>,
 }
 
-impl Refusal {
+impl VendorRefusal {
     /// A refusal of an invalid request: 400 `invalid_request_error`.
     pub fn invalid(message: impl Into<String>) -> Self {
         Self::of(400, "invalid_request_error", message)
@@ -64,8 +64,9 @@ pub(super) fn failure_body(failure: &Failure, vendor: Vendor) -> Option<String> 
         return failure.body();
     }
     let (kind, code) = openai_kind(status);
-    let refusal = Refusal::of(status, failure.kind.as_deref().unwrap_or(kind), failure.message_or_usual());
-    Some(Refusal { code, ..refusal }.body(vendor, "").to_string())
+    let refusal =
+        VendorRefusal::of(status, failure.kind.as_deref().unwrap_or(kind), failure.message_or_usual());
+    Some(VendorRefusal { code, ..refusal }.body(vendor, "").to_string())
 }
 
 /// The usual `type` and `code` of OpenAI's errors with a status.

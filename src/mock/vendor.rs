@@ -1,8 +1,8 @@
 //! The APIs that are spoken, and their dispatch.
 
 use super::{
-    answer::Writer, anthropic, completions, fault, prompt_context::PromptContext, refusal::Refusal,
-    responses, wording,
+    answer::AnswerWriter, anthropic, completions, fault, prompt_context::PromptContext,
+    refusal::VendorRefusal, responses, wording,
 };
 use axum::http::HeaderMap;
 use jsonschema::Validator;
@@ -58,15 +58,17 @@ impl Vendor {
     }
 
     /// Refuses a request without a key. Any key is accepted.
-    pub fn check_key(self, headers: &HeaderMap) -> Result<(), Refusal> {
+    pub fn check_key(self, headers: &HeaderMap) -> Result<(), VendorRefusal> {
         let value = |name| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let bearer = value("authorization").strip_prefix("Bearer ").unwrap_or_default();
         let has_key = !bearer.trim().is_empty();
         match self {
             Self::Anthropic if has_key || !value("x-api-key").trim().is_empty() => Ok(()),
-            Self::Anthropic => Err(Refusal::of(401, "authentication_error", "x-api-key header is required")),
+            Self::Anthropic => {
+                Err(VendorRefusal::of(401, "authentication_error", "x-api-key header is required"))
+            }
             Self::Completions | Self::Responses if has_key => Ok(()),
-            Self::Completions | Self::Responses => Err(Refusal::of(
+            Self::Completions | Self::Responses => Err(VendorRefusal::of(
                 401,
                 "invalid_request_error",
                 "You didn't provide an API key. You need to provide your API key in an Authorization header using \
@@ -76,7 +78,7 @@ impl Vendor {
     }
 
     /// Refuses what the vendor refuses: first by the body's shape, then by the further rules.
-    pub fn check(self, headers: &HeaderMap, body: &Value) -> Result<(), Refusal> {
+    pub fn check(self, headers: &HeaderMap, body: &Value) -> Result<(), VendorRefusal> {
         match self {
             Self::Anthropic => {
                 let version = anthropic::rules::version(headers)?;
@@ -104,7 +106,7 @@ impl Vendor {
     }
 
     /// Creates the writer of the answer to `body`.
-    pub fn writer(self, body: &Value) -> Box<dyn Writer> {
+    pub fn writer(self, body: &Value) -> Box<dyn AnswerWriter> {
         match self {
             Self::Anthropic => Box::new(anthropic::writer::MessageWriter::new(body)),
             Self::Completions => Box::new(completions::writer::ChunkWriter::new(body)),

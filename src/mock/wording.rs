@@ -1,19 +1,19 @@
 //! Faults of requests as texts in the vendors' words.
 
 use super::{
-    fault::{Fault, Place, Problem},
-    refusal::Refusal,
+    fault::{Fault, PathStep, Problem},
+    refusal::VendorRefusal,
 };
 use serde_json::Value;
 
 /// Words a fault like Anthropic: `messages.0.content: Field required`, with the branches of unions in the path.
-pub(super) fn anthropic(fault: &Fault) -> Refusal {
+pub(super) fn anthropic(fault: &Fault) -> VendorRefusal {
     let path: Vec<String> = fault
         .path
         .iter()
         .map(|place| match place {
-            Place::Key(key) | Place::Branch(key) => key.clone(),
-            Place::Index(index) => index.to_string(),
+            PathStep::Key(key) | PathStep::Branch(key) => key.clone(),
+            PathStep::Index(index) => index.to_string(),
         })
         .collect();
     let path = path.join(".");
@@ -27,7 +27,7 @@ pub(super) fn anthropic(fault: &Fault) -> Refusal {
             let found = shown(&fault.found);
             let expected =
                 options.iter().filter(|option| !option.is_null()).map(shown).collect::<Vec<_>>().join(", ");
-            return Refusal::invalid(format!(
+            return VendorRefusal::invalid(format!(
                 "{base}: Input tag {found} found using '{tag}' does not match any of the expected tags: {expected}"
             ));
         }
@@ -41,11 +41,11 @@ pub(super) fn anthropic(fault: &Fault) -> Refusal {
         Problem::Pattern(pattern) => format!("String should match pattern '{pattern}'"),
         Problem::Other(text) => text.clone(),
     };
-    Refusal::invalid(format!("{path}: {text}"))
+    VendorRefusal::invalid(format!("{path}: {text}"))
 }
 
 /// Words a fault like OpenAI: `Invalid type for 'messages[0].content': …`, with the path as `param`.
-pub(super) fn openai(fault: &Fault) -> Refusal {
+pub(super) fn openai(fault: &Fault) -> VendorRefusal {
     let path = openai_path(&fault.path);
     let integer = fault.found.is_i64() || fault.found.is_u64();
     let (message, code) = match &fault.problem {
@@ -130,20 +130,20 @@ pub(super) fn openai(fault: &Fault) -> Refusal {
         ),
         Problem::Other(text) => (format!("Invalid '{path}': {text}"), "invalid_value"),
     };
-    Refusal::invalid(message).at(path).code(code)
+    VendorRefusal::invalid(message).at(path).code(code)
 }
 
-fn openai_path(places: &[Place]) -> String {
+fn openai_path(places: &[PathStep]) -> String {
     let mut path = String::new();
     for place in places {
         match place {
-            Place::Key(key) if path.is_empty() => path.push_str(key),
-            Place::Key(key) => {
+            PathStep::Key(key) if path.is_empty() => path.push_str(key),
+            PathStep::Key(key) => {
                 path.push('.');
                 path.push_str(key);
             }
-            Place::Index(index) => path.push_str(&format!("[{index}]")),
-            Place::Branch(_) => {}
+            PathStep::Index(index) => path.push_str(&format!("[{index}]")),
+            PathStep::Branch(_) => {}
         }
     }
     path

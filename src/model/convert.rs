@@ -18,29 +18,29 @@ use std::{
 };
 
 /// A conversation, oldest turn first.
-pub type Chat<'a> = Vec<Turn<'a>>;
+pub type Chat<'a> = Vec<ChatTurn<'a>>;
 
 /// One side's part of the conversation.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Turn<'a> {
+pub enum ChatTurn<'a> {
     /// Input of the user, or messages in this role: the output of commands, summaries, extensions' messages.
-    User(Vec<Part<'a>>),
+    User(Vec<ChatPart<'a>>),
     /// The agent's own remarks; APIs without a role for them take them as the user's.
-    Developer(Vec<Part<'a>>),
+    Developer(Vec<ChatPart<'a>>),
     /// An answer of the model, with the results of its calls.
     Assistant(AssistantTurn<'a>),
 }
 
 /// A part of the model's input.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Part<'a> {
+pub enum ChatPart<'a> {
     /// Text; may be blank.
     Text(Cow<'a, str>),
     /// An image; only for models that see images.
     Image(&'a ImageContent),
 }
 
-impl Part<'_> {
+impl ChatPart<'_> {
     /// The text; `None`: an image.
     pub fn text(&self) -> Option<&str> {
         match self {
@@ -58,14 +58,14 @@ pub struct AssistantTurn<'a> {
     /// Whether the requested model gave this answer; only then blocks have signatures.
     pub same_model: bool,
     /// Its blocks, in order; never empty.
-    pub blocks: Vec<Block<'a>>,
+    pub blocks: Vec<ChatBlock<'a>>,
     /// One result for each call among `blocks`: first those that exist, in their order, then those that were missing.
     pub results: Vec<CallResult<'a>>,
 }
 
 /// A block of an answer.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Block<'a> {
+pub enum ChatBlock<'a> {
     /// Text; may be blank.
     Text {
         /// The text.
@@ -106,7 +106,7 @@ pub struct CallResult<'a> {
     /// The tool.
     pub name: &'a str,
     /// Its content; may be empty.
-    pub content: Vec<Part<'a>>,
+    pub content: Vec<ChatPart<'a>>,
     /// Whether the call failed.
     pub is_error: bool,
 }
@@ -134,12 +134,12 @@ pub fn convert<'a>(
             AgentMessage::Assistant(message) => {
                 if let Some(turn) = assistant(message, request, &id_of, &mut sent) {
                     latest.extend(calls(message).map(|call| (call.id.as_str(), chat.len())));
-                    chat.push(Turn::Assistant(turn));
+                    chat.push(ChatTurn::Assistant(turn));
                 }
             }
             AgentMessage::ToolResult(message) => {
                 let at = latest.get(message.tool_call_id.as_str());
-                if let Some(Turn::Assistant(turn)) = at.and_then(|at| chat.get_mut(*at)) {
+                if let Some(ChatTurn::Assistant(turn)) = at.and_then(|at| chat.get_mut(*at)) {
                     turn.results.extend(result(message, turn, &images));
                 }
             }
@@ -147,7 +147,7 @@ pub fn convert<'a>(
         }
     }
     for turn in &mut chat {
-        if let Turn::Assistant(turn) = turn {
+        if let ChatTurn::Assistant(turn) = turn {
             add_missing_results(turn);
         }
     }
@@ -191,13 +191,13 @@ fn assistant<'a>(
     let own = |signature: &'a Option<String>| signature.as_deref().filter(|_| same_model);
     let mut taken = |block: &'a AssistantContent| match block {
         AssistantContent::Text(block) => {
-            Some(Block::Text { text: &block.text, signature: own(&block.text_signature) })
+            Some(ChatBlock::Text { text: &block.text, signature: own(&block.text_signature) })
         }
         AssistantContent::Thinking(block) => thinking(block, same_model),
         AssistantContent::RedactedThinking(block) => {
-            same_model.then_some(Block::Redacted { data: &block.data })
+            same_model.then_some(ChatBlock::Redacted { data: &block.data })
         }
-        AssistantContent::ToolCall(call) => Some(Block::Call {
+        AssistantContent::ToolCall(call) => Some(ChatBlock::Call {
             id: match same_model {
                 true => unique(Cow::Borrowed(&call.id), sent),
                 false => unique(Cow::Owned(id_of(&call.id, message)), sent),
@@ -207,21 +207,21 @@ fn assistant<'a>(
             signature: own(&call.thought_signature),
         }),
     };
-    let blocks: Vec<Block<'a>> = message.content.iter().filter_map(&mut taken).collect();
+    let blocks: Vec<ChatBlock<'a>> = message.content.iter().filter_map(&mut taken).collect();
     let turn = AssistantTurn { source: message, same_model, blocks, results: Vec::new() };
     (!turn.blocks.is_empty()).then_some(turn)
 }
 
-fn thinking(block: &ThinkingContent, same_model: bool) -> Option<Block<'_>> {
+fn thinking(block: &ThinkingContent, same_model: bool) -> Option<ChatBlock<'_>> {
     let signature = block.thinking_signature.as_deref().filter(|signature| !signature.is_empty());
     let text = block.thinking.as_str();
     match (block.redacted == Some(true), same_model) {
-        (true, true) => signature.map(|data| Block::Redacted { data }),
+        (true, true) => signature.map(|data| ChatBlock::Redacted { data }),
         (true, false) => None,
-        (false, true) if signature.is_some() => Some(Block::Thinking { text, signature }),
+        (false, true) if signature.is_some() => Some(ChatBlock::Thinking { text, signature }),
         (false, _) if text.trim().is_empty() => None,
-        (false, true) => Some(Block::Thinking { text, signature: None }),
-        (false, false) => Some(Block::Text { text, signature: None }),
+        (false, true) => Some(ChatBlock::Thinking { text, signature: None }),
+        (false, false) => Some(ChatBlock::Text { text, signature: None }),
     }
 }
 
@@ -259,7 +259,7 @@ fn add_missing_results(turn: &mut AssistantTurn<'_>) {
         .map(|(id, name)| CallResult {
             id: id.clone(),
             name,
-            content: vec![Part::Text(NO_RESULT.into())],
+            content: vec![ChatPart::Text(NO_RESULT.into())],
             is_error: true,
         })
         .collect();
@@ -269,20 +269,20 @@ fn add_missing_results(turn: &mut AssistantTurn<'_>) {
 /// Ids and names of the turn's calls, as they are sent.
 fn sent_ids<'t, 'a>(turn: &'t AssistantTurn<'a>) -> impl Iterator<Item = (&'t Cow<'a, str>, &'a str)> {
     turn.blocks.iter().filter_map(|part| match part {
-        Block::Call { id, name, .. } => Some((id, *name)),
+        ChatBlock::Call { id, name, .. } => Some((id, *name)),
         _ => None,
     })
 }
 
 /// Converts a message that is neither an answer nor a result.
-fn convert_other<'a>(message: &'a AgentMessage, images: &Images) -> Option<Turn<'a>> {
-    let user = |content| Some(Turn::User(content));
-    let text = |text: String| user(vec![Part::Text(text.into())]);
+fn convert_other<'a>(message: &'a AgentMessage, images: &Images) -> Option<ChatTurn<'a>> {
+    let user = |content| Some(ChatTurn::User(content));
+    let text = |text: String| user(vec![ChatPart::Text(text.into())]);
     match message {
         AgentMessage::User(message) => user(content(&message.content, images)),
         AgentMessage::Custom(message) => user(content(&message.content, images)),
         AgentMessage::HookMessage(message) => user(content(&message.content, images)),
-        AgentMessage::Developer(message) => Some(Turn::Developer(content(&message.content, images))),
+        AgentMessage::Developer(message) => Some(ChatTurn::Developer(content(&message.content, images))),
         AgentMessage::BashExecution(message) => message.model_text().and_then(text),
         AgentMessage::PythonExecution(message) => message.model_text().and_then(text),
         AgentMessage::CompactionSummary(message) => text(message.model_text()),
@@ -308,20 +308,20 @@ fn images(request: &ModelRequest<'_>) -> Images {
     }
 }
 
-fn content<'a>(content: &'a MessageContent, images: &Images) -> Vec<Part<'a>> {
+fn content<'a>(content: &'a MessageContent, images: &Images) -> Vec<ChatPart<'a>> {
     match content {
-        MessageContent::Text(text) => vec![Part::Text(text.into())],
+        MessageContent::Text(text) => vec![ChatPart::Text(text.into())],
         MessageContent::Blocks(blocks) => parts(blocks, images),
     }
 }
 
-fn parts<'a>(blocks: &'a [UserContent], images: &Images) -> Vec<Part<'a>> {
-    let mut parts: Vec<Part<'a>> = Vec::with_capacity(blocks.len());
+fn parts<'a>(blocks: &'a [UserContent], images: &Images) -> Vec<ChatPart<'a>> {
+    let mut parts: Vec<ChatPart<'a>> = Vec::with_capacity(blocks.len());
     for block in blocks {
         let part = match (block, images) {
-            (UserContent::Text(block), _) => Part::Text(Cow::Borrowed(&block.text)),
-            (UserContent::Image(image), Images::Shown) => Part::Image(image),
-            (UserContent::Image(_), Images::Replaced(text)) => Part::Text((*text).into()),
+            (UserContent::Text(block), _) => ChatPart::Text(Cow::Borrowed(&block.text)),
+            (UserContent::Image(image), Images::Shown) => ChatPart::Image(image),
+            (UserContent::Image(_), Images::Replaced(text)) => ChatPart::Text((*text).into()),
         };
         // One text replaces several images in a row.
         let again = matches!(block, UserContent::Image(_)) && matches!(images, Images::Replaced(_));
@@ -332,11 +332,11 @@ fn parts<'a>(blocks: &'a [UserContent], images: &Images) -> Vec<Part<'a>> {
     parts
 }
 
-fn files<'a>(message: &'a FileMentionMessage, images: &Images) -> Vec<Part<'a>> {
-    let mut content = vec![Part::Text(message.model_text().into())];
+fn files<'a>(message: &'a FileMentionMessage, images: &Images) -> Vec<ChatPart<'a>> {
+    let mut content = vec![ChatPart::Text(message.model_text().into())];
     content.extend(message.files.iter().filter_map(|found| found.image.as_ref()).map(|image| match images {
-        Images::Shown => Part::Image(image),
-        Images::Replaced(text) => Part::Text((*text).into()),
+        Images::Shown => ChatPart::Image(image),
+        Images::Replaced(text) => ChatPart::Text((*text).into()),
     }));
     content
 }

@@ -143,7 +143,7 @@ impl Http {
         events: &mpsc::Sender<StreamEvent>,
         heads: Option<mpsc::Sender<ResponseHead>>,
         redactor: &Redactor,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), RequestFailure> {
         let request = match json_size(&request.body) < INLINE_BODY_BYTES {
             true => post(request)?,
             // With images a body has many megabytes: encoding it here would block everything else.
@@ -151,7 +151,7 @@ impl Http {
                 let request = tokio::task::spawn_blocking(move || post(request)).await;
                 // A panic's message may hold a part of the request.
                 request
-                    .map_err(|_| Failure::new(format!("The request could not be written: {DEFECT}")))
+                    .map_err(|_| RequestFailure::new(format!("The request could not be written: {DEFECT}")))
                     .flatten()?
             }
         };
@@ -167,7 +167,7 @@ impl Http {
         if let Some(kind) = unexpected_content_type(&response) {
             let start =
                 shorten(&redactor.redact(read_error_body(response, idle.min(ERROR_BODY_TIMEOUT)).await));
-            return Err(Failure::new(format!(
+            return Err(RequestFailure::new(format!(
                 "{host} did not answer with an event stream but {kind}: {start}"
             )));
         }
@@ -177,13 +177,13 @@ impl Http {
         loop {
             let next = timeout(longest.saturating_sub(said.elapsed()), stream.next()).await;
             let next = next.map_err(|_| {
-                Failure::new(format!(
+                RequestFailure::new(format!(
                     "terminated: the provider kept the connection alive and said nothing for {}",
                     seconds(longest)
                 ))
             })?;
             let Some(event) = next else { break };
-            let event = event.map_err(Failure::new)?;
+            let event = event.map_err(RequestFailure::new)?;
             let made = reader.event(&event.name, &event.data);
             let says = !made.is_empty();
             if forward_events(made, events, redactor).await {
@@ -204,7 +204,7 @@ impl Http {
         reader: &mut dyn Reader,
         options: &HttpOptions,
         redactor: &Redactor,
-    ) -> Result<Response, Failure> {
+    ) -> Result<Response, RequestFailure> {
         let client = self.client(request.url())?;
         let mut tried = 0;
         loop {
@@ -231,7 +231,7 @@ impl Http {
     }
 
     /// Returns the client for `url`, created at its first use.
-    fn client(&self, url: &Url) -> Result<Client, Failure> {
+    fn client(&self, url: &Url) -> Result<Client, RequestFailure> {
         let local = url.scheme() == "http" && is_loopback(url);
         let known = if local { &self.local } else { &self.outward };
         if let Some(client) = known.get() {
@@ -247,8 +247,8 @@ impl Http {
                 builder().build()
             }),
         };
-        let client =
-            client.map_err(|error| Failure::new(format!("HTTPS cannot be set up: {}", chain(error))))?;
+        let client = client
+            .map_err(|error| RequestFailure::new(format!("HTTPS cannot be set up: {}", chain(error))))?;
         Ok(known.get_or_init(|| client).clone())
     }
 }
@@ -292,14 +292,14 @@ impl ResponseHead {
 }
 
 /// Why an answer failed.
-struct Failure {
+struct RequestFailure {
     message: String,
     retry_after: Option<Duration>,
     /// Whether a retry may succeed, and nothing of an answer has come.
     is_transient: bool,
 }
 
-impl Failure {
+impl RequestFailure {
     fn new(message: String) -> Self {
         Self { message, retry_after: None, is_transient: false }
     }
@@ -349,10 +349,10 @@ pub fn json_size(value: &Value) -> usize {
     inner + 2
 }
 
-fn post(request: HttpRequest) -> Result<Request, Failure> {
+fn post(request: HttpRequest) -> Result<Request, RequestFailure> {
     let url = Url::parse(&request.url).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
     let url = url.ok_or_else(|| {
-        Failure::new(format!(
+        RequestFailure::new(format!(
             "{} is no HTTP address: the model's baseUrl must begin with http:// or https://",
             redact_url(&request.url)
         ))
@@ -360,7 +360,8 @@ fn post(request: HttpRequest) -> Result<Request, Failure> {
     let mut headers = HeaderMap::new();
     for (name, value) in &request.headers {
         // The text names the header only: its value may be a key.
-        let wrong = || Failure::new(format!("The header {name:?} has characters that HTTP does not allow"));
+        let wrong =
+            || RequestFailure::new(format!("The header {name:?} has characters that HTTP does not allow"));
         let header = HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong())?;
         let mut value = HeaderValue::from_str(value).map_err(|_| wrong())?;
         // Any header may be a key: kept out of logs and of HTTP/2's header table.
@@ -381,15 +382,17 @@ async fn send(
     reader: &mut dyn Reader,
     options: &HttpOptions,
     redactor: &Redactor,
-) -> Result<Response, Failure> {
+) -> Result<Response, RequestFailure> {
     let host = host(request.url());
     match timeout(options.first, client.execute(request)).await {
         Ok(Ok(response)) if response.status().is_success() => Ok(response),
         Ok(Ok(response)) => {
             Err(refusal(response, reader, options.idle.min(ERROR_BODY_TIMEOUT), redactor).await)
         }
-        Ok(Err(error)) => Err(Failure::of_connection(format!("{host}: {}", chain(error)))),
-        Err(_) => Err(Failure::of_connection(format!("{host} was silent for {}", seconds(options.first)))),
+        Ok(Err(error)) => Err(RequestFailure::of_connection(format!("{host}: {}", chain(error)))),
+        Err(_) => {
+            Err(RequestFailure::of_connection(format!("{host} was silent for {}", seconds(options.first))))
+        }
     }
 }
 
@@ -399,7 +402,7 @@ async fn refusal(
     reader: &mut dyn Reader,
     patience: Duration,
     redactor: &Redactor,
-) -> Failure {
+) -> RequestFailure {
     let status = response.status();
     let number = status.as_u16();
     let header = |name: &str| response.headers().get(name)?.to_str().ok().map(str::trim);
@@ -420,7 +423,7 @@ async fn refusal(
             }
         }
     };
-    Failure { message, retry_after, is_transient }
+    RequestFailure { message, retry_after, is_transient }
 }
 
 fn is_loopback(url: &Url) -> bool {

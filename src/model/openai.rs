@@ -77,22 +77,22 @@ pub fn text<'v>(value: &'v Value, key: &str) -> Option<&'v str> {
 
 /// Hashes a text to 16 hexadecimal digits (FNV-1a).
 pub fn short_hash(text: &str) -> String {
-    let mut hash = Hash::default();
+    let mut hash = ContentHash::default();
     hash.add(text);
     hash.digits()
 }
 
 /// An incremental hash (FNV-1a, 64 bits).
 #[derive(Debug)]
-pub struct Hash(u64);
+pub struct ContentHash(u64);
 
-impl Default for Hash {
+impl Default for ContentHash {
     fn default() -> Self {
         Self(0xcbf2_9ce4_8422_2325)
     }
 }
 
-impl Hash {
+impl ContentHash {
     /// Adds text.
     pub fn add(&mut self, text: &str) {
         self.0 =

@@ -79,23 +79,24 @@ impl Discovered {
     pub fn find(places: &SearchPlaces) -> Self {
         let mut found = Self::default();
         let mut known = HashSet::new();
-        for candidate in places.candidates(Kind::Skill, &places.skills, &mut found.warnings) {
+        for candidate in places.candidates(CommandKind::Skill, &places.skills, &mut found.warnings) {
             // Several links may lead to one skill.
             let real = fs::canonicalize(&candidate.file).unwrap_or_else(|_| candidate.file.clone());
             if known.insert(real) {
                 found.add_skill(places, candidate);
             }
         }
-        for candidate in places.candidates(Kind::Template, &places.templates, &mut found.warnings) {
+        for candidate in places.candidates(CommandKind::Template, &places.templates, &mut found.warnings) {
             found.add_template(places, candidate);
         }
         found
     }
 
-    fn add_skill(&mut self, places: &SearchPlaces, Candidate { file, source }: Candidate) {
+    fn add_skill(&mut self, places: &SearchPlaces, FileCandidate { file, source }: FileCandidate) {
         let file = file.as_path();
         let Some(text) = self.text(file) else { return };
-        let (mut skill, warnings) = match Skill::read(file, &text, places.location(Kind::Skill, file)) {
+        let (mut skill, warnings) = match Skill::read(file, &text, places.location(CommandKind::Skill, file))
+        {
             Ok(read) => read,
             Err(error) => return self.warn_left_out(file, &error),
         };
@@ -110,10 +111,10 @@ impl Discovered {
         }
     }
 
-    fn add_template(&mut self, places: &SearchPlaces, Candidate { file, source }: Candidate) {
+    fn add_template(&mut self, places: &SearchPlaces, FileCandidate { file, source }: FileCandidate) {
         let file = file.as_path();
         let Some(text) = self.text(file) else { return };
-        let location = places.location(Kind::Template, file);
+        let location = places.location(CommandKind::Template, file);
         let mut template = match Template::read(file, &text, location) {
             Ok(template) => template,
             Err(error) => return self.warn_left_out(file, &error),
@@ -145,12 +146,12 @@ impl Discovered {
 
 /// The kind of file that is searched.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum CommandKind {
     Skill,
     Template,
 }
 
-impl Kind {
+impl CommandKind {
     /// Name of the directory of this kind, at users and projects.
     const fn directory(self) -> &'static str {
         match self {
@@ -169,14 +170,14 @@ impl Kind {
 }
 
 /// A file that may be a skill or a template.
-struct Candidate {
+struct FileCandidate {
     file: PathBuf,
     /// Its source; `None`: the command line.
     source: Option<SourceInfo>,
 }
 
 /// Skills or templates of the user, or of the project.
-struct Scope {
+struct SearchScope {
     whose: SourceScope,
     entries: PathPatterns,
     directories: Vec<PathBuf>,
@@ -184,10 +185,15 @@ struct Scope {
 
 impl SearchPlaces {
     /// Lists the files, each path once.
-    fn candidates(&self, kind: Kind, named: &NamedPaths, warnings: &mut Vec<String>) -> Vec<Candidate> {
-        let mut candidates: Vec<Candidate> = Vec::new();
-        let found = |file: PathBuf, source: SourceInfo| Candidate { file, source: Some(source) };
-        let packaged = |all: &[SourceInfo]| -> Vec<Candidate> {
+    fn candidates(
+        &self,
+        kind: CommandKind,
+        named: &NamedPaths,
+        warnings: &mut Vec<String>,
+    ) -> Vec<FileCandidate> {
+        let mut candidates: Vec<FileCandidate> = Vec::new();
+        let found = |file: PathBuf, source: SourceInfo| FileCandidate { file, source: Some(source) };
+        let packaged = |all: &[SourceInfo]| -> Vec<FileCandidate> {
             all.iter().map(|source| found(PathBuf::from(&source.path), source.clone())).collect()
         };
         if self.project_first {
@@ -198,7 +204,7 @@ impl SearchPlaces {
                 candidates.extend(packaged(&named.packaged));
             }
             let scopes = self.scopes(kind, named, warnings);
-            for Scope { whose, entries, .. } in &scopes {
+            for SearchScope { whose, entries, .. } in &scopes {
                 let all = entries.paths.iter().flat_map(|path| match path.is_dir() {
                     true => kind.files(path, true, warnings),
                     // A settings file may be shared by machines that do not have all files.
@@ -209,7 +215,7 @@ impl SearchPlaces {
                     found(file, source)
                 }));
             }
-            for Scope { whose, entries, directories } in &scopes {
+            for SearchScope { whose, entries, directories } in &scopes {
                 for directory in directories.iter().filter(|directory| directory.is_dir()) {
                     let all = kind.files(directory, false, warnings).into_iter();
                     candidates.extend(all.filter(|file| entries.includes_discovered(file)).map(|file| {
@@ -231,7 +237,7 @@ impl SearchPlaces {
                 true => kind.files(&given, false, warnings),
                 false => vec![given.clone()],
             };
-            candidates.extend(files.into_iter().map(|file| Candidate { file, source: None }));
+            candidates.extend(files.into_iter().map(|file| FileCandidate { file, source: None }));
         }
         let mut seen = HashSet::new();
         candidates.retain(|candidate| seen.insert(candidate.file.clone()));
@@ -239,25 +245,25 @@ impl SearchPlaces {
     }
 
     /// User and project, in their order.
-    fn scopes(&self, kind: Kind, named: &NamedPaths, warnings: &mut Vec<String>) -> [Scope; 2] {
+    fn scopes(&self, kind: CommandKind, named: &NamedPaths, warnings: &mut Vec<String>) -> [SearchScope; 2] {
         let shared = Path::new(".agents/skills");
         let of_home = self.home.as_ref().map(|home| home.join(shared));
         let mut user = vec![self.user.join(kind.directory())];
         let mut project = vec![self.project.join(kind.directory())];
-        if kind == Kind::Skill {
+        if kind == CommandKind::Skill {
             let of_repository = ancestors_in_repository(&self.working).into_iter().map(|it| it.join(shared));
             project.extend(of_repository.filter(|it| Some(it) != of_home.as_ref()));
             user.extend(of_home);
         }
         let entries = PathPatterns::new(&named.by_user, &self.user, warnings);
-        let user = Scope { whose: SourceScope::User, entries, directories: user };
+        let user = SearchScope { whose: SourceScope::User, entries, directories: user };
         let entries = PathPatterns::new(&named.by_project, &self.project, warnings);
-        let project = Scope { whose: SourceScope::Project, entries, directories: project };
+        let project = SearchScope { whose: SourceScope::Project, entries, directories: project };
         if self.project_first { [project, user] } else { [user, project] }
     }
 
     /// The owner of the directory of a file.
-    fn location(&self, kind: Kind, file: &Path) -> CommandLocation {
+    fn location(&self, kind: CommandKind, file: &Path) -> CommandLocation {
         if file.starts_with(self.user.join(kind.directory())) {
             CommandLocation::User
         } else if file.starts_with(self.project.join(kind.directory())) {

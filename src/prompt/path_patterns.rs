@@ -10,9 +10,9 @@ pub(crate) struct PathPatterns {
     /// Files and directories, as absolute paths.
     pub paths: Vec<PathBuf>,
     /// `*.md`: if there are any, a file of `paths` has to match one.
-    only: Vec<Pattern>,
+    only: Vec<PathPattern>,
     /// `!pattern`: excludes matches.
-    without: Vec<Pattern>,
+    without: Vec<PathPattern>,
     /// `+path`: includes nevertheless.
     kept: Vec<PathBuf>,
     /// `-path`: excludes in any case.
@@ -25,7 +25,7 @@ impl PathPatterns {
         let mut read = Self::default();
         for entry in entries {
             let mut pattern = |text: &str| {
-                Pattern::new(text, base)
+                PathPattern::new(text, base)
                     .map_err(|error| warnings.push(format!("the setting \"{entry}\" is left out: {error}")))
                     .ok()
             };
@@ -53,7 +53,7 @@ impl PathPatterns {
                 others.push(entry.clone());
             } else {
                 // Never malformed without wildcards.
-                plain.extend(Pattern::new(&globset::escape(entry), base));
+                plain.extend(PathPattern::new(&globset::escape(entry), base));
             }
         }
         let mut read = Self::new(&others, base, warnings);
@@ -66,7 +66,7 @@ impl PathPatterns {
     pub fn last_match(entries: &[String], base: &Path, file: &Path) -> Option<bool> {
         let about = |entry: &&String| match entry.strip_prefix(['+', '-']) {
             Some(path) => is_path_or_skill(&absolute(base, path), file),
-            None => Pattern::new(entry.trim_start_matches('!'), base).is_ok_and(|it| it.matches(file)),
+            None => PathPattern::new(entry.trim_start_matches('!'), base).is_ok_and(|it| it.matches(file)),
         };
         entries.iter().rev().find(about).map(|entry| !entry.starts_with(['-', '!']))
     }
@@ -94,12 +94,12 @@ impl PathPatterns {
 
 /// A glob that is matched against whole paths, and against names.
 #[derive(Debug)]
-struct Pattern {
+struct PathPattern {
     path: GlobMatcher,
     name: GlobMatcher,
 }
 
-impl Pattern {
+impl PathPattern {
     fn new(text: &str, base: &Path) -> Result<Self, globset::Error> {
         // The directory is literal, whatever characters its name has.
         let base = globset::escape(&base.to_string_lossy());

@@ -64,7 +64,7 @@ impl RuleFiles {
 /// Known keys; others are ignored. Source: xcsh source.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Keys {
+struct RuleKeys {
     description: Option<String>,
     globs: Option<OneOrMore>,
     always_apply: Option<bool>,
@@ -108,7 +108,7 @@ impl OneOrMore {
 }
 
 fn read(path: &Path, text: &str, level: &str) -> Result<Rule, String> {
-    let (keys, content) = front_matter::read::<Keys>(text)?;
+    let (keys, content) = front_matter::read::<RuleKeys>(text)?;
     Ok(Rule {
         name: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
         path: path.to_string_lossy().into_owned(),

@@ -49,7 +49,7 @@ pub fn redact<'a, K: AsRef<str>>(text: &'a str, keys: &[K]) -> Cow<'a, str> {
     let mut found = Vec::new();
     match text.len() > LONGEST {
         true => find(text.as_bytes(), keys, |range| found.push(range)),
-        false => search(&Form::plain(text), keys, DEPTH, &mut found),
+        false => search(&DecodedForm::plain(text), keys, DEPTH, &mut found),
     }
     if found.is_empty() {
         return Cow::Borrowed(text);
@@ -92,7 +92,7 @@ fn find<K: AsRef<str>>(bytes: &[u8], keys: &[K], mut found: impl FnMut(Range<usi
 }
 
 /// Searches a form of a text, and all forms decoded from it.
-fn search<K: AsRef<str>>(form: &Form, keys: &[K], depth: usize, found: &mut Vec<Range<usize>>) {
+fn search<K: AsRef<str>>(form: &DecodedForm, keys: &[K], depth: usize, found: &mut Vec<Range<usize>>) {
     find(&form.bytes, keys, |at| found.push(form.starts[at.start]..form.starts[at.end]));
     if depth > 0 {
         let decoded = DECODERS.iter().filter_map(|decoder| form.decoded(*decoder));
@@ -101,13 +101,13 @@ fn search<K: AsRef<str>>(form: &Form, keys: &[K], depth: usize, found: &mut Vec<
 }
 
 /// A text, possibly decoded.
-struct Form {
+struct DecodedForm {
     bytes: Vec<u8>,
     /// For each byte the offset of its spelling in the original text, and last the end.
     starts: Vec<usize>,
 }
 
-impl Form {
+impl DecodedForm {
     fn plain(text: &str) -> Self {
         Self { bytes: text.as_bytes().to_vec(), starts: (0..=text.len()).collect() }
     }

@@ -3,7 +3,7 @@
 //! Source: pi source.
 
 use super::{
-    compaction::{Files, SummaryRequest, branch_request, estimate},
+    compaction::{SummaryRequest, TouchedFiles, branch_request, estimate},
     entry::Entry,
     tree::Tree,
 };
@@ -37,7 +37,7 @@ pub struct BranchPreparation {
     /// Its newest messages within the token budget, oldest first.
     pub messages: Vec<Arc<AgentMessage>>,
     /// The files that its tool calls read or modified.
-    pub files: Files,
+    pub files: TouchedFiles,
 }
 
 impl Tree {
@@ -80,7 +80,7 @@ impl BranchPreparation {
                 continue;
             };
             if !from_hook.or(from_extension).unwrap_or(false) {
-                branch.files.extend(Files::from_details(&details));
+                branch.files.extend(TouchedFiles::from_details(&details));
             }
         }
         let mut tokens = 0;

@@ -34,7 +34,7 @@ pub struct Plain {
 
 /// The members of a line that are read before its content.
 #[derive(Debug)]
-pub(super) struct Head {
+pub(super) struct EntryHead {
     /// The entry's id, unique in its file.
     pub id: Arc<str>,
     /// Id of the entry before it on its branch; it may be missing in the file.
@@ -54,15 +54,15 @@ const AFTER_MESSAGE: usize = 2;
 
 impl Entry {
     /// Creates an entry from its head and its line, line feed included.
-    pub(super) fn new(head: Head, line: Bytes) -> Self {
-        let Head { id, parent, kind, role, at, plain } = head;
+    pub(super) fn new(head: EntryHead, line: Bytes) -> Self {
+        let EntryHead { id, parent, kind, role, at, plain } = head;
         // Only entries of the kind `message` have a role.
         let plain = plain.filter(|_| kind == Some(SessionEntryKind::Message) && line.ends_with(b"}}\n"));
         Self { line, id, parent, kind, role, at, plain, message: OnceLock::new() }
     }
 
     /// Creates an entry whose message is already parsed.
-    pub(super) fn with_message(head: Head, line: Bytes, message: Arc<AgentMessage>) -> Self {
+    pub(super) fn with_message(head: EntryHead, line: Bytes, message: Arc<AgentMessage>) -> Self {
         let entry = Self::new(head, line);
         // A new cell is empty.
         let _ = entry.message.set(Parsed::whole(message));

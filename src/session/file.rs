@@ -57,7 +57,7 @@ impl SyncPolicy {
 /// The file of the present session, or none.
 #[derive(Debug, Default)]
 pub struct Store {
-    bound: Option<Bound>,
+    bound: Option<BoundFile>,
     sync: SyncPolicy,
     /// Largest file that is opened, in bytes; `None`: any.
     longest: Option<u64>,
@@ -66,7 +66,7 @@ pub struct Store {
 }
 
 #[derive(Debug)]
-struct Bound {
+struct BoundFile {
     path: PathBuf,
     /// The open file; `None`: it does not exist yet.
     file: Option<OpenFile>,
@@ -156,7 +156,7 @@ impl Store {
 
     /// Binds the path of a new session; writes nothing yet.
     pub fn bind(&mut self, path: PathBuf) {
-        self.bound = Some(Bound { path, file: None });
+        self.bound = Some(BoundFile { path, file: None });
     }
 
     /// Unbinds and unlocks the file; other processes may open it.
@@ -218,7 +218,7 @@ impl Store {
             Err(ReadError::NoHeader) => return Err(OpenError::NotASession(path.to_owned())),
         };
         if is_awaited() {
-            self.bound = Some(Bound { path: path.to_owned(), file: Some(open) });
+            self.bound = Some(BoundFile { path: path.to_owned(), file: Some(open) });
         }
         Ok(opened)
     }
@@ -310,7 +310,7 @@ impl Store {
                 let before = self.bound.take();
                 let created = self.create(path.to_path_buf(), lines.clone());
                 if created.is_err() || !is_awaited() {
-                    self.bound.take().iter().for_each(Bound::remove);
+                    self.bound.take().iter().for_each(BoundFile::remove);
                     self.bound = before;
                 }
                 created
@@ -367,7 +367,7 @@ impl Store {
         path: PathBuf,
         lines: impl IntoIterator<Item = Bytes>,
     ) -> Result<(), WriteError> {
-        let mut bound = Bound { path, file: None };
+        let mut bound = BoundFile { path, file: None };
         bound.append(lines, self.sync)?;
         self.bound = Some(bound);
         Ok(())
@@ -400,7 +400,7 @@ const LOCK_ATTEMPTS: u32 = 10;
 /// Pause between two attempts.
 const LOCK_WAIT: Duration = Duration::from_millis(50);
 
-impl Bound {
+impl BoundFile {
     /// Removes the file, if it is still the one that was created.
     fn remove(&self) {
         if self.file.as_ref().is_some_and(|open| open.is_own(&self.path)) {

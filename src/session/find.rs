@@ -61,7 +61,7 @@ pub fn find_by_prefix(prefix: &str, own: &Path, all: Option<&Path>) -> Result<Se
     }
     let directories = all.map(|all| entries(all, |path| path.is_dir() && path != own)).unwrap_or_default();
     match one(prefix, directories.iter().flat_map(|directory| files(directory)))? {
-        Some(Candidate { path, cwd, .. }) => Ok(SessionLocation::Elsewhere { path, cwd }),
+        Some(SessionCandidate { path, cwd, .. }) => Ok(SessionLocation::Elsewhere { path, cwd }),
         None => Err(FindError::None(prefix.to_owned())),
     }
 }
@@ -77,15 +77,18 @@ pub fn is_session_file(file: &File) -> bool {
 }
 
 /// A session file that may match.
-struct Candidate {
+struct SessionCandidate {
     path: PathBuf,
     id: String,
     cwd: String,
 }
 
 /// Picks the only session whose id begins with `prefix`, or the one that has it exactly.
-fn one(prefix: &str, files: impl IntoIterator<Item = PathBuf>) -> Result<Option<Candidate>, FindError> {
-    let mut found: Vec<Candidate> =
+fn one(
+    prefix: &str,
+    files: impl IntoIterator<Item = PathBuf>,
+) -> Result<Option<SessionCandidate>, FindError> {
+    let mut found: Vec<SessionCandidate> =
         files.into_iter().filter_map(|path| header(&path)).filter(|it| it.id.starts_with(prefix)).collect();
     if let Some(exact) = found.iter().position(|candidate| candidate.id == prefix) {
         return Ok(Some(found.swap_remove(exact)));
@@ -115,9 +118,9 @@ fn entries(directory: &Path, wanted: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
 const LONGEST_HEADER: u64 = 1 << 20;
 
 /// Reads the header of the file at `path`; `None`: it is no session.
-fn header(path: &Path) -> Option<Candidate> {
+fn header(path: &Path) -> Option<SessionCandidate> {
     let (id, cwd) = header_of(&File::open(path).ok()?)?;
-    Some(Candidate { path: path.to_owned(), id, cwd })
+    Some(SessionCandidate { path: path.to_owned(), id, cwd })
 }
 
 /// Reads id and working directory from the header of a file; `None`: it is no session.

@@ -1,7 +1,7 @@
 //! Sessions made from others: forks at a user message, copies of a branch, copies of the whole.
 
 use super::{
-    entry::{Entry, Head},
+    entry::{Entry, EntryHead},
     members::Members,
     new_entry::NewEntry,
     tree::{Stamp, Tree},
@@ -132,8 +132,8 @@ fn relinked(entry: &Entry, parent: Option<Arc<str>>) -> Entry {
     }
 }
 
-fn head(entry: &Entry, parent: Option<Arc<str>>) -> Head {
-    Head {
+fn head(entry: &Entry, parent: Option<Arc<str>>) -> EntryHead {
+    EntryHead {
         id: entry.id().clone(),
         parent,
         kind: entry.kind(),

@@ -63,7 +63,7 @@ impl<'de> Visitor<'de> for PlainHeadSeed<'de> {
     }
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let (mut head, mut is_odd) = (LineHead::default(), false);
-        while let Some(Text(key)) = map.next_key()? {
+        while let Some(JsonText(key)) = map.next_key()? {
             is_odd |= head.plain.is_some();
             match key {
                 Some(Cow::Borrowed(key @ "message")) => {
@@ -89,12 +89,12 @@ impl<'de> Visitor<'de> for PlainHeadSeed<'de> {
 impl<'de> LineHead<'de> {
     fn member<A: MapAccess<'de>>(&mut self, key: Option<&str>, map: &mut A) -> Result<(), A::Error> {
         match key {
-            Some("type") => self.kind = map.next_value::<Text>()?.0,
-            Some("id") => self.id = map.next_value::<Text>()?.0,
-            Some("parentId") => self.parent = map.next_value::<Text>()?.0,
-            Some("timestamp") => self.timestamp = map.next_value::<Text>()?.0,
-            Some("cwd") => self.cwd = map.next_value::<Text>()?.0,
-            Some("message") => self.role = map.next_value::<Role>()?.0,
+            Some("type") => self.kind = map.next_value::<JsonText>()?.0,
+            Some("id") => self.id = map.next_value::<JsonText>()?.0,
+            Some("parentId") => self.parent = map.next_value::<JsonText>()?.0,
+            Some("timestamp") => self.timestamp = map.next_value::<JsonText>()?.0,
+            Some("cwd") => self.cwd = map.next_value::<JsonText>()?.0,
+            Some("message") => self.role = map.next_value::<MessageRole>()?.0,
             _ => {
                 map.next_value::<IgnoredAny>()?;
             }
@@ -119,7 +119,7 @@ impl<'de> Visitor<'de> for HeadVisitor {
     }
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut head = LineHead::default();
-        while let Some(Text(key)) = map.next_key()? {
+        while let Some(JsonText(key)) = map.next_key()? {
             head.member(key.as_deref(), &mut map)?;
         }
         Ok(head)
@@ -127,18 +127,18 @@ impl<'de> Visitor<'de> for HeadVisitor {
 }
 
 /// A JSON string, borrowed where possible; `None`: a value of another type.
-pub struct Text<'a>(pub Option<Cow<'a, str>>);
+pub struct JsonText<'a>(pub Option<Cow<'a, str>>);
 
-impl<'de> Deserialize<'de> for Text<'de> {
+impl<'de> Deserialize<'de> for JsonText<'de> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         from.deserialize_any(TextVisitor).map(Self)
     }
 }
 
 /// The `role` of an object; `None`: a value of another type, or an unknown role.
-struct Role(Option<AgentMessageKind>);
+struct MessageRole(Option<AgentMessageKind>);
 
-impl<'de> Deserialize<'de> for Role {
+impl<'de> Deserialize<'de> for MessageRole {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         from.deserialize_any(RoleVisitor).map(Self)
     }
@@ -200,10 +200,10 @@ impl<'de> Visitor<'de> for RoleVisitor {
     }
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut role = None;
-        while let Some(Text(key)) = map.next_key()? {
+        while let Some(JsonText(key)) = map.next_key()? {
             match key.as_deref() {
                 Some("role") => {
-                    role = map.next_value::<Text>()?.0.as_deref().and_then(AgentMessageKind::parse)
+                    role = map.next_value::<JsonText>()?.0.as_deref().and_then(AgentMessageKind::parse)
                 }
                 _ => {
                     map.next_value::<IgnoredAny>()?;

@@ -1,7 +1,7 @@
 //! The members of a line as raw text: some are changed, the rest stays byte for byte. Parsed values would change odd
 //! numbers and lose lone surrogates.
 
-use super::head::Text;
+use super::head::JsonText;
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
     de::{MapAccess, Visitor},
@@ -72,7 +72,7 @@ impl<'de> Visitor<'de> for MembersVisitor {
     }
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut members = Vec::new();
-        while let Some(Text(key)) = map.next_key()? {
+        while let Some(JsonText(key)) = map.next_key()? {
             members.push((key.unwrap_or_default(), Cow::Borrowed(map.next_value::<&RawValue>()?)));
         }
         Ok(Members(members))

@@ -89,11 +89,13 @@ impl Notice {
 impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Skipped { lines } => write!(f, "{} passed over: no JSON object", Lines(lines)),
-            Self::Nameless { lines } => write!(f, "{} passed over: an entry without an id", Lines(lines)),
-            Self::NotUtf8 { lines } => write!(f, "{}: not UTF-8; bad bytes are read as U+FFFD", Lines(lines)),
+            Self::Skipped { lines } => write!(f, "{} passed over: no JSON object", LineList(lines)),
+            Self::Nameless { lines } => write!(f, "{} passed over: an entry without an id", LineList(lines)),
+            Self::NotUtf8 { lines } => {
+                write!(f, "{}: not UTF-8; bad bytes are read as U+FFFD", LineList(lines))
+            }
             Self::Duplicates { lines } => {
-                write!(f, "{}: an id that an earlier line has; the later one counts", Lines(lines))
+                write!(f, "{}: an id that an earlier line has; the later one counts", LineList(lines))
             }
             Self::SecondHeader { line } => write!(f, "line {line}: a second header, ignored"),
             Self::Torn { line, bytes } => {
@@ -124,9 +126,9 @@ impl fmt::Display for Notice {
 const LISTED_LINES: usize = 5;
 
 /// `line 3`, `lines 3, 4 and 90 more`.
-struct Lines<'a>(&'a [usize]);
+struct LineList<'a>(&'a [usize]);
 
-impl fmt::Display for Lines<'_> {
+impl fmt::Display for LineList<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let told: Vec<String> = self.0.iter().take(LISTED_LINES).map(ToString::to_string).collect();
         write!(f, "line{} {}", if self.0.len() == 1 { "" } else { "s" }, told.join(", "))?;

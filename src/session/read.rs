@@ -1,7 +1,7 @@
 //! Reads a session file in one pass over its bytes, without parsing a message.
 
 use super::{
-    entry::{Entry, Head},
+    entry::{Entry, EntryHead},
     head::LineHead,
     header::{self, VERSION},
     ids::entry_id,
@@ -60,7 +60,7 @@ impl Tree {
     /// Unreadable lines are passed over with a notice (source: pi source, which gives none). New ids for the entries
     /// of a version 1 file are drawn from `random`.
     pub fn read(bytes: Bytes, random: &mut fastrand::Rng) -> Result<ParsedFile, ReadError> {
-        let mut reader = Reader::new(bytes, random);
+        let mut reader = FileReader::new(bytes, random);
         let bytes = reader.bytes.clone();
         let mut start = if bytes.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
         for feed in memchr::memchr_iter(b'\n', &bytes) {
@@ -79,7 +79,7 @@ const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 /// How every header begins.
 const HEADER_START: &[u8] = br#"{"type":"session""#;
 
-struct Reader<'r> {
+struct FileReader<'r> {
     bytes: Bytes,
     random: &'r mut fastrand::Rng,
     tree: Option<Tree>,
@@ -99,7 +99,7 @@ struct Reader<'r> {
     notices: Vec<Notice>,
 }
 
-impl<'r> Reader<'r> {
+impl<'r> FileReader<'r> {
     fn new(bytes: Bytes, random: &'r mut fastrand::Rng) -> Self {
         Self {
             bytes,
@@ -227,7 +227,7 @@ impl<'r> Reader<'r> {
             false => line,
         };
         self.old.count(Some(id.clone()));
-        let head = Head {
+        let head = EntryHead {
             id,
             parent,
             kind: head.kind.as_deref().and_then(SessionEntryKind::parse),

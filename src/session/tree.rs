@@ -1,7 +1,7 @@
 //! The tree of a session: a header, then entries, each naming its parent.
 
 use super::{
-    entry::{Entry, Head, Plain},
+    entry::{Entry, EntryHead, Plain},
     ids::entry_id,
     new_entry::{EncodedEntry, NewEntry},
 };
@@ -188,7 +188,7 @@ impl Tree {
         let parent = self.leaf_id().cloned();
         let EncodedEntry { line, kind, role, message } = new.encode(&id, parent.as_deref(), stamp);
         let plain = message.is_some().then(|| plain(&line, stamp.dialect)).flatten();
-        let head = Head { id, parent, kind: Some(kind), role, at: stamp.wall_ms, plain };
+        let head = EntryHead { id, parent, kind: Some(kind), role, at: stamp.wall_ms, plain };
         self.insert(match message {
             Some(message) => Entry::with_message(head, line.clone(), message),
             None => Entry::new(head, line.clone()),

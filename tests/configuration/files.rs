@@ -68,12 +68,12 @@ fn project_settings_override_user_settings() {
         default_model: Some("elm".to_owned()),
         steering_mode: Some(QueueMode::All),
         interrupt_mode: Some(InterruptMode::Immediate),
-        compaction: settings::Compaction {
+        compaction: settings::CompactionSettings {
             enabled: Some(false),
             reserve_tokens: Some(2000),
             keep_recent_tokens: None,
         },
-        retry: settings::Retry {
+        retry: settings::RetrySettings {
             max_retries: Some(5),
             max_delay_ms: Some(7000),
             provider_retries: Some(1),
@@ -132,7 +132,7 @@ fn invalid_setting_is_left_out_and_named() {
     });
     let (settings, warnings) = Settings::read(&text.to_string(), Path::new("s.json"));
     let expected = Settings {
-        retry: settings::Retry { enabled: Some(true), ..Default::default() },
+        retry: settings::RetrySettings { enabled: Some(true), ..Default::default() },
         ..Default::default()
     };
     assert_eq!(settings, expected);

@@ -3,7 +3,7 @@
 use crate::model_support::{
     Asked, assistant, call_of, extend, image, returned, stopped, text, thinking, user,
 };
-use pi_rpc::model::convert::{Block, Chat, Part, Turn, convert};
+use pi_rpc::model::convert::{Chat, ChatBlock, ChatPart, ChatTurn, convert};
 use serde_json::{Value, json};
 
 const API: &str = "any";
@@ -15,25 +15,25 @@ fn lines(history: Value) -> Vec<String> {
 }
 
 fn short(chat: &Chat<'_>) -> Vec<String> {
-    let parts = |parts: &[Part<'_>]| {
-        let part = |part: &Part<'_>| match part {
-            Part::Text(text) => text.to_string(),
-            Part::Image(image) => format!("<{}>", image.mime_type),
+    let parts = |parts: &[ChatPart<'_>]| {
+        let part = |part: &ChatPart<'_>| match part {
+            ChatPart::Text(text) => text.to_string(),
+            ChatPart::Image(image) => format!("<{}>", image.mime_type),
         };
         parts.iter().map(part).collect::<Vec<_>>().join("|")
     };
-    let block = |block: &Block<'_>| match block {
-        Block::Text { text, signature } => format!("{text}/{}", signature.unwrap_or("-")),
-        Block::Thinking { text, signature } => format!("({text})/{}", signature.unwrap_or("-")),
-        Block::Redacted { data } => format!("({data})"),
-        Block::Call { id, name, signature, .. } => format!("{name}#{id}/{}", signature.unwrap_or("-")),
+    let block = |block: &ChatBlock<'_>| match block {
+        ChatBlock::Text { text, signature } => format!("{text}/{}", signature.unwrap_or("-")),
+        ChatBlock::Thinking { text, signature } => format!("({text})/{}", signature.unwrap_or("-")),
+        ChatBlock::Redacted { data } => format!("({data})"),
+        ChatBlock::Call { id, name, signature, .. } => format!("{name}#{id}/{}", signature.unwrap_or("-")),
     };
     let mut lines = Vec::new();
     for turn in chat {
         match turn {
-            Turn::User(content) => lines.push(format!("user: {}", parts(content))),
-            Turn::Developer(content) => lines.push(format!("developer: {}", parts(content))),
-            Turn::Assistant(turn) => {
+            ChatTurn::User(content) => lines.push(format!("user: {}", parts(content))),
+            ChatTurn::Developer(content) => lines.push(format!("developer: {}", parts(content))),
+            ChatTurn::Assistant(turn) => {
                 let blocks: Vec<String> = turn.blocks.iter().map(block).collect();
                 lines.push(format!("assistant: {}", blocks.join("|")));
                 lines.extend(turn.results.iter().map(|result| {

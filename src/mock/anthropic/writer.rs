@@ -2,7 +2,7 @@
 
 use crate::{
     mock::{
-        answer::{Writer, sse},
+        answer::{AnswerWriter, sse},
         vendor::model,
     },
     model::{
@@ -139,7 +139,7 @@ impl MessageWriter {
     }
 }
 
-impl Writer for MessageWriter {
+impl AnswerWriter for MessageWriter {
     fn event(&mut self, event: &StreamEvent) -> String {
         match event {
             StreamEvent::ResponseId(id) => {

@@ -1,11 +1,11 @@
 //! Rules of Chat Completions beyond the shape of a request.
 
-use crate::mock::{prompt_context::items, refusal::Refusal};
+use crate::mock::{prompt_context::items, refusal::VendorRefusal};
 use serde_json::Value;
 use std::collections::HashSet;
 
 /// Checks the rules for a body of the right shape.
-pub fn check(body: &Value) -> Result<(), Refusal> {
+pub fn check(body: &Value) -> Result<(), VendorRefusal> {
     check_options(body)?;
     let mut open: Option<(usize, Vec<&str>)> = None;
     for (index, message) in items(&body["messages"]).iter().enumerate() {
@@ -26,7 +26,7 @@ pub fn check(body: &Value) -> Result<(), Refusal> {
             let mut ids = HashSet::new();
             if let Some(id) = calls.iter().find(|id| !ids.insert(**id)) {
                 let message = format!("Duplicate value for 'tool_call_id' of '{id}' in message[{index}].");
-                return Err(Refusal::invalid(message).at(format!("messages.[{index}].tool_calls")));
+                return Err(VendorRefusal::invalid(message).at(format!("messages.[{index}].tool_calls")));
             }
             open = (!calls.is_empty()).then_some((index, calls));
         }
@@ -34,41 +34,41 @@ pub fn check(body: &Value) -> Result<(), Refusal> {
     check_results_present(open)
 }
 
-fn check_options(body: &Value) -> Result<(), Refusal> {
+fn check_options(body: &Value) -> Result<(), VendorRefusal> {
     if body["stream_options"].is_object() && body["stream"] != true {
         let message = "The 'stream_options' parameter is only allowed when 'stream' is enabled.";
-        return Err(Refusal::invalid(message).at("stream_options"));
+        return Err(VendorRefusal::invalid(message).at("stream_options"));
     }
     if body["max_tokens"].is_number() && body["max_completion_tokens"].is_number() {
         let message = "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported.";
-        return Err(Refusal::invalid(message).at("max_tokens").code("invalid_parameter_combination"));
+        return Err(VendorRefusal::invalid(message).at("max_tokens").code("invalid_parameter_combination"));
     }
     let tools = items(&body["tools"]);
     for option in ["tool_choice", "parallel_tool_calls"] {
         if tools.is_empty() && !body[option].is_null() && body[option] != "none" {
             let message = format!("'{option}' is only allowed when 'tools' are specified.");
-            return Err(Refusal::invalid(message).at(option));
+            return Err(VendorRefusal::invalid(message).at(option));
         }
     }
     let wanted = &body["tool_choice"]["function"]["name"];
     if wanted.is_string() && !tools.iter().any(|tool| tool["function"]["name"] == *wanted) {
         let message = format!("Tool choice {wanted} not found in 'tools' parameter.");
-        return Err(Refusal::invalid(message).at("tool_choice"));
+        return Err(VendorRefusal::invalid(message).at("tool_choice"));
     }
     Ok(())
 }
 
 /// Checks that a message has content, unless it has calls (or what replaces content).
-fn check_content(index: usize, message: &Value) -> Result<(), Refusal> {
+fn check_content(index: usize, message: &Value) -> Result<(), VendorRefusal> {
     let stands_in = ["tool_calls", "function_call", "refusal", "audio"];
     if message["content"].is_null() && stands_in.iter().all(|key| message[*key].is_null()) {
         let text = "Invalid value for 'content': expected a string, got null.";
-        return Err(Refusal::invalid(text).at(format!("messages.[{index}].content")));
+        return Err(VendorRefusal::invalid(text).at(format!("messages.[{index}].content")));
     }
     Ok(())
 }
 
-fn check_results_present(open: Option<(usize, Vec<&str>)>) -> Result<(), Refusal> {
+fn check_results_present(open: Option<(usize, Vec<&str>)>) -> Result<(), VendorRefusal> {
     match open {
         Some((index, calls)) if !calls.is_empty() => {
             let message = format!(
@@ -76,14 +76,14 @@ fn check_results_present(open: Option<(usize, Vec<&str>)>) -> Result<(), Refusal
                  'tool_call_id'. The following tool_call_ids did not have response messages: {}",
                 calls.join(", ")
             );
-            Err(Refusal::invalid(message).at(format!("messages.[{index}].role")))
+            Err(VendorRefusal::invalid(message).at(format!("messages.[{index}].role")))
         }
         _ => Ok(()),
     }
 }
 
-fn without_call(index: usize) -> Refusal {
+fn without_call(index: usize) -> VendorRefusal {
     let message = "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with \
                    'tool_calls'.";
-    Refusal::invalid(message).at(format!("messages.[{index}].role"))
+    VendorRefusal::invalid(message).at(format!("messages.[{index}].role"))
 }

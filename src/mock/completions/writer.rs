@@ -2,7 +2,7 @@
 
 use crate::{
     mock::{
-        answer::{Writer, sse},
+        answer::{AnswerWriter, sse},
         handle::CREATED,
         vendor::model,
     },
@@ -19,19 +19,19 @@ pub struct ChunkWriter {
     model: String,
     /// Whether the client asks for the usage, in a chunk of its own.
     includes_usage: bool,
-    blocks: Vec<Block>,
+    blocks: Vec<RenderedBlock>,
     begun: bool,
     usage: TokenCounts,
     finish_reason: Value,
 }
 
 /// A block and its form in a delta.
-struct Block {
-    kind: Kind,
+struct RenderedBlock {
+    kind: BlockKind,
     text: String,
 }
 
-enum Kind {
+enum BlockKind {
     Text,
     /// Thinking, which OpenAI does not show; other vendors of this API do, by this name.
     Thinking,
@@ -85,15 +85,15 @@ impl ChunkWriter {
 
     fn start(&mut self, block: &BlockStart) -> String {
         let kind = match block {
-            BlockStart::Text => Kind::Text,
-            BlockStart::Thinking => Kind::Thinking,
-            BlockStart::Redacted { .. } => Kind::Redacted,
+            BlockStart::Text => BlockKind::Text,
+            BlockStart::Thinking => BlockKind::Thinking,
+            BlockStart::Redacted { .. } => BlockKind::Redacted,
             BlockStart::ToolCall { id, name } => {
-                Kind::Call { index: self.calls().count(), id: id.clone(), name: name.clone() }
+                BlockKind::Call { index: self.calls().count(), id: id.clone(), name: name.clone() }
             }
         };
         let text = match &kind {
-            Kind::Call { index, id, name } => self.delta(json!({
+            BlockKind::Call { index, id, name } => self.delta(json!({
                 "tool_calls": [{
                     "index": index,
                     "id": id,
@@ -101,9 +101,9 @@ impl ChunkWriter {
                     "function": { "name": name, "arguments": "" },
                 }],
             })),
-            Kind::Text | Kind::Thinking | Kind::Redacted => String::new(),
+            BlockKind::Text | BlockKind::Thinking | BlockKind::Redacted => String::new(),
         };
-        self.blocks.push(Block { kind, text: String::new() });
+        self.blocks.push(RenderedBlock { kind, text: String::new() });
         text
     }
 
@@ -111,10 +111,10 @@ impl ChunkWriter {
         let Some(block) = self.blocks.get_mut(index) else { return String::new() };
         block.text.push_str(more);
         let delta = match block.kind {
-            Kind::Text => json!({ "content": more }),
-            Kind::Thinking => json!({ "reasoning_content": more }),
-            Kind::Redacted => return String::new(),
-            Kind::Call { index, .. } => {
+            BlockKind::Text => json!({ "content": more }),
+            BlockKind::Thinking => json!({ "reasoning_content": more }),
+            BlockKind::Redacted => return String::new(),
+            BlockKind::Call { index, .. } => {
                 json!({ "tool_calls": [{ "index": index, "function": { "arguments": more } }] })
             }
         };
@@ -163,24 +163,24 @@ impl ChunkWriter {
 
     fn calls(&self) -> impl Iterator<Item = Value> {
         self.blocks.iter().filter_map(|block| match &block.kind {
-            Kind::Call { id, name, .. } => Some(json!({
+            BlockKind::Call { id, name, .. } => Some(json!({
                 "id": id,
                 "type": "function",
                 "function": { "name": name, "arguments": block.text },
             })),
-            Kind::Text | Kind::Thinking | Kind::Redacted => None,
+            BlockKind::Text | BlockKind::Thinking | BlockKind::Redacted => None,
         })
     }
 
     /// The joined text of all blocks of a kind; null if there is none.
-    fn joined(&self, is_kind: fn(&Kind) -> bool) -> Value {
+    fn joined(&self, is_kind: fn(&BlockKind) -> bool) -> Value {
         let blocks = self.blocks.iter().filter(|block| is_kind(&block.kind));
         let texts: Vec<&str> = blocks.map(|block| block.text.as_str()).collect();
         if texts.is_empty() { Value::Null } else { texts.concat().into() }
     }
 }
 
-impl Writer for ChunkWriter {
+impl AnswerWriter for ChunkWriter {
     fn event(&mut self, event: &StreamEvent) -> String {
         match event {
             StreamEvent::ResponseId(id) => {
@@ -206,10 +206,10 @@ impl Writer for ChunkWriter {
 
     fn whole(&self) -> Value {
         let mut message = Map::from_iter([("role".to_owned(), "assistant".into())]);
-        message.insert("content".to_owned(), self.joined(|kind| matches!(kind, Kind::Text)));
+        message.insert("content".to_owned(), self.joined(|kind| matches!(kind, BlockKind::Text)));
         message.insert("refusal".to_owned(), Value::Null);
         message.insert("annotations".to_owned(), json!([]));
-        let thinking = self.joined(|kind| matches!(kind, Kind::Thinking));
+        let thinking = self.joined(|kind| matches!(kind, BlockKind::Thinking));
         if !thinking.is_null() {
             message.insert("reasoning_content".to_owned(), thinking);
         }

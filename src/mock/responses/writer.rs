@@ -3,7 +3,7 @@
 
 use crate::{
     mock::{
-        answer::{Writer, sse},
+        answer::{AnswerWriter, sse},
         handle::CREATED,
         refusal::openai_kind,
         vendor::model,
@@ -49,14 +49,14 @@ pub struct ItemWriter {
     response: Map<String, Value>,
     /// Beginning of the items' ids, behind the prefix of their kind.
     id: String,
-    items: Vec<Item>,
+    items: Vec<RenderedItem>,
     sequence: u64,
     begun: bool,
     /// Whether the client asks for encrypted thinking, to send it back.
     encrypts: bool,
 }
 
-struct Item {
+struct RenderedItem {
     /// The item without its growing text.
     json: Value,
     text: String,
@@ -161,7 +161,7 @@ impl ItemWriter {
             }
             BlockStart::Redacted { .. } | BlockStart::ToolCall { .. } => {}
         }
-        self.items.push(Item { json, text: String::new() });
+        self.items.push(RenderedItem { json, text: String::new() });
         text
     }
 
@@ -236,7 +236,7 @@ impl ItemWriter {
     }
 }
 
-impl Writer for ItemWriter {
+impl AnswerWriter for ItemWriter {
     fn event(&mut self, event: &StreamEvent) -> String {
         match event {
             StreamEvent::ResponseId(id) => {

@@ -28,7 +28,7 @@ struct AnswerReader {
 struct OpenBlock {
     /// The vendor's index, which may be used again once the block has stopped.
     number: u64,
-    kind: Kind,
+    kind: BlockKind,
     /// Index of the block in our events.
     index: usize,
     signature: String,
@@ -37,7 +37,7 @@ struct OpenBlock {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+enum BlockKind {
     Text,
     Thinking,
     Redacted,
@@ -141,20 +141,20 @@ impl AnswerReader {
     fn start(&mut self, number: u64, block: &Value) {
         let text = |key: &str| block[key].as_str().unwrap_or_default().to_owned();
         let (kind, start, first) = match block["type"].as_str().unwrap_or_default() {
-            "text" => (Kind::Text, BlockStart::Text, text("text")),
-            "thinking" => (Kind::Thinking, BlockStart::Thinking, text("thinking")),
+            "text" => (BlockKind::Text, BlockStart::Text, text("text")),
+            "thinking" => (BlockKind::Thinking, BlockStart::Thinking, text("thinking")),
             "redacted_thinking" => {
-                (Kind::Redacted, BlockStart::Redacted { data: text("data") }, String::new())
+                (BlockKind::Redacted, BlockStart::Redacted { data: text("data") }, String::new())
             }
             "tool_use" => {
                 self.calls = true;
-                (Kind::Call, BlockStart::ToolCall { id: text("id"), name: text("name") }, String::new())
+                (BlockKind::Call, BlockStart::ToolCall { id: text("id"), name: text("name") }, String::new())
             }
             // Blocks of the vendor's own tools, such as a search.
             _ => return,
         };
         let input = block["input"].as_object().filter(|input| !input.is_empty());
-        let input = input.filter(|_| kind == Kind::Call).map(|_| block["input"].to_string());
+        let input = input.filter(|_| kind == BlockKind::Call).map(|_| block["input"].to_string());
         let index = self.out.open(start);
         self.open.push(OpenBlock { number, kind, index, signature: text("signature"), input });
         if !first.is_empty() {
@@ -164,10 +164,10 @@ impl AnswerReader {
 
     fn delta(&mut self, number: u64, delta: &Value) {
         let (kind, key) = match delta["type"].as_str().unwrap_or_default() {
-            "text_delta" => (Kind::Text, "text"),
-            "thinking_delta" => (Kind::Thinking, "thinking"),
-            "input_json_delta" => (Kind::Call, "partial_json"),
-            "signature_delta" => (Kind::Thinking, "signature"),
+            "text_delta" => (BlockKind::Text, "text"),
+            "thinking_delta" => (BlockKind::Thinking, "thinking"),
+            "input_json_delta" => (BlockKind::Call, "partial_json"),
+            "signature_delta" => (BlockKind::Thinking, "signature"),
             _ => return,
         };
         let block = self.open.iter_mut().find(|block| block.number == number && block.kind == kind);
@@ -176,7 +176,7 @@ impl AnswerReader {
             block.signature.push_str(more);
             return self.out.count_bytes(more.len());
         }
-        if kind == Kind::Call && !more.is_empty() {
+        if kind == BlockKind::Call && !more.is_empty() {
             block.input = None;
         }
         self.out.delta(block.index, more);

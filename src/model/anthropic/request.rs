@@ -2,7 +2,7 @@
 
 use crate::{
     model::{
-        convert::{AssistantTurn, Block, CallResult, Part, SEE_IMAGE, Turn, convert, plain_id},
+        convert::{AssistantTurn, CallResult, ChatBlock, ChatPart, ChatTurn, SEE_IMAGE, convert, plain_id},
         request::{Endpoint, HttpRequest, ModelRequest},
         types::ToolSpec,
     },
@@ -190,8 +190,8 @@ fn messages(request: &ModelRequest<'_>) -> Vec<Value> {
     for turn in convert(request, |id, _| plain_id(id, ID_LIMIT)) {
         match turn {
             // The API has no role for the agent's remarks.
-            Turn::User(parts) | Turn::Developer(parts) => say("user", blocks(&parts)),
-            Turn::Assistant(turn) => {
+            ChatTurn::User(parts) | ChatTurn::Developer(parts) => say("user", blocks(&parts)),
+            ChatTurn::Assistant(turn) => {
                 say("assistant", turn.blocks.iter().filter_map(block).collect());
                 say("user", results(&turn));
             }
@@ -210,15 +210,17 @@ fn messages(request: &ModelRequest<'_>) -> Vec<Value> {
 const ID_LIMIT: usize = 64;
 
 /// Converts a block of an answer; `None`: a blank text, which the vendor refuses.
-fn block(block: &Block<'_>) -> Option<Value> {
+fn block(block: &ChatBlock<'_>) -> Option<Value> {
     let text = |text: &str| (!text.trim().is_empty()).then(|| json!({ "type": "text", "text": text }));
     match block {
-        Block::Text { text: said, .. } | Block::Thinking { text: said, signature: None } => text(said),
-        Block::Thinking { text, signature: Some(signature) } => {
+        ChatBlock::Text { text: said, .. } | ChatBlock::Thinking { text: said, signature: None } => {
+            text(said)
+        }
+        ChatBlock::Thinking { text, signature: Some(signature) } => {
             Some(json!({ "type": "thinking", "thinking": text, "signature": signature }))
         }
-        Block::Redacted { data } => Some(json!({ "type": "redacted_thinking", "data": data })),
-        Block::Call { id, name, arguments, .. } => Some(tool_use(id, name, arguments)),
+        ChatBlock::Redacted { data } => Some(json!({ "type": "redacted_thinking", "data": data })),
+        ChatBlock::Call { id, name, arguments, .. } => Some(tool_use(id, name, arguments)),
     }
 }
 
@@ -227,11 +229,11 @@ fn tool_use(id: &str, name: &str, input: &JsonObject) -> Value {
 }
 
 /// Converts texts and images; blank texts are left out.
-fn blocks(parts: &[Part<'_>]) -> Vec<Value> {
-    let block = |part: &Part<'_>| match part {
-        Part::Text(text) if text.trim().is_empty() => None,
-        Part::Text(text) => Some(json!({ "type": "text", "text": text })),
-        Part::Image(found) => Some(image(found)),
+fn blocks(parts: &[ChatPart<'_>]) -> Vec<Value> {
+    let block = |part: &ChatPart<'_>| match part {
+        ChatPart::Text(text) if text.trim().is_empty() => None,
+        ChatPart::Text(text) => Some(json!({ "type": "text", "text": text })),
+        ChatPart::Image(found) => Some(image(found)),
     };
     parts.iter().filter_map(block).collect()
 }
@@ -258,7 +260,7 @@ fn results(turn: &AssistantTurn<'_>) -> Vec<Value> {
 }
 
 fn result(result: &CallResult<'_>) -> Value {
-    let texts: Vec<&str> = result.content.iter().filter_map(Part::text).collect();
+    let texts: Vec<&str> = result.content.iter().filter_map(ChatPart::text).collect();
     let shows_images = !result.is_error && images(&result.content).next().is_some();
     let content = match shows_images {
         true => {
@@ -275,9 +277,9 @@ fn result(result: &CallResult<'_>) -> Value {
     json!({ "type": "tool_result", "tool_use_id": result.id, "content": content, "is_error": result.is_error })
 }
 
-fn images<'p, 'a>(parts: &'p [Part<'a>]) -> impl Iterator<Item = &'a ImageContent> + use<'p, 'a> {
+fn images<'p, 'a>(parts: &'p [ChatPart<'a>]) -> impl Iterator<Item = &'a ImageContent> + use<'p, 'a> {
     parts.iter().filter_map(|part| match part {
-        Part::Image(image) => Some(*image),
-        Part::Text(_) => None,
+        ChatPart::Image(image) => Some(*image),
+        ChatPart::Text(_) => None,
     })
 }

@@ -1,7 +1,7 @@
 //! Assembles the tool calls of a streamed answer from fragments.
 
 use crate::model::{
-    openai::{Hash, text},
+    openai::{ContentHash, text},
     sequence::BlockSequencer,
     types::BlockStart,
 };
@@ -12,13 +12,13 @@ use std::collections::HashMap;
 /// The calls of one answer, in the order in which they began.
 #[derive(Debug, Default)]
 pub struct Calls {
-    calls: Vec<Call>,
+    calls: Vec<StreamedCall>,
     /// Signatures that came before their call, by its id.
     details: HashMap<String, String>,
 }
 
 #[derive(Debug, Default)]
-struct Call {
+struct StreamedCall {
     /// The server's `index`.
     place: Option<u64>,
     /// The call's id; empty: none yet.
@@ -27,11 +27,11 @@ struct Call {
     name: String,
     /// The arguments received so far.
     arguments: String,
-    state: State,
+    state: CallState,
 }
 
 #[derive(Debug)]
-enum State {
+enum CallState {
     /// Not emitted yet: the number of fragments, all without arguments.
     Held(usize),
     /// Emitted, with the index of its open block.
@@ -40,7 +40,7 @@ enum State {
     Ended(usize),
 }
 
-impl Default for State {
+impl Default for CallState {
     fn default() -> Self {
         Self::Held(0)
     }
@@ -53,13 +53,13 @@ impl Calls {
     }
 
     /// Adds a fragment. `content_hash` distinguishes answers, for calls that come without an id.
-    pub fn fragment(&mut self, fragment: &Value, content_hash: &Hash, out: &mut BlockSequencer) {
+    pub fn fragment(&mut self, fragment: &Value, content_hash: &ContentHash, out: &mut BlockSequencer) {
         if self.is_empty_call(fragment) {
             return;
         }
         let at = self.find(fragment).unwrap_or_else(|| {
             self.close_for_next_block(content_hash, out);
-            self.calls.push(Call { place: fragment["index"].as_u64(), ..Call::default() });
+            self.calls.push(StreamedCall { place: fragment["index"].as_u64(), ..StreamedCall::default() });
             self.calls.len() - 1
         });
         let call = &mut self.calls[at];
@@ -73,18 +73,18 @@ impl Calls {
         let more = arguments(fragment);
         call.arguments.push_str(&more);
         match call.state {
-            State::Held(fragments) if more.is_empty() => call.state = State::Held(fragments + 1),
-            State::Held(_) => {
+            CallState::Held(fragments) if more.is_empty() => call.state = CallState::Held(fragments + 1),
+            CallState::Held(_) => {
                 let index = self.open(at, content_hash, out);
                 out.delta(index, &more);
             }
-            State::Open(index) => {
+            CallState::Open(index) => {
                 out.delta(index, &more);
                 if out.is_followed(index) && call.is_complete() {
                     self.end_one(at, index, out);
                 }
             }
-            State::Ended(_) => {}
+            CallState::Ended(_) => {}
         }
     }
 
@@ -95,7 +95,7 @@ impl Calls {
         else {
             return;
         };
-        let told = self.calls.iter().find(|call| call.id == id).and_then(Call::index);
+        let told = self.calls.iter().find(|call| call.id == id).and_then(StreamedCall::index);
         match told {
             Some(index) => out.sign(index, detail.to_string()),
             None => {
@@ -107,12 +107,12 @@ impl Calls {
     }
 
     /// Prepares for another block: emits calls that were held back, and ends complete ones.
-    pub fn close_for_next_block(&mut self, content_hash: &Hash, out: &mut BlockSequencer) {
+    pub fn close_for_next_block(&mut self, content_hash: &ContentHash, out: &mut BlockSequencer) {
         for at in 0..self.calls.len() {
-            if let State::Held(_) = self.calls[at].state {
+            if let CallState::Held(_) = self.calls[at].state {
                 self.open(at, content_hash, out);
             }
-            if let State::Open(index) = self.calls[at].state
+            if let CallState::Open(index) = self.calls[at].state
                 && self.calls[at].is_complete()
             {
                 self.end_one(at, index, out);
@@ -121,10 +121,10 @@ impl Calls {
     }
 
     /// Emits and ends all calls.
-    pub fn end(&mut self, content_hash: &Hash, out: &mut BlockSequencer) {
+    pub fn end(&mut self, content_hash: &ContentHash, out: &mut BlockSequencer) {
         self.close_for_next_block(content_hash, out);
         for at in 0..self.calls.len() {
-            if let State::Open(index) = self.calls[at].state {
+            if let CallState::Open(index) = self.calls[at].state {
                 self.end_one(at, index, out);
             }
         }
@@ -158,16 +158,16 @@ impl Calls {
         (!another).then_some(at)
     }
 
-    fn open(&mut self, at: usize, content_hash: &Hash, out: &mut BlockSequencer) -> usize {
+    fn open(&mut self, at: usize, content_hash: &ContentHash, out: &mut BlockSequencer) -> usize {
         let call = &mut self.calls[at];
         if call.id.is_empty() {
             call.id = format!("call_{}_{at}", content_hash.digits());
         }
         let index = out.open(BlockStart::ToolCall { id: call.id.clone(), name: call.name.clone() });
-        if let State::Held(fragments) = call.state {
+        if let CallState::Held(fragments) = call.state {
             (0..fragments).for_each(|_| out.delta(index, ""));
         }
-        call.state = State::Open(index);
+        call.state = CallState::Open(index);
         if let Some(detail) = self.details.remove(&call.id) {
             out.sign(index, detail);
         }
@@ -175,25 +175,25 @@ impl Calls {
     }
 
     fn end_one(&mut self, at: usize, index: usize, out: &mut BlockSequencer) {
-        self.calls[at].state = State::Ended(index);
+        self.calls[at].state = CallState::Ended(index);
         out.end(index, None);
     }
 }
 
-impl Call {
+impl StreamedCall {
     /// Adds a piece of the name, or its repetition. An emitted name is final.
     fn append_name(&mut self, piece: &str) {
         match self.state {
-            State::Held(_) if piece.starts_with(&self.name) => piece.clone_into(&mut self.name),
-            State::Held(_) => self.name.push_str(piece),
-            State::Open(_) | State::Ended(_) => {}
+            CallState::Held(_) if piece.starts_with(&self.name) => piece.clone_into(&mut self.name),
+            CallState::Held(_) => self.name.push_str(piece),
+            CallState::Open(_) | CallState::Ended(_) => {}
         }
     }
 
     fn index(&self) -> Option<usize> {
         match self.state {
-            State::Held(_) => None,
-            State::Open(index) | State::Ended(index) => Some(index),
+            CallState::Held(_) => None,
+            CallState::Open(index) | CallState::Ended(index) => Some(index),
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::{
     model::{
         compat::Compat,
-        convert::{AssistantTurn, Block, CallResult, Part, SEE_IMAGE, Turn, convert, plain_id},
+        convert::{AssistantTurn, CallResult, ChatBlock, ChatPart, ChatTurn, SEE_IMAGE, convert, plain_id},
         openai::{call_part, data_url},
         request::ModelRequest,
     },
@@ -26,14 +26,14 @@ pub fn messages(request: &ModelRequest<'_>, compat: &Compat) -> Vec<Value> {
     let mut after_results = false;
     for turn in convert(request, id_of) {
         let results = match &turn {
-            Turn::User(parts) | Turn::Developer(parts) => {
+            ChatTurn::User(parts) | ChatTurn::Developer(parts) => {
                 if after_results && compat.assistant_after_tool_result {
                     messages.push(bridge());
                 }
                 messages.extend(user(parts));
                 false
             }
-            Turn::Assistant(turn) => {
+            ChatTurn::Assistant(turn) => {
                 messages.extend(assistant(turn, compat));
                 add_results(&mut messages, &turn.results, compat)
             }
@@ -57,18 +57,18 @@ fn known_id(id: &str, provider: &str) -> String {
 
 const ID_LIMIT: usize = 40;
 
-fn user(parts: &[Part<'_>]) -> Option<Value> {
-    if let [Part::Text(text)] = parts {
+fn user(parts: &[ChatPart<'_>]) -> Option<Value> {
+    if let [ChatPart::Text(text)] = parts {
         return Some(json!({"role": "user", "content": text}));
     }
     let parts: Vec<Value> = parts.iter().map(part).collect();
     (!parts.is_empty()).then(|| json!({"role": "user", "content": parts}))
 }
 
-fn part(part: &Part<'_>) -> Value {
+fn part(part: &ChatPart<'_>) -> Value {
     match part {
-        Part::Text(text) => json!({"type": "text", "text": text}),
-        Part::Image(image) => json!({"type": "image_url", "image_url": {"url": data_url(image)}}),
+        ChatPart::Text(text) => json!({"type": "text", "text": text}),
+        ChatPart::Image(image) => json!({"type": "image_url", "image_url": {"url": data_url(image)}}),
     }
 }
 
@@ -80,15 +80,15 @@ fn assistant(turn: &AssistantTurn<'_>, compat: &Compat) -> Option<Value> {
     let mut details = Vec::new();
     for block in &turn.blocks {
         match block {
-            Block::Text { text, .. } if !text.trim().is_empty() => texts.push(*text),
-            Block::Thinking { text, signature } if !text.trim().is_empty() => {
+            ChatBlock::Text { text, .. } if !text.trim().is_empty() => texts.push(*text),
+            ChatBlock::Thinking { text, signature } if !text.trim().is_empty() => {
                 thinking.push((text, *signature))
             }
-            Block::Call { id, name, arguments, signature } => {
+            ChatBlock::Call { id, name, arguments, signature } => {
                 calls.push(call(id, name, arguments));
                 details.extend(signature.and_then(|detail| serde_json::from_str::<Value>(detail).ok()));
             }
-            Block::Text { .. } | Block::Thinking { .. } | Block::Redacted { .. } => {}
+            ChatBlock::Text { .. } | ChatBlock::Thinking { .. } | ChatBlock::Redacted { .. } => {}
         }
     }
     let content = content(&texts, &thinking, compat);
@@ -136,7 +136,7 @@ fn call(id: &str, name: &str, arguments: &JsonObject) -> Value {
 fn add_results(messages: &mut Vec<Value>, results: &[CallResult<'_>], compat: &Compat) -> bool {
     let mut images = Vec::new();
     for result in results {
-        let texts: Vec<&str> = result.content.iter().filter_map(Part::text).collect();
+        let texts: Vec<&str> = result.content.iter().filter_map(ChatPart::text).collect();
         let text = Some(texts.join("\n")).filter(|text| !text.is_empty());
         let text = text.unwrap_or_else(|| SEE_IMAGE.to_owned());
         let mut message = json!({"role": "tool", "content": text, "tool_call_id": result.id});
@@ -144,7 +144,7 @@ fn add_results(messages: &mut Vec<Value>, results: &[CallResult<'_>], compat: &C
             message["name"] = result.name.into();
         }
         messages.push(message);
-        images.extend(result.content.iter().filter(|part| matches!(part, Part::Image(_))).map(part));
+        images.extend(result.content.iter().filter(|part| matches!(part, ChatPart::Image(_))).map(part));
     }
     if images.is_empty() {
         return !results.is_empty();

@@ -6,7 +6,7 @@
 
 use super::{calls::Calls, messages::THINKING_KEYS};
 use crate::model::{
-    openai::{Hash, UNKNOWN, error_text, text},
+    openai::{ContentHash, UNKNOWN, error_text, text},
     request::Reader,
     sequence::BlockSequencer,
     sse::{STREAM_CUT, read},
@@ -24,7 +24,7 @@ pub struct AnswerReader {
     finish_reason: Option<String>,
     has_id: bool,
     /// Hash of everything so far, for calls that come without an id.
-    content_hash: Hash,
+    content_hash: ContentHash,
 }
 
 /// An open block of text, or of thinking under `key`.

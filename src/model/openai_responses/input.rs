@@ -5,7 +5,7 @@
 
 use crate::{
     model::{
-        convert::{AssistantTurn, Block, CallResult, Part, SEE_IMAGE, Turn, convert, plain_id},
+        convert::{AssistantTurn, CallResult, ChatBlock, ChatPart, ChatTurn, SEE_IMAGE, convert, plain_id},
         openai::{call_part, data_url, short_hash},
         request::ModelRequest,
     },
@@ -26,9 +26,9 @@ pub fn input(request: &ModelRequest<'_>) -> Vec<Value> {
     let mut names = MessageIds::excluding_used(&turns);
     for turn in &turns {
         match turn {
-            Turn::User(parts) => items.extend(input_message("user", parts)),
-            Turn::Developer(parts) => items.extend(input_message(instructor, parts)),
-            Turn::Assistant(turn) => {
+            ChatTurn::User(parts) => items.extend(input_message("user", parts)),
+            ChatTurn::Developer(parts) => items.extend(input_message(instructor, parts)),
+            ChatTurn::Assistant(turn) => {
                 items.extend(assistant(turn, model, &mut names));
                 items.extend(turn.results.iter().map(result));
             }
@@ -45,13 +45,13 @@ struct MessageIds {
 
 impl MessageIds {
     /// Starts with the ids that texts of these turns have already.
-    fn excluding_used(turns: &[Turn<'_>]) -> Self {
+    fn excluding_used(turns: &[ChatTurn<'_>]) -> Self {
         let blocks = turns.iter().flat_map(|turn| match turn {
-            Turn::Assistant(turn) => turn.blocks.as_slice(),
-            Turn::User(_) | Turn::Developer(_) => &[],
+            ChatTurn::Assistant(turn) => turn.blocks.as_slice(),
+            ChatTurn::User(_) | ChatTurn::Developer(_) => &[],
         });
         let marks = blocks.filter_map(|block| match block {
-            Block::Text { signature, .. } => mark(*signature),
+            ChatBlock::Text { signature, .. } => mark(*signature),
             _ => None,
         });
         Self { taken: marks.map(|mark| mark.id).collect(), next: 0 }
@@ -121,15 +121,17 @@ fn known_id(id: &str, source: &AssistantMessage, model: &Model) -> String {
     format!("{}|{item}", part(call))
 }
 
-fn input_message(role: &str, parts: &[Part<'_>]) -> Option<Value> {
+fn input_message(role: &str, parts: &[ChatPart<'_>]) -> Option<Value> {
     let parts: Vec<Value> = parts.iter().map(part).collect();
     (!parts.is_empty()).then(|| json!({"role": role, "content": parts}))
 }
 
-fn part(part: &Part<'_>) -> Value {
+fn part(part: &ChatPart<'_>) -> Value {
     match part {
-        Part::Text(text) => json!({"type": "input_text", "text": text}),
-        Part::Image(image) => json!({"type": "input_image", "detail": "auto", "image_url": data_url(image)}),
+        ChatPart::Text(text) => json!({"type": "input_text", "text": text}),
+        ChatPart::Image(image) => {
+            json!({"type": "input_image", "detail": "auto", "image_url": data_url(image)})
+        }
     }
 }
 
@@ -140,10 +142,10 @@ fn assistant(turn: &AssistantTurn<'_>, model: &Model, names: &mut MessageIds) ->
     let mut items: Vec<Value> = Vec::new();
     for block in &turn.blocks {
         match block {
-            Block::Text { text, signature } => items.push(message(text, *signature, names)),
-            Block::Thinking { signature, .. } => items.extend(signature.and_then(reasoning)),
-            Block::Redacted { .. } => {}
-            Block::Call { id, name, arguments, .. } => items.push(call(id, name, arguments, sibling)),
+            ChatBlock::Text { text, signature } => items.push(message(text, *signature, names)),
+            ChatBlock::Thinking { signature, .. } => items.extend(signature.and_then(reasoning)),
+            ChatBlock::Redacted { .. } => {}
+            ChatBlock::Call { id, name, arguments, .. } => items.push(call(id, name, arguments, sibling)),
         }
     }
     // The server refuses thinking that nothing follows.
@@ -195,9 +197,10 @@ fn call(id: &str, name: &str, arguments: &JsonObject, sibling: bool) -> Value {
 
 /// Converts a result: text as one string, with images a list.
 fn result(result: &CallResult<'_>) -> Value {
-    let texts: Vec<&str> = result.content.iter().filter_map(Part::text).collect();
+    let texts: Vec<&str> = result.content.iter().filter_map(ChatPart::text).collect();
     let text = texts.join("\n");
-    let mut images = result.content.iter().filter(|part| matches!(part, Part::Image(_))).map(part).peekable();
+    let mut images =
+        result.content.iter().filter(|part| matches!(part, ChatPart::Image(_))).map(part).peekable();
     let output = match images.peek() {
         Some(_) => {
             let text = (!text.is_empty()).then(|| json!({"type": "input_text", "text": text}));

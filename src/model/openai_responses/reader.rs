@@ -5,7 +5,7 @@
 
 use super::input::TextSignature;
 use crate::model::{
-    openai::{Hash, UNKNOWN, error_text, text},
+    openai::{ContentHash, UNKNOWN, error_text, text},
     request::Reader,
     sequence::BlockSequencer,
     sse::{STREAM_CUT, read},
@@ -17,15 +17,15 @@ use serde_json::Value;
 #[derive(Debug, Default)]
 pub struct AnswerReader {
     out: BlockSequencer,
-    items: Vec<Item>,
+    items: Vec<OutputItem>,
     response_id: Option<String>,
     /// Hash of everything so far, for calls that come without an id.
-    content_hash: Hash,
+    content_hash: ContentHash,
 }
 
 #[derive(Debug)]
-struct Item {
-    kind: Kind,
+struct OutputItem {
+    kind: ItemKind,
     /// The server's `output_index`.
     place: Option<u64>,
     /// Index of the block.
@@ -40,7 +40,7 @@ struct Item {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum ItemKind {
     Reasoning,
     Message,
     Call,
@@ -86,19 +86,19 @@ impl AnswerReader {
             "response.output_item.added" => drop(self.add(&event["item"], place(event))),
             "response.reasoning_summary_part.added" => self.summary_part(event),
             "response.reasoning_summary_text.delta" => {
-                self.grow(event, Kind::Reasoning, |item| item.parts > 0, delta);
+                self.grow(event, ItemKind::Reasoning, |item| item.parts > 0, delta);
             }
-            "response.reasoning_text.delta" => self.grow(event, Kind::Reasoning, |_| true, delta),
+            "response.reasoning_text.delta" => self.grow(event, ItemKind::Reasoning, |_| true, delta),
             "response.content_part.added" => self.content_part(event),
             "response.output_text.delta" => {
-                self.grow(event, Kind::Message, |item| item.part == "output_text", delta);
+                self.grow(event, ItemKind::Message, |item| item.part == "output_text", delta);
             }
             "response.refusal.delta" => {
-                self.grow(event, Kind::Message, |item| item.part == "refusal", delta);
+                self.grow(event, ItemKind::Message, |item| item.part == "refusal", delta);
             }
-            "response.function_call_arguments.delta" => self.grow(event, Kind::Call, |_| true, delta),
+            "response.function_call_arguments.delta" => self.grow(event, ItemKind::Call, |_| true, delta),
             "response.function_call_arguments.done" => {
-                if let Some(at) = self.find(event, Kind::Call) {
+                if let Some(at) = self.find(event, ItemKind::Call) {
                     self.complete(at, event["arguments"].as_str().unwrap_or_default());
                 }
             }
@@ -131,18 +131,18 @@ impl AnswerReader {
     fn add(&mut self, item: &Value, place: Option<u64>) -> Option<usize> {
         let kind = kind(item)?;
         let block = match kind {
-            Kind::Reasoning => BlockStart::Thinking,
-            Kind::Message => BlockStart::Text,
-            Kind::Call => BlockStart::ToolCall {
+            ItemKind::Reasoning => BlockStart::Thinking,
+            ItemKind::Message => BlockStart::Text,
+            ItemKind::Call => BlockStart::ToolCall {
                 id: self.call_id(item),
                 name: text(item, "name").unwrap_or_default().to_owned(),
             },
         };
         let index = self.out.open(block);
         let (said, part) = (String::new(), String::new());
-        self.items.push(Item { kind, place, index, said, parts: 0, part, ended: false });
+        self.items.push(OutputItem { kind, place, index, said, parts: 0, part, ended: false });
         let at = self.items.len() - 1;
-        if kind == Kind::Call {
+        if kind == ItemKind::Call {
             self.append(at, text(item, "arguments").unwrap_or_default());
         }
         Some(at)
@@ -157,7 +157,7 @@ impl AnswerReader {
     }
 
     fn summary_part(&mut self, event: &Value) {
-        let Some(at) = self.find(event, Kind::Reasoning) else { return };
+        let Some(at) = self.find(event, ItemKind::Reasoning) else { return };
         self.items[at].parts += 1;
         if self.items[at].parts > 1 {
             self.append(at, BLANK_LINE);
@@ -167,7 +167,7 @@ impl AnswerReader {
 
     fn content_part(&mut self, event: &Value) {
         let part = &event["part"];
-        let Some(at) = self.find(event, Kind::Message) else { return };
+        let Some(at) = self.find(event, ItemKind::Message) else { return };
         if let Some(kind @ ("output_text" | "refusal")) = part["type"].as_str() {
             kind.clone_into(&mut self.items[at].part);
             self.append(at, &part_text(part));
@@ -175,7 +175,7 @@ impl AnswerReader {
     }
 
     /// Appends a delta to the item that `event` names, if it is ready.
-    fn grow(&mut self, event: &Value, kind: Kind, is_ready: impl Fn(&Item) -> bool, delta: &str) {
+    fn grow(&mut self, event: &Value, kind: ItemKind, is_ready: impl Fn(&OutputItem) -> bool, delta: &str) {
         if let Some(at) = self.find(event, kind)
             && is_ready(&self.items[at])
         {
@@ -203,9 +203,9 @@ impl AnswerReader {
         let Some(kind) = kind(item) else { return };
         let Some(at) = self.find(event, kind).or_else(|| self.add(item, place(event))) else { return };
         let (whole, signature) = match kind {
-            Kind::Reasoning => (thoughts(item), Some(item.to_string())),
-            Kind::Message => (parts(&item["content"], part_text, ""), text_mark(item)),
-            Kind::Call => (text(item, "arguments").unwrap_or_default().to_owned(), None),
+            ItemKind::Reasoning => (thoughts(item), Some(item.to_string())),
+            ItemKind::Message => (parts(&item["content"], part_text, ""), text_mark(item)),
+            ItemKind::Call => (text(item, "arguments").unwrap_or_default().to_owned(), None),
         };
         self.complete(at, &whole);
         self.items[at].ended = true;
@@ -213,7 +213,7 @@ impl AnswerReader {
     }
 
     /// Finds the open item that `event` names, or the latest.
-    fn find(&self, event: &Value, kind: Kind) -> Option<usize> {
+    fn find(&self, event: &Value, kind: ItemKind) -> Option<usize> {
         let place = place(event);
         self.items.iter().rposition(|item| {
             item.kind == kind
@@ -227,7 +227,7 @@ impl AnswerReader {
         if let Some(counts) = usage(&response["usage"]) {
             self.out.emit(StreamEvent::Usage(counts));
         }
-        let called = self.items.iter().any(|item| item.kind == Kind::Call);
+        let called = self.items.iter().any(|item| item.kind == ItemKind::Call);
         let status = text(response, "status").unwrap_or(status);
         match status {
             "completed" | "in_progress" | "queued" => {
@@ -241,11 +241,11 @@ impl AnswerReader {
     }
 }
 
-fn kind(item: &Value) -> Option<Kind> {
+fn kind(item: &Value) -> Option<ItemKind> {
     match item["type"].as_str()? {
-        "reasoning" => Some(Kind::Reasoning),
-        "message" => Some(Kind::Message),
-        "function_call" => Some(Kind::Call),
+        "reasoning" => Some(ItemKind::Reasoning),
+        "message" => Some(ItemKind::Message),
+        "function_call" => Some(ItemKind::Call),
         _ => None,
     }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::block::{Block, TextBlock};
 use super::demo;
-use super::script::{Script, Source};
+use super::script::{Script, TurnSource};
 use super::steps::Step;
 use super::turn::Turn;
 
@@ -63,9 +63,9 @@ impl Player {
     /// Takes the first unused turn that fits; without one, a turn that reports their absence.
     pub fn take(&mut self, ask: &ScriptedCall<'_>) -> Cow<'_, Turn> {
         let turns = match &self.script.source {
-            Source::Demo if ask.summary => return Cow::Owned(summary(ask)),
-            Source::Demo => return Cow::Owned(demo::turn(ask)),
-            Source::Turns(turns) => turns,
+            TurnSource::Demo if ask.summary => return Cow::Owned(summary(ask)),
+            TurnSource::Demo => return Cow::Owned(demo::turn(ask)),
+            TurnSource::Turns(turns) => turns,
         };
         let mut candidates = turns.iter().zip(&mut self.used);
         match candidates.find(|(turn, used)| !**used && turn.fits(ask)) {

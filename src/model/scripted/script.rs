@@ -15,7 +15,7 @@ use super::turn::Turn;
 pub struct Script {
     /// The model that the script pretends to be.
     pub model: ModelCard,
-    pub(super) source: Source,
+    pub(super) source: TurnSource,
 }
 
 impl Script {
@@ -35,14 +35,14 @@ impl Script {
     /// The built-in demo: it answers any prompt, lists the working directory with a read-only tool if there is one,
     /// and introduces itself.
     pub fn demo() -> Self {
-        Self { model: demo::card(), source: Source::Demo }
+        Self { model: demo::card(), source: TurnSource::Demo }
     }
 
     /// The turns of the file; empty for the demo, which computes its turns.
     pub fn turns(&self) -> &[Turn] {
         match &self.source {
-            Source::Turns(turns) => turns,
-            Source::Demo => &[],
+            TurnSource::Turns(turns) => turns,
+            TurnSource::Demo => &[],
         }
     }
 }
@@ -52,13 +52,13 @@ impl TryFrom<ScriptFile> for Script {
 
     fn try_from(file: ScriptFile) -> Result<Self, ScriptError> {
         check(&file.turns)?;
-        Ok(Self { model: file.model, source: Source::Turns(file.turns) })
+        Ok(Self { model: file.model, source: TurnSource::Turns(file.turns) })
     }
 }
 
 /// Where the turns come from.
 #[derive(Debug, Clone)]
-pub(super) enum Source {
+pub(super) enum TurnSource {
     Turns(Vec<Turn>),
     Demo,
 }

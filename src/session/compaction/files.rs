@@ -12,12 +12,12 @@ const TAGS: [&str; 2] = ["read-files", "modified-files"];
 
 /// Paths of files that were read or modified, as the calls name them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Files {
+pub struct TouchedFiles {
     read: BTreeSet<String>,
     modified: BTreeSet<String>,
 }
 
-impl Files {
+impl TouchedFiles {
     /// Reads the files in the details of a compaction; none if the details have another shape.
     pub fn from_details(details: &Value) -> Self {
         let Ok(details) = <CompactionDetails as Deserialize>::deserialize(details) else {

@@ -6,7 +6,7 @@
 //!    kept and which are summarized: a [`Preparation`], or [`NothingToCompact`].
 //! 3. [`Preparation::history_request`], [`Preparation::prefix_request`] and [`short_request`] build the requests to
 //!    the model.
-//! 4. [`Preparation::summary`] joins the answers with the lists of [`Files`]; [`Preparation::result`] is the result
+//! 4. [`Preparation::summary`] joins the answers with the lists of [`TouchedFiles`]; [`Preparation::result`] is the result
 //!    for hosts and the session. A [`checkpoint`] of the system messages goes with it.
 
 mod checkpoint;
@@ -23,7 +23,7 @@ mod threshold;
 
 pub use checkpoint::checkpoint;
 pub use estimate::{context_tokens, estimate, is_counted};
-pub use files::Files;
+pub use files::TouchedFiles;
 pub use path::{PathEntry, PathEntryKind};
 pub use prepare::{NothingToCompact, Preparation, prepare, prepare_overflow};
 pub(super) use requests::branch_request;

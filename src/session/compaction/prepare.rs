@@ -1,7 +1,7 @@
 //! Divides a conversation into a summarized and a kept part.
 
 use super::{
-    Files, PathEntry, PathEntryKind, context_tokens,
+    PathEntry, PathEntryKind, TouchedFiles, context_tokens,
     cut::{self, Cut},
     files::without_lists,
 };
@@ -24,7 +24,7 @@ pub struct Preparation {
     /// UTF-16 units of conversation in one request for a summary, at most; `None`: all.
     pub most: Option<u64>,
     /// Files touched in `history` and `prefix`, and those noted by the previous compaction.
-    pub files: Files,
+    pub files: TouchedFiles,
 }
 
 /// Why there is nothing to compact.
@@ -129,8 +129,8 @@ impl<'a> Previous<'a> {
         kept.unwrap_or(self.place)
     }
 
-    fn files(&self) -> Files {
-        self.details.map(Files::from_details).unwrap_or_default()
+    fn files(&self) -> TouchedFiles {
+        self.details.map(TouchedFiles::from_details).unwrap_or_default()
     }
 }
 

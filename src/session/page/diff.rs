@@ -8,17 +8,17 @@ use super::text::VisibleText;
 pub(super) fn diff(text: &str) -> Markup {
     html! {
         @for line in text.split_inclusive('\n') {
-            @match Line::of(line) {
-                Line::Added => ins { (VisibleText(line)) },
-                Line::Removed => del { (VisibleText(line)) },
-                Line::Place => span.place { (VisibleText(line)) },
-                Line::Kept => (VisibleText(line)),
+            @match DiffLine::of(line) {
+                DiffLine::Added => ins { (VisibleText(line)) },
+                DiffLine::Removed => del { (VisibleText(line)) },
+                DiffLine::Place => span.place { (VisibleText(line)) },
+                DiffLine::Kept => (VisibleText(line)),
             }
         }
     }
 }
 
-enum Line {
+enum DiffLine {
     Added,
     Removed,
     /// Path and line number of the lines that follow.
@@ -26,7 +26,7 @@ enum Line {
     Kept,
 }
 
-impl Line {
+impl DiffLine {
     fn of(line: &str) -> Self {
         let heads = ["+++ ", "--- ", "@@ "];
         match line.as_bytes().first() {

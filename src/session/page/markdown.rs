@@ -19,7 +19,7 @@ pub(super) fn markdown(text: &str) -> Markup {
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     // The parser would replace it by U+FFFD.
     let text = text.replace('\0', "␀");
-    let mut writer = Writer::default();
+    let mut writer = MarkdownWriter::default();
     for event in Parser::new_ext(&text, options) {
         writer.event(event);
     }
@@ -34,7 +34,7 @@ pub(super) fn first_words(text: &str, most: usize) -> String {
 }
 
 #[derive(Default)]
-struct Writer {
+struct MarkdownWriter {
     page: String,
     /// End tags of the open elements, innermost last.
     open: Vec<&'static str>,
@@ -51,7 +51,7 @@ struct Code {
     text: String,
 }
 
-impl Writer {
+impl MarkdownWriter {
     fn event(&mut self, event: Event<'_>) {
         match event {
             Event::Start(tag) => self.start(tag),

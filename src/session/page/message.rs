@@ -9,14 +9,14 @@ use crate::protocol::{
 
 use super::figures::{count_of, dollars, token_counts};
 use super::markdown::{first_words, markdown};
-use super::text::{Bound, VisibleText, first_line};
+use super::text::{SizeLimit, VisibleText, first_line};
 use super::tool::text;
 
 /// Types of images that are shown; others are not known to be only pictures.
 const PICTURES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
 /// Size up to which a prompt is shown unfolded.
-const SHORT: Bound = Bound { lines: 80, bytes: 6_000 };
+const SHORT: SizeLimit = SizeLimit { lines: 80, bytes: 6_000 };
 
 /// Characters of a folded prompt that stay visible.
 const PREVIEW_CHARS: usize = 160;

@@ -60,12 +60,12 @@ pub(super) fn first_line(text: &str, most: usize) -> Cow<'_, str> {
 
 /// The size up to which text is shown unfolded.
 #[derive(Clone, Copy)]
-pub(super) struct Bound {
+pub(super) struct SizeLimit {
     pub lines: usize,
     pub bytes: usize,
 }
 
-impl Bound {
+impl SizeLimit {
     pub fn holds(self, text: &str) -> bool {
         text.len() <= self.bytes && text.lines().count() <= self.lines
     }

@@ -10,13 +10,13 @@ use crate::protocol::{
 use super::diff::diff;
 use super::figures::count_of;
 use super::message::image;
-use super::text::{Bound, VisibleText, first_line, printed};
+use super::text::{SizeLimit, VisibleText, first_line, printed};
 
 /// Size up to which a result is unfolded.
-const SHORT: Bound = Bound { lines: 16, bytes: 2_000 };
+const SHORT: SizeLimit = SizeLimit { lines: 16, bytes: 2_000 };
 
 /// Size up to which a difference is unfolded: readers look for it most.
-const SHORT_DIFFERENCE: Bound = Bound { lines: 80, bytes: 8_000 };
+const SHORT_DIFFERENCE: SizeLimit = SizeLimit { lines: 80, bytes: 8_000 };
 
 /// Arguments that are shown in the headline of a call, best first: those of the built-in tools and of common others.
 const HEADLINE_ARGUMENTS: [&str; 8] =
