@@ -1,6 +1,7 @@
 //! Work that is deferred: until the greeting, the end of the command before it, the end of the run.
 //!
-//! Plain data; [`Engine`](crate::engine::Engine) fills and drains it in `core`, `host_lines`, `prompts` and `run::after_run`.
+//! Plain data; [`Engine`](crate::engine::Engine) fills and drains it in `core`, `host_lines`, `prompts` and
+//! `run::after_run`.
 
 use crate::engine::{io::Input, prompt::Prompt, run::deferred::AfterRun, step::PendingStep};
 use crate::protocol::{AgentMessage, BashCommand, CompactCommand, LineError, RpcCommand};

@@ -180,8 +180,8 @@ impl Engine {
         }
     }
 
-    /// Performs work between runs, after ending or awaiting whatever is under way. What could not be written of the session gets a last chance
-    /// before.
+    /// Performs work between runs, after ending or awaiting whatever is under way. What could not be written of the
+    /// session gets a last chance before.
     pub(in crate::engine) fn schedule_between_runs(&mut self, disposition: Disposition, then: AfterRun) {
         self.store.retry_write();
         match disposition {

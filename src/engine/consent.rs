@@ -1,8 +1,8 @@
 //! Consent of the host to tool calls (`--confirm-tools`): which calls need it, the dialog, and its response.
 //!
-//! A call needs consent when a pattern matches the name of its tool. A pattern that has matched no tool yet may be a slip:
-//! until one matches, every call needs consent. The host is told so once, as `extension_error`: when extensions have
-//! registered, or, where the host itself may lend tools, with the first call that needs consent for this reason.
+//! A call needs consent when a pattern matches the name of its tool. A pattern that has matched no tool yet may be a
+//! slip: until one matches, every call needs consent. The host is notified once, by `extension_error`: when extensions
+//! have registered, or, where the host itself may lend tools, with the first call that needs consent for this reason.
 
 use crate::engine::{
     actions::task::ActionTask,

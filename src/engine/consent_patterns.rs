@@ -42,8 +42,8 @@ impl Pattern {
     }
 }
 
-/// Suggests the name of `known` that a misspelt `name` stands for: the same in another case, or the nearest of those that differ
-/// in at most two letters that are missing, too many, wrong or exchanged.
+/// Suggests the name of `known` that a misspelt `name` stands for: the same in another case, or the nearest of those
+/// that differ in at most two letters that are missing, too many, wrong or exchanged.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let lower = name.to_lowercase();
     let distance = |it: &str| strsim::damerau_levenshtein(&lower, &it.to_lowercase());

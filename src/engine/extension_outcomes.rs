@@ -309,8 +309,8 @@ impl Engine {
         self.rebuild_instructions();
     }
 
-    /// Offers the model the tools of the extensions, one that has registered just now among them; gives what is wrong with
-    /// its tools, and which of others have lost their place to one of it.
+    /// Offers the model the tools of the extensions, one that has registered just now among them; gives what is wrong
+    /// with its tools, and which of others have lost their place to one of it.
     fn offer_tools(&mut self, registered: usize) -> Vec<(usize, String)> {
         let known = self.tools.take_of_extensions();
         let tools: Vec<_> = self.extensions.tools().map(|(place, tool)| (place, tool.clone())).collect();

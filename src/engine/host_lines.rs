@@ -61,8 +61,8 @@ impl Engine {
         }
     }
 
-    /// Aborts the queued prompts and compactions. The run of such a prompt still opens in its turn, but requests no model;
-    /// such a compaction does not begin.
+    /// Aborts the queued prompts and compactions. The run of such a prompt still opens in its turn, but requests no
+    /// model; such a compaction does not begin.
     pub(in crate::engine) fn abort_queued_work(&mut self) {
         for line in &mut self.backlog.lines {
             let QueuedLine::Command(command) = line else { continue };

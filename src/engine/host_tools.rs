@@ -1,4 +1,5 @@
-//! Tools that the host carries out: registration, calls, progress and results. Source: xcsh RPC reference: host tools; xcsh source; observed.
+//! Tools that the host carries out: registration, calls, progress and results. Source: xcsh RPC reference: host tools;
+//! xcsh source; observed.
 
 use crate::engine::{
     core::Engine,

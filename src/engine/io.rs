@@ -184,8 +184,8 @@ pub enum Output {
     Store(Write),
     /// Limits the time left for the outstanding request to the disk: the work ends.
     HurryStore,
-    /// Opens the file of another session and closes the one before; answered by [`Input::SessionOpened`]. If it cannot be
-    /// opened, the one before stays.
+    /// Opens the file of another session and closes the one before; answered by [`Input::SessionOpened`]. If it cannot
+    /// be opened, the one before stays.
     OpenSession(PathBuf),
     /// Closes the session's file: another session begins.
     CloseSession,

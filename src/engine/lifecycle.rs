@@ -59,7 +59,7 @@ pub enum Greeting {
     Registering,
     /// The host is greeted; extensions learn of the session, and name skills and templates.
     Introducing {
-        /// An extension has asked for the exit meanwhile.
+        /// Whether an extension has requested the exit meanwhile.
         drains: bool,
     },
 }

@@ -7,12 +7,12 @@ pub use crate::engine::{
 };
 use crate::protocol::{AgentMessage, ImageContent, MessageContent, UserContent};
 
-/// Limits on the data kept for a host that sends faster than it is served. A command beyond them fails with an error that
-/// names the option. Source: own; the originals have no limits.
+/// Limits on the data kept for a host that sends faster than it is served. A command beyond them fails with an error
+/// that names the option. Source: own; the originals have no limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// `--max-queue`: bytes of queued content: texts and images of messages, output of shell commands that wait for the end
-    /// of a run, and [`ITEM_BYTES`] for each.
+    /// `--max-queue`: bytes of queued content: texts and images of messages, output of shell commands that wait for
+    /// the end of a run, and [`ITEM_BYTES`] for each.
     pub queue: usize,
     /// `--max-session`: bytes of a session's lines. The open run may exceed it.
     pub session: usize,

@@ -16,8 +16,8 @@ use crate::{
 };
 
 impl Engine {
-    /// The supported level of the current model nearest to `wanted`; `None` in dialects without a level for models that do
-    /// not think.
+    /// The supported level of the current model nearest to `wanted`; `None` in dialects without a level for models
+    /// that do not think.
     pub(in crate::engine) fn clamp_level(&self, wanted: ThinkingLevel) -> Option<ThinkingLevel> {
         let choice = &self.models.choice();
         let unset = self.dialect.record().level_without_thinking == DialectLevelWithoutThinking::Unset;

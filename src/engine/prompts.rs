@@ -6,7 +6,8 @@
 //!                                              accepted ─→ compaction first? ─→ before_agent_start hook ─→ run
 //! ```
 //!
-//! One prompt at a time is examined; later ones are deferred. [`Prompt`] is the data, [`Intake`] the state. Source: pi source; settled, "Prompt acknowledged when?".
+//! One prompt at a time is examined; later ones are deferred. [`Prompt`] is the data, [`Intake`] the state. Source: pi
+//! source; settled, "Prompt acknowledged when?".
 
 use crate::engine::{
     activity::Activity,
@@ -57,8 +58,8 @@ impl Engine {
         self.examine(prompt);
     }
 
-    /// The error for a text that calls a slash command of an extension which could not be loaded; `None` for any other text.
-    /// A template or a skill of that name takes its place.
+    /// The error for a text that calls a slash command of an extension which could not be loaded; `None` for any other
+    /// text. A template or a skill of that name takes its place.
     fn unloaded_command(&self, text: &str) -> Option<String> {
         let (name, _) = slash(text)?;
         if self.instructions.commands.template(text).is_some()
@@ -70,8 +71,8 @@ impl Engine {
         Some(errors::command_not_loaded(self.dialect.base(), name, path, reason))
     }
 
-    /// Defers a prompt until the prompts before it are examined. An extension gets its response at once: its own hook may
-    /// be the outstanding one.
+    /// Defers a prompt until the prompts before it are examined. An extension gets its response at once: its own hook
+    /// may be the outstanding one.
     fn defer_prompt(&mut self, mut prompt: Prompt) {
         if let Recipient::Extension { process, id, .. } = &mut prompt.recipient
             && let Some(id) = id.take()
@@ -118,8 +119,8 @@ impl Engine {
         true
     }
 
-    /// Handles the outcome of a prompt's `input` hook: expands the prompt now, or once it is decided what follows the run
-    /// that has just ended.
+    /// Handles the outcome of a prompt's `input` hook: expands the prompt now, or once it is decided what follows the
+    /// run that has just ended.
     pub(in crate::engine) fn on_prompt_hooked(&mut self, prompt: Prompt, is_handled: bool) {
         match self.holds_commands() {
             true => self.backlog.intake = Intake::Examined { prompt: Box::new(prompt), is_handled },
@@ -361,8 +362,8 @@ impl Engine {
         }
     }
 
-    /// Whether a prompt or a message is on its way to a run or a queue, or the session is being changed: nothing else may
-    /// begin.
+    /// Whether a prompt or a message is on its way to a run or a queue, or the session is being changed: nothing else
+    /// may begin.
     pub(in crate::engine) const fn has_prompt_under_way(&self) -> bool {
         !self.backlog.intake.is_free() || matches!(self.activity, Activity::Starting | Activity::Switching)
     }

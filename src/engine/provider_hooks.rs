@@ -1,7 +1,7 @@
 //! Hooks about requests to providers, which the server performs: headers, body, and the head of the response.
 //!
-//! The server, which performs the request, sends them by [`Input::ProviderHook`](crate::engine::Input::ProviderHook) and receives the
-//! outcome by [`Output::ProviderHookCompleted`](crate::engine::Output::ProviderHookCompleted).
+//! The server, which performs the request, sends them by [`Input::ProviderHook`](crate::engine::Input::ProviderHook)
+//! and receives the outcome by [`Output::ProviderHookCompleted`](crate::engine::Output::ProviderHookCompleted).
 
 use crate::engine::{
     core::Engine,

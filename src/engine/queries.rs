@@ -1,6 +1,6 @@
 //! Queries of extensions, answered at once: the extension blocks on the response.
 //!
-//! What only the server knows (models without a key, settings, keys) it is asked for by [`Output::Query`].
+//! The server answers the rest (models without a key, settings, keys) by [`Output::Query`].
 
 use crate::engine::{
     core::Engine,

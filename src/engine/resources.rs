@@ -1,5 +1,5 @@
-//! Skills and prompt templates of extensions: requested after `session_start`, before the host is served. Configured ones
-//! of the same name take precedence. Source: pi source.
+//! Skills and prompt templates of extensions: requested after `session_start`, before the host is served. Configured
+//! ones of the same name take precedence. Source: pi source.
 
 use crate::engine::{core::Engine, extensions::hook::Hook, io::Output, requests::ResourceRequest};
 use crate::{
@@ -15,7 +15,8 @@ impl Engine {
         self.send_hook(Hook::ResourcesDiscover { event, skills: Vec::new(), templates: Vec::new() });
     }
 
-    /// Requests the skills and templates in these files and folders, for [`on_resources_found`](Self::on_resources_found).
+    /// Requests the skills and templates in these files and folders, for
+    /// [`on_resources_found`](Self::on_resources_found).
     pub(in crate::engine) fn search_resources(&mut self, skills: Vec<String>, templates: Vec<String>) {
         if skills.is_empty() && templates.is_empty() {
             return self.start_serving();

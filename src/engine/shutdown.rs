@@ -103,7 +103,8 @@ impl Engine {
         }
     }
 
-    /// Whether events are withheld from the host, because the end of the input has aborted the work: responses still go out.
+    /// Whether events are withheld from the host, because the end of the input has aborted the work: responses still
+    /// go out.
     pub(in crate::engine) fn withholds_events(&self) -> bool {
         self.lifecycle.aborts_work() && self.dialect.record().end_of_input == DialectEndOfInput::AbortRun
     }

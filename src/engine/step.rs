@@ -1,8 +1,9 @@
 //! Steps of the engine that are held until the extensions have completed a notification.
 //!
-//! Meanwhile nothing new begins: no turn, no model request, no tool, nothing that follows a run. Everything that is under
-//! way goes on: frames of the host, streams of models, tools, timers, aborts. The rest of the step that sent the
-//! notification is kept as a [`PendingStep`], so that the actions of extensions take effect before it. Source: pi source.
+//! Meanwhile nothing new begins: no turn, no model request, no tool, nothing that follows a run. Everything that is
+//! under way goes on: frames of the host, streams of models, tools, timers, aborts. The rest of the step that sent the
+//! notification is kept as a [`PendingStep`], so that the actions of extensions take effect before it. Source: pi
+//! source.
 
 use crate::engine::queues::{NextTurn, TurnInput};
 use crate::machine::Rule;

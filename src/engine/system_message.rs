@@ -34,8 +34,8 @@ impl Engine {
 }
 
 impl Engine {
-    /// Rebuilds the system prompt after the tools have changed, also for the open run, unless an extension has replaced it
-    /// there.
+    /// Rebuilds the system prompt after the tools have changed, also for the open run, unless an extension has
+    /// replaced it there.
     pub(in crate::engine) fn rebuild_instructions(&mut self) {
         let Some(source) = &self.instructions.source else { return };
         let lines: Vec<ToolLine<'_>> =
@@ -85,8 +85,8 @@ impl SystemState {
         Self { sections: sections.collect(), tools: told.tools_added.unwrap_or_default() }
     }
 
-    /// The message that turns this state into `now`; `None` if they are equal. A tool whose declaration has changed is removed
-    /// and added again.
+    /// The message that turns this state into `now`; `None` if they are equal. A tool whose declaration has changed is
+    /// removed and added again.
     pub fn changes_to(&self, now: &Self, timestamp: u64) -> Option<SystemMessage> {
         let changed = now.sections.iter().filter(|section| !self.sections.contains(section));
         let gone =

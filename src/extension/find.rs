@@ -1,4 +1,4 @@
-//! Which extensions there are: those that are named, and the executables in the folders where extensions are kept.
+//! Finds executable extensions: those named, and those in the folders for extensions.
 
 use super::spawn::{is_pi_extension, is_program};
 use crate::config::{Environment, expand_home};
@@ -8,32 +8,32 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The file that stands for a folder, with any ending.
+/// The stem of the executable that stands for its folder.
 const INDEX: &str = "index";
 
-/// Where extensions are looked for.
+/// The places to search for extensions.
 #[derive(Clone, Debug)]
 pub struct SearchPlaces<'a> {
     /// Files and folders named on the command line.
     pub named: &'a [String],
-    /// Files and folders named in settings, absolute or beginning with `~`; patterns are left out. Empty where nothing may
-    /// be discovered.
+    /// Files and folders named in settings, absolute or beginning with `~`; patterns are left out. Empty where nothing
+    /// may be discovered.
     pub configured: &'a [String],
-    /// Folders that are searched. Those that are not there are passed over.
+    /// Folders to search; missing ones are ignored.
     pub folders: &'a [PathBuf],
-    /// As `configured`, of a project that is not approved: they are left out.
+    /// As `configured`, from a project that is not approved: not to be started.
     pub withheld_configured: &'a [String],
-    /// As `folders`, of a project that is not approved: their extensions are left out.
+    /// As `folders`, from a project that is not approved: not to be started.
     pub withheld_folders: &'a [PathBuf],
-    /// Where relative names begin.
+    /// The base of relative names.
     pub directory: &'a Path,
-    /// Knows the home directory.
+    /// Environment variables, for the home directory.
     pub environment: &'a Environment,
-    /// Where the first of pi's own extensions stands, if there are any.
+    /// The position of the process that hosts pi's own extensions, if there are any.
     pub pi_extensions: Option<Position>,
 }
 
-/// Where something stands.
+/// A position in the order of extensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Position {
     /// Before this one of the command line.
@@ -42,29 +42,29 @@ pub enum Position {
     Configured,
     /// Before those of the folders.
     Folders,
-    /// Behind all of them.
+    /// After all of them.
     Last,
 }
 
-/// What was found.
+/// The executable extensions, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FoundExtensions {
-    /// Absolute paths, in the order in which the extensions are asked; each file once.
+    /// Absolute paths, in the order in which hooks are sent; each file once.
     pub paths: Vec<String>,
-    /// Before which of them the first of pi's own extensions stands, if there are any.
+    /// The index in `paths` before which the process of pi's own extensions comes, if there are any.
     pub pi_extensions: Option<usize>,
-    /// Extensions of a project that is not approved: absolute paths. They are not to be started.
+    /// Absolute paths of extensions that are not to be started: their project is not approved.
     pub withheld: Vec<String>,
-    /// What the user should know, though it stops nothing.
+    /// Warnings for the user.
     pub warnings: Vec<String>,
 }
 
 /// Finds the extensions that are executables: those of the command line, then of the settings, then of the folders.
 ///
-/// A name is that of an executable, or of a folder. In a folder, an executable `index` (with any ending) stands for all of
-/// it; without one, its executables are meant and the `index` of each folder in it, in the order of their names. Hidden
-/// files and copies that end in `~` are left out. A named file is taken even if it cannot be started: the host is told
-/// why. Sources of the order: pi source.
+/// A name is that of an executable, or of a folder. In a folder, an executable `index` (with any ending) stands for
+/// all of it; without one, its executables are meant and the `index` of each folder in it, in the order of their
+/// names. Hidden files and copies that end in `~` are left out. A named file is taken even if it cannot be started:
+/// the host is notified of the reason. Sources of the order: pi source.
 pub fn find(places: &SearchPlaces<'_>) -> FoundExtensions {
     let mut finder = Finder { pi_extensions: places.pi_extensions, ..Finder::default() };
     for (number, name) in places.named.iter().enumerate() {
@@ -161,7 +161,7 @@ fn index(folder: &Path) -> Option<PathBuf> {
     members(folder).into_iter().find(|path| is_index(path) && is_program(path))
 }
 
-/// What is in a folder and may be meant, by name.
+/// The visible files of a folder, by name.
 fn members(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
     let mut names: Vec<_> = entries.flatten().map(|entry| entry.file_name()).collect();

@@ -1,4 +1,4 @@
-//! stdin, and the descriptor of answers: a queue, so that whoever tells an extension something never waits for it.
+//! Queue of frames for an extension's stdin, or its descriptor of answers, so that the sender never blocks.
 
 use crate::protocol::ToExtension;
 use std::sync::{
@@ -10,27 +10,27 @@ use tokio::{
     sync::mpsc,
 };
 
-/// Frames that are written at once.
+/// How many frames are written at once.
 const BATCH: usize = 64;
 
-/// The loop's end of the queue. The other end is at its end when this is dropped.
+/// The sender's end of the queue. Dropping it ends the queue.
 pub(super) struct FrameQueue {
     sender: mpsc::UnboundedSender<Vec<u8>>,
-    /// Bytes that wait.
+    /// Pending bytes.
     waiting: Arc<AtomicUsize>,
     most: usize,
 }
 
-/// The extension's end of the queue.
+/// The writer's end of the queue.
 pub(super) struct FrameWriter {
     frames: mpsc::UnboundedReceiver<Vec<u8>>,
     waiting: Arc<AtomicUsize>,
 }
 
-/// An extension that does not read.
+/// The error if too many bytes are pending: the extension does not read.
 pub(super) struct QueueFull;
 
-/// A queue in which `most` bytes may wait, and a frame of any length behind them.
+/// Creates a queue that accepts frames while at most `most` bytes are pending.
 pub(super) fn frame_queue(most: usize) -> (FrameQueue, FrameWriter) {
     let (sender, frames) = mpsc::unbounded_channel();
     let waiting = Arc::new(AtomicUsize::new(0));
@@ -38,7 +38,7 @@ pub(super) fn frame_queue(most: usize) -> (FrameQueue, FrameWriter) {
 }
 
 impl FrameQueue {
-    /// Adds a frame; one for an extension that is gone is nobody's.
+    /// Appends a frame; it is dropped if the extension is gone.
     pub(super) fn push(&self, frame: &ToExtension) -> Result<(), QueueFull> {
         if self.waiting.load(Ordering::Relaxed) > self.most {
             return Err(QueueFull);
@@ -58,7 +58,11 @@ impl FrameQueue {
 }
 
 impl FrameWriter {
-    /// Writes until nothing more will come, then closes the pipe. An error: nobody reads any more.
+    /// Writes the frames until the queue ends, then closes the pipe.
+    ///
+    /// # Errors
+    ///
+    /// The reader has closed the pipe.
     pub(super) async fn write_to(mut self, mut pipe: impl AsyncWrite + Unpin) -> std::io::Result<()> {
         let mut lines = Vec::new();
         while self.frames.recv_many(&mut lines, BATCH).await > 0 {

@@ -1,4 +1,4 @@
-//! The extensions that run.
+//! Runs the processes of extensions: starts them, sends them frames, ends them, without blocking.
 
 use super::{
     frame_queue::{self, QueueFull},
@@ -19,50 +19,50 @@ use tokio::{
     time::timeout,
 };
 
-/// Inputs that wait for the loop, of all extensions together.
+/// Capacity of the queue of inputs of all extensions.
 const INPUT_CAPACITY: usize = 64;
 
-/// How long an extension may take to end by itself when the server ends.
+/// How long extensions may take to exit when the server ends.
 const GRACE: Duration = Duration::from_millis(200);
 
-/// What extensions run in.
+/// Everything that extensions are started with.
 pub struct ExtensionEnvironment {
-    /// Their executables.
+    /// The executables of the extensions.
     pub paths: Vec<String>,
-    /// The place among them of the process that hosts pi's extensions, if there is one, and what runs it.
+    /// The index in `paths` of the process that hosts pi's extensions, if there is one, and its runtime.
     pub node: Option<(usize, NodeHost)>,
-    /// The directory that they work in.
+    /// The working directory.
     pub directory: PathBuf,
-    /// The dialect whose frames they may write.
+    /// The dialect of the frames that extensions may write.
     pub dialect: Dialect,
-    /// The longest line that one may write, in bytes.
+    /// The longest line that an extension may write, in bytes.
     pub max_frame: u64,
-    /// Bytes that may wait for one. It is ended when more wait and it is told yet more; so a single frame may be longer.
+    /// Maximum of pending bytes for one extension. With more pending, the next frame ends the extension.
     pub max_pending: usize,
-    /// While `false`, nothing is heard of them.
+    /// While `false`, extensions are not read.
     pub gate: watch::Receiver<bool>,
-    /// Remembers what may still be alive.
+    /// The registry of processes that may be alive.
     pub processes: Processes,
-    /// Variables that they do not get, and what their last words must not say.
+    /// Variables to withhold from extensions, and texts to redact from their stderr.
     pub secrets: Secrets,
 }
 
-/// The extensions that run, for the loop: it starts them, tells them something and ends them, and none of that waits.
+/// The running extensions. No method blocks except [`close`](Self::close).
 pub struct Extensions {
     environment: ExtensionEnvironment,
     heard: mpsc::Sender<QueuedInput>,
-    /// The host was greeted.
+    /// Whether the host was greeted.
     greeted: watch::Sender<bool>,
     running: HashMap<CallId, Running>,
     tasks: JoinSet<()>,
 }
 
-/// What they say, for the loop.
+/// The stream of inputs that extensions cause.
 pub struct ExtensionInputs(mpsc::Receiver<QueuedInput>);
 
 struct Running {
     queue: frame_queue::FrameQueue,
-    /// For answers, where they do not go to stdin.
+    /// The queue of answers, where they do not go to stdin.
     answers: Option<frame_queue::FrameQueue>,
     stop: oneshot::Sender<String>,
 }
@@ -78,7 +78,7 @@ impl ExtensionInputs {
 }
 
 impl Extensions {
-    /// None runs yet.
+    /// Creates the component without running extensions.
     pub fn new(environment: ExtensionEnvironment) -> (Self, ExtensionInputs) {
         let (heard, inputs) = mpsc::channel(INPUT_CAPACITY);
         let extensions = Self {
@@ -91,8 +91,7 @@ impl Extensions {
         (extensions, ExtensionInputs(inputs))
     }
 
-    /// Every extension has registered, or cannot any more: until this is said, nothing is heard of one behind its
-    /// `register`.
+    /// Records that the host is greeted. Until then, no extension is read beyond its `register`.
     pub fn greeted(&self) {
         self.greeted.send_if_modified(|greeted| !std::mem::replace(greeted, true));
     }
@@ -144,13 +143,12 @@ impl Extensions {
         self.tasks.spawn(async move {
             let text = life.await.unwrap_or_else(|panic| format!("it was lost: {panic}"));
             let input = Input::ExtensionEnded { from: process, text };
-            // A loop that is gone needs no end.
+            // The receiver may be gone.
             let _ = heard.send(QueuedInput { input, share: None }).await;
         });
     }
 
-    /// Writes a frame to a process; one that is gone hears nothing. One that has not read what it was told for long is
-    /// ended.
+    /// Queues a frame for a process; ignored if the process is gone. Ends a process that does not read.
     pub fn tell(&mut self, process: CallId, frame: &ToExtension) {
         let Some(running) = self.running.get(&process) else { return };
         let queue = match (frame, &running.answers) {
@@ -163,8 +161,8 @@ impl Extensions {
         }
     }
 
-    /// Ends a process: its stdin is closed, and its group gets TERM, and KILL after 200 ms. What it says meanwhile is not
-    /// heard; its end is.
+    /// Ends a process: closes its stdin and sends its group TERM, and KILL after 200 ms. Of its further output only
+    /// the end is reported.
     pub fn stop(&mut self, process: CallId) {
         self.end(process, "it was stopped".to_owned());
     }
@@ -174,8 +172,8 @@ impl Extensions {
         self.running.remove(&process);
     }
 
-    /// For the end of the server: closes the stdin of all processes, behind what they were told last, and gives them a
-    /// short while to end by themselves. Whatever is left afterwards is for [`Processes::end_all`].
+    /// Closes the stdin of all processes, after their last frames, and waits briefly for their exit. Use
+    /// [`Processes::end_all`] for the rest.
     pub async fn close(&mut self) {
         let stops: Vec<_> = self.running.drain().map(|(_, running)| running.stop).collect();
         let _ = timeout(GRACE, async { while self.tasks.join_next().await.is_some() {} }).await;
@@ -184,7 +182,7 @@ impl Extensions {
 
     fn end(&mut self, process: CallId, text: String) {
         if let Some(running) = self.running.remove(&process) {
-            // A process that has just ended by itself needs nobody.
+            // The process may just have ended by itself.
             let _ = running.stop.send(text);
         }
     }

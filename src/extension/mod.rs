@@ -2,29 +2,29 @@
 //! (`extension` of the schema) over stdin and stdout.
 //!
 //! ```text
-//!                   ┌─ telling ─→ stdin
-//! loop ─→ host ─→ life              process, in a group of its own
-//!  ↑                ├─ hearing ←─ stdout
-//!  └── Inputs ←─────┘  remarks ←─ stderr ─→ our log
+//!                      ┌─ frame_queue ─→ stdin
+//! loop ─→ host ─→ process                 the process, in a group of its own
+//!  ↑                   ├─ stdout ←────── stdout
+//!  └─ ExtensionInputs ←┘  stderr ←────── stderr ─→ our log
 //! ```
 //!
-//! - `find`: which executables there are.
-//! - `host`: those that run, for the loop.
-//! - `life`: one process, from its start to its end; `starting`: why one cannot be started.
+//! - `find`: finds the executables.
+//! - `host`: the running extensions.
+//! - `process`: one process, from its start to its end; `spawn`: starts it, or says why not.
 //! - `node`: what runs pi's own extensions, all of them in one process, which speaks the same protocol; `embedded`,
-//!   `unpacking`: the program that it runs.
+//!   `unpack`: the program that it runs.
 //! - `strip_types`: TypeScript for a Node that cannot read it.
 //! - `named_commands`: the slash commands of an extension that could not be loaded.
-//! - `hearing`, `telling`, `remarks`: its pipes; `pipe`: reading what a process wrote before it went.
+//! - `stdout`, `frame_queue`, `stderr`: its pipes; `pipe`: reads the output of a process until its exit.
 //!
 //! Whatever an extension does, the server goes on:
 //!
-//! - **Nothing grows without bound.** A line is at most as long as [`MAX_FRAME`] or what was set instead; what has been
-//!   heard and not taken by the loop is at most one such line and a few small ones; an extension for which more than
-//!   [`MAX_PENDING`] bytes wait is ended.
-//! - **Nobody waits for it.** Telling it something never blocks. It is heard only as fast as the loop takes what it says,
-//!   beside everything else, and not at all while the host does not read.
-//! - **Its end is told once**, behind everything that it wrote, with the reason.
+//! - **Nothing grows without bound.** A line is at most as long as [`MAX_FRAME`] or what was set instead; frames that
+//!   are read and not handled are at most one such line and a few small ones; an extension with more than
+//!   [`MAX_PENDING`] pending bytes is ended.
+//! - **It never blocks the loop.** Sending to it does not block. It is read only as fast as the loop handles its frames,
+//!   and not at all while the host does not read.
+//! - **Its end is reported once**, after everything that it wrote, with the reason.
 //! - **Nothing of it stays.** With the process everything is ended that is left in its group.
 
 mod embedded;
@@ -48,9 +48,8 @@ pub use node::NodeHost;
 pub use spawn::is_pi_extension;
 pub use strip_types::{Stripped, SyntaxError, strip_types};
 
-/// The longest line that an extension may write when nothing else is said, in bytes: 8 MiB.
+/// The default of the longest line that an extension may write, in bytes: 8 MiB.
 pub const MAX_FRAME: u64 = 8 * 1024 * 1024;
 
-/// Bytes that may wait for an extension when nothing else is said: 64 MiB. A run with large images is told at once, and
-/// repeats them several times.
+/// Maximum of pending bytes for an extension: 64 MiB. Events of a run with large images repeat them several times.
 pub const MAX_PENDING: usize = 64 * 1024 * 1024;

@@ -1,4 +1,4 @@
-//! Reading what a process writes, and no longer than it lives.
+//! Reads a pipe of a process until its exit, even if others have inherited the pipe.
 
 use rustix::io::ioctl_fionread;
 use std::os::fd::AsFd;
@@ -7,12 +7,12 @@ use tokio::{
     sync::watch,
 };
 
-/// One of its pipes.
+/// A pipe of a process.
 pub(super) struct Pipe<R> {
     from: R,
-    /// Becomes `true` when the process is gone.
+    /// Becomes `true` at the exit of the process.
     exited: watch::Receiver<bool>,
-    /// Once it is gone: how much of what it wrote is left to read.
+    /// After the exit: bytes that are left to read.
     left: Option<usize>,
 }
 
@@ -21,9 +21,9 @@ impl<R: AsyncRead + AsFd + Unpin> Pipe<R> {
         Self { from, exited, left: None }
     }
 
-    /// Reads into `buffer`; gives the number of bytes. 0: nothing more will come, because the pipe was closed, or because
-    /// the process is gone and everything that was in the pipe then has been read. Others may have inherited it and go on
-    /// to write: they are not heard.
+    /// Reads into `buffer`; gives the number of bytes. 0: nothing more will come, because the pipe was closed, or
+    /// because the process is gone and everything that was in the pipe then has been read. Others may have inherited
+    /// it and go on to write: they are not heard.
     pub(super) async fn read(&mut self, buffer: &mut [u8]) -> usize {
         if self.left.is_none() {
             tokio::select! {

@@ -1,4 +1,4 @@
-//! One process, from its start to its end.
+//! Runs the process of one extension, from its start to its end.
 
 use super::{
     frame_queue::FrameWriter,
@@ -28,26 +28,26 @@ use tokio::{
     time::timeout,
 };
 
-/// How long a process that has closed one of its pipes may take to exit. One that exits closes them, too, just before.
+/// How long a process may take to exit once it has closed one of its pipes, as every exit does.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// A process to be.
+/// A process to run, with its queues.
 pub(super) struct ExtensionProcess {
     pub(super) path: String,
-    /// For the host of pi's extensions: what runs it, and the answers for it.
+    /// For the host of pi's extensions: its runtime, and the queue of answers.
     pub(super) node: Option<(NodeHost, FrameWriter)>,
     pub(super) directory: PathBuf,
     pub(super) processes: Processes,
     pub(super) secrets: Secrets,
     pub(super) reader: StdoutReader,
     pub(super) waiting: FrameWriter,
-    /// Ends it, and says why.
+    /// Receives the reason to end the process.
     pub(super) stop: oneshot::Receiver<String>,
 }
 
 impl ExtensionProcess {
-    /// Starts the process and stays with it until it is gone, with everything that is left in its group. Gives the reason
-    /// for its end; what it wrote was heard, unless it was stopped.
+    /// Starts the process and stays with it until it is gone, with everything that is left in its group. Gives the
+    /// reason for its end; what it wrote was heard, unless it was stopped.
     pub(super) async fn run(self) -> String {
         let Self { path, node, directory, processes, secrets, reader, waiting, stop } = self;
         let withheld = secrets.withheld();
@@ -97,12 +97,12 @@ impl ExtensionProcess {
     }
 }
 
-/// A process that has begun.
+/// A started process.
 struct SpawnedProcess {
     child: Child,
     group: Group,
     answers: Option<(FrameWriter, pipe::Sender)>,
-    /// What it runs is there as long as the process is.
+    /// Keeps the unpacked program until the exit.
     _unpacked: Option<Unpacked>,
 }
 
@@ -130,7 +130,7 @@ impl SpawnedProcess {
     }
 }
 
-/// Waits for the process to exit, and tells those who read from it.
+/// Waits for the exit of the process, and signals it to the readers of its pipes.
 async fn reap(child: &mut Child, gone: &watch::Sender<bool>) -> Result<ExitStatus, String> {
     let status = child.wait().await;
     gone.send_replace(true);
@@ -172,7 +172,7 @@ async fn write_frames(
     }
 }
 
-/// An extension that has closed a pipe is of no use; but it may have done so by exiting.
+/// Fails if the process does not exit soon after closing a pipe.
 async fn exits_soon(mut exited: watch::Receiver<bool>, pipe: &str) -> Result<(), String> {
     match timeout(EXIT_TIMEOUT, exited.wait_for(|exited| *exited)).await {
         Ok(_) => Ok(()),
@@ -180,7 +180,7 @@ async fn exits_soon(mut exited: watch::Receiver<bool>, pipe: &str) -> Result<(),
     }
 }
 
-/// Ends what is left of the process and of those that it started.
+/// Ends the process and everything left in its group.
 async fn end_group(mut child: Child, group: Group) {
     let mut reaped = false;
     {

@@ -1,4 +1,4 @@
-//! Starting the process of an extension, and why that may fail.
+//! Starts the process of an extension, or explains why that fails.
 
 use super::node::NodeHost;
 use crate::{
@@ -21,7 +21,7 @@ const VARIABLE: &str = "PI_RPC_EXTENSION";
 /// The version of the protocol.
 const VERSION: &str = "1";
 
-/// What pi sets for whatever runs in it and below it. Source: pi source.
+/// Variables that pi sets for its extensions and their children. Source: pi source.
 const PI_VARIABLES: [(&str, &str); 2] = [("PI_CODING_AGENT", "true"), ("AI_AGENT", "pi")];
 
 /// Names the folder in which the host of pi's extensions may keep what it has made of them.
@@ -33,7 +33,7 @@ const PROGRAM: &str = "PI_RPC_PROGRAM";
 /// What lets Node before 22.15 load modules the way extensions need; newer ones do not mind.
 const NODE_OPTIONS: [&str; 2] = ["--experimental-vm-modules", "--experimental-import-meta-resolve"];
 
-/// That folder, beside the program: what another version has made is of no use.
+/// The name of that folder, beside the program, so that each version has its own.
 const PREPARED: &str = "prepared";
 
 /// Names the directory that the host of pi's extensions is to work in, where it is not started there.
@@ -42,7 +42,7 @@ const DIRECTORY: &str = "PI_RPC_DIRECTORY";
 /// The descriptor on which the host of pi's extensions reads answers.
 const ANSWER_DESCRIPTOR: i32 = 3;
 
-/// Starts the executable at `path` in `directory`, its three pipes ours; or says why it cannot be started.
+/// Starts the executable at `path` in `directory`, with pipes to it; the error says why it cannot be started.
 pub(super) fn spawn_executable(
     path: &Path,
     directory: &Path,
@@ -84,7 +84,7 @@ pub(super) fn spawn_host(
     spawn(&mut command, starts_in, withheld, processes).map_err(|error| text(&error))
 }
 
-/// `withheld`: variables that it does not get, as they hold keys.
+/// Spawns a command without the variables in `withheld`, which hold keys.
 fn spawn(
     command: &mut Command,
     directory: &Path,
@@ -117,10 +117,10 @@ pub fn is_pi_extension(path: &Path) -> bool {
     is_script && !(is_executable(path) && interpreter(path).is_some())
 }
 
-/// The endings of what pi's extensions are written in.
+/// The file name endings of pi's extensions.
 pub(super) const SCRIPTS: [&str; 6] = ["ts", "mts", "cts", "js", "mjs", "cjs"];
 
-/// The system's error in words that say what to do.
+/// Explains a failed start, and what to do.
 fn start_failure(path: &Path, error: &io::Error) -> String {
     let Ok(file) = fs::metadata(path) else { return "there is no such file".to_owned() };
     if file.is_dir() {
@@ -138,7 +138,7 @@ fn start_failure(path: &Path, error: &io::Error) -> String {
     }
 }
 
-/// What a script names behind `#!`.
+/// The interpreter that a script names after `#!`.
 fn interpreter(path: &Path) -> Option<String> {
     // As much as systems look at.
     let mut line = Vec::new();

@@ -1,11 +1,11 @@
-//! stderr of an extension: for our log, and for the `extension_error` that reports its end.
+//! Reads stderr of an extension, for the log and for the `extension_error` about its end.
 
 use super::pipe::Pipe;
 use crate::{harmless::harmless, secrets::Secrets};
 use std::collections::VecDeque;
 use tokio::process::ChildStderr;
 
-/// How much of a line is kept, in bytes.
+/// Maximum of a kept line, in bytes.
 const LINE_LIMIT: usize = 4096;
 
 /// How many lines are kept: more than are shown, so that a key of several lines is known as one.
@@ -14,17 +14,17 @@ const KEPT_LINES: usize = 64;
 /// How many lines are shown.
 const SHOWN_LINES: usize = 8;
 
-/// How much of a line is shown, in characters. Less than is kept, so that no part of a key is shown where a line was cut.
+/// Maximum of a shown line, in characters. Less than is kept, so that no part of a key is shown where a line was cut.
 const SHOWN_OF_LINE: usize = 400;
 
 /// How much is read at once, in bytes.
 const CHUNK: usize = 16 * 1024;
 
-/// What an extension says on stderr.
+/// The last lines that an extension wrote to stderr.
 pub(super) struct StderrTail<'a> {
-    /// Whose they are, for the log.
+    /// The path of the extension, for the log.
     path: &'a str,
-    /// The beginning of the line that is not over yet.
+    /// The beginning of the incomplete line.
     line: Vec<u8>,
     last: VecDeque<String>,
 }
@@ -34,7 +34,7 @@ impl<'a> StderrTail<'a> {
         Self { path, line: Vec::new(), last: VecDeque::new() }
     }
 
-    /// Reads to the end. It is read at once, whatever else waits: nobody's memory fills up.
+    /// Reads stderr to its end, without back-pressure: little of it is kept.
     pub(super) async fn follow(&mut self, mut stderr: Pipe<ChildStderr>) {
         let mut chunk = vec![0; CHUNK];
         loop {
@@ -46,7 +46,7 @@ impl<'a> StderrTail<'a> {
         }
     }
 
-    /// The last lines that were not blank, without keys and without what moves a cursor; empty without any.
+    /// The last lines that are not blank, redacted and without control characters.
     pub(super) fn last(&self, secrets: &Secrets) -> String {
         let lines = self.last.iter().map(String::as_str).collect::<Vec<_>>().join("\n");
         let masked = secrets.redact(&lines);
@@ -78,7 +78,7 @@ impl<'a> StderrTail<'a> {
     }
 }
 
-/// A line as it is shown.
+/// Formats a line for display.
 fn shown(line: &str) -> String {
     match line.char_indices().nth(SHOWN_OF_LINE) {
         Some((end, _)) => format!("{}…", harmless(&line[..end])),

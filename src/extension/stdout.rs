@@ -1,4 +1,4 @@
-//! stdout: lines to frames, as fast as the loop takes them.
+//! Reads stdout of an extension: splits lines, parses frames, and queues them as fast as the loop handles them.
 
 use super::pipe::Pipe;
 use crate::{
@@ -17,29 +17,29 @@ use tokio::{
 /// How much is read at once, in bytes.
 const CHUNK: usize = 64 * 1024;
 
-/// The length of a line, in bytes, from which on it is read beside the loop, which has others to serve.
+/// The length from which a line is parsed on another thread, in bytes.
 const LONG_LINE: usize = 256 * 1024;
 
-/// How much of a line that is no frame is shown, in characters.
+/// Characters of a malformed line that an error shows.
 const SHOWN_CHARS: usize = 80;
 
-/// What was heard, for the loop.
+/// An input for the engine, with the permit for its bytes.
 pub(super) struct QueuedInput {
     pub(super) input: Input,
-    /// Its share of what may wait: given back when the loop has taken it.
+    /// The permit for the bytes of the line, released when the loop has taken the input.
     pub(super) share: Option<OwnedSemaphorePermit>,
 }
 
-/// Hears one extension.
+/// Reader of one extension's stdout.
 pub(super) struct StdoutReader {
     from: CallId,
     dialect: Dialect,
     max_frame: usize,
-    /// While `false`, nothing is read: the host does not read either.
+    /// While `false`, nothing is read, because the host does not read.
     gate: watch::Receiver<bool>,
-    /// While `false`, nothing is read of one that has registered: others have not, and the host waits.
+    /// While `false`, nothing is read after `register`: other extensions have not registered yet.
     greeted: watch::Receiver<bool>,
-    /// Bytes that may be on their way to the loop.
+    /// Permits for bytes that are read and not handled.
     shares: Arc<Semaphore>,
     heard: mpsc::Sender<QueuedInput>,
 }
@@ -58,12 +58,16 @@ impl StdoutReader {
         Self { from, dialect, max_frame, gate, greeted, shares: Arc::new(Semaphore::new(max_frame)), heard }
     }
 
-    /// Hears everything, to the end. An error: it broke a limit.
+    /// Reads stdout to its end.
+    ///
+    /// # Errors
+    ///
+    /// The extension has exceeded a limit.
     pub(super) async fn run(mut self, mut stdout: Pipe<ChildStdout>) -> Result<(), String> {
         let mut splitter = LineSplitter::new(self.max_frame);
         let mut chunk = vec![0; CHUNK];
         loop {
-            // An outbox that is gone leaves the gate open.
+            // The sender may be gone; then the gate counts as open.
             let _ = self.gate.wait_for(|open| *open).await;
             let count = stdout.read(&mut chunk).await;
             if count == 0 {
@@ -104,10 +108,10 @@ impl StdoutReader {
                 None => Input::ExtensionBadLine { from, text },
             },
         };
-        // A loop that is gone hears nothing, and the process shall come to its end all the same.
+        // The receiver may be gone; the process still has to end.
         let _ = self.heard.send(QueuedInput { input, share }).await;
         if registers {
-            // A loop that is gone leaves it as it is.
+            // The sender may be gone.
             let _ = self.greeted.wait_for(|greeted| *greeted).await;
         }
         Ok(())
@@ -127,14 +131,14 @@ impl StdoutReader {
     }
 }
 
-/// Reads a line; or says what is wrong with it. Half a character in an escape becomes U+FFFD, as in what a host writes.
+/// Parses a line; the error says what is wrong. Half a character in an escape becomes U+FFFD, as in lines of the host.
 fn read_frame(line: &[u8], dialect: Dialect) -> Result<FromExtension, String> {
     let text = str::from_utf8(line).map_err(|error| describe_bad_line(line, &error.to_string()))?;
     read(mend_surrogates(text).as_bytes(), dialect)
         .map_err(|error| describe_bad_line(line, &error.to_string()))
 }
 
-/// The request that a line was to end which is no frame: it has failed, and nobody waits for it any longer.
+/// The id of the request that a malformed line was to complete; that request fails.
 fn ended_request(line: &[u8]) -> Option<String> {
     #[derive(serde::Deserialize)]
     struct End {
@@ -147,7 +151,7 @@ fn ended_request(line: &[u8]) -> Option<String> {
     ends.iter().any(|end| end.as_str() == kind).then_some(id)
 }
 
-/// Whether a line that is no frame was to be a `register`, though it may not even be JSON.
+/// Whether a malformed line looks like a `register`, even if it is no JSON.
 fn is_register(line: &[u8]) -> bool {
     #[derive(serde::Deserialize)]
     struct Kind {
@@ -159,7 +163,7 @@ fn is_register(line: &[u8]) -> bool {
     kind.unwrap_or_else(|_| start().eq(REGISTER_START.iter().copied()))
 }
 
-/// How a `register` begins as most write it, without blanks.
+/// The usual beginning of a `register`, without blanks.
 const REGISTER_START: &[u8] = br#"{"type":"register""#;
 
 fn describe_bad_line(line: &[u8], error: &str) -> String {

@@ -1,7 +1,7 @@
-//! The program that hosts pi's extensions: carried by the binary, and unpacked into a folder that only its user can write.
+//! Unpacks the program that hosts pi's extensions from the binary into a folder that only its user can write.
 //!
-//! The folder is named by the hash of what is in it, and appears whole, by being renamed: any number of servers may use it
-//! or make it at once. One that belongs to somebody else, or that others could write, is never used.
+//! The folder is named by the hash of what is in it, and appears whole, by being renamed: any number of servers may
+//! use it or make it at once. A folder of another user, or one that others can write, is never used.
 
 use super::embedded::{FILES, HASH};
 use rustix::process::geteuid;
@@ -13,18 +13,18 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// What a folder must be: its user's alone.
+/// The mode of a private folder.
 const PRIVATE: u32 = 0o700;
 
-/// What is run.
+/// The file to run.
 const MAIN: &str = "main.mjs";
 
-/// The program, where it can be run.
+/// The unpacked program.
 #[derive(Debug)]
 pub(super) struct Unpacked {
     /// The file to run.
     pub(super) main: PathBuf,
-    /// Where no folder can be kept: one that goes with this.
+    /// The temporary folder, removed with this value, where no cache can be used.
     _temporary: Option<TempDir>,
 }
 
@@ -87,14 +87,14 @@ fn write(folder: &Path, files: &[(&str, &str)]) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether every file is there: those who tidy up folders of temporary files take what is old.
+/// Whether every file is there: cleaners of temporary folders remove old ones.
 fn is_complete(folder: &Path, files: &[(&str, &str)]) -> bool {
     files.iter().all(|(name, text)| {
         fs::metadata(folder.join(name)).is_ok_and(|file| file.is_file() && file.len() == text.len() as u64)
     })
 }
 
-/// A folder that others can write may hold anything.
+/// Fails unless the folder is the user's and no other user can write to it.
 fn check_private(folder: &Path) -> io::Result<()> {
     let found = folder.symlink_metadata()?;
     match found.is_dir() && found.uid() == geteuid().as_raw() && found.mode() & 0o022 == 0 {

@@ -1,4 +1,4 @@
-//! Packages that the command line names: fetched into a folder of ours, and kept there. Blocks on the network.
+//! Fetches packages that the command line names, by npm or git, into the cache. Blocks on the network.
 
 use super::source::Source;
 use crate::{config::Environment, private_files};
@@ -9,14 +9,14 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// With it, nothing is fetched.
+/// The environment variable that forbids to fetch.
 const OFFLINE: &str = "PI_OFFLINE";
 
-/// How much of what a program says is told, in characters.
+/// Characters of a program's stderr that an error shows.
 const SHOWN_CHARS: usize = 400;
 
-/// The folder of the package, fetched if it was not before, by programs that do not get the variables that are
-/// `withheld`: packages bring programs along that run then. An error says what went wrong.
+/// Returns the folder of a package, and fetches it first if it is not cached. The variables in `withheld` are removed
+/// from the environment of npm and git, since scripts of packages run there.
 pub(super) fn fetch(
     source: &Source,
     cache: &Path,
@@ -86,7 +86,7 @@ fn install(folder: &Path, spec: Option<&str>) -> Command {
     npm
 }
 
-/// stdin and stdout are the protocol's.
+/// Runs a program to its end, without stdin and stdout, which belong to the protocol.
 fn run(command: &mut Command) -> Result<(), String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command.env("GIT_TERMINAL_PROMPT", "0").stdin(Stdio::null()).output();

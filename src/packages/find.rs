@@ -1,4 +1,4 @@
-//! All places together.
+//! Combines pi's extensions, skills and prompt templates of all places, in pi's order.
 
 use super::{
     finder::{Candidate, Finder, SOURCE_NAMED},
@@ -10,78 +10,80 @@ use crate::{
 };
 use std::{collections::HashSet, path::Path};
 
-/// Where to look.
+/// The places to search.
 #[derive(Clone, Copy, Debug)]
 pub struct PackagePlaces<'a> {
-    /// The directories of the agent and of the project, and what the settings say.
+    /// Directories of the agent and of the project, and the settings.
     pub config: &'a Config,
-    /// What the command line names: files, folders, packages.
+    /// Files, folders and packages named on the command line.
     pub given: &'a [String],
-    /// No extensions but those.
+    /// Whether only extensions of the command line count.
     pub only_given: bool,
     /// The working directory.
     pub working: &'a Path,
-    /// Knows the home directory, and where npm installs.
+    /// Environment variables, for the home directory and npm's folders.
     pub environment: &'a Environment,
-    /// What is fetched is kept here.
+    /// The folder of fetched packages.
     pub cache: &'a Path,
 }
 
-/// What was found, in pi's order.
+/// Extensions, skills and prompt templates, in pi's order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FoundPackages {
     /// pi's own extensions, each file once.
     pub extensions: Vec<SourceInfo>,
-    /// Of what kind the first of them is.
+    /// The place of the first extension.
     pub first: Option<SourcePlace>,
     /// The skills of packages.
     pub skills: PackageResources,
     /// The prompt templates of packages.
     pub templates: PackageResources,
-    /// What the command line names and is no extension of pi nor a package, but perhaps an executable, by its place there.
+    /// Indexes of the names on the command line that are neither an extension of pi nor a package, but perhaps an
+    /// executable.
     pub others: Vec<usize>,
-    /// What could not be found.
+    /// Packages and extensions that could not be found or may not be loaded.
     pub troubles: Vec<PackageFailure>,
-    /// What the user should know, though it stops nothing.
+    /// Warnings for the user.
     pub warnings: Vec<String>,
 }
 
-/// What packages bring along.
+/// Files of one kind that packages contain.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PackageResources {
-    /// Those of the command line.
+    /// Files from packages of the command line.
     pub given: Vec<SourceInfo>,
-    /// Those of the settings.
+    /// Files from packages of the settings.
     pub packaged: Vec<SourceInfo>,
 }
 
-/// Something that was named and is not there.
+/// A package or an extension that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PackageFailure {
-    /// What was named.
+    /// Its name or path, as given.
     pub path: String,
-    /// What is wrong with it.
+    /// The reason, for the user.
     pub text: String,
 }
 
-/// Where something stands among what extends a server.
+/// The place that names an extension, by precedence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SourcePlace {
-    /// At this place of the command line.
+    /// The command line, at this index.
     Given(usize),
-    /// In the lists of the settings.
+    /// A list of the settings.
     Listed,
-    /// In the folders of extensions.
+    /// A folder of extensions.
     Folder,
-    /// In a package.
+    /// A package of the settings.
     Package,
 }
 
 /// Finds pi's extensions, and the skills and prompt templates of packages.
 ///
-/// The order is that of pi: today the command line, then of the project what its settings name and what is in its folder,
-/// the same of the user, then packages; before 0.58 packages, what the settings name, the folders, the user first in each,
-/// then the command line. Of a file that is found twice, the first counts; one that the settings exclude is still found.
+/// The order is that of pi: today the command line, then of the project what its settings name and what is in its
+/// folder, the same of the user, then packages; before 0.58 packages, what the settings name, the folders, the user
+/// first in each, then the command line. Of a file that is found twice, the first counts; one that the settings
+/// exclude is still found.
 pub fn find(places: &PackagePlaces<'_>) -> FoundPackages {
     let mut finder = Finder::new(places);
     let sorted = places.config.dialect.record().project_first;
@@ -107,7 +109,7 @@ pub fn find(places: &PackagePlaces<'_>) -> FoundPackages {
     found
 }
 
-/// The order of what is not named by the command line, from 0.58 on.
+/// The rank of an extension that the command line does not name, from pi 0.58 on.
 fn rank(info: &SourceInfo) -> u8 {
     let scope = match info.scope {
         SourceScope::Project => 0,
@@ -119,7 +121,7 @@ fn rank(info: &SourceInfo) -> u8 {
     }
 }
 
-/// Each file once, and of those that stay what the settings do not exclude.
+/// Drops repeated files, then those that the settings exclude.
 fn retain_enabled(all: Vec<Candidate>) -> Vec<Candidate> {
     let mut seen = HashSet::new();
     // Links may lead to one file in several ways.
@@ -144,7 +146,7 @@ impl FoundPackages {
 }
 
 impl FoundPackages {
-    /// Reports what was left out, but for what is found elsewhere, too.
+    /// Reports withheld extensions, except those that are loaded from another place.
     fn report(&mut self, withheld: Vec<PackageFailure>) {
         let real = |path: &str| Path::new(path).canonicalize().ok();
         let loaded: HashSet<_> = self.extensions.iter().map(|it| real(&it.path)).collect();
@@ -161,7 +163,7 @@ impl PackageResources {
     }
 }
 
-/// Whether the settings name it, or the folder that it is in.
+/// Whether the settings name the file or its folder.
 fn is_named(info: &SourceInfo) -> bool {
     info.source == SOURCE_NAMED
 }

@@ -1,4 +1,4 @@
-//! Each place by itself.
+//! Collects extensions, skills and templates from each place: packages, settings, folders, command line.
 
 use super::{
     fetch::fetch,
@@ -16,34 +16,34 @@ use crate::{
 };
 use std::path::{Path, PathBuf};
 
-/// What pi calls a file that the settings name, one in a folder of extensions, and one of the command line.
+/// pi's `source` of a file that the settings name; below, of one in a folder of extensions and of the command line.
 pub(super) const SOURCE_NAMED: &str = "local";
 const SOURCE_IN_FOLDER: &str = "auto";
 const SOURCE_GIVEN: &str = "cli";
 
-/// A file that was found.
+/// A file that may be loaded.
 #[derive(Clone, Debug)]
 pub(super) struct Candidate {
     pub(super) kind: ResourceKind,
     pub(super) path: PathBuf,
     pub(super) info: SourceInfo,
     pub(super) place: SourcePlace,
-    /// The settings do not exclude it.
+    /// Whether the settings do not exclude the file.
     pub(super) is_enabled: bool,
 }
 
-/// Looks.
+/// Collects candidates from the places, in the order of the calls.
 pub(super) struct Finder<'a> {
     places: &'a PackagePlaces<'a>,
-    /// What was said meanwhile.
+    /// Failures and warnings so far.
     pub(super) found: FoundPackages,
-    /// What was found, in the order in which it was looked for.
+    /// Candidates, in the order in which they were found.
     pub(super) candidates: Vec<Candidate>,
-    /// Extensions that are left out, as nobody has approved the project.
+    /// Extensions that are left out because the project is not approved.
     pub(super) withheld: Vec<PackageFailure>,
 }
 
-/// The user, or the project.
+/// An owner of settings: the user or the project.
 #[derive(Clone, Copy)]
 struct Owner<'a> {
     scope: SourceScope,
@@ -55,7 +55,7 @@ impl<'a> Finder<'a> {
         Self { places, found: FoundPackages::default(), candidates: Vec::new(), withheld: Vec::new() }
     }
 
-    /// Both, in the order of the dialect.
+    /// User and project, in the order of the dialect.
     fn owners(&self) -> Vec<Owner<'a>> {
         let directories = &self.places.config.directories;
         let user = Owner { scope: SourceScope::User, directory: &directories.agent };
@@ -67,7 +67,7 @@ impl<'a> Finder<'a> {
         both.to_vec()
     }
 
-    /// Adds an extension that `owner` holds or names, or notes that it is left out.
+    /// Adds an extension of `owner`, or records that the project is not approved.
     fn add_extension(&mut self, owner: Owner<'_>, extension: Candidate) {
         let approval = &self.places.config.approval;
         if approval.admits(owner.directory, ProjectCode::Script) {
@@ -78,7 +78,7 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// The packages of the settings; one that both name is that of the project, unless this only says what of it counts.
+    /// Adds the packages of the settings. If both owners name one, the project's entry counts, unless it only filters.
     pub(super) fn add_packages(&mut self) {
         let lists = &self.places.config.settings.packages;
         let of = |owner: Owner<'a>| {
@@ -117,7 +117,7 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// What tells packages apart: neither their version nor how they are fetched.
+    /// The identity of a package, without version and protocol.
     fn identity(&self, owner: &Owner<'_>, source: &Source) -> String {
         match source {
             Source::Npm { name, .. } => format!("npm:{name}"),
@@ -154,7 +154,7 @@ impl<'a> Finder<'a> {
         self.add_root(&root, package, SourcePlace::Package, info);
     }
 
-    /// The parts of what is at `root`; `false` where nothing of it is for pi.
+    /// Adds the files of the package, folder or file at `root`; `false` if none is for pi.
     fn add_root(
         &mut self,
         root: &Path,
@@ -193,7 +193,7 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// The extensions that the settings name.
+    /// Adds the extensions that the settings name.
     pub(super) fn add_lists(&mut self) {
         for owner in self.owners() {
             let entries = self.entries(owner);
@@ -214,7 +214,7 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// The extensions that are where everybody keeps them.
+    /// Adds the extensions in the folders of user and project.
     pub(super) fn add_folders(&mut self) {
         for owner in self.owners() {
             let entries = self.entries(owner);
@@ -245,7 +245,7 @@ impl<'a> Finder<'a> {
         PathPatterns::new(&entries, owner.directory, &mut self.found.warnings)
     }
 
-    /// What the command line names. What is candidates from elsewhere keeps what is said of it.
+    /// Adds what the command line names. A file that is known from another place keeps its source.
     pub(super) fn add_given(&mut self, candidates: &[Candidate]) {
         for (number, given) in self.places.given.iter().enumerate() {
             let source = Source::parse(given);
@@ -290,7 +290,7 @@ impl<'a> Finder<'a> {
     }
 }
 
-/// What is said of a file of which nothing else is known.
+/// The source of a file without further information.
 fn basic_source_info(path: &Path, base: Option<&Path>) -> SourceInfo {
     SourceInfo {
         path: path.to_string_lossy().into_owned(),

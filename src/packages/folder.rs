@@ -1,15 +1,15 @@
-//! The extensions of a folder. Blocks on the disk.
+//! Finds the extensions of a folder. Blocks on the disk.
 
 use super::package::Manifest;
 use crate::{extension::is_pi_extension, folder_walk::FolderWalk, prompt::path_patterns::absolute};
 use ignore::WalkBuilder;
 use std::path::{Path, PathBuf};
 
-/// What stands for a folder, the first that is there.
+/// The entry points of a folder, in order of precedence.
 const INDEX_FILES: [&str; 2] = ["index.ts", "index.js"];
 
-/// The extensions of a folder: what stands for it; else its scripts, and what stands for each folder in it, by name.
-/// Hidden ones, what ignore files name and `node_modules` are left out, and so are programs of their own.
+/// Finds the extensions of a folder: its own entry points, else its scripts and the entry points of its subfolders, by
+/// name. Left out are hidden and ignored files, `node_modules`, and executables.
 pub(super) fn extensions(folder: &Path) -> Vec<PathBuf> {
     if let Some(entries) = entry_points(folder) {
         return entries;
@@ -37,7 +37,7 @@ pub(super) fn extensions(folder: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// What stands for a folder: what its `package.json` names and is there, else its index.
+/// The entry points of a folder: the existing files that its `package.json` names, else its index.
 pub(super) fn entry_points(folder: &Path) -> Option<Vec<PathBuf>> {
     let named = Manifest::read(folder).and_then(|manifest| manifest.extensions).unwrap_or_default();
     let named: Vec<PathBuf> =
@@ -49,7 +49,7 @@ pub(super) fn entry_points(folder: &Path) -> Option<Vec<PathBuf>> {
     index.into_iter().find(|path| path.is_file() && is_pi_extension(path)).map(|path| vec![path])
 }
 
-/// Only these two endings are looked for.
+/// Whether the file is an extension of pi with one of the two endings that folders are searched for.
 fn is_script(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "ts" || ending == "js") && is_pi_extension(path)
 }

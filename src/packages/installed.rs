@@ -1,4 +1,4 @@
-//! Where packages are, once they are installed. Blocks on the disk.
+//! Finds installed packages. Blocks on the disk.
 
 use super::source::Source;
 use crate::{
@@ -10,9 +10,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Where a package may be: `owner` is the agent's own directory, or that of the project.
+/// Finds an installed package; `owner` is the directory of the agent or of the project.
 ///
-/// What is installed for the user by an old pi is where npm puts what is for everybody.
+/// Old versions of pi install packages of the user globally.
 pub(super) fn find_installed(
     source: &Source,
     owner: &Path,
@@ -36,7 +36,7 @@ pub(super) fn find_installed(
     }
 }
 
-/// The folders in which npm may have put what is for everybody, without asking npm, which takes long.
+/// The folders in which npm may install globally, derived without running npm, which is slow.
 fn global_npm_folders(environment: &Environment) -> Vec<PathBuf> {
     let variables = ["npm_config_prefix", "NPM_CONFIG_PREFIX", "PREFIX"];
     let named = variables.into_iter().filter_map(|name| environment.get(name)).map(PathBuf::from);

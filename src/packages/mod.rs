@@ -1,12 +1,11 @@
-//! pi's own extensions, and the packages that bring extensions, skills and prompt templates along: which of them count.
-//! Nothing of them is run here.
+//! Resolves packages to files: pi's own extensions, and the skills and prompt templates of packages. Runs none of them.
 //!
-//! - [`find`](find()): all places together, in pi's order. Blocks on the disk.
-//! - `looking`: each place by itself.
-//! - `source`: what a package is called; `installed`: where it is; `fetching`: one that the command line names and that is
-//!   nowhere.
-//! - `package`: what is in one, by its `package.json` or by the names of its folders, as far as the settings want it.
-//! - `folder`: the extensions of a folder.
+//! - [`find`](find()): combines all places, in pi's order. Blocks on the disk.
+//! - `finder`: collects the files of each place.
+//! - `source`: parses the name of a package; `installed`: finds it on the disk; `fetch`: fetches one that the command
+//!   line names.
+//! - `package`: lists its files by its `package.json` or its folders, filtered by the settings.
+//! - `folder`: finds the extensions of a folder.
 //!
 //! Which code of a project may run is decided in [`Approval`](crate::config::Approval).
 //!

@@ -1,4 +1,4 @@
-//! What is in a package. Blocks on the disk.
+//! Lists the files of a package. Blocks on the disk.
 
 use super::folder;
 use crate::{
@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// What packages bring along, as far as there is a use for it here.
+/// The kinds of files in packages that the server uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ResourceKind {
     Extensions,
@@ -26,7 +26,7 @@ pub(super) enum ResourceKind {
 impl ResourceKind {
     pub(super) const ALL: [Self; 3] = [Self::Extensions, Self::Skills, Self::Prompts];
 
-    /// The folder of them in a package, or in the directory of an agent or of a project.
+    /// The name of the folder for this kind, in a package or in the directory of an agent or a project.
     pub(super) const fn folder(self) -> &'static str {
         match self {
             Self::Extensions => "extensions",
@@ -35,7 +35,7 @@ impl ResourceKind {
         }
     }
 
-    /// What is in a folder.
+    /// The files of this kind in a folder.
     fn files(self, folder: &Path, warnings: &mut Vec<String>) -> Vec<PathBuf> {
         match self {
             Self::Extensions => folder::extensions(folder),
@@ -44,7 +44,7 @@ impl ResourceKind {
         }
     }
 
-    /// The files that these paths name, or that are in the folders that they name.
+    /// Resolves paths to files of this kind; a folder stands for the files in it.
     pub(super) fn files_of(self, paths: Vec<PathBuf>, warnings: &mut Vec<String>) -> Vec<PathBuf> {
         let files = paths.into_iter().flat_map(|path| match path.is_dir() {
             true => self.files(&path, warnings),
@@ -80,7 +80,7 @@ struct PackageJson {
 }
 
 impl Manifest {
-    /// That of the package in `folder`, if it has one.
+    /// Reads the manifest of the package in `folder`, if it has one.
     pub(super) fn read(folder: &Path) -> Option<Self> {
         let text = regular_files::read_to_string(&folder.join("package.json"), MANIFEST).ok()?;
         serde_json::from_str::<PackageJson>(text.trim_start_matches('\u{feff}')).ok()?.pi
@@ -107,13 +107,13 @@ pub(super) fn changelog(root: &Path) -> Option<String> {
     (is_inside && path.is_file()).then(|| path.to_string_lossy().into_owned())
 }
 
-/// What it is called where nothing else is said.
+/// The usual name of a change log.
 const CHANGELOG: &str = "CHANGELOG.md";
 
-/// A file of a package, and whether it counts: one that does not still hides the same file of somewhere else.
+/// A file of a package, and whether it is enabled: a disabled file still hides the same file of another place.
 pub(super) type Part = (ResourceKind, PathBuf, bool);
 
-/// What the package in `root` brings along, as far as `wanted` says; `None` where it is no package at all.
+/// Lists the files of the package in `root`, filtered by `wanted`; `None` if the folder is no package.
 pub(super) fn package_files(root: &Path, wanted: &Package, warnings: &mut Vec<String>) -> Option<Vec<Part>> {
     // One that says nothing of what it brings is taken as one without.
     let manifest = Manifest::read(root).filter(Manifest::names_anything);

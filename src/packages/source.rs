@@ -1,4 +1,4 @@
-//! What a package is called.
+//! Parses the names of packages.
 
 /// Where a package comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,12 +25,12 @@ pub(super) enum Source {
     Local(String),
 }
 
-/// What stands for hosts of repositories.
+/// Short prefixes of the hosts of repositories.
 const HOST_PREFIXES: [(&str, &str); 3] =
     [("github:", "github.com"), ("gitlab:", "gitlab.com"), ("bitbucket:", "bitbucket.org")];
 
 impl Source {
-    /// Everything that is no package of npm and no repository is a path.
+    /// Parses the name of a package; anything that is neither of npm nor a repository is a path.
     pub(super) fn parse(text: &str) -> Self {
         if let Some(spec) = text.strip_prefix("npm:") {
             let spec = spec.trim();
@@ -91,7 +91,7 @@ fn repository(text: &str) -> Option<Source> {
     })
 }
 
-/// The text before a mark, and what is behind it.
+/// Splits a text at a mark; `None` without the mark.
 fn split(text: &str, mark: char) -> (&str, Option<&str>) {
     match text.split_once(mark) {
         // The user of an address stands before a mark, too.

@@ -1,4 +1,4 @@
-//! Taking up another branch of the session.
+//! Navigation to another branch of the session, for actions of extensions.
 //!
 //! ```text
 //! nothing goes on? ─→ session_before_tree hook ─→ a summary of what is left behind? ─→ the leaf moves, and is stored
@@ -27,7 +27,7 @@ use crate::{
 };
 use serde_json::{Value, json};
 
-/// A summary of what is left behind.
+/// A summary of the branch that is left.
 struct Summary {
     text: String,
     details: Option<Value>,
@@ -35,7 +35,7 @@ struct Summary {
 }
 
 impl Engine {
-    /// Takes up another branch for an extension if nothing goes on and no extension objects.
+    /// Serves `navigate_tree`: sends the hook, if nothing is under way.
     pub(in crate::engine) fn navigate(&mut self, process: CallId, wanted: ExtensionNavigateTree) {
         let base = self.dialect.base();
         let id = Some(wanted.id.clone());
@@ -73,7 +73,7 @@ impl Engine {
         );
     }
 
-    /// Goes on behind another entry at once.
+    /// Serves `set_leaf`: continues at another entry at once.
     pub(in crate::engine) fn set_leaf(&mut self, process: CallId, wanted: ExtensionSetLeaf) {
         let outcome = match self.navigation_refusal() {
             Some(text) => Err(text),
@@ -83,7 +83,7 @@ impl Engine {
         self.respond(process, wanted.id, outcome);
     }
 
-    /// Why the leaf cannot move now; `None`: it can.
+    /// The error if the leaf cannot move now; `None`: it can.
     fn navigation_refusal(&self) -> Option<String> {
         let base = self.dialect.base();
         let in_run = self.activity.is_streaming()
@@ -132,7 +132,7 @@ impl Engine {
         }
     }
 
-    /// Has a model sum up what is left behind.
+    /// Requests a summary of the branch that is left.
     fn summarise_branch(&mut self, call: CallId, instructions: Option<&str>, replace: bool) {
         let Some(navigation) = self.requests.actions.navigation(call) else { return };
         let target = navigation.requested.target_id.clone();
@@ -165,7 +165,7 @@ impl Engine {
         }
     }
 
-    /// A model has summed up what is left behind.
+    /// Handles the summary of the branch that is left.
     pub(in crate::engine) fn on_branch_summary(
         &mut self,
         call: CallId,
@@ -185,7 +185,7 @@ impl Engine {
         self.move_leaf(call, Some(Summary { text, details, from_extension: false }));
     }
 
-    /// The leaf moves; what is kept for it is stored, then the extensions are told.
+    /// Moves the leaf; extensions are notified once that is persisted.
     fn move_leaf(&mut self, call: CallId, summary: Option<Summary>) {
         let Some(navigation) = self.requests.actions.navigation(call) else { return };
         let (target, label) = (navigation.requested.target_id.clone(), navigation.requested.label.clone());
@@ -229,7 +229,7 @@ impl Engine {
         self.store.after_append(AfterAppend::Navigation { call, event, before });
     }
 
-    /// The new branch is stored: the extensions are told.
+    /// Notifies extensions of the persisted new branch.
     pub(in crate::engine) fn on_branch_stored(&mut self, call: CallId, event: TreeHook, _: &Appended) {
         self.store.session.rebuild();
         self.series.overflowed = false;
@@ -237,7 +237,7 @@ impl Engine {
         self.send_hook(Hook::SessionTree { event, action: call });
     }
 
-    /// The new branch could not be stored: the session stays where it was.
+    /// Restores the session whose new branch could not be persisted.
     pub(in crate::engine) fn undo_navigation(&mut self, call: CallId, before: Session, text: String) {
         self.store.session = before;
         self.end_action(call, Err(text));
@@ -253,7 +253,7 @@ impl Engine {
         }
     }
 
-    /// Something begins that would not find the session as it was: the leaf does not move any more.
+    /// Cancels a navigation whose leaf has not moved: other work begins on the session.
     pub(in crate::engine) fn abandon_navigation(&mut self) {
         let calls: Vec<CallId> = self.requests.actions.0.keys().copied().collect();
         for call in calls {

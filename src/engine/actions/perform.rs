@@ -1,4 +1,4 @@
-//! Carries out the actions of extensions.
+//! Performs the actions of extensions: dispatch, messages, commands on the session.
 //!
 //! What a command of the host does, too, is served as that command, under an id that no host can know; the response then
 //! goes to the extension alone. Source: own; pi source for what the actions do.
@@ -24,7 +24,7 @@ use crate::{
 use serde_json::Value;
 
 impl Engine {
-    /// Carries out an action.
+    /// Performs an action.
     pub(in crate::engine) fn perform_action(&mut self, process: CallId, action: FromExtension) {
         let recipient = |id: Option<String>| Recipient::Extension { process, id, event: None };
         match action {
@@ -103,7 +103,7 @@ impl Engine {
         }
     }
 
-    /// Notes an action that does not end at once.
+    /// Registers an action that does not end at once, with its task.
     pub(in crate::engine) fn open_task(
         &mut self,
         process: CallId,
@@ -151,7 +151,7 @@ impl Engine {
         }
     }
 
-    /// Serves an action as a command of the host.
+    /// Serves an action like a command of the host.
     fn serve_as_command(
         &mut self,
         process: CallId,
@@ -222,7 +222,7 @@ impl Engine {
         }
     }
 
-    /// A compaction is not wanted any more, whether it has begun or not; other commands go on.
+    /// Cancels a compaction that an extension has requested, whether it has begun or not.
     fn withdraw_compaction(&mut self, call: CallId, id: &RequestId) {
         let waits = |next: &AfterRun| matches!(next, AfterRun::Compact(it) | AfterRun::AbortedCompaction(it) if it.id.as_ref() == Some(id));
         if let Some(at) = self.backlog.after_run.iter().position(waits) {
@@ -234,7 +234,7 @@ impl Engine {
         }
     }
 
-    /// Ends an action with the response to its command; gives back a response to the host.
+    /// Ends the action that a response belongs to; gives the response back if it is for the host.
     pub(in crate::engine) fn take_action_response(&mut self, response: RpcSuccess) -> Option<RpcSuccess> {
         let Some(call) = self.requests.actions.command(response.id()) else { return Some(response) };
         let mut response = serde_json::to_value(&response).unwrap_or_default();
@@ -243,7 +243,7 @@ impl Engine {
         None
     }
 
-    /// Ends an action with the failure of its command; gives back the text for the host.
+    /// Fails the action that an error belongs to; gives the error back if it is for the host.
     pub(in crate::engine) fn take_action_failure(
         &mut self,
         id: Option<&RequestId>,
@@ -254,7 +254,7 @@ impl Engine {
         None
     }
 
-    /// Takes what a session begins with that is opened under this id.
+    /// Takes the first messages of the session that the command with this id opens.
     pub(in crate::engine) fn take_first_messages(&mut self, id: Option<&RequestId>) -> Vec<AgentMessage> {
         let call = self.requests.actions.command(id);
         match call.and_then(|call| self.requests.actions.0.get_mut(&call)) {
@@ -269,7 +269,7 @@ impl Engine {
         matches!(task, Some(ActionTask::Command(command)) if command.includes_entry)
     }
 
-    /// A message of an extension joins what goes on, or the conversation.
+    /// Serves `send_message`: adds a message to the open run, a queue or the session.
     fn send_message(&mut self, process: CallId, sent: ExtensionSendMessage) {
         let message = AgentMessage::Custom(self.custom_message(sent.message));
         let recipient = Recipient::Extension { process, id: sent.id, event: Some(SEND_MESSAGE) };
@@ -295,7 +295,7 @@ impl Engine {
         self.respond_success(&recipient);
     }
 
-    /// An extension says something for the user.
+    /// Serves `send_user_message`: a prompt on behalf of the user.
     fn send_user_message(&mut self, process: CallId, sent: ExtensionSendUserMessage) {
         let recipient = Recipient::Extension { process, id: sent.id, event: Some(SEND_USER_MESSAGE) };
         if let Some(error) = self.no_room() {
@@ -324,7 +324,7 @@ impl Engine {
     }
 }
 
-/// The messages that a session is to begin with. One without a time has this one.
+/// Parses the messages that a session is to begin with; `now` is the default time.
 fn messages(entries: Vec<JsonObject>, now: u64) -> Result<Vec<AgentMessage>, String> {
     let read = |(at, mut entry): (usize, JsonObject)| {
         entry.entry("timestamp").or_insert_with(|| now.into());
@@ -333,6 +333,6 @@ fn messages(entries: Vec<JsonObject>, now: u64) -> Result<Vec<AgentMessage>, Str
     entries.into_iter().enumerate().map(read).collect()
 }
 
-/// What failed, in the words of `extension_error`.
+/// Stands for the event in an `extension_error`.
 const SEND_MESSAGE: &str = "send_message";
 const SEND_USER_MESSAGE: &str = "send_user_message";

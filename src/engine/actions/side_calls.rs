@@ -1,4 +1,4 @@
-//! Actions outside of the conversation: tools, requests of models, labels, the choice of tools.
+//! Actions outside of the conversation: model requests, labels, choice of tools, waiting for idle.
 
 use crate::engine::{
     actions::task::ActionTask,
@@ -33,13 +33,13 @@ impl Engine {
         );
     }
 
-    /// The model may call these tools from its next request on; names of others are passed over.
+    /// Offers the model these tools from its next request on; unknown names are ignored.
     pub(in crate::engine) fn choose_tools(&mut self, names: &[String]) {
         self.tools.choose(names);
         self.rebuild_instructions();
     }
 
-    /// Tells those who wait for it that nothing goes on; `false` if nobody does.
+    /// Ends the next action that waits for idle; `false` if there is none.
     pub(in crate::engine) fn resolve_idle_waits(&mut self) -> bool {
         if self.is_working() || !self.backlog.after_run.is_empty() {
             return false;
@@ -50,7 +50,7 @@ impl Engine {
         true
     }
 
-    /// Asks a model. What it says is no part of the conversation.
+    /// Serves `complete`: requests a model outside of the conversation.
     pub(in crate::engine) fn request_completion(&mut self, process: CallId, action: ExtensionComplete) {
         let ExtensionComplete {
             id,

@@ -1,4 +1,4 @@
-//! What the engine is doing for the outstanding actions of extensions.
+//! Tasks of the engine for the outstanding actions of extensions.
 
 use crate::engine::io::CallId;
 use crate::protocol::{AgentMessage, ExtensionNavigateTree, JsonObject, RequestId};
@@ -9,12 +9,12 @@ use std::collections::BTreeMap;
 #[derive(Debug, Default)]
 pub struct ActionTasks(pub BTreeMap<CallId, ActionTask>);
 
-/// What is done for an action.
+/// The task of the engine for an action.
 #[derive(Debug)]
 pub enum ActionTask {
-    /// What a command of the host does.
+    /// The action is served like a command of the host.
     Command(ServedCommand),
-    /// The extension waits until nothing goes on.
+    /// The extension waits until the agent is idle.
     AwaitIdle,
     /// The host is asked whether a tool may run outside of the conversation.
     Consent {

@@ -10,7 +10,7 @@ use crate::protocol::{ExtensionResponse, FromExtension, errors};
 use serde_json::Value;
 
 impl ExtensionHost {
-    /// Notes an action that does not end at once.
+    /// Registers an action that does not end at once.
     pub fn open_action(&mut self, action: Action, context: &mut Context<'_>) -> CallId {
         let call = context.ids.call();
         self.actions.insert(call, action);
@@ -34,7 +34,7 @@ impl ExtensionHost {
         self.send(process, response);
     }
 
-    /// Fails an action that comes too late.
+    /// Fails an action of an extension that is being stopped.
     pub(super) fn decline(&mut self, process: CallId, action: &FromExtension, context: &Context<'_>) {
         let id = action.action_id().map(str::to_owned);
         self.respond(process, id, Err(errors::shutting_down(context.dialect.base())));

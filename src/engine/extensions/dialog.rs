@@ -1,4 +1,4 @@
-//! A dialog of the host, and the dialogs that it was not shown.
+//! An open dialog, and the dialogs that were not shown to the host.
 
 use crate::engine::io::CallId;
 use crate::protocol::{RpcExtensionUIRequestKind, RpcExtensionUIResponse};
@@ -17,11 +17,11 @@ pub struct Dialog {
     pub id: String,
     pub kind: RpcExtensionUIRequestKind,
     pub owner: DialogOwner,
-    /// When it closes by itself.
+    /// When the dialog times out.
     pub due: Option<Duration>,
 }
 
-/// Who receives the response.
+/// The recipient of the dialog response.
 #[derive(Debug)]
 pub enum DialogOwner {
     /// An extension.
@@ -29,7 +29,7 @@ pub enum DialogOwner {
         process: CallId,
         /// The extension's own id of the dialog.
         id: String,
-        /// The request that it belongs to.
+        /// The request that the dialog belongs to.
         origin: Option<CallId>,
     },
     /// The engine, before the tool call at this place of the batch runs.
@@ -46,9 +46,9 @@ pub enum DialogOwner {
 /// The dialogs of a process that were not shown.
 #[derive(Debug, Default)]
 pub struct UnshownDialogs {
-    /// How many in a row.
+    /// How many dialogs in a row were not shown.
     pub count: usize,
-    /// Those without a response.
+    /// Dialogs whose response is withheld.
     pub withheld: Vec<WithheldDialog>,
 }
 
@@ -62,7 +62,7 @@ pub struct WithheldDialog {
 }
 
 impl Dialog {
-    /// Whether it belongs to this process.
+    /// Whether the dialog belongs to this process.
     pub const fn is_of(&self, of: CallId) -> bool {
         matches!(
             self.owner,
@@ -70,7 +70,7 @@ impl Dialog {
         )
     }
 
-    /// The request that it belongs to.
+    /// The request that the dialog belongs to.
     pub const fn origin(&self) -> Option<CallId> {
         match self.owner {
             DialogOwner::Extension { origin, .. } | DialogOwner::Action { origin, .. } => origin,
@@ -78,19 +78,19 @@ impl Dialog {
         }
     }
 
-    /// Whether the host is asked about a call of the batch.
+    /// Whether the dialog asks for consent to a call of the batch.
     pub const fn is_of_call(&self) -> bool {
         matches!(self.owner, DialogOwner::Call(_))
     }
 
-    /// Leaves it to the extension when this request is over.
+    /// Detaches the dialog from a request that is over: it then belongs to the extension.
     pub fn detach(&mut self, request: CallId) {
         if let DialogOwner::Extension { origin, .. } | DialogOwner::Action { origin, .. } = &mut self.owner {
             origin.take_if(|origin| *origin == request);
         }
     }
 
-    /// Whether the response is of the right kind.
+    /// Whether the kind of the response fits the dialog.
     pub const fn accepts(&self, response: &RpcExtensionUIResponse) -> bool {
         let confirms = matches!(self.kind, RpcExtensionUIRequestKind::Confirm);
         match response {

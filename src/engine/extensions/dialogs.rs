@@ -6,8 +6,9 @@
 //! then on it belongs to the extension, as do dialogs opened later on behalf of that request.
 //!
 //! A dialog that the host cannot be shown (its request was cancelled, the input has ended) gets the default at once.
-//! [`MAX_UNSHOWN_DIALOGS`] of them in a row are answered so; later ones are withheld until their request is over, so that an extension
-//! that asks until it gets an answer does not flood the host. Source: pi RPC reference: extension UI; settled.
+//! [`MAX_UNSHOWN_DIALOGS`] of them in a row are answered so; later ones are withheld until their request is over, so
+//! that an extension that asks until it gets an answer does not flood the host. Source: pi RPC reference: extension
+//! UI; settled.
 
 use crate::engine::{
     extensions::{
@@ -23,7 +24,7 @@ use crate::protocol::{
 use std::time::Duration;
 
 impl ExtensionHost {
-    /// An extension requests something of the user interface.
+    /// Handles a UI request of an extension: opens a dialog or emits a notice.
     pub(super) fn request_ui(&mut self, process: CallId, call: ExtensionUICall, context: &mut Context<'_>) {
         let ExtensionUICall { origin, request } = call;
         // A request that is over has left its dialogs to the extension.
@@ -47,7 +48,7 @@ impl ExtensionHost {
         self.open_dialog(owner, request, due, context);
     }
 
-    /// Asks the host whether the call at this place of the batch may run.
+    /// Opens the consent dialog for the call at this place of the batch.
     pub fn request_call_consent(
         &mut self,
         at: usize,
@@ -57,7 +58,7 @@ impl ExtensionHost {
         self.open_dialog(DialogOwner::Call(at), request, None, context);
     }
 
-    /// Asks the host whether a tool may run for an action of `process`; `false` if the host cannot be asked.
+    /// Opens the consent dialog for a tool of an action; `false` if no dialog can be opened.
     pub fn request_action_consent(
         &mut self,
         process: CallId,
@@ -92,7 +93,7 @@ impl ExtensionHost {
         self.push(ExtensionOutput::Emit(Outbound::ExtensionUIRequest(request)));
     }
 
-    /// The host has responded to a dialog; a response to one that is not open is ignored.
+    /// Handles a dialog response of the host; ignored if the dialog is not open.
     pub fn dialog_responded(&mut self, response: RpcExtensionUIResponse, context: &Context<'_>) {
         if let Some(dialog) = self.take_dialog(|dialog| dialog.id == response.id()) {
             let response = Some(response).filter(|response| dialog.accepts(response));
@@ -100,7 +101,7 @@ impl ExtensionHost {
         }
     }
 
-    /// The host has responded to a dialog with a malformed frame: that is the default.
+    /// Handles a malformed dialog response of the host: the dialog resolves with its default.
     pub fn dialog_response_malformed(&mut self, error: &LineError, context: &Context<'_>) {
         let LineError::Field { id: Some(id), .. } = error else { return };
         let id = id.to_string();
@@ -118,7 +119,7 @@ impl ExtensionHost {
         }
     }
 
-    /// Leaves the dialogs of a request that is over to the extension.
+    /// Detaches the dialogs of a request that is over: they then belong to the extension.
     pub(super) fn detach_dialogs(&mut self, process: CallId, request: CallId) {
         self.dialogs.iter_mut().for_each(|dialog| dialog.detach(request));
         // An extension that ends its requests does not ask in a loop.
@@ -128,14 +129,14 @@ impl ExtensionHost {
         self.resolve_withheld(process, |dialog| dialog.origin == Some(request));
     }
 
-    /// An extension takes one of its dialogs back.
+    /// Closes a dialog that its extension withdraws.
     pub(super) fn withdraw_dialog(&mut self, of: CallId, own: &str, context: &mut Context<'_>) {
         self.resolve_withheld(of, |dialog| dialog.id == own);
         let is_it = |dialog: &Dialog| matches!(&dialog.owner, DialogOwner::Extension { process, id, .. } if *process == of && id == own);
         self.close_dialogs(is_it, context);
     }
 
-    /// Closes the dialog by which the host is asked about an action.
+    /// Closes the consent dialog of an action.
     pub fn close_consent(&mut self, of: CallId, context: &mut Context<'_>) {
         let is_it =
             |dialog: &Dialog| matches!(dialog.owner, DialogOwner::Action { action, .. } if action == of);
@@ -216,7 +217,7 @@ impl ExtensionHost {
         Some(dialog)
     }
 
-    /// Gives the response, or the default, to the owner.
+    /// Passes the response, or the default, to the owner.
     fn dialog_closed(
         &mut self,
         owner: DialogOwner,

@@ -1,4 +1,4 @@
-//! Frames of extensions, and the events that they receive.
+//! Handles the frames of extensions, and sends them events.
 
 use crate::engine::{
     extensions::{
@@ -13,7 +13,7 @@ use crate::protocol::{
 };
 
 impl ExtensionHost {
-    /// An extension wrote a frame.
+    /// Handles a frame of an extension.
     pub fn handle_frame(&mut self, process: CallId, frame: FromExtension, context: &mut Context<'_>) {
         let Some(place) = self.place_of(process) else { return };
         match self.all[place].stage {
@@ -124,7 +124,7 @@ impl ExtensionHost {
         }
     }
 
-    /// The event, for the extensions that the engine waits for; `None` if there are none.
+    /// The hook for an event that extensions registered for in `awaits`; `None` if none did.
     pub fn awaited_event(&self, said: &Emission) -> Option<EventHook> {
         let Emission::Frame(Outbound::AgentSessionEvent(event)) = said else { return None };
         let kind = event.kind().as_str();

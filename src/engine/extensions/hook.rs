@@ -1,7 +1,7 @@
-//! The hooks: what extensions may change or veto, what they have made of it so far, and what follows.
+//! The hooks: the event, the outcome so far, and the continuation of each.
 //!
-//! Each variant of [`Hook`] has the event that extensions receive, the part of the outcome that is not in the event itself,
-//! and what the engine needs to go on once every extension has responded.
+//! Each variant of [`Hook`] has the event that extensions receive, the part of the outcome that is not in the event
+//! itself, and what the engine needs to go on once every extension has responded.
 
 use crate::engine::{
     extensions::request::HookOwner,
@@ -48,7 +48,7 @@ pub enum Hook {
         is_cancelled: bool,
         /// Takes the place of a model's summary.
         compaction: Option<HookCompaction>,
-        /// What the summary dwells on.
+        /// What the summary is to emphasise.
         focus: Option<String>,
     },
     /// Another branch of the session is about to be taken up, for the action.
@@ -132,7 +132,7 @@ pub enum Hook {
     Event { event: EventHook },
 }
 
-/// A hook that is under way.
+/// A hook that is outstanding.
 #[derive(Debug)]
 pub struct OutstandingHook {
     /// The hook, with its outcome so far.
@@ -141,7 +141,7 @@ pub struct OutstandingHook {
     pub remaining: VecDeque<usize>,
 }
 
-/// What follows the hook `input`.
+/// The continuation of the hook `input`.
 #[derive(Debug)]
 pub enum InputContinuation {
     /// A prompt goes on.
@@ -155,7 +155,7 @@ pub enum InputContinuation {
     },
 }
 
-/// What follows the hook `session_start`.
+/// The continuation of the hook `session_start`.
 #[derive(Debug)]
 pub enum SessionStartContinuation {
     /// The first session of the process has begun: skills and templates are searched.
@@ -166,7 +166,7 @@ pub enum SessionStartContinuation {
     Nothing,
 }
 
-/// An extension prevents a tool call.
+/// The veto of an extension against a tool call.
 #[derive(Debug)]
 pub struct Veto {
     /// Why, for the model.
@@ -175,7 +175,7 @@ pub struct Veto {
     pub terminates: bool,
 }
 
-/// What holds for every variant alike: each is named like its hook and has the event.
+/// Defines the accessors that are alike for all variants.
 macro_rules! accessors {
     ($($variant:ident)*) => {
         /// The name that extensions register for.
@@ -198,7 +198,7 @@ impl Hook {
         SessionTree ModelSelect ThinkingLevelSelect Event
     }
 
-    /// What the requests for it belong to.
+    /// The owner of the requests of this hook.
     pub const fn owner(&self) -> HookOwner {
         match self {
             Self::Input { then: InputContinuation::Prompt(_), .. }
@@ -351,7 +351,7 @@ impl Hook {
         })
     }
 
-    /// Adds the failure of an extension to the outcome: what the extension might have vetoed does not happen. `true`: the
+    /// Adds the failure of an extension to the outcome, which counts as a veto. `true`: the
     /// outcome is final. `is_cancelled`: the request was cancelled before.
     pub fn fail(&mut self, base: Base, text: &str, cancelled: bool) -> bool {
         match self {
@@ -364,7 +364,7 @@ impl Hook {
                 *failure = Some(text.to_owned());
                 false
             }
-            // The process was told to stop before the extensions agreed.
+            // The process was stopped before the extensions responded.
             Self::SessionBeforeSwitch { is_cancelled, .. }
             | Self::SessionBeforeFork { is_cancelled, .. }
             | Self::SessionBeforeTree { is_cancelled, .. } => {

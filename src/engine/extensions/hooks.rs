@@ -1,8 +1,8 @@
 //! Sends hooks to extensions.
 //!
 //! A hook is sent to one extension after another, in the order in which they were given; each receives what those before
-//! it made of the event. A failed or late extension is passed over, except for a tool call: what the extension might have
-//! vetoed does not happen.
+//! it made of the event. A failed or late extension is passed over, except for a tool call: what the extension might
+//! have vetoed does not happen.
 //!
 //! A notification is a hook that the engine waits for: one is sent after the other, in the order of what happened.
 //! Source: pi source.
@@ -65,7 +65,7 @@ impl ExtensionHost {
         self.notification.is_some()
     }
 
-    /// Drops all notifications, and gives back the hook that is under way: nobody is waited for any more.
+    /// Drops all notifications, and returns the outstanding one.
     pub fn abandon_notifications(&mut self) -> Option<Hook> {
         self.notifications.clear();
         let id = self.notification.take()?;
@@ -88,7 +88,7 @@ impl ExtensionHost {
         }
     }
 
-    /// The extension at this place has responded.
+    /// Adds the response of the extension at this place to the outcome.
     pub(super) fn hook_responded(
         &mut self,
         id: CallId,
@@ -108,7 +108,7 @@ impl ExtensionHost {
         self.advance_hook(id, context);
     }
 
-    /// The extension at this place has failed; `cancelled`: the request was cancelled before.
+    /// Adds the failure of the extension at this place to the outcome; `cancelled`: the request was cancelled before.
     pub(super) fn hook_failed(
         &mut self,
         id: CallId,

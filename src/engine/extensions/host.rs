@@ -1,8 +1,8 @@
-//! The component that runs the extensions.
+//! The component for extensions: its state, and its outputs to the engine.
 //!
-//! Each call into [`ExtensionHost`] gets a [`Context`] and leaves [`ExtensionOutput`]s, which the engine takes right after
-//! it and carries out in order. The component knows processes, requests and outcomes; runs, queues and the session are the
-//! engine's.
+//! Each call into [`ExtensionHost`] gets a [`Context`] and leaves [`ExtensionOutput`]s, which the engine takes right
+//! after it and carries out in order. The component knows processes, requests and outcomes; runs, queues and the
+//! session are the engine's.
 
 use crate::engine::{
     extensions::{
@@ -30,7 +30,8 @@ use std::{
     time::Duration,
 };
 
-/// The extensions, in the order in which hooks are sent to them, and everything outstanding between them and the engine.
+/// The extensions, in the order in which hooks are sent to them, and all outstanding requests, hooks, dialogs and
+/// actions.
 #[derive(Debug)]
 pub struct ExtensionHost {
     pub(super) all: Vec<Extension>,
@@ -44,7 +45,7 @@ pub struct ExtensionHost {
     pub(super) named_commands: Vec<NamedCommands>,
     /// Why extensions of pi's own kind were not loaded, by path.
     pub(super) unloaded: BTreeMap<String, String>,
-    /// What failed before the host was greeted.
+    /// Failures to report once the host is greeted.
     pub early: Vec<ExtensionError>,
     /// Requests to extensions, by their ids.
     pub(super) requests: BTreeMap<CallId, Request>,
@@ -63,7 +64,7 @@ pub struct ExtensionHost {
     pub(super) outputs: VecDeque<ExtensionOutput>,
 }
 
-/// An action of an extension that has not ended.
+/// An outstanding action of an extension.
 #[derive(Debug)]
 pub struct Action {
     pub process: CallId,
@@ -99,7 +100,7 @@ pub struct ProviderChange {
     pub streams: bool,
 }
 
-/// What the engine lends for one call.
+/// The engine's state that one call of the component may use.
 pub struct Context<'a> {
     pub now: Now,
     pub dialect: Dialect,
@@ -111,7 +112,7 @@ pub struct Context<'a> {
     pub ids: &'a mut Ids,
 }
 
-/// What the engine has to do for the component.
+/// An output of the component, to be performed by the engine.
 #[derive(Debug)]
 #[allow(clippy::large_enum_variant, reason = "each is moved once")]
 pub enum ExtensionOutput {
@@ -131,7 +132,7 @@ pub enum ExtensionOutput {
     Action { process: CallId, action: FromExtension },
     /// Answer a query.
     Query { process: CallId, query: ExtensionQuery },
-    /// The machine is to know that the dialog with this id is closed.
+    /// Tell the machine that the dialog with this id is closed.
     DialogClosed(String),
     /// The host has responded, or not, whether the call at this place of the batch may run.
     CallConsent { at: usize, response: Option<RpcExtensionUIResponse> },
@@ -146,7 +147,7 @@ pub enum ExtensionOutput {
 }
 
 impl ExtensionHost {
-    /// The component with extensions that are not started yet.
+    /// Creates the component with extensions that are not started yet.
     pub fn new(
         paths: Vec<String>,
         hosted: Option<HostedExtensions>,
@@ -179,7 +180,7 @@ impl ExtensionHost {
         }
     }
 
-    /// Takes what the last call has left to do, in order.
+    /// Takes the outputs of the last call, in order.
     pub fn take_outputs(&mut self) -> VecDeque<ExtensionOutput> {
         std::mem::take(&mut self.outputs)
     }

@@ -1,7 +1,7 @@
 //! The response of a model that an extension streams, as events of a stream.
 //!
-//! The events are those of pi's providers, without the message so far. Their last one has the whole message: what was not
-//! said before is taken from there. Source: pi source.
+//! The events are those of pi's providers, without the message so far. Their last one has the whole message: what was
+//! not said before is taken from there. Source: pi source.
 
 use crate::engine::io::CallId;
 use crate::{
@@ -72,7 +72,7 @@ enum Event {
     },
 }
 
-/// A call of which only the beginning is known.
+/// The beginning of a tool call.
 #[derive(Debug, Deserialize)]
 struct Named {
     id: String,
@@ -80,12 +80,12 @@ struct Named {
 }
 
 impl ModelStream {
-    /// A stream that has not begun.
+    /// Creates a stream that has not begun.
     pub const fn new(process: CallId) -> Self {
         Self { process, blocks: BTreeMap::new() }
     }
 
-    /// The stream events of a frame's event; `unsaid` is the error of one that fails without a reason.
+    /// Converts the event of a frame to stream events; `unsaid` is the error of one that fails without a reason.
     ///
     /// # Errors
     ///
@@ -96,7 +96,7 @@ impl ModelStream {
             Event::Start {} => Vec::new(),
             Event::TextStart { content_index } => self.begin(content_index, BlockStart::Text),
             Event::ThinkingStart { content_index } => self.begin(content_index, BlockStart::Thinking),
-            // Without its name it is told when it is complete.
+            // A call without a name is emitted once it is complete.
             Event::CallStart { tool_call: None, .. } => Vec::new(),
             Event::CallStart { content_index, tool_call: Some(Named { id, name }) } => {
                 self.begin(content_index, BlockStart::ToolCall { id, name })
@@ -141,7 +141,7 @@ impl ModelStream {
         }
     }
 
-    /// What is still to be said of a block.
+    /// The events that complete a block.
     fn rest(&mut self, index: usize, block: &AssistantContent) -> Vec<StreamEvent> {
         let is_new = !self.blocks.contains_key(&index);
         let mut steps = Vec::new();
@@ -186,7 +186,7 @@ impl ModelStream {
     }
 }
 
-/// How a block begins, and all of what follows.
+/// Splits a complete block into its start and its single delta.
 fn whole(block: &AssistantContent) -> (BlockStart, Option<String>) {
     match block {
         AssistantContent::Text(block) => (BlockStart::Text, Some(block.text.clone())),

@@ -6,7 +6,7 @@
 //! | time until `register` | [`REGISTER_TIMEOUT`]; of the process that hosts pi's own extensions [`HOST_REGISTER_TIMEOUT`] | ended, not started again |
 //! | lines that are no frames | [`MAX_BAD_LINES`] | ended, started again |
 //! | hooks in a row without a response in time | [`MAX_HANGS`] | ended, started again |
-//! | starts after an end that nobody asked for | [`MAX_RESTARTS`] | not started again |
+//! | restarts after an unexpected end | [`MAX_RESTARTS`] | not started again |
 //!
 //! The host is notified of each by `extension_error`.
 
@@ -64,7 +64,7 @@ pub enum ProcessStage {
     Gone,
 }
 
-/// What failed, for `extension_error`.
+/// The source of a failure, for `extension_error`.
 pub enum FailureSource<'a> {
     /// A slash command.
     Command(&'a str),

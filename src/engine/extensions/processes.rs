@@ -1,7 +1,7 @@
 //! The processes of extensions, from their start to their end.
 //!
-//! Lines of the host wait until every extension has registered or cannot any more, and has been notified that the session
-//! has begun. A further registration replaces the one before. The commands, tools and hooks of an extension stay
+//! Lines of the host wait until every extension has registered or cannot any more, and has been notified that the
+//! session has begun. A further registration replaces the one before. The commands, tools and hooks of an extension stay
 //! registered while it is not running: a command and a tool of it fail, and what it might have vetoed does not happen.
 //! Source: own; pi source for what a host sees.
 
@@ -71,7 +71,7 @@ impl ExtensionHost {
         self.all.get(place).map_or("", |extension| &extension.path)
     }
 
-    /// An extension wrote a line that is no frame. Only the first is reported.
+    /// Handles a malformed line of an extension. Only the first is reported; too many end the process.
     pub fn report_bad_line(&mut self, process: CallId, text: &str, context: &mut Context<'_>) {
         let Some(place) = self.place_of(process) else { return };
         let extension = &mut self.all[place];
@@ -89,7 +89,7 @@ impl ExtensionHost {
         }
     }
 
-    /// An extension wrote a `register` that is no frame: one that has not registered yet most likely never will.
+    /// Handles a malformed `register`: one that has not registered yet most likely never will.
     pub fn report_bad_register(&mut self, process: CallId, text: &str, context: &mut Context<'_>) {
         match self.place_of(process) {
             Some(place) if self.all[place].stage == ProcessStage::Starting => {
@@ -100,8 +100,8 @@ impl ExtensionHost {
         }
     }
 
-    /// The process of an extension is gone. Its requests fail by [`fail_next_request`](Self::fail_next_request), then
-    /// [`forget_process`](Self::forget_process) follows.
+    /// Records the end of an extension's process. Its requests fail by [`fail_next_request`](Self::fail_next_request),
+    /// then [`forget_process`](Self::forget_process) follows.
     pub fn end_process(
         &mut self,
         process: CallId,
@@ -157,7 +157,7 @@ impl ExtensionHost {
         }
     }
 
-    /// An extension has not responded to a hook in time.
+    /// Counts a hook without a response in time; too many end the process.
     pub fn count_hang(&mut self, place: usize) {
         let Some(extension) = self.all.get_mut(place) else { return };
         extension.hangs += 1;
@@ -185,7 +185,7 @@ impl ExtensionHost {
         }
     }
 
-    /// Ends an extension that has not registered, and does not start it again.
+    /// Ends an extension that has not registered, without restart.
     fn abandon_start(&mut self, place: usize, event: &str, text: &str, context: &Context<'_>) {
         self.report(FailureSource::Extension(place, event), text, context);
         self.stop(place);

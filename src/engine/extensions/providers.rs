@@ -1,7 +1,7 @@
-//! The models that extensions add.
+//! Providers and models that extensions add, and the answers that extensions stream.
 //!
-//! The server keeps the list of all models; here is which extension added a provider, and which one streams the responses
-//! of its models itself. Source: own; pi source for what a provider may stream.
+//! The server keeps the list of all models; here is which extension added a provider, and which one streams the
+//! responses of its models itself. Source: own; pi source for what a provider may stream.
 
 use crate::engine::{
     extensions::{
@@ -17,7 +17,7 @@ use crate::{
 use serde_json::Value;
 
 impl ExtensionHost {
-    /// Takes the change of a provider that the server has made, or has refused.
+    /// Takes the change of a provider that the server has completed.
     pub fn take_provider_change(&mut self, is_made: bool) -> Option<ProviderChange> {
         let change = self.providers.change.take()?;
         if is_made {
@@ -69,7 +69,7 @@ impl ExtensionHost {
         self.providers.streams.remove(&call);
     }
 
-    /// Fails what a process that is gone was streaming.
+    /// Fails the model requests that a process was streaming when it ended.
     pub fn fail_model_streams(&mut self, process: CallId, context: &Context<'_>) {
         let text = errors::not_running(context.dialect.base());
         let lost = self.providers.streams.extract_if(.., |_, stream| stream.process == process);
@@ -82,7 +82,7 @@ impl ExtensionHost {
         self.providers.streams.get(&call).filter(|it| it.process == process).map(|_| call)
     }
 
-    /// An extension streams a part of a response.
+    /// Handles a part of a streamed response.
     pub(super) fn stream_model(
         &mut self,
         process: CallId,
@@ -98,7 +98,7 @@ impl ExtensionHost {
         }
     }
 
-    /// An extension cannot stream a response.
+    /// Fails a model request that an extension cannot serve.
     pub(super) fn fail_model(&mut self, call: CallId, text: String) {
         let events = vec![StreamEvent::Fail { message: text, retry_after: None }];
         self.push(ExtensionOutput::ModelEvents { call, events });

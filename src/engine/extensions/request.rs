@@ -1,4 +1,4 @@
-//! A request to an extension: what it is for, and until when it must complete.
+//! A request to an extension, with its kind and its deadline.
 //!
 //! | Request | Limit | After it |
 //! |---|---|---|
@@ -42,13 +42,13 @@ pub struct Request {
     pub is_cancelled: bool,
 }
 
-/// What a request is for.
+/// The kind of a request, with its continuation.
 #[derive(Debug)]
 pub enum RequestKind {
     /// A slash command.
     Command {
         name: String,
-        /// Who waits for the response, until it is given: when the dialect's `slashAck` says.
+        /// The recipient of the response, until it is sent: when the dialect's `slashAck` says.
         recipient: Option<Recipient>,
         /// Whether the extension has accepted it.
         is_accepted: bool,
@@ -61,7 +61,7 @@ pub enum RequestKind {
     Shutdown,
 }
 
-/// What a hook belongs to.
+/// The work that a hook belongs to, which decides when it is cancelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HookOwner {
     /// A tool call.

@@ -1,4 +1,4 @@
-//! Requests to extensions, from their first frame to their end.
+//! Requests to extensions: commands, tool calls and hooks, from their first frame to their end.
 
 use crate::engine::{
     extensions::{
@@ -84,7 +84,7 @@ impl ExtensionHost {
         }
     }
 
-    /// A frame of an extension shows that it has accepted a command.
+    /// Marks a command as accepted by its extension.
     pub(super) fn accept(&mut self, process: CallId, id: &str, context: &mut Context<'_>) {
         let request = self.origin(process, id).and_then(|id| self.requests.get_mut(&id));
         let Some(Request { kind, deadline, is_cancelled, .. }) = request else { return };
@@ -103,7 +103,7 @@ impl ExtensionHost {
         self.outputs.extend(recipient.map(ExtensionOutput::CommandHandled));
     }
 
-    /// An extension has ended a command or a hook.
+    /// Completes a command or a hook.
     pub(super) fn on_request_completed(
         &mut self,
         process: CallId,
@@ -132,7 +132,7 @@ impl ExtensionHost {
         }
     }
 
-    /// An extension could not do what was requested; `text` says why.
+    /// Fails a request for the reason `text`.
     pub(super) fn fail(&mut self, process: CallId, id: &str, text: &str, context: &mut Context<'_>) {
         self.accept(process, id, context);
         if let Some(id) = self.origin(process, id) {
@@ -140,14 +140,14 @@ impl ExtensionHost {
         }
     }
 
-    /// A tool of an extension is this far.
+    /// Handles progress of an extension's tool.
     pub(super) fn progress_tool(&mut self, process: CallId, id: &str, result: AgentToolResult) {
         if let Some(call) = self.origin(process, id).and_then(|id| self.tool_call(id)) {
             self.push(ExtensionOutput::ToolProgress { call, result });
         }
     }
 
-    /// A tool of an extension has ended.
+    /// Handles the result of an extension's tool.
     pub(super) fn end_tool(&mut self, process: CallId, id: &str, result: AgentToolResult, is_error: bool) {
         let Some(id) = self.origin(process, id) else { return };
         if let Some(call) = self.tool_call(id) {
@@ -205,7 +205,7 @@ impl ExtensionHost {
         true
     }
 
-    /// Extensions are read again, or not any more: their deadlines are suspended meanwhile.
+    /// Suspends the deadlines of extensions while they are not read, and resumes them.
     pub fn suspend(&mut self, is_read: bool, now: Duration) {
         if !is_read {
             self.suspended.get_or_insert(now);

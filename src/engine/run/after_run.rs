@@ -1,4 +1,4 @@
-//! What follows a run: what waited for its end, another try, a compaction.
+//! Continues after a run: with deferred work, a retry, rules, a compaction, or a reminder of todos.
 
 use crate::engine::{
     core::Engine,
@@ -9,7 +9,7 @@ use crate::engine::{
 use crate::protocol::{HookName, RpcCommandKind, ShutdownHook, ShutdownReason, errors};
 
 impl Engine {
-    /// Does what waited; where it leaves the session, the extensions take leave of it first.
+    /// Begins deferred work; a change of the session sends `session_shutdown` first.
     pub(in crate::engine) fn begin_after_run(&mut self, next: AfterRun) {
         let AfterRun::Session(session) = &next else { return self.perform_after_run(next) };
         let (reason, target_session_file) = match session {
@@ -24,7 +24,7 @@ impl Engine {
         self.notify(Hook::SessionShutdown { event, next: Box::new(next) });
     }
 
-    /// Does it now.
+    /// Performs deferred work.
     pub(in crate::engine) fn perform_after_run(&mut self, next: AfterRun) {
         if !matches!(next, AfterRun::AbortResponse { .. } | AfterRun::AfterPrompt(_)) {
             self.abandon_navigation();
@@ -46,8 +46,8 @@ impl Engine {
         }
     }
 
-    /// Does what waited and came later than the compaction that is under way; `false` if nothing did. An abort that
-    /// meant the prompt which waits for the compaction is answered when that prompt's run is over.
+    /// Performs deferred work that came after the start of the compaction under way; `false` if there is none. An
+    /// abort that meant the prompt which waits for the compaction is answered when that prompt's run is over.
     pub(in crate::engine) fn advance_after_run_while_compacting(&mut self) -> bool {
         let held = self.activity.compaction().is_some_and(Compaction::has_prompt);
         let held = held || self.has_prompt_under_way();
@@ -79,7 +79,7 @@ impl Engine {
         true
     }
 
-    /// Decides what follows the run that just ended: what waits for it, another try, a compaction, or nothing.
+    /// Decides what follows the ended run: deferred work, a rule's next run, a retry, a compaction, or nothing.
     pub(in crate::engine) fn continue_after_run(&mut self, ended: &EndedRun) {
         if self.ends_at_once() {
             self.abandon_retry(errors::retry_cancelled(self.dialect.base()));

@@ -1,4 +1,4 @@
-//! The tool calls of one assistant message, and how far each is.
+//! The tool calls of one assistant message, and the stage of each.
 
 use crate::engine::io::CallId;
 use crate::protocol::{AgentToolResult, JsonObject, ToolCall, ToolResultMessage};
@@ -11,22 +11,22 @@ pub struct Batch {
     pub calls: Vec<CallSlot>,
     /// The results that are emitted.
     pub results: Vec<ToolResultMessage>,
-    /// Steering has arrived: what has not run is skipped.
+    /// Whether steering has arrived, so that calls which have not run are skipped.
     pub skipping: bool,
-    /// The end of a call was emitted: it is still to be looked whether steering waits.
+    /// Whether steering is to be checked, because the end of a call was emitted.
     pub checks_steering: bool,
-    /// The message failed: none of its calls is run, and this is their result.
+    /// The result of all calls of a failed message, none of which is run.
     pub unrun: Option<String>,
-    /// The message was cut off: its calls are not run either, and each has its result right behind its end.
+    /// Whether the message was cut off: its calls are not run, and the result of each follows its end at once.
     pub cut_off: bool,
-    /// Every result so far ends the run: the model is not requested again.
+    /// Whether every result so far asks to end the run without another model request.
     pub terminates: bool,
-    /// A tool of an extension is exclusive: one call after another, whatever the style.
+    /// Whether calls run one after another in any style, because a tool of an extension is exclusive.
     pub in_turn: bool,
 }
 
 impl Batch {
-    /// Another message has taken the place of a result.
+    /// Replaces the result message of a call.
     pub fn replace_result(&mut self, result: &ToolResultMessage) {
         let same = |it: &&mut ToolResultMessage| it.tool_call_id == result.tool_call_id;
         if let Some(told) = self.results.iter_mut().rev().find(same) {
@@ -45,9 +45,9 @@ pub struct CallSlot {
     pub began: Option<Duration>,
     /// How many milliseconds its tool took.
     pub took: Option<u64>,
-    /// The arguments that the extension of its tool has made of the model's.
+    /// The arguments after the `prepare_arguments` hook.
     pub prepared: Option<JsonObject>,
-    /// The arguments that it runs with, or that an extension wants it to.
+    /// The arguments to run with, after the `tool_call` hook.
     pub changed: Option<JsonObject>,
 }
 
@@ -58,15 +58,15 @@ pub enum CallStage {
     Waiting,
     /// Announced; the extension of its tool may change the arguments before they are checked.
     Preparing,
-    /// Announced and found fit; somebody may prevent it.
+    /// Announced, with valid arguments; hooks or the host may prevent the call.
     Checked(JsonObject),
     /// Permitted; not running yet.
     Ready(JsonObject),
     /// Its tool runs, by this request.
     Running(CallId),
-    /// It has ended; somebody may change its result.
+    /// The tool has ended; the `tool_result` hook may change the result.
     Ended,
-    /// Over; its end is held until it is its turn: several may end at once, and some styles emit all together.
+    /// The result is final; its end is held to keep the order, or until all calls have ended.
     Held(AgentToolResult, bool),
     /// Its end is emitted; its result waits for those of the others.
     Emitted(AgentToolResult, bool),
@@ -75,7 +75,7 @@ pub enum CallStage {
 }
 
 impl CallStage {
-    /// Taken up and not over: others may have to wait for it.
+    /// Whether the call has begun and its result is not final.
     pub const fn is_open(&self) -> bool {
         matches!(self, Self::Preparing | Self::Checked(_) | Self::Running(_) | Self::Ended)
     }

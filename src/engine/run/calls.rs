@@ -1,4 +1,4 @@
-//! One tool call between its check and its result: who may prevent it, who carries it out, who may change what came of it.
+//! One tool call from its check to its result: hooks, the host's consent, execution.
 //!
 //! ```text
 //! announced ─→ prepare_arguments hook, if its extension has one ─→ checked
@@ -22,7 +22,7 @@ use crate::protocol::{
 use serde_json::json;
 
 impl Engine {
-    /// Has the extension of the call's tool put the arguments right before they are checked.
+    /// Sends the `prepare_arguments` hook to the extension of the call's tool.
     pub(in crate::engine) fn request_preparation(&mut self, at: usize, place: usize) {
         let Some(call) = self.tool_call(at).cloned() else { return };
         self.set_call_stage(at, CallStage::Preparing);
@@ -31,7 +31,7 @@ impl Engine {
         self.send_hook_to(place, Hook::PrepareArguments { event, failure: None, at });
     }
 
-    /// The extension of the call's tool has answered; `failure`: why it has no arguments.
+    /// Checks the arguments after the `prepare_arguments` hook; `failure`: why there are none.
     pub(in crate::engine) fn on_call_prepared(
         &mut self,
         at: usize,
@@ -55,7 +55,7 @@ impl Engine {
         }
     }
 
-    /// Asks the extensions whether the call may run.
+    /// Sends the `tool_call` hook.
     pub(in crate::engine) fn send_tool_call_hook(&mut self, at: usize, arguments: JsonObject) {
         let Some(call) = self.tool_call(at).cloned() else { return };
         self.set_call_stage(at, CallStage::Checked(arguments.clone()));
@@ -63,8 +63,8 @@ impl Engine {
         self.send_hook(Hook::ToolCall { event, is_changed: false, veto: None, at });
     }
 
-    /// Goes on with a call whose `tool_call` hook has completed: seeks the host's consent, or runs it. `changed`: with these
-    /// arguments.
+    /// Handles the outcome of the `tool_call` hook: prevents the call, or requests consent and runs it; `changed`: its
+    /// new arguments.
     pub(in crate::engine) fn on_call_hooked(
         &mut self,
         at: usize,
@@ -89,10 +89,10 @@ impl Engine {
         self.request_consent(at, &arguments);
     }
 
-    /// Runs a call that is permitted. Its tool may be another one by now, or gone.
+    /// Runs a permitted call, after another check: its tool may have been replaced or removed.
     pub(in crate::engine) fn run_permitted_call(&mut self, at: usize) {
         match self.check_arguments(at) {
-            // What an extension wants is not checked. Source: pi source.
+            // Arguments of an extension are not checked. Source: pi source.
             Ok(arguments) => {
                 let arguments = self.changed_arguments(at).cloned().unwrap_or(arguments);
                 self.run_or_wait(at, arguments);
@@ -101,7 +101,7 @@ impl Engine {
         }
     }
 
-    /// Has the call carried out by whoever offers the tool.
+    /// Runs a call at the owner of its tool: host, extension or server.
     pub(in crate::engine) fn run_tool(&mut self, at: usize, arguments: JsonObject) {
         let call = self.ids.call();
         let Some(tool_call) = self.tool_call(at).cloned() else { return };
@@ -128,12 +128,12 @@ impl Engine {
         }
     }
 
-    /// Stops what runs; nothing is started after this.
+    /// Cancels all running calls, their requests and their dialogs.
     pub(in crate::engine) fn cancel_tools(&mut self) {
         for (call, name) in self.running_calls() {
             match self.tools.owner(&name) {
                 _ if self.is_host_call(call) => self.cancel_host_call(call, &name),
-                // Told below.
+                // Cancelled with its request, below.
                 Some(ToolOwner::Extension(_)) => {}
                 _ => self.push(Output::CancelTool(call)),
             }
@@ -142,19 +142,19 @@ impl Engine {
         self.close_call_dialogs();
     }
 
-    /// A tool has ended.
+    /// Handles the end of a tool.
     pub(in crate::engine) fn tool_end(&mut self, call: CallId, result: AgentToolResult, is_error: bool) {
         match self.requests.tools.remove(&call) {
             Some(ToolContinuation::Call(at)) => self.on_call_ended(at, result, is_error),
             Some(ToolContinuation::Action) => {
                 self.end_action(call, Ok(Some(json!({ "result": result, "isError": is_error }))));
             }
-            // It was cancelled, and its end was not waited for.
+            // A cancelled request.
             None => {}
         }
     }
 
-    /// A call of the open turn has come to its end: the extensions may change what came of it.
+    /// Sends the `tool_result` hook for a call of the open turn, if registered, or ends the call.
     fn on_call_ended(&mut self, at: usize, result: AgentToolResult, is_error: bool) {
         self.mark_call_ended(at);
         if self.is_stopping() || !self.is_hooked(HookName::ToolResult) {

@@ -1,25 +1,25 @@
-//! The end of everything that one prompt leads to: its run, further tries, compactions, runs with what was queued.
+//! Chains of runs that one prompt causes: its own, retries, runs after compactions, runs with queued messages.
 //! Dialects with `agent_settled` emit it, once, as the last frame of all that. Source: pi 1 source, observed.
 
 use crate::engine::{activity::Activity, core::Engine, run::series::Chain};
 use crate::protocol::{AgentMessage, AgentSessionEventKind, AgentSettledEvent};
 
 impl Engine {
-    /// A run opens, as the first of a chain or within one.
+    /// Opens a chain, unless the run that opens is within one.
     pub(in crate::engine) fn open_chain(&mut self, aborted: bool) {
         if AgentSessionEventKind::AgentSettled.is_in(self.dialect.base()) {
             self.series.chain.get_or_insert(Chain { aborted: false }).aborted |= aborted;
         }
     }
 
-    /// Nothing more is to follow by itself.
+    /// Aborts the open chain: no further run opens by itself.
     pub(in crate::engine) const fn abort_chain(&mut self) {
         if let Some(chain) = &mut self.series.chain {
             chain.aborted = true;
         }
     }
 
-    /// Nothing goes on any more: what was queued since the last run begins one, unless it could not be stored; else the
+    /// Ends a chain: queued messages start another run, unless they could not be stored; else the
     /// chain ends. `false` if none is open.
     pub(in crate::engine) fn settle(&mut self) -> bool {
         let Some(chain) = self.series.chain.as_ref().filter(|_| !self.activity.is_retrying()) else {
@@ -37,7 +37,7 @@ impl Engine {
         true
     }
 
-    /// Starts a run with what was queued. An answer that was excluded is requested again first.
+    /// Starts a run with the queued messages. An answer that was excluded is requested again first.
     fn run_queue(&mut self) {
         let last = self.store.session.messages().last();
         let answered = last.is_some_and(|last| matches!(**last, AgentMessage::Assistant(_)));

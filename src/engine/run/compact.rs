@@ -1,4 +1,4 @@
-//! Compaction: a model sums up the beginning of the conversation, and receives the summary in its place from then on.
+//! Compaction: replaces the beginning of the conversation by a summary, written by a model or an extension.
 //!
 //! | Begun by | Told by |
 //! |---|---|
@@ -6,7 +6,8 @@
 //! | an answer that fills the context, or a request that did not fit | the same two, or `auto_compaction_start` and `auto_compaction_end` |
 //!
 //! What is summed up, what stays and the words are [`compaction`](crate::session::compaction)'s; here is the order of
-//! things. How models are asked is in [`summaries`](crate::engine::run::summaries). Source: pi source, xcsh source, observed.
+//! things. How models are asked is in [`summaries`](crate::engine::run::summaries). Source: pi source, xcsh source,
+//! observed.
 
 use crate::engine::{
     activity::Activity,
@@ -43,7 +44,7 @@ use crate::{
 use std::sync::Arc;
 
 impl Engine {
-    /// Serves `compact`.
+    /// Serves the command `compact`.
     pub(in crate::engine) fn compact(&mut self, command: CompactCommand) {
         self.emit_compaction_start(CompactionReason::Manual);
         let base = self.dialect.base();
@@ -66,20 +67,20 @@ impl Engine {
         }
     }
 
-    /// Answers a `compact` that was aborted before its compaction began.
+    /// Responds to a `compact` that was aborted before its compaction began.
     pub(in crate::engine) fn refuse_compaction(&mut self, command: CompactCommand) {
         self.emit_compaction_start(CompactionReason::Manual);
         self.respond_compact_failed(command.id, None);
     }
 
-    /// After a run: compacts if its request did not fit, or its answer leaves too little of the context free.
+    /// Compacts after a run whose request did not fit, or whose answer leaves too little of the context free.
     pub(in crate::engine) fn compact_if_full(&mut self, ended: &EndedRun) {
         if ended.answer.stop_reason != StopReason::Aborted {
             self.check_context(&ended.answer, AfterCompaction::Nothing);
         }
     }
 
-    /// Between two turns of a run: whether the context needs a compaction, which the next turn then waits for.
+    /// Compacts between two turns of a run if the context needs it; `true` if the next turn waits for that.
     pub(in crate::engine) fn compact_between_turns(&mut self, next: NextTurn) -> bool {
         let rules = &self.dialect.record().compaction;
         if !rules.between_turns || !self.may_compact() {
@@ -91,8 +92,8 @@ impl Engine {
             && self.compact_full(CompactionReason::Threshold, false, AfterCompaction::Turn(next)).is_none()
     }
 
-    /// Before a run: gives the prompt back if its run may start. Otherwise it waits for a compaction: one that is under
-    /// way, or one that the context needs first.
+    /// Compacts before a run if needed; gives the prompt back if its run may start. Otherwise it waits for a
+    /// compaction: one under way, or one that the context needs first.
     pub(in crate::engine) fn compact_before_run(&mut self, starting: RunStart) -> Option<RunStart> {
         if let Some(compaction) = self.activity.compaction_mut() {
             compaction.is_aborted = starting.is_aborted;
@@ -114,7 +115,7 @@ impl Engine {
         }
     }
 
-    /// Whether contexts are compacted by themselves now.
+    /// Whether automatic compaction is enabled now.
     fn may_compact(&self) -> bool {
         self.modes.auto_compaction && !self.store.has_failed() && !self.lifecycle.aborts_work()
     }
@@ -134,10 +135,10 @@ impl Engine {
         let prompted = matches!(next, AfterCompaction::Prompt(_));
         let record = self.dialect.record();
         if same && !is_old && failure::overflows(answer, window) {
-            // An answer that came all the same is not asked for again.
+            // An answer that has arrived nevertheless is not requested again.
             let will_retry = !prompted && has_failed(answer);
             if std::mem::replace(&mut self.series.overflowed, true) && will_retry {
-                // With the newer events the failure is told alone.
+                // Newer events report the failure without a start.
                 if !self.emits_manual_compactions() {
                     self.emit_compaction_start(CompactionReason::Overflow);
                 }
@@ -167,8 +168,8 @@ impl Engine {
         self.compact_full(CompactionReason::Overflow, true, AfterCompaction::Nothing);
     }
 
-    /// Compacts because the context is full. Where that cannot be done nothing changes, and some dialects tell of it; what
-    /// is `next` is given back.
+    /// Compacts because the context is full. Where that is impossible nothing changes, and some dialects emit an
+    /// event; what is `next` is given back.
     fn compact_full(
         &mut self,
         reason: CompactionReason,
@@ -203,8 +204,8 @@ impl Engine {
         prepare_overflow(&path, self.kept_tokens(), window, self.modes.compaction.reserve)
     }
 
-    /// Tokens of the newest messages that a compaction keeps. In a small window less is kept, or nothing could ever give
-    /// way. Own: the originals give up there.
+    /// How many tokens of the newest messages a compaction keeps. In a small window less is kept, or nothing could
+    /// ever give way. Own: the originals give up there.
     fn kept_tokens(&self) -> u64 {
         let most = match self.models.choice().model.context_window {
             0 => u64::MAX,
@@ -253,14 +254,14 @@ impl Engine {
         }
     }
 
-    /// An abort waits for the compaction: no extension is waited for on top of that.
+    /// Cancels the hook of the compaction, so that an abort waits for no extension.
     pub(in crate::engine) fn cancel_compaction_hook(&mut self) {
         if let Some(hook) = self.activity.compaction().map(|compaction| compaction.hook) {
             self.cancel_hook(hook);
         }
     }
 
-    /// Goes on with a compaction whose hook has completed: it is cancelled, or summed up by an extension, or by a model.
+    /// Handles the outcome of `session_before_compact`: cancels, takes an extension's summary, or requests a model's.
     pub(in crate::engine) fn on_compaction_hooked(
         &mut self,
         hook: CallId,
@@ -296,7 +297,8 @@ impl Engine {
         self.store.after_append(AfterAppend::Compaction);
     }
 
-    /// Ends a compaction whose entry is written: the model receives the summary from now on, the extensions are notified.
+    /// Ends a compaction whose entry is written: the model receives the summary from now on, the extensions are
+    /// notified.
     pub(in crate::engine) fn on_compaction_stored(&mut self, _: &Appended) {
         self.store.session.rebuild();
         let Some(compaction) = self.activity.compaction_mut() else { return };
@@ -371,7 +373,7 @@ impl Engine {
         }
     }
 
-    /// Goes on with what waited.
+    /// Continues with the work that waited for the compaction.
     fn resume_after_compaction(&mut self, next: AfterCompaction, is_aborted: bool) {
         match next {
             AfterCompaction::Nothing => {}
@@ -380,13 +382,13 @@ impl Engine {
         }
     }
 
-    /// The summary could not be written.
+    /// Fails a compaction whose entry could not be written.
     pub(in crate::engine) fn on_compaction_unwritten(&mut self, text: String) {
         self.store.session.undo();
         self.end_compaction(Some(text));
     }
 
-    /// Gives a compaction up, if one is under way.
+    /// Cancels the compaction, if one is under way.
     pub(in crate::engine) fn cancel_compaction(&mut self) {
         match self.activity.compaction_mut() {
             Some(compaction) if compaction.done => compaction.is_aborted = true,
@@ -433,7 +435,7 @@ impl Engine {
         }
     }
 
-    /// Answers a `compact` that came to nothing: for that reason, or because it was cancelled.
+    /// Responds with the failure of a `compact`; without a reason it was cancelled.
     fn respond_compact_failed(&mut self, id: Option<RequestId>, failure: Option<String>) {
         let base = self.dialect.base();
         let error_message = failure.as_deref().map(|text| errors::manual_compaction_failed(base, text));
@@ -447,7 +449,7 @@ impl Engine {
         self.handler_failed(id, RpcCommandKind::Compact, text);
     }
 
-    /// There is nothing to compact after all.
+    /// Emits a compaction without content: there is nothing to compact.
     fn skip_compaction(&mut self, reason: CompactionReason) {
         if self.dialect.record().compaction.skipped != DialectCompactionSkipped::Silent {
             self.emit_compaction_start(reason);
@@ -455,7 +457,7 @@ impl Engine {
         }
     }
 
-    /// Whether manual compactions are emitted like any other.
+    /// Whether the dialect has events for manual compactions.
     pub(in crate::engine) fn emits_manual_compactions(&self) -> bool {
         AgentSessionEventKind::CompactionStart.is_in(self.dialect.base())
     }
@@ -519,7 +521,7 @@ fn hook_event(compaction: &Compaction, focus: Option<&str>, plan: CompactionPlan
     }
 }
 
-/// The end of a compaction from which nothing follows.
+/// The event for the end of a compaction that changes nothing.
 const fn ended(reason: CompactionReason) -> CompactionEndEvent {
     CompactionEndEvent { reason, result: None, aborted: false, will_retry: false, error_message: None }
 }

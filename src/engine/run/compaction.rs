@@ -1,4 +1,4 @@
-//! A compaction that is under way.
+//! The state of a compaction that is under way.
 
 use crate::engine::{io::CallId, prompt::RunStart, queues::NextTurn, run::summaries::Summaries};
 use crate::{
@@ -9,27 +9,27 @@ use crate::{
 /// A compaction that is under way.
 #[derive(Debug)]
 pub struct Compaction {
-    /// What it was begun by.
+    /// The cause.
     pub why: CompactionCause,
-    /// What is summed up, and what stays.
+    /// The messages to summarise, and those to keep.
     pub preparation: Preparation,
     /// Its `session_before_compact` hook.
     pub hook: CallId,
     /// The summary, as far as it is written.
     pub summaries: Summaries,
-    /// What came of it, once it is kept.
+    /// The result, once it is appended.
     pub result: Option<CompactionResult>,
-    /// What waits for its end.
+    /// The work that waits for the end.
     pub next: AfterCompaction,
-    /// It was aborted since: no run follows by itself, and that of the prompt that waits ends at once.
+    /// Whether it was aborted since: no run follows by itself, and the run of a waiting prompt ends at once.
     pub is_aborted: bool,
-    /// The summary is an extension's.
+    /// Whether the summary is an extension's.
     pub from_extension: bool,
-    /// The summary is kept: it cannot be given up any more.
+    /// Whether the summary is appended, so that it cannot be cancelled any more.
     pub done: bool,
 }
 
-/// What a compaction was begun by.
+/// The cause of a compaction.
 #[derive(Debug)]
 pub enum CompactionCause {
     /// By `compact`.
@@ -42,7 +42,7 @@ pub enum CompactionCause {
     },
 }
 
-/// What waits for the end of a compaction.
+/// Work that waits for the end of a compaction.
 #[derive(Debug)]
 pub enum AfterCompaction {
     /// Nothing but what follows by itself.
@@ -88,12 +88,12 @@ impl Compaction {
         matches!(self.why, CompactionCause::Full { will_retry: true, .. })
     }
 
-    /// Cause, for extensions.
+    /// The cause as `session_before_compact` has it.
     pub fn hook_reason(&self) -> HookReason {
         HookReason::parse(self.reason().as_str()).unwrap_or(HookReason::Threshold)
     }
 
-    /// What made it necessary.
+    /// The cause as events have it.
     pub const fn reason(&self) -> CompactionReason {
         match self.why {
             CompactionCause::Command(_) => CompactionReason::Manual,

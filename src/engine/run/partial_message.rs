@@ -1,4 +1,4 @@
-//! The assistant message of the open turn, as the model's stream makes it.
+//! The partial message: builds an assistant message from the events of a model's stream.
 
 use crate::engine::io::Now;
 use crate::{
@@ -12,17 +12,17 @@ use crate::{
 use serde_json::Number;
 use std::{collections::BTreeMap, time::Duration};
 
-/// A message while it streams.
+/// An assistant message while it streams.
 #[derive(Debug)]
 pub struct PartialMessage {
-    /// What has arrived so far.
+    /// The message so far.
     pub message: AssistantMessage,
     /// The provider's `retry-after`, if the answer failed.
     pub retry_after: Option<Duration>,
     price: ModelPrice,
     dialect: Dialect,
     level: Option<ThinkingLevel>,
-    /// The provider's word for why it ends.
+    /// The provider's own name for the stop reason.
     word: Option<String>,
     /// The blocks that are still open; of a call, the raw text of its arguments.
     open: BTreeMap<usize, String>,
@@ -32,7 +32,7 @@ pub struct PartialMessage {
     first: Option<Duration>,
 }
 
-/// What a step of the stream leads to.
+/// The effect of a stream event.
 #[derive(Debug, PartialEq)]
 #[allow(clippy::large_enum_variant, reason = "most are updates; none is kept")]
 pub enum Progress {
@@ -45,7 +45,7 @@ pub enum Progress {
 }
 
 impl PartialMessage {
-    /// An empty message, as `message_start` has it.
+    /// Creates an empty message, as `message_start` has it.
     pub fn new(model: &Model, dialect: Dialect, now: Now) -> Self {
         let message = AssistantMessage {
             content: Vec::new(),
@@ -87,12 +87,12 @@ impl PartialMessage {
         }
     }
 
-    /// The same, requested at a thinking level.
+    /// Sets the thinking level of the request.
     pub fn at(self, level: Option<ThinkingLevel>) -> Self {
         Self { level, ..self }
     }
 
-    /// Applies one step. Steps that do not fit (a block that is not open) are ignored.
+    /// Applies a stream event. Events that do not fit (a block that is not open) are ignored.
     pub fn apply(&mut self, event: StreamEvent, now: Now) -> Progress {
         match event {
             StreamEvent::ResponseId(id) => {
@@ -231,7 +231,7 @@ impl PartialMessage {
         Progress::Update(Update { index, block, step, rest })
     }
 
-    /// The message as it stands when it ends here; calls that are still open show what they have.
+    /// Returns the message; open calls get the arguments that have arrived.
     pub fn finish(mut self) -> AssistantMessage {
         for (index, raw) in &self.open {
             if let Some(AssistantContent::ToolCall(call)) = self.message.content.get_mut(*index) {
@@ -255,7 +255,7 @@ fn redacted(data: String, dialect: Dialect) -> AssistantContent {
     }
 }
 
-/// What pi shows in the place of thinking that the provider hides.
+/// The text that pi shows for thinking that the provider redacts.
 const REDACTED: &str = "[Reasoning redacted]";
 
 /// More tokens than any answer has. A provider may claim any number; sums over a session must not overflow.

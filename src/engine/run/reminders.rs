@@ -1,4 +1,5 @@
-//! What becomes of the [list of todos](crate::engine::todos) in a conversation. Source: xcsh RPC reference, xcsh source, observed.
+//! Connects the [list of todos](crate::engine::todos) to the conversation: commands, tool, timers, reminders. Source:
+//! xcsh RPC reference, xcsh source, observed.
 
 use crate::engine::{
     core::Engine,
@@ -14,14 +15,14 @@ use crate::protocol::{
 use std::sync::Arc;
 
 impl Engine {
-    /// The host replaces the list.
+    /// Serves `set_todos`: replaces the list.
     pub(in crate::engine) fn set_todos(&mut self, command: SetTodosCommand) {
         self.todos.set(command.phases, self.now.monotonic);
         let data = TodoList { todo_phases: self.todos.view() };
         self.succeed(SetTodosResponse { id: command.id, data });
     }
 
-    /// The model writes the list.
+    /// Runs the tool `todo_write`.
     pub(in crate::engine) fn write_todos(&mut self, call: CallId, arguments: &JsonObject) {
         let stored = self.store.session.file().is_some();
         match self.todos.write(arguments, stored, self.now.monotonic) {
@@ -30,14 +31,14 @@ impl Engine {
         }
     }
 
-    /// What is done goes off the list.
+    /// Removes todos that have been done for long enough, and emits that.
     pub(in crate::engine) fn clear_todos(&mut self) {
         for _ in 0..self.todos.clear_due(self.now.monotonic) {
             self.emit_event(TodoAutoClearEvent {});
         }
     }
 
-    /// What comes before the first thing that the user says: the model is to plan it first.
+    /// The message before the user's first prompt that asks the model to plan.
     pub(in crate::engine) fn prelude(&self, text: &str) -> Option<AgentMessage> {
         let is_user = |message: &Arc<AgentMessage>| matches!(**message, AgentMessage::User(_));
         let is_first = !self.store.session.messages().iter().any(is_user);
@@ -45,7 +46,7 @@ impl Engine {
         wanted.then(|| AgentMessage::Custom(Todos::prelude(self.now.wall)))
     }
 
-    /// After a run that ended well: the model goes on if it has left todos open.
+    /// Reminds the model after a successful run that has left todos open.
     pub(in crate::engine) fn remind(&mut self, ended: &EndedRun) {
         let calls = |block: &AssistantContent| matches!(block, AssistantContent::ToolCall(_));
         let well = ended.answer.stop_reason == StopReason::Stop && !ended.answer.content.iter().any(calls);
@@ -63,7 +64,7 @@ impl Engine {
         self.start_run([]);
     }
 
-    /// The list is the one that the session holds.
+    /// Restores the list from the session.
     pub(in crate::engine) fn restore_todos(&mut self) {
         self.todos.restore(self.store.session.tree().results_of(TODO_WRITE));
     }

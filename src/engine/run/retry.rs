@@ -1,4 +1,4 @@
-//! What follows a run that failed for a passing reason: a wait, and another run.
+//! Retries a run that failed for a transient reason, after a wait.
 
 use crate::engine::{
     activity::Activity, core::Engine, run::state::EndedRun, store::after_append::AfterAppend,
@@ -11,7 +11,7 @@ use crate::{
 use std::{sync::Arc, time::Duration};
 
 impl Engine {
-    /// Waits for another try if the run that just ended is worth one; `false` if nothing follows it.
+    /// Begins the wait for a retry if the ended run qualifies; `false` if not.
     pub(in crate::engine) fn retry(&mut self, ended: &EndedRun) -> bool {
         let text = ended.answer.error_message.clone().unwrap_or_default();
         match ended.answer.stop_reason {
@@ -38,7 +38,7 @@ impl Engine {
         true
     }
 
-    /// How long to wait before a run that ended so is tried again; `None`: it is not.
+    /// The wait before the retry of an ended run; `None`: no retry.
     pub(in crate::engine) fn retry_wait(&self, ended: &EndedRun) -> Option<Duration> {
         let text = ended.answer.error_message.as_deref().unwrap_or_default();
         let plan = self.modes.retry;
@@ -62,12 +62,12 @@ impl Engine {
         self.store.after_append(AfterAppend::Entries { entries: edits, compacts: false });
     }
 
-    /// Whether entries are emitted that no other frame shows.
+    /// Whether the dialect emits entries that no other frame shows.
     pub(in crate::engine) fn emits_entries(&self) -> bool {
         AgentSessionEventKind::EntryAppended.is_in(self.dialect.base())
     }
 
-    /// The time has come to try again, if that is what is waited for.
+    /// Starts the retry whose wait is over, if there is one.
     pub(in crate::engine) fn retry_if_due(&mut self) {
         if self.activity.retry_due().is_some_and(|due| due <= self.now.monotonic) {
             self.activity = self.resting();
@@ -75,7 +75,7 @@ impl Engine {
         }
     }
 
-    /// Ends the wait for another try, if there is one.
+    /// Cancels the wait for a retry, if there is one.
     pub(in crate::engine) fn cancel_retry(&mut self) {
         if self.activity.is_retrying() {
             self.activity = self.resting();
@@ -83,7 +83,7 @@ impl Engine {
         }
     }
 
-    /// Trying again has come to nothing, if it was tried.
+    /// Emits that retries have failed, if there were any.
     pub(in crate::engine) fn abandon_retry(&mut self, text: String) {
         let attempt = std::mem::take(&mut self.series.attempt);
         if attempt > 0 {

@@ -1,5 +1,5 @@
-//! [Rules](crate::engine::ttsr) that stop an answer: it ends as aborted, is forgotten, and asked for again with the rules in view.
-//! Source: xcsh source.
+//! Applies [rules](crate::engine::ttsr) to answers: a broken rule aborts the answer, which is excluded and requested
+//! again. Source: xcsh source.
 
 use crate::engine::{
     core::Engine,
@@ -13,7 +13,7 @@ use crate::{
 };
 
 impl Engine {
-    /// Looks at what was just written; an answer that goes against a rule ends here.
+    /// Checks a delta against the rules, and aborts the answer that breaks one.
     pub(in crate::engine) fn check_rules(&mut self, call: CallId, update: &Update) {
         let Step::Delta(delta) = &update.step else { return };
         let Some(partial) = self.requests.partial(call) else { return };
@@ -28,7 +28,7 @@ impl Engine {
         self.abort_message(call);
     }
 
-    /// After a run that a rule has ended: the next one begins with the rules. `false` if none has.
+    /// Starts the next run with the broken rules, after a run that a rule has ended; `false` if none has.
     pub(in crate::engine) fn inject_rules(&mut self, ended: &EndedRun) -> bool {
         let broken = ended.broken_rules.clone();
         if broken.is_empty() {

@@ -1,4 +1,4 @@
-//! The tool calls of one assistant message, run in the dialect's style.
+//! Runs the tool calls of one assistant message in the dialect's style: in turn, side by side, or together.
 //!
 //! | Style | Calls | Steering that arrives | Results |
 //! |---|---|---|---|
@@ -30,7 +30,7 @@ use crate::protocol::{
 use serde_json::json;
 
 impl Engine {
-    /// Takes up the calls of `message`. Those of a message that failed are not run: they get results that say so.
+    /// Starts the batch of the calls of `message`. Calls of a failed message get error results instead.
     pub(in crate::engine) fn start_batch(&mut self, message: &AssistantMessage, calls: Vec<ToolCall>) {
         let alone = |call: &ToolCall| {
             let of_extension = matches!(self.tools.owner(&call.name), Some(ToolOwner::Extension(_)));
@@ -65,7 +65,7 @@ impl Engine {
 
     pub(in crate::engine) fn tool_progress(&mut self, call: CallId, partial_result: AgentToolResult) {
         let ending = self.activity.run().is_none_or(Run::ends_early);
-        // How far a tool of an action has come is not told.
+        // Progress of a tool of an action is not emitted.
         let Some(&ToolContinuation::Call(at)) = self.requests.tools.get(&call).filter(|_| !ending) else {
             return;
         };
@@ -93,7 +93,7 @@ impl Engine {
         self.set_call_stage(at, CallStage::Held(result, is_error));
     }
 
-    /// A call that has not run is over: it was prevented, or the run is being ended.
+    /// Ends a call that has not run: it was prevented, or the run is ending.
     pub(in crate::engine) fn end_unrun_call(&mut self, at: usize, result: AgentToolResult) {
         match self.is_parallel() {
             // One after the other is asked about.
@@ -102,7 +102,7 @@ impl Engine {
         }
     }
 
-    /// Does the next thing that can be done now: starts, skips or ends a call, or ends the turn when all are said;
+    /// Performs one step of the batch: starts, skips or ends a call, or ends the turn when all are emitted;
     /// `false` while the calls that run are waited for.
     pub(in crate::engine) fn advance_batch(&mut self) -> bool {
         let Some(batch) = self.batch() else { return false };
@@ -127,7 +127,7 @@ impl Engine {
         }
     }
 
-    /// One by one, or side by side where the style and the tool allow it.
+    /// Advances a batch whose calls start one by one, or side by side where style and tool allow it.
     fn advance_call_by_call(&mut self) -> bool {
         if self.emit_next_call_end() {
             return true;
@@ -151,8 +151,8 @@ impl Engine {
         true
     }
 
-    /// Emits the end of a call that is over, and checks for steering after it; `false` if there is none. For the styles that
-    /// emit each call by itself.
+    /// Emits the end of a call that is over, and checks for steering after it; `false` if there is none. For the
+    /// styles that emit each call by itself.
     pub(in crate::engine) fn emit_next_call_end(&mut self) -> bool {
         if self.take_steering_check() {
             self.check_steering();
@@ -254,7 +254,7 @@ impl Engine {
         }
     }
 
-    /// Runs a call that is permitted: at once, or with the others.
+    /// Runs a permitted call at once, or holds it to run with the others.
     pub(in crate::engine) fn run_or_wait(&mut self, at: usize, arguments: JsonObject) {
         match self.is_parallel() {
             true => self.set_call_stage(at, CallStage::Ready(arguments)),
@@ -262,7 +262,7 @@ impl Engine {
         }
     }
 
-    /// After each call: steering that waits skips the rest, where the style says so.
+    /// Checks for steering after a call; in some styles it skips the rest of the batch.
     fn check_steering(&mut self) {
         let interrupt = self.activity.run().map(|run| run.interrupt);
         let skips = match self.style() {
@@ -282,7 +282,7 @@ impl Engine {
         }
     }
 
-    /// What the calls of a message that failed get for a result.
+    /// The text of the results for calls of a failed message.
     fn failed_text(&self, message: &AssistantMessage) -> String {
         let base = self.dialect.base();
         let reason = message.error_message.clone().unwrap_or_default();
@@ -385,7 +385,7 @@ impl Engine {
         }
     }
 
-    /// Some dialects' tools always send details.
+    /// Adds empty details to a result, in dialects whose tools always send them.
     pub(in crate::engine) fn completed(&self, mut result: AgentToolResult) -> AgentToolResult {
         if self.dialect.record().empty_result_details {
             result.details.get_or_insert_with(|| json!({}));
@@ -394,7 +394,7 @@ impl Engine {
     }
 }
 
-/// Looking things up.
+/// Access to the batch.
 impl Engine {
     const fn style(&self) -> DialectToolExecution {
         self.dialect.record().tool_execution
@@ -406,7 +406,7 @@ impl Engine {
         parallel && !self.batch().is_some_and(|batch| batch.in_turn)
     }
 
-    /// Whether ends are emitted as they come, and all results after them.
+    /// Whether all result messages are emitted after the ends of all calls.
     const fn emits_results_together(&self) -> bool {
         self.dialect.record().results_together
     }
@@ -469,7 +469,7 @@ impl Engine {
         running.collect()
     }
 
-    /// The call at this place.
+    /// The tool call at this place of the batch.
     pub(in crate::engine) fn tool_call(&self, at: usize) -> Option<&ToolCall> {
         Some(&self.batch()?.calls.get(at)?.call)
     }
@@ -511,7 +511,7 @@ impl Engine {
         self.batch()?.calls.get(at)?.changed.as_ref()
     }
 
-    /// The arguments of a call that somebody may prevent.
+    /// The arguments of a call in the stage `Checked`.
     pub(in crate::engine) fn checked_arguments(&self, at: usize) -> Option<JsonObject> {
         match &self.batch()?.calls.get(at)?.stage {
             CallStage::Checked(arguments) => Some(arguments.clone()),
@@ -534,5 +534,5 @@ impl Engine {
     }
 }
 
-/// The tool whose abort has a text of its own.
+/// The tool for whose abort there is a separate text.
 const BASH: &str = "bash";

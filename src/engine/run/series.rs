@@ -1,21 +1,21 @@
-//! What outlives a run for the next one: runs that follow one another by themselves.
+//! State that outlives a run: the chain of runs, retries, overflow.
 
-/// Runs that follow one another: what earlier ones mean for the next.
+/// State that earlier runs leave for the next one.
 #[derive(Debug, Default)]
 pub struct Series {
     /// The open chain of runs, in dialects with `agent_settled`.
     pub chain: Option<Chain>,
-    /// How often in a row a failed run was tried again.
+    /// Retries in a row.
     pub attempt: u64,
-    /// The context was too long once already: compacting it again would not help.
+    /// Whether a compaction for an overflow was already tried, so that another would not help.
     pub overflowed: bool,
-    /// An automatic compaction was ended for a prompt: its run opens without one.
+    /// Whether an automatic compaction was cancelled for a prompt, whose run opens without one.
     pub skips_compaction: bool,
 }
 
-/// Runs that follow one another by themselves, from the first `agent_start` on.
+/// A chain of runs that follow by themselves, from the first `agent_start` on.
 #[derive(Debug)]
 pub struct Chain {
-    /// An abort was asked for since.
+    /// Whether the chain was aborted.
     pub aborted: bool,
 }

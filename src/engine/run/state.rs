@@ -1,4 +1,4 @@
-//! An open run: what it holds in all of its phases, and what each phase holds alone.
+//! The state of an open run: common data, and the data of each phase.
 
 use crate::engine::{
     io::CallId,
@@ -19,7 +19,7 @@ pub struct Run {
     pub messages: Vec<Arc<AgentMessage>>,
     /// Place of its model: a change during the run is for the next one.
     pub model: usize,
-    /// The instructions that come first.
+    /// The system prompt.
     pub system_prompt: Arc<str>,
     /// The thinking level of its model.
     pub level: Option<ThinkingLevel>,
@@ -42,7 +42,7 @@ pub struct Run {
 pub enum Phase {
     /// No turn is open: the next one follows, or the end of the run.
     Between,
-    /// A turn is open; it begins with these messages, which are still to be emitted. Then a model is requested.
+    /// A turn is open. These messages are still to be emitted before a model is requested.
     Turn(VecDeque<TurnInput>),
     /// The `context` hook is outstanding.
     Context,
@@ -110,7 +110,7 @@ impl Run {
         }
     }
 
-    /// The message of this request begins now; `false` if it has begun before, or the run waits for another one.
+    /// Begins the message of this request; `false` if it has begun before or the request is another one.
     pub fn message_begins(&mut self, call: CallId) -> bool {
         let begins = matches!(self.phase, Phase::Requested(own) if own == call);
         if begins {
@@ -138,7 +138,7 @@ impl Run {
         }
     }
 
-    /// The assistant message is emitted.
+    /// Moves to the phase of tool calls: the assistant message is emitted.
     pub fn answer_emitted(&mut self) {
         if let Phase::Answered(_) = &self.phase
             && let Phase::Answered(answer) = std::mem::replace(&mut self.phase, Phase::Between)
@@ -163,7 +163,7 @@ impl Run {
         }
     }
 
-    /// Puts a message in the place of the one that was complete: the answer of the turn, or a result.
+    /// Replaces the complete answer of the turn, or a result.
     pub fn replace(&mut self, message: &AgentMessage) {
         match (message, &mut self.phase) {
             (AgentMessage::Assistant(it), Phase::Answered(answer) | Phase::Tools { answer, .. }) => {
@@ -198,7 +198,7 @@ impl Run {
     }
 }
 
-/// Whether the run ends with this answer, whatever it calls for.
+/// Whether the answer has failed or was aborted, which ends the run.
 pub const fn has_failed(message: &AssistantMessage) -> bool {
     matches!(message.stop_reason, StopReason::Error | StopReason::Aborted)
 }

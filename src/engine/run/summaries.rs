@@ -1,4 +1,4 @@
-//! The parts of a summary, and how far each is.
+//! The parts of a compaction's summary, and the progress of each.
 
 use crate::engine::{io::CallId, requests::SummaryPart};
 use crate::{
@@ -7,22 +7,22 @@ use crate::{
 };
 use std::{collections::VecDeque, time::Duration};
 
-/// The parts of a summary, as far as they are there.
+/// The parts of a summary.
 #[derive(Debug, Default)]
 pub struct Summaries {
-    /// Not requested yet.
+    /// Parts that are not requested yet.
     pub waiting: VecDeque<(SummaryPart, SummaryRequest)>,
-    /// Those that were requested.
+    /// Parts that are requested or written.
     pub requested: Vec<RequestedPart>,
 }
 
-/// A part of the summary that a model is to write.
+/// A part of the summary that is requested from a model.
 #[derive(Debug)]
 pub struct RequestedPart {
     pub part: SummaryPart,
     pub request: SummaryRequest,
     pub progress: SummaryProgress,
-    /// How often it was requested again.
+    /// Retries so far.
     pub attempt: u64,
 }
 
@@ -49,7 +49,7 @@ impl Summaries {
         self.requested.iter().any(|it| !matches!(it.progress, SummaryProgress::Written { .. }))
     }
 
-    /// What all answers have cost together.
+    /// The usage of all answers together.
     pub fn usage(&self) -> Option<Usage> {
         let usages = self.requested.iter().filter_map(|it| match &it.progress {
             SummaryProgress::Written { usage, .. } => Some(usage.clone()),

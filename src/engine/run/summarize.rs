@@ -1,4 +1,4 @@
-//! Requests of models for the summary of a [compaction](crate::engine::run::compaction).
+//! Requests the parts of the summary from a model, for a [compaction](crate::engine::run::compaction).
 //!
 //! The history, the beginning of a turn that is split and, in some dialects, a short version of both are requested each
 //! by itself. Where the dialect has events for it, a request that fails for a passing reason is made again, as often
@@ -27,7 +27,7 @@ use crate::{
 use std::time::Duration;
 
 impl Engine {
-    /// Has models write the summary; `focus` is what it is to dwell on.
+    /// Requests the summary; `focus`: what it is to emphasise.
     pub(in crate::engine) fn request_summaries(&mut self, focus: Option<&str>) {
         let reserve = self.modes.compaction.reserve;
         let Some(compacting) = self.activity.compaction_mut() else { return };
@@ -41,7 +41,7 @@ impl Engine {
         self.advance_summary();
     }
 
-    /// Asks for what is missing, and goes on when every part of the summary is there.
+    /// Requests missing parts; appends the compaction once every part is written.
     fn advance_summary(&mut self) {
         let in_turn = self.retries_summaries();
         while let Some(summaries) = self.activity.compaction_mut().map(|compacting| &mut compacting.summaries)
@@ -130,13 +130,13 @@ impl Engine {
     }
 }
 
-/// Requesting a part again.
+/// Retries of parts.
 impl Engine {
     fn retries_summaries(&self) -> bool {
         AgentSessionEventKind::SummarizationRetryScheduled.is_in(self.dialect.base())
     }
 
-    /// Waits for another try if the request that just failed is worth one.
+    /// Begins the wait for a retry if the failed request qualifies; `false` if not.
     fn retry_summary(&mut self, part: SummaryPart, reason: &str, stated: Option<Duration>) -> bool {
         let (plan, rules, now) = (self.modes.retry, &self.dialect.record().retry, self.now);
         let worth = self.modes.auto_retry && self.retries_summaries() && failure::is_transient(reason, rules);
@@ -162,7 +162,7 @@ impl Engine {
         self.activity.compaction().and_then(|compaction| compaction.summaries.due())
     }
 
-    /// Requests the parts again whose time has come.
+    /// Requests the parts whose wait for a retry is over.
     pub(in crate::engine) fn retry_summaries(&mut self) {
         let now = self.now.monotonic;
         let is_due =
@@ -182,7 +182,7 @@ impl Engine {
     }
 }
 
-/// The texts of an answer.
+/// Joins the texts of an answer.
 pub(in crate::engine) fn text_of(answer: &AssistantMessage) -> String {
     let texts = answer.content.iter().filter_map(|block| match block {
         AssistantContent::Text(block) => Some(block.text.as_str()),

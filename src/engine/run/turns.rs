@@ -1,4 +1,4 @@
-//! A run: its turns, one step at a time.
+//! Advances a run through its turns: messages, model request, tool calls.
 
 use crate::engine::{
     activity::Activity,
@@ -22,12 +22,12 @@ use crate::protocol::{
 use std::{collections::VecDeque, sync::Arc};
 
 impl Engine {
-    /// Opens a run with these messages; steering that waits joins its first turn.
+    /// Opens a run with these messages; queued steering joins its first turn.
     pub(in crate::engine) fn start_run(&mut self, inputs: impl IntoIterator<Item = TurnInput>) {
         self.start_run_under(self.instructions.text.clone(), inputs, false);
     }
 
-    /// Opens a run with instructions of its own; one that is aborted already requests no model.
+    /// Opens a run with its own system prompt; an aborted one requests no model.
     pub(in crate::engine) fn start_run_under(
         &mut self,
         system_prompt: Arc<str>,
@@ -54,7 +54,7 @@ impl Engine {
         self.perform_after_notifications(PendingStep::OpenTurn(inputs.into_iter().collect()));
     }
 
-    /// The first turn of the run, with what came in before it.
+    /// Opens the first turn of the run, with these and queued messages.
     pub(in crate::engine) fn open_first_turn(&mut self, inputs: Vec<TurnInput>) {
         let triggering = std::mem::take(&mut self.queues.triggering);
         let steering = self.queues.steering.take(self.modes.steering);
@@ -62,12 +62,13 @@ impl Engine {
         self.open_turn(inputs.into_iter().chain(triggering).chain(steering));
     }
 
-    /// Whether a run that opens now ends before a model is requested: a command that came after its prompt ends it, too.
+    /// Whether a run that opens now ends before a model request: for an exit, or for a command that came after its
+    /// prompt.
     pub(in crate::engine) fn ends_at_once(&self) -> bool {
         self.lifecycle.aborts_work() || !self.backlog.after_run.iter().all(AfterRun::is_after_prompt)
     }
 
-    /// Does the next thing of the open run; `false` when there is none, or it waits for a model or a tool.
+    /// Performs one step of the open run; `false` if it waits for a request.
     pub(in crate::engine) fn advance_run(&mut self) -> bool {
         let Some(run) = self.activity.run_mut() else { return false };
         match &mut run.phase {
@@ -91,7 +92,7 @@ impl Engine {
         true
     }
 
-    /// Ends the open run: at once while the model streams, after their end while tools run.
+    /// Aborts the open run: at once while the model streams, else after the running tools have ended.
     pub(in crate::engine) fn abort_run(&mut self) {
         let Some(run) = self.activity.run_mut().filter(|run| !run.ends_early()) else { return };
         match run.model_request() {
@@ -111,8 +112,8 @@ impl Engine {
         self.on_answer_complete(partial);
     }
 
-    /// All calls of the turn have their results: the turn ends, and what comes next begins. `terminates`: the tools
-    /// end the run, unless messages wait.
+    /// Ends the turn whose calls all have results, and continues or ends the run. `terminates`: the tools end the run,
+    /// unless messages are queued.
     pub(in crate::engine) fn end_batch_turn(&mut self, results: Vec<ToolResultMessage>, terminates: bool) {
         let over = self.activity.run().and_then(Run::answer).is_none_or(has_failed);
         self.end_turn(results);
@@ -123,10 +124,10 @@ impl Engine {
         });
     }
 
-    /// A turn is over, but not its run: the next one follows, after a compaction if the context needs one.
+    /// Continues the run after a turn: opens the next turn, after a compaction if the context needs one.
     pub(in crate::engine) fn continue_run(&mut self, next: NextTurn) {
         let waits = !self.queues.are_empty();
-        // Aborted while its end was told: there is nothing left to abort.
+        // An abort during the end of the turn changes nothing.
         if !waits && next == NextTurn::Messages {
             return self.end_run();
         }
@@ -136,7 +137,7 @@ impl Engine {
         }
     }
 
-    /// Opens the next turn: with messages that wait, steering first. Without any the run may end.
+    /// Opens the next turn with queued messages, steering first. Without any the run may end.
     pub(in crate::engine) fn open_next_turn(&mut self, next: NextTurn) {
         if self.is_ending_run() {
             return self.open_turn([]);
@@ -156,7 +157,7 @@ impl Engine {
         self.activity.run().is_some_and(Run::ends_early)
     }
 
-    /// A message that is complete at once.
+    /// Emits a message that does not stream.
     pub(in crate::engine) fn emit_whole_message(&mut self, message: AgentMessage) {
         self.emit_event(MessageStartEvent { message: message.clone() });
         self.perform_after_notifications(PendingStep::CompleteMessage(Box::new(message)));
@@ -170,8 +171,8 @@ impl Engine {
         self.perform_after_notifications(PendingStep::SetInputs(inputs.into_iter().collect()));
     }
 
-    /// Goes on with a turn that has begun: its messages are the system message with what has changed, if a model is
-    /// requested, then `inputs`.
+    /// Sets the messages of a turn that has begun: the changes of the system message, if a model is requested, then
+    /// `inputs`.
     pub(in crate::engine) fn set_turn_inputs(&mut self, inputs: Vec<TurnInput>) {
         let news = self.system_changes();
         if let Some(run) = self.activity.run_mut()
@@ -183,7 +184,7 @@ impl Engine {
         }
     }
 
-    /// Requests the model, after the `context` hook.
+    /// Requests the model, after the `context` hook if one is registered.
     fn prepare_request(&mut self) {
         if !self.is_hooked(HookName::Context) {
             return self.request_answer(self.store.session.messages().clone());
@@ -197,7 +198,7 @@ impl Engine {
         self.notify(Hook::Context { event, is_changed: false });
     }
 
-    /// Requests the model after the `context` hook, with these messages; `None`: with the session's.
+    /// Requests the model with the outcome of the `context` hook; `None`: with the session's messages.
     pub(in crate::engine) fn request_hooked_answer(&mut self, messages: Option<Vec<AgentMessage>>) {
         let Some(run) = self.activity.run_mut() else { return };
         run.phase = Phase::Turn(VecDeque::new());
@@ -208,7 +209,7 @@ impl Engine {
         self.request_answer(instead.unwrap_or_else(|| self.store.session.messages().clone()));
     }
 
-    /// Requests the answer to this conversation.
+    /// Sends the request of the turn's answer.
     fn request_answer(&mut self, messages: Arc<Vec<Arc<AgentMessage>>>) {
         let call = self.ids.call();
         let begins = self.begins_with_request();
@@ -236,12 +237,12 @@ impl Engine {
         self.request_model(request);
     }
 
-    /// Whether the message of a turn is announced with the request of it, not with the first step of the answer.
+    /// Whether the dialect emits `message_start` with the request, not with the first stream event.
     fn begins_with_request(&self) -> bool {
         self.dialect.record().message_start == DialectMessageStart::Request
     }
 
-    /// The model's answer is over.
+    /// Completes the message of the turn: the answer is complete or has failed.
     pub(in crate::engine) fn on_answer_complete(&mut self, partial: PartialMessage) {
         let retry_after = partial.retry_after;
         let message = partial.finish();
@@ -255,7 +256,7 @@ impl Engine {
         self.complete_message(AgentMessage::Assistant(message));
     }
 
-    /// A message is complete: it is kept, or what the extensions put in its place.
+    /// Completes a message: sends the `message_end` hook if registered, then appends the message.
     pub(in crate::engine) fn complete_message(&mut self, message: AgentMessage) {
         match self.is_hooked(HookName::MessageEnd) && !self.lifecycle.leaves_work() {
             true => {
@@ -275,7 +276,7 @@ impl Engine {
         self.append_message(message);
     }
 
-    /// Goes on after the assistant message is emitted: tools run, or the turn ends.
+    /// Runs the tool calls of the emitted assistant message, or ends the turn.
     fn on_answer_emitted(&mut self) {
         let Some(message) = self.activity.run().and_then(Run::answer).cloned() else { return };
         let calls: Vec<ToolCall> = message.content.iter().filter_map(as_call).cloned().collect();
@@ -291,7 +292,7 @@ impl Engine {
         });
     }
 
-    /// The empty message that the originals emit where the model would have been requested after an abort.
+    /// Emits the empty message with which the originals replace a model request after an abort.
     fn emit_closing_message(&mut self, end: &EarlyEnd) {
         let now = self.now;
         let aborted = errors::request_aborted(self.dialect.base());
@@ -301,7 +302,7 @@ impl Engine {
             EarlyEnd::Aborted => (StopReason::Aborted, aborted),
             EarlyEnd::Failed(text) => (StopReason::Error, text.clone()),
         };
-        // No request was made, so there is nothing to be timed.
+        // No request was made, so its duration is 0.
         let message = AssistantMessage {
             stop_reason,
             error_message: Some(text),
@@ -337,7 +338,7 @@ impl Engine {
         }
     }
 
-    /// The activity when nothing is under way: runs that follow one another have still to settle.
+    /// The activity when no run is open: `Settling` within a chain, else `Idle`.
     pub(in crate::engine) const fn resting(&self) -> Activity {
         match self.series.chain {
             Some(_) => Activity::Settling(None),

@@ -1,4 +1,4 @@
-//! What follows an append, and what is taken back if it fails.
+//! Continuations of an append, and what is rolled back if it fails.
 
 use crate::engine::{io::CallId, prompt::Recipient};
 use crate::{
@@ -7,27 +7,27 @@ use crate::{
 };
 use std::sync::Arc;
 
-/// What follows the append of everything kept so far.
+/// The continuation once all entries so far are persisted.
 #[derive(Debug)]
 pub enum AfterAppend {
     /// Nothing: it was emitted before.
     Nothing,
     /// A message of the run is complete.
     MessageEnd(Arc<AgentMessage>),
-    /// Entries are emitted that no other event shows.
+    /// Emit entries that no other event shows.
     Entries {
         /// Their ids.
         entries: Vec<Arc<str>>,
-        /// The context is compacted then, because a request did not fit into it.
+        /// Whether the context is then compacted, because a request did not fit.
         compacts: bool,
     },
-    /// A run has ended, and all of it is on the disk.
+    /// Emit the end of a run whose entries are synced.
     RunEnd(Box<AgentEndEvent>),
-    /// An extension has added a message where no run is open; if it cannot be written, it was not added.
+    /// Emit a message that an extension has added outside of a run; if it cannot be written, it is removed.
     ExtensionMessage(Arc<AgentMessage>, Recipient),
-    /// A command is responded to; if it cannot be written, it has changed nothing.
+    /// Respond to a command that has changed settings; if the entries cannot be written, the change is rolled back.
     Response(ChangeResponse, Rollback),
-    /// A run opens that was held up by entries which could not be written before.
+    /// Open a run that was held up by failed writes.
     OpenRun {
         /// Who receives the response.
         recipient: Recipient,
@@ -36,9 +36,9 @@ pub enum AfterAppend {
         /// It was aborted before it was served.
         is_aborted: bool,
     },
-    /// The context is compacted.
+    /// Complete the compaction.
     Compaction,
-    /// The session goes on at another place.
+    /// Complete a navigation to another branch.
     Navigation {
         /// The action that wanted it.
         call: CallId,
@@ -47,7 +47,7 @@ pub enum AfterAppend {
         /// The session as it was.
         before: Box<Session>,
     },
-    /// Another session has begun.
+    /// Respond to the command that has forked the session.
     Fork {
         /// The response.
         response: Box<RpcSuccess>,
@@ -72,16 +72,16 @@ impl ChangeResponse {
     }
 }
 
-/// What a change of settings is taken back to.
+/// The settings to roll back to if a change cannot be written.
 #[derive(Debug)]
 pub struct Rollback {
-    /// How many changes of the session were kept for it.
+    /// How many entries the change has appended.
     pub changes: usize,
     /// Place of the model.
     pub model: usize,
     /// The thinking level.
     pub level: Option<ThinkingLevel>,
-    /// The session gets a name.
+    /// Whether the change names the session.
     pub named: bool,
     /// An entry that no other frame shows, by its id.
     pub appended: Option<Arc<str>>,

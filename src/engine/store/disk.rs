@@ -1,4 +1,4 @@
-//! Requests to the disk that are outstanding, and the inputs that wait for them.
+//! Outstanding requests to the disk, and the inputs that are delayed until they end.
 //!
 //! A write of the session, the opening of another one and a page may take long: the file system may not answer at all.
 //! Nothing is emitted meanwhile that needs what is being written. Commands that show neither the conversation nor change
@@ -17,7 +17,7 @@ impl Engine {
         self.store.is_writing() || self.requests.files.has_outstanding()
     }
 
-    /// Whether the input has to wait for the outstanding request to the disk.
+    /// Whether the input must wait for the outstanding request to the disk.
     pub(in crate::engine) fn waits_for_disk(&self, input: &Input) -> bool {
         if !self.is_disk_outstanding() {
             return false;
@@ -37,7 +37,7 @@ impl Engine {
         }
     }
 
-    /// Keeps an input until the outstanding request to the disk is over; one that ends the work leaves that request little
+    /// Delays an input until the outstanding request to the disk ends; one that ends the work leaves that request little
     /// time.
     pub(in crate::engine) fn delay(&mut self, input: Input) {
         match input {
@@ -57,7 +57,7 @@ impl Engine {
         }
     }
 
-    /// Takes in the next delayed input; `false` if there is none, or the disk has yet to answer.
+    /// Dispatches the next delayed input; `false` if there is none or a request to the disk is outstanding.
     pub(in crate::engine) fn advance_delayed(&mut self) -> bool {
         if self.lifecycle.is_exited() || self.is_disk_outstanding() {
             return false;
@@ -67,7 +67,7 @@ impl Engine {
         true
     }
 
-    /// Extensions could not be heard while a write was outstanding: their deadlines are moved.
+    /// Moves the deadlines of extensions by the time during which a write kept their frames from being handled.
     pub(in crate::engine) fn postpone_extensions(&mut self, since: Duration) {
         let late = self.now.monotonic.saturating_sub(since);
         if !late.is_zero() && !self.extensions.is_suspended() {
@@ -76,7 +76,7 @@ impl Engine {
     }
 }
 
-/// Whether a frame is answered while the disk has yet to answer: it neither shows the conversation nor changes it.
+/// Whether a frame is served during a request to the disk, since it neither shows nor changes the conversation.
 fn is_served_meanwhile(frame: &Inbound) -> bool {
     use RpcCommandKind as Kind;
     let Inbound::Command(command) = frame else { return false };

@@ -1,4 +1,4 @@
-//! What hosts read of the session's entries.
+//! Serves the commands that read the session's entries.
 
 use crate::engine::core::Engine;
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
 };
 
 impl Engine {
-    /// The messages that a session can be forked at.
+    /// The messages at which the session can be forked.
     pub(in crate::engine) fn fork_messages(&self) -> ForkMessages {
         let tree = self.store.session.tree();
         let messages = match self.dialect.record().forks_from {
@@ -21,7 +21,7 @@ impl Engine {
         ForkMessages { messages: messages.into_iter().map(told).collect() }
     }
 
-    /// The entries, or those since one of them.
+    /// Serves `get_entries`: all entries, or those after one.
     pub(in crate::engine) fn list_entries(&mut self, command: GetEntriesCommand) {
         let base = self.dialect.base();
         let tree = self.store.session.tree();
@@ -37,7 +37,7 @@ impl Engine {
         }
     }
 
-    /// The entries as a tree.
+    /// Serves `get_tree`: the entries as a tree.
     pub(in crate::engine) fn list_tree(&mut self, id: Option<RequestId>) {
         let base = self.dialect.base();
         let tree = self.store.session.tree();

@@ -1,8 +1,8 @@
 //! The session and its file: entries are appended before they are emitted.
 //!
 //! An entry goes to the session first, together with what is to follow its append ([`AfterAppend`]). [`Store::advance`]
-//! gives the writes that are left, and only then what follows them, with an [`Appended`]: whatever emits the frames of an
-//! entry takes one, and nobody else can make one.
+//! gives the writes that are left, and only then what follows them, with an [`Appended`]: whatever emits the frames of
+//! an entry takes one, and only the store can create one.
 
 pub(super) mod after_append;
 pub(super) mod disk;
@@ -18,44 +18,44 @@ use crate::{
 use after_append::AfterAppend;
 use std::{sync::Arc, time::Duration};
 
-/// The session of a conversation, and its file.
+/// The session and its file: appends entries, and yields writes and their continuations.
 #[derive(Debug)]
 pub struct Store {
     /// The session.
     pub session: Session,
-    /// Where sessions are kept.
+    /// Where sessions are stored.
     pub place: SessionStorage,
     disk: Disk,
-    /// What follows the appends of everything kept so far.
+    /// The continuation once all entries so far are persisted.
     after_append: Option<AfterAppend>,
 }
 
-/// How the file stands.
+/// The state of the file.
 #[derive(Debug, PartialEq, Eq)]
 enum Disk {
     /// No write is outstanding.
     Free,
     /// A write is outstanding since this moment of the monotonic clock.
     Writing(Duration),
-    /// The last write failed: none follows until something is kept, or the store is [told to](Store::retry_write).
+    /// The last write failed; the next follows with another entry, or by [`Store::retry_write`].
     Failed,
 }
 
-/// The proof that the appends of everything kept so far were performed: they have completed, or one has failed.
+/// Proof that the writes of all entries so far have completed, or that one has failed.
 #[derive(Debug)]
 pub struct Appended(());
 
-/// What the store does next.
+/// The next step of the store.
 #[derive(Debug)]
 pub enum StoreStep {
-    /// This write is to be performed; it completes by [`Store::complete`] or [`Store::fail`].
+    /// Perform this write; it ends by [`Store::complete`] or [`Store::fail`].
     Write(Write),
-    /// Everything is written: this follows.
+    /// Perform this continuation: everything is written.
     Follow(AfterAppend, Appended),
 }
 
 impl Store {
-    /// A store whose session has yet to begin.
+    /// Creates a store with a session.
     pub const fn new(session: Session, place: SessionStorage) -> Self {
         Self { session, place, disk: Disk::Free, after_append: None }
     }
@@ -68,32 +68,32 @@ impl Store {
         self.session.tree().leaf_id().cloned()
     }
 
-    /// What follows as soon as everything kept so far is written.
+    /// Sets the continuation for when all entries so far are persisted.
     pub fn after_append(&mut self, next: AfterAppend) {
         self.retry_write();
         self.after_append = Some(next);
     }
 
-    /// An entry that was left out of the context is to be compacted away as soon as that is written.
+    /// Requests a compaction once the exclusion of an entry is persisted.
     pub const fn compact_after_append(&mut self) {
         if let Some(AfterAppend::Entries { compacts, .. }) = &mut self.after_append {
             *compacts = true;
         }
     }
 
-    /// Writes again what could not be written.
+    /// Retries a failed write.
     pub fn retry_write(&mut self) {
         if self.disk == Disk::Failed {
             self.disk = Disk::Free;
         }
     }
 
-    /// Writes nothing until something is kept: the last write failed just now.
+    /// Records a failed write: none follows until another entry is appended.
     pub const fn wait(&mut self) {
         self.disk = Disk::Failed;
     }
 
-    /// The next write, or what follows them all; `None`: neither.
+    /// The next write, or the continuation after all of them; `None`: neither.
     pub fn advance(&mut self, now: Duration) -> Option<StoreStep> {
         if self.disk != Disk::Free {
             return None;
@@ -105,7 +105,7 @@ impl Store {
         Some(StoreStep::Follow(self.after_append.take()?, Appended(())))
     }
 
-    /// Has the file put on the disk; `next` follows.
+    /// Syncs the file to the disk; `next` follows.
     pub fn sync(&mut self, next: AfterAppend, now: Duration) -> Write {
         self.after_append = Some(next);
         self.disk = Disk::Writing(now);
@@ -140,12 +140,12 @@ impl Store {
         self.disk == Disk::Failed
     }
 
-    /// Whether the end of a run waits until the file is put on the disk.
+    /// Whether the end of a run waits until the file is synced.
     pub const fn is_syncing(&self) -> bool {
         matches!(self.after_append, Some(AfterAppend::RunEnd(_)))
     }
 
-    /// Whether the file can be put on the disk before a run ends.
+    /// Whether the file can be synced before a run ends.
     pub fn can_sync(&self) -> bool {
         self.session.is_on_disk() && self.disk == Disk::Free && self.after_append.is_none()
     }

@@ -1,24 +1,24 @@
-//! The session that takes the place of this one.
+//! Commands that change to another session.
 
 use crate::protocol::{
     BranchCommand, CloneCommand, ForkCommand, NewSessionCommand, RequestId, RpcCommandKind,
     SwitchSessionCommand,
 };
 
-/// The session that takes the place of this one, as a command wants it.
+/// The session that a command changes to.
 #[derive(Debug)]
 pub enum NextSession {
-    /// A new one.
+    /// A new session.
     New(NewSessionCommand),
-    /// That of a file.
+    /// The session of a file.
     File(SwitchSessionCommand),
-    /// One made of a part of this one.
+    /// A fork of the current session.
     Fork(Fork),
-    /// One made of a copy of this one's branch; the id is the request's.
+    /// A copy of the current branch; with the request's id.
     Clone(Option<RequestId>),
 }
 
-/// A session that is made of a part of this one.
+/// A fork of the session at one entry.
 #[derive(Debug)]
 pub struct Fork {
     /// The id of the request.

@@ -1,7 +1,8 @@
-//! Keeps entries, and emits what follows their append.
+//! Appends entries, and performs the continuations once they are persisted.
 //!
-//! What could not be written stays in memory as far as it was a message (the host has seen it grow), and is written before
-//! anything else as soon as a file works again, which every further entry tries; a change of settings is taken back.
+//! What could not be written stays in memory as far as it was a message (the host has seen it grow), and is written
+//! before anything else as soon as a file works again, which every further entry tries; a change of settings is taken
+//! back.
 
 use crate::engine::{
     core::Engine,
@@ -27,14 +28,14 @@ use crate::{
 use std::sync::Arc;
 
 impl Engine {
-    /// Keeps a message of the run; `message_end` follows its append.
+    /// Appends a message of the run; `message_end` is emitted once it is persisted.
     pub(in crate::engine) fn append_message(&mut self, message: AgentMessage) {
         let message = Arc::new(message);
         self.append(NewEntry::Message(message.clone()));
         self.store.after_append(AfterAppend::MessageEnd(message));
     }
 
-    /// Keeps a message of an extension outside of a run, which is emitted after its append.
+    /// Appends a message of an extension outside of a run; it is emitted once persisted.
     pub(in crate::engine) fn append_extension_message(
         &mut self,
         message: AgentMessage,
@@ -56,7 +57,7 @@ impl Engine {
         Stamp { dialect: self.dialect, wall_ms: self.now.wall }
     }
 
-    /// What a change of settings would be taken back to now.
+    /// The current settings, to roll back to.
     pub(in crate::engine) const fn rollback_point(&self) -> Rollback {
         Rollback {
             changes: 0,
@@ -67,12 +68,12 @@ impl Engine {
         }
     }
 
-    /// Responds to a change of settings as soon as what was kept for it is written.
+    /// Responds to a change of settings once its entries are persisted.
     pub(in crate::engine) fn respond_after_append(&mut self, before: Rollback, answer: ChangeResponse) {
         self.store.after_append(AfterAppend::Response(answer, before));
     }
 
-    /// Has the next line written, or emits what follows the last; `false` when there is neither.
+    /// Writes the next entries, or performs the continuation after the last; `false` if there is neither.
     pub(in crate::engine) fn advance_store(&mut self) -> bool {
         match self.store.advance(self.now.monotonic) {
             Some(StoreStep::Write(write)) => self.push(Output::Store(write)),
@@ -82,20 +83,20 @@ impl Engine {
         true
     }
 
-    /// Has the session put on the disk; the end of the run is emitted then.
+    /// Syncs the session to the disk, then emits the end of the run.
     pub(in crate::engine) fn sync_before(&mut self, end: AgentEndEvent) {
         let write = self.store.sync(AfterAppend::RunEnd(Box::new(end)), self.now.monotonic);
         self.push(Output::Store(write));
     }
 
-    /// The session's lines are written.
+    /// Handles a completed write.
     pub(in crate::engine) fn on_stored(&mut self) {
         if let Some(since) = self.store.complete() {
             self.postpone_extensions(since);
         }
     }
 
-    /// The last write failed. Nothing more is written until something is kept.
+    /// Handles a failed write: reports it, and rolls back or fails what waited for it.
     pub(in crate::engine) fn on_store_failed(&mut self, reason: &str) {
         let Some((since, next, appended)) = self.store.fail() else { return };
         self.postpone_extensions(since);
@@ -242,7 +243,7 @@ impl Engine {
         self.series.overflowed &= !answered;
     }
 
-    /// The run of a message that could not be written ends, and says why.
+    /// Ends the run whose message could not be written, with the reason.
     fn on_message_unwritten(&mut self, message: Arc<AgentMessage>, text: String, appended: &Appended) {
         if let Some(run) = self.activity.run_mut() {
             run.is_unpersisted = true;
@@ -268,7 +269,7 @@ impl Engine {
         self.emit_message_end(answer, appended);
     }
 
-    /// The command of a response that cannot be given has failed.
+    /// Fails the command of a response whose change could not be written.
     fn fail_response(&mut self, response: &RpcSuccess, text: String) {
         let kind = RpcCommandKind::parse(response.kind().as_str());
         if let Some(kind) = kind {

@@ -1,4 +1,4 @@
-//! Which session is open.
+//! Commands that open, change, fork, clone, name and export sessions.
 
 use crate::engine::{
     core::Engine,
@@ -31,7 +31,7 @@ use crate::{
 use std::{path::Path, sync::Arc};
 
 impl Engine {
-    /// Serves a command for another session: extensions may cancel it, and what is under way goes on meanwhile.
+    /// Serves a command that changes the session: sends the hook by which extensions may cancel; work goes on meanwhile.
     pub(in crate::engine) fn request_session_change(&mut self, next: NextSession) {
         let hook = match &next {
             NextSession::New(_) => {
@@ -73,7 +73,7 @@ impl Engine {
         matches!(api, DialectExtensionApi::V073 | DialectExtensionApi::V15)
     }
 
-    /// Extensions have responded: the session stays, or the other one takes its place between runs.
+    /// Handles the outcome of that hook: keeps the session, or changes it between runs.
     pub(in crate::engine) fn on_session_change_hooked(&mut self, next: NextSession, cancelled: bool) {
         if !cancelled {
             let case = self.machine.disposition_of(next.kind());
@@ -95,7 +95,7 @@ impl Engine {
         }
     }
 
-    /// The session takes the place of this one.
+    /// Changes to another session.
     pub(in crate::engine) fn begin_session(&mut self, next: NextSession) {
         match next {
             NextSession::New(command) => self.new_session(command),
@@ -105,7 +105,7 @@ impl Engine {
         }
     }
 
-    /// Begins a session.
+    /// Changes to a new session.
     fn new_session(&mut self, command: NewSessionCommand) {
         let parent = command.parent_session.filter(|path| !path.is_empty());
         let (header, file) = self.new_session_file(parent);
@@ -131,7 +131,7 @@ impl Engine {
         self.requests.files.session = Some(command);
     }
 
-    /// The file of another session was read, or not.
+    /// Handles the result of opening another session.
     pub(in crate::engine) fn on_session_opened(&mut self, opened: Result<OpenedSession, String>) {
         let Some(SwitchSessionCommand { id, .. }) = self.requests.files.session.take() else { return };
         match opened {
@@ -192,7 +192,7 @@ impl Engine {
         self.begin_forked(Session::from_fork(tree, file), CloneResponse { id, data }.into());
     }
 
-    /// A session made of this one takes its place as soon as it is stored, and the response is given.
+    /// Changes to a session made of this one, and responds once it is persisted.
     fn begin_forked(&mut self, session: Session, response: RpcSuccess) {
         let before = std::mem::replace(&mut self.store.session, session);
         self.series.overflowed = false;
@@ -200,7 +200,7 @@ impl Engine {
         self.store.after_append(AfterAppend::Fork { response, before });
     }
 
-    /// The entry up to which the session can be cloned; or why it cannot. What was only begun is not worth a copy, unless
+    /// The entry up to which the session can be cloned, or the error. A session without saved entries cannot, unless
     /// it is never written anyway (source: observed).
     fn clone_point(&self) -> Result<String, String> {
         let base = self.dialect.base();
@@ -243,14 +243,14 @@ impl Engine {
         self.respond_after_append(before, ChangeResponse::Success(recipient));
     }
 
-    /// The name that a process gives its session, before anything else is kept in it (source: pi 1 source).
+    /// Sets the name that the setup gives the session, before any other entry (source: pi 1 source).
     pub(in crate::engine) fn set_initial_name(&mut self, name: Option<&str>) {
         let Some(name) = name.map(|name| self.clean_name(name)) else { return };
         let stamp = self.stamp();
         self.store.session.rename(&name, stamp, self.ids.random());
     }
 
-    /// The name as the dialect has it.
+    /// Cleans a name as the dialect does.
     fn clean_name(&self, name: &str) -> String {
         match self.dialect.record().cleans_session_name {
             DialectCleansSessionName::Nothing => name.trim().to_owned(),
@@ -287,7 +287,7 @@ impl Engine {
         self.requests.files.page = Some(PageRequest { id: command.id, path });
     }
 
-    /// The page was written, or not.
+    /// Handles the result of writing the page.
     pub(in crate::engine) fn on_page_written(&mut self, written: Result<(), String>) {
         let Some(PageRequest { id, path }) = self.requests.files.page.take() else { return };
         match written {
@@ -296,7 +296,7 @@ impl Engine {
         }
     }
 
-    /// The session that a process starts with, or that a file holds.
+    /// The session of an opened file, which may be empty.
     pub(in crate::engine) fn session_from(&mut self, opened: OpenedSession) -> Session {
         let path = opened.path.to_string_lossy();
         for notice in opened.notices.iter().filter(|notice| notice.reports_loss()) {
@@ -304,7 +304,7 @@ impl Engine {
         }
         match opened.tree {
             Some(tree) => Session::from_file(tree, opened.path),
-            // Nothing is there yet: the session begins in that very file.
+            // An empty file: the session begins in it.
             None => {
                 let (header, _) = self.new_session_file(None);
                 Session::new(header, Some(opened.path))
@@ -328,7 +328,7 @@ impl Engine {
         }
     }
 
-    /// What is remembered of the session is what its branch says.
+    /// Restores todos and rules from the session's branch.
     pub(in crate::engine) fn restore(&mut self) {
         self.restore_todos();
         self.restore_rules();
@@ -340,7 +340,7 @@ impl Engine {
         self.store.session.append_deferred(entry, stamp, self.ids.random());
     }
 
-    /// The header and the file of a session that begins now.
+    /// Creates the header and the file name of a new session.
     pub(in crate::engine) fn new_session_file(
         &mut self,
         parent: Option<String>,
@@ -358,7 +358,7 @@ impl Engine {
         self.reset_for_session();
     }
 
-    /// What held for the session before does not hold for this one.
+    /// Resets state that belongs to the session before.
     pub(in crate::engine) fn reset_for_session(&mut self) {
         self.cancel_session_shells();
         self.queues.next_prompt.clear();
@@ -368,7 +368,7 @@ impl Engine {
     }
 }
 
-/// What is said to have failed where a session file is damaged.
+/// Stands for the event in an `extension_error` about a damaged session file.
 pub const SESSION: &str = "session";
 
 fn fork_response(id: Option<RequestId>, kind: RpcCommandKind, data: ForkResult) -> RpcSuccess {

@@ -1,4 +1,4 @@
-//! The list itself, its ids, and how long what is done stays on it.
+//! The list of todos: phases, ids, and timers that remove done todos.
 
 use crate::protocol::{TodoItem, TodoItemInput, TodoPhase, TodoPhaseInput, TodoStatus, ToolResultMessage};
 use serde::{Deserialize, Serialize};
@@ -84,8 +84,8 @@ impl Todos {
         self.timers.values().min().copied()
     }
 
-    /// Takes off what has been done for long enough, and phases that are empty then. How many todos it were: each is
-    /// told by an event of its own.
+    /// Takes off what has been done for long enough, and phases that are empty then. Returns how many
+    /// todos were removed: each has an event of its own.
     pub fn clear_due(&mut self, now: Duration) -> usize {
         let due = self.timers.extract_if(.., |_, due| *due <= now).map(|(id, _)| id);
         let due: BTreeSet<String> = due.collect();

@@ -13,17 +13,17 @@ pub const MOST_REMINDERS: u64 = 3;
 /// The `customType` of the message that asks the model to plan first. Source: observed.
 pub const PRELUDE: &str = "eager-todo-prelude";
 
-/// The model stopped with todos left, and is to go on.
+/// A reminder to continue with the open todos.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reminder {
-    /// What the host is told.
+    /// The event for the host.
     pub event: TodoReminderEvent,
-    /// What the model is told.
+    /// The text for the model.
     pub text: String,
 }
 
 impl Reminder {
-    /// The message to the model, made at `wall` milliseconds since the Unix epoch. It is neither told nor stored.
+    /// The message to the model, made at `wall` milliseconds since the Unix epoch. It is neither emitted nor persisted.
     pub fn message(&self, wall: u64) -> DeveloperMessage {
         DeveloperMessage {
             content: MessageContent::Text(self.text.clone()),
@@ -34,12 +34,12 @@ impl Reminder {
 }
 
 impl Todos {
-    /// The user has said something: reminders are counted anew.
+    /// Resets the count of reminders, after a prompt of the user.
     pub const fn reset_reminders(&mut self) {
         self.reminded = 0;
     }
 
-    /// What to say after a run that ended well, with an answer that calls no tool; `None`: nothing is left to do, or the
+    /// The reminder after a successful run without further tool calls; `None`: nothing is left to do, or the
     /// model was reminded often enough. Once nothing is left, reminders are counted anew.
     pub fn reminder(&mut self) -> Option<Reminder> {
         let todos: Vec<TodoReminderItem> = self.tasks().filter_map(open_item).collect();

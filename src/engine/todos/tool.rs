@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// What the model is told of the tool.
+/// The tool's specification for the model.
 pub fn spec() -> ToolSpec {
     ToolSpec::of::<Arguments>(
         TODO_WRITE,
@@ -106,7 +106,7 @@ fn status(_: &mut SchemaGenerator) -> Schema {
 }
 
 impl Todos {
-    /// Does a call of [`TODO_WRITE`]. What cannot be done is told in the text, and the rest is done all the same.
+    /// Runs a call of [`TODO_WRITE`]. The text of the result lists the operations that failed; the others are applied.
     /// `is_stored`: the result will be in a file, from which [`restore`](Self::restore) can read it.
     ///
     /// # Errors
@@ -176,7 +176,7 @@ impl Todos {
     }
 }
 
-/// A call while it is done: ids go on from the highest number that was in use before it.
+/// The application of one call; new ids continue from the highest number in use before.
 struct TodoEdit<'a> {
     todos: &'a mut Todos,
     next_phase: u64,

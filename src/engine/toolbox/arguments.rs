@@ -1,4 +1,4 @@
-//! The tools that a model may call, and whether the arguments of a call fit.
+//! The tools that a model may call, and the check of their arguments.
 
 use crate::engine::{
     consent_patterns::ConsentPatterns,
@@ -16,12 +16,12 @@ use jsonschema::{
 use serde_json::Value;
 use std::sync::{Arc, OnceLock};
 
-/// The tools that there are, with the schemas of their arguments.
+/// All tools, with the schemas of their arguments.
 pub struct Toolbox {
     tools: Vec<Tool>,
-    /// Tools of the server that are offered only when they are chosen by name.
+    /// Tools of the server that are offered only when chosen by name.
     spare: Vec<ToolSpec>,
-    /// What the model is offered, once it was asked for.
+    /// The tools offered to the model, computed on demand.
     specs: OnceLock<Arc<[ToolSpec]>>,
     /// The tools whose calls need the host's consent.
     pub(in crate::engine) consent_patterns: ConsentPatterns,
@@ -57,7 +57,7 @@ impl Tool {
     }
 }
 
-/// Why a tool's parameters cannot be used.
+/// Why a tool's parameter schema is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::engine) enum SchemaFault {
     /// They are no JSON Schema.
@@ -67,7 +67,7 @@ pub(in crate::engine) enum SchemaFault {
 }
 
 impl SchemaFault {
-    /// What who brought the tool is told.
+    /// The error for the owner of the tool.
     pub(in crate::engine) fn told(&self, base: Base, name: &str) -> String {
         match self {
             Self::Invalid(reason) => errors::tool_schema(base, name, reason),
@@ -76,7 +76,7 @@ impl SchemaFault {
     }
 }
 
-/// Who carries a tool out.
+/// The owner of a tool, which runs its calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ToolOwner {
     /// The server.
@@ -114,7 +114,7 @@ impl Toolbox {
         consent_patterns.unmatched.retain(|pattern| !specs().any(|spec| pattern.matches(&spec.name)));
     }
 
-    /// Offers these tools and no others; names that nobody has are passed over.
+    /// Offers these tools and no others; unknown names are ignored.
     pub(in crate::engine) fn choose(&mut self, names: &[String]) {
         let is_chosen = |spec: &ToolSpec| names.contains(&spec.name);
         for spec in self.spare.extract_if(.., |spec| is_chosen(spec)).collect::<Vec<_>>() {
@@ -156,7 +156,8 @@ impl Toolbox {
         Ok(())
     }
 
-    /// Removes what extensions carry out; gives the name of each, the place of its extension, and whether it was offered.
+    /// Removes the tools of extensions; returns the name of each, the place of its extension, and whether it was
+    /// offered.
     pub(in crate::engine) fn take_of_extensions(&mut self) -> Vec<(String, usize, bool)> {
         let known = self.tools.iter().filter_map(|tool| match tool.owner {
             ToolOwner::Extension(place) => Some((tool.spec.name.clone(), place, tool.offered)),
@@ -168,7 +169,7 @@ impl Toolbox {
         known
     }
 
-    /// Removes what somebody carries out.
+    /// Removes the tools of an owner.
     pub(in crate::engine) fn remove_of(&mut self, owner: ToolOwner) {
         self.tools.retain(|tool| tool.owner != owner);
         self.specs = OnceLock::new();
@@ -189,7 +190,7 @@ impl Toolbox {
         self.find(name).is_some_and(|tool| tool.offered)
     }
 
-    /// What the model is told of them. One that takes the place of another stands where that stood.
+    /// The tools offered to the model. A replacement keeps the position of the replaced tool.
     pub fn specs(&self) -> &Arc<[ToolSpec]> {
         self.specs.get_or_init(|| {
             let is_first = |(at, tool): &(usize, &Tool)| {
@@ -238,7 +239,7 @@ impl Toolbox {
     }
 }
 
-/// The most problems of arguments that a model is told.
+/// The maximum of argument problems in an error for the model.
 const MOST_PROBLEMS: usize = 100;
 
 /// The most ways that a pattern is tried in a text, and the most bytes that it may be compiled to.

@@ -1,7 +1,7 @@
 //! How much work it is to check a value by a tool's schema, counted in steps before the work is done.
 //!
-//! A step is one schema that meets one value. A schema may send a value several ways (`anyOf`, `$ref`), and each of those
-//! again: a few lines can ask for more steps than there is time. The count takes every way, as a validator does at
+//! A step is one schema that meets one value. A schema may send a value several ways (`anyOf`, `$ref`), and each of
+//! those again: a few lines can ask for more steps than there is time. The count takes every way, as a validator does at
 //! worst, and each pair of schema and value is counted once: counting is quick where checking is not.
 
 use serde_json::{Map, Value};

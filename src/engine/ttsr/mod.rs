@@ -1,11 +1,11 @@
-//! Rules that stop an answer: what the model writes is watched while it streams, and what goes against a rule is thrown
-//! away and asked for again, with the rule in view.
+//! Rules that stop an answer: text is matched while it streams; an answer that breaks a rule is aborted and requested
+//! again, with the rule in the context.
 //!
 //! [`Rules`] finds out which rules apply, and makes the message that tells the model of them. Stopping the answer and
 //! opening the next run is the engine's.
 //!
-//! - `rules`: the rules, what of them was told already, and the watching.
-//! - `rule`: one rule, made ready to match.
+//! - `rules`: the rules of a session, those already injected, and the matching.
+//! - `rule`: one compiled rule.
 //!
 //! What the published sources leave open is settled simply here:
 //!
@@ -15,7 +15,7 @@
 //! - `interruptMode` without a value is `always`. As nothing but an interruption brings a rule to the model, a rule with
 //!   `never` watches nothing.
 //! - Conditions see what is streamed: of tool calls the JSON text of the arguments.
-//! - A rule is told once in a session.
+//! - A rule is injected once in a session.
 //!
 //! Source: xcsh source. xcsh alone has them.
 

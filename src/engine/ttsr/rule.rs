@@ -1,11 +1,11 @@
-//! One rule, made ready to match.
+//! A compiled rule.
 
 use crate::protocol::{AssistantContent, Rule, RuleInterruptMode};
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use jiter::{JsonValue, PartialMode};
 use regex::Regex;
 
-/// What a rule may watch.
+/// A kind of content that rules apply to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WatchedContent<'a> {
     /// Text for the user.
@@ -17,7 +17,7 @@ pub enum WatchedContent<'a> {
 }
 
 impl<'a> WatchedContent<'a> {
-    /// What a block of an answer is to rules; `None`: it has nothing to be read.
+    /// The kind of content of a block; `None`: rules do not apply to it.
     pub fn of(block: &'a AssistantContent) -> Option<Self> {
         match block {
             AssistantContent::Text(_) => Some(Self::Text),
@@ -47,7 +47,7 @@ enum Scope {
 }
 
 impl CompiledRule {
-    /// The rule made ready; `None`: it watches nothing. What cannot be understood is left out, with a warning.
+    /// Compiles a rule; `None`: it never applies. Invalid parts are left out, with a warning.
     pub fn new(rule: Rule, warnings: &mut Vec<String>) -> Option<Self> {
         let given = rule.condition.as_deref().unwrap_or_default();
         if given.is_empty() || rule.interrupt_mode == Some(RuleInterruptMode::Never) {
@@ -79,7 +79,7 @@ impl CompiledRule {
         Some(Self { rule, conditions, scope, globs })
     }
 
-    /// Whether it watches this at all, whatever is written there.
+    /// Whether the rule applies to this kind of content.
     pub fn watches(&self, watched: WatchedContent<'_>) -> bool {
         let in_calls = matches!(watched, WatchedContent::Arguments(_));
         let may = match self.rule.interrupt_mode {
@@ -96,7 +96,7 @@ impl CompiledRule {
         self.conditions.iter().any(|condition| condition.is_match_at(text, from))
     }
 
-    /// Whether it is about some files only.
+    /// Whether the rule applies to some files only.
     pub const fn is_of_files(&self) -> bool {
         self.globs.is_some()
     }

@@ -1,4 +1,4 @@
-//! All rules of a session, and what the model was told of them.
+//! The rules of a session, and which of them the model has received.
 
 use crate::engine::ttsr::rule::{CompiledRule, WatchedContent, path_in};
 use crate::protocol::{Attribution, CustomMessage, MessageContent, Rule, texts};
@@ -14,13 +14,13 @@ const LOOK_BACK: usize = 4 * 1024;
 #[derive(Debug, Default)]
 pub struct Rules {
     ready: Vec<CompiledRule>,
-    /// The names of those that the model was told of.
+    /// Names of the rules that were injected.
     injected: BTreeSet<String>,
     /// The blocks of the answer that streams, by their place in it.
     blocks: BTreeMap<usize, WatchedBlock>,
 }
 
-/// What was written of a block.
+/// The text of a block so far.
 #[derive(Debug, Default)]
 struct WatchedBlock {
     text: String,
@@ -41,8 +41,8 @@ impl Rules {
         (Self { ready, ..Self::default() }, warnings)
     }
 
-    /// Takes in what was written of the block at `index` of the answer. `Some`: the rules that the answer goes against,
-    /// at least one, none of which the model was told of. Nothing more needs to be fed of the answer then.
+    /// Matches the next delta of the block at `index` of the answer. `Some`: the rules that the answer goes against,
+    /// at least one, none of them injected before. The rest of the answer need not be fed then.
     pub fn feed(&mut self, index: usize, watched: WatchedContent<'_>, delta: &str) -> Option<Vec<Rule>> {
         if delta.is_empty() || !self.ready.iter().any(|rule| rule.watches(watched)) {
             return None;
@@ -76,17 +76,17 @@ impl Rules {
         self.blocks.clear();
     }
 
-    /// The model was told of these rules: they stop no answer any more.
+    /// Marks rules as injected: they stop no further answer.
     pub fn mark_injected(&mut self, rules: &[Rule]) {
         self.injected.extend(rules.iter().map(|rule| rule.name.clone()));
     }
 
-    /// The model was told of the rules with these names, and of no others: what the session's branch says.
+    /// Restores the names of the injected rules from the session's branch.
     pub fn restore(&mut self, names: impl IntoIterator<Item = String>) {
         self.injected = names.into_iter().collect();
     }
 
-    /// The message that tells the model of `rules`, made at `wall` milliseconds since the Unix epoch.
+    /// The message that injects `rules`, made at `wall` milliseconds since the Unix epoch.
     pub fn injection_message(rules: &[Rule], wall: u64) -> CustomMessage {
         let told = rules.iter().map(|rule| texts::rule_injected(&rule.name, &rule.path, rule.content.trim()));
         CustomMessage {
