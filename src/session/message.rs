@@ -82,7 +82,8 @@ fn rename_hook_message(message: AgentMessage) -> AgentMessage {
     }
 }
 
-fn custom(entry: CustomMessageEntry, at: u64) -> AgentMessage {
+/// The message of an entry that an extension has added, with this time.
+pub(super) fn custom(entry: CustomMessageEntry, at: u64) -> AgentMessage {
     AgentMessage::Custom(CustomMessage {
         custom_type: entry.custom_type,
         content: entry.content,

@@ -1,6 +1,6 @@
 //! Entries to append, and their encoding.
 
-use super::{time::iso, tree::Stamp};
+use super::{message::custom, time::iso, tree::Stamp};
 use crate::protocol::{
     AgentMessage, AgentMessageKind, BranchSummaryEntry, Check as _, CompactionEntry, CompactionResult,
     ContextEditEntry, CustomEntry, CustomMessageEntry, DialectLevelWithoutThinking, LabelEntry, MessageEntry,
@@ -89,15 +89,26 @@ impl NewEntry {
         let mut line = serde_json::to_vec(&entry).unwrap_or_default();
         line.push(b'\n');
         let kind = entry.kind();
+        let role = match &entry {
+            SessionEntry::Message(entry) => Some(entry.message.kind()),
+            _ => None,
+        };
         let message = match entry {
             // The message is shared: the caller may hold it for long.
             SessionEntry::Message(entry) => {
                 let shared = shared.filter(|shared| **shared == entry.message);
                 Some(shared.unwrap_or_else(|| Arc::new(entry.message)))
             }
+            // Until the session is read from its file, the message has its own time, not that of its entry.
+            SessionEntry::CustomMessage(entry) => {
+                let own_time = shared.as_deref().and_then(|message| match message {
+                    AgentMessage::Custom(message) => Some(message.timestamp),
+                    _ => None,
+                });
+                own_time.map(|at| Arc::new(custom(entry, at)))
+            }
             _ => None,
         };
-        let role = message.as_ref().map(|message| message.kind());
         EncodedEntry { line: line.into(), kind, role, message }
     }
 

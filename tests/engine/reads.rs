@@ -4,7 +4,7 @@ use pi_rpc::protocol::{
     Dialect::{self, Pi, Pi1, Xcsh},
     RpcCommandKind,
 };
-use pi_rpc_test_kit::{scenario, shorthand::*};
+use pi_rpc_test_kit::{Extension, PeerStep, scenario, shorthand::*};
 use serde_json::{Value, json};
 
 /// The commands that only read, in this dialect and served by us.
@@ -39,4 +39,32 @@ fn changes_keep_order_behind_bash() {
     let played = asked.play(Xcsh);
     assert_eq!(played.shape().join(" · "), "ok get_state · ok b · ok name");
     assert_eq!(played.answers("get_state")[0]["data"].get("sessionName"), None::<&Value>);
+}
+
+#[test]
+fn custom_message_is_listed_with_its_time() {
+    let note = json!({ "customType": "note", "content": "later", "display": true });
+    let adds = json!({ "commands": [{ "name": "note" }] });
+    let extension = Extension::new("a", adds).on(
+        "command note",
+        [
+            json!({ "type": "send_message", "origin": "$", "message": note, "deliverAs": "nextTurn" }),
+            json!({ "type": "done", "id": "$", "result": null }),
+        ]
+        .map(PeerStep::Writes),
+    );
+    for dialect in [Pi, Pi1, Xcsh] {
+        let played = scenario(json!([{ "say": [{ "text": "Yes." }] }]))
+            .extended(extension.clone())
+            .host(0, json!({ "type": "prompt", "message": "/note" }))
+            .host(10, json!({ "type": "prompt", "message": "go" }))
+            .host(500, command("get_messages"))
+            .finish(dialect);
+        let is_note = |message: &&Value| message["role"] == "custom";
+        let ended = played.said.iter().filter(|frame| frame["type"] == "message_end");
+        let ended: Vec<&Value> = ended.map(|frame| &frame["message"]).filter(is_note).collect();
+        let listed = &played.answers("get_messages")[0]["data"]["messages"];
+        let listed: Vec<&Value> = listed.as_array().expect("a list").iter().filter(is_note).collect();
+        assert_eq!((listed.len(), listed), (1, ended), "{dialect}\n{}", played.log);
+    }
 }
