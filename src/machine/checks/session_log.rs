@@ -26,7 +26,7 @@ use crate::{
     protocol::{
         AgentEndEvent, AgentMessage, AgentMessageKind as Role, AgentSessionEvent, AgentSessionEventKind,
         AssistantMessage, CompactionAction, CompactionReason, CompactionResult, ContextEditEntry, RpcCommand,
-        RpcExtensionUIRequest, RuleId as Rule, SessionEntry, StopReason,
+        RpcExtensionUIRequest, RuleId as Rule, SessionEntry, StopReason, errors,
     },
 };
 use std::{collections::VecDeque, mem};
@@ -402,6 +402,10 @@ impl SessionLog {
             self.session.settle(settled);
         }
         self.log.say(item);
+        if is_store_failure(message, at) {
+            self.log.doubt_run_entries();
+            self.session = Account::default();
+        }
     }
 
     /// Whether an answer costs what its model costs.
@@ -548,4 +552,11 @@ fn keep<T>(list: &mut VecDeque<T>, item: T) {
     if list.len() > KEPT {
         list.pop_front();
     }
+}
+
+/// Whether a run failed because what it said could not be written: it may be in memory alone.
+fn is_store_failure(message: &AgentMessage, at: &Moment) -> bool {
+    let AgentMessage::Assistant(answer) = message else { return false };
+    let failure = errors::store_failed(at.base(), "");
+    answer.error_message.as_ref().is_some_and(|error| error.starts_with(&failure))
 }

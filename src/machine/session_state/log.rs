@@ -184,6 +184,12 @@ impl Log {
         self.items.get(self.run.take()?..)
     }
 
+    /// The messages of the open run may be no entries; those of all, where its beginning was missed.
+    pub fn doubt_run_entries(&mut self) {
+        let from = self.run.unwrap_or_default().min(self.items.len());
+        self.items[from..].iter_mut().for_each(|item| item.file = Presence::Maybe);
+    }
+
     /// Something of the session was missed.
     pub fn forget(&mut self) {
         *self = Self::default();
