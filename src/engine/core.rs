@@ -183,7 +183,7 @@ impl Engine {
             Input::ProviderHook { request, event } => self.send_provider_hook(request, *event),
             Input::FileRead(read) => self.on_skill_read(read),
             Input::ResourcesFound(found) => self.on_resources_found(*found),
-            Input::ReadsExtensions(hears) => self.extensions.suspend(hears, self.now.monotonic),
+            Input::ReadsExtensions(reads) => self.extensions.suspend(reads, self.now.monotonic),
             Input::Time => self.expire_deadlines(),
             Input::Stored => self.on_stored(),
             Input::StoreFailed(reason) => self.on_store_failed(&reason),
@@ -378,21 +378,21 @@ impl Engine {
     }
 
     /// Emits a frame: the machine checks it first.
-    pub(in crate::engine) fn emit(&mut self, said: impl Into<Emission>) {
-        let mut said = said.into();
-        said.fit(self.dialect.base());
-        let violations = match &said {
+    pub(in crate::engine) fn emit(&mut self, emission: impl Into<Emission>) {
+        let mut emission = emission.into();
+        emission.fit(self.dialect.base());
+        let violations = match &emission {
             // Checks of content need the frame as its bytes decode.
             Emission::Line { line, .. } if self.machine.is_checked() => {
                 match read(line.trim_ascii_end(), self.dialect) {
                     Ok(frame) => self.machine.outbound(&Emission::Frame(frame)),
-                    Err(_) => self.machine.outbound(&said),
+                    Err(_) => self.machine.outbound(&emission),
                 }
             }
-            _ => self.machine.outbound(&said),
+            _ => self.machine.outbound(&emission),
         };
-        self.notify_observers(&said);
-        self.push(Output::Emit(said));
+        self.notify_observers(&emission);
+        self.push(Output::Emit(emission));
         // Violations of the host's rules show in our responses, too; they are no defect of the server.
         let ours = violations.into_iter().filter(|it| it.rule.about().side == Side::Server);
         // Frames do not show that titles are opted in.
@@ -404,14 +404,14 @@ impl Engine {
     /// Emits an event; where the shutdown withholds events, only the machine and the extensions see it.
     pub(in crate::engine) fn emit_event(&mut self, event: impl Into<AgentSessionEvent>) {
         let event = Outbound::AgentSessionEvent(event.into());
-        let said = Emission::from(event);
-        let awaited = self.extensions.awaited_event(&said);
+        let emission = Emission::from(event);
+        let awaited = self.extensions.awaited_event(&emission);
         match self.withholds_events() {
             true => {
-                self.machine.withheld(&said);
-                self.notify_observers(&said);
+                self.machine.withheld(&emission);
+                self.notify_observers(&emission);
             }
-            false => self.emit(said),
+            false => self.emit(emission),
         }
         if let Some(event) = awaited {
             self.notify(Hook::Event { event });

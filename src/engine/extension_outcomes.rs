@@ -89,8 +89,8 @@ impl Engine {
     }
 
     /// Sends an event to the extensions that observe it.
-    pub(in crate::engine) fn notify_observers(&mut self, said: &Emission) {
-        self.extensions.notify_observers(said);
+    pub(in crate::engine) fn notify_observers(&mut self, emission: &Emission) {
+        self.extensions.notify_observers(emission);
         self.drain_extensions();
     }
 
@@ -341,6 +341,8 @@ impl Engine {
             parameters: tool.parameters.clone().into(),
             exclusive: tool.sequential.unwrap_or(false),
         };
-        self.tools.add(spec, ToolOwner::Extension(place), offered).map_err(|unsound| unsound.told(base, name))
+        self.tools
+            .add(spec, ToolOwner::Extension(place), offered)
+            .map_err(|fault| fault.error_text(base, name))
     }
 }

@@ -46,9 +46,9 @@ impl Engine {
                 return Err(errors::host_tool_description(base, name));
             }
             let parameters = tool.parameters.clone().into();
-            examine(&parameters).map_err(|unsound| match unsound {
+            examine(&parameters).map_err(|fault| match fault {
                 SchemaFault::Invalid(_) => errors::host_tool_parameters(base, name),
-                SchemaFault::Costly(_) => unsound.told(base, name),
+                SchemaFault::Costly(_) => fault.error_text(base, name),
             })?;
             if tools.iter().any(|(other, _)| other.name == name) {
                 return Err(errors::host_tool_twice(base));

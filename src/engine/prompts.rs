@@ -196,47 +196,47 @@ impl Engine {
         images: Option<Vec<ImageContent>>,
     ) {
         let skills = self.dialect.record().queued_skills;
-        let said = text.clone();
-        self.expand(&said, skills, Expansion::Queued { id, kind, images, text });
+        let original = text.clone();
+        self.expand(&original, skills, Expansion::Queued { id, kind, images, text });
     }
 
     /// Expands a skill or a template, if the text calls one.
-    fn expand(&mut self, text: &str, skills: bool, expanding: Expansion) {
+    fn expand(&mut self, text: &str, skills: bool, expansion: Expansion) {
         if skills && let Some((skill, _)) = self.instructions.commands.skill(text) {
             let path = skill.path.clone();
-            self.requests.files.skill = Some(expanding);
+            self.requests.files.skill = Some(expansion);
             return self.push(Output::ReadFile(path));
         }
-        self.finish_expansion(expanding, None);
+        self.finish_expansion(expansion, None);
     }
 
     /// Handles the result of reading a skill's file.
     pub(in crate::engine) fn on_skill_read(&mut self, read: Result<String, String>) {
-        let Some(expanding) = self.requests.files.skill.take() else { return };
-        let text = match &expanding {
+        let Some(expansion) = self.requests.files.skill.take() else { return };
+        let text = match &expansion {
             Expansion::Prompt(prompt) => &prompt.text,
             Expansion::Queued { text, .. } => text,
         };
         let Some((skill, arguments)) = self.instructions.commands.skill(text) else {
-            return self.finish_expansion(expanding, None);
+            return self.finish_expansion(expansion, None);
         };
         match read {
             Ok(file) => {
                 let text = skill.expand(&file, arguments);
-                self.finish_expansion(expanding, Some(text));
+                self.finish_expansion(expansion, Some(text));
             }
             Err(error) => {
                 let path = skill.path.clone();
                 self.report_failure(FailureSource::Skill(&path.display().to_string()), &error);
-                self.finish_expansion(expanding, None);
+                self.finish_expansion(expansion, None);
             }
         }
     }
 
     /// Expands a template, if no skill was, and runs or queues the text; `skill`: the text of the expanded skill.
-    fn finish_expansion(&mut self, expanding: Expansion, skill: Option<String>) {
-        let template = |said: &str| self.instructions.commands.template(said);
-        match expanding {
+    fn finish_expansion(&mut self, expansion: Expansion, skill: Option<String>) {
+        let template = |text: &str| self.instructions.commands.template(text);
+        match expansion {
             Expansion::Prompt(mut prompt) => {
                 if let Some(text) = skill.or_else(|| template(&prompt.text)) {
                     prompt.text = text;
@@ -305,37 +305,37 @@ impl Engine {
                 self.respond_failure(&recipient, error);
             }
             None => {
-                let mut starting = RunStart { message, is_aborted, recipient: Some(recipient) };
+                let mut start = RunStart { message, is_aborted, recipient: Some(recipient) };
                 if !self.dialect.record().compaction.before_response {
-                    self.respond_started(&mut starting);
+                    self.respond_started(&mut start);
                 }
                 self.cancel_retry();
-                if let Some(starting) = self.compact_before_run(starting) {
-                    self.begin_run(starting);
+                if let Some(start) = self.compact_before_run(start) {
+                    self.begin_run(start);
                 }
             }
         }
     }
 
     /// Sends the `before_agent_start` hook of a prompt; its run opens after that.
-    pub(in crate::engine) fn begin_run(&mut self, mut starting: RunStart) {
-        self.respond_started(&mut starting);
+    pub(in crate::engine) fn begin_run(&mut self, mut start: RunStart) {
+        self.respond_started(&mut start);
         self.activity = Activity::Starting;
         self.take_unannounced_step(Step::PromptBegins);
         // No model request follows, so no extension has anything to change.
-        if starting.is_aborted || self.ends_at_once() || !self.is_hooked(HookName::BeforeAgentStart) {
-            return self.open_prompt_run(starting, Vec::new(), None);
+        if start.is_aborted || self.ends_at_once() || !self.is_hooked(HookName::BeforeAgentStart) {
+            return self.open_prompt_run(start, Vec::new(), None);
         }
-        let (prompt, images) = parts(&starting.message.content);
+        let (prompt, images) = parts(&start.message.content);
         let system_prompt = self.instructions.text.to_string();
         let event = BeforeAgentStartHook { prompt, images, system_prompt };
-        let start = Box::new(starting);
+        let start = Box::new(start);
         self.send_hook(Hook::BeforeAgentStart { event, messages: Vec::new(), start });
     }
 
     /// Responds, once, that the run of a prompt starts.
-    fn respond_started(&mut self, starting: &mut RunStart) {
-        if let Some(recipient) = starting.recipient.take() {
+    fn respond_started(&mut self, start: &mut RunStart) {
+        if let Some(recipient) = start.recipient.take() {
             self.respond_accepted(&recipient, PromptDisposition::Started);
         }
     }
@@ -343,7 +343,7 @@ impl Engine {
     /// Opens the run of a prompt whose `before_agent_start` hook has completed.
     pub(in crate::engine) fn open_prompt_run(
         &mut self,
-        starting: RunStart,
+        start: RunStart,
         added: Vec<ExtensionMessage>,
         system_prompt: Option<String>,
     ) {
@@ -351,12 +351,12 @@ impl Engine {
         let added: Vec<AgentMessage> =
             added.into_iter().map(|message| self.custom_message(message).into()).collect();
         let system_prompt = system_prompt.map_or_else(|| self.instructions.text.clone(), Arc::from);
-        let prelude = self.prelude(&text_of(&starting.message.content));
+        let prelude = self.prelude(&text_of(&start.message.content));
         let planned = prelude.is_some();
-        let inputs = prelude.into_iter().chain([AgentMessage::User(starting.message)]);
+        let inputs = prelude.into_iter().chain([AgentMessage::User(start.message)]);
         self.todos.reset_reminders();
         let inputs = inputs.chain(waiting).chain(added).map(TurnInput::from);
-        self.start_run_under(system_prompt, inputs, starting.is_aborted);
+        self.start_run_under(system_prompt, inputs, start.is_aborted);
         if let Some(run) = self.activity.run_mut().filter(|_| planned) {
             run.forced_tool = Some(TODO_WRITE.to_owned());
         }

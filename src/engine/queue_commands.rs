@@ -36,7 +36,7 @@ impl Engine {
     /// Removes a message that is about to be emitted from the texts of its queue.
     pub(in crate::engine) fn mark_delivered(&mut self, input: &TurnInput) {
         if let (Some(queue), AgentMessage::User(_)) = (input.queue, &input.message) {
-            self.queues.of(queue).said();
+            self.queues.of(queue).mark_emitted();
             self.emit_queue_update();
         }
     }

@@ -110,7 +110,7 @@ impl Queue {
     }
 
     /// Forgets the text of the next taken message: the message is emitted.
-    pub fn said(&mut self) {
+    pub fn mark_emitted(&mut self) {
         self.taken.pop_front();
     }
 

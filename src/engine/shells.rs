@@ -23,8 +23,8 @@ const NO_OUTPUT: [u64; 4] = [1, 0, 1, 0];
 impl Engine {
     /// Serves `bash`: runs a shell command, in some dialects after the `user_bash` hook.
     pub(in crate::engine) fn start_shell(&mut self, command: BashCommand) {
-        let asks = self.dialect.record().extension_api == DialectExtensionApi::V15;
-        if !asks || !self.is_hooked(HookName::UserBash) {
+        let has_hook = self.dialect.record().extension_api == DialectExtensionApi::V15;
+        if !has_hook || !self.is_hooked(HookName::UserBash) {
             return self.run_shell(command);
         }
         let event = UserBashHook {

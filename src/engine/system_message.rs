@@ -79,10 +79,10 @@ impl Engine {
 impl SystemState {
     /// The state that results from the system messages among `messages`.
     pub fn replay(messages: &[Arc<AgentMessage>]) -> Self {
-        let Some(told) = checkpoint(messages, 0) else { return Self::default() };
-        let sections = told.sections.iter().flatten();
+        let Some(state) = checkpoint(messages, 0) else { return Self::default() };
+        let sections = state.sections.iter().flatten();
         let sections = sections.filter_map(|(name, text)| Some(Section::new(name, text.as_ref()?)));
-        Self { sections: sections.collect(), tools: told.tools_added.unwrap_or_default() }
+        Self { sections: sections.collect(), tools: state.tools_added.unwrap_or_default() }
     }
 
     /// The message that turns this state into `now`; `None` if they are equal. A tool whose declaration has changed is
@@ -156,12 +156,12 @@ mod tests {
             "toolsRemoved": [{"name": "read"}, {"name": "ls"}],
         });
         assert_eq!(serde_json::to_string(&news).unwrap(), expected.to_string());
-        let told = |message: &SystemMessage| Arc::new(AgentMessage::System(message.clone()));
+        let message = |message: &SystemMessage| Arc::new(AgentMessage::System(message.clone()));
         let first = SystemState::default().changes_to(&before, 1).unwrap();
-        let mut heard = SystemState::replay(&[told(&first), told(&news)]);
-        assert_eq!(heard.changes_to(&now, 8), None);
-        heard.sections.sort_by(|one, other| one.name.cmp(&other.name));
-        assert_eq!(heard.sections.len(), 3);
+        let mut replayed = SystemState::replay(&[message(&first), message(&news)]);
+        assert_eq!(replayed.changes_to(&now, 8), None);
+        replayed.sections.sort_by(|one, other| one.name.cmp(&other.name));
+        assert_eq!(replayed.sections.len(), 3);
     }
 
     #[test]

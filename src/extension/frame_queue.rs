@@ -17,30 +17,30 @@ const BATCH: usize = 64;
 pub(super) struct FrameQueue {
     sender: mpsc::UnboundedSender<Vec<u8>>,
     /// Pending bytes.
-    waiting: Arc<AtomicUsize>,
-    most: usize,
+    pending: Arc<AtomicUsize>,
+    max_pending: usize,
 }
 
 /// The writer's end of the queue.
 pub(super) struct FrameWriter {
     frames: mpsc::UnboundedReceiver<Vec<u8>>,
-    waiting: Arc<AtomicUsize>,
+    pending: Arc<AtomicUsize>,
 }
 
 /// The error if too many bytes are pending: the extension does not read.
 pub(super) struct QueueFull;
 
 /// Creates a queue that accepts frames while at most `most` bytes are pending.
-pub(super) fn frame_queue(most: usize) -> (FrameQueue, FrameWriter) {
+pub(super) fn frame_queue(max_pending: usize) -> (FrameQueue, FrameWriter) {
     let (sender, frames) = mpsc::unbounded_channel();
-    let waiting = Arc::new(AtomicUsize::new(0));
-    (FrameQueue { sender, waiting: waiting.clone(), most }, FrameWriter { frames, waiting })
+    let pending = Arc::new(AtomicUsize::new(0));
+    (FrameQueue { sender, pending: pending.clone(), max_pending }, FrameWriter { frames, pending })
 }
 
 impl FrameQueue {
     /// Appends a frame; it is dropped if the extension is gone.
     pub(super) fn push(&self, frame: &ToExtension) -> Result<(), QueueFull> {
-        if self.waiting.load(Ordering::Relaxed) > self.most {
+        if self.pending.load(Ordering::Relaxed) > self.max_pending {
             return Err(QueueFull);
         }
         let mut line = match serde_json::to_vec(frame) {
@@ -51,7 +51,7 @@ impl FrameQueue {
             }
         };
         line.push(b'\n');
-        self.waiting.fetch_add(line.len(), Ordering::Relaxed);
+        self.pending.fetch_add(line.len(), Ordering::Relaxed);
         let _ = self.sender.send(line);
         Ok(())
     }
@@ -70,7 +70,7 @@ impl FrameWriter {
             let batch = if lines.len() == 1 { lines.swap_remove(0) } else { lines.concat() };
             lines.clear();
             pipe.write_all(&batch).await?;
-            self.waiting.fetch_sub(batch.len(), Ordering::Relaxed);
+            self.pending.fetch_sub(batch.len(), Ordering::Relaxed);
         }
         Ok(())
     }

@@ -50,7 +50,7 @@ pub struct ExtensionEnvironment {
 /// The running extensions. No method blocks except [`close`](Self::close).
 pub struct Extensions {
     environment: ExtensionEnvironment,
-    heard: mpsc::Sender<QueuedInput>,
+    sender: mpsc::Sender<QueuedInput>,
     /// Whether the host was greeted.
     greeted: watch::Sender<bool>,
     running: HashMap<CallId, Running>,
@@ -80,10 +80,10 @@ impl ExtensionInputs {
 impl Extensions {
     /// Creates the component without running extensions.
     pub fn new(environment: ExtensionEnvironment) -> (Self, ExtensionInputs) {
-        let (heard, inputs) = mpsc::channel(INPUT_CAPACITY);
+        let (sender, inputs) = mpsc::channel(INPUT_CAPACITY);
         let extensions = Self {
             environment,
-            heard,
+            sender,
             greeted: watch::Sender::new(false),
             running: HashMap::new(),
             tasks: JoinSet::new(),
@@ -92,7 +92,7 @@ impl Extensions {
     }
 
     /// Records that the host is greeted. Until then, no extension is read beyond its `register`.
-    pub fn greeted(&self) {
+    pub fn mark_greeted(&self) {
         self.greeted.send_if_modified(|greeted| !std::mem::replace(greeted, true));
     }
 
@@ -110,18 +110,18 @@ impl Extensions {
             processes,
             secrets,
         } = &self.environment;
-        let (queue, waiting) = frame_queue::frame_queue(*max_pending);
+        let (queue, writer) = frame_queue::frame_queue(*max_pending);
         let node = node.as_ref().filter(|(of, _)| *of == place).map(|(_, node)| node.clone());
         let (answers, node) = node
             .map(|node| {
-                let (answers, waiting) = frame_queue::frame_queue(*max_pending);
-                (answers, (node, waiting))
+                let (answers, writer) = frame_queue::frame_queue(*max_pending);
+                (answers, (node, writer))
             })
             .unzip();
         let (stop, stopped) = oneshot::channel();
         let max_frame = usize::try_from(*max_frame).unwrap_or(usize::MAX);
-        let heard = self.heard.clone();
-        let life = ExtensionProcess {
+        let sender = self.sender.clone();
+        let process_task = ExtensionProcess {
             path: paths.get(place).cloned().unwrap_or_default(),
             node,
             directory: directory.clone(),
@@ -133,23 +133,23 @@ impl Extensions {
                 max_frame,
                 gate.clone(),
                 self.greeted.subscribe(),
-                heard.clone(),
+                sender.clone(),
             ),
-            waiting,
+            writer,
             stop: stopped,
         };
         self.running.insert(process, Running { queue, answers, stop });
-        let life = tokio::spawn(life.run());
+        let process_task = tokio::spawn(process_task.run());
         self.tasks.spawn(async move {
-            let text = life.await.unwrap_or_else(|panic| format!("it was lost: {panic}"));
+            let text = process_task.await.unwrap_or_else(|panic| format!("it was lost: {panic}"));
             let input = Input::ExtensionEnded { from: process, text };
             // The receiver may be gone.
-            let _ = heard.send(QueuedInput { input, share: None }).await;
+            let _ = sender.send(QueuedInput { input, share: None }).await;
         });
     }
 
     /// Queues a frame for a process; ignored if the process is gone. Ends a process that does not read.
-    pub fn tell(&mut self, process: CallId, frame: &ToExtension) {
+    pub fn send(&mut self, process: CallId, frame: &ToExtension) {
         let Some(running) = self.running.get(&process) else { return };
         let queue = match (frame, &running.answers) {
             (ToExtension::Answer(_), Some(answers)) => answers,
@@ -168,7 +168,7 @@ impl Extensions {
     }
 
     /// Forgets a process that has ended.
-    pub fn ended(&mut self, process: CallId) {
+    pub fn forget(&mut self, process: CallId) {
         self.running.remove(&process);
     }
 

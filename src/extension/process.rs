@@ -40,7 +40,7 @@ pub(super) struct ExtensionProcess {
     pub(super) processes: Processes,
     pub(super) secrets: Secrets,
     pub(super) reader: StdoutReader,
-    pub(super) waiting: FrameWriter,
+    pub(super) writer: FrameWriter,
     /// Receives the reason to end the process.
     pub(super) stop: oneshot::Receiver<String>,
 }
@@ -49,7 +49,7 @@ impl ExtensionProcess {
     /// Starts the process and stays with it until it is gone, with everything that is left in its group. Gives the
     /// reason for its end; what it wrote was heard, unless it was stopped.
     pub(super) async fn run(self) -> String {
-        let Self { path, node, directory, processes, secrets, reader, waiting, stop } = self;
+        let Self { path, node, directory, processes, secrets, reader, writer, stop } = self;
         let withheld = secrets.withheld();
         let started = match node {
             None => spawn_executable(Path::new(&path), &directory, &withheld, &processes)
@@ -68,16 +68,16 @@ impl ExtensionProcess {
             return "it cannot be started: its pipes are missing".to_owned();
         };
         let (gone, exited) = watch::channel(false);
-        let mut remarks = StderrTail::new(&path);
+        let mut stderr_tail = StderrTail::new(&path);
         let ended = {
             let by_itself = async {
                 tokio::try_join!(
                     reap(&mut child, &gone),
                     read_stdout(reader, Pipe::new(stdout, exited.clone()), exited.clone()),
-                    write_frames(waiting, stdin, "stdin", exited.clone()),
+                    write_frames(writer, stdin, "stdin", exited.clone()),
                     write_answers(answers, exited.clone()),
                     async {
-                        remarks.follow(Pipe::new(stderr, exited.clone())).await;
+                        stderr_tail.follow(Pipe::new(stderr, exited.clone())).await;
                         Ok(())
                     },
                 )
@@ -90,9 +90,9 @@ impl ExtensionProcess {
         };
         end_group(child, group).await;
         let how = ended.map_or_else(|text| text, |(status, ..)| describe_exit(status));
-        match remarks.last(&secrets) {
-            remarks if remarks.is_empty() => how,
-            remarks => format!("{how}: {remarks}"),
+        match stderr_tail.last(&secrets) {
+            stderr_tail if stderr_tail.is_empty() => how,
+            stderr_tail => format!("{how}: {stderr_tail}"),
         }
     }
 }
@@ -118,8 +118,8 @@ impl SpawnedProcess {
         withheld: &[String],
         processes: &Processes,
     ) -> Result<Self, String> {
-        let unpacking = node.clone();
-        let unpacked = tokio::task::spawn_blocking(move || unpacking.unpack()).await;
+        let runtime = node.clone();
+        let unpacked = tokio::task::spawn_blocking(move || runtime.unpack()).await;
         let unpacked = unpacked.map_err(std::io::Error::other).flatten();
         let unpacked =
             unpacked.map_err(|error| format!("the program that hosts it cannot be unpacked: {error}"))?;
@@ -151,19 +151,19 @@ async fn write_answers(
     exited: watch::Receiver<bool>,
 ) -> Result<(), String> {
     match answers {
-        Some((waiting, pipe)) => write_frames(waiting, pipe, "descriptor of answers", exited).await,
+        Some((writer, pipe)) => write_frames(writer, pipe, "descriptor of answers", exited).await,
         None => Ok(()),
     }
 }
 
 async fn write_frames(
-    waiting: FrameWriter,
+    writer: FrameWriter,
     pipe: impl AsyncWrite + Unpin,
     name: &str,
     mut exited: watch::Receiver<bool>,
 ) -> Result<(), String> {
     let written = tokio::select! {
-        written = waiting.write_to(pipe) => written,
+        written = writer.write_to(pipe) => written,
         _ = exited.wait_for(|exited| *exited) => Ok(()),
     };
     match written {

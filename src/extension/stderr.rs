@@ -90,43 +90,43 @@ fn shown(line: &str) -> String {
 mod tests {
     use super::*;
 
-    fn last(remarks: &StderrTail<'_>) -> String {
-        remarks.last(&Secrets::default())
+    fn last(tail: &StderrTail<'_>) -> String {
+        tail.last(&Secrets::default())
     }
 
     #[test]
     fn last_lines_are_kept_however_they_come() {
-        let mut remarks = StderrTail::new("x");
-        remarks.absorb(b"one\ntw");
-        assert_eq!(last(&remarks), "one");
-        remarks.absorb(b"o\r\n\n  \n");
-        assert_eq!(last(&remarks), "one\ntwo");
-        remarks.absorb(b"three");
-        remarks.end_line();
-        assert_eq!(last(&remarks), "one\ntwo\nthree");
+        let mut tail = StderrTail::new("x");
+        tail.absorb(b"one\ntw");
+        assert_eq!(last(&tail), "one");
+        tail.absorb(b"o\r\n\n  \n");
+        assert_eq!(last(&tail), "one\ntwo");
+        tail.absorb(b"three");
+        tail.end_line();
+        assert_eq!(last(&tail), "one\ntwo\nthree");
         for line in 0..100 {
-            remarks.absorb(format!("{line}\n").as_bytes());
+            tail.absorb(format!("{line}\n").as_bytes());
         }
-        assert_eq!(last(&remarks), "92\n93\n94\n95\n96\n97\n98\n99");
+        assert_eq!(last(&tail), "92\n93\n94\n95\n96\n97\n98\n99");
     }
 
     #[test]
     fn long_line_is_shown_by_its_beginning() {
-        let mut remarks = StderrTail::new("x");
-        remarks.absorb(&[b'a'; LINE_LIMIT - 1]);
-        remarks.absorb(&[b'b'; 3 * LINE_LIMIT]);
-        assert_eq!(remarks.line.len(), LINE_LIMIT);
-        remarks.absorb(b"\nshort");
-        assert_eq!(last(&remarks), format!("{}…", "a".repeat(SHOWN_OF_LINE)));
-        assert_eq!(remarks.line, b"short");
+        let mut tail = StderrTail::new("x");
+        tail.absorb(&[b'a'; LINE_LIMIT - 1]);
+        tail.absorb(&[b'b'; 3 * LINE_LIMIT]);
+        assert_eq!(tail.line.len(), LINE_LIMIT);
+        tail.absorb(b"\nshort");
+        assert_eq!(last(&tail), format!("{}…", "a".repeat(SHOWN_OF_LINE)));
+        assert_eq!(tail.line, b"short");
     }
 
     #[test]
     fn keys_and_escapes_are_not_shown() {
         let secrets = Secrets::default();
         secrets.remember("sk-123456789");
-        let mut remarks = StderrTail::new("x");
-        remarks.absorb(b"\x1b[2Jkey sk-123456789\x07\n");
-        assert_eq!(remarks.last(&secrets), r"\u{1b}[2Jkey ***\u{7}");
+        let mut tail = StderrTail::new("x");
+        tail.absorb(b"\x1b[2Jkey sk-123456789\x07\n");
+        assert_eq!(tail.last(&secrets), r"\u{1b}[2Jkey ***\u{7}");
     }
 }

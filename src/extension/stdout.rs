@@ -41,7 +41,7 @@ pub(super) struct StdoutReader {
     greeted: watch::Receiver<bool>,
     /// Permits for bytes that are read and not handled.
     shares: Arc<Semaphore>,
-    heard: mpsc::Sender<QueuedInput>,
+    inputs: mpsc::Sender<QueuedInput>,
 }
 
 impl StdoutReader {
@@ -51,11 +51,11 @@ impl StdoutReader {
         max_frame: usize,
         gate: watch::Receiver<bool>,
         greeted: watch::Receiver<bool>,
-        heard: mpsc::Sender<QueuedInput>,
+        inputs: mpsc::Sender<QueuedInput>,
     ) -> Self {
         // The longest line must find room.
         let max_frame = max_frame.clamp(1, Semaphore::MAX_PERMITS.min(u32::MAX as usize));
-        Self { from, dialect, max_frame, gate, greeted, shares: Arc::new(Semaphore::new(max_frame)), heard }
+        Self { from, dialect, max_frame, gate, greeted, shares: Arc::new(Semaphore::new(max_frame)), inputs }
     }
 
     /// Reads stdout to its end.
@@ -109,7 +109,7 @@ impl StdoutReader {
             },
         };
         // The receiver may be gone; the process still has to end.
-        let _ = self.heard.send(QueuedInput { input, share }).await;
+        let _ = self.inputs.send(QueuedInput { input, share }).await;
         if registers {
             // The sender may be gone.
             let _ = self.greeted.wait_for(|greeted| *greeted).await;

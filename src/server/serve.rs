@@ -184,7 +184,7 @@ pub async fn serve(options: Options) -> Result<u8, String> {
             engine.handle(Input::ReadsExtensions(was_open), clock.now());
         }
         if engine.is_open() {
-            tasks.extensions.greeted();
+            tasks.extensions.mark_greeted();
         }
         let input = if gone {
             (stopping, status) = (true, STDOUT_GONE);
@@ -234,7 +234,7 @@ pub async fn serve(options: Options) -> Result<u8, String> {
         };
         match &input {
             Input::ToolEnd { call, .. } | Input::ShellEnd { call, .. } => tasks.forget(*call),
-            Input::ExtensionEnded { from, .. } => tasks.extensions.ended(*from),
+            Input::ExtensionEnded { from, .. } => tasks.extensions.forget(*from),
             Input::Shutdown => disk.shorten_deadlines(),
             Input::StoreFailed(error) => tracing::error!("{error}"),
             _ => {}
@@ -306,7 +306,7 @@ fn execute_outputs(
             Output::StartShell(start) => tasks.run_shell(start),
             Output::CancelTool(call) | Output::CancelShell(call) => tasks.cancel(call),
             Output::StartExtension { process, place } => tasks.extensions.start(process, place),
-            Output::ToExtension { to, frame } => tasks.extensions.tell(to, &frame),
+            Output::ToExtension { to, frame } => tasks.extensions.send(to, &frame),
             Output::ProviderHookCompleted { request, event } => {
                 tasks.provider_hooks.complete(request, *event)
             }

@@ -242,7 +242,7 @@ async fn a_frame_may_be_longer_than_what_may_wait() {
     let mut world =
         place.runs("wc -c > told; mv told counted; echo '{\"type\":\"shutdown\"}'; exec sleep 1000");
     let frame = cancel(&"x".repeat(MAX_PENDING));
-    world.extensions.tell(1, &frame);
+    world.extensions.send(1, &frame);
     world.extensions.close().await;
     assert_eq!(world.next().await.1, r#"{"type":"shutdown"}"#);
     let length = serde_json::to_vec(&frame).unwrap().len() + 1;
@@ -315,7 +315,7 @@ async fn answers_go_to_a_descriptor_of_their_own_where_the_process_has_one() {
     world.tell(1, "first");
     let answer = ExtensionAnswer { id: "q".to_owned(), data: None, error: Some("nothing".to_owned()) };
     let answer = ToExtension::Answer(answer);
-    world.extensions.tell(1, &answer);
+    world.extensions.send(1, &answer);
     world.tell(1, "second");
     place.awaits("heard").await;
     let told = [cancel("first"), answer, cancel("second")];

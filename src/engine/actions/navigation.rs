@@ -175,12 +175,12 @@ impl Engine {
         self.set_stage(call, NavigationStage::Between);
         let base = self.dialect.base();
         let answer = partial.finish();
-        let said = text_of(&answer);
-        if has_failed(&answer) || said.trim().is_empty() {
+        let text = text_of(&answer);
+        if has_failed(&answer) || text.trim().is_empty() {
             let reason = answer.error_message.unwrap_or_else(|| errors::summary_empty(base));
             return self.end_action(call, Err(errors::branch_summary_failed(base, &reason)));
         }
-        let text = branch.summary(&said, self.dialect.record().compaction.list_lines);
+        let text = branch.summary(&text, self.dialect.record().compaction.list_lines);
         let details = serde_json::to_value(branch.files.details()).ok();
         self.move_leaf(call, Some(Summary { text, details, from_extension: false }));
     }

@@ -107,8 +107,8 @@ impl ExtensionHost {
     }
 
     /// Sends an event to the extensions that observe it.
-    pub fn notify_observers(&mut self, said: &Emission) {
-        let kind = match said {
+    pub fn notify_observers(&mut self, emission: &Emission) {
+        let kind = match emission {
             Emission::Frame(Outbound::AgentSessionEvent(event)) => event.kind(),
             Emission::Update(_) => AgentSessionEventKind::MessageUpdate,
             Emission::Frame(_) | Emission::Line { .. } => return,
@@ -118,18 +118,18 @@ impl ExtensionHost {
         if observers.is_empty() {
             return;
         }
-        let Some(event) = observed(said) else { return };
+        let Some(event) = observed(emission) else { return };
         for process in observers {
             self.send(process, ExtensionEvent { event: event.clone() });
         }
     }
 
     /// The hook for an event that extensions registered for in `awaits`; `None` if none did.
-    pub fn awaited_event(&self, said: &Emission) -> Option<EventHook> {
-        let Emission::Frame(Outbound::AgentSessionEvent(event)) = said else { return None };
+    pub fn awaited_event(&self, emission: &Emission) -> Option<EventHook> {
+        let Emission::Frame(Outbound::AgentSessionEvent(event)) = emission else { return None };
         let kind = event.kind().as_str();
         let is_awaited = self.all.iter().any(|extension| extension.awaits(kind));
-        is_awaited.then(|| observed(said)).flatten().map(|event| EventHook { event })
+        is_awaited.then(|| observed(emission)).flatten().map(|event| EventHook { event })
     }
 }
 
@@ -151,8 +151,8 @@ fn is_progress(event: &str) -> bool {
 }
 
 /// An event as extensions receive it: updates have no snapshot.
-fn observed(said: &Emission) -> Option<JsonObject> {
-    let value = match said {
+fn observed(emission: &Emission) -> Option<JsonObject> {
+    let value = match emission {
         Emission::Frame(Outbound::AgentSessionEvent(event)) => serde_json::to_value(event),
         Emission::Update(update) => {
             let (delta, content, tool_call) = match &update.step {

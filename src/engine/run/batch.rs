@@ -29,8 +29,8 @@ impl Batch {
     /// Replaces the result message of a call.
     pub fn replace_result(&mut self, result: &ToolResultMessage) {
         let same = |it: &&mut ToolResultMessage| it.tool_call_id == result.tool_call_id;
-        if let Some(told) = self.results.iter_mut().rev().find(same) {
-            *told = result.clone();
+        if let Some(previous) = self.results.iter_mut().rev().find(same) {
+            *previous = result.clone();
         }
     }
 }

@@ -94,23 +94,23 @@ impl Engine {
 
     /// Compacts before a run if needed; gives the prompt back if its run may start. Otherwise it waits for a
     /// compaction: one under way, or one that the context needs first.
-    pub(in crate::engine) fn compact_before_run(&mut self, starting: RunStart) -> Option<RunStart> {
+    pub(in crate::engine) fn compact_before_run(&mut self, start: RunStart) -> Option<RunStart> {
         if let Some(compaction) = self.activity.compaction_mut() {
-            compaction.is_aborted = starting.is_aborted;
-            compaction.next = AfterCompaction::Prompt(Box::new(starting));
+            compaction.is_aborted = start.is_aborted;
+            compaction.next = AfterCompaction::Prompt(Box::new(start));
             self.take_unannounced_step(Step::PromptWaits);
             return None;
         }
-        if std::mem::take(&mut self.series.skips_compaction) || starting.is_aborted {
-            return Some(starting);
+        if std::mem::take(&mut self.series.skips_compaction) || start.is_aborted {
+            return Some(start);
         }
         let last = self.store.session.messages().iter().rev().find_map(|message| match message.as_ref() {
             AgentMessage::Assistant(answer) => Some(answer.clone()),
             _ => None,
         });
-        let Some(answer) = last else { return Some(starting) };
-        match self.check_context(&answer, AfterCompaction::Prompt(Box::new(starting))) {
-            Some(AfterCompaction::Prompt(starting)) => Some(*starting),
+        let Some(answer) = last else { return Some(start) };
+        match self.check_context(&answer, AfterCompaction::Prompt(Box::new(start))) {
+            Some(AfterCompaction::Prompt(start)) => Some(*start),
             _ => None,
         }
     }
@@ -132,11 +132,11 @@ impl Engine {
         if !self.may_compact() {
             return Some(next);
         }
-        let prompted = matches!(next, AfterCompaction::Prompt(_));
+        let has_prompt = matches!(next, AfterCompaction::Prompt(_));
         let record = self.dialect.record();
         if same && !is_old && failure::overflows(answer, window) {
             // An answer that has arrived nevertheless is not requested again.
-            let will_retry = !prompted && has_failed(answer);
+            let will_retry = !has_prompt && has_failed(answer);
             if std::mem::replace(&mut self.series.overflowed, true) && will_retry {
                 // Newer events report the failure without a start.
                 if !self.emits_manual_compactions() {
@@ -156,7 +156,7 @@ impl Engine {
             return self.compact_full(CompactionReason::Overflow, will_retry, next);
         }
         let tokens = context_tokens(self.store.session.messages(), self.store.session.compacted());
-        let judged = !has_failed(answer) || prompted || record.compaction.checks_after_error;
+        let judged = !has_failed(answer) || has_prompt || record.compaction.checks_after_error;
         match judged && is_full(tokens, window, self.modes.compaction.reserve, &record.compaction) {
             true => self.compact_full(CompactionReason::Threshold, false, next),
             false => Some(next),
@@ -236,8 +236,8 @@ impl Engine {
         if compaction.has_prompt() {
             self.take_unannounced_step(Step::PromptWaits);
         }
-        let asks = self.is_hooked(HookName::SessionBeforeCompact);
-        let event = asks.then(|| hook_event(&compaction, focus, self.modes.compaction));
+        let is_hooked = self.is_hooked(HookName::SessionBeforeCompact);
+        let event = is_hooked.then(|| hook_event(&compaction, focus, self.modes.compaction));
         let compaction = Box::new(compaction);
         match self.activity.run_mut() {
             Some(run) => run.phase = Phase::Compacting(compaction),
@@ -305,13 +305,13 @@ impl Engine {
         compaction.done = true;
         let (reason, will_retry, from_extension) =
             (compaction.hook_reason(), compaction.will_retry(), compaction.from_extension);
-        let told = self.notify_compacted(|compaction_entry| CompactedHook {
+        let is_notified = self.notify_compacted(|compaction_entry| CompactedHook {
             compaction_entry,
             from_extension,
             reason,
             will_retry,
         });
-        if !told {
+        if !is_notified {
             self.finish_compaction();
         }
     }
@@ -377,7 +377,7 @@ impl Engine {
     fn resume_after_compaction(&mut self, next: AfterCompaction, is_aborted: bool) {
         match next {
             AfterCompaction::Nothing => {}
-            AfterCompaction::Prompt(starting) => self.begin_run(RunStart { is_aborted, ..*starting }),
+            AfterCompaction::Prompt(start) => self.begin_run(RunStart { is_aborted, ..*start }),
             AfterCompaction::Turn(next) => self.open_next_turn(next),
         }
     }

@@ -17,8 +17,8 @@ impl Engine {
             DialectForksFrom::AllBranches => tree.fork_messages(),
             DialectForksFrom::ActiveBranch => tree.fork_messages_of_branch(),
         };
-        let told = |at: session::ForkMessage| ForkMessage { entry_id: at.id.to_string(), text: at.text };
-        ForkMessages { messages: messages.into_iter().map(told).collect() }
+        let to_frame = |at: session::ForkMessage| ForkMessage { entry_id: at.id.to_string(), text: at.text };
+        ForkMessages { messages: messages.into_iter().map(to_frame).collect() }
     }
 
     /// Serves `get_entries`: all entries, or those after one.

@@ -126,7 +126,7 @@ impl Todos {
         let errors: Vec<String> = ops.into_iter().filter_map(|op| writing.apply(op).err()).collect();
         self.put_one_in_progress();
         self.update_timers(now);
-        let text = self.told(&errors);
+        let text = self.result_text(&errors);
         let storage = if is_stored { "session" } else { "memory" };
         Ok(AgentToolResult {
             content: vec![UserContent::Text(TextContent { text, text_signature: None })],
@@ -151,7 +151,7 @@ impl Todos {
     }
 
     /// What the model reads: what could not be done, then the list; of the todo in progress all that is known.
-    fn told(&self, errors: &[String]) -> String {
+    fn result_text(&self, errors: &[String]) -> String {
         let mut text = String::new();
         if !errors.is_empty() {
             text += &format!("Not done: {}\n\n", errors.join("; "));

@@ -68,7 +68,7 @@ pub(in crate::engine) enum SchemaFault {
 
 impl SchemaFault {
     /// The error for the owner of the tool.
-    pub(in crate::engine) fn told(&self, base: Base, name: &str) -> String {
+    pub(in crate::engine) fn error_text(&self, base: Base, name: &str) -> String {
         match self {
             Self::Invalid(reason) => errors::tool_schema(base, name, reason),
             Self::Costly(reason) => errors::tool_schema_cost(base, name, reason),
@@ -221,7 +221,7 @@ impl Toolbox {
                 let errors = validator.iter_errors(&value).take(MOST_PROBLEMS);
                 errors.map(|error| problem(base, &error)).collect()
             }
-            Err(unsound) => vec![unsound.told(base, name)],
+            Err(fault) => vec![fault.error_text(base, name)],
         };
         match value {
             Value::Object(arguments) if problems.is_empty() => Ok(arguments),

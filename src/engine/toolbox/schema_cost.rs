@@ -160,8 +160,9 @@ impl<'s> Schema<'s> {
 
 /// How often a value is checked by the schemas that this one leads to.
 fn factor(schema: &Map<String, Value>) -> u64 {
-    let asks = schema.contains_key("unevaluatedProperties") || schema.contains_key("unevaluatedItems");
-    if asks { UNEVALUATED_FACTOR } else { 1 }
+    let is_unevaluated =
+        schema.contains_key("unevaluatedProperties") || schema.contains_key("unevaluatedItems");
+    if is_unevaluated { UNEVALUATED_FACTOR } else { 1 }
 }
 
 /// The schemas that see what is inside a value, and those that only references lead to.

@@ -13,7 +13,7 @@ const LOOK_BACK: usize = 4 * 1024;
 /// The rules of a session.
 #[derive(Debug, Default)]
 pub struct Rules {
-    ready: Vec<CompiledRule>,
+    compiled: Vec<CompiledRule>,
     /// Names of the rules that were injected.
     injected: BTreeSet<String>,
     /// The blocks of the answer that streams, by their place in it.
@@ -37,14 +37,14 @@ impl Rules {
         let mut warnings = Vec::new();
         let mut names = BTreeSet::new();
         let own = rules.into_iter().filter(|rule| names.insert(rule.name.clone()));
-        let ready = own.filter_map(|rule| CompiledRule::new(rule, &mut warnings)).collect();
-        (Self { ready, ..Self::default() }, warnings)
+        let compiled = own.filter_map(|rule| CompiledRule::new(rule, &mut warnings)).collect();
+        (Self { compiled, ..Self::default() }, warnings)
     }
 
     /// Matches the next delta of the block at `index` of the answer. `Some`: the rules that the answer goes against,
     /// at least one, none of them injected before. The rest of the answer need not be fed then.
     pub fn feed(&mut self, index: usize, watched: WatchedContent<'_>, delta: &str) -> Option<Vec<Rule>> {
-        if delta.is_empty() || !self.ready.iter().any(|rule| rule.watches(watched)) {
+        if delta.is_empty() || !self.compiled.iter().any(|rule| rule.watches(watched)) {
             return None;
         }
         let block = self.blocks.entry(index).or_default();
@@ -53,17 +53,20 @@ impl Rules {
         let WatchedBlock { text, path, matched } = block;
         // A path ends with a quotation mark: all that streams need not be parsed at each step.
         let has_file = |rule: &CompiledRule| rule.is_of_files() && rule.watches(watched);
-        if path.is_none() && delta.contains('"') && self.ready.iter().any(has_file) {
+        if path.is_none() && delta.contains('"') && self.compiled.iter().any(has_file) {
             *path = path_in(text);
         }
         let mut broken = Vec::new();
-        for (place, ready) in self.ready.iter().enumerate() {
-            let told = self.injected.contains(&ready.rule.name);
-            if told || !ready.watches(watched) || !matched.contains(&place) && !ready.matches(text, from) {
+        for (place, compiled) in self.compiled.iter().enumerate() {
+            let is_injected = self.injected.contains(&compiled.rule.name);
+            if is_injected
+                || !compiled.watches(watched)
+                || !matched.contains(&place) && !compiled.matches(text, from)
+            {
                 continue;
             }
-            match ready.matches_path(path.as_deref()) {
-                Some(true) => broken.push(ready.rule.clone()),
+            match compiled.matches_path(path.as_deref()) {
+                Some(true) => broken.push(compiled.rule.clone()),
                 Some(false) => {}
                 None => drop(matched.insert(place)),
             }
@@ -88,10 +91,11 @@ impl Rules {
 
     /// The message that injects `rules`, made at `wall` milliseconds since the Unix epoch.
     pub fn injection_message(rules: &[Rule], wall: u64) -> CustomMessage {
-        let told = rules.iter().map(|rule| texts::rule_injected(&rule.name, &rule.path, rule.content.trim()));
+        let texts =
+            rules.iter().map(|rule| texts::rule_injected(&rule.name, &rule.path, rule.content.trim()));
         CustomMessage {
             custom_type: INJECTION.to_owned(),
-            content: MessageContent::Text(told.collect::<Vec<_>>().join("\n\n")),
+            content: MessageContent::Text(texts.collect::<Vec<_>>().join("\n\n")),
             display: false,
             details: None,
             attribution: Some(Attribution::Agent),

@@ -87,7 +87,7 @@ impl Place {
             processes: self.processes.clone(),
             secrets: Secrets::default(),
         });
-        extensions.greeted();
+        extensions.mark_greeted();
         World { extensions, inputs }
     }
 
@@ -114,7 +114,7 @@ impl World {
             Input::ExtensionBadLine { from, text } => (from, format!("strayed: {text}")),
             Input::ExtensionBadRegister { from, text } => (from, format!("misregistered: {text}")),
             Input::ExtensionEnded { from, text } => {
-                self.extensions.ended(from);
+                self.extensions.forget(from);
                 (from, format!("ended: {text}"))
             }
             other => panic!("no input of an extension: {other:?}"),
@@ -133,7 +133,7 @@ impl World {
     }
 
     pub fn tell(&mut self, process: u64, id: &str) {
-        self.extensions.tell(process, &cancel(id));
+        self.extensions.send(process, &cancel(id));
     }
 }
 
