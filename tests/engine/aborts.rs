@@ -1,5 +1,4 @@
-//! The worked sequences in which something is stopped: aborts, a new session in the middle, shell commands. See
-//! `sequences.rs` for how they are written.
+//! Worked sequences with aborts, a new session during a run, and shell commands. See `sequences.rs` for the notation.
 
 use pi_rpc::protocol::Dialect::{self, Pi, Pi058, Pi0584, Xcsh};
 use pi_rpc_test_kit::{scenario, shorthand::*};

@@ -1,5 +1,4 @@
-//! What pi 1 says around its runs: the instructions as a message, what an answer says of its request, and the one frame
-//! that tells that all is done.
+//! Frames of pi 1 around runs: system messages, members of answers about their request, and `agent_settled`.
 
 use pi_rpc::{
     protocol::{

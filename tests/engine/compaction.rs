@@ -1,4 +1,4 @@
-//! Compaction: the model sums up what was said first, asked for by the host or because the context is full.
+//! Compaction by a summary of the model, requested by the host or because the context is full.
 //!
 //! The shapes are those of the worked sequences; `compact threshold` and `compact_end done` are the two events of an
 //! automatic compaction with what came of it.

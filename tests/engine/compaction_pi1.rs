@@ -1,5 +1,5 @@
-//! Compaction as `pi-1` tells it, and `pi@0.73` before it. What the host asks for is told by whole frames, in a session
-//! that is taken up; what a full context leads to by shapes, as in `compacting`.
+//! Compaction in `pi-1` and `pi@0.73`: requested by the host in a resumed session, as whole frames; for a full context,
+//! by shapes as in `compaction`.
 
 use pi_rpc::{
     engine::CompactionPlan,

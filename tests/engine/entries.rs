@@ -1,4 +1,4 @@
-//! The entries of a session as hosts read them, and sessions made of its branch.
+//! Commands that read the entries of a session, and clones of its branch.
 
 use pi_rpc::protocol::Dialect::{Pi1, Pi073};
 use pi_rpc_test_kit::{Playback, Scenario, scenario, shorthand::*};

@@ -1,4 +1,4 @@
-//! What extensions may do, and how long they may take, in virtual time.
+//! Limits and deadlines of extensions, in virtual time.
 
 use pi_rpc::{
     engine::{

@@ -1,4 +1,4 @@
-//! A disk that does not answer stops neither reads nor aborts nor the end, and nothing is told before it has answered.
+//! A disk that hangs stops neither reads nor aborts nor the exit, and no frame of an entry precedes its write.
 
 use pi_rpc::protocol::Dialect::{self, Pi, Pi1, Xcsh};
 use pi_rpc_test_kit::{Playback, Scenario, scenario, shorthand::*};

@@ -1,4 +1,4 @@
-//! Models that can and cannot be asked, scopes and levels, at the engine.
+//! Usable and unusable models, scopes and thinking levels, at the engine.
 
 use pi_rpc::{
     engine::{

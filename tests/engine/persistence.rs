@@ -1,4 +1,4 @@
-//! Entries are on disk before the host hears of them, and what becomes of a conversation when the disk is full.
+//! Entries are persisted before their frames are emitted; conversations survive a full disk.
 //!
 //! The world of every test holds each frame against the file: see `Disk::has_what_is_told`. In the snapshots `#` marks
 //! what happens on disk.

@@ -1,4 +1,4 @@
-//! What hosts are told of the messages that wait, in the dialects that tell it.
+//! Events about the queues of messages, in the dialects that have them.
 
 use pi_rpc::protocol::Dialect::{self, Pi1, Pi073};
 use pi_rpc_test_kit::{Scenario, scenario, shorthand::*};

@@ -1,4 +1,4 @@
-//! Commands that only read are answered at once, also where commands are served one by one.
+//! Commands that only read are served at once, also where commands are served one by one.
 
 use pi_rpc::protocol::{
     Dialect::{self, Pi, Pi1, Xcsh},

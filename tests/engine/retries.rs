@@ -1,4 +1,4 @@
-//! Failures that pass by themselves: the wait, the tries, and everything that may happen in between.
+//! Retries of runs that failed for a transient reason: the wait, the retries, and commands in between.
 //!
 //! The shapes are those of the worked sequences; `retry 1` and `retry_end 1` are the events of the first further try,
 //! `!` marks that it came to nothing.

@@ -1,4 +1,4 @@
-//! Rules that stop an answer, in a conversation. See `sequences.rs` for how they are written.
+//! Rules that stop an answer, in a conversation. See `sequences.rs` for the notation.
 
 use pi_rpc::{engine::ExtensionSetup, protocol::Dialect::Xcsh};
 use pi_rpc_test_kit::{

@@ -1,4 +1,4 @@
-//! What the schema says is not served is refused, and nothing else is.
+//! Exactly the commands that the schema marks as not served are refused.
 
 use pi_rpc::{
     export::{Examples, json_schema, meta},

@@ -1,4 +1,4 @@
-//! Which session is open: new ones, others, forks; what they take along, and what becomes of a run that is in the way.
+//! Changes of the session: new, switch, fork; the state that goes with them, and the fate of an open run.
 
 use pi_rpc::protocol::Dialect::{self, Pi, Pi1, Xcsh};
 use pi_rpc_test_kit::{Scenario, scenario, shorthand::*};

@@ -1,4 +1,4 @@
-//! What hosts are told of names, levels and the fill of the context, in the dialects that tell it.
+//! Events about names, thinking levels and context usage, in the dialects that have them.
 
 use pi_rpc::protocol::Dialect::{self, Pi, Pi1, Pi073};
 use pi_rpc_test_kit::{Scenario, scenario, shorthand::*};

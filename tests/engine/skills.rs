@@ -1,5 +1,5 @@
-//! Skills and prompt templates in a conversation: what a prompt that calls one is told as, and what comes before them.
-//! See `sequences.rs` for how they are written.
+//! Skills and prompt templates in a conversation: the expanded prompt, and what takes precedence. See `sequences.rs` for
+//! the notation.
 
 use pi_rpc::{
     engine::ExtensionSetup,

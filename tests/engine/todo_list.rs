@@ -1,4 +1,4 @@
-//! The list of todos: what the host sets, what the model writes, what is restored, cleared and reminded of.
+//! The list of todos by itself: set, written, restored, cleared, and reminded of.
 
 use pi_rpc::{
     engine::{

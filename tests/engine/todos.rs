@@ -1,5 +1,5 @@
 //! The list of todos in a conversation: the prelude, what the model and the host write, reminders, the timers. See
-//! `sequences.rs` for how they are written.
+//! `sequences.rs` for the notation.
 
 use pi_rpc::{
     engine::{ExtensionSetup, todos::CLEAR_AFTER},

@@ -1,4 +1,4 @@
-//! Rules that stop an answer: which of them apply to what is written, and what the model is told of them.
+//! Rules that stop an answer, by themselves: which apply to a text, and the message that injects them.
 
 use pi_rpc::{
     engine::ttsr::{Rules, WatchedContent},

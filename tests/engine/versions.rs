@@ -1,4 +1,4 @@
-//! Sessions that another version of pi has written.
+//! Sessions written by another version of pi.
 
 use pi_rpc::{
     protocol::Dialect::{Pi, Pi1, Pi073},
