@@ -212,7 +212,7 @@ impl Engine {
                 debug_assert_eq!(
                     self.mismatched_state_member(),
                     None,
-                    "frames tell otherwise of a member of the state"
+                    "a member of the state contradicts the emitted frames"
                 );
                 return None;
             }

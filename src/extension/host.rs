@@ -141,7 +141,8 @@ impl Extensions {
         self.running.insert(process, Running { queue, answers, stop });
         let process_task = tokio::spawn(process_task.run());
         self.tasks.spawn(async move {
-            let text = process_task.await.unwrap_or_else(|panic| format!("it was lost: {panic}"));
+            let text =
+                process_task.await.unwrap_or_else(|panic| format!("its exit could not be observed: {panic}"));
             let input = Input::ExtensionEnded { from: process, text };
             // The receiver may be gone.
             let _ = sender.send(QueuedInput { input, share: None }).await;
@@ -157,7 +158,7 @@ impl Extensions {
         };
         if let Err(QueueFull) = queue.push(frame) {
             let most = self.environment.max_pending;
-            self.end(process, format!("it does not read: more than {most} bytes wait for it"));
+            self.end(process, format!("it does not read: more than {most} bytes are pending"));
         }
     }
 

@@ -134,7 +134,7 @@ impl SpawnedProcess {
 async fn reap(child: &mut Child, gone: &watch::Sender<bool>) -> Result<ExitStatus, String> {
     let status = child.wait().await;
     gone.send_replace(true);
-    status.map_err(|error| format!("it was lost: {error}"))
+    status.map_err(|error| format!("its exit could not be observed: {error}"))
 }
 
 async fn read_stdout(

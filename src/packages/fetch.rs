@@ -43,9 +43,10 @@ pub(super) fn fetch(
         return Ok(package);
     }
     if environment.get(OFFLINE).is_some_and(|value| ["1", "true", "yes"].contains(&value)) {
-        return Err(format!("it is not there, and {OFFLINE} forbids to fetch it"));
+        return Err(format!("the package is not in the cache, and {OFFLINE} forbids fetching it"));
     }
-    let text = |error: std::io::Error| format!("it cannot be kept in {}: {error}", kept.display());
+    let text =
+        |error: std::io::Error| format!("the package cache {} cannot be written: {error}", kept.display());
     let parent = kept.parent().unwrap_or(cache);
     private_files::create_folder(parent).map_err(text)?;
     let fresh = tempfile::Builder::new().prefix(".new-").tempdir_in(parent).map_err(text)?;
@@ -90,12 +91,12 @@ fn install(folder: &Path, spec: Option<&str>) -> Command {
 fn run(command: &mut Command) -> Result<(), String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command.env("GIT_TERMINAL_PROMPT", "0").stdin(Stdio::null()).output();
-    let output = output.map_err(|error| format!("it cannot be fetched: {program}: {error}"))?;
+    let output = output.map_err(|error| format!("the package cannot be fetched: {program}: {error}"))?;
     if output.status.success() {
         return Ok(());
     }
     let said = String::from_utf8_lossy(&output.stderr);
     let said: String =
         said.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(SHOWN_CHARS).collect();
-    Err(format!("it cannot be fetched: {program}: {said}"))
+    Err(format!("the package cannot be fetched: {program}: {said}"))
 }

@@ -281,7 +281,7 @@ impl<'a> Finder<'a> {
                 match source {
                     Source::Local(_) => self.found.others.push(number),
                     _ => {
-                        let text = "there is nothing for pi in this package".to_owned();
+                        let text = "the package contains no extension, skill or prompt template".to_owned();
                         self.found.troubles.push(PackageFailure { path: given.clone(), text });
                     }
                 }

@@ -186,13 +186,13 @@ fn what_cannot_be_understood_is_left_out_and_told() {
     assert_eq!(
         warnings,
         [
-            "/w/.xcsh/rules/a.md: (: unclosed group; it is left out",
-            "/w/.xcsh/rules/a.md: a(?=b): look-around, including look-ahead and look-behind, is not supported; it is left out",
-            "/w/.xcsh/rules/a.md: x*: it matches where nothing is written; it is left out",
-            "/w/.xcsh/rules/a.md: prose: it is not text, thinking, tool or tool:<name>; it is left out",
-            "/w/.xcsh/rules/a.md: [: unclosed character class; missing ']'; it is left out",
-            "/w/.xcsh/rules/b.md: (: unclosed group; it is left out",
-            "/w/.xcsh/rules/c.md: everything: it is not text, thinking, tool or tool:<name>; it is left out",
+            "/w/.xcsh/rules/a.md: (: unclosed group; ignored",
+            "/w/.xcsh/rules/a.md: a(?=b): look-around, including look-ahead and look-behind, is not supported; ignored",
+            "/w/.xcsh/rules/a.md: x*: it matches the empty text; ignored",
+            "/w/.xcsh/rules/a.md: prose: expected text, thinking, tool or tool:<name>; ignored",
+            "/w/.xcsh/rules/a.md: [: unclosed character class; missing ']'; ignored",
+            "/w/.xcsh/rules/b.md: (: unclosed group; ignored",
+            "/w/.xcsh/rules/c.md: everything: expected text, thinking, tool or tool:<name>; ignored",
         ]
     );
     assert_eq!(broken(&mut rules, TEXT, "first second unwrap"), ["d"]);

@@ -309,7 +309,7 @@ fn a_package_of_npm_that_the_command_line_names_is_fetched_once() {
         assert_eq!(member["sourceInfo"]["source"], "cli");
     }
     let mut server = start(dir.path(), "npm:gone");
-    let text = "it cannot be fetched: npm: npm error 404 gone";
+    let text = "the package cannot be fetched: npm: npm error 404 gone";
     assert_eq!(errors(&beginning(&mut server)), [("npm:gone", "load", text)]);
     server.finishes();
     assert_eq!(fs::read_to_string(dir.path().join("fetched")).unwrap(), "@me/tools@1.0.0\ngone\n");

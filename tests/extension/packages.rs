@@ -332,7 +332,7 @@ fn a_package_that_is_not_installed_says_what_to_run() {
         ("npm:d", format!("{missing} -l npm:d`")),
         ("npm:a@1", format!("{missing} npm:a@1`")),
         ("git:github.com/b/c", format!("{missing} git:github.com/b/c`")),
-        ("npm:e", "it is not there, and PI_OFFLINE forbids to fetch it".to_owned()),
+        ("npm:e", "the package is not in the cache, and PI_OFFLINE forbids fetching it".to_owned()),
     ];
     assert_eq!(told, expected.iter().map(|(path, text)| (*path, text.as_str())).collect::<Vec<_>>());
 }

@@ -232,7 +232,7 @@ async fn one_that_does_not_read_is_ended_when_too_much_waits() {
     for _ in 0..=MAX_PENDING / id.len() + 1 {
         world.tell(1, &id);
     }
-    let text = format!("ended: it does not read: more than {MAX_PENDING} bytes wait for it");
+    let text = format!("ended: it does not read: more than {MAX_PENDING} bytes are pending");
     assert_eq!(world.all().await, [text]);
 }
 

@@ -188,7 +188,7 @@ fn a_result_that_is_no_frame_fails_its_call() {
 fn one_that_reads_nothing_is_ended_when_64_mib_wait_for_it() {
     let body = "say '{\"type\":\"register\",\"events\":[\"*\"]}'\nexec sleep 1000";
     let mut server = extended(Pi, &turns(), &[("bad", body)]);
-    let full = "The extension has ended: it does not read: more than 67108864 bytes wait for it";
+    let full = "The extension has ended: it does not read: more than 67108864 bytes are pending";
     let full = error(&server, "bad", "end", full);
     // Told several times in each run.
     let long = "x".repeat(20 << 20);

@@ -54,7 +54,7 @@ impl CompiledRule {
             return None;
         }
         let mut warn = |what: &str, why: &str| {
-            warnings.push(format!("{}: {what}: {why}; it is left out", rule.path));
+            warnings.push(format!("{}: {what}: {why}; ignored", rule.path));
         };
         let conditions: Vec<Regex> =
             given.iter().filter_map(|text| condition(text).map_err(|why| warn(text, &why)).ok()).collect();
@@ -65,7 +65,7 @@ impl CompiledRule {
                 .filter_map(|word| {
                     let scope = Scope::parse(word);
                     if scope.is_none() {
-                        warn(word, "it is not text, thinking, tool or tool:<name>");
+                        warn(word, "expected text, thinking, tool or tool:<name>");
                     }
                     scope
                 })
@@ -141,7 +141,7 @@ fn condition(text: &str) -> Result<Regex, String> {
         text.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned()
     })?;
     match regex.is_match("") {
-        true => Err("it matches where nothing is written".to_owned()),
+        true => Err("it matches the empty text".to_owned()),
         false => Ok(regex),
     }
 }
