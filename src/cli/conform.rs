@@ -145,13 +145,13 @@ pub fn run(options: &Options) -> ExitCode {
 impl Options {
     /// The server to test, with dialect and adapter.
     fn server(&self) -> Result<Server, String> {
-        let asked = self.dialect.as_deref();
-        let asked = asked
+        let requested = self.dialect.as_deref();
+        let requested = requested
             .map(|name| DialectVersion::parse(name).ok_or_else(|| super::unknown_version(name)))
             .transpose()?;
         let program = self.server.first().map_or("", |program| program_name(program));
         let own = Adapter::names().into_iter().find(|name| *name == program);
-        let of_dialect = asked.and_then(|dialect| {
+        let of_dialect = requested.and_then(|dialect| {
             Adapter::names()
                 .into_iter()
                 .find(|name| Dialect::parse(name).is_some_and(|own| own.base() == dialect.base()))
@@ -160,7 +160,7 @@ impl Options {
         let adapter = Adapter::find(adapter).map_err(|error| error.to_string())?;
         let mut words = self.server.iter().map(|word| with_absolute_path(word));
         let program = words.next().unwrap_or_default().into();
-        let DialectVersion { dialect, version } = asked.unwrap_or(adapter.dialect.into());
+        let DialectVersion { dialect, version } = requested.unwrap_or(adapter.dialect.into());
         Ok(Server { program, args: words.collect(), dialect, version, adapter })
     }
 
@@ -176,12 +176,12 @@ impl Options {
         }
         let mut wanted = vec![false; all.len()];
         let mut files = Vec::new();
-        for asked in &self.scenarios {
-            if asked.ends_with(".json") {
-                files.push(read(Path::new(asked))?);
+        for name in &self.scenarios {
+            if name.ends_with(".json") {
+                files.push(read(Path::new(name))?);
                 continue;
             }
-            let glob = Glob::new(asked).map_err(|error| format!("--scenario: {error}"))?.compile_matcher();
+            let glob = Glob::new(name).map_err(|error| format!("--scenario: {error}"))?.compile_matcher();
             let mut fits = false;
             for (scenario, wanted) in
                 all.iter().zip(&mut wanted).filter(|(scenario, _)| glob.is_match(&scenario.name))
@@ -190,7 +190,7 @@ impl Options {
                 (*wanted, fits) = (true, true);
             }
             if !fits {
-                return Err(format!("--scenario {asked}: no scenario of {dialect} is called so; see --list"));
+                return Err(format!("--scenario {name}: no scenario of {dialect} is called so; see --list"));
             }
         }
         let named = all.into_iter().zip(wanted).filter_map(|(scenario, wanted)| wanted.then_some(scenario));

@@ -299,11 +299,11 @@ impl HostOptions {
         }
     }
 
-    fn set_session(&mut self, asked: SessionStart) -> Result<(), Refusal> {
-        let known = std::mem::replace(&mut self.session, asked);
+    fn set_session(&mut self, requested: SessionStart) -> Result<(), Refusal> {
+        let known = std::mem::replace(&mut self.session, requested);
         match (known.option(), self.session.option()) {
-            (known, asked) if known.is_empty() || known == asked => Ok(()),
-            (known, asked) => Err(Refusal(format!("{asked} cannot be combined with {known}"), 1)),
+            (known, requested) if known.is_empty() || known == requested => Ok(()),
+            (known, requested) => Err(Refusal(format!("{requested} cannot be combined with {known}"), 1)),
         }
     }
 }

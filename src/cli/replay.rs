@@ -103,9 +103,9 @@ pub fn run(options: &Options) -> ExitCode {
     }
     let dialect = options.dialect.or(part.dialect).unwrap_or(Dialect::Pi);
     let mut replay = Replay::new(part, dialect);
-    let (sender, heard) = sync_channel(LINE_CAPACITY);
+    let (sender, lines) = sync_channel(LINE_CAPACITY);
     thread::spawn(move || read_stdin(&sender));
-    let status = play(&mut replay, &heard, options.speed);
+    let status = play(&mut replay, &lines, options.speed);
     let remarks = replay.remarks();
     remarks.iter().for_each(|remark| warn(remark));
     match status {
@@ -118,7 +118,7 @@ pub fn run(options: &Options) -> ExitCode {
 }
 
 /// Plays the recording; returns the exit status.
-fn play(replay: &mut Replay, heard: &Receiver<Vec<u8>>, speed: f64) -> io::Result<u8> {
+fn play(replay: &mut Replay, lines: &Receiver<Vec<u8>>, speed: f64) -> io::Result<u8> {
     let mut stdout = io::stdout().lock();
     loop {
         match replay.advance() {
@@ -134,8 +134,8 @@ fn play(replay: &mut Replay, heard: &Receiver<Vec<u8>>, speed: f64) -> io::Resul
             Action::Wait => {
                 stdout.flush()?;
                 let next = match replay.has_skipped_ahead() {
-                    true => heard.recv_timeout(OMISSION_TIMEOUT),
-                    false => heard.recv().map_err(RecvTimeoutError::from),
+                    true => lines.recv_timeout(OMISSION_TIMEOUT),
+                    false => lines.recv().map_err(RecvTimeoutError::from),
                 };
                 let answer = match next {
                     Ok(line) => replay.handle(&HostInput::Line(&line)),

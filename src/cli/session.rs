@@ -43,22 +43,22 @@ impl InitialSession {
             session: None,
             store: Store::with_limit(limit).synced(options.sync),
         };
-        let asked = options.session_id.as_deref();
+        let given_id = options.session_id.as_deref();
         start.place.id = options.session_id.clone();
         if options.session == SessionStart::InMemory {
             return Ok(start);
         }
         let folders = SessionFolders::new(config, options, working, environment);
-        if let Some(id) = asked {
+        if let Some(id) = given_id {
             // Claim before searching: of two servers that start at once, one finds the session of the other.
             make_folder(&folders.own);
             let claimed = start.store.claim(&folders.own, id);
             claimed.map_err(|error| Refusal(error.host_text(config.dialect.base()), 1))?;
         }
-        let known = asked.and_then(|id| find_by_id(id, &folders.own));
+        let known = given_id.and_then(|id| find_by_id(id, &folders.own));
         let file = match &options.session {
             SessionStart::New | SessionStart::InMemory => {
-                if let (Some(id), None) = (asked, &known) {
+                if let (Some(id), None) = (given_id, &known) {
                     tracing::warn!("No session of this project has the id '{id}'; one begins");
                 }
                 known
@@ -66,7 +66,7 @@ impl InitialSession {
             SessionStart::Newest => find_newest(&folders.own),
             SessionStart::Open(name) => Some(folders.named(name, working, environment)?),
             SessionStart::Fork(_) if known.is_some() => {
-                let id = asked.unwrap_or_default();
+                let id = given_id.unwrap_or_default();
                 return Err(Refusal(format!("Session already exists with id '{id}'"), 1));
             }
             SessionStart::Fork(name) => {

@@ -126,13 +126,13 @@ impl Client {
     pub async fn call<C: Command>(&self, command: C) -> Result<C::Success, Error> {
         let command: RpcCommand = command.into();
         let kind = command.kind();
-        let calling = async {
+        let response = async {
             let response = self.hub.call(command, self.unchecked).await?.answer().await?;
             let to = response.kind();
             C::success(response)
                 .ok_or_else(|| Error::Unread { command: kind, reason: format!("it is one to `{to}`") })
         };
-        self.with_deadline(kind, calling).await
+        self.with_deadline(kind, response).await
     }
 
     /// Sends a prompt, and waits for its run and everything that follows by itself: retries, compactions, queued messages.
@@ -164,18 +164,18 @@ impl Client {
         let before = self.hub.assistant_messages();
         let command = RpcCommand::from(prompt);
         let kind = command.kind();
-        let asking = async {
-            let mut asked = self.hub.call(command, self.unchecked).await?;
-            let response = asked.answer().await?;
-            Ok((asked, PromptCommand::success(response).flatten()))
+        let sending = async {
+            let mut call = self.hub.call(command, self.unchecked).await?;
+            let response = call.answer().await?;
+            Ok((call, PromptCommand::success(response).flatten()))
         };
-        let (mut asked, outcome) = self.with_deadline(kind, asking).await?;
+        let (mut call, outcome) = self.with_deadline(kind, sending).await?;
         if outcome.is_some_and(|outcome| outcome.disposition == PromptDisposition::Handled) {
             return Ok(RunResult { message: self.hub.last_message_after(before) });
         }
         tokio::select! {
             biased;
-            error = asked.late_error() => return Err(Error::Failed(error)),
+            error = call.late_error() => return Err(Error::Failed(error)),
             idle = self.wait_idle() => idle?,
         }
         Ok(RunResult { message: self.hub.last_message_after(before) })
@@ -336,9 +336,9 @@ impl Client {
     async fn with_deadline<T>(
         &self,
         command: RpcCommandKind,
-        calling: impl Future<Output = Result<T, Error>>,
+        response: impl Future<Output = Result<T, Error>>,
     ) -> Result<T, Error> {
-        let Some(within) = self.within else { return calling.await };
-        timeout(within, calling).await.unwrap_or(Err(Error::TimedOut { command, within }))
+        let Some(within) = self.within else { return response.await };
+        timeout(within, response).await.unwrap_or(Err(Error::TimedOut { command, within }))
     }
 }

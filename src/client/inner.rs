@@ -142,9 +142,9 @@ impl Inner {
             error.id = self.origin_of(error).map(|id| RequestId::from(id.as_str()));
         }
         let (before, moves) = (self.state().flow, self.expected.moves());
-        let said = Emission::Frame(frame);
-        self.session.outbound_with_ids(&said);
-        let Emission::Frame(mut frame) = said else { return None };
+        let emission = Emission::Frame(frame);
+        self.session.outbound_with_ids(&emission);
+        let Emission::Frame(mut frame) = emission else { return None };
         let flow = self.state().flow;
         self.expected.note_frame(&frame, before, flow);
         if let Outbound::Response(response) = frame {

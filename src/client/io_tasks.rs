@@ -57,7 +57,7 @@ pub(super) async fn read(mut process: Process, hub: Arc<Hub>, patience: Duration
         }
         process.set_reading(hub.is_reading());
         tokio::select! {
-            heard = process.next() => match heard.map(|ProcessEvent { kind, .. }| kind) {
+            event = process.next() => match event.map(|ProcessEvent { kind, .. }| kind) {
                 Some(ProcessEventKind::Line(line) | ProcessEventKind::Unfinished(line)) => {
                     if let Some(task) = hub.receive_line(line) {
                         task.start(&hub, &mut tasks);

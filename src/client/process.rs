@@ -156,8 +156,8 @@ impl Process {
     /// Waits for the next event; `None` after the exit. Cancel-safe.
     pub async fn next(&mut self) -> Option<ProcessEvent> {
         loop {
-            if let Some(heard) = self.output.events.pop_front() {
-                return Some(heard);
+            if let Some(event) = self.output.events.pop_front() {
+                return Some(event);
             }
             if self.output.has_exited {
                 return None;

@@ -62,9 +62,9 @@ impl BatchWriter {
     }
 
     /// Encodes a frame into the batch, which must be [open](Self::is_open). Returns its length in bytes.
-    pub fn push(&mut self, said: &Emission, encoder: &mut Encoder) -> usize {
+    pub fn push(&mut self, emission: &Emission, encoder: &mut Encoder) -> usize {
         let before = self.batch.bytes.len();
-        self.batch.push(said, encoder);
+        self.batch.push(emission, encoder);
         self.batch.bytes.len() - before
     }
 
@@ -79,12 +79,12 @@ impl BatchWriter {
             && let Some(waiting) = next()
         {
             match waiting {
-                PendingFrame::Update(said) if self.hazards.is_some() => {
-                    encoder.encode(&said, &mut self.batch.bytes)
+                PendingFrame::Update(emission) if self.hazards.is_some() => {
+                    encoder.encode(&emission, &mut self.batch.bytes)
                 }
-                PendingFrame::Update(said) => self.batch.push(&said, encoder),
-                PendingFrame::Encoded(bytes, said) => {
-                    said.iter().for_each(|said| encoder.follow(said));
+                PendingFrame::Update(emission) => self.batch.push(&emission, encoder),
+                PendingFrame::Encoded(bytes, emission) => {
+                    emission.iter().for_each(|emission| encoder.follow(emission));
                     match self.batch.bytes.is_empty() {
                         true => self.batch.bytes = bytes,
                         false => self.batch.bytes.extend_from_slice(&bytes),
@@ -152,8 +152,8 @@ impl Batch {
         self.bytes.len() < BATCH && self.holes.is_empty()
     }
 
-    fn push(&mut self, said: &Emission, encoder: &mut Encoder) {
-        encoder.encode_around(said, &mut self.bytes, &mut self.holes);
+    fn push(&mut self, emission: &Emission, encoder: &mut Encoder) {
+        encoder.encode_around(emission, &mut self.bytes, &mut self.holes);
     }
 }
 

@@ -191,10 +191,10 @@ impl Disk {
     /// The system refuses a thread.
     pub fn start(mut files: impl Files, timeout: Option<Duration>) -> std::io::Result<Self> {
         let path = files.path().map(Path::to_owned);
-        let (jobs, asked) = mpsc::channel::<(Job, Arc<Slot>)>();
+        let (jobs, received) = mpsc::channel::<(Job, Arc<Slot>)>();
         // It is never joined: it may hang for ever.
         thread::Builder::new().name("disk".to_owned()).spawn(move || {
-            for (job, slot) in asked {
+            for (job, slot) in received {
                 if matches!(job, Job::Close) {
                     drop(files);
                     return slot.finish(Input::Stored);

@@ -104,11 +104,11 @@ impl ModelLibrary {
     ///
     /// The command line names a model that does not exist; the text is for people.
     pub fn choose(&mut self) -> Result<ModelSelection, String> {
-        let asked = self
+        let configured = self
             .source
             .as_ref()
             .and_then(|it| Some((it.config.with_registered(&it.registered), it.wanted.clone()?)));
-        if let Some((config, wanted)) = asked {
+        if let Some((config, wanted)) = configured {
             let selection = match config::select(&config, &wanted) {
                 Ok(selection) => selection,
                 // The session begins without one.

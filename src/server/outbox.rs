@@ -104,21 +104,21 @@ impl Outbox {
     }
 
     /// Queues a frame; [`flush`](Self::flush) writes it.
-    pub fn push(&mut self, said: Emission) {
+    pub fn push(&mut self, emission: Emission) {
         if self.broken {
             return;
         }
-        let said = match &mut self.print {
-            Some(print) => print.filter(said),
-            None => Some(said),
+        let emission = match &mut self.print {
+            Some(print) => print.filter(emission),
+            None => Some(emission),
         };
-        let Some(said) = said else { return };
+        let Some(emission) = emission else { return };
         // An encoded line is queued as it is rather than copied into a batch.
-        match self.is_full() || matches!(said, Emission::Line { .. }) {
-            true => self.queue.push(said),
+        match self.is_full() || matches!(emission, Emission::Line { .. }) {
+            true => self.queue.push(emission),
             false => {
-                let length = self.writer.push(&said, &mut self.encoder);
-                self.queue.track_partial_size(&said, length);
+                let length = self.writer.push(&emission, &mut self.encoder);
+                self.queue.track_partial_size(&emission, length);
             }
         }
         self.update_backpressure();
@@ -193,10 +193,10 @@ impl Outbox {
 }
 
 impl Queue {
-    fn push(&mut self, said: Emission) {
-        let frame = match said {
+    fn push(&mut self, emission: Emission) {
+        let frame = match emission {
             Emission::Frame(frame) => frame,
-            Emission::Update(_) => return self.push_update(said),
+            Emission::Update(_) => return self.push_update(emission),
             Emission::Line { line, .. } => {
                 self.pending_bytes += line.len();
                 let item =
@@ -213,33 +213,33 @@ impl Queue {
         let mut bytes = Vec::new();
         Encoder::encode_frame(&frame, &mut bytes);
         self.pending_bytes += bytes.len();
-        let said = Emission::Frame(frame);
-        self.track_partial_size(&said, bytes.len());
-        let follow = is_followed(&said).then(|| Box::new(said));
+        let emission = Emission::Frame(frame);
+        self.track_partial_size(&emission, bytes.len());
+        let follow = is_followed(&emission).then(|| Box::new(emission));
         let weight = bytes.len();
         self.items.push_back(Item { what: PendingFrame::Encoded(bytes, follow), weight, progress_of });
     }
 
-    fn push_update(&mut self, said: Emission) {
-        let added = delta_len(&said);
-        self.track_partial_size(&said, 0);
+    fn push_update(&mut self, emission: Emission) {
+        let added = delta_len(&emission);
+        self.track_partial_size(&emission, 0);
         let more = if self.has_snapshots { 2 * added } else { added };
-        let whole = if self.has_snapshots { 2 * self.partial_bytes } else { content_len(&said) };
-        let mut said = Some(said);
+        let whole = if self.has_snapshots { 2 * self.partial_bytes } else { content_len(&emission) };
+        let mut emission = Some(emission);
         if self.pending_bytes > self.max_pending / COALESCE_PART
             && let Some(Item { what: PendingFrame::Update(last), weight, .. }) = self.items.back_mut()
         {
-            said = said.and_then(|next| last.join(next));
-            if said.is_none() {
+            emission = emission.and_then(|next| last.join(next));
+            if emission.is_none() {
                 *weight += more;
                 self.pending_bytes += more;
             }
         }
-        if let Some(said) = said {
+        if let Some(emission) = emission {
             let weight = UPDATE_OVERHEAD + whole;
             self.pending_bytes += weight;
             self.items.push_back(Item {
-                what: PendingFrame::Update(Box::new(said)),
+                what: PendingFrame::Update(Box::new(emission)),
                 weight,
                 progress_of: None,
             });
@@ -247,8 +247,9 @@ impl Queue {
     }
 
     /// Follows the size of the partial message through a frame of so many bytes.
-    fn track_partial_size(&mut self, said: &Emission, bytes: usize) {
-        self.partial_bytes = if is_followed(said) { bytes } else { self.partial_bytes + delta_len(said) };
+    fn track_partial_size(&mut self, emission: &Emission, bytes: usize) {
+        self.partial_bytes =
+            if is_followed(emission) { bytes } else { self.partial_bytes + delta_len(emission) };
     }
 
     fn pop(&mut self) -> Option<PendingFrame> {
@@ -281,8 +282,8 @@ fn progress_call(frame: &Outbound) -> Option<&str> {
 }
 
 /// Whether the frame begins or ends an assistant message, which the encoder has to follow.
-const fn is_followed(said: &Emission) -> bool {
-    match said {
+const fn is_followed(emission: &Emission) -> bool {
+    match emission {
         Emission::Frame(Outbound::AgentSessionEvent(AgentSessionEvent::MessageStart(start))) => {
             matches!(start.message, AgentMessage::Assistant(_))
         }
@@ -294,16 +295,16 @@ const fn is_followed(said: &Emission) -> bool {
 }
 
 /// Bytes that a delta adds to the partial message.
-fn delta_len(said: &Emission) -> usize {
-    match said {
+fn delta_len(emission: &Emission) -> usize {
+    match emission {
         Emission::Update(Update { step: Grown::Delta(text), .. }) => text.len(),
         _ => 0,
     }
 }
 
 /// Bytes of an update without a snapshot: a delta, or the whole block at its end.
-fn content_len(said: &Emission) -> usize {
-    match said {
+fn content_len(emission: &Emission) -> usize {
+    match emission {
         Emission::Update(Update { step: Grown::End(block), .. }) => match block {
             AssistantContent::Text(block) => block.text.len(),
             AssistantContent::Thinking(block) => block.thinking.len(),
@@ -312,6 +313,6 @@ fn content_len(said: &Emission) -> usize {
             }
             AssistantContent::RedactedThinking(_) => 0,
         },
-        said => delta_len(said),
+        emission => delta_len(emission),
     }
 }

@@ -88,10 +88,10 @@ impl PrintMode {
     }
 
     /// Takes an outbound frame; returns it if it is printed at once.
-    pub fn filter(&mut self, said: Emission) -> Option<Emission> {
-        match &said {
+    pub fn filter(&mut self, emission: Emission) -> Option<Emission> {
+        match &emission {
             Emission::Update(_) | Emission::Frame(Outbound::AgentSessionEvent(_)) => {
-                return (self.printed == PrintFormat::Events).then_some(said);
+                return (self.printed == PrintFormat::Events).then_some(emission);
             }
             Emission::Frame(Outbound::Response(RpcResponse::ErrorResponse(response))) => {
                 self.refused.get_or_insert_with(|| response.error.clone());

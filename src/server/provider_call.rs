@@ -53,16 +53,16 @@ impl ProviderCall {
         hooks: RequestHooks,
     ) {
         let access = self.access.clone();
-        let asked = match self.is_cheap() {
+        let built = match self.is_cheap() {
             true => self.build_request(),
             // A key may come from a command, and a long conversation takes a while to convert.
             false => {
                 let _stops = KeyCommandGuard(&access.keys);
-                let asked = tokio::task::spawn_blocking(move || self.build_request()).await;
-                asked.unwrap_or_else(|_| Err(format!("The request could not be made: {DEFECT}")))
+                let built = tokio::task::spawn_blocking(move || self.build_request()).await;
+                built.unwrap_or_else(|_| Err(format!("The request could not be made: {DEFECT}")))
             }
         };
-        let (request, api) = match asked {
+        let (request, api) = match built {
             Ok(ready) => ready,
             Err(message) => return fail(&events, message).await,
         };
@@ -77,9 +77,9 @@ impl ProviderCall {
         }
         let (heads, shown) = mpsc::channel(1);
         let heads = hooks.response.then_some(heads);
-        let asking =
+        let exchange =
             access.http.stream_answer_with_head(request, api.reader(), &access.http_options, events, heads);
-        tokio::join!(asking, provider_hooks.run_response_hooks(shown));
+        tokio::join!(exchange, provider_hooks.run_response_hooks(shown));
     }
 
     /// Whether building the request costs less than handing it to another thread.
@@ -119,7 +119,7 @@ fn estimated_bytes(message: &AgentMessage) -> usize {
         UserContent::Text(text) => text.text.len(),
         UserContent::Image(_) => INLINE_BYTES,
     };
-    let said = |block: &AssistantContent| match block {
+    let content_bytes = |block: &AssistantContent| match block {
         AssistantContent::Text(text) => text.text.len(),
         AssistantContent::Thinking(thinking) => thinking.thinking.len(),
         AssistantContent::RedactedThinking(redacted) => redacted.data.len(),
@@ -131,7 +131,7 @@ fn estimated_bytes(message: &AgentMessage) -> usize {
             blocks.iter().map(block).sum()
         }
         AgentMessage::ToolResult(result) => result.content.iter().map(block).sum(),
-        AgentMessage::Assistant(answer) => answer.content.iter().map(said).sum(),
+        AgentMessage::Assistant(answer) => answer.content.iter().map(content_bytes).sum(),
         _ => INLINE_BYTES,
     };
     content + MESSAGE_OVERHEAD

@@ -15,7 +15,7 @@ use tokio::sync::{mpsc, oneshot};
 #[derive(Clone)]
 pub struct ProviderHooks {
     inputs: mpsc::Sender<Input>,
-    asked: Arc<Mutex<OutstandingHooks>>,
+    outstanding: Arc<Mutex<OutstandingHooks>>,
 }
 
 /// Hooks that have not completed.
@@ -29,12 +29,12 @@ struct OutstandingHooks {
 impl ProviderHooks {
     /// Sends hooks to the loop through `inputs`.
     pub fn new(inputs: mpsc::Sender<Input>) -> Self {
-        Self { inputs, asked: Arc::default() }
+        Self { inputs, outstanding: Arc::default() }
     }
 
     /// Completes a hook: `event` has the changes of all extensions. Ignored if the request was dropped meanwhile.
-    pub fn complete(&self, ask: CallId, event: HookEvent) {
-        if let Some(waiting) = self.lock().waiting.remove(&ask) {
+    pub fn complete(&self, id: CallId, event: HookEvent) {
+        if let Some(waiting) = self.lock().waiting.remove(&id) {
             let _ = waiting.send(event);
         }
     }
@@ -47,19 +47,19 @@ impl ProviderHooks {
     ) -> HttpRequest {
         if hooks.headers {
             let headers = request.headers.iter().cloned().collect();
-            if let Some(HookEvent::BeforeProviderHeaders(said)) =
+            if let Some(HookEvent::BeforeProviderHeaders(changed)) =
                 self.run_hook(ProviderHeadersHook { headers }).await
             {
                 let lower = |(name, value): (String, String)| (name.to_ascii_lowercase(), value);
-                request.headers = said.headers.into_iter().map(lower).collect();
+                request.headers = changed.headers.into_iter().map(lower).collect();
             }
         }
         if hooks.payload {
             let payload = request.body.clone();
-            if let Some(HookEvent::BeforeProviderRequest(said)) =
+            if let Some(HookEvent::BeforeProviderRequest(changed)) =
                 self.run_hook(ProviderRequestHook { payload }).await
             {
-                request.body = said.payload;
+                request.body = changed.payload;
             }
         }
         request
@@ -77,20 +77,20 @@ impl ProviderHooks {
 
     /// Runs one hook; `None` if the loop has ended.
     async fn run_hook(&self, event: impl Into<HookEvent>) -> Option<HookEvent> {
-        let (sender, said) = oneshot::channel();
-        let ask = {
-            let mut asked = self.lock();
-            asked.last += 1;
-            let ask = asked.last;
-            asked.waiting.insert(ask, sender);
-            ask
+        let (sender, completed) = oneshot::channel();
+        let id = {
+            let mut outstanding = self.lock();
+            outstanding.last += 1;
+            let id = outstanding.last;
+            outstanding.waiting.insert(id, sender);
+            id
         };
         let event = Box::new(event.into());
-        self.inputs.send(Input::ProviderHook { request: ask, event }).await.ok()?;
-        said.await.ok()
+        self.inputs.send(Input::ProviderHook { request: id, event }).await.ok()?;
+        completed.await.ok()
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, OutstandingHooks> {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
+        self.outstanding.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

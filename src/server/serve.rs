@@ -292,7 +292,7 @@ fn execute_outputs(
     let mut exit_reason = None;
     while let Some(output) = engine.poll() {
         match output {
-            Output::Emit(said) => outbox.push(said),
+            Output::Emit(emission) => outbox.push(emission),
             Output::CallModel(call) => {
                 let hooks = match call.purpose {
                     Purpose::Turn => engine.request_hooks(),

@@ -83,7 +83,7 @@ impl Tasks {
         node: Option<NodeHost>,
     ) -> (Self, extension::ExtensionInputs) {
         let processes = Processes::new();
-        let (extensions, said) = Extensions::new(ExtensionEnvironment {
+        let (extensions, extension_inputs) = Extensions::new(ExtensionEnvironment {
             paths: extension_setup.extensions.clone(),
             node: extension_setup.hosted.as_ref().map(|hosted| hosted.place).zip(node),
             directory: tool_environment.directory.clone(),
@@ -105,7 +105,7 @@ impl Tasks {
             models: HashMap::new(),
             tokens: HashMap::new(),
         };
-        (tasks, said)
+        (tasks, extension_inputs)
     }
 
     /// Starts a model call; `hooks`: the hooks of extensions to run on its request.
@@ -119,10 +119,10 @@ impl Tasks {
             PreparedCall::Script(steps) => {
                 guard("an answer", &self.inputs, forwarder.forward_script(steps), failed)
             }
-            PreparedCall::Provider(asking) => guard(
+            PreparedCall::Provider(provider_call) => guard(
                 "an answer",
                 &self.inputs,
-                forwarder.forward_call(asking, self.provider_hooks.clone(), hooks),
+                forwarder.forward_call(provider_call, self.provider_hooks.clone(), hooks),
                 failed,
             ),
         };
@@ -331,19 +331,19 @@ impl StreamForwarder {
 
     async fn forward_call(
         mut self,
-        asking: ProviderCall,
+        provider_call: ProviderCall,
         provider_hooks: ProviderHooks,
         hooks: RequestHooks,
     ) {
         let (sender, mut events) = mpsc::channel(STREAM_BUFFER);
-        let listening = async {
+        let forwarding = async {
             while let Some(event) = events.recv().await {
                 if !self.forward(event).await {
                     return;
                 }
             }
         };
-        tokio::join!(asking.run(sender, provider_hooks, hooks), listening);
+        tokio::join!(provider_call.run(sender, provider_hooks, hooks), forwarding);
     }
 
     /// Sends one event once the gate is open; `false` if the loop has ended.

@@ -54,12 +54,12 @@ impl SessionState {
     }
 
     /// [`outbound`](Self::outbound) for frames whose errors have been given the ids of their commands.
-    pub(in crate::client) fn outbound_with_ids(&mut self, said: &Emission) {
+    pub(in crate::client) fn outbound_with_ids(&mut self, emission: &Emission) {
         self.take_frame(|state| {
             let before = state.machine.flow();
-            state.machine.outbound(said);
+            state.machine.outbound(emission);
             state.note_move(before);
-            let Emission::Frame(frame) = said else { return };
+            let Emission::Frame(frame) = emission else { return };
             match frame {
                 Outbound::Response(RpcResponse::Success(success)) => state.complete_command(success, before),
                 Outbound::Response(RpcResponse::ErrorResponse(error)) => {

@@ -189,11 +189,11 @@ impl Flow {
         let mut y = TOP;
         for (at, state) in between.iter().enumerate() {
             let (left, right) = (self.lanes(first, state), self.lanes(state, last));
-            let said = self.said(state, 25, false);
+            let frame_lines = self.frame_lines(state, 25, false);
             let lanes = i32::try_from(left.len().max(right.len())).unwrap_or(1);
-            let height = (lanes * LANE).max(34 + 14 * i32::try_from(said.len()).unwrap_or(0));
+            let height = (lanes * LANE).max(34 + 14 * i32::try_from(frame_lines.len()).unwrap_or(0));
             places.push((*state, y, y + height));
-            drawn.push(state_box(Point(MIDDLE.0, y), (MIDDLE.1, height), state, state, &said));
+            drawn.push(state_box(Point(MIDDLE.0, y), (MIDDLE.1, height), state, state, &frame_lines));
             drawn.push(across(chart, &left, first, (LEFT.0 + LEFT.1, MIDDLE.0), LEFT.0 + LEFT.1, y));
             drawn.push(across(chart, &right, state, (MIDDLE.0 + MIDDLE.1, third), self.beside_middle(), y));
             if let Some(next) = between.get(at + 1) {
@@ -225,7 +225,7 @@ impl Flow {
         let (inner, bottom) = self.inner(chart, last);
         let bottom = bottom.max(if apart + 1 < between.len() { y - GAP } else { y - GAP / 2 });
         let flow = html! {
-            (state_box(Point(LEFT.0, TOP), (LEFT.1, bottom - TOP), first, first, &self.said(first, 23, false)))
+            (state_box(Point(LEFT.0, TOP), (LEFT.1, bottom - TOP), first, first, &self.frame_lines(first, 23, false)))
             (dot(Point(LEFT.0 + 80, TOP - 16)))
             (arrow(chart, &[Point(LEFT.0 + 80, TOP - 12), Point(LEFT.0 + 80, TOP)], false))
             (state_box(Point(third, TOP), (self.right(), bottom - TOP), last, last, &[]))
@@ -242,9 +242,15 @@ impl Flow {
         let mut places = Vec::new();
         let mut y = TOP + 78;
         for state in &self.inner {
-            let said = self.said(state, 36, true);
-            let height = 30 + 14 * i32::try_from(said.len()).unwrap_or(0);
-            drawn.push(state_box(Point(x, y), (wide, height), &format!("{around}.{state}"), state, &said));
+            let frame_lines = self.frame_lines(state, 36, true);
+            let height = 30 + 14 * i32::try_from(frame_lines.len()).unwrap_or(0);
+            drawn.push(state_box(
+                Point(x, y),
+                (wide, height),
+                &format!("{around}.{state}"),
+                state,
+                &frame_lines,
+            ));
             places.push((*state, y, y + height));
             y += height + GAP - 6;
         }
@@ -297,11 +303,11 @@ impl Flow {
     }
 
     /// The frames in a state that do not leave it, as lines.
-    fn said(&self, state: &str, width: usize, inside: bool) -> Vec<String> {
+    fn frame_lines(&self, state: &str, width: usize, inside: bool) -> Vec<String> {
         let own =
             self.edges.iter().filter(|edge| edge.from == state && edge.to == state && edge.inside == inside);
         own.flat_map(|edge| edge.label().split(", ").map(str::to_owned).collect::<Vec<_>>())
-            .flat_map(|said| lines(&said, width))
+            .flat_map(|frame_lines| lines(&frame_lines, width))
             .collect()
     }
 }

@@ -37,7 +37,7 @@ fn of_area(index: &SchemaIndex, area: Area) -> Markup {
                     tr id={ "rule-" (rule) } {
                         th scope="row" { a.anchor href={ "#rule-" (rule) } { code { (rule) } } }
                         @for base in &index.bases { td data-of=(base) { (tier(rule.tier(base.base()))) } }
-                        td { (says(index, rule)) }
+                        td { (rule_cell(index, rule)) }
                     }
                 }
             }
@@ -45,7 +45,7 @@ fn of_area(index: &SchemaIndex, area: Area) -> Markup {
     }
 }
 
-fn says(index: &SchemaIndex, rule: RuleId) -> Markup {
+fn rule_cell(index: &SchemaIndex, rule: RuleId) -> Markup {
     let about = rule.about();
     html! {
         (prose(index, about.sentence))

@@ -22,13 +22,13 @@ pub(super) fn state_box(
     (width, height): (i32, i32),
     state: &str,
     name: &str,
-    said: &[String],
+    frame_lines: &[String],
 ) -> Markup {
     html! {
         g.state data-state=(state) {
             rect x=(x) y=(y) width=(width) height=(height) rx="8" {}
             text.name x=(x + 10) y=(y + 20) { (name) }
-            @for (at, line) in (0..).zip(said) { text.said x=(x + 10) y=(y + 37 + at * 14) { (line) } }
+            @for (at, line) in (0..).zip(frame_lines) { text.said x=(x + 10) y=(y + 37 + at * 14) { (line) } }
         }
     }
 }

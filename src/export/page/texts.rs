@@ -27,17 +27,17 @@ pub(super) fn fixed_texts(index: &SchemaIndex) -> Markup {
 fn list(index: &SchemaIndex, part: &str, prefix: &str) -> Markup {
     html! {
         dl.texts {
-            @for (name, said) in index.part(part).as_object().into_iter().flatten() {
-                dt id={ (prefix) "-" (name) } { a.anchor href={ "#" (prefix) "-" (name) } { code { (name) } } (only_in(index, said)) }
+            @for (name, entry) in index.part(part).as_object().into_iter().flatten() {
+                dt id={ (prefix) "-" (name) } { a.anchor href={ "#" (prefix) "-" (name) } { code { (name) } } (only_in(index, entry)) }
                 dd {
-                    p { (prose(index, description(said))) }
-                    @match said["text"].as_object() {
+                    p { (prose(index, description(entry))) }
+                    @match entry["text"].as_object() {
                         Some(by_base) => @for base in &index.bases {
                             @if let Some(own) = by_base.get(base.as_str()) { (dialect_marks(&[*base])) pre { (text(own)) } }
                         },
-                        None => pre { (text(&said["text"])) },
+                        None => pre { (text(&entry["text"])) },
                     }
-                    p.soft { (source_list(&said["x-doc"])) }
+                    p.soft { (source_list(&entry["x-doc"])) }
                 }
             }
         }

@@ -95,7 +95,7 @@ fn long() -> String {
 }
 
 fn notify(message: String, random: &mut Rng, out: &mut Vec<u8>) {
-    say(NotifyRequest { id: id(random), message, notify_type: Some(NotifyType::Info) }.into(), out);
+    write_request(NotifyRequest { id: id(random), message, notify_type: Some(NotifyType::Info) }.into(), out);
 }
 
 /// Time limits of dialogs, in milliseconds.
@@ -116,13 +116,13 @@ fn dialog(random: &mut Rng, out: &mut Vec<u8>) {
         1 => ConfirmRequest { id, title, message: text(random).into(), timeout }.into(),
         _ => InputRequest { id, title, placeholder: None, timeout }.into(),
     };
-    say(request, out);
+    write_request(request, out);
 }
 
 fn id(random: &mut Rng) -> String {
     uuid::Builder::from_random_bytes(random.u128(..).to_be_bytes()).into_uuid().to_string()
 }
 
-fn say(request: RpcExtensionUIRequest, out: &mut Vec<u8>) {
+fn write_request(request: RpcExtensionUIRequest, out: &mut Vec<u8>) {
     Encoder::encode_frame(&Outbound::ExtensionUIRequest(request), out);
 }
