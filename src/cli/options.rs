@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn each_option_for_a_session_asks_for_its_own() {
+    fn session_options_select_their_session() {
         let open = |named: &str| SessionStart::Open(named.to_owned());
         assert_eq!(session("--mode rpc"), SessionStart::New);
         assert_eq!(session("--no-session"), SessionStart::InMemory);
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_for_sessions_goes_with_each_of_them() {
+    fn session_dir_combines_with_session_options() {
         for line in ["", "--no-session ", "-c ", "--session a ", "--fork a "] {
             let options = parsed(&format!("{line}--session-dir talks")).unwrap();
             assert_eq!(options.session_dir.as_deref(), Some("talks"), "{line}");
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn patience_is_a_number_of_seconds_and_a_little_is_not_for_ever() {
+    fn idle_timeout_rounds_up_to_milliseconds() {
         let patience = |text: &str| parsed(&format!("--idle-timeout {text}")).map(|it| it.idle_timeout_ms);
         for (text, millis) in
             [("0", 0), ("2", 2000), ("0.25", 250), ("0.0001", 1), ("1e9", 1_000_000_000_000)]
@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn two_sessions_at_once_are_refused_in_every_order() {
+    fn two_session_options_are_refused() {
         let all = ["--no-session", "--continue", "--session", "--fork"];
         let spelled = |option| match option {
             "--session" | "--fork" => format!("{option} x"),

@@ -360,7 +360,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_panic_is_told_by_its_own_words_and_not_by_those_that_were_made() {
+    fn only_constant_panic_messages_are_logged() {
         let told = |panics: fn()| static_message(&*panic::catch_unwind(panics).unwrap_err());
         assert_eq!(told(|| panic!("out of order")), ": out of order");
         assert_eq!(told(|| panic!("the key is {}", std::process::id())), "");

@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_property_is_required_where_its_dialect_says_so() {
+    fn property_is_required_by_its_dialect() {
         let def = json!({
             "type": "object",
             "properties": {
@@ -256,13 +256,13 @@ mod tests {
     }
 
     #[test]
-    fn a_nullable_def_that_must_be_there_is_the_def_alone() {
+    fn required_nullable_reference_loses_null() {
         let property = json!({ "oneOf": [{ "$ref": "#/$defs/A" }, { "type": "null" }], "description": "d" });
         assert_eq!(export(&json!({ "A": {} })).plain(&property, true), json!({ "$ref": "#/$defs/A" }));
     }
 
     #[test]
-    fn values_and_branches_of_other_dialects_are_left_out() {
+    fn foreign_values_and_branches_are_removed() {
         let defs = json!({ "A": {}, "B": { "x-dialects": ["xcsh"] } });
         let union = json!({
             "oneOf": [{ "$ref": "#/$defs/A" }, { "$ref": "#/$defs/B" }],
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn constants_are_lists_of_one_value_too_and_what_may_be_anything_says_so() {
+    fn constants_are_also_single_value_enums() {
         let def = json!({
             "properties": {
                 "type": { "type": "string", "const": "a", "description": "d" },
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn unions_of_unions_differ_in_a_tag_of_their_leaves() {
+    fn nested_unions_get_a_discriminator() {
         let leaf = |tag: &str| json!({ "properties": { "type": { "const": tag } } });
         let defs = json!({
             "A": leaf("a"),
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_and_servers_use_no_tag_of_each_other() {
+    fn hosts_and_servers_share_no_tag() {
         for dialect in Dialect::ALL {
             for schema in [json_schema(dialect), part_schema(dialect, Part::Extension)] {
                 let tags = |root: &Value| {
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_of_the_annotations_and_nothing_beside_a_ref_is_left() {
+    fn annotations_and_siblings_of_refs_are_removed() {
         fn walk(schema: &Value, at: &str) {
             if let Value::Object(map) = schema {
                 assert!(!map.contains_key("$ref") || map.len() == 1, "{at}");
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn an_overlay_with_frames_of_its_own_has_none_of_those_that_its_base_alone_has() {
+    fn overlay_with_frames_replaces_its_bases() {
         let (base, overlay) = (json_schema(Dialect::Pi), json_schema(Dialect::Pi073));
         let id = format!("urn:pi-rpc:pi@0.73:{}", Dialect::Pi073.record().version);
         assert_eq!(overlay["$id"], id);
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn an_overlay_without_has_those_of_its_base_under_its_own_title() {
+    fn overlay_without_frames_has_its_bases() {
         let (base, overlay) = (json_schema(Dialect::Pi), json_schema(Dialect::Pi0584));
         assert_eq!(base["$defs"], overlay["$defs"]);
         assert_ne!(base["title"], overlay["title"]);

@@ -411,7 +411,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_task_that_panics_ends_with_the_reason_and_others_by_themselves() {
+    async fn panicking_task_fails_with_its_reason() {
         let (sender, mut inputs) = mpsc::channel(1);
         guard("a test", &sender, async { panic!("a defect") }, failed);
         let Some(Input::ShellEnd { call: 1, end: Err(text) }) = inputs.recv().await else { panic!() };

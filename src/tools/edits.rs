@@ -169,13 +169,13 @@ mod tests {
     }
 
     #[test]
-    fn each_is_looked_for_in_the_text_as_it_was() {
+    fn edits_match_the_original_text() {
         assert_eq!(edited("one two", &[("two", "one"), ("one", "two")]).unwrap(), "two one");
         assert_eq!(edited("a\nb\nc\n", &[("c\n", ""), ("a", "A\nA")]).unwrap(), "A\nA\nb\n");
     }
 
     #[test]
-    fn a_failure_names_the_edit() {
+    fn failure_names_the_edit() {
         let text = "one two two";
         let failed = |list: &[(&str, &str)]| edited(text, list).unwrap_err();
         assert_eq!(
@@ -206,13 +206,13 @@ mod tests {
     }
 
     #[test]
-    fn blanks_that_are_not_in_an_empty_text_are_nothing_and_give_way() {
+    fn blank_text_matches_in_empty_file() {
         assert_eq!(edited("", &[("\t", "a\nb")]).unwrap(), "a\nb");
         assert_eq!(edited("", &[(" ", "a"), ("b", "c")]).unwrap_err(), not_found("a.txt", 1, false));
     }
 
     #[test]
-    fn lines_that_nothing_touches_keep_their_typography() {
+    fn untouched_lines_keep_their_typography() {
         let body = "“first”  \n“second” and ‘more’  \n“third”";
         let after = edited(body, &[("\"second\"", "2nd"), ("'more'", "less")]).unwrap();
         assert_eq!(after, "“first”  \n2nd and less\n“third”");

@@ -289,7 +289,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn decoding_in_pieces_is_decoding_at_once(pieces: Vec<Vec<u8>>) {
+        fn decoding_in_pieces_equals_decoding_whole(pieces: Vec<Vec<u8>>) {
             let mut decoder = Decoder::default();
             let mut decoded: String = pieces.iter().map(|piece| decoder.decode(piece)).collect();
             decoded += &decoder.finish();
@@ -298,7 +298,7 @@ mod tests {
         }
 
         #[test]
-        fn cleaning_in_pieces_is_cleaning_at_once(
+        fn cleaning_in_pieces_equals_cleaning_whole(
             pieces in prop::collection::vec("(\\PC|\u{1b}|\u{90}|\u{9b}|[\\[\\]0-9;mP\\\\\u{7}\n\t])*", 0..6),
         ) {
             let mut cleaner = Cleaner::default();
@@ -312,7 +312,7 @@ mod tests {
         }
 
         #[test]
-        fn the_rolling_tail_shows_what_the_whole_would(
+        fn rolling_tail_truncates_like_whole_text(
             pieces in prop::collection::vec("[aé\n]{0,30}", 0..40),
             lines in 1_u64..8,
             bytes in 4_u64..60,

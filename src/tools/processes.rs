@@ -246,7 +246,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_is_read_unless_it_is_dead_or_going() {
+    fn dead_and_exiting_processes_are_skipped() {
         let id = Pid::from_raw(7).unwrap();
         let read = |stat: &str| process(id, stat).map(|it| (it.parent, it.group.as_raw_nonzero().get()));
         assert_eq!(read("7 (a ) (b) S 1 5 5 0 -1"), Some((Pid::from_raw(1), 5)));

@@ -84,7 +84,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_fits_into_a_line_stays_on_it() {
+    fn short_values_stay_on_one_line() {
         assert_eq!(pretty(&json!({ "a": [1, 2], "b": {} })), r#"{ "a": [1, 2], "b": {} }"#);
         let long = "x".repeat(70);
         let expected = format!("{{\n  \"a\": [1, 2],\n  \"b\": [\n    \"{long}\"\n  ]\n}}");
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gist_says_what_kind_the_inner_objects_are_of() {
+    fn gist_shows_tags_of_inner_objects() {
         let frame = json!({ "type": "t", "m": { "role": "user", "x": 1, "y": 2 }, "l": [1], "e": [], "o": { "x": 1 } });
         assert_eq!(gist(&frame), r#"{"type":"t","m":{"role":"user",…},"l":[…],"e":[],"o":{"x":1}}"#);
     }

@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_answer_to_a_prompt_sinks_behind_the_beginning_of_a_run_and_not_behind_an_end() {
+    fn prompt_response_is_never_behind_its_run() {
         let answer: &[u8] = br#"{"type":"response","command":"prompt","success":true}"#;
         let (start, end): (&[u8], &[u8]) = (br#"{"type":"agent_start"}"#, br#"{"type":"agent_end"}"#);
         let sunk = |lines: [&'static [u8]; 3], seed| {
