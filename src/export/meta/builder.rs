@@ -340,8 +340,8 @@ impl MetaBuilder<'_> {
         self.dialect.base().as_str()
     }
 
-    /// The frames that the machine takes for one: of compactions that nobody asked for, those for every such reason. Of
-    /// prompts only those that a run follows lead on, where the answer says so.
+    /// The triggers that the machine treats as this kind. Automatic compactions have one for each reason. Prompts trigger only
+    /// if a run follows, in dialects whose response says so.
     fn of_kind(&self, kind: Kind) -> Vec<Trigger> {
         if matches!(kind, Kind::Unannounced(_)) {
             return Vec::new();

@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// What JSON Schema cannot say of a dialect: legality, order, texts, defaults.
+/// Properties of a dialect that JSON Schema cannot express: legality, order, texts, defaults.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Meta {
@@ -15,40 +15,40 @@ pub struct Meta {
     pub schema: String,
     /// The dialect: `pi`, `xcsh`, or a base, an `@` and a version.
     pub dialect: &'static str,
-    /// The dialect whose frames it speaks: itself, or what it differs from.
+    /// The dialect whose frames it has: itself, or its base.
     pub base: &'static str,
-    /// Its name for people.
+    /// The dialect's name for people.
     pub title: &'static str,
-    /// Whose dialect it is.
+    /// The program and versions that speak the dialect.
     pub description: &'static str,
     /// The version of the frames' schema, by semantic versioning.
     pub version: &'static str,
-    /// The `$id` of the frames' schema; names of defs in this file are keys of its `$defs`.
+    /// The `$id` of the frames' schema; names of definitions in this file are keys of its `$defs`.
     pub frames: String,
     /// Every command that a host may send.
     pub commands: Vec<CommandAbout>,
-    /// Every frame that a server says by itself: all but responses and requests of extensions to the user.
+    /// Every event: all frames of a server except responses and dialogs.
     pub events: Vec<EventAbout>,
-    /// Everything that an extension may ask of the user, or show.
+    /// Every dialog and notice of extensions.
     pub dialogs: Vec<DialogAbout>,
-    /// The states and what leads from one to another.
+    /// The states and their transitions.
     pub chart: Chart,
-    /// The state of a session, as frames tell it.
+    /// The session's state, as it follows from the frames.
     pub session: SessionAbout,
     /// The texts of errors, by the names that outcomes use.
     pub errors: BTreeMap<String, ErrorAbout>,
-    /// The version of pi that brought something, by def, by `def.member` and by `def.value`; what is not here was there from
-    /// the start, or nobody knows.
+    /// The version of pi that introduced something, by definition, `definition.member` and `definition.value`. Absent: in
+    /// the first version, or unknown.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub since: BTreeMap<String, String>,
     /// The rules that the oracle judges by, by their names.
     pub rules: BTreeMap<String, RuleInMeta>,
-    /// What holds where no setting says otherwise.
+    /// The defaults of the settings.
     #[schemars(with = "Map<String, Value>")]
     pub defaults: Value,
-    /// The bounds of what is accepted, kept and retried.
+    /// The limits of frames, retries and shell commands.
     pub limits: Limits,
-    /// Everything that makes the dialect differ, as its record has it.
+    /// The dialect's record: all differences besides the frames.
     #[schemars(with = "Map<String, Value>")]
     pub record: Value,
 }
@@ -59,58 +59,57 @@ pub struct Meta {
 pub struct CommandAbout {
     /// The `type` of the frame.
     pub r#type: String,
-    /// The def of the frame.
+    /// The definition of the frame.
     pub request: String,
-    /// The def of the success response.
+    /// The definition of the success response.
     pub response: String,
-    /// The def of the error response.
+    /// The definition of the error response.
     pub error: String,
-    /// The schema of the success response's `data`; absent where it has none.
+    /// The schema of the success response's `data`; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
-    /// What it does.
+    /// Its purpose.
     pub description: String,
-    /// It overtakes the commands before it where commands are served one by one.
+    /// Whether it overtakes earlier commands in dialects that serve commands one by one.
     pub control: bool,
-    /// It changes nothing: it is answered at once, also where commands are served one by one.
+    /// Whether it only reads: it is answered at once, also in dialects that serve commands one by one.
     pub reads: bool,
-    /// No document has it; it was only seen.
+    /// Whether it is only observed and not documented.
     pub observed: bool,
-    /// Whether `pi-rpc serve` does it.
+    /// Whether `pi-rpc serve` implements it.
     pub served: bool,
-    /// Types of events that it brings about by itself, `extension_ui_request` for any of the dialogs; what follows them is
-    /// in the chart.
+    /// Types of events that it causes directly, with `extension_ui_request` for any dialog; further ones are in the chart.
     pub causes: Vec<String>,
-    /// What becomes of it in each state: the first outcome whose condition holds.
+    /// The outcomes in each state; the first whose condition holds applies.
     #[serde(serialize_with = "by_state")]
     #[schemars(with = "BTreeMap<String, Vec<Outcome>>")]
     pub states: Vec<(FlowState, Vec<Outcome>)>,
-    /// The state that its success response leads to, by the state that it meets; absent: none changes.
+    /// The state after its success response, by the state before; absent: unchanged.
     #[serde(serialize_with = "by_state")]
     #[schemars(with = "BTreeMap<String, String>")]
     pub leads_to: Vec<(FlowState, &'static str)>,
-    /// The same for the error response to the very request that led there.
+    /// The state after its error response, by the state that its own success has led to.
     #[serde(serialize_with = "by_state")]
     #[schemars(with = "BTreeMap<String, String>")]
     pub fails_to: Vec<(FlowState, &'static str)>,
-    /// What its success changes of the session's state, in order.
+    /// The effects of its success on the session's state, in order.
     pub effects: Vec<EffectAbout>,
-    /// The members of the session's state that its success response tells, each with the path to its value.
+    /// The members of the session's state in its success response, each with the path to its value.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub tells: BTreeMap<String, String>,
-    /// Where it is written.
+    /// The documents or sources that specify it.
     pub sources: Vec<String>,
 }
 
-/// What becomes of a command.
+/// An outcome of a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Outcome {
-    /// Only where this holds of the command.
+    /// The condition on the command; absent: always.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub when: Option<When>,
     /// `run`, `queue`, `preempt`, `noop`, `control` or `reject`.
     pub disposition: &'static str,
-    /// The name of the text that a rejection carries.
+    /// The name of the error text of a rejection.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<&'static str>,
 }
@@ -118,77 +117,77 @@ pub struct Outcome {
 /// A condition on a member of a frame.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct When {
-    /// The member; of an event that carries a `message`, `role` and `stopReason` are the message's.
+    /// The member; for events with a `message`, `role` and `stopReason` are the message's.
     pub field: &'static str,
     /// The values of which it has one; `true` and `false` stand for the booleans.
     pub is: Vec<&'static str>,
 }
 
-/// A frame that the server says by itself.
+/// An event.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EventAbout {
     /// The `type` of the frame.
     pub r#type: String,
-    /// Its def.
+    /// Its definition.
     pub def: String,
-    /// The branch of `Outbound` that it belongs to.
+    /// The branch of `Outbound` that has it.
     pub family: String,
-    /// What it tells.
+    /// The meaning of the event.
     pub description: String,
-    /// No document has it; it was only seen.
+    /// Whether it is only observed and not documented.
     pub observed: bool,
-    /// Where it may be said.
+    /// The cases in which it may occur.
     pub cases: Vec<EventCase>,
-    /// What it changes of the session's state, in order.
+    /// Its effects on the session's state, in order.
     pub effects: Vec<EffectAbout>,
-    /// Where it is written.
+    /// The documents or sources that specify it.
     pub sources: Vec<String>,
 }
 
-/// Where an event may be said.
+/// A case in which an event may occur.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct EventCase {
-    /// Only where this holds of the event.
+    /// The condition on the event; absent: always.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub when: Option<When>,
-    /// The states in which it may be said.
+    /// The states in which it may occur.
     pub r#in: Vec<&'static str>,
-    /// The state that it leads to; absent: none changes.
+    /// The state after it; absent: unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<&'static str>,
-    /// The types of events without which no state of `in` is reached; they came before, in the same run or at its side.
+    /// The types of events that must have come before, in the same run or beside it, to reach a state of `in`.
     pub after: Vec<String>,
 }
 
-/// What an extension asks of the user, or shows.
+/// A dialog or notice of an extension.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct DialogAbout {
     /// The `method` of the frame.
     pub method: String,
-    /// Its def.
+    /// Its definition.
     pub def: String,
-    /// The member that an answer carries; absent: nothing is answered.
+    /// The member of a response that has the user's choice; absent: no response.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,
-    /// The defs of the answers that it takes.
+    /// The definitions of valid responses.
     pub answers: Vec<String>,
-    /// What it is for.
+    /// The purpose of the dialog.
     pub description: String,
-    /// No document has it; it was only seen.
+    /// Whether it is only observed and not documented.
     pub observed: bool,
-    /// Where it is written.
+    /// The documents or sources that specify it.
     pub sources: Vec<String>,
 }
 
-/// The state of a session, as frames tell it.
+/// The session's state, as it follows from the frames.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct SessionAbout {
-    /// What it is.
+    /// The meaning of the state.
     pub description: String,
     /// Its members.
     pub members: Vec<MemberAbout>,
-    /// What the vocabulary of effects cannot say, by the names that effects use.
+    /// Effects that the vocabulary cannot express, by their names.
     pub codes: BTreeMap<String, String>,
 }
 
@@ -197,43 +196,43 @@ pub struct SessionAbout {
 pub struct MemberAbout {
     /// Its name.
     pub name: String,
-    /// What its value is.
+    /// The meaning of the value.
     pub description: String,
     /// The schema of its value.
     #[schemars(with = "Map<String, Value>")]
     pub schema: Value,
-    /// It may have no value: frames leave it out then.
+    /// Whether it may have no value, which frames express by leaving it out.
     pub absent: bool,
-    /// An extension may change it without a frame that says so.
+    /// Whether an extension may change it without a frame.
     pub silent: bool,
-    /// A new process begins with its first value.
+    /// Whether a new process begins with its first value.
     pub fresh: bool,
-    /// `value`; `list` or `sum`: what most effects tell is one more item, or a summand.
+    /// `value`, or `list` or `sum`, to which most effects add an item or a summand.
     pub kept: String,
 }
 
-/// What a frame changes of the session's state.
+/// An effect of a frame on the session's state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct EffectAbout {
-    /// Only where this holds.
+    /// The condition; absent: always.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub when: Option<EffectCondition>,
     /// `set`, `next`, `clamp`, `append`, `add`, `reset`, `forget` or `code`.
     pub effect: String,
-    /// The members that it changes: one, but for `code`.
+    /// The members that it changes: one, except for `code`.
     pub members: Vec<String>,
-    /// The path to what the frame tells: it begins with `command`, `data` (of the response) or `event`.
+    /// The path to the value in the frame: it begins with `command`, `data` (of the response) or `event`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
-    /// The member, a list, that `next` goes round and `clamp` picks from.
+    /// The list member that `next` cycles through and `clamp` chooses from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub r#in: Option<String>,
-    /// The code that says what becomes of the members, or, beside `set`, of the value.
+    /// The code that computes the members, or, beside `set`, the value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
 }
 
-/// A condition on what stands at a path.
+/// A condition on the value at a path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct EffectCondition {
     /// The path.
@@ -242,10 +241,10 @@ pub struct EffectCondition {
     pub is: Vec<String>,
 }
 
-/// The states: regions that stand side by side, each in one of its states at a time.
+/// The state chart: concurrent regions, each in one of its states at a time.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Chart {
-    /// The regions, that of the conversation first.
+    /// The regions, the flow of the conversation first.
     pub regions: Vec<Region>,
 }
 
@@ -254,13 +253,13 @@ pub struct Chart {
 pub struct Region {
     /// Its name.
     pub name: String,
-    /// What it is about.
+    /// The meaning of the region.
     pub description: String,
-    /// The state that a new process is in.
+    /// The state of a new process.
     pub initial: String,
-    /// Its states; a state that is another's parent is never alone.
+    /// Its states; a parent is never active without one of its inner states.
     pub states: Vec<StateAbout>,
-    /// What leads from one to another. A step without frames is taken by the server alone.
+    /// Its transitions; one without frames is an unannounced step of the server.
     pub transitions: Vec<FlowStep>,
 }
 
@@ -269,35 +268,34 @@ pub struct Region {
 pub struct StateAbout {
     /// Its name, as reports print it: `streaming.tools`.
     pub name: String,
-    /// The state that it is part of.
+    /// The state that contains it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
-    /// What goes on in it.
+    /// The meaning of the state.
     pub description: String,
 }
 
-/// What leads from one state to another.
+/// A transition.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FlowStep {
     /// The state before.
     pub from: String,
     /// The state after.
     pub to: String,
-    /// The frames that do it, in words.
+    /// The triggering frames, in words.
     pub label: String,
-    /// The frames that do it, each alone.
+    /// The triggering frames, each of which suffices.
     pub on: Vec<Trigger>,
-    /// It ends a run without the events that close it: observed of the originals.
+    /// Whether it ends a run without the closing events, as observed in the originals.
     pub cut: bool,
 }
 
 /// A frame that changes the state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Trigger {
-    /// The `type` of the frame, of a host's or a server's; `end of input` and `exit` for what is none.
+    /// The `type` of the frame, inbound or outbound; also `end of input` and `exit`, which are no frames.
     pub r#type: String,
-    /// What more must hold of it: member → value; `role` and `stopReason` are the message's, `disposition` is the
-    /// data's.
+    /// Further conditions: member → value; `role` and `stopReason` are the message's, `disposition` is the data's.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub r#where: Map<String, Value>,
 }
@@ -305,11 +303,11 @@ pub struct Trigger {
 /// A text of an error.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ErrorAbout {
-    /// The text; `{name}` stands for what it is about.
+    /// The text, with placeholders such as `{name}`.
     pub text: String,
-    /// When it is said.
+    /// When the server answers with it.
     pub description: String,
-    /// Where it is written.
+    /// The documents or sources that specify it.
     pub sources: Vec<String>,
 }
 
@@ -318,37 +316,37 @@ pub struct ErrorAbout {
 pub struct RuleInMeta {
     /// The rule in one sentence.
     pub sentence: &'static str,
-    /// How much it asks: `MUST`, `SHOULD` or `OBSERVED`.
+    /// Its tier: `MUST`, `SHOULD` or `OBSERVED`.
     pub tier: &'static str,
-    /// Whose frames it judges: `server` or `host`.
+    /// The side whose frames it judges: `server` or `host`.
     pub side: &'static str,
-    /// What it is about.
+    /// Its area.
     pub area: &'static str,
-    /// What has to be seen besides the server's frames to judge it.
+    /// What a recording needs besides the server's frames to judge it.
     pub needs: Vec<&'static str>,
-    /// Where it is written.
+    /// The documents or sources that specify it.
     pub sources: Vec<&'static str>,
 }
 
-/// Bounds. Times are milliseconds, sizes bytes.
+/// Limits. Times are milliseconds, sizes bytes.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Limits {
-    /// The largest number that a frame holds exactly, in either direction from 0.
+    /// The largest integer that frames represent exactly, positive or negative.
     pub integer: u64,
-    /// The longest line that our server reads, unless `--max-frame` says otherwise.
+    /// The default limit of lines that `pi-rpc serve` reads.
     pub frame: u64,
-    /// How many times a failed answer is asked for again.
+    /// Most retries of a failed model call.
     pub retries: u64,
-    /// The first wait before that; each further one is twice as long.
+    /// Delay of the first retry; each further one is twice as long.
     pub retry_delay: u64,
-    /// The longest wait that a provider may ask for; beyond it the request is not tried again; 0: any.
+    /// Longest delay that a provider may request; a longer one prevents the retry; 0: no limit.
     pub retry_delay_cap: u64,
-    /// How much output of a shell command is kept, in bytes.
+    /// Output of a shell command that is kept, in bytes.
     pub bash_bytes: u64,
-    /// How much output of a shell command is kept, in lines; 2^53 - 1: any number.
+    /// Output of a shell command that is kept, in lines; 2^53 - 1: no limit.
     pub bash_lines: u64,
-    /// How long a shell command may take; absent: any time.
+    /// Timeout of a shell command; absent: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bash_time: Option<u64>,
 }

@@ -44,8 +44,8 @@ pub(super) fn differences(index: &SchemaIndex) -> Markup {
             (table(index, "Field", &fields(index)))
             h3 id="differences-values" { "Values that differ" }
             (table(index, "Value", &values(index)))
-            h3 id="differences-commands" { "Commands that fare differently" }
-            p { "The same command in the same state; the words are those of the " a href="#states" { "table of states" } "." }
+            h3 id="differences-commands" { "Commands with other dispositions" }
+            p { "For the same command in the same state; the dispositions are explained in the " a href="#states" { "table of states" } "." }
             (table(index, "Command and state", &dispositions(index)))
             h3 id="differences-texts" { "Texts that differ" }
             (table(index, "Error", &errors(index)))
@@ -66,7 +66,7 @@ fn changes(index: &SchemaIndex, dialect: Dialect) -> Markup {
         base.and_then(|base| diff(&json_schema(base), &json_schema(dialect)).ok()).unwrap_or_default();
     html! {
         details {
-            summary id={ "overlay-" (dialect) } { "What " (dialect_marks(&[dialect])) " changes of the frames of " (dialect_marks(base.as_slice())) }
+            summary id={ "overlay-" (dialect) } { "Changes of " (dialect_marks(&[dialect])) " to the frames of " (dialect_marks(base.as_slice())) }
             ul { @for Difference { at, what, .. } in found { li { (prose(index, &format!("`{at}`: {what}"))) } } }
         }
     }
@@ -182,7 +182,7 @@ pub(super) fn records(index: &SchemaIndex) -> Markup {
     html! {
         section aria-labelledby="records" {
             h2 id="records" { "Defaults and behaviour" }
-            p { "Everything that makes a dialect differ besides its frames. Where all are alike, the value stands alone." }
+            p { "All differences of dialects besides the frames. A value without marks holds for all." }
             div.wide { table.records {
                 thead { tr { th scope="col" { "What" } th scope="col" { "Value" } } }
                 @for (name, property) in schema["properties"].as_object().into_iter().flatten() {

@@ -63,8 +63,8 @@ fn drawn(index: &SchemaIndex) -> Markup {
         section aria-labelledby="chart" {
             h2 id="chart" { "The chart" }
             p {
-                "Four regions stand side by side, each in one of its states. A line in a state is what may be said there without "
-                "leaving it; a broken arrow is what the originals do and the protocol does not ask for."
+                "Four concurrent regions, each in one of its states. The lines in a state are frames that do not leave it. A broken "
+                "arrow is observed in the originals and not required by the protocol."
             }
             @for (at, base) in index.bases.iter().enumerate() {
                 details open[at == 0] {
@@ -106,7 +106,7 @@ fn by_state(index: &SchemaIndex) -> Markup {
     html! {
         section aria-labelledby="states" {
             h2 id="states" { "Commands by state" }
-            p { "What becomes of each command in each state of the flow. In what is inside of a state, the same holds." }
+            p { "The disposition of each command in each state of the flow; inner states do not differ." }
             (table(index))
         }
     }

@@ -100,16 +100,16 @@ fn facts(index: &SchemaIndex, name: &str) -> Markup {
             @if let Some(effects) = frame_effects(index, name) { div { dt { "Changes" } dd { (effects) } } }
             @if let Some(members) = members_in_response(index, name) { div { dt { "Tells" } dd { (members) } } }
             @if def["x-control"] == true {
-                div { dt { "Order" } dd { "It overtakes the commands before it where they are served one by one." } }
+                div { dt { "Order" } dd { "It overtakes earlier commands in dialects that serve commands one by one." } }
             }
             @if def["x-served"] == false {
-                div { dt { "Not served" } dd { "pi-rpc serve does not do it and answers that it is not implemented." } }
+                div { dt { "Not served" } dd { "pi-rpc serve does not implement it and answers with an error." } }
             }
             @if def["x-reads"] == true {
-                div { dt { "Order" } dd { "It changes nothing, and is answered at once." } }
+                div { dt { "Order" } dd { "It only reads, and is answered at once." } }
             }
             @if def["x-cuts"] == true {
-                div { dt { "Observed" } dd { "In the originals its success ends an open run without the closing events." } }
+                div { dt { "Observed" } dd { "In the originals its success ends a run without the closing events." } }
             }
             @if let Some(answers) = answers(index, name) { div { dt { "Answered by" } dd { (answers) } } }
             @if !users.is_empty() {

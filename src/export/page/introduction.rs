@@ -11,16 +11,16 @@ use maud::{Markup, html};
 
 /// The protocol in ten lines.
 const LINES: [&str; 10] = [
-    "A host starts the server as a child process. It writes commands to its stdin and reads answers and events from its stdout; stderr is for people.",
-    "A frame is one JSON object in UTF-8 on a line of its own, ended by a line feed and by nothing else: U+2028 in a string does not end it.",
+    "A host starts the server as a child process. It writes commands to its stdin and reads responses and events from its stdout; stderr is for people.",
+    "A frame is one JSON object in UTF-8 on a line of its own. Only a line feed ends a line: U+2028 in a string does not.",
     "`type` says what a frame is. A host passes over types and fields that it does not know; a server refuses a command that it does not know and goes on.",
     "A command may carry an `id`; its response repeats it and names the `command`. `success` is true, perhaps with `data`, or false with a text in `error`. There are no error codes.",
-    "Events have no `id`: they tell what happens as it happens, and come between responses.",
+    "Events have no `id`. They report what happens, when it happens, and come between responses.",
     "`prompt` starts a run. It goes from `agent_start` to `agent_end` and is made of turns: new input, one message of the model, the tools that it calls. In pi 1, `agent_settled` says when nothing follows by itself any more.",
-    "A message grows: `message_start`, any number of `message_update`, `message_end`. Then each tool call runs from `tool_execution_start` to `tool_execution_end`.",
-    "While a run is open, `steer` and `follow_up` queue a message; `prompt` needs `streamingBehavior` to say which of both it is; `abort` ends the run.",
+    "A message is streamed: `message_start`, any number of `message_update`, `message_end`. Then each tool call runs from `tool_execution_start` to `tool_execution_end`.",
+    "While a run is open, `steer` and `follow_up` queue a message; `prompt` needs `streamingBehavior` to choose between the two; `abort` ends the run.",
     "`extension_ui_request` may ask the user something. A host answers with `extension_ui_response` and the same `id`, or the agent waits: until the `timeout` of the dialog, and without one for ever.",
-    "Closing stdin ends it: the server finishes or drops what it does, as its dialect says, and exits with status 0.",
+    "Closing stdin shuts the server down: it finishes or drops its work, depending on the dialect, and exits with status 0.",
 ];
 
 /// The section: the lines, then the conversation in each base dialect.
@@ -31,8 +31,8 @@ pub(super) fn introduction(index: &SchemaIndex, examples: &Examples) -> Markup {
             ol.lines { @for line in LINES { li { (linked_line(index, line)) } } }
             h3 id="conversation" { "A whole conversation" }
             p {
-                "From the start of the server to the end of the run. Each line opens to the whole frame. What is in "
-                code { "…" } " is left out only here."
+                "From the start of the server to the end of the run. Each line opens to the whole frame; only this summary replaces members by "
+                code { "…" } "."
             }
             @for (at, base) in index.bases.iter().enumerate() {
                 details.talk open[at == 0] {
@@ -74,6 +74,6 @@ fn conversation(index: &SchemaIndex, examples: &Examples, base: Dialect) -> Mark
                 }
             }
         }
-        p.soft { "Everything else that may happen is in the chart of the " a href="#chart" { "states" } ", starting with " (term(index, "agent_start")) "." }
+        p.soft { "All other conversations follow the chart of the " a href="#chart" { "states" } ", starting with " (term(index, "agent_start")) "." }
     }
 }

@@ -10,8 +10,8 @@ pub(super) fn rules(index: &SchemaIndex) -> Markup {
         section aria-labelledby="rules" {
             h2 id="rules" { "Rules" }
             p {
-                "What JSON Schema cannot say: order, counts, equalities. " code { "pi-rpc check" } " judges recordings by them, "
-                code { "pi-rpc conform" } " servers, " code { "pi-rpc tap" } " a conversation as it goes on. Names stay as they are."
+                "Constraints that JSON Schema cannot express: order, counts, equalities. " code { "pi-rpc check" } " judges recordings by them, "
+                code { "pi-rpc conform" } " servers, " code { "pi-rpc tap" } " a running conversation. Names of rules are stable."
             }
             dl.legend {
                 @for one in Tier::ALL { div { dt { (tier(Some(one))) } dd { (one.about()) } } }

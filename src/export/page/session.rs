@@ -1,4 +1,4 @@
-//! The state of a session: its members, and what each frame makes of them.
+//! The section on the session's state: members, and the effects of frames on them.
 
 use super::{
     inline::{dialect_marks, grouped_by_value, only, prose, term, text, type_of},
@@ -10,18 +10,18 @@ use crate::{
 };
 use maud::{Markup, html};
 
-/// Every member, with who tells it and who changes it.
+/// The table of members, with the commands that read them and the frames that change them.
 pub(super) fn session(index: &SchemaIndex) -> Markup {
     let about = index.part("session");
     html! {
         section aria-labelledby="session" {
             h2 id="session" { "The state of a session" }
             p {
-                "What a host knows of the session from frames alone. A command changes it when its success comes; what stands here is "
-                "what the frames say for certain, and a member that a frame leaves open is not known until a response tells it."
+                "The state that a host can derive from frames alone. Commands take effect with their success response. A member whose "
+                "new value does not follow from a frame is unknown until a response has it."
             }
             div.wide { table {
-                thead { tr { @for head in ["Member", "What it is", "Told by", "Changed by"] { th scope="col" { (head) } } } }
+                thead { tr { @for head in ["Member", "Meaning", "Read by", "Changed by"] { th scope="col" { (head) } } } }
                 tbody {
                     @for (name, about) in about["members"].as_object().into_iter().flatten() {
                         tr id={ "member-" (name) } {
@@ -33,7 +33,7 @@ pub(super) fn session(index: &SchemaIndex) -> Markup {
                     }
                 }
             } }
-            p { "What no such word says is code with a name:" }
+            p { "Effects that need code have names:" }
             dl.texts {
                 @for (name, means) in about["codes"].as_object().into_iter().flatten() {
                     dt id={ "code-" (name) } { a.anchor href={ "#code-" (name) } { code { (name) } } }
@@ -44,7 +44,7 @@ pub(super) fn session(index: &SchemaIndex) -> Markup {
     }
 }
 
-/// What the success of a command changes, or an event; nothing for what changes nothing.
+/// The effects of a command's success or of an event; `None` without any.
 pub(super) fn frame_effects(index: &SchemaIndex, def: &str) -> Option<Markup> {
     let groups =
         grouped_by_value(index.bases.iter().filter_map(|base| Some((*base, effects(index, *base, def)?))));
@@ -61,7 +61,7 @@ pub(super) fn frame_effects(index: &SchemaIndex, def: &str) -> Option<Markup> {
     })
 }
 
-/// The members that the success of a command tells.
+/// The members in a command's success response.
 pub(super) fn members_in_response(index: &SchemaIndex, def: &str) -> Option<Markup> {
     let told = |base: Dialect| {
         let mut commands = index.meta(base)?.commands.iter();
@@ -110,8 +110,8 @@ fn effect_sentence(effect: &EffectAbout) -> Markup {
             "append" => { (value) " is appended to " (members) },
             "add" => { (value) " is added to " (members) },
             "reset" => { (members) " is empty" },
-            "forget" => { (members) " is another, which is not told" },
-            _ => { (code) " says what becomes of " (members) },
+            "forget" => { (members) " gets a value that the frame does not have" },
+            _ => { (code) " computes " (members) },
         }
         @if let Some(EffectCondition { field, is }) = &effect.when {
             ", if " code { (field) } " is "
@@ -132,7 +132,7 @@ fn member(index: &SchemaIndex, name: &str, description: &str) -> Markup {
         @if let Some(about) = about {
             p.soft {
                 (type_of(index, &about.schema)) @if about.absent { ", or none" }
-                @if about.silent { "; an extension may change it without a frame that says so" }
+                @if about.silent { "; an extension may change it without a frame" }
                 @if about.fresh { "; empty in a new process" }
             }
         }

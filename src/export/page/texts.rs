@@ -12,12 +12,12 @@ pub(super) fn fixed_texts(index: &SchemaIndex) -> Markup {
     html! {
         section aria-labelledby="errors" {
             h2 id="errors" { "Error texts" }
-            p { "What stands in braces is filled in." }
+            p { "Names in braces are placeholders." }
             (list(index, "errors", "error"))
         }
         section aria-labelledby="texts" {
             h2 id="texts" { "Other texts" }
-            p { "What else the wire fixes, the same in every dialect." }
+            p { "Other fixed texts, the same in every dialect." }
             (list(index, "texts", "text"))
         }
     }
