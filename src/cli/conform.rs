@@ -190,7 +190,9 @@ impl Options {
                 (*wanted, fits) = (true, true);
             }
             if !fits {
-                return Err(format!("--scenario {name}: no scenario of {dialect} is called so; see --list"));
+                return Err(format!(
+                    "--scenario {name}: expected the name of a scenario of {dialect}; see --list"
+                ));
             }
         }
         let named = all.into_iter().zip(wanted).filter_map(|(scenario, wanted)| wanted.then_some(scenario));

@@ -43,7 +43,10 @@ pub struct Options {
 /// Serves until TERM or INT, or the end of stdin if so requested.
 pub fn run(options: &Options) -> ExitCode {
     if !options.listen.ip().is_loopback() && !options.allow_remote {
-        let text = format!("{} can be reached by others; --allow-remote if that is meant", options.listen);
+        let text = format!(
+            "--listen {}: other machines could reach it; to allow that, add --allow-remote",
+            options.listen
+        );
         return refuse(&text, super::USAGE);
     }
     let script = match options.script.as_deref().map_or_else(|| Ok(Script::demo()), read) {

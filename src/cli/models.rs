@@ -170,7 +170,7 @@ fn unusable_models(keys: &Keys, models: &[&Endpoint]) -> String {
         Some(format!("  {}: {}\n", full_id(&endpoint.model), reason.lines().next().unwrap_or_default()))
     });
     let lines: String = lines.collect();
-    if lines.is_empty() { lines } else { format!("Cannot be asked:\n{lines}") }
+    if lines.is_empty() { lines } else { format!("Unusable:\n{lines}") }
 }
 
 /// Providers with a key whose API is not supported.
@@ -180,11 +180,7 @@ fn unsupported_apis(config: &Config) -> String {
     let providers = BUILT_IN.providers.iter().filter(|provider| configured(provider.id));
     let lines: String =
         providers.map(|provider| format!("  {:14} speaks {}\n", provider.id, provider.api)).collect();
-    if lines.is_empty() {
-        lines
-    } else {
-        format!("With a key, but of an API that this version does not speak:\n{lines}")
-    }
+    if lines.is_empty() { lines } else { format!("With a key, but with an unsupported API:\n{lines}") }
 }
 
 /// Providers without a key, with the variables that would set one.

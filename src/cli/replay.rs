@@ -160,7 +160,7 @@ fn read_stdin(to: &SyncSender<Vec<u8>>) {
     let send = |line: SplitLine<'_>| match line {
         SplitLine::Line(line) => to.send(line.to_vec()).is_ok(),
         SplitLine::TooLong(length) => {
-            warn(&format!("a line of {length} bytes is passed over"));
+            warn(&format!("ignored a line of {length} bytes: at most {LONGEST} are read"));
             true
         }
     };

@@ -149,8 +149,8 @@ fn exported(what: &str) -> Result<Vec<Value>, String> {
     if let Some(dialect) = Dialect::parse(what) {
         return Ok(vec![export::json_schema(dialect), json!(export::meta(dialect))]);
     }
-    let text =
-        fs::read_to_string(what).map_err(|error| format!("{what} is no dialect, and as a file: {error}"))?;
+    let text = fs::read_to_string(what)
+        .map_err(|error| format!("{what}: expected a dialect or an exported file: {error}"))?;
     let value = serde_json::from_str(&text).map_err(|error| format!("{what}: {error}"))?;
     Ok(vec![value])
 }

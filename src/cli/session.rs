@@ -59,7 +59,7 @@ impl InitialSession {
         let file = match &options.session {
             SessionStart::New | SessionStart::InMemory => {
                 if let (Some(id), None) = (given_id, &known) {
-                    tracing::warn!("No session of this project has the id '{id}'; one begins");
+                    tracing::warn!("No session of this project has the id '{id}'; a new one gets it");
                 }
                 known
             }

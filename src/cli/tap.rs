@@ -59,7 +59,7 @@ pub fn run(options: Options) -> ExitCode {
                 // stderr may be closed.
                 let _ = writeln!(
                     Log,
-                    "tap: the recording and the report end early: there was no time for all of it"
+                    "tap: the recording and the report are incomplete: writing them took too long"
                 );
             }
             ExitCode::from(status)

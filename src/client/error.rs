@@ -14,7 +14,7 @@ pub enum Error {
     #[error("the server cannot be started: {0}")]
     Start(#[source] std::sync::Arc<io::Error>),
     /// No `ready` frame came in time.
-    #[error("the server did not say within {0:?} that it is ready")]
+    #[error("the server was not ready within {0:?}")]
     NotReady(Duration),
     /// Not sent, as it is illegal in the current state. [`Client::unchecked`](super::Client::unchecked) sends it.
     #[error("`{command}` is refused while the server is {state}: {reason}")]

@@ -20,7 +20,7 @@ impl fmt::Display for ServerExit {
             (Some(length), _) => {
                 write!(f, "the server was killed because it wrote a line of {length} bytes")?;
             }
-            (None, None) => f.write_str("the server was told to end")?,
+            (None, None) => f.write_str("the server is shutting down")?,
             (None, Some(status)) => write!(f, "the server has ended with status {status}")?,
         }
         match self.stderr_tail.last() {

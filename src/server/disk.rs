@@ -55,7 +55,7 @@ impl Files for SessionFiles {
 
     fn open(&mut self, path: &Path, is_awaited: &dyn Fn() -> bool) -> Result<OpenedSession, String> {
         if path.as_os_str().is_empty() {
-            return Err("sessionPath: expected the path of a file, not nothing".to_owned());
+            return Err("sessionPath: expected the path of a file, got an empty string".to_owned());
         }
         let path = &std::path::absolute(path).map_err(|error| format!("{}: {error}", path.display()))?;
         let mut random = fastrand::Rng::with_seed(seed());

@@ -158,7 +158,7 @@ impl ModelLibrary {
             Backend::Unavailable => PreparedCall::Script(vec![Step {
                 delay_ms: 0,
                 action: StepAction::Event(StreamEvent::Fail {
-                    message: "Nobody answers for this model.".to_owned(),
+                    message: "No provider is configured for this model.".to_owned(),
                     retry_after: None,
                 }),
             }]),

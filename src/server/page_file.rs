@@ -36,7 +36,7 @@ fn write(path: &Path, text: &str) -> io::Result<()> {
         return Err(Error::other("not a regular file"));
     }
     if is_session_file(&file) {
-        return Err(Error::other("it is a session, which is not written over"));
+        return Err(Error::other("a session file is not overwritten by a page"));
     }
     file.set_len(0)?;
     io::Seek::rewind(&mut file)?;

@@ -204,7 +204,7 @@ echo '{"id":"call-2","type":"response","command":"get_available_models","success
 async fn a_server_that_is_not_ready_in_time_is_ended() {
     let options = Options { start_within: Duration::from_millis(50), ..in_xcsh("exec sleep 61") };
     let error = Client::spawn(options).await.err().unwrap();
-    assert_eq!(error.to_string(), "the server did not say within 50ms that it is ready");
+    assert_eq!(error.to_string(), "the server was not ready within 50ms");
     let error = Client::spawn(in_xcsh("echo No model >&2; exit 1")).await.err().unwrap();
     assert_eq!(error.to_string(), "the server has ended with status 1: No model");
     let options = Options::new(Command::new("/nowhere/at/all"), Dialect::Pi);

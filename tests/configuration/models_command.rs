@@ -33,7 +33,7 @@ fn models_lists_choices_and_reasons() {
             "workshop/elm        128K    16K  -                   -           0      0",
             "Prices in US dollars per million tokens.",
             "",
-            "Cannot be asked:",
+            "Unusable:",
             "  greenhouse/fern: The API \"google-generative-ai\" is not supported by this version; supported: \
              anthropic-messages, openai-completions, openai-responses.",
             "",
@@ -51,7 +51,7 @@ fn key_of_unsupported_api_is_named() {
     let auth = json!({ "google": { "type": "api_key", "key": "k" } });
     home.write("auth.json", &auth.to_string());
     let (stdout, _) = run(home.path(), &["models"]);
-    let part = "With a key, but of an API that this version does not speak:\n  google         speaks google-generative-ai\n\n";
+    let part = "With a key, but with an unsupported API:\n  google         speaks google-generative-ai\n\n";
     assert!(stdout.contains(part), "{stdout}");
 }
 

@@ -106,7 +106,7 @@ fn a_command_line_that_asks_for_what_is_not_there_is_refused() {
     let rows: [(&[&str], &str); 6] = [
         (
             &["--scenario", "nothing-*", "--", "pi-rpc"],
-            "--scenario nothing-*: no scenario of pi is called so; see --list",
+            "--scenario nothing-*: expected the name of a scenario of pi; see --list",
         ),
         (
             &["--scenario", "missing.json", "--", "pi-rpc"],

@@ -114,7 +114,7 @@ fn a_session_that_is_asked_for_by_its_whole_id_begins_or_goes_on() {
     assert_ne!(id(&mut server), "task-7", "of the first session alone");
     server.close_stdin();
     let Ended { stderr, dir, .. } = server.ends();
-    assert!(stderr.contains("No session of this project has the id 'task-7'; one begins"), "{stderr}");
+    assert!(stderr.contains("No session of this project has the id 'task-7'; a new one gets it"), "{stderr}");
 
     let mut server = start(dir, &["--session-id", "task-7"]);
     assert_eq!(session_file(&mut server), file);

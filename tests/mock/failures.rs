@@ -196,5 +196,8 @@ fn mock_binary_refuses_public_address() {
         .unwrap();
     assert_eq!(output.status.code(), Some(2));
     let text = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(text, "Error: 0.0.0.0:0 can be reached by others; --allow-remote if that is meant\n");
+    assert_eq!(
+        text,
+        "Error: --listen 0.0.0.0:0: other machines could reach it; to allow that, add --allow-remote\n"
+    );
 }

@@ -281,7 +281,10 @@ fn output_option_writes_and_wrong_part_fails() {
         (&["--dialect", "po"][..], "po"),
         (&["--part", "host-tools"], "--part host-tools: the dialect pi has none"),
         (&["--part", "ui", "--format", "meta"], "--part goes with --format json-schema and typescript"),
-        (&["--diff", "pi", "nowhere.json"], "nowhere.json is no dialect, and as a file: No such file"),
+        (
+            &["--diff", "pi", "nowhere.json"],
+            "nowhere.json: expected a dialect or an exported file: No such file",
+        ),
         (&["--diff", "pi", "Cargo.toml"], "Cargo.toml: "),
         (&["--diff", "pi", "xcsh", "--part", "ui"], "cannot be used with"),
         (&["-o", "/nowhere/at/all.json"], "/nowhere/at/all.json: No such file"),

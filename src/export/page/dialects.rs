@@ -267,11 +267,11 @@ pub(super) fn legend(index: &SchemaIndex) -> Markup {
     let sources: Value = serde_json::from_str(SOURCES).unwrap_or_default();
     html! {
         p {
-            "What is not in every dialect says in which it is: " (dialect_marks(&index.bases)) " What no document has is marked "
+            "What only some dialects have is marked with their names: " (dialect_marks(&index.bases)) " What is not documented is marked "
             span.seen { "observed" } "."
         }
         details {
-            summary { "Where things are written" }
+            summary { "Sources" }
             dl.fields {
                 @for (name, about) in sources.as_object().into_iter().flatten() {
                     dt { span.name { (name) } }
