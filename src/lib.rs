@@ -1,22 +1,22 @@
 //! The RPC protocol of coding agents, as a schema, a state machine and a server.
 //!
 //! - [`protocol`]: the frames, generated from `schema/`, and how bytes become frames.
-//! - [`machine`]: which state, what is legal in it.
-//! - [`engine`]: the agent's decisions, without IO.
-//! - [`session`]: the conversation so far.
-//! - [`model`]: what models are asked and answer; the scripted model.
-//! - [`config`]: what the user has configured: settings, models, keys.
-//! - [`secrets`]: keys that are known, masked in what is told and withheld from children.
-//! - [`tools`]: what the model may call.
+//! - [`machine`]: the state machine of a conversation, and the legality of frames.
+//! - [`engine`]: the decisions of the agent, without IO.
+//! - [`session`]: sessions and their files.
+//! - [`model`]: requests to model providers and their streams; the scripted model.
+//! - [`config`]: the configuration of the user: settings, models, credentials.
+//! - [`secrets`]: known credentials, redacted in texts and withheld from child processes.
+//! - [`tools`]: the built-in tools of the model, and shell commands.
 //! - [`extension`]: processes that add commands, tools and hooks.
-//! - [`packages`]: pi's own extensions, and packages of them.
-//! - [`prompt`]: what models are told before the conversation.
-//! - [`server`]: pipes, processes and clocks.
-//! - [`mock`]: the scripted model behind the HTTP APIs of real vendors.
-//! - [`client`]: a server as its host sees it: typed calls, events, dialogs, tools.
-//! - [`oracle`]: judges any server, any host, any recording.
+//! - [`packages`]: packages of pi's own extensions, skills and templates.
+//! - [`prompt`]: the system prompt, skills, prompt templates and rules.
+//! - [`server`]: runs the engine on pipes, processes and clocks.
+//! - [`mock`]: serves the scripted model by the HTTP APIs of vendors.
+//! - [`client`]: a client for any server: typed commands, events, dialogs, tools of the host.
+//! - [`oracle`]: judges servers, hosts and recordings by the rules.
 //! - [`cli`]: the command line.
-//! - [`export`]: the protocol for other tools, and as a page for people.
+//! - [`export`]: exports the protocol as schemas, types and a reference page.
 //!
 //! Without the feature `serve`: [`protocol`], [`machine`], [`model`] and [`export`] only; with the feature `engine` also
 //! [`engine`], [`session`] and [`prompt`].

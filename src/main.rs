@@ -1,4 +1,4 @@
-//! The binary.
+//! The binary `pi-rpc`: runs the command line.
 
 use std::process::ExitCode;
 
