@@ -221,13 +221,13 @@ pub struct FollowUp {
 #[serde(deny_unknown_fields)]
 pub struct Dialogs {
     /// By method.
-    pub dialogs: BTreeMap<String, DialogResponse>,
+    pub dialogs: BTreeMap<String, Answer>,
 }
 
 /// The answer to a dialog.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(untagged)]
-pub enum DialogResponse {
+pub enum Answer {
     /// To `select`, `input` and `editor`.
     Value {
         /// The text.

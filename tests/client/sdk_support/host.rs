@@ -23,16 +23,14 @@ pub struct Host {
 
 impl Host {
     /// Answers dialogs so from now on.
-    pub fn answer(&self, client: &Client, answers: BTreeMap<String, conversation::DialogResponse>) {
+    pub fn answer(&self, client: &Client, answers: BTreeMap<String, conversation::Answer>) {
         let asked = Arc::clone(&self.asked);
         client.on_dialog(move |request| {
             asked.lock().unwrap().push(json!(request));
             let answer = match answers.get(request.kind().as_str()) {
-                Some(conversation::DialogResponse::Value { value }) => DialogResponse::Value(value.clone()),
-                Some(conversation::DialogResponse::Confirmed { confirmed }) => {
-                    DialogResponse::Confirmed(*confirmed)
-                }
-                Some(conversation::DialogResponse::Cancelled { .. }) | None => DialogResponse::Cancelled,
+                Some(conversation::Answer::Value { value }) => DialogResponse::Value(value.clone()),
+                Some(conversation::Answer::Confirmed { confirmed }) => DialogResponse::Confirmed(*confirmed),
+                Some(conversation::Answer::Cancelled { .. }) | None => DialogResponse::Cancelled,
             };
             async { answer }
         });
