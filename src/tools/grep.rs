@@ -72,7 +72,7 @@ pub(super) fn grep(
     if cancel.is_cancelled() {
         return Err(aborted_message());
     }
-    search.to_output(limit)
+    search.into_output(limit)
 }
 
 /// Compiles the pattern as `rg` does.
@@ -157,7 +157,7 @@ impl Search<'_> {
         }
     }
 
-    fn to_output(self, limit: f64) -> Result<ToolOutput, String> {
+    fn into_output(self, limit: f64) -> Result<ToolOutput, String> {
         if self.lines.is_empty() {
             if self.errors.is_empty() {
                 return Ok(ToolOutput::text("No matches found"));
