@@ -84,7 +84,7 @@ fn doc(def: &Value, indent: &str) -> String {
     lines.join("\n")
 }
 
-/// `is_run`: the text is run, and names may stand before what they name.
+/// The Python type of a schema. `is_run`: Python evaluates it, so names that may be defined later are quoted.
 fn type_of(schema: &Value, is_run: bool) -> String {
     if let Some(name) = ref_name(schema) {
         return if is_run { format!("\"{name}\"") } else { name.to_owned() };
@@ -160,7 +160,7 @@ fn refs<'a>(schema: &'a Value, into: &mut Vec<&'a str>) {
     match schema {
         Value::Object(map) => {
             into.extend(map.get("$ref").and_then(target_name));
-            // What annotations name is no part of the type.
+            // Annotations are no part of the type.
             let inner = map.iter().filter(|(key, _)| !key.starts_with("x-"));
             inner.for_each(|(_, inner)| refs(inner, into));
         }

@@ -41,11 +41,11 @@ pub fn typescript(dialect: Dialect, part: Part) -> String {
     out
 }
 
-/// Declares a definition; `told`: the definition with its annotations.
-fn declare(name: &str, def: &Value, told: &Value, out: &mut String) {
+/// Declares a definition; `annotated`: the same with its annotations.
+fn declare(name: &str, def: &Value, annotated: &Value, out: &mut String) {
     // Writing to a string cannot fail.
     let _ = match def.get("properties") {
-        Some(_) => writeln!(out, "export interface {name} {}", object(def, told, "")),
+        Some(_) => writeln!(out, "export interface {name} {}", object(def, annotated, "")),
         None => writeln!(out, "export type {name} = {};", type_of(def, "")),
     };
 }
@@ -114,13 +114,13 @@ fn named(name: &str, schema: &Value, indent: &str) -> String {
 }
 
 /// An object type. Descriptions of references are in the bundle only, as the export has nothing beside a `$ref`.
-fn object(schema: &Value, told: &Value, indent: &str) -> String {
+fn object(schema: &Value, annotated: &Value, indent: &str) -> String {
     let inner = format!("{indent}  ");
     let required = schema["required"].as_array().map_or(&[][..], Vec::as_slice);
     let mut out = String::from("{\n");
     for (name, property) in schema["properties"].as_object().into_iter().flatten() {
-        let told = text(&told["properties"][name]["description"]);
-        comment(property["description"].as_str().unwrap_or(told), &inner, &mut out);
+        let annotated = text(&annotated["properties"][name]["description"]);
+        comment(property["description"].as_str().unwrap_or(annotated), &inner, &mut out);
         let optional = if required.iter().any(|known| known == name) { "" } else { "?" };
         let _ = writeln!(out, "{inner}{}{optional}: {};", key(name), type_of(property, &inner));
     }

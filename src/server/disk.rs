@@ -192,7 +192,7 @@ impl Disk {
     pub fn start(mut files: impl Files, timeout: Option<Duration>) -> std::io::Result<Self> {
         let path = files.path().map(Path::to_owned);
         let (jobs, received) = mpsc::channel::<(Job, Arc<Slot>)>();
-        // It is never joined: it may hang for ever.
+        // The thread is never joined, as it may hang for ever.
         thread::Builder::new().name("disk".to_owned()).spawn(move || {
             for (job, slot) in received {
                 if matches!(job, Job::Close) {

@@ -71,7 +71,7 @@ impl ProviderCall {
             request = provider_hooks.run_request_hooks(hooks, request) => request,
             () = events.closed() => return,
         };
-        // What an extension has put in may be a key.
+        // Headers that an extension has added may hold a key.
         for (_, value) in request.headers.iter().filter(|header| !own.contains(header)) {
             access.keys.secrets().remember(value);
         }

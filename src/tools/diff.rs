@@ -32,7 +32,7 @@ pub(super) fn numbered_diff(old: &str, new: &str) -> EditToolDetails {
         }
         shown.push_lines('-', &old_lines, removed.clone());
         shown.push_lines('+', &new_lines, added.clone());
-        // What did not change has the same length on both sides.
+        // Unchanged lines are equally many on both sides.
         let kept = run_of(&gone, removed.end, false);
         let kept = kept.start..kept.start + kept.len().min(run_of(&come, added.end, false).len());
         let (is_first, is_last) = (first_changed_line.is_none(), kept.end == gone.len());

@@ -44,7 +44,7 @@ pub(super) fn image_output(bytes: &[u8], mime_type: &str, scales: bool) -> ToolO
     let size = encoded_size(bytes);
     let (width, height) = imagesize::blob_size(bytes).map_or((0, 0), |size| (size.width, size.height));
     let longest = width.max(height);
-    // Nothing to see, or a header that is damaged.
+    // An empty image, or a damaged header.
     let is_empty = width == 0 || height == 0;
     if scales
         && !is_empty

@@ -117,7 +117,7 @@ fn read_lines(text: &str, arguments: &ReadArguments) -> Result<ToolOutput, Strin
     Ok(ToolOutput { details, ..ToolOutput::text(shown) })
 }
 
-/// Where line `number` (the first is 1) starts.
+/// The offset of line `number`; the first is 1.
 fn line_start(text: &str, number: u64) -> Option<usize> {
     let before = usize::try_from(number).ok()?.checked_sub(1)?;
     if before == 0 {

@@ -28,7 +28,7 @@ pub fn differences(a: &Value, b: &Value) -> Vec<Difference> {
                 Some(new) => parts.iter().for_each(|part| {
                     found.compare(&format!("{at}: {part}"), &old[*part], &new[*part]);
                 }),
-                // Who sends it or waits for it does so in vain.
+                // Clients that send a removed command, or wait for a removed event, fail.
                 None => found.note(&at, "is gone".to_owned(), [true, false]),
             }
         }
@@ -100,7 +100,7 @@ impl Comparison {
                     self.compare(&format!("{at}[{index}]"), old, new);
                 }
             }
-            // What was answered in one way is asked for in another.
+            // Another kind of response to a dialog breaks both sides.
             _ => self.note(at, format!("is {}, was {}", show(b), show(a)), [at.ends_with(": answer"); 2]),
         }
     }

@@ -63,7 +63,7 @@ pub fn differences(a: &Value, b: &Value) -> Result<Vec<Difference>, String> {
         found.way = ways.of(name);
         found.compare(def, other);
     }
-    // What is only in one of them shows where it is used, unless nothing uses it.
+    // A definition that only one side has is reported where it is used; here only unused ones.
     for (defs, others, word) in [(&old, &new, "is gone"), (&new, &old, "is new")] {
         for name in defs.keys().filter(|name| !others.contains_key(*name) && !ways.is_reached(name)) {
             found.at.clone_from(name);

@@ -68,7 +68,7 @@ pub struct CommandAbout {
     /// The schema of the success response's `data`; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
-    /// Its purpose.
+    /// The purpose of the command.
     pub description: String,
     /// Whether it overtakes earlier commands in dialects that serve commands one by one.
     pub control: bool,
@@ -119,7 +119,7 @@ pub struct Outcome {
 pub struct When {
     /// The member; for events with a `message`, `role` and `stopReason` are the message's.
     pub field: &'static str,
-    /// The values of which it has one; `true` and `false` stand for the booleans.
+    /// The values of which it has one; booleans are `true` and `false`.
     pub is: Vec<&'static str>,
 }
 
@@ -129,7 +129,7 @@ pub struct When {
 pub struct EventAbout {
     /// The `type` of the frame.
     pub r#type: String,
-    /// Its definition.
+    /// The definition of the frame.
     pub def: String,
     /// The branch of `Outbound` that has it.
     pub family: String,
@@ -139,7 +139,7 @@ pub struct EventAbout {
     pub observed: bool,
     /// The cases in which it may occur.
     pub cases: Vec<EventCase>,
-    /// Its effects on the session's state, in order.
+    /// The effects of the event on the session's state, in order.
     pub effects: Vec<EffectAbout>,
     /// The documents or sources that specify it.
     pub sources: Vec<String>,
@@ -165,7 +165,7 @@ pub struct EventCase {
 pub struct DialogAbout {
     /// The `method` of the frame.
     pub method: String,
-    /// Its definition.
+    /// The definition of the frame.
     pub def: String,
     /// The member of a response that has the user's choice; absent: no response.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -185,7 +185,7 @@ pub struct DialogAbout {
 pub struct SessionAbout {
     /// The meaning of the state.
     pub description: String,
-    /// Its members.
+    /// The members of the state.
     pub members: Vec<MemberAbout>,
     /// Effects that the vocabulary cannot express, by their names.
     pub codes: BTreeMap<String, String>,
@@ -194,7 +194,7 @@ pub struct SessionAbout {
 /// A member of the session's state.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct MemberAbout {
-    /// Its name.
+    /// The name.
     pub name: String,
     /// The meaning of the value.
     pub description: String,
@@ -237,7 +237,7 @@ pub struct EffectAbout {
 pub struct EffectCondition {
     /// The path.
     pub field: String,
-    /// The values of which it has one; `true` and `false` stand for the booleans.
+    /// The values of which it has one; booleans are `true` and `false`.
     pub is: Vec<String>,
 }
 
@@ -251,22 +251,22 @@ pub struct Chart {
 /// A region.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Region {
-    /// Its name.
+    /// The name.
     pub name: String,
     /// The meaning of the region.
     pub description: String,
     /// The state of a new process.
     pub initial: String,
-    /// Its states; a parent is never active without one of its inner states.
+    /// The states of the region; a parent is never active without one of its inner states.
     pub states: Vec<StateAbout>,
-    /// Its transitions; one without frames is an unannounced step of the server.
+    /// The transitions of the region; one without frames is an unannounced step of the server.
     pub transitions: Vec<FlowStep>,
 }
 
 /// A state.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct StateAbout {
-    /// Its name, as reports print it: `streaming.tools`.
+    /// The name, as reports print it: `streaming.tools`.
     pub name: String,
     /// The state that contains it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -316,11 +316,11 @@ pub struct ErrorAbout {
 pub struct RuleInMeta {
     /// The rule in one sentence.
     pub sentence: &'static str,
-    /// Its tier: `MUST`, `SHOULD` or `OBSERVED`.
+    /// The tier: `MUST`, `SHOULD` or `OBSERVED`.
     pub tier: &'static str,
     /// The side whose frames it judges: `server` or `host`.
     pub side: &'static str,
-    /// Its area.
+    /// The area of the rule.
     pub area: &'static str,
     /// What a recording needs besides the server's frames to judge it.
     pub needs: Vec<&'static str>,

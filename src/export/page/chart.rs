@@ -23,21 +23,25 @@ const OUTER: (&str, &str, [&str; 6]) = (
 /// The inner states of the superstate, from top to bottom.
 const INNER: [&str; 5] = ["between", "turn", "message", "tools", "compacting"];
 
-/// Left edges and widths of the first two columns; widths of the third and of the states inside of it.
+/// Left edge and width of the first column.
 const LEFT: (i32, i32) = (20, 160);
+/// Left edge and width of the second column.
 const MIDDLE: (i32, i32) = (400, 170);
+/// Width of the third column.
 const RIGHT: i32 = 254;
+/// Width of the inner states.
 const INSIDE: i32 = 228;
-/// From the second column to the arrows beside it, behind the labels of those inside it.
+/// Distance from the second column to the arrows beside it.
 const ASIDE: i32 = 120;
-/// From the arrows beside the second column to the third column.
+/// Distance from the arrows beside the second column to the third column.
 const LABELS: i32 = 220;
-/// What each arrow past other states inside adds to the third column.
+/// Width that each arrow past inner states adds to the third column.
 const PAST: i32 = 36;
-/// What an arrow and its label take in height.
+/// Height of an arrow with its label.
 const LANE: i32 = 50;
-/// Between two boxes, one above the other.
+/// Vertical distance of two boxes.
 const GAP: i32 = 44;
+/// Top edge of the flow.
 const TOP: i32 = 44;
 
 /// The chart of a base dialect.
@@ -149,7 +153,7 @@ impl Flow {
         self.edges.iter().filter(|edge| !edge.inside).filter(is_passing).collect()
     }
 
-    /// Where the arrows past states of the second column end, and the labels of those to the third begin.
+    /// Right edge of the arrows past states of the second column, where labels of arrows to the third begin.
     fn beside_middle(&self) -> i32 {
         MIDDLE.0 + MIDDLE.1 + ASIDE + PAST * count(&self.passing())
     }
@@ -164,7 +168,7 @@ impl Flow {
         RIGHT + PAST * count(&self.past())
     }
 
-    /// The arrows inside that lead past other states.
+    /// The inner arrows that lead past other states.
     fn past(&self) -> Vec<&Edge> {
         let place = |name: &str| self.inner.iter().position(|state| *state == name);
         let is_past = |edge: &&Edge| match (place(edge.from), place(edge.to)) {
@@ -181,7 +185,7 @@ impl Flow {
             (Some(one), Some(other)) => self.lanes(one, other).is_empty(),
             _ => false,
         };
-        // What leads past these states goes between two that no arrow connects, or below all.
+        // Arrows past these states go between two that no arrow connects, or below all.
         let apart = (0..between.len()).rev().find(is_apart).unwrap_or(between.len().saturating_sub(1));
         let third = self.third_column();
         let mut drawn = Vec::new();
@@ -318,7 +322,7 @@ fn passing(chart: &str, edge: &Edge, places: &[(&str, i32, i32)], lane: i32) -> 
     let (Some((_, from, under)), Some((_, to, below))) = (place(edge.from), place(edge.to)) else {
         return html! {};
     };
-    // It leaves and reaches a state at the end that faces the other one, apart from the arrows to the third column.
+    // The arrow joins the two states at the edges that face each other, apart from the arrows to the third column.
     let inset = 6 + 6 * lane;
     let (one, two) = if from < to { (under - inset, to + inset) } else { (from + inset, below - inset) };
     let (right, out) = (MIDDLE.0 + MIDDLE.1, MIDDLE.0 + MIDDLE.1 + ASIDE + 16 + PAST * lane);
@@ -330,7 +334,7 @@ fn passing(chart: &str, edge: &Edge, places: &[(&str, i32, i32)], lane: i32) -> 
     }
 }
 
-/// Arrows one below the other between two columns. `left`: the state on their left; `label_from`: where their labels begin.
+/// Arrows one below the other between two columns. `left`: the state on their left; `label_from`: left edge of the labels.
 fn across(
     chart: &str,
     edges: &[&Edge],
@@ -362,7 +366,7 @@ fn down(chart: &str, edge: &Edge, x: i32, (from, to): (i32, i32)) -> Markup {
     }
 }
 
-/// The same, its label on the left.
+/// An arrow up or down, its label on the left.
 fn up(chart: &str, edge: &Edge, x: i32, (from, to): (i32, i32)) -> Markup {
     html! {
         g.edge data-from=(edge.from) data-to=(edge.to) {

@@ -82,7 +82,7 @@ impl Maker<'_> {
         }
         if let Some(branches) = schema.get("oneOf").and_then(Value::as_array) {
             let branch = branches.iter().find(|branch| own.is_none_or(|own| self.is_meant(branch, own)));
-            // What is said of it may be said for another dialect; the tag is the same.
+            // The given content may be that of another dialect; the tag is the same.
             let tagged = || branches.iter().find(|branch| own.is_some_and(|own| self.has_tag(branch, own)));
             let branch = branch.or_else(tagged);
             return branch.map_or(Value::Null, |branch| self.of_schema(branch, own, property));
@@ -104,7 +104,7 @@ impl Maker<'_> {
     fn object(&self, schema: &Value, properties: &Map<String, Value>, own: Option<&Value>) -> Value {
         let required = schema["required"].as_array().map_or(&[][..], Vec::as_slice);
         let own = |name: &str| own.and_then(|own| own.get(name));
-        // What it takes to tell answers apart is shown where it may be left out, too.
+        // Optional ids are shown, too, as they pair requests and responses.
         let is_shown = |name: &str| name == "id" || own(name).is_some() || required.contains(&name.into());
         let shown = properties.iter().filter(|(name, _)| is_shown(name));
         shown.map(|(name, schema)| (name.clone(), self.of_schema(schema, own(name), name))).collect()
