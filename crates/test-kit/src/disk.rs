@@ -194,6 +194,11 @@ pub fn stored_messages(messages: &[Arc<AgentMessage>]) -> Vec<Value> {
             }
             AgentMessage::ToolResult(it) if uncalled.contains(&it.tool_call_id) => {}
             AgentMessage::Developer(_) => {}
+            // In the file these have the time of their entry.
+            AgentMessage::Custom(_) => {
+                fields.remove("timestamp");
+                kept.push(json);
+            }
             _ => kept.push(json),
         }
     }
