@@ -5,7 +5,7 @@ use crate::protocol::{
     RequestId, RpcCommandKind, RpcExtensionUIRequestKind, StopReason, fires,
 };
 use crate::{
-    machine::{findings::Findings, kind::Kind, requests::Answer, unread::Unread},
+    machine::{findings::Findings, kind::Kind, requests::ResponseHead, unreadable_frame::UnreadableFrame},
     protocol::RuleId as Rule,
 };
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
@@ -103,31 +103,31 @@ impl<'a> Envelope<'a> {
     }
 
     /// What is known of it where it could not be read.
-    pub fn unread(&self, kind: &str, error: &ReadError) -> Unread {
+    pub fn unread(&self, kind: &str, error: &ReadError) -> UnreadableFrame {
         let foreign = matches!(error, ReadError::Dialect(faults) if faults.is_foreign_type(kind));
         if foreign || !is_known(kind) {
             let rule = if kind == READY { Rule::NoReady } else { Rule::UnknownType };
             let expected = format!("a type that the dialect knows, not `{kind}`");
-            return Unread { kind: None, answer: None, rule, expected };
+            return UnreadableFrame { kind: None, answer: None, rule, expected };
         }
-        let answer = (kind == RESPONSE).then(|| Answer {
+        let answer = (kind == RESPONSE).then(|| ResponseHead {
             id: self.id.and_then(value::<RequestId>),
             command: self.command.and_then(value::<String>).unwrap_or_default(),
             success: self.success.and_then(value::<bool>).unwrap_or_default(),
             error: self.error.and_then(value::<String>),
         });
         let expected = format!("a valid `{kind}`: {error}");
-        Unread { kind: self.reduced(kind, answer.as_ref()), answer, rule: Rule::Schema, expected }
+        UnreadableFrame { kind: self.reduced(kind, answer.as_ref()), answer, rule: Rule::Schema, expected }
     }
 
-    fn reduced(&self, kind: &str, answer: Option<&Answer>) -> Option<Kind> {
+    fn reduced(&self, kind: &str, answer: Option<&ResponseHead>) -> Option<Kind> {
         use AgentSessionEventKind as Event;
         if let Some(answer) = answer {
             return Some(Kind::Response(RpcCommandKind::parse(&answer.command), answer.success));
         }
         match kind {
             UI_REQUEST => {
-                RpcExtensionUIRequestKind::parse(&self.method.and_then(value::<String>)?).map(Kind::Ask)
+                RpcExtensionUIRequestKind::parse(&self.method.and_then(value::<String>)?).map(Kind::UiRequest)
             }
             "extension_error" => Some(Kind::ExtensionError),
             READY => Some(Kind::Ready),

@@ -10,7 +10,7 @@ use serde::Serialize;
 #[derive(Debug, Default)]
 pub struct Findings {
     /// What is wrong, in the order in which it was found.
-    pub broken: Vec<Broken>,
+    pub broken: Vec<BrokenRule>,
     /// The rules that were put to the test since it was made.
     pub exercised: RuleSet,
     /// The number of the frame that is looked at, both directions counted together; 0: of none.
@@ -21,7 +21,7 @@ pub struct Findings {
 
 /// A rule that a frame breaks.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Broken {
+pub struct BrokenRule {
     /// The rule.
     pub rule: Rule,
     /// What the rule wanted instead, in words.
@@ -32,7 +32,7 @@ pub struct Broken {
     pub cause: Option<u64>,
 }
 
-impl Broken {
+impl BrokenRule {
     /// Whether runs, or what follows them, are not as they have to be. How far a tool has come is nothing of that, nor how
     /// long something takes.
     pub fn is_about_run(&self) -> bool {
@@ -127,7 +127,7 @@ impl Findings {
 
     fn push(&mut self, rule: Rule, expected: String, difference: Option<Difference>) {
         self.exercised.insert(rule);
-        self.broken.push(Broken { rule, expected, difference, cause: self.cause });
+        self.broken.push(BrokenRule { rule, expected, difference, cause: self.cause });
     }
 }
 

@@ -268,14 +268,14 @@ impl Flow {
     fn session(context: &mut Verdict, event: &Kind) -> Outcome<State> {
         match event {
             Kind::Command(_)
-            | Kind::Answer
+            | Kind::DialogResponse
             | Kind::HostToolUpdate
             | Kind::HostToolResult
             | Kind::EndOfInput
             | Kind::Exit
             | Kind::Stray
             | Kind::Response(..)
-            | Kind::Ask(_)
+            | Kind::UiRequest(_)
             | Kind::ExtensionError => Handled,
             Kind::Event(event) if fires_anywhere(event.as_str()) => Handled,
             Kind::Event(Event::AgentStart) => context.lost(State::between()),

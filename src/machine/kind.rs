@@ -13,7 +13,7 @@ pub enum Kind {
     /// A command came in.
     Command(RpcCommandKind),
     /// A dialog was answered.
-    Answer,
+    DialogResponse,
     /// The host reports progress of a tool of its own.
     HostToolUpdate,
     /// The host's tool is done.
@@ -44,7 +44,7 @@ pub enum Kind {
     /// It is over.
     CompactionEnd(bool),
     /// The server asks the host, or tells it something to show.
-    Ask(RpcExtensionUIRequestKind),
+    UiRequest(RpcExtensionUIRequestKind),
     /// An extension failed.
     ExtensionError,
     /// The server is ready.
@@ -109,7 +109,7 @@ impl Kind {
     pub fn all() -> Vec<Self> {
         let mut all: Vec<Self> = RpcCommandKind::ALL.into_iter().map(Self::Command).collect();
         all.extend([
-            Self::Answer,
+            Self::DialogResponse,
             Self::HostToolUpdate,
             Self::HostToolResult,
             Self::EndOfInput,
@@ -131,7 +131,7 @@ impl Kind {
         all.extend([Self::RetryEnd(true), Self::RetryEnd(false)]);
         all.extend([true, false].map(Self::CompactionStart));
         all.extend([true, false].map(Self::CompactionEnd));
-        all.extend(RpcExtensionUIRequestKind::ALL.into_iter().map(Self::Ask));
+        all.extend(RpcExtensionUIRequestKind::ALL.into_iter().map(Self::UiRequest));
         all.extend([Self::ExtensionError, Self::Ready, Self::HostToolCall, Self::HostToolCancel]);
         all.extend(Step::ALL.map(Self::Unannounced));
         all
@@ -141,7 +141,7 @@ impl Kind {
     pub fn of_inbound(frame: &Inbound) -> Self {
         match frame {
             Inbound::Command(command) => Self::Command(command.kind()),
-            Inbound::ExtensionUIResponse(_) => Self::Answer,
+            Inbound::ExtensionUIResponse(_) => Self::DialogResponse,
             Inbound::HostToolUpdate(_) => Self::HostToolUpdate,
             Inbound::HostToolResult(_) => Self::HostToolResult,
         }
@@ -165,7 +165,7 @@ impl Kind {
                 Self::Response(RpcCommandKind::parse(&error.command), false)
             }
             Outbound::AgentSessionEvent(event) => Self::of_event(event),
-            Outbound::ExtensionUIRequest(request) => Self::Ask(request.kind()),
+            Outbound::ExtensionUIRequest(request) => Self::UiRequest(request.kind()),
             Outbound::ExtensionError(_) => Self::ExtensionError,
             Outbound::ReadyFrame(_) => Self::Ready,
             Outbound::HostToolCall(_) => Self::HostToolCall,
@@ -220,13 +220,13 @@ impl Kind {
             Self::RetryEnd(_) => AgentSessionEventKind::AutoRetryEnd.as_str(),
             Self::CompactionStart(_) => AgentSessionEventKind::CompactionStart.as_str(),
             Self::CompactionEnd(_) => AgentSessionEventKind::CompactionEnd.as_str(),
-            Self::Ask(method) => method.as_str(),
+            Self::UiRequest(method) => method.as_str(),
             Self::ExtensionError => "extension_error",
             Self::Ready => "ready",
             Self::HostToolCall => "host_tool_call",
             Self::HostToolCancel => "host_tool_cancel",
             Self::Command(_)
-            | Self::Answer
+            | Self::DialogResponse
             | Self::HostToolUpdate
             | Self::HostToolResult
             | Self::EndOfInput
@@ -281,7 +281,7 @@ impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Command(kind) => write!(f, "command({kind})"),
-            Self::Answer => f.write_str("extension_ui_response"),
+            Self::DialogResponse => f.write_str("extension_ui_response"),
             Self::HostToolUpdate => f.write_str("host_tool_update"),
             Self::HostToolResult => f.write_str("host_tool_result"),
             Self::EndOfInput => f.write_str("end of input"),
@@ -299,7 +299,7 @@ impl fmt::Display for Kind {
             Self::RetryEnd(success) => write!(f, "auto_retry_end({success})"),
             Self::CompactionStart(manual) => write!(f, "compaction_start({})", asked(*manual)),
             Self::CompactionEnd(manual) => write!(f, "compaction_end({})", asked(*manual)),
-            Self::Ask(method) => write!(f, "extension_ui_request({method})"),
+            Self::UiRequest(method) => write!(f, "extension_ui_request({method})"),
             Self::ExtensionError => f.write_str("extension_error"),
             Self::Ready => f.write_str("ready"),
             Self::HostToolCall => f.write_str("host_tool_call"),

@@ -8,7 +8,7 @@
 //!   walk over every state and kind is exact and finite, and the chart is made from it.
 //! - `flow` changes on outbound frames alone: the server meets a command when it handles it, the oracle sees it when
 //!   the host wrote it. An inbound frame opens a [request](Requests) and remembers the states that it can have met.
-//! - What kinds cannot say (counts, equalities, prefixes) are the named checks beside it: of the runs ([`Checks`]) and of what goes on [beside](Beside) them.
+//! - What kinds cannot say (counts, equalities, prefixes) are the named checks beside it: of the runs ([`RunChecks`]) and of what goes on [beside](ConversationChecks) them.
 //! - A frame that may not be said gives a [`Violation`]; then the machine resynchronises and goes on.
 
 mod chart;
@@ -18,25 +18,25 @@ mod envelope;
 mod findings;
 mod flow;
 mod kind;
-mod places;
+mod placement;
 mod regions;
 mod requests;
 mod session_state;
 mod state;
-mod unread;
+mod unreadable_frame;
 mod violation;
 
 pub use crate::protocol::{RuleId as Rule, Tier};
 pub use chart::{Arrow, Cell, Edge, around, arrows, before, chart, edges, walk};
-pub use checks::{Beside, Checks, End, Moment};
+pub use checks::{ConversationChecks, FrameContext, RunChecks, ServerExit};
 pub use difference::Difference;
 pub use envelope::Envelope;
-pub use findings::{Broken, Findings, RuleSet};
+pub use findings::{BrokenRule, Findings, RuleSet};
 pub use kind::{Kind, Step};
 pub use regions::Machine;
-pub use requests::{Answer, Answered, Open, Requests, Stray};
+pub use requests::{OpenRequest, Requests, ResponseHead, ResponseMatch, StrayResponse};
 #[cfg(feature = "serve")]
 pub(crate) use session_state::levels::{Levels, without_thinking};
 pub use state::State;
-pub use unread::Unread;
+pub use unreadable_frame::UnreadableFrame;
 pub use violation::Violation;

@@ -6,14 +6,17 @@ use crate::protocol::{
 };
 use crate::{
     machine::{
-        checks::{beside::Beside, conversation::Checks, ending::End, moment::Moment, run::has_broken_down},
-        findings::{Broken, Findings, RuleSet},
+        checks::{
+            conversation_checks::ConversationChecks, frame_context::FrameContext, run::has_broken_down,
+            run_checks::RunChecks, server_exit::ServerExit,
+        },
+        findings::{BrokenRule, Findings, RuleSet},
         flow::{Flow, Verdict},
         kind::{Kind, Step},
-        places::{also_kept, rule_of},
-        requests::{Answer, Answered, Requests, Stray},
+        placement::{also_kept, rule_of},
+        requests::{Requests, ResponseHead, ResponseMatch, StrayResponse},
         state::State,
-        unread::Unread,
+        unreadable_frame::UnreadableFrame,
         violation::Violation,
     },
     protocol::RuleId as Rule,
@@ -32,8 +35,8 @@ pub struct Machine {
     asks: BTreeSet<String>,
     requests: Requests,
     closing: bool,
-    checks: Option<Checks>,
-    beside: Option<Box<Beside>>,
+    checks: Option<RunChecks>,
+    beside: Option<Box<ConversationChecks>>,
     frames: u64,
     /// Something was said already: `ready` would come too late.
     spoken: bool,
@@ -58,7 +61,7 @@ impl Machine {
             asks: BTreeSet::new(),
             requests: Requests::default(),
             closing: false,
-            checks: checked.then(|| Checks::new(dialect)),
+            checks: checked.then(|| RunChecks::new(dialect)),
             beside: checked.then(Box::default),
             frames: 0,
             spoken: false,
@@ -224,10 +227,10 @@ impl Machine {
     }
 
     /// The process is gone, or nothing more is known of it. Gives what never came.
-    pub fn ended(&mut self, end: &End) -> Vec<Violation> {
+    pub fn ended(&mut self, end: &ServerExit) -> Vec<Violation> {
         let (state, mut found) = (self.state(), Findings::about(self.frames));
         let now = self.input_ended.or(self.time);
-        let moment = Moment { time: now, ..self.moment(state, state, false) };
+        let moment = FrameContext { time: now, ..self.moment(state, state, false) };
         if let Some(beside) = &mut self.beside {
             beside.ended(end, &moment, &self.requests, &mut found);
         }
@@ -244,7 +247,7 @@ impl Machine {
         let kind = Kind::of_said(said);
         let answer = match said {
             Emission::Frame(Outbound::Response(response))
-            | Emission::Line { frame: Outbound::Response(response), .. } => Some(Answer::of(response)),
+            | Emission::Line { frame: Outbound::Response(response), .. } => Some(ResponseHead::of(response)),
             _ => None,
         };
         let mut found = Findings::about(self.frames + 1);
@@ -269,7 +272,7 @@ impl Machine {
         }
         if let Some(checks) = &mut self.checks {
             match verdict.cut {
-                true => *checks = Checks::new(self.dialect),
+                true => *checks = RunChecks::new(self.dialect),
                 false if verdict.lost => checks.lost(said),
                 false if verdict.illegal => checks.stray(said),
                 false if cut => {
@@ -281,7 +284,7 @@ impl Machine {
         }
         let base = self.dialect.base();
         let mut broken = found.broken.iter().filter(|broken| broken.rule.tier(base).is_some());
-        is_doubtful |= kind.tells_of_messages() && broken.any(Broken::is_about_run);
+        is_doubtful |= kind.tells_of_messages() && broken.any(BrokenRule::is_about_run);
         if let Some(beside) = self.beside.as_mut().filter(|_| is_doubtful) {
             beside.doubt();
         }
@@ -290,7 +293,7 @@ impl Machine {
 
     /// A line was said that is no frame of the dialect, or one that could not be read: the flow goes on from what is
     /// known of it, and what it held counts as missed.
-    pub fn unread(&mut self, line: Unread) -> Vec<Violation> {
+    pub fn unread(&mut self, line: UnreadableFrame) -> Vec<Violation> {
         let mut found = Findings::about(self.frames + 1);
         found.broken(line.rule, line.expected);
         let kind = line.kind.unwrap_or(Kind::Stray);
@@ -303,7 +306,7 @@ impl Machine {
             }
         }
         match &mut self.checks {
-            Some(checks) if verdict.cut => *checks = Checks::new(self.dialect),
+            Some(checks) if verdict.cut => *checks = RunChecks::new(self.dialect),
             Some(checks) if kind.is_event() => checks.unknown(),
             _ => {}
         }
@@ -315,9 +318,9 @@ impl Machine {
     fn step(
         &mut self,
         kind: Kind,
-        answer: Option<&Answer>,
+        answer: Option<&ResponseHead>,
         found: &mut Findings,
-    ) -> (State, Verdict, Option<Answered>) {
+    ) -> (State, Verdict, Option<ResponseMatch>) {
         self.frames += 1;
         let met = self.state();
         let mut verdict = Verdict::default();
@@ -331,28 +334,28 @@ impl Machine {
         let late = self.dialect.record().prompt_ack == DialectPromptAck::ImmediateThenMaybeError;
         let answered = answer.map(|answer| self.requests.answer(answer, late));
         match &answered {
-            Some(Answered::First(request) | Answered::Again(request)) => {
+            Some(ResponseMatch::First(request) | ResponseMatch::Again(request)) => {
                 found.goes_back_to(Some(request.frame));
             }
-            Some(Answered::Line(frame)) => found.goes_back_to(Some(*frame)),
-            Some(Answered::Nothing(_) | Answered::Forgotten) | None => {}
+            Some(ResponseMatch::Line(frame)) => found.goes_back_to(Some(*frame)),
+            Some(ResponseMatch::Nothing(_) | ResponseMatch::Forgotten) | None => {}
         }
         match &answered {
-            Some(Answered::Nothing(Stray { rule, expected, cause })) => {
+            Some(ResponseMatch::Nothing(StrayResponse { rule, expected, cause })) => {
                 found.because_of(*cause, |found| found.broken(*rule, expected.clone()));
             }
-            Some(Answered::Again(_)) if !late => {
+            Some(ResponseMatch::Again(_)) if !late => {
                 found.broken(Rule::PromptOnce, "one answer to the prompt");
             }
-            Some(Answered::First(request)) => {
+            Some(ResponseMatch::First(request)) => {
                 let rules = [Rule::RespKnownId, Rule::RespOnce, Rule::RespCommand];
                 rules.into_iter().for_each(|rule| found.kept(rule));
                 if request.command == RpcCommandKind::Prompt {
                     found.kept(Rule::PromptOnce);
                 }
             }
-            Some(Answered::Line(_)) => found.kept(Rule::MissingRefused),
-            Some(Answered::Again(_) | Answered::Forgotten) | None => {}
+            Some(ResponseMatch::Line(_)) => found.kept(Rule::MissingRefused),
+            Some(ResponseMatch::Again(_) | ResponseMatch::Forgotten) | None => {}
         }
         if self.flow() != met.flow {
             self.requests.moved(self.flow());
@@ -361,9 +364,9 @@ impl Machine {
     }
 
     /// Where a frame stands that met one state and left another.
-    const fn moment(&self, met: State, now: State, cut: bool) -> Moment {
+    const fn moment(&self, met: State, now: State, cut: bool) -> FrameContext {
         let (dialect, frame, time, whole) = (self.dialect, self.frames, self.time, self.whole);
-        Moment { dialect, met, now, frame, cut, time, whole, extended: false }
+        FrameContext { dialect, met, now, frame, cut, time, whole, extended: false }
     }
 
     /// Frames so far, of both directions.
@@ -385,7 +388,7 @@ impl Machine {
         }
         let (base, frame) = (self.dialect.base(), self.frames);
         let of_frame = found.cause();
-        let violation = |Broken { rule, expected, difference, cause }| {
+        let violation = |BrokenRule { rule, expected, difference, cause }| {
             let cause = cause.or(of_frame).filter(|cause| *cause != frame);
             let tier = rule.tier(base)?;
             Some(Violation { rule, tier, frame, kind, state, expected, difference, cause })

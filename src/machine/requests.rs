@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 /// One request without its response.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Open {
+pub struct OpenRequest {
     /// How many requests came before it.
     pub number: u64,
     /// The number of its frame, both directions counted together.
@@ -27,7 +27,7 @@ pub struct Open {
 
 /// What a response says of the request that it answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct ResponseHead {
     /// The id that it repeats.
     pub id: Option<RequestId>,
     /// The command that it names.
@@ -38,7 +38,7 @@ pub struct Answer {
     pub error: Option<String>,
 }
 
-impl Answer {
+impl ResponseHead {
     /// What `response` says.
     pub fn of(response: &RpcResponse) -> Self {
         match response {
@@ -56,22 +56,22 @@ impl Answer {
 
 /// What a response is an answer to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answered {
+pub enum ResponseMatch {
     /// A request that waited.
-    First(Open),
+    First(OpenRequest),
     /// A prompt that had the opposite answer already.
-    Again(Open),
+    Again(OpenRequest),
     /// A line that was no command: the number of its frame.
     Line(u64),
     /// A request or a line that is not remembered any more, as too many came behind it.
     Forgotten,
     /// Nothing that it may answer.
-    Nothing(Stray),
+    Nothing(StrayResponse),
 }
 
 /// A response that answers nothing that waits.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stray {
+pub struct StrayResponse {
     /// The rule that it breaks.
     pub rule: Rule,
     /// What was expected instead.
@@ -85,10 +85,10 @@ pub struct Stray {
 pub struct Requests {
     /// Requests so far.
     count: u64,
-    open: VecDeque<Open>,
+    open: VecDeque<OpenRequest>,
     /// The latest that were answered. Of prompts, with what: in dialects that answer before they know, the other answer
     /// may follow, in either order.
-    answered: VecDeque<(Open, Option<bool>)>,
+    answered: VecDeque<(OpenRequest, Option<bool>)>,
     /// One more than the highest number that was answered.
     answered_to: u64,
     /// Lines that were no command; each is owed an error without a request.
@@ -111,7 +111,7 @@ struct BadLine {
 }
 
 impl BadLine {
-    fn fits(&self, error: &Answer) -> bool {
+    fn fits(&self, error: &ResponseHead) -> bool {
         match &self.kind {
             Some(kind) => *kind == error.command && (error.id.is_none() || error.id == self.id),
             None => {
@@ -139,7 +139,7 @@ impl Requests {
     ) -> u64 {
         let number = self.count;
         self.count += 1;
-        self.open.push_back(Open {
+        self.open.push_back(OpenRequest {
             number,
             frame,
             id,
@@ -181,7 +181,7 @@ impl Requests {
     }
 
     /// The requests that wait, oldest first.
-    pub fn waiting(&self) -> impl Iterator<Item = &Open> {
+    pub fn waiting(&self) -> impl Iterator<Item = &OpenRequest> {
         self.open.iter()
     }
 
@@ -213,7 +213,7 @@ impl Requests {
     }
 
     /// A response was said; `late` if the dialect may acknowledge a prompt and then refuse it.
-    pub fn answer(&mut self, answer: &Answer, late: bool) -> Answered {
+    pub fn answer(&mut self, answer: &ResponseHead, late: bool) -> ResponseMatch {
         if !answer.success
             && let Some(at) = self.bad_lines.iter().position(|line| line.fits(answer))
         {
@@ -223,7 +223,7 @@ impl Requests {
             if let Some(BadLine { kind, id: id @ Some(_), frame, .. }) = line
                 && kind.as_deref() == Some(RpcCommandKind::Prompt.as_str())
             {
-                let request = Open {
+                let request = OpenRequest {
                     number: self.count,
                     frame,
                     id,
@@ -235,7 +235,7 @@ impl Requests {
                 };
                 self.remember(&request, false);
             }
-            return Answered::Line(at);
+            return ResponseMatch::Line(at);
         }
         let command = RpcCommandKind::parse(&answer.command);
         let Some(id) = &answer.id else { return self.answer_without_id(command, answer.success, late) };
@@ -246,7 +246,7 @@ impl Requests {
                 let expected = format!("the command `{}` of request {id}", request.command);
                 self.remember(&request, false);
                 let cause = Some(request.frame);
-                Answered::Nothing(Stray { rule: Rule::RespCommand, expected, cause })
+                ResponseMatch::Nothing(StrayResponse { rule: Rule::RespCommand, expected, cause })
             }
             Some(request) => {
                 self.remember(&request, answer.success);
@@ -255,19 +255,24 @@ impl Requests {
         }
     }
 
-    fn answer_without_id(&mut self, command: Option<RpcCommandKind>, success: bool, late: bool) -> Answered {
+    fn answer_without_id(
+        &mut self,
+        command: Option<RpcCommandKind>,
+        success: bool,
+        late: bool,
+    ) -> ResponseMatch {
         // An id that is `null` is as good as none.
-        let nameless = |request: &Open| matches!(request.id, None | Some(RequestId::Null));
-        let named = |request: &Open| Some(request.command) == command && nameless(request);
+        let nameless = |request: &OpenRequest| matches!(request.id, None | Some(RequestId::Null));
+        let named = |request: &OpenRequest| Some(request.command) == command && nameless(request);
         // A prompt that was just acknowledged fails before the next one is answered.
         let acknowledged =
-            |(request, success): &(Open, Option<bool>)| named(request) && *success == Some(true);
+            |(request, success): &(OpenRequest, Option<bool>)| named(request) && *success == Some(true);
         if late
             && !success
             && let Some((request, success)) = self.answered.iter_mut().rfind(|it| acknowledged(it))
         {
             *success = None;
-            return Answered::Again(request.clone());
+            return ResponseMatch::Again(request.clone());
         }
         if let Some(request) = self.take(named) {
             self.remember(&request, success);
@@ -279,10 +284,10 @@ impl Requests {
         if command.is_none()
             && let Some(line) = self.bad_lines.pop_front()
         {
-            return Answered::Line(line.frame);
+            return ResponseMatch::Line(line.frame);
         }
         // The originals drop the id of a request whose handler fails; the oldest that does not overtake is the one.
-        let failed = |request: &Open| match command {
+        let failed = |request: &OpenRequest| match command {
             None => !request.command.is_control(),
             command => Some(request.command) == command,
         };
@@ -293,7 +298,7 @@ impl Requests {
     }
 
     /// The response to a request that waited.
-    fn first(&mut self, request: Open) -> Answered {
+    fn first(&mut self, request: OpenRequest) -> ResponseMatch {
         self.answered_to = self.answered_to.max(request.number + 1);
         // What always overtakes tells nothing of the others.
         if !request.command.is_control() {
@@ -302,10 +307,10 @@ impl Requests {
                 older.passed |= request.number >= overtaken;
             }
         }
-        Answered::First(request)
+        ResponseMatch::First(request)
     }
 
-    fn take(&mut self, which: impl Fn(&Open) -> bool) -> Option<Open> {
+    fn take(&mut self, which: impl Fn(&OpenRequest) -> bool) -> Option<OpenRequest> {
         let at = self.open.iter().position(which)?;
         self.open.remove(at)
     }
@@ -315,16 +320,16 @@ impl Requests {
         id: Option<&RequestId>,
         command: Option<RpcCommandKind>,
         success: bool,
-    ) -> Answered {
-        let known = |(request, _): &&mut (Open, Option<bool>)| {
+    ) -> ResponseMatch {
+        let known = |(request, _): &&mut (OpenRequest, Option<bool>)| {
             request.id.as_ref() == id && command.is_none_or(|command| command == request.command)
         };
         match self.answered.iter_mut().rfind(known) {
             Some((request, first)) if *first == Some(!success) => {
                 *first = None;
-                Answered::Again(request.clone())
+                ResponseMatch::Again(request.clone())
             }
-            Some((request, _)) => Answered::Nothing(Stray {
+            Some((request, _)) => ResponseMatch::Nothing(StrayResponse {
                 rule: Rule::RespOnce,
                 expected: "one response per request".to_owned(),
                 cause: Some(request.frame),
@@ -335,22 +340,26 @@ impl Requests {
 
     /// Nothing is known that it answers. What a line asked that could not be read is not known either: servers may be
     /// more lenient than the protocol.
-    fn unasked(&mut self, id: Option<&RequestId>, success: bool, expected: &str) -> Answered {
+    fn unasked(&mut self, id: Option<&RequestId>, success: bool, expected: &str) -> ResponseMatch {
         let meant = |line: &BadLine| line.kind.is_none() || line.id.as_ref() == id;
         match self.bad_lines.iter().position(meant) {
             Some(at) => match self.bad_lines.remove(at) {
                 Some(BadLine { lacks: true, kind: Some(kind), frame, .. }) if success => {
                     let expected = format!("an error, as the `{kind}` lacks what it needs");
-                    Answered::Nothing(Stray { rule: Rule::MissingRefused, expected, cause: Some(frame) })
+                    ResponseMatch::Nothing(StrayResponse {
+                        rule: Rule::MissingRefused,
+                        expected,
+                        cause: Some(frame),
+                    })
                 }
-                Some(BadLine { frame, .. }) => Answered::Line(frame),
-                None => Answered::Line(0),
+                Some(BadLine { frame, .. }) => ResponseMatch::Line(frame),
+                None => ResponseMatch::Line(0),
             },
             None if self.forgotten > 0 => {
                 self.forgotten -= 1;
-                Answered::Forgotten
+                ResponseMatch::Forgotten
             }
-            None => Answered::Nothing(Stray {
+            None => ResponseMatch::Nothing(StrayResponse {
                 rule: Rule::RespKnownId,
                 expected: expected.to_owned(),
                 cause: None,
@@ -358,7 +367,7 @@ impl Requests {
         }
     }
 
-    fn remember(&mut self, request: &Open, success: bool) {
+    fn remember(&mut self, request: &OpenRequest, success: bool) {
         let twice = matches!(request.command, RpcCommandKind::Prompt | RpcCommandKind::AbortAndPrompt);
         self.answered.push_back((request.clone(), twice.then_some(success)));
         if self.answered.len() > REMEMBERED {

@@ -9,7 +9,9 @@ use super::{
     tolerance::Tolerance,
 };
 use crate::{
-    machine::{End, Envelope, Findings, Kind, Machine, Rule, RuleSet, State, Unread, Violation},
+    machine::{
+        Envelope, Findings, Kind, Machine, Rule, RuleSet, ServerExit, State, UnreadableFrame, Violation,
+    },
     protocol::{
         AgentSessionEventKind, Dialect, DialectReady, DialectVersion, Emission, Faults, FlowState, Inbound,
         Need, Outbound, ReadError, RequestId, RpcExtensionUIRequest, Version, Versioned, mend_surrogates,
@@ -80,7 +82,7 @@ struct Process {
     last: f64,
     /// How the host takes additions that it does not know.
     tolerance: Tolerance,
-    end: End,
+    end: ServerExit,
     /// Whether the end was judged.
     ended: bool,
     /// Whether the server was idle with no outstanding command when its input ended.
@@ -358,7 +360,7 @@ impl Judge {
     fn not_a_frame(&mut self, expected: String) -> Vec<Violation> {
         self.process.wrote = true;
         self.kind = Kind::Stray;
-        self.machine.unread(Unread { kind: None, answer: None, rule: Rule::Framing, expected })
+        self.machine.unread(UnreadableFrame { kind: None, answer: None, rule: Rule::Framing, expected })
     }
 
     /// Judges an unterminated line of the host that the server has answered: some servers take a carriage return as its end.

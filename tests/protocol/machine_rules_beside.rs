@@ -6,7 +6,7 @@ use crate::machine_support::{
     Talk, assistant, event, judge, message, ok, talk, text,
 };
 use pi_rpc::{
-    machine::{End, Machine, Rule},
+    machine::{Machine, Rule, ServerExit},
     protocol::Dialect::{self, Pi, Xcsh},
 };
 use serde_json::{Value, json};
@@ -15,10 +15,10 @@ use serde_json::{Value, json};
 type Row = (&'static str, Dialect, Talk, &'static [Rule]);
 
 const QUIET: Frame =
-    Ends(End { gone: false, status: None, told: false, killed: false, quiet: true, waited: false });
+    Ends(ServerExit { gone: false, status: None, told: false, killed: false, quiet: true, waited: false });
 
-fn gone(status: i64) -> End {
-    End { gone: true, status: Some(status), ..End::default() }
+fn gone(status: i64) -> ServerExit {
+    ServerExit { gone: true, status: Some(status), ..ServerExit::default() }
 }
 
 /// A command with an id, and properties.
@@ -436,21 +436,21 @@ fn asks() -> Vec<Row> {
 
 fn endings() -> Vec<Row> {
     use Rule::RespOnce;
-    let ends = |talk: Talk, end: End| talk.then(Talk::of(vec![("over", Over), ("end", Ends(end))]));
+    let ends = |talk: Talk, end: ServerExit| talk.then(Talk::of(vec![("over", Over), ("end", Ends(end))]));
     let open = || talk().only(&["prompt", "ack", "agent_start", "turn_start"]);
     let state = || Talk::of(vec![("state", ask("s", "get_state"))]);
     let late = || {
         let rest = talk().cut(&["prompt", "ack", "agent_start", "turn_start"]);
         open().then(Talk::of(vec![("over", Over)])).then(rest).then(Talk::of(vec![("end", Ends(gone(0)))]))
     };
-    let told = End { told: true, ..gone(1) };
+    let told = ServerExit { told: true, ..gone(1) };
     vec![
         ("nothing in a good end", Pi, ends(talk(), gone(0)), &[]),
         ("nothing where it was told to", Pi, talk().then(Talk::of(vec![("end", Ends(told))])), &[]),
         ("nothing where it is finished", Pi, late(), &[]),
         ("nothing where it need not be", Xcsh, ends(open(), gone(0)), &[]),
         ("nothing where that may be", Xcsh, ends(state(), gone(0)), &[]),
-        ("a wait in vain", Xcsh, ends(state(), End { waited: true, ..gone(0) }), &[RespOnce]),
+        ("a wait in vain", Xcsh, ends(state(), ServerExit { waited: true, ..gone(0) }), &[RespOnce]),
     ]
 }
 

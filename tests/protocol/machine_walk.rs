@@ -22,7 +22,7 @@ fn is_inbound(kind: Kind) -> bool {
     matches!(
         kind,
         Kind::Command(_)
-            | Kind::Answer
+            | Kind::DialogResponse
             | Kind::HostToolUpdate
             | Kind::HostToolResult
             | Kind::EndOfInput

@@ -3,7 +3,7 @@
 use super::state::{Cause, OpenCommand, SessionState, ShellMessage};
 use crate::{
     client::error_origin::origin_of_error,
-    machine::Unread,
+    machine::UnreadableFrame,
     protocol::{
         AgentMessage, AgentSessionEvent, Emission, FlowState, Inbound, Outbound, RequestId, RpcCommand,
         RpcCommandKind, RpcExtensionUIRequest, RpcResponse, RpcSuccess, SessionMember as Member,
@@ -86,7 +86,7 @@ impl SessionState {
     }
 
     /// Takes a line of the server that is no valid frame of the dialect.
-    pub fn unreadable(&mut self, line: Unread) {
+    pub fn unreadable(&mut self, line: UnreadableFrame) {
         self.take_frame(|state| {
             let before = state.machine.flow();
             let (answer, kind) = (line.answer.clone(), line.kind);

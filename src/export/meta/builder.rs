@@ -392,7 +392,7 @@ fn trigger(kind: Kind) -> Trigger {
             r#where.insert("success".to_owned(), success.into());
             "response".to_owned()
         }
-        Kind::Ask(method) => return user_request(method.as_str()),
+        Kind::UiRequest(method) => return user_request(method.as_str()),
         kind => {
             for field in ["role", "stopReason", "success", "reason"] {
                 if let Some(value) = kind.field(field) {

@@ -1,10 +1,10 @@
 //! How a compaction ends, whatever its events are called; and what `compact` is answered.
 
-use super::moment::Moment;
+use super::frame_context::FrameContext;
 use crate::{
     machine::{
         findings::Findings,
-        requests::{Answer, Open, Requests},
+        requests::{OpenRequest, Requests, ResponseHead},
     },
     protocol::{
         AgentSessionEvent, AutoCompactionEndEvent, Case, CompactionAction, CompactionEndEvent,
@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 
 /// What is known of the start of the compaction that is under way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Start {
+pub enum CompactionStart {
     /// None is under way.
     #[default]
     None,
@@ -27,7 +27,7 @@ pub enum Start {
 }
 
 /// What the end of a compaction says.
-pub struct Ended {
+pub struct CompactionEnd {
     /// What it was for, where the end repeats that.
     reason: Option<CompactionReason>,
     has_result: bool,
@@ -38,7 +38,7 @@ pub struct Ended {
     summarises: bool,
 }
 
-impl From<&AutoCompactionEndEvent> for Ended {
+impl From<&AutoCompactionEndEvent> for CompactionEnd {
     fn from(end: &AutoCompactionEndEvent) -> Self {
         Self {
             reason: None,
@@ -50,7 +50,7 @@ impl From<&AutoCompactionEndEvent> for Ended {
     }
 }
 
-impl From<&CompactionEndEvent> for Ended {
+impl From<&CompactionEndEvent> for CompactionEnd {
     fn from(end: &CompactionEndEvent) -> Self {
         Self {
             reason: Some(end.reason),
@@ -62,12 +62,12 @@ impl From<&CompactionEndEvent> for Ended {
     }
 }
 
-impl Ended {
+impl CompactionEnd {
     /// Judges it behind that start.
-    pub fn judge(&self, start: Start, dialect: Dialect, found: &mut Findings) {
+    pub fn judge(&self, start: CompactionStart, dialect: Dialect, found: &mut Findings) {
         let started = match start {
-            Start::For(reason) => Some(reason),
-            Start::None | Start::Missed => None,
+            CompactionStart::For(reason) => Some(reason),
+            CompactionStart::None | CompactionStart::Missed => None,
         };
         let reason = self.reason.or(started);
         // Without `skipped` there is no other word for a session in which there was nothing to compact.
@@ -77,7 +77,9 @@ impl Ended {
             && !asked;
         let fits = match self.has_result {
             // What was never begun can only have failed.
-            has_result if start == Start::None && self.reason.is_some() => self.excused && !has_result,
+            has_result if start == CompactionStart::None && self.reason.is_some() => {
+                self.excused && !has_result
+            }
             true => !self.excused,
             false => self.excused || nothing || !self.summarises,
         };
@@ -96,7 +98,7 @@ impl Ended {
 
 /// The compactions that the host asked for, in dialects whose events tell of them.
 #[derive(Clone, Debug, Default)]
-pub struct Asked {
+pub struct ManualCompactions {
     /// The ends that no response has come for, with the numbers of their frames.
     ended: VecDeque<(u64, Box<CompactionEndEvent>)>,
     /// One has begun and not ended.
@@ -108,8 +110,8 @@ pub struct Asked {
 /// Ends that are kept, the latest.
 const KEPT: usize = 64;
 
-impl Asked {
-    pub fn event(&mut self, event: &AgentSessionEvent, at: &Moment) {
+impl ManualCompactions {
+    pub fn event(&mut self, event: &AgentSessionEvent, at: &FrameContext) {
         if let AgentSessionEvent::CompactionStart(start) = event {
             self.open |= start.reason == CompactionReason::Manual;
         }
@@ -132,11 +134,11 @@ impl Asked {
 
     pub fn answered(
         &mut self,
-        answer: &Answer,
+        answer: &ResponseHead,
         success: Option<&RpcSuccess>,
-        request: &Open,
+        request: &OpenRequest,
         requests: &Requests,
-        at: &Moment,
+        at: &FrameContext,
         found: &mut Findings,
     ) {
         if request.command != RpcCommandKind::Compact || std::mem::take(&mut self.unsure) {
@@ -172,7 +174,7 @@ impl Asked {
 }
 
 /// Whether a state that the request can have met refuses it.
-fn may_be_refused(request: &Open, at: &Moment) -> bool {
+fn may_be_refused(request: &OpenRequest, at: &FrameContext) -> bool {
     request.met.iter().any(|state| {
         Case::first(request.command.cases(*state), at.base(), |_| None)
             .is_some_and(|case| case.disposition == Disposition::Reject)

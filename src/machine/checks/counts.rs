@@ -1,11 +1,11 @@
 //! What the server says of its own state, against what was seen.
 
-use super::moment::Moment;
+use super::frame_context::FrameContext;
 use crate::{
     machine::{
         findings::Findings,
         kind::Kind,
-        requests::{Open, Requests},
+        requests::{OpenRequest, Requests},
     },
     protocol::{
         AgentMessage, AgentMessageKind, AssistantContent, DialectStatsOver, DialectStreamingFlag, FlowState,
@@ -23,11 +23,11 @@ const KEPT: usize = 4096;
 pub struct Counts {
     /// Goes up with everything that may change a count.
     moment: u64,
-    state: Option<Told<u64>>,
-    messages: Option<Told<Tally>>,
+    state: Option<Reported<u64>>,
+    messages: Option<Reported<Tally>>,
     /// The messages of all entries.
-    entries: Option<Told<Tally>>,
-    stats: Option<Told<Tally>>,
+    entries: Option<Reported<Tally>>,
+    stats: Option<Reported<Tally>>,
     /// Commands so far: their numbers are those of the requests.
     count: u64,
     /// The `get_entries` without an answer that ask for a part; the latest.
@@ -40,7 +40,7 @@ pub struct Counts {
 
 /// What a response told.
 #[derive(Clone, Copy, Debug)]
-struct Told<T> {
+struct Reported<T> {
     moment: u64,
     /// The number of its frame.
     frame: u64,
@@ -77,9 +77,9 @@ impl Counts {
     }
 
     /// Something was said.
-    pub fn moved(&mut self, kind: Kind, at: &Moment) {
+    pub fn moved(&mut self, kind: Kind, at: &FrameContext) {
         let reads = matches!(kind, Kind::Response(Some(command), _) if only_reads(command));
-        if !reads && !matches!(kind, Kind::Ask(_)) {
+        if !reads && !matches!(kind, Kind::UiRequest(_)) {
             self.moment += 1;
         }
         if at.met.flow.is_streaming() != at.now.flow.is_streaming() {
@@ -90,9 +90,9 @@ impl Counts {
 
     pub fn answered(
         &mut self,
-        request: &Open,
+        request: &OpenRequest,
         success: Option<&RpcSuccess>,
-        at: &Moment,
+        at: &FrameContext,
         requests: &Requests,
         found: &mut Findings,
     ) {
@@ -109,17 +109,18 @@ impl Counts {
             Some(RpcSuccess::GetState(state)) => {
                 self.flags(&state.data, request, at, requests, found);
                 if still {
-                    self.state = Some(Told { moment, frame, value: state.data.message_count });
+                    self.state = Some(Reported { moment, frame, value: state.data.message_count });
                 }
             }
             Some(RpcSuccess::GetMessages(list)) if still => {
-                self.messages = Some(Told { moment, frame, value: Tally::of(list.data.messages.iter()) });
+                self.messages = Some(Reported { moment, frame, value: Tally::of(list.data.messages.iter()) });
             }
             Some(RpcSuccess::GetEntries(list)) if still && self.lists_all(request) => {
-                self.entries = Some(Told { moment, frame, value: Tally::of(messages(&list.data.entries)) });
+                self.entries =
+                    Some(Reported { moment, frame, value: Tally::of(messages(&list.data.entries)) });
             }
             Some(RpcSuccess::GetSessionStats(stats)) if still => {
-                self.stats = Some(Told { moment, frame, value: Tally::said(&stats.data) });
+                self.stats = Some(Reported { moment, frame, value: Tally::said(&stats.data) });
             }
             _ => return,
         }
@@ -167,15 +168,15 @@ impl Counts {
     }
 
     /// Whether a `get_entries` has asked for all of them.
-    pub fn lists_all(&self, request: &Open) -> bool {
+    pub fn lists_all(&self, request: &OpenRequest) -> bool {
         !self.partial.contains(&request.number)
     }
 
     fn flags(
         &mut self,
         state: &SessionState,
-        request: &Open,
-        at: &Moment,
+        request: &OpenRequest,
+        at: &FrameContext,
         requests: &Requests,
         found: &mut Findings,
     ) {

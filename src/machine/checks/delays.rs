@@ -5,14 +5,14 @@
 //! judged.
 
 use super::{
-    moment::Moment,
-    promises::{LONG_PATIENCE, answers_at_once},
+    frame_context::FrameContext,
+    obligations::{LONG_PATIENCE, answers_at_once},
 };
 use crate::{
     machine::{
         findings::Findings,
         kind::Kind,
-        requests::{Open, Requests},
+        requests::{OpenRequest, Requests},
     },
     protocol::{
         AgentSessionEvent, AgentSessionEventKind as Event, DialectDispatch, FlowState, HostToolCall,
@@ -49,7 +49,7 @@ pub struct Delays {
 /// Something that has to come.
 #[derive(Clone, Debug)]
 struct Awaited {
-    what: What,
+    what: AwaitedEvent,
     /// From when on it is waited for.
     from: u64,
     /// The frame that asks for it.
@@ -58,7 +58,7 @@ struct Awaited {
 
 /// What has to come.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum What {
+enum AwaitedEvent {
     /// The end of the answer that was aborted.
     AnswerEnd,
     /// The end of the wait that was aborted.
@@ -75,7 +75,7 @@ enum What {
     Shell(u64),
 }
 
-impl What {
+impl AwaitedEvent {
     const fn patience(&self) -> u64 {
         match self {
             Self::Opening | Self::NextStep => STEP,
@@ -109,13 +109,13 @@ impl What {
 
 impl Delays {
     /// The host has written a command.
-    pub fn command(&mut self, command: Command, requests: &Requests, at: &Moment) {
+    pub fn command(&mut self, command: Command, requests: &Requests, at: &FrameContext) {
         if is_behind(requests, at) {
             return;
         }
         let what = match (command, at.met.flow) {
-            (Command::Abort, FlowState::StreamingMessage) => What::AnswerEnd,
-            (Command::Abort | Command::AbortRetry, FlowState::Retrying) => What::WaitEnd,
+            (Command::Abort, FlowState::StreamingMessage) => AwaitedEvent::AnswerEnd,
+            (Command::Abort | Command::AbortRetry, FlowState::Retrying) => AwaitedEvent::WaitEnd,
             _ => return,
         };
         if !self.awaited.iter().any(|awaited| awaited.what == what) {
@@ -132,12 +132,12 @@ impl Delays {
     }
 
     /// The host has answered a call.
-    pub fn result(&mut self, result: &HostToolResult, requests: &Requests, at: &Moment) {
+    pub fn result(&mut self, result: &HostToolResult, requests: &Requests, at: &FrameContext) {
         let place = self.calls.iter().position(|(id, _)| *id == result.id);
         if let Some((_, of)) = place.and_then(|place| self.calls.remove(place))
             && !is_behind(requests, at)
         {
-            self.wait(What::CallEnd(of), 0, at);
+            self.wait(AwaitedEvent::CallEnd(of), 0, at);
         }
     }
 
@@ -147,7 +147,7 @@ impl Delays {
     }
 
     /// The server has written a frame.
-    pub fn moved(&mut self, kind: Kind, at: &Moment, found: &mut Findings) {
+    pub fn moved(&mut self, kind: Kind, at: &FrameContext, found: &mut Findings) {
         if let (Some(wrote), Some(now)) = (self.wrote, at.time)
             && now.saturating_sub(wrote) >= LONG_PATIENCE
         {
@@ -157,32 +157,39 @@ impl Delays {
         self.wrote = at.time;
         match kind {
             Kind::MessageUpdate(_) => {
-                self.goes_on |= self.silence(&What::AnswerEnd, at).is_some_and(|silence| silence >= READ);
+                self.goes_on |=
+                    self.silence(&AwaitedEvent::AnswerEnd, at).is_some_and(|silence| silence >= READ);
             }
             Kind::AssistantEnd(reason) => self.answer_ends(reason, at, found),
-            Kind::RetryEnd(_) => self.comes(&What::WaitEnd, at, found),
-            Kind::Event(Event::AgentStart) => self.comes(&What::Retry, at, found),
-            Kind::MessageStart(_) => self.comes(&What::Opening, at, found),
+            Kind::RetryEnd(_) => self.comes(&AwaitedEvent::WaitEnd, at, found),
+            Kind::Event(Event::AgentStart) => self.comes(&AwaitedEvent::Retry, at, found),
+            Kind::MessageStart(_) => self.comes(&AwaitedEvent::Opening, at, found),
             Kind::Event(Event::TurnStart | Event::AgentEnd | Event::AutoCompactionStart)
-            | Kind::CompactionStart(_) => self.comes(&What::NextStep, at, found),
+            | Kind::CompactionStart(_) => self.comes(&AwaitedEvent::NextStep, at, found),
             _ => {}
         }
         if kind == Kind::Event(Event::TurnEnd) && at.now.flow.is_streaming() {
-            self.wait(What::NextStep, 0, at);
+            self.wait(AwaitedEvent::NextStep, 0, at);
         }
         let flow = at.now.flow;
         self.awaited.retain(|awaited| awaited.what.is_open_in(flow));
     }
 
     /// Sees an event. `prompted`: the open run is that of a prompt, and none of its messages has come.
-    pub fn event(&mut self, event: &AgentSessionEvent, prompted: bool, at: &Moment, found: &mut Findings) {
+    pub fn event(
+        &mut self,
+        event: &AgentSessionEvent,
+        prompted: bool,
+        at: &FrameContext,
+        found: &mut Findings,
+    ) {
         match event {
             AgentSessionEvent::AutoRetryStart(start) if !at.cut => {
-                self.wait(What::Retry, start.delay_ms, at);
+                self.wait(AwaitedEvent::Retry, start.delay_ms, at);
             }
-            AgentSessionEvent::TurnStart(_) if prompted => self.wait(What::Opening, 0, at),
+            AgentSessionEvent::TurnStart(_) if prompted => self.wait(AwaitedEvent::Opening, 0, at),
             AgentSessionEvent::ToolExecutionEnd(end) => {
-                self.comes(&What::CallEnd(end.tool_call_id.clone()), at, found);
+                self.comes(&AwaitedEvent::CallEnd(end.tool_call_id.clone()), at, found);
             }
             _ => {}
         }
@@ -191,10 +198,10 @@ impl Delays {
     /// A request was answered.
     pub fn answered(
         &mut self,
-        request: &Open,
+        request: &OpenRequest,
         success: Option<&RpcSuccess>,
         requests: &Requests,
-        at: &Moment,
+        at: &FrameContext,
         found: &mut Findings,
     ) {
         if request.command == Command::AbortBash && success.is_some() {
@@ -202,13 +209,13 @@ impl Delays {
             if let (Some(only), None) = (shells.next(), shells.next())
                 && only.number < request.number
             {
-                self.wait(What::Shell(only.number), 0, at);
+                self.wait(AwaitedEvent::Shell(only.number), 0, at);
             }
         }
         if request.command == Command::Bash {
             self.shell_ends(request, success, at, found);
         }
-        let older = |open: &Open| open.number < request.number && !open.command.is_control();
+        let older = |open: &OpenRequest| open.number < request.number && !open.command.is_control();
         let behind = is_serial(at) && (at.met.asks > 0 || requests.waiting().any(older));
         if let Some(written) = request.written
             && answers_at_once(request.command, at)
@@ -226,11 +233,11 @@ impl Delays {
     }
 
     /// Nothing was said for so long before the end that nothing more will come.
-    pub fn silent(&mut self, at: &Moment, found: &mut Findings) {
+    pub fn silent(&mut self, at: &FrameContext, found: &mut Findings) {
         // The last frame is not followed by another.
         self.before = self.wrote;
         for awaited in std::mem::take(&mut self.awaited) {
-            let told = matches!(awaited.what, What::Retry | What::Shell(_));
+            let told = matches!(awaited.what, AwaitedEvent::Retry | AwaitedEvent::Shell(_));
             let silence = self.silence_since(awaited.from, at).unwrap_or_default();
             if !told && silence >= awaited.what.patience() && at.now.asks == 0 && !at.extended {
                 found.because_of(Some(awaited.frame), |found| {
@@ -240,11 +247,11 @@ impl Delays {
         }
     }
 
-    fn answer_ends(&mut self, reason: StopReason, at: &Moment, found: &mut Findings) {
+    fn answer_ends(&mut self, reason: StopReason, at: &FrameContext, found: &mut Findings) {
         let goes_on = std::mem::take(&mut self.goes_on);
-        let waited = self.awaited.iter().find(|awaited| awaited.what == What::AnswerEnd).cloned();
+        let waited = self.awaited.iter().find(|awaited| awaited.what == AwaitedEvent::AnswerEnd).cloned();
         let Some(waited) = waited else { return };
-        let silence = self.silence(&What::AnswerEnd, at).unwrap_or_default();
+        let silence = self.silence(&AwaitedEvent::AnswerEnd, at).unwrap_or_default();
         let failed = matches!(reason, StopReason::Aborted | StopReason::Error);
         let finished = !failed && (goes_on || silence >= READ);
         if is_judged(at) {
@@ -255,19 +262,19 @@ impl Delays {
             });
         }
         match finished {
-            true => self.awaited.retain(|awaited| awaited.what != What::AnswerEnd),
-            false => self.comes(&What::AnswerEnd, at, found),
+            true => self.awaited.retain(|awaited| awaited.what != AwaitedEvent::AnswerEnd),
+            false => self.comes(&AwaitedEvent::AnswerEnd, at, found),
         }
     }
 
     fn shell_ends(
         &mut self,
-        request: &Open,
+        request: &OpenRequest,
         success: Option<&RpcSuccess>,
-        at: &Moment,
+        at: &FrameContext,
         found: &mut Findings,
     ) {
-        let what = What::Shell(request.number);
+        let what = AwaitedEvent::Shell(request.number);
         let silence = self.silence(&what, at);
         let waited = self.awaited.iter().position(|awaited| awaited.what == what);
         let Some(waited) = waited.and_then(|place| self.awaited.remove(place)) else { return };
@@ -283,7 +290,7 @@ impl Delays {
         }
     }
 
-    fn wait(&mut self, what: What, after: u64, at: &Moment) {
+    fn wait(&mut self, what: AwaitedEvent, after: u64, at: &FrameContext) {
         let Some(now) = at.time else { return };
         self.awaited.retain(|awaited| awaited.what != what);
         self.awaited.push_back(Awaited { what, from: now.saturating_add(after), frame: at.frame });
@@ -293,7 +300,7 @@ impl Delays {
     }
 
     /// It has come: in time or not.
-    fn comes(&mut self, what: &What, at: &Moment, found: &mut Findings) {
+    fn comes(&mut self, what: &AwaitedEvent, at: &FrameContext, found: &mut Findings) {
         let silence = self.silence(what, at);
         let place = self.awaited.iter().position(|awaited| awaited.what == *what);
         let Some(awaited) = place.and_then(|place| self.awaited.remove(place)) else { return };
@@ -304,27 +311,27 @@ impl Delays {
     }
 
     /// For how long nothing was written before the frame that is looked at, since that is waited for.
-    fn silence(&self, what: &What, at: &Moment) -> Option<u64> {
+    fn silence(&self, what: &AwaitedEvent, at: &FrameContext) -> Option<u64> {
         let awaited = self.awaited.iter().find(|awaited| awaited.what == *what)?;
         self.silence_since(awaited.from, at)
     }
 
-    fn silence_since(&self, from: u64, at: &Moment) -> Option<u64> {
+    fn silence_since(&self, from: u64, at: &FrameContext) -> Option<u64> {
         Some(at.time?.saturating_sub(from.max(self.before?)))
     }
 }
 
 /// Whether one command is served after the other.
-fn is_serial(at: &Moment) -> bool {
+fn is_serial(at: &FrameContext) -> bool {
     at.dialect.record().dispatch == DialectDispatch::SerialWithControlLane
 }
 
 /// Whether what the host writes now may be read behind what waits.
-fn is_behind(requests: &Requests, at: &Moment) -> bool {
+fn is_behind(requests: &Requests, at: &FrameContext) -> bool {
     is_serial(at) && requests.waiting().next().is_some()
 }
 
 /// Whether nobody else may hold anything up.
-const fn is_judged(at: &Moment) -> bool {
+const fn is_judged(at: &FrameContext) -> bool {
     at.met.asks == 0 && at.now.asks == 0 && !at.extended && !at.now.closing
 }

@@ -1,8 +1,8 @@
 //! The tools that the host runs: their calls, and what the host says of them.
 
-use super::{host_work::HostWork, moment::Moment};
+use super::{frame_context::FrameContext, host_tool_calls::HostToolCalls};
 use crate::{
-    machine::{findings::Findings, kind::Kind, requests::Open},
+    machine::{findings::Findings, kind::Kind, requests::OpenRequest},
     protocol::{
         AgentMessage, AgentSessionEvent, AssistantContent, HostToolCall, HostToolCancel, HostToolDefinition,
         HostToolResult, HostToolUpdate, RpcCommand, RuleId as Rule, ToolCall, ToolExecutionEndEvent,
@@ -30,7 +30,7 @@ pub struct HostTools {
     open: VecDeque<Call>,
     /// The model's calls that were cancelled and have not ended, with the frames that did it.
     cancelled: BTreeMap<String, u64>,
-    work: HostWork,
+    work: HostToolCalls,
 }
 
 #[derive(Clone, Debug)]
@@ -56,7 +56,7 @@ impl HostTools {
         }
     }
 
-    pub fn answered(&mut self, request: &Open, success: bool) {
+    pub fn answered(&mut self, request: &OpenRequest, success: bool) {
         let place = self.asked.iter().position(|(number, _)| *number == request.number);
         let Some((_, tools)) = place.and_then(|place| self.asked.remove(place)).filter(|_| success) else {
             return;
@@ -73,7 +73,7 @@ impl HostTools {
             .collect();
     }
 
-    pub fn event(&mut self, event: &AgentSessionEvent, at: &Moment, found: &mut Findings) {
+    pub fn event(&mut self, event: &AgentSessionEvent, at: &FrameContext, found: &mut Findings) {
         use AgentSessionEvent as Event;
         match event {
             Event::MessageStart(start) if matches!(start.message, AgentMessage::Assistant(_)) => {
@@ -111,7 +111,7 @@ impl HostTools {
     }
 
     /// A call that ends is the host's, and waits for what it gives.
-    fn uncalled(&self, end: &ToolExecutionEndEvent, at: &Moment, found: &mut Findings) {
+    fn uncalled(&self, end: &ToolExecutionEndEvent, at: &FrameContext, found: &mut Findings) {
         let known = self.calls.as_ref().is_some_and(|calls| calls.contains_key(&end.tool_call_id));
         let offered = self.offered.contains(&end.tool_name) && self.registered.contains_key(&end.tool_name);
         if !known || !offered || at.cut || at.extended || at.now.closing || !self.asked.is_empty() {
@@ -143,7 +143,7 @@ impl HostTools {
         }
     }
 
-    pub fn call(&mut self, call: &HostToolCall, at: &Moment, found: &mut Findings) {
+    pub fn call(&mut self, call: &HostToolCall, at: &FrameContext, found: &mut Findings) {
         let same = |open: &&Call| open.id == call.id || open.of == call.tool_call_id;
         let again = self.open.iter().find(same).map(|open| open.frame);
         let (id, of) = (call.id.clone(), call.tool_call_id.clone());

@@ -1,11 +1,11 @@
 //! Prompts and the runs that they begin: each has its run, which opens with what the prompt said.
 
 use super::{
-    answers::digest,
-    moment::Moment,
-    promises::{Follows, Promises},
+    frame_context::FrameContext,
+    obligations::{ObligationKind, Obligations},
     queue::text_of,
-    sayings::IMAGE_OMITTED,
+    responses::digest,
+    sent_texts::IMAGE_OMITTED,
 };
 use crate::{
     machine::{findings::Findings, kind::Kind},
@@ -63,7 +63,7 @@ struct RunStart {
 
 impl Prompts {
     /// Sees what the host wants, before its request is open.
-    pub fn command(&mut self, command: &RpcCommand, at: &Moment, promises: &Promises) {
+    pub fn command(&mut self, command: &RpcCommand, at: &FrameContext, promises: &Obligations) {
         let number = self.count;
         self.count += 1;
         let (text, images) = match command {
@@ -88,7 +88,7 @@ impl Prompts {
     }
 
     /// The host queues a message.
-    fn queue(&mut self, text: &str, at: &Moment) {
+    fn queue(&mut self, text: &str, at: &FrameContext) {
         if at.whole && !self.ran && at.met.flow == FlowState::Idle && self.queued.len() < KEPT {
             self.queued.push_back(digest(text.trim()));
         }
@@ -100,29 +100,29 @@ impl Prompts {
     }
 
     /// Forgets those whose run is promised no more.
-    fn keep_known(&mut self, promises: &Promises) {
+    fn keep_known(&mut self, promises: &Obligations) {
         if !self.started.is_empty() {
-            self.started.retain(|prompt| promises.has(Follows::Run(prompt.number)));
+            self.started.retain(|prompt| promises.has(ObligationKind::Run(prompt.number)));
         }
     }
 
     /// A prompt was acknowledged, and a run is to follow.
-    pub fn started(&mut self, number: u64, at: &Moment, promises: &mut Promises) {
+    pub fn started(&mut self, number: u64, at: &FrameContext, promises: &mut Obligations) {
         let Some(prompt) = self.take(number) else { return };
-        promises.make(Follows::Run(number), 0, at);
+        promises.make(ObligationKind::Run(number), 0, at);
         self.started.push_back(prompt);
         if self.started.len() > KEPT
             && let Some(oldest) = self.started.pop_front()
         {
-            promises.keep(Follows::Run(oldest.number));
+            promises.keep(ObligationKind::Run(oldest.number));
         }
     }
 
     /// A prompt was answered otherwise, perhaps for the second time.
-    pub fn ended(&mut self, number: u64, promises: &mut Promises) {
+    pub fn ended(&mut self, number: u64, promises: &mut Obligations) {
         self.take(number);
         self.started.retain(|prompt| prompt.number != number);
-        promises.keep(Follows::Run(number));
+        promises.keep(ObligationKind::Run(number));
     }
 
     fn take(&mut self, number: u64) -> Option<Prompt> {
@@ -134,9 +134,9 @@ impl Prompts {
     pub fn event(
         &mut self,
         event: &AgentSessionEvent,
-        at: &Moment,
+        at: &FrameContext,
         waits: impl Fn(&str) -> bool,
-        promises: &mut Promises,
+        promises: &mut Obligations,
         found: &mut Findings,
     ) {
         use AgentSessionEvent as Event;
@@ -173,7 +173,7 @@ impl Prompts {
         }
     }
 
-    fn run_starts(&mut self, at: &Moment, promises: &Promises) {
+    fn run_starts(&mut self, at: &FrameContext, promises: &Obligations) {
         let calm = !self.cause && !at.extended && !promises.resumes();
         let known = at.whole || self.ran;
         self.opening = Some(RunStart {
@@ -183,7 +183,7 @@ impl Prompts {
         });
     }
 
-    fn run_ends(&mut self, end: &AgentEndEvent, at: &Moment) {
+    fn run_ends(&mut self, end: &AgentEndEvent, at: &FrameContext) {
         let last = end.messages.iter().rev().find_map(|message| match message {
             AgentMessage::Assistant(message) => Some(message.stop_reason),
             _ => None,
@@ -196,9 +196,9 @@ impl Prompts {
     fn begins(
         &mut self,
         message: &AgentMessage,
-        at: &Moment,
+        at: &FrameContext,
         waits: impl Fn(&str) -> bool,
-        promises: &mut Promises,
+        promises: &mut Obligations,
         found: &mut Findings,
     ) {
         match message {
@@ -220,7 +220,7 @@ impl Prompts {
     }
 
     /// A run that no prompt has begun opens with a message: not with one that waits for a prompt.
-    fn begun_by_queue(&self, message: &UserMessage, at: &Moment, found: &mut Findings) {
+    fn begun_by_queue(&self, message: &UserMessage, at: &FrameContext, found: &mut Findings) {
         let text = digest(text_of(&message.content).trim());
         let waits = !self.ran && self.started.is_empty() && !at.cut && self.queued.contains(&text);
         found.expect(Rule::RunCause, !waits, || {
@@ -229,7 +229,7 @@ impl Prompts {
     }
 
     /// The run opens with its answer.
-    fn answers(&mut self, promises: &mut Promises, found: &mut Findings) {
+    fn answers(&mut self, promises: &mut Obligations, found: &mut Findings) {
         let Some(opening) = self.opening.take().filter(|opening| !opening.added) else { return };
         if opening.causeless && self.started.is_empty() {
             found.broken(Rule::RunCause, "a message that the run answers, or what it goes on with");
@@ -237,7 +237,7 @@ impl Prompts {
         if opening.prompted
             && let Some(prompt) = self.started.pop_front()
         {
-            promises.keep(Follows::Run(prompt.number));
+            promises.keep(ObligationKind::Run(prompt.number));
             if !prompt.changes && (prompt.length > 0 || prompt.images > 0) {
                 found.broken(Rule::PromptDelivered, "the message of the prompt before the answer");
             }
@@ -249,9 +249,9 @@ impl Prompts {
         &mut self,
         message: &UserMessage,
         opens: bool,
-        at: &Moment,
+        at: &FrameContext,
         waits: impl Fn(&str) -> bool,
-        promises: &mut Promises,
+        promises: &mut Obligations,
         found: &mut Findings,
     ) {
         let text = text_of(&message.content);
@@ -272,12 +272,12 @@ impl Prompts {
         &mut self,
         place: usize,
         message: &UserMessage,
-        at: &Moment,
-        promises: &mut Promises,
+        at: &FrameContext,
+        promises: &mut Obligations,
         found: &mut Findings,
     ) {
         let Some(prompt) = self.started.remove(place) else { return };
-        if promises.keep(Follows::Run(prompt.number)) {
+        if promises.keep(ObligationKind::Run(prompt.number)) {
             found.kept(Rule::RunAfterAck);
         }
         found.kept(Rule::RunCause);
@@ -290,7 +290,7 @@ impl Prompts {
         if says && !at.extended {
             let passed: Vec<Prompt> = self.started.drain(..place).filter(|older| !older.changes).collect();
             for older in passed {
-                if promises.keep(Follows::Run(older.number)) {
+                if promises.keep(ObligationKind::Run(older.number)) {
                     found.broken(Rule::RunAfterAck, "the run of the prompt that was acknowledged before");
                 }
             }
@@ -301,9 +301,9 @@ impl Prompts {
     fn opens_otherwise(
         &mut self,
         text: &str,
-        at: &Moment,
+        at: &FrameContext,
         waits: impl Fn(&str) -> bool,
-        promises: &mut Promises,
+        promises: &mut Obligations,
         found: &mut Findings,
     ) {
         let changing = self.started.iter().position(|prompt| prompt.changes);
@@ -313,7 +313,7 @@ impl Prompts {
             return;
         }
         let Some(prompt) = self.started.remove(changing.unwrap_or_default()) else { return };
-        promises.keep(Follows::Run(prompt.number));
+        promises.keep(ObligationKind::Run(prompt.number));
         if !prompt.changes && !at.extended && !at.cut {
             found.broken(Rule::PromptDelivered, "the text of the prompt");
         }

@@ -10,7 +10,7 @@ pub const KEPT: usize = 4096;
 #[derive(Clone, Debug, Default)]
 pub struct Queue {
     /// Oldest first.
-    pub items: VecDeque<Item>,
+    pub items: VecDeque<QueuedMessage>,
     /// Unknown until it is told, and while it changes.
     pub mode: Option<QueueMode>,
     /// Moments at which messages had been looked for when the mode became that.
@@ -21,9 +21,9 @@ pub struct Queue {
 
 /// A message that waits.
 #[derive(Clone, Debug)]
-pub struct Item {
+pub struct QueuedMessage {
     /// What it says.
-    pub text: Text,
+    pub text: QueuedText,
     /// Moments at which messages had been looked for when it was accepted.
     pub polls: u64,
     /// That it has not been delivered in time is known.
@@ -32,7 +32,7 @@ pub struct Item {
 
 /// What the host said; a template or a skill may become another text.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Text {
+pub struct QueuedText {
     /// As the host wrote it.
     pub text: String,
     /// It may become another.
@@ -40,7 +40,7 @@ pub struct Text {
 }
 
 /// How a list has changed.
-pub enum Change {
+pub enum QueueChange {
     /// It has not.
     None,
     /// One text more, at its end.
@@ -67,7 +67,7 @@ impl Queue {
     }
 
     /// The first message that waited when messages were last looked for, unless it was reported.
-    pub fn overdue(&self, polls: u64) -> Option<&Item> {
+    pub fn overdue(&self, polls: u64) -> Option<&QueuedMessage> {
         self.items.front().filter(|item| item.polls < polls && !item.late)
     }
 
@@ -95,8 +95,8 @@ impl Queue {
             .iter()
             .map(|text| {
                 let place = known.iter().position(|item| item.text.text == *text);
-                place.and_then(|place| known.remove(place)).unwrap_or_else(|| Item {
-                    text: Text { text: text.clone(), grows: false },
+                place.and_then(|place| known.remove(place)).unwrap_or_else(|| QueuedMessage {
+                    text: QueuedText { text: text.clone(), grows: false },
                     polls,
                     late: false,
                 })
@@ -110,7 +110,7 @@ impl Queue {
     }
 }
 
-impl Text {
+impl QueuedText {
     /// What the host wrote.
     pub fn new(text: &str) -> Self {
         Self { text: text.to_owned(), grows: text.trim_start().starts_with('/') }
@@ -118,25 +118,25 @@ impl Text {
 }
 
 /// How the queue has changed that is now told so.
-pub fn change(known: &VecDeque<Item>, told: &[String]) -> Change {
-    let same = |(item, text): (&Item, &String)| item.text.text == *text;
+pub fn change(known: &VecDeque<QueuedMessage>, told: &[String]) -> QueueChange {
+    let same = |(item, text): (&QueuedMessage, &String)| item.text.text == *text;
     let common = known.iter().zip(told).take_while(|pair| same(*pair)).count();
     let rest = || known.iter().skip(common + 1).zip(told.iter().skip(common)).all(same);
     match (known.len(), told.len()) {
-        (known, told) if known == told && common == known => Change::None,
-        (known, told) if told == known + 1 && common == known => Change::Added,
+        (known, told) if known == told && common == known => QueueChange::None,
+        (known, told) if told == known + 1 && common == known => QueueChange::Added,
         (len, told) if len == told + 1 && rest() => {
             // Of those that are alike, the first.
             let alike = (0..=common).rev().take_while(|at| known[*at].text.text == known[common].text.text);
-            Change::Taken(alike.last().unwrap_or(common))
+            QueueChange::Taken(alike.last().unwrap_or(common))
         }
-        (_, 0) => Change::Cleared,
-        _ => Change::Other,
+        (_, 0) => QueueChange::Cleared,
+        _ => QueueChange::Other,
     }
 }
 
 /// The texts of those that wait.
-pub fn texts(items: &VecDeque<Item>) -> Vec<String> {
+pub fn texts(items: &VecDeque<QueuedMessage>) -> Vec<String> {
     items.iter().map(|item| item.text.text.clone()).collect()
 }
 

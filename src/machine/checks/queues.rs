@@ -1,12 +1,12 @@
 //! The queues of messages, as the host can know them: what was accepted, less what was delivered.
 
 use super::{
-    moment::Moment,
-    queue::{Change, Item, KEPT, Queue, Text, change, keep, text_of, texts},
-    sayings::Sayings,
+    frame_context::FrameContext,
+    queue::{KEPT, Queue, QueueChange, QueuedMessage, QueuedText, change, keep, text_of, texts},
+    sent_texts::SentTexts,
 };
 use crate::{
-    machine::{findings::Findings, kind::Kind, requests::Open},
+    machine::{findings::Findings, kind::Kind, requests::OpenRequest},
     protocol::{
         AgentMessage, AgentSessionEvent, AgentSessionEventKind, FlowState, ImageContent, PromptDisposition,
         QueueDisposition, QueueMode, QueueOutcome, QueueUpdateEvent, RpcCommand, RpcCommandKind, RpcSuccess,
@@ -20,21 +20,21 @@ pub struct Queues {
     /// Commands so far: their numbers are those of the requests.
     count: u64,
     /// Commands that may queue a message or change a mode, and have no answer yet.
-    asked: VecDeque<(u64, Asked)>,
+    asked: VecDeque<(u64, QueueCommand)>,
     /// What prompts will say, or have said already, with the numbers of their requests.
-    prompts: VecDeque<(u64, Text)>,
+    prompts: VecDeque<(u64, QueuedText)>,
     steering: Queue,
     follow_up: Queue,
     /// What waits is not known for certain: a run was stopped, a message could not be told.
     unsure: bool,
     /// Where the server tells what waits: what it has told.
-    told: Told,
+    told: ReportedUpdates,
     /// Moments so far at which messages are looked for: turns that have ended, runs that have begun.
     polls: u64,
     /// What the open turn has taken is not known.
     doubtful: bool,
     /// What the host has sent in this process.
-    sayings: Sayings,
+    sayings: SentTexts,
     /// Texts that the host has sent so far.
     sent: u64,
     /// The latest command that leaves the session for one without queues: its number, and the texts sent before it.
@@ -43,7 +43,7 @@ pub struct Queues {
 
 /// What `queue_update` has told that is not seen to be so yet.
 #[derive(Clone, Debug, Default)]
-struct Told {
+struct ReportedUpdates {
     /// Texts that were added and belong to no answer yet.
     added: VecDeque<String>,
     /// The text that was taken: its message comes next.
@@ -55,8 +55,8 @@ struct Told {
 }
 
 #[derive(Clone, Debug)]
-enum Asked {
-    Queue(StreamingBehavior, Text),
+enum QueueCommand {
+    Queue(StreamingBehavior, QueuedText),
     Clear,
     SteeringMode(QueueMode),
     FollowUpMode(QueueMode),
@@ -84,7 +84,7 @@ impl Queues {
         self.unsure || holds(&self.steering) || holds(&self.follow_up)
     }
 
-    pub fn command(&mut self, command: &RpcCommand, at: &Moment) {
+    pub fn command(&mut self, command: &RpcCommand, at: &FrameContext) {
         let number = self.count;
         self.count += 1;
         match command {
@@ -99,26 +99,28 @@ impl Queues {
         }
         let asked = match command {
             RpcCommand::Prompt(prompt) => match prompt.streaming_behavior {
-                Some(behavior) => Asked::Queue(behavior, Text::new(&prompt.message)),
-                None => return keep(&mut self.prompts, (number, Text::new(&prompt.message))),
+                Some(behavior) => QueueCommand::Queue(behavior, QueuedText::new(&prompt.message)),
+                None => return keep(&mut self.prompts, (number, QueuedText::new(&prompt.message))),
             },
             RpcCommand::AbortAndPrompt(prompt) => {
                 self.unsure = true;
-                return keep(&mut self.prompts, (number, Text::new(&prompt.message)));
+                return keep(&mut self.prompts, (number, QueuedText::new(&prompt.message)));
             }
-            RpcCommand::Steer(steer) => Asked::Queue(StreamingBehavior::Steer, Text::new(&steer.message)),
+            RpcCommand::Steer(steer) => {
+                QueueCommand::Queue(StreamingBehavior::Steer, QueuedText::new(&steer.message))
+            }
             RpcCommand::FollowUp(follow) => {
-                Asked::Queue(StreamingBehavior::FollowUp, Text::new(&follow.message))
+                QueueCommand::Queue(StreamingBehavior::FollowUp, QueuedText::new(&follow.message))
             }
             RpcCommand::SetSteeringMode(set) => {
                 self.steering.mode = None;
-                Asked::SteeringMode(set.mode)
+                QueueCommand::SteeringMode(set.mode)
             }
             RpcCommand::SetFollowUpMode(set) => {
                 self.follow_up.mode = None;
-                Asked::FollowUpMode(set.mode)
+                QueueCommand::FollowUpMode(set.mode)
             }
-            RpcCommand::ClearQueue(_) => Asked::Clear,
+            RpcCommand::ClearQueue(_) => QueueCommand::Clear,
             // Between answers a message may have been taken that is not delivered.
             RpcCommand::Abort(_) => {
                 return self.unsure |= !matches!(at.met.flow, FlowState::Idle | FlowState::StreamingMessage);
@@ -131,9 +133,9 @@ impl Queues {
     /// A response came: `success` holds it if it is one, where it could be read.
     pub fn answered(
         &mut self,
-        request: &Open,
+        request: &OpenRequest,
         success: Option<Option<&RpcSuccess>>,
-        at: &Moment,
+        at: &FrameContext,
         found: &mut Findings,
     ) {
         let (response, success) = (success.flatten(), success.is_some());
@@ -144,9 +146,9 @@ impl Queues {
         let place = self.asked.iter().position(|(number, _)| *number == request.number);
         let Some((_, asked)) = place.and_then(|place| self.asked.remove(place)) else { return };
         match asked {
-            Asked::SteeringMode(mode) => self.steering.set_mode(success.then_some(mode), self.polls),
-            Asked::FollowUpMode(mode) => self.follow_up.set_mode(success.then_some(mode), self.polls),
-            Asked::Queue(behavior, text) if success => {
+            QueueCommand::SteeringMode(mode) => self.steering.set_mode(success.then_some(mode), self.polls),
+            QueueCommand::FollowUpMode(mode) => self.follow_up.set_mode(success.then_some(mode), self.polls),
+            QueueCommand::Queue(behavior, text) if success => {
                 // A template, or an extension, may have made another text of it.
                 let told = self.told.added.iter().any(|added| text.grows || *added == text.text);
                 match is_queued(response, request, told) {
@@ -154,8 +156,8 @@ impl Queues {
                     _ => self.accepted(request, behavior, text, at),
                 }
             }
-            Asked::Clear => self.cleared(response, at, found),
-            Asked::Queue(..) => {}
+            QueueCommand::Clear => self.cleared(response, at, found),
+            QueueCommand::Queue(..) => {}
         }
     }
 
@@ -168,7 +170,7 @@ impl Queues {
     pub fn refused(&mut self, number: u64) {
         let prompt = self.prompts.iter().find(|(of, _)| *of == number).map(|(_, text)| text);
         let queued = self.asked.iter().find_map(|(of, asked)| match asked {
-            Asked::Queue(_, text) if *of == number => Some(text),
+            QueueCommand::Queue(_, text) if *of == number => Some(text),
             _ => None,
         });
         if let Some(text) = prompt.or(queued) {
@@ -177,7 +179,14 @@ impl Queues {
     }
 
     /// What was queued had to be told before its answer; what was not may begin a run.
-    fn told_of(&mut self, queued: bool, request: &Open, text: Text, at: &Moment, found: &mut Findings) {
+    fn told_of(
+        &mut self,
+        queued: bool,
+        request: &OpenRequest,
+        text: QueuedText,
+        at: &FrameContext,
+        found: &mut Findings,
+    ) {
         if !queued {
             return keep(&mut self.prompts, (request.number, text));
         }
@@ -189,7 +198,7 @@ impl Queues {
         });
     }
 
-    fn cleared(&mut self, response: Option<&RpcSuccess>, at: &Moment, found: &mut Findings) {
+    fn cleared(&mut self, response: Option<&RpcSuccess>, at: &FrameContext, found: &mut Findings) {
         let cleared = self.told.cleared.take();
         let Some(RpcSuccess::ClearQueue(it)) = response else { return };
         if at.cut || self.unsure {
@@ -201,7 +210,13 @@ impl Queues {
         found.expect(Rule::QueueTold, same, || "what was removed, as the queues had it".to_owned());
     }
 
-    fn accepted(&mut self, request: &Open, behavior: StreamingBehavior, text: Text, at: &Moment) {
+    fn accepted(
+        &mut self,
+        request: &OpenRequest,
+        behavior: StreamingBehavior,
+        text: QueuedText,
+        at: &FrameContext,
+    ) {
         if request.command == RpcCommandKind::Prompt {
             // Whether it was queued, or began a run, is not said where it can have met both.
             let idle = |state: &FlowState| *state == FlowState::Idle;
@@ -211,7 +226,7 @@ impl Queues {
             // A command of an extension is never delivered.
             self.unsure |= text.grows || !request.met.iter().all(|state| state.is_streaming());
         }
-        let item = Item { text, polls: self.polls, late: false };
+        let item = QueuedMessage { text, polls: self.polls, late: false };
         self.unsure |= at.cut;
         match behavior {
             StreamingBehavior::Steer => keep(&mut self.steering.items, item),
@@ -221,7 +236,7 @@ impl Queues {
     }
 
     /// Sees an event. `ready`: a follow-up may be delivered in the open turn.
-    pub fn event(&mut self, event: &AgentSessionEvent, ready: bool, at: &Moment, found: &mut Findings) {
+    pub fn event(&mut self, event: &AgentSessionEvent, ready: bool, at: &FrameContext, found: &mut Findings) {
         use AgentSessionEvent as Event;
         if !fires_anywhere(event.kind().as_str()) && !matches!(event, Event::MessageStart(_)) {
             if self.told.taken.take().is_some() {
@@ -245,8 +260,8 @@ impl Queues {
     }
 
     /// The queues as the server tells them, against what it told before.
-    fn update(&mut self, update: &QueueUpdateEvent, ready: bool, at: &Moment, found: &mut Findings) {
-        let clears = self.asked.iter().any(|(_, asked)| matches!(asked, Asked::Clear));
+    fn update(&mut self, update: &QueueUpdateEvent, ready: bool, at: &FrameContext, found: &mut Findings) {
+        let clears = self.asked.iter().any(|(_, asked)| matches!(asked, QueueCommand::Clear));
         let empty = update.steering.is_empty() && update.follow_up.is_empty();
         // Messages are delivered in a run only. The session is left outside of one, also by extensions.
         let leaves = empty && !clears && !at.met.flow.is_streaming();
@@ -255,12 +270,12 @@ impl Queues {
             change(&self.follow_up.items, &update.follow_up),
         ];
         let holds = match &changes {
-            [Change::Added, Change::None] | [Change::None, Change::Added] => true,
-            [Change::Taken(_), Change::None] | [Change::None, Change::Taken(_)] => true,
-            [Change::None, Change::None] if leaves => false,
+            [QueueChange::Added, QueueChange::None] | [QueueChange::None, QueueChange::Added] => true,
+            [QueueChange::Taken(_), QueueChange::None] | [QueueChange::None, QueueChange::Taken(_)] => true,
+            [QueueChange::None, QueueChange::None] if leaves => false,
             [
-                Change::None | Change::Cleared | Change::Taken(_),
-                Change::None | Change::Cleared | Change::Taken(_),
+                QueueChange::None | QueueChange::Cleared | QueueChange::Taken(_),
+                QueueChange::None | QueueChange::Cleared | QueueChange::Taken(_),
             ] => (clears || leaves) && empty,
             _ => false,
         };
@@ -276,10 +291,10 @@ impl Queues {
         } else if known && holds && !leaves {
             let waited = self.steering.items.iter().any(|item| item.polls < self.polls);
             match changes {
-                [Change::Added, _] => keep_text(&mut self.told.added, update.steering.last()),
-                [_, Change::Added] => keep_text(&mut self.told.added, update.follow_up.last()),
-                [Change::Taken(place), _] => self.takes(false, place, false, found),
-                [_, Change::Taken(place)] => {
+                [QueueChange::Added, _] => keep_text(&mut self.told.added, update.steering.last()),
+                [_, QueueChange::Added] => keep_text(&mut self.told.added, update.follow_up.last()),
+                [QueueChange::Taken(place), _] => self.takes(false, place, false, found),
+                [_, QueueChange::Taken(place)] => {
                     self.follow_up_taken(ready, found);
                     self.takes(true, place, waited, found);
                 }
@@ -319,7 +334,7 @@ impl Queues {
     }
 
     /// A message of the user begins.
-    fn delivered(&mut self, message: &UserMessage, ready: bool, at: &Moment, found: &mut Findings) {
+    fn delivered(&mut self, message: &UserMessage, ready: bool, at: &FrameContext, found: &mut Findings) {
         let text = &*text_of(&message.content);
         if at.cut {
             self.unsure = true;
@@ -330,7 +345,7 @@ impl Queues {
         if wanted.is_none() || found.broken.is_empty() {
             found.expect(Rule::DeliverOnce, wanted.is_none(), || wanted.unwrap_or_default().to_owned());
         }
-        let fits = |(_, known): &(u64, Text)| known.text == text;
+        let fits = |(_, known): &(u64, QueuedText)| known.text == text;
         if tells(at) {
             return self.told_delivered(text, fits, found);
         }
@@ -365,7 +380,7 @@ impl Queues {
     }
 
     /// The answer of a turn begins: what had to be delivered before it has been.
-    pub fn turn_opens(&mut self, at: &Moment, found: &mut Findings) {
+    pub fn turn_opens(&mut self, at: &FrameContext, found: &mut Findings) {
         if self.unsure || self.doubtful || at.extended || at.now.closing {
             return;
         }
@@ -393,7 +408,7 @@ impl Queues {
     }
 
     /// The run ends with an answer that has no calls.
-    pub fn run_ends(&self, at: &Moment, found: &mut Findings) {
+    pub fn run_ends(&self, at: &FrameContext, found: &mut Findings) {
         if self.unsure || at.cut {
             return;
         }
@@ -405,7 +420,12 @@ impl Queues {
     }
 
     /// A user message begins where the server tells what it takes from the queues.
-    fn told_delivered(&mut self, text: &str, fits: impl Fn(&(u64, Text)) -> bool, found: &mut Findings) {
+    fn told_delivered(
+        &mut self,
+        text: &str,
+        fits: impl Fn(&(u64, QueuedText)) -> bool,
+        found: &mut Findings,
+    ) {
         let maybe_taken = std::mem::take(&mut self.told.maybe_taken);
         if let Some(taken) = self.told.taken.take() {
             let what = "the message that was taken from the queue";
@@ -461,7 +481,7 @@ impl Queues {
     /// A user message that nobody is known to have sent: a prompt or a queued message that became another text, or one
     /// of an extension.
     fn grown(&mut self) {
-        let grows = |(_, text): &(u64, Text)| text.grows;
+        let grows = |(_, text): &(u64, QueuedText)| text.grows;
         if let Some(place) = self.prompts.iter().position(grows) {
             self.prompts.drain(..=place);
         } else if let Some(queue) =
@@ -475,16 +495,23 @@ impl Queues {
     }
 
     /// What the server says of its state.
-    pub fn state(&mut self, state: &SessionState, request: &Open, at: &Moment, found: &mut Findings) {
-        let changes =
-            |(_, asked): &(u64, Asked)| matches!(asked, Asked::SteeringMode(_) | Asked::FollowUpMode(_));
+    pub fn state(
+        &mut self,
+        state: &SessionState,
+        request: &OpenRequest,
+        at: &FrameContext,
+        found: &mut Findings,
+    ) {
+        let changes = |(_, asked): &(u64, QueueCommand)| {
+            matches!(asked, QueueCommand::SteeringMode(_) | QueueCommand::FollowUpMode(_))
+        };
         if !self.asked.iter().any(changes) {
             self.steering.set_mode(Some(state.steering_mode), self.polls);
             self.follow_up.set_mode(Some(state.follow_up_mode), self.polls);
         }
         let said = state.pending_message_count.or(state.queued_message_count);
         let moving = matches!(at.now.flow, FlowState::StreamingTurn | FlowState::StreamingBetween);
-        let queues = |(_, asked): &(u64, Asked)| matches!(asked, Asked::Queue(..));
+        let queues = |(_, asked): &(u64, QueueCommand)| matches!(asked, QueueCommand::Queue(..));
         let still = request.met.len() == 1 && !moving && !self.asked.iter().any(queues);
         let Some(said) = said.filter(|_| still) else { return };
         let known = (self.steering.items.len() + self.follow_up.items.len()) as u64;
@@ -502,7 +529,7 @@ impl Queues {
     }
 
     /// Another session has taken the place of this one, by that request. `drops`: what waits does not come along.
-    pub fn left(&mut self, request: &Open, drops: bool) {
+    pub fn left(&mut self, request: &OpenRequest, drops: bool) {
         let said = self.leaving.filter(|(number, _)| *number == request.number);
         // The run of a prompt that is being prepared may begin in the other session.
         let drops = drops && self.prompts.is_empty();
@@ -520,13 +547,13 @@ impl Queues {
         self.steering.items.clear();
         self.follow_up.items.clear();
         self.prompts.clear();
-        self.told = Told::default();
+        self.told = ReportedUpdates::default();
         self.unsure = false;
     }
 }
 
 /// Whether the dialect tells what waits.
-fn tells(at: &Moment) -> bool {
+fn tells(at: &FrameContext) -> bool {
     AgentSessionEventKind::QueueUpdate.is_in(at.base())
 }
 
@@ -538,7 +565,7 @@ fn is_runless(response: Option<&RpcSuccess>) -> bool {
 
 /// Whether an answer says that its message waits, or leaves it to what was `told` before; `None`: it waits nowhere, or
 /// that is not known.
-fn is_queued(response: Option<&RpcSuccess>, request: &Open, told: bool) -> Option<bool> {
+fn is_queued(response: Option<&RpcSuccess>, request: &OpenRequest, told: bool) -> Option<bool> {
     let said = match response? {
         RpcSuccess::Prompt(it) => match it.data.as_ref().map(|data| data.disposition) {
             None => Some(told),

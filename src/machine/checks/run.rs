@@ -1,6 +1,6 @@
 //! One run: its turns, and its messages from start to end.
 
-use super::{growing::Growing, seen::Seen, turn::Turn};
+use super::{partial_message::PartialMessage, stored_message::StoredMessage, turn::Turn};
 use crate::{
     machine::findings::Findings,
     protocol::{AgentEndEvent, AgentMessage, AgentSessionEvent, Dialect, RuleId as Rule, StopReason},
@@ -8,21 +8,21 @@ use crate::{
 
 #[derive(Clone, Debug, Default)]
 pub struct Run {
-    messages: Vec<Ended>,
+    messages: Vec<EndedMessage>,
     /// Part of it was missed: its messages are not all known.
     torn: bool,
     turns: usize,
     /// The open turn; none where its beginning was missed.
     turn: Option<Turn>,
     /// A message that began and has not ended, other than the assistant's.
-    open: Option<Open>,
+    open: Option<OpenMessage>,
     /// Calls of the last turn were never begun: only an abort explains that, and then the next answer is one.
     unbegun: bool,
 }
 
 #[derive(Clone, Debug)]
-pub struct Open {
-    message: Seen,
+pub struct OpenMessage {
+    message: StoredMessage,
     /// The frame with which it began.
     began: u64,
     /// Something stood between its start and its end; that is said once.
@@ -31,8 +31,8 @@ pub struct Open {
 
 /// A message of the run.
 #[derive(Clone, Debug)]
-struct Ended {
-    message: Seen,
+struct EndedMessage {
+    message: StoredMessage,
     /// The frame that completed it.
     frame: u64,
 }
@@ -75,11 +75,11 @@ impl Run {
                 turn.begins(start.message.kind(), found);
                 match &start.message {
                     AgentMessage::Assistant(message) => {
-                        turn.growing = Some(Growing::new(message, found.frame()));
+                        turn.growing = Some(PartialMessage::new(message, found.frame()));
                     }
                     other => {
-                        let (message, began) = (Seen::new(other), found.frame());
-                        self.open = Some(Open { message, began, parted: false });
+                        let (message, began) = (StoredMessage::new(other), found.frame());
+                        self.open = Some(OpenMessage { message, began, parted: false });
                     }
                 }
             }
@@ -96,7 +96,7 @@ impl Run {
     }
 
     fn message_end(&mut self, message: &AgentMessage, dialect: Dialect, found: &mut Findings) {
-        self.messages.push(Ended { message: Seen::new(message), frame: found.frame() });
+        self.messages.push(EndedMessage { message: StoredMessage::new(message), frame: found.frame() });
         let Some(turn) = &mut self.turn else { return };
         let AgentMessage::Assistant(message) = message else {
             let what = "the message that began, unchanged";
@@ -120,7 +120,7 @@ impl Run {
         }
     }
 
-    pub fn growing(&mut self) -> Option<&mut Growing> {
+    pub fn growing(&mut self) -> Option<&mut PartialMessage> {
         self.turn.as_mut()?.growing.as_mut()
     }
 

@@ -1,6 +1,6 @@
 //! How much of the model's context is taken, against what its answers have told.
 
-use super::{moment::Moment, session_log::SessionLog, session_sight::Sight};
+use super::{frame_context::FrameContext, pending_read::Interference, session_checks::SessionChecks};
 use crate::{
     machine::{findings::Findings, session_state::context::ContextSize},
     protocol::{RuleId as Rule, SessionStats},
@@ -9,13 +9,13 @@ use crate::{
 /// So much of a percentage is lost by rounding.
 const ROUNDED: f64 = 1e-9;
 
-impl SessionLog {
+impl SessionChecks {
     /// How much of its context a model has left.
     pub(super) fn context_usage(
         &self,
         stats: &SessionStats,
-        sight: Sight,
-        at: &Moment,
+        sight: Interference,
+        at: &FrameContext,
         found: &mut Findings,
     ) {
         let Some(usage) = &stats.context_usage else { return };
@@ -31,7 +31,7 @@ impl SessionLog {
             Some(expected) => format!("{expected} at /data/contextUsage/percent"),
             None => "null at /data/contextUsage/percent, as the tokens are".to_owned(),
         });
-        if sight != Sight::Calm || self.is_strange() {
+        if sight != Interference::None || self.is_strange() {
             return;
         }
         if let Some(window) = &self.window {

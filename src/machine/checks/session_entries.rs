@@ -1,35 +1,35 @@
 //! The entries of the session and its branches, as the server lists them, against what was said and done.
 
 use super::{
-    moment::Moment,
-    session_log::{Asked, SessionLog},
-    session_sight::{Read, Sight},
+    frame_context::FrameContext,
+    pending_read::{Interference, PendingRead},
+    session_checks::{CommandArguments, SessionChecks},
 };
 use crate::{
     machine::{
         findings::Findings,
         session_state::{
-            account::Account,
             digest::text_digest,
-            entries::{Change, Known},
-            listing::Fault,
-            log::{Listed, is_entry},
+            entries::{EntryMismatch, KnownEntry},
+            list_match::ListFault,
+            message_log::{ListedMessages, is_entry},
+            totals::Totals,
         },
     },
     protocol::{EntryList, EntryNode, EntryTree, ForkMessage, ForkResult, RuleId as Rule, SessionEntry},
 };
 use std::collections::HashMap;
 
-impl SessionLog {
+impl SessionChecks {
     /// The session was forked, or has branched off, at a message of the user.
     pub(super) fn forked(
         &mut self,
-        asked: Option<Asked>,
+        asked: Option<CommandArguments>,
         result: &ForkResult,
-        at: &Moment,
+        at: &FrameContext,
         found: &mut Findings,
     ) {
-        let Some(Asked::Fork(entry)) = asked else { return self.leave() };
+        let Some(CommandArguments::Fork(entry)) = asked else { return self.leave() };
         if let (Some(text), false) = (result.text.as_ref().filter(|_| !at.cut), self.is_strange()) {
             let known = self.forks.text_of(&entry).or_else(|| self.entry_text(&entry));
             if let Some(known) = known {
@@ -51,7 +51,7 @@ impl SessionLog {
         if is_known {
             (self.forks, self.log, self.entries) = (forks, log, entries);
             if self.log.knows_memory() {
-                self.memory = Account::of(self.log.in_memory());
+                self.memory = Totals::of(self.log.in_memory());
                 // Which shell commands came before it is not known.
                 (self.memory.all, self.memory.slack) = (None, 0);
             }
@@ -83,22 +83,22 @@ impl SessionLog {
     pub(super) fn entries_listed(
         &mut self,
         list: &EntryList,
-        read: &Read,
-        sight: Sight,
-        at: &Moment,
+        read: &PendingRead,
+        sight: Interference,
+        at: &FrameContext,
         found: &mut Findings,
     ) {
         if at.cut || read.epoch != self.epoch {
             return;
         }
-        let told: Vec<Known> = list.entries.iter().map(Known::of).collect();
+        let told: Vec<KnownEntry> = list.entries.iter().map(KnownEntry::of).collect();
         let from = match &read.since {
             None => Some(0),
             Some(since) => self.entries.place(since).map(|place| place + 1),
         };
         // All entries are known, and that is none of them.
         if let (Some(since), None) = (&read.since, from)
-            && sight == Sight::Calm
+            && sight == Interference::None
             && !self.is_strange()
             && self.entries.version == Some(self.version)
         {
@@ -110,22 +110,24 @@ impl SessionLog {
         let known = self.entries.listed();
         let change = self.entries.compare(from, &told, read.entries);
         found.expect(Rule::EntriesKept, change.is_ok(), || match change {
-            Err(Change::Altered(place)) => {
+            Err(EntryMismatch::Altered(place)) => {
                 format!("the entry at /data/entries/{place} as it was listed before")
             }
-            Err(Change::Other(place)) => {
+            Err(EntryMismatch::Other(place)) => {
                 format!(
                     "the entry that was listed before at /data/entries/{place}, and new ones behind the last"
                 )
             }
-            Err(Change::Gone(count)) => format!("at least the {count} entries that were listed before"),
+            Err(EntryMismatch::Gone(count)) => {
+                format!("at least the {count} entries that were listed before")
+            }
             Ok(()) => String::new(),
         });
         let new_from = known.map_or(told.len(), |known| known.saturating_sub(from).min(told.len()));
         if !self.is_strange() {
             self.follow_on(list, from, new_from, found);
         }
-        let calm = sight == Sight::Calm && !self.is_strange();
+        let calm = sight == Interference::None && !self.is_strange();
         if calm {
             if let Some(holds) = self.entries.has_appended(from, &told) {
                 found.expect(Rule::EntriesKept, holds, || {
@@ -185,29 +187,29 @@ impl SessionLog {
         &self,
         list: &EntryList,
         from: usize,
-        read: &Read,
-        sight: Sight,
+        read: &PendingRead,
+        sight: Interference,
         found: &mut Findings,
     ) {
-        if self.is_strange() || sight == Sight::Unclear {
+        if self.is_strange() || sight == Interference::Unknown {
             return;
         }
-        let is_calm = sight == Sight::Calm;
+        let is_calm = sight == Interference::None;
         let held = if is_calm { self.log.len() } else { read.messages };
         let marks = self.entries.messages().filter(|(_, mark)| is_entry(mark.role));
-        let listed = Listed::of_marks(marks);
+        let listed = ListedMessages::of_marks(marks);
         let fault = self.log.fit_entries(&listed, held, is_calm).err();
         found.expect(Rule::EntriesSaid, fault.is_none(), || {
             let behind = |place: usize| place.checked_sub(from).filter(|at| *at < list.entries.len());
             match fault {
-                Some(Fault::Missing(mark, _)) => format!("the {} message that was said", mark.role),
-                Some(Fault::Altered(place)) => match behind(place) {
+                Some(ListFault::Missing(mark, _)) => format!("the {} message that was said", mark.role),
+                Some(ListFault::Altered(place)) => match behind(place) {
                     Some(at) => {
                         format!("the message at /data/entries/{at}/message as its `message_end` said it")
                     }
                     None => "the messages as they were said".to_owned(),
                 },
-                Some(Fault::Doubled(place) | Fault::Unsaid(place) | Fault::Misplaced(place)) => {
+                Some(ListFault::Doubled(place) | ListFault::Unsaid(place) | ListFault::Misplaced(place)) => {
                     match behind(place) {
                         Some(at) => {
                             format!("the messages that were said, in order, at /data/entries/{at}/message")
@@ -241,7 +243,7 @@ impl SessionLog {
     }
 
     /// The messages at which the session can be forked are among the entries, where those are known.
-    pub(super) fn fork_entries(&self, told: &[ForkMessage], at: &Moment, found: &mut Findings) {
+    pub(super) fn fork_entries(&self, told: &[ForkMessage], at: &FrameContext, found: &mut Findings) {
         let are_all = self.entries.version == Some(self.version);
         for (place, message) in told.iter().enumerate() {
             let entry = self.entries.place(&message.entry_id).and_then(|entry| self.entries.get(entry));
@@ -263,9 +265,9 @@ impl SessionLog {
     pub(super) fn tree_listed(
         &self,
         tree: &EntryTree,
-        read: &Read,
-        sight: Sight,
-        at: &Moment,
+        read: &PendingRead,
+        sight: Interference,
+        at: &FrameContext,
         found: &mut Findings,
     ) {
         let Some(known) = self.entries.listed() else { return };
@@ -275,7 +277,7 @@ impl SessionLog {
         let mut told: HashMap<u64, u64> = HashMap::new();
         let mut nodes: Vec<&EntryNode> = tree.tree.iter().collect();
         while let Some(node) = nodes.pop() {
-            let entry = Known::of(&node.entry);
+            let entry = KnownEntry::of(&node.entry);
             told.insert(entry.id, entry.digest);
             nodes.extend(&node.children);
         }
@@ -286,7 +288,7 @@ impl SessionLog {
         found.expect(Rule::EntriesKept, missing.is_none(), || {
             "the entries that were listed before, unchanged, in /data/tree".to_owned()
         });
-        if sight == Sight::Calm && self.entries.version == Some(self.version) {
+        if sight == Interference::None && self.entries.version == Some(self.version) {
             found.expect(Rule::EntriesKept, told.len() == known, || {
                 format!("the {known} entries that `get_entries` has, in /data/tree")
             });

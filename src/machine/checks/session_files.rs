@@ -2,23 +2,23 @@
 //! what its page is called.
 
 use super::{
-    moment::Moment,
-    session_log::{Asked, SessionLog},
-    session_sight::Sight,
+    frame_context::FrameContext,
+    pending_read::Interference,
+    session_checks::{CommandArguments, SessionChecks},
 };
 use crate::{
-    machine::{findings::Findings, session_state::left::LeftSession},
+    machine::{findings::Findings, session_state::inactive_sessions::InactiveSession},
     protocol::RuleId as Rule,
 };
 use std::mem;
 
-impl SessionLog {
+impl SessionChecks {
     /// The session is left: what is known of it is kept for when it is taken up again.
     pub(super) fn set_aside(&mut self) {
         let Some(file) = self.file.take() else { return self.left.forget() };
         // Of a run that is left open, servers keep more or less.
         let is_known = !self.log.is_running() && !self.is_strange() && self.log.has_answer();
-        let session = is_known.then(|| LeftSession {
+        let session = is_known.then(|| InactiveSession {
             log: mem::take(&mut self.log),
             forks: mem::take(&mut self.forks),
             entries: mem::take(&mut self.entries).taken_up(),
@@ -27,9 +27,9 @@ impl SessionLog {
     }
 
     /// The host has switched to a session.
-    pub(super) fn taken_up(&mut self, asked: Option<Asked>, at: &Moment) {
+    pub(super) fn taken_up(&mut self, asked: Option<CommandArguments>, at: &FrameContext) {
         self.leave();
-        let Some(Asked::Switch(path)) = asked else { return self.left.forget() };
+        let Some(CommandArguments::Switch(path)) = asked else { return self.left.forget() };
         let Some(mut session) = self.left.take_up(&path) else { return };
         if !at.extended && !self.is_strange() && session.log.take_up() {
             (self.log, self.forks, self.entries) = (session.log, session.forks, session.entries);
@@ -47,11 +47,11 @@ impl SessionLog {
         &mut self,
         id: &str,
         file: Option<&str>,
-        sight: Sight,
-        at: &Moment,
+        sight: Interference,
+        at: &FrameContext,
         found: &mut Findings,
     ) {
-        if sight != Sight::Calm {
+        if sight != Interference::None {
             return;
         }
         // A session that was opened by a path keeps that. Of a recording without what was said, the name says nothing.
@@ -66,7 +66,7 @@ impl SessionLog {
     }
 
     /// A page of the session was written; `asked`: where it was to be.
-    pub(super) fn exported(&self, asked: Option<&str>, told: &str, at: &Moment, found: &mut Findings) {
+    pub(super) fn exported(&self, asked: Option<&str>, told: &str, at: &FrameContext, found: &mut Findings) {
         match asked {
             // Whether that is a path is up to the server.
             Some("") => {}

@@ -2,23 +2,23 @@
 
 use super::{
     counts::only_reads,
-    moment::Moment,
-    session_log::{Asked, SessionLog, trimmed},
-    session_sight::{Read, Sight},
+    frame_context::FrameContext,
+    pending_read::{Interference, PendingRead},
+    session_checks::{CommandArguments, SessionChecks, trimmed},
 };
 use crate::{
     machine::{
         findings::Findings,
-        requests::{Answer, Open, Requests},
+        requests::{OpenRequest, Requests, ResponseHead},
         session_state::{
-            account::Account,
             context::ContextSize,
             digest::text_digest,
             entries,
-            fork_points::Difference,
-            log::{KeptFault, Listed},
-            message::{Item, Presence},
+            fork_points::ForkMismatch,
+            message_log::{KeptFault, ListedMessages},
+            message_record::{MessageRecord, Presence},
             shells::ShellFault,
+            totals::Totals,
         },
     },
     protocol::{
@@ -28,15 +28,15 @@ use crate::{
     },
 };
 
-impl SessionLog {
+impl SessionChecks {
     /// A response came: `success` holds it if it is one, where it could be read.
     pub fn answered(
         &mut self,
-        answer: &Answer,
+        answer: &ResponseHead,
         success: Option<&RpcSuccess>,
-        request: &Open,
+        request: &OpenRequest,
         requests: &Requests,
-        at: &Moment,
+        at: &FrameContext,
         found: &mut Findings,
     ) {
         if let Some(read) = self.take_read(request) {
@@ -61,27 +61,33 @@ impl SessionLog {
         }
     }
 
-    fn sight(&self, read: &Read, request: &Open, requests: &Requests, at: &Moment) -> Sight {
+    fn sight(
+        &self,
+        read: &PendingRead,
+        request: &OpenRequest,
+        requests: &Requests,
+        at: &FrameContext,
+    ) -> Interference {
         let stays = |flow| request.met == [flow] && at.now.flow == flow;
         // In the wait before a retry, what has failed is out of memory.
         let idle = stays(FlowState::Idle) || (stays(FlowState::Retrying) && !self.is_answer_leaving());
         let streams = |flow: FlowState| flow.is_streaming() && flow != FlowState::StreamingCompacting;
         if idle && read.version == self.version && requests.waiting().all(|other| only_reads(other.command)) {
-            return Sight::Calm;
+            return Interference::None;
         }
         let runs = streams(at.now.flow) && request.met.iter().all(|met| streams(*met));
         match runs && read.epoch == self.epoch && !Self::may_be_leaving(requests) {
-            true => Sight::Running,
-            false => Sight::Unclear,
+            true => Interference::Running,
+            false => Interference::Unknown,
         }
     }
 
     fn read_answered(
         &mut self,
         success: &RpcSuccess,
-        read: &Read,
-        sight: Sight,
-        at: &Moment,
+        read: &PendingRead,
+        sight: Interference,
+        at: &FrameContext,
         found: &mut Findings,
     ) {
         match success {
@@ -103,9 +109,9 @@ impl SessionLog {
     fn done(
         &mut self,
         success: &RpcSuccess,
-        asked: Option<Asked>,
-        request: &Open,
-        at: &Moment,
+        asked: Option<CommandArguments>,
+        request: &OpenRequest,
+        at: &FrameContext,
         found: &mut Findings,
     ) {
         match success {
@@ -122,7 +128,7 @@ impl SessionLog {
             RpcSuccess::AbortAndPrompt(_) => self.prompt_answered(request, true, false),
             RpcSuccess::Bash(it) => self.shell_ends(&it.data, asked, request, at),
             RpcSuccess::ExportHtml(it) => {
-                if let Some(Asked::Export(path)) = asked {
+                if let Some(CommandArguments::Export(path)) = asked {
                     self.exported(path.as_deref(), &it.data.path, at, found);
                 }
             }
@@ -145,7 +151,7 @@ impl SessionLog {
     }
 
     /// A command that changes the session was done, and its answer could not be read.
-    fn done_unread(&mut self, request: &Open) {
+    fn done_unread(&mut self, request: &OpenRequest) {
         self.prompt_answered(request, true, false);
         match request.command {
             RpcCommandKind::NewSession
@@ -164,7 +170,7 @@ impl SessionLog {
     }
 
     /// A command has failed.
-    fn refused(&mut self, request: &Open, at: &Moment) {
+    fn refused(&mut self, request: &OpenRequest, at: &FrameContext) {
         self.prompt_answered(request, false, false);
         let has_stopped = request.met.iter().any(|met| met.is_streaming());
         // In some servers it stops the run first, and nothing is told of its last answer.
@@ -181,9 +187,15 @@ impl SessionLog {
         self.entries.cause(entries::model_change(&model.provider, &model.id));
     }
 
-    fn shell_ends(&mut self, result: &BashResult, asked: Option<Asked>, request: &Open, at: &Moment) {
+    fn shell_ends(
+        &mut self,
+        result: &BashResult,
+        asked: Option<CommandArguments>,
+        request: &OpenRequest,
+        at: &FrameContext,
+    ) {
         self.has_shells = true;
-        let Some(Asked::Bash { command, is_excluded, is_left }) = asked.filter(|_| !at.cut) else {
+        let Some(CommandArguments::Bash { command, is_excluded, is_left }) = asked.filter(|_| !at.cut) else {
             return self.shell_missed();
         };
         // Servers that tell of an output as it comes know of commands that models are not told of.
@@ -212,12 +224,12 @@ impl SessionLog {
     fn listed(
         &mut self,
         messages: &[AgentMessage],
-        read: &Read,
-        sight: Sight,
-        at: &Moment,
+        read: &PendingRead,
+        sight: Interference,
+        at: &FrameContext,
         found: &mut Findings,
     ) {
-        let list = Listed::of(messages.iter().enumerate(), !at.cut);
+        let list = ListedMessages::of(messages.iter().enumerate(), !at.cut);
         if self.is_strange() {
             if !self.stranger.edits {
                 let altered = self.log.altered(&list);
@@ -228,10 +240,10 @@ impl SessionLog {
             return;
         }
         self.answers_as_said(messages, at, found);
-        if sight == Sight::Unclear {
+        if sight == Interference::Unknown {
             return;
         }
-        let is_calm = sight == Sight::Calm;
+        let is_calm = sight == Interference::None;
         // While an answer streams, nothing is added; the answer itself comes with its end.
         let is_still = read.version == self.version && at.now.flow == FlowState::StreamingMessage;
         let held = if is_calm { self.log.len() } else { read.messages };
@@ -274,17 +286,17 @@ impl SessionLog {
             self.shells.lose_places();
         }
         let known = self.log.head().iter().chain(self.log.in_memory());
-        self.memory = Account { all: Some(messages.len() as u64), ..Account::of(known) };
+        self.memory = Totals { all: Some(messages.len() as u64), ..Totals::of(known) };
     }
 
     /// Answers of a session that was taken up again are as they were said.
-    fn answers_as_said(&self, messages: &[AgentMessage], at: &Moment, found: &mut Findings) {
+    fn answers_as_said(&self, messages: &[AgentMessage], at: &FrameContext, found: &mut Findings) {
         // What is known of this session is compared as a whole.
         if at.cut || self.log.begins_in_memory() {
             return;
         }
         let is_other = |message: &AgentMessage| {
-            let item = Item::of(message, true);
+            let item = MessageRecord::of(message, true);
             message.kind() == Role::Assistant
                 && item.text.is_some_and(|text| self.said_answers.contradicts(item.mark.name, text))
         };
@@ -295,7 +307,13 @@ impl SessionLog {
     }
 
     /// The summary that a compaction has told stands in the list, alone, before what is kept.
-    fn summarised(&self, messages: &[AgentMessage], list: &Listed, at: &Moment, found: &mut Findings) {
+    fn summarised(
+        &self,
+        messages: &[AgentMessage],
+        list: &ListedMessages,
+        at: &FrameContext,
+        found: &mut Findings,
+    ) {
         let mut summaries = messages.iter().enumerate().filter_map(|(place, message)| match message {
             AgentMessage::CompactionSummary(it) => Some((place, it)),
             _ => None,
@@ -339,13 +357,13 @@ impl SessionLog {
     }
 
     /// How many messages there are, as the state says.
-    fn state(&mut self, state: &SessionState, sight: Sight, at: &Moment, found: &mut Findings) {
+    fn state(&mut self, state: &SessionState, sight: Interference, at: &FrameContext, found: &mut Findings) {
         self.named(&state.session_id, state.session_file.as_deref(), sight, at, found);
         if let Some(model) = &state.model {
             self.prices.tell(model);
-            self.window = (sight == Sight::Calm).then_some(model.context_window);
+            self.window = (sight == Interference::None).then_some(model.context_window);
         }
-        if sight != Sight::Calm || self.is_strange() {
+        if sight != Interference::None || self.is_strange() {
             return;
         }
         let count = state.message_count;
@@ -365,21 +383,21 @@ impl SessionLog {
         if count == least && is_certain && !self.log.begins_in_memory() && !self.log.is_compacted() {
             self.begins_here();
             // What the session has used besides its messages is not known.
-            let said = Account::of(self.log.in_memory());
-            self.session = Account { all: Some(count), tokens: None, cost: None, ..said };
+            let said = Totals::of(self.log.in_memory());
+            self.session = Totals { all: Some(count), tokens: None, cost: None, ..said };
         }
         self.memory.tell_all(count);
     }
 
     /// The text of the newest answer.
-    fn last_text(&self, told: Option<&str>, sight: Sight, at: &Moment, found: &mut Findings) {
+    fn last_text(&self, told: Option<&str>, sight: Interference, at: &FrameContext, found: &mut Findings) {
         if let Some(told) = told {
             let bare = told.trim_matches([' ', '\t', '\r', '\n']);
             found.expect(Rule::LastText, told == bare, || {
                 "a text without blanks around it at /data/text".to_owned()
             });
         }
-        if sight != Sight::Calm || at.cut || self.is_strange() {
+        if sight != Interference::None || at.cut || self.is_strange() {
             return;
         }
         let told = told.map_or(0, trimmed);
@@ -406,27 +424,33 @@ impl SessionLog {
     }
 
     /// The user's messages.
-    fn fork_messages(&mut self, told: &[ForkMessage], sight: Sight, at: &Moment, found: &mut Findings) {
-        if sight != Sight::Calm || self.is_strange() {
+    fn fork_messages(
+        &mut self,
+        told: &[ForkMessage],
+        sight: Interference,
+        at: &FrameContext,
+        found: &mut Findings,
+    ) {
+        if sight != Interference::None || self.is_strange() {
             return;
         }
         self.fork_entries(told, at, found);
         let difference = self.forks.compare(told, !at.cut);
         found.expect(Rule::ForkMessages, difference.is_ok(), || match difference {
-            Err(Difference::Text(place)) => {
+            Err(ForkMismatch::Text(place)) => {
                 format!("the text of the user's message at /data/messages/{place}/text")
             }
-            Err(Difference::Id(place)) => {
+            Err(ForkMismatch::Id(place)) => {
                 format!("the id that the message had before at /data/messages/{place}/entryId")
             }
-            Err(Difference::Count(count)) => format!("the {count} messages of the user in /data/messages"),
+            Err(ForkMismatch::Count(count)) => format!("the {count} messages of the user in /data/messages"),
             Ok(()) => String::new(),
         });
         self.forks.learn(told, !at.cut);
     }
 
     /// What the statistics count.
-    fn stats(&mut self, stats: &SessionStats, sight: Sight, at: &Moment, found: &mut Findings) {
+    fn stats(&mut self, stats: &SessionStats, sight: Interference, at: &FrameContext, found: &mut Findings) {
         let told =
             [stats.tokens.input, stats.tokens.output, stats.tokens.cache_read, stats.tokens.cache_write];
         let total = told.iter().fold(0_u64, |sum, tokens| sum.saturating_add(*tokens));
@@ -437,7 +461,7 @@ impl SessionLog {
         });
         self.context_usage(stats, sight, at, found);
         self.named(&stats.session_id, stats.session_file.as_deref(), sight, at, found);
-        if sight != Sight::Calm || self.is_strange() {
+        if sight != Interference::None || self.is_strange() {
             return;
         }
         let account = match at.dialect.record().stats_over {
@@ -479,7 +503,7 @@ impl SessionLog {
                 false => found.expect_same(Rule::StatsUsage, "/data/cost", USED, &expected, &cost),
             }
         }
-        *account = Account {
+        *account = Totals {
             all: Some(stats.total_messages),
             slack: 0,
             counts: Some(counts),

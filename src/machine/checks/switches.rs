@@ -1,8 +1,8 @@
 //! What the host has switched off and must not happen: further tries, and compactions of a context that grows.
 
-use super::moment::Moment;
+use super::frame_context::FrameContext;
 use crate::{
-    machine::{findings::Findings, requests::Open},
+    machine::{findings::Findings, requests::OpenRequest},
     protocol::{
         AgentMessageKind, AgentSessionEvent, CompactionReason, RpcCommand, RpcCommandKind as Command,
         RuleId as Rule, SessionState,
@@ -47,7 +47,7 @@ impl Switches {
     }
 
     /// A command was answered.
-    pub fn answered(&mut self, request: &Open, success: bool) {
+    pub fn answered(&mut self, request: &OpenRequest, success: bool) {
         match request.command {
             Command::SetAutoRetry => self.retry.answered(request.number, success),
             Command::SetAutoCompaction => self.compaction.answered(request.number, success),
@@ -74,7 +74,7 @@ impl Switches {
     }
 
     /// Sees an event.
-    pub fn event(&mut self, event: &AgentSessionEvent, at: &Moment, found: &mut Findings) {
+    pub fn event(&mut self, event: &AgentSessionEvent, at: &FrameContext, found: &mut Findings) {
         use AgentSessionEvent as Event;
         match event {
             Event::MessageEnd(end) if end.message.kind() == AgentMessageKind::Assistant => self.settle(),
@@ -89,7 +89,7 @@ impl Switches {
         }
     }
 
-    fn compacts(&self, at: &Moment, found: &mut Findings) {
+    fn compacts(&self, at: &FrameContext, found: &mut Findings) {
         self.compaction.happens(Rule::CompactionOff, "no compaction", at, found);
     }
 
@@ -113,7 +113,7 @@ impl Switch {
         (self.on, self.holds) = ((success && self.asked.is_empty()).then_some(on), false);
     }
 
-    fn happens(&self, rule: Rule, expected: &str, at: &Moment, found: &mut Findings) {
+    fn happens(&self, rule: Rule, expected: &str, at: &FrameContext, found: &mut Findings) {
         let Some(on) = self.on.filter(|_| self.holds && !at.extended) else { return };
         found.expect(rule, on, || format!("{expected}, as the host has switched that off"));
     }

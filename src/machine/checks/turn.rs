@@ -1,6 +1,6 @@
 //! One turn: its assistant message, the calls in it and their results.
 
-use super::{growing::Growing, progress::Progress, usage};
+use super::{partial_message::PartialMessage, progress::Progress, usage};
 use crate::{
     machine::findings::Findings,
     protocol::{
@@ -15,7 +15,7 @@ use serde_json::Value;
 
 #[derive(Clone, Debug, Default)]
 pub struct Turn {
-    pub growing: Option<Growing>,
+    pub growing: Option<PartialMessage>,
     assistant: Option<AssistantMessage>,
     /// The frame that completed the assistant message.
     completed: Option<u64>,
@@ -49,7 +49,7 @@ impl Turn {
     /// What it holds is not known any more.
     pub fn tear(&mut self) {
         self.torn = true;
-        self.growing.iter_mut().for_each(Growing::tear);
+        self.growing.iter_mut().for_each(PartialMessage::tear);
     }
 
     pub const fn is_torn(&self) -> bool {
@@ -256,7 +256,7 @@ impl Turn {
         found.because_of(call.latest, |found| match &call.end {
             _ if self.torn => found.kept(Rule::ToolResultEq),
             Some(end) => {
-                let (expected, got) = (Outcome::of_end(end), Outcome::of_result(result));
+                let (expected, got) = (CallOutcome::of_end(end), CallOutcome::of_result(result));
                 found.expect_same(Rule::ToolResultEq, "/message", what, &expected, &got);
             }
             None => found.broken(Rule::ToolResultEq, what),
@@ -333,14 +333,14 @@ fn skipped(text: &str, is_error: bool, dialect: Dialect, found: &mut Findings) {
 /// What a call came to, as its end and its result both say.
 #[derive(PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Outcome<'a> {
+struct CallOutcome<'a> {
     content: &'a [UserContent],
     details: &'a Option<Value>,
     is_error: bool,
     duration_ms: Option<u64>,
 }
 
-impl<'a> Outcome<'a> {
+impl<'a> CallOutcome<'a> {
     fn of_end(end: &'a ToolExecutionEndEvent) -> Self {
         let AgentToolResult { content, details, .. } = &end.result;
         Self { content, details, is_error: end.is_error, duration_ms: end.duration_ms }

@@ -4,7 +4,7 @@
 
 use super::{
     digest::{digest, text_digest},
-    message::{Item, Mark},
+    message_record::{MessageKey, MessageRecord},
     shells::shell_digest,
 };
 use crate::protocol::{AgentMessage, AgentMessageKind as Role, SessionEntry};
@@ -16,7 +16,7 @@ const MOST: usize = 1 << 16;
 /// The entries that are known, in their order.
 #[derive(Clone, Debug, Default)]
 pub struct Entries {
-    known: Vec<Known>,
+    known: Vec<KnownEntry>,
     places: HashMap<u64, usize>,
     /// They were listed from the first on.
     are_listed: bool,
@@ -32,7 +32,7 @@ pub struct Entries {
 
 /// An entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Known {
+pub struct KnownEntry {
     /// The digest of its id.
     pub id: u64,
     /// The digest of the whole.
@@ -42,7 +42,7 @@ pub struct Known {
     /// The digest of its parent's id.
     pub parent: Option<u64>,
     /// The message that it is.
-    pub message: Option<Mark>,
+    pub message: Option<MessageKey>,
     /// The digest of what a message of the user says; 0: it has no text.
     pub text: Option<u64>,
     /// The digest of the message of a shell command.
@@ -51,7 +51,7 @@ pub struct Known {
     pub is_label: bool,
 }
 
-impl Known {
+impl KnownEntry {
     /// What is kept of `entry`.
     pub fn of(entry: &SessionEntry) -> Self {
         let message = match entry {
@@ -68,8 +68,8 @@ impl Known {
             digest: digest(entry),
             says: saying(entry),
             parent: entry.parent_id().map(text_digest),
-            message: message.map(|message| Mark::of(message, true)),
-            text: text.and_then(|message| Item::of(message, true).text),
+            message: message.map(|message| MessageKey::of(message, true)),
+            text: text.and_then(|message| MessageRecord::of(message, true).text),
             shell,
             is_label: matches!(entry, SessionEntry::Label(_)),
         }
@@ -78,7 +78,7 @@ impl Known {
 
 /// How a list differs from what is known. Places are those of the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum EntryMismatch {
     /// The entry at this place was another.
     Altered(usize),
     /// At this place stands another entry than before.
@@ -104,7 +104,7 @@ impl Entries {
     }
 
     /// The entry at a place.
-    pub fn get(&self, place: usize) -> Option<&Known> {
+    pub fn get(&self, place: usize) -> Option<&KnownEntry> {
         self.known.get(place)
     }
 
@@ -130,22 +130,22 @@ impl Entries {
     }
 
     /// Holds a list that begins at the place `from` against what is known. `held`: so many have to be there.
-    pub fn compare(&self, from: usize, told: &[Known], held: usize) -> Result<(), Change> {
+    pub fn compare(&self, from: usize, told: &[KnownEntry], held: usize) -> Result<(), EntryMismatch> {
         let known = self.known.get(from..).unwrap_or_default();
         for (place, (known, told)) in known.iter().zip(told).enumerate() {
             if known.id != told.id {
-                return Err(Change::Other(place));
+                return Err(EntryMismatch::Other(place));
             }
             if known.digest != told.digest {
-                return Err(Change::Altered(place));
+                return Err(EntryMismatch::Altered(place));
             }
         }
         let held = held.min(self.known.len()).saturating_sub(from);
-        if told.len() < held { Err(Change::Gone(held)) } else { Ok(()) }
+        if told.len() < held { Err(EntryMismatch::Gone(held)) } else { Ok(()) }
     }
 
     /// Whether those that were told as they came are in a list as they were told; `None`: none were.
-    pub fn has_appended(&self, from: usize, told: &[Known]) -> Option<bool> {
+    pub fn has_appended(&self, from: usize, told: &[KnownEntry]) -> Option<bool> {
         let at: HashMap<u64, u64> = told.iter().map(|entry| (entry.id, entry.digest)).collect();
         let is = |(id, digest): &(u64, u64)| match self.places.get(id) {
             // The list may begin behind it.
@@ -157,7 +157,7 @@ impl Entries {
 
     /// Whether the list has what commands have caused since the last; `None`: nothing was caused. `new`: what it has more
     /// than the last.
-    pub fn has_caused(&self, new: &[Known]) -> Option<bool> {
+    pub fn has_caused(&self, new: &[KnownEntry]) -> Option<bool> {
         let mut says: HashMap<u64, usize> = HashMap::new();
         new.iter().for_each(|entry| *says.entry(entry.says).or_default() += 1);
         let mut is =
@@ -169,7 +169,7 @@ impl Entries {
     }
 
     /// The entries from that place on are these, and nothing is owed any more.
-    pub fn learn(&mut self, from: usize, told: &[Known]) {
+    pub fn learn(&mut self, from: usize, told: &[KnownEntry]) {
         self.version = None;
         self.known.truncate(from);
         self.known.extend(told);
@@ -211,10 +211,10 @@ impl Entries {
     }
 
     /// The first message of host or model from the entry with that id on, where only plain followers stand behind it.
-    pub fn first_from(&self, id: &str) -> Option<Mark> {
+    pub fn first_from(&self, id: &str) -> Option<MessageKey> {
         let from = &self.known[self.place(id)?..];
         let is_row = from.windows(2).all(|pair| pair[1].parent == Some(pair[0].id));
-        from.iter().filter_map(|entry| entry.message).find(Mark::is_core).filter(|_| is_row)
+        from.iter().filter_map(|entry| entry.message).find(MessageKey::is_core).filter(|_| is_row)
     }
 
     /// The messages of shell commands among them.
@@ -223,7 +223,7 @@ impl Entries {
     }
 
     /// The messages among them.
-    pub fn messages(&self) -> impl Iterator<Item = (usize, Mark)> {
+    pub fn messages(&self) -> impl Iterator<Item = (usize, MessageKey)> {
         self.known.iter().enumerate().filter_map(|(place, entry)| Some((place, entry.message?)))
     }
 }
@@ -270,9 +270,9 @@ mod tests {
     use serde_json::{Value, json};
 
     fn listed(entries: &[Value]) -> Entries {
-        let known: Vec<Known> = entries
+        let known: Vec<KnownEntry> = entries
             .iter()
-            .map(|entry| Known::of(&serde_json::from_value(entry.clone()).expect("an entry")))
+            .map(|entry| KnownEntry::of(&serde_json::from_value(entry.clone()).expect("an entry")))
             .collect();
         let mut listed = Entries::default();
         listed.learn(0, &known);

@@ -26,7 +26,7 @@ struct Point {
 
 /// How a list differs from what is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Difference {
+pub enum ForkMismatch {
     /// The message at this place of the list has another text.
     Text(usize),
     /// The message at this place of the list has another id than before.
@@ -60,19 +60,19 @@ impl ForkPoints {
     }
 
     /// Holds a list of the server against what is known.
-    pub fn compare(&self, told: &[ForkMessage], whole: bool) -> Result<(), Difference> {
+    pub fn compare(&self, told: &[ForkMessage], whole: bool) -> Result<(), ForkMismatch> {
         let (known, count) = (self.points.len(), told.len());
         if count < known || (self.are_all && count > known) {
-            return Err(Difference::Count(known));
+            return Err(ForkMismatch::Count(known));
         }
         for (place, (point, told)) in self.points.iter().zip(&told[count - known..]).enumerate() {
             let place = count - known + place;
             let text = text_digest(&told.text).max(1);
             if whole && point.text.is_some_and(|known| known != text) {
-                return Err(Difference::Text(place));
+                return Err(ForkMismatch::Text(place));
             }
             if point.entry.is_some_and(|known| known != text_digest(&told.entry_id)) {
-                return Err(Difference::Id(place));
+                return Err(ForkMismatch::Id(place));
             }
         }
         Ok(())

@@ -17,20 +17,20 @@
 //! the sessions that were left. What is only compared is kept as a `digest`. All of it is unknown until frames tell it, and
 //! again where some of them were missed.
 
-pub(super) mod account;
+pub(super) mod answer_texts;
 pub(super) mod context;
 pub(super) mod digest;
 pub(super) mod entries;
-pub(super) mod facts;
 pub(super) mod fork_points;
-pub(super) mod left;
+pub(super) mod inactive_sessions;
+pub(super) mod known_state;
 pub(super) mod levels;
-pub(super) mod listing;
-pub(super) mod log;
-pub(super) mod message;
+pub(super) mod list_match;
+pub(super) mod member_history;
+pub(super) mod message_log;
+pub(super) mod message_record;
 pub(super) mod prices;
-pub(super) mod said_answers;
-pub(super) mod sessions;
+pub(super) mod session_history;
 pub(super) mod shells;
-pub(super) mod slot;
 pub(super) mod todos;
+pub(super) mod totals;

@@ -4,7 +4,7 @@
 
 use super::{
     digest::digest,
-    message::{Mark, Presence},
+    message_record::{MessageKey, Presence},
 };
 use crate::protocol::{AgentMessage, BashExecutionMessage, BashResult};
 use std::{
@@ -19,7 +19,7 @@ const MOST: usize = 1 << 14;
 /// are known once they were listed.
 #[derive(Clone, Debug, Default)]
 pub struct ShellMessages {
-    said: Vec<Said>,
+    said: Vec<ShellMessage>,
     /// There are no others.
     are_all: bool,
     /// A command has ended of which not all was seen.
@@ -27,7 +27,7 @@ pub struct ShellMessages {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Said {
+struct ShellMessage {
     digest: u64,
     presence: Presence,
     /// It waits for a run to be over.
@@ -41,7 +41,7 @@ struct Said {
 }
 
 /// A shell command's message in a list.
-struct Listed {
+struct ListedShellMessage {
     place: usize,
     digest: u64,
     /// Of the message with its time.
@@ -108,7 +108,7 @@ impl ShellMessages {
         }
         let presence = if waits || !certain { Presence::Maybe } else { Presence::In };
         let digest = of_result(command, result);
-        self.said.push(Said {
+        self.said.push(ShellMessage {
             digest,
             presence,
             waits: waits && certain,
@@ -140,14 +140,14 @@ impl ShellMessages {
 
     /// Holds the messages of a list against the commands, of which none is open.
     pub fn compare(&self, messages: &[AgentMessage]) -> Result<(), ShellFault> {
-        let told: Vec<Listed> = listed(messages).collect();
+        let told: Vec<ListedShellMessage> = listed(messages).collect();
         if let Some(place) = self.doubled(&told) {
             return Err(ShellFault::Doubled(place));
         }
         // What is above a message may be left out of a list.
         let names: HashSet<u64> = names_above(messages).chain([0]).collect();
-        let is_free = |said: &Said| said.above.is_none_or(|above| !names.contains(&above));
-        let mut left: Vec<&Said> = self.said.iter().collect();
+        let is_free = |said: &ShellMessage| said.above.is_none_or(|above| !names.contains(&above));
+        let mut left: Vec<&ShellMessage> = self.said.iter().collect();
         for message in &told {
             let alike = || left.iter().enumerate().filter(|(_, said)| said.digest == message.digest);
             let same =
@@ -169,12 +169,13 @@ impl ShellMessages {
 
     /// The place of a message that a list has more often than its command was run: all those alike have one time, at which
     /// it was seen what was run.
-    fn doubled(&self, told: &[Listed]) -> Option<usize> {
-        let mut alike: HashMap<u64, Vec<&Listed>> = HashMap::new();
+    fn doubled(&self, told: &[ListedShellMessage]) -> Option<usize> {
+        let mut alike: HashMap<u64, Vec<&ListedShellMessage>> = HashMap::new();
         told.iter().for_each(|message| alike.entry(message.digest).or_default().push(message));
         let mut doubled = told.iter().filter(|message| {
             let alike = &alike[&message.digest];
-            let run: Vec<&Said> = self.said.iter().filter(|said| said.digest == message.digest).collect();
+            let run: Vec<&ShellMessage> =
+                self.said.iter().filter(|said| said.digest == message.digest).collect();
             let are_certain = run.iter().all(|said| said.presence == Presence::In);
             let is_one_time = alike.iter().all(|other| other.whole == message.whole);
             !self.has_gaps && is_one_time && are_certain && (1..alike.len()).contains(&run.len())
@@ -185,7 +186,7 @@ impl ShellMessages {
     /// How many of the commands that have to be in the session are not among its entries.
     pub fn missing_from(&self, entries: impl Iterator<Item = u64>) -> usize {
         let mut entries: Vec<u64> = entries.collect();
-        let is_missing = |said: &&Said| match entries.iter().position(|entry| *entry == said.digest) {
+        let is_missing = |said: &&ShellMessage| match entries.iter().position(|entry| *entry == said.digest) {
             Some(at) => {
                 entries.swap_remove(at);
                 false
@@ -208,7 +209,7 @@ impl ShellMessages {
             if let Some(at) = waiting.iter().position(|said| said.digest == message.digest) {
                 waiting.remove(at);
             }
-            self.said.push(Said {
+            self.said.push(ShellMessage {
                 digest: message.digest,
                 presence: Presence::In,
                 waits: false,
@@ -233,20 +234,29 @@ impl ShellMessages {
 
 /// The names of the messages of host or model in a list.
 fn names_above(told: &[AgentMessage]) -> impl Iterator<Item = u64> {
-    told.iter().map(|message| Mark::of(message, false)).filter(Mark::is_core).map(|mark| mark.name)
+    told.iter()
+        .map(|message| MessageKey::of(message, false))
+        .filter(MessageKey::is_core)
+        .map(|mark| mark.name)
 }
 
 /// The messages of shell commands in a list.
-fn listed(told: &[AgentMessage]) -> impl Iterator<Item = Listed> {
+fn listed(told: &[AgentMessage]) -> impl Iterator<Item = ListedShellMessage> {
     let mut above = 0;
     told.iter().enumerate().filter_map(move |(place, message)| {
         let AgentMessage::BashExecution(shell) = message else {
-            let mark = Mark::of(message, false);
+            let mark = MessageKey::of(message, false);
             above = if mark.is_core() { mark.name } else { above };
             return None;
         };
         let is_excluded = shell.exclude_from_context == Some(true);
-        Some(Listed { place, digest: shell_digest(shell), whole: digest(shell), is_excluded, above })
+        Some(ListedShellMessage {
+            place,
+            digest: shell_digest(shell),
+            whole: digest(shell),
+            is_excluded,
+            above,
+        })
     })
 }
 

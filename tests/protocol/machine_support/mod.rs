@@ -1,7 +1,7 @@
 //! A conversation without a fault, as frames that one can spoil, and what the machine says to it.
 
 use pi_rpc::{
-    machine::{End, Machine, Rule},
+    machine::{Machine, Rule, ServerExit},
     protocol::{BlockKind, Dialect, Emission, Outbound, Step, Update, read, read_line},
 };
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ pub enum Frame {
     /// The host has closed its side.
     Over,
     /// The process is gone, or not seen any more.
-    End(End),
+    End(ServerExit),
 }
 
 /// Frames by name.

@@ -1,0 +1,74 @@
+//! What an abort makes of the calls that it meets, and of the run behind them.
+
+use super::frame_context::FrameContext;
+use crate::{
+    machine::{findings::Findings, kind::Kind},
+    protocol::{
+        AgentMessage, AgentSessionEvent, RuleId as Rule, StopReason, ToolExecutionEndEvent, UserContent,
+        errors,
+    },
+};
+
+/// Follows the calls of the open run that an abort has ended.
+#[derive(Clone, Debug, Default)]
+pub struct AbortedCalls {
+    /// The frame that tells of such a call in the open run.
+    ended: Option<u64>,
+}
+
+impl AbortedCalls {
+    /// Sees an event; `stopped`: the open run was to be stopped.
+    pub fn event(
+        &mut self,
+        event: &AgentSessionEvent,
+        stopped: bool,
+        at: &FrameContext,
+        found: &mut Findings,
+    ) {
+        use AgentSessionEvent as Event;
+        match event {
+            Event::AgentStart(_) | Event::AgentEnd(_) => self.ended = None,
+            Event::ToolExecutionEnd(end) if stopped && end.parent_tool_call_id.is_none() => {
+                self.call_ends(end, at, found);
+            }
+            Event::MessageEnd(end) => {
+                if let AgentMessage::Assistant(answer) = &end.message
+                    && let Some(ended) = self.ended.take()
+                {
+                    let failed = matches!(answer.stop_reason, StopReason::Aborted | StopReason::Error);
+                    found.because_of(Some(ended), |found| {
+                        found.expect(Rule::AbortEffect, failed || at.extended, || {
+                            "an aborted answer behind calls that were aborted".to_owned()
+                        });
+                    });
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// An event was said of which the kind alone is known.
+    pub fn unread(&mut self, kind: Kind) {
+        if kind.is_event() {
+            self.ended = None;
+        }
+    }
+
+    fn call_ends(&mut self, end: &ToolExecutionEndEvent, at: &FrameContext, found: &mut Findings) {
+        if at.cut || at.extended || !says_aborted(end, at) {
+            return;
+        }
+        found.expect(Rule::AbortEffect, end.is_error, || "an error, as the call was aborted".to_owned());
+        self.ended = Some(at.frame);
+    }
+}
+
+/// Whether the result has the text of a call that an abort has ended.
+fn says_aborted(end: &ToolExecutionEndEvent, at: &FrameContext) -> bool {
+    let [UserContent::Text(text)] = end.result.content.as_slice() else { return false };
+    let own = [errors::tool_aborted(at.base()), errors::bash_aborted(at.base())];
+    own.iter().any(|own| match own.ends_with('\n') {
+        true => text.text.starts_with(own),
+        false => text.text == *own || text.text.ends_with(&format!("\n\n{own}")),
+    })
+}

@@ -1,0 +1,365 @@
+//! What follows a run, or keeps from following: retries, compactions, reminders.
+
+use super::{
+    frame_context::FrameContext,
+    obligations::{ObligationKind, Obligations},
+};
+use crate::{
+    machine::{findings::Findings, kind::Kind, requests::OpenRequest},
+    protocol::{
+        AgentEndEvent, AgentMessage, AgentMessageKind, AgentSessionEvent, AutoRetryEndEvent,
+        AutoRetryStartEvent, Case, CompactionReason, Dialect, Disposition, FlowState, RpcCommand,
+        RpcCommandKind, RuleId as Rule, StopReason, TodoReminderEvent, errors, fires_anywhere,
+    },
+};
+
+#[derive(Clone, Debug, Default)]
+pub struct AfterRun {
+    /// How the last run ended.
+    last: LastRun,
+    /// The frame that ended it.
+    ended: Option<u64>,
+    /// The last attempt and its wait in milliseconds.
+    wait: Option<(u64, u64)>,
+    /// What was tried last: how many attempts there are, whether that was the last, and the error that it followed.
+    tried: Option<Tried>,
+    /// The assistant message has just ended: nothing of the turn came since.
+    answered: bool,
+    /// The last compaction was for a context that had overflowed.
+    overflow: bool,
+    /// A prompt came between runs: the next run may be its own.
+    prompted: bool,
+    /// A prompt came in the wait before a retry, which it ends: the next run may be its own.
+    preempts: bool,
+    /// The first message of the run that keeps the promise of a compaction is to come.
+    resumes: bool,
+    /// The run came in the wait before a retry, where a prompt may begin one of its own: its first message is to come.
+    retried: bool,
+    /// The host has had an answer since the last run ended, so that whatever that run led to has begun.
+    settled: bool,
+    /// A `compact` waits that met a settled session: its number.
+    compact: Option<u64>,
+    /// Prompts without an answer: each may compact before its run.
+    prompts: usize,
+    /// When the latest of the requests that have an answer was written.
+    heard: Option<u64>,
+    /// Before that moment the wait that was told last cannot be over, however late it was read of.
+    waits_until: Option<u64>,
+}
+
+/// A further try.
+#[derive(Clone, Debug)]
+struct Tried {
+    most: u64,
+    last: bool,
+    error: String,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, Default)]
+enum LastRun {
+    /// It was missed, or is open.
+    #[default]
+    Unknown,
+    /// Its last message failed with this text.
+    Failed(String),
+    /// Otherwise.
+    Other,
+}
+
+impl AfterRun {
+    pub fn command(&mut self, command: &RpcCommand, at: &FrameContext) {
+        use RpcCommandKind as Command;
+        if prompts(command.kind()) || matches!(command.kind(), Command::Abort | Command::AbortRetry) {
+            self.waits_until = None;
+        }
+        if prompts(command.kind()) {
+            (self.settled, self.compact) = (false, None);
+            self.prompts += 1;
+        }
+        match command.kind() {
+            // Where it begins a run of its own, that run may come first.
+            Command::Prompt if !at.met.flow.is_streaming() => {
+                let case =
+                    Case::first(command.kind().cases(at.met.flow), at.base(), |field| command.choice(field));
+                self.preempts = at.met.flow == FlowState::Retrying
+                    && case.is_some_and(|case| case.disposition == Disposition::Preempt);
+                self.prompted = true;
+            }
+            _ => {}
+        }
+        if command.kind() == Command::Compact {
+            let calm = self.settled && at.met.flow == FlowState::Idle;
+            self.compact = calm.then_some(at.frame);
+        }
+    }
+
+    pub fn answered(&mut self, request: &OpenRequest, at: &FrameContext, found: &mut Findings) {
+        self.heard = self.heard.max(request.written);
+        if request.command == RpcCommandKind::Compact && self.compact.take().is_some() {
+            found.kept(Rule::CompactionSilent);
+        }
+        if prompts(request.command) {
+            self.prompts = self.prompts.saturating_sub(1);
+        }
+        let calm = self.prompts == 0 && at.now.flow == FlowState::Idle;
+        self.settled |= calm && request.met == [FlowState::Idle];
+    }
+
+    /// Sees an event. `unqueued`: no message waits; `retries`: nobody has switched retries off.
+    pub fn event(
+        &mut self,
+        event: &AgentSessionEvent,
+        at: &FrameContext,
+        unqueued: bool,
+        retries: bool,
+        promises: &mut Obligations,
+        found: &mut Findings,
+    ) {
+        use AgentSessionEvent as Event;
+        match event {
+            Event::AgentStart(_) => {
+                let waited = at.met.flow == FlowState::Retrying && self.preempts && !at.cut;
+                self.wait_ends(at, found);
+                self.run_starts(promises.resumes());
+                self.retried = waited;
+            }
+            Event::AgentEnd(end) => {
+                self.run_ends(end, at);
+                let given_up = |tried: &Tried| {
+                    tried.last && matches!(&self.last, LastRun::Failed(error) if *error == tried.error)
+                };
+                if retries && self.tried.as_ref().is_some_and(given_up) {
+                    promises.make(ObligationKind::GivenUp, 0, at);
+                }
+            }
+            Event::MessageStart(start) if std::mem::take(&mut self.resumes) => {
+                let fresh = unqueued && start.message.kind() == AgentMessageKind::User;
+                found.expect(Rule::OverflowRetry, !fresh, || "a run without a new message".to_owned());
+            }
+            Event::MessageStart(start) if std::mem::take(&mut self.retried) => {
+                // A retry goes on with what was said; only a prompt of its own brings a message that nobody queued.
+                let fresh = unqueued && start.message.kind() == AgentMessageKind::User;
+                found.expect(Rule::RetryPairs, !fresh, || {
+                    "`auto_retry_end` before the run of a prompt".to_owned()
+                });
+            }
+            Event::AutoRetryStart(start) => {
+                self.retry_starts(start, at, found);
+                promises.make(ObligationKind::RetryRun, start.delay_ms, at);
+            }
+            Event::AutoRetryEnd(end) => self.retry_ends(end, at, found),
+            Event::AutoCompactionStart(_) if self.compact.is_some() => {
+                found.broken(Rule::CompactionSilent, "no events of a compaction that the host asked for");
+                self.compact = None;
+            }
+            Event::AutoCompactionStart(start) => self.overflow = start.reason == CompactionReason::Overflow,
+            Event::CompactionStart(start) => self.overflow = start.reason == CompactionReason::Overflow,
+            Event::AutoCompactionEnd(end) => self.compacted(end.will_retry, at, promises),
+            Event::CompactionEnd(end) => self.compacted(end.will_retry, at, promises),
+            Event::TodoReminder(reminder) if matches!(at.met.flow, FlowState::Idle | FlowState::Starting) => {
+                reminds(reminder, promises, at, found);
+            }
+            _ => {}
+        }
+        if !fires_anywhere(event.kind().as_str()) {
+            self.answered = matches!(event, Event::MessageEnd(end)
+                if end.message.kind() == AgentMessageKind::Assistant);
+        }
+    }
+
+    /// A compaction has ended. A promise for another reason than an overflow is a fault of its own; before a prompt's
+    /// run, that run is what follows.
+    fn compacted(&self, retries: bool, at: &FrameContext, promises: &mut Obligations) {
+        let own = self.prompted || (self.prompts > 0 && at.met.flow == FlowState::Compacting);
+        if retries && self.overflow && !at.cut && !own {
+            promises.make(ObligationKind::ResumedRun, 0, at);
+        }
+    }
+
+    /// An event was said of which the kind alone is known.
+    pub fn unread(&mut self, kind: Kind) {
+        // What the dialect does not know may stand anywhere.
+        if kind.is_event() {
+            self.answered = matches!(kind, Kind::AssistantEnd(_));
+            (self.last, self.wait, self.resumes) = (LastRun::Unknown, None, false);
+            self.tried = None;
+            self.retried = false;
+            self.waits_until = None;
+        }
+    }
+
+    /// A further try begins: not before its wait is over.
+    fn wait_ends(&mut self, at: &FrameContext, found: &mut Findings) {
+        let (Some(until), Some(now)) = (self.waits_until.take(), at.time) else { return };
+        if at.met.flow == FlowState::Retrying && !at.extended {
+            found.expect(Rule::RetryDelay, now >= until, || {
+                format!("the further try {} milliseconds later, when its wait is over", until - now)
+            });
+        }
+    }
+
+    fn run_starts(&mut self, resumes: bool) {
+        (self.last, self.settled, self.compact) = (LastRun::Unknown, false, None);
+        (self.resumes, self.prompted, self.preempts) = (resumes, false, false);
+    }
+
+    fn run_ends(&mut self, end: &AgentEndEvent, at: &FrameContext) {
+        (self.settled, self.resumes, self.ended) = (false, false, Some(at.frame));
+        let last = end.messages.iter().rev().find_map(|message| match message {
+            AgentMessage::Assistant(message) => Some(message),
+            _ => None,
+        });
+        self.last = match last {
+            _ if at.cut => LastRun::Unknown,
+            Some(last) if last.stop_reason == StopReason::Error => {
+                LastRun::Failed(last.error_message.clone().unwrap_or_default())
+            }
+            _ => LastRun::Other,
+        };
+    }
+
+    fn retry_starts(&mut self, start: &AutoRetryStartEvent, at: &FrameContext, found: &mut Findings) {
+        let follows = matches!(at.met.flow, FlowState::Idle | FlowState::Starting | FlowState::Settling);
+        if follows && !at.cut {
+            match &self.last {
+                LastRun::Unknown => {}
+                LastRun::Other => found.broken(Rule::RetryAfterError, "a run that failed before it"),
+                LastRun::Failed(error) => {
+                    let what = "the error of the run";
+                    found.because_of(self.ended, |found| {
+                        let rule = Rule::RetryAfterError;
+                        found.expect_same(rule, "/errorMessage", what, error, &start.error_message);
+                    });
+                }
+            }
+        }
+        if let Some((attempt, delay)) = self.wait
+            && start.attempt == attempt + 1
+        {
+            let record = at.dialect.record();
+            let doubled = delay.saturating_mul(2);
+            let capped = start.delay_ms == record.defaults.retry_cap_ms;
+            let holds = match record.retry.heeds_stated_wait {
+                true => start.delay_ms >= doubled || start.delay_ms == 0,
+                false => start.delay_ms == doubled,
+            };
+            match holds || capped {
+                true => found.kept(Rule::RetryDelay),
+                false => {
+                    let what = "twice the wait before";
+                    found.differs(Rule::RetryDelay, "/delayMs", what, &doubled, &start.delay_ms);
+                }
+            }
+        }
+        self.wait = Some((start.attempt, unraised(start, at.dialect)));
+        // The clock of the server may go a little faster.
+        let certain = start.delay_ms.saturating_sub(start.delay_ms / 10).saturating_sub(CLOCKS_DIFFER);
+        self.waits_until = self.heard.filter(|_| !at.cut).map(|heard| heard.saturating_add(certain));
+        if is_for_good(&start.error_message) && start.delay_ms > 0 && !at.cut && !at.extended {
+            found.broken(Rule::RetryAfterError, "no retry of a request that was refused for good");
+        }
+        let (most, error) = (start.max_attempts, start.error_message.clone());
+        if let Some(tried) = &self.tried
+            && start.attempt > 1
+        {
+            found.expect(Rule::RetryPairs, tried.most == most, || format!("at most {} attempts", tried.most));
+        }
+        self.tried = (!at.cut).then_some(Tried { most, last: start.attempt == most, error });
+    }
+
+    fn retry_ends(&mut self, end: &AutoRetryEndEvent, at: &FrameContext, found: &mut Findings) {
+        (self.wait, self.tried, self.waits_until) = (None, None, None);
+        if let (LastRun::Failed(error), Some(told), false) = (&self.last, &end.final_error, end.success)
+            && at.met.flow != FlowState::Retrying
+            && *told != errors::retry_cancelled(at.base())
+            && !at.cut
+        {
+            let what = "the error of the run";
+            found.because_of(self.ended, |found| {
+                found.expect_same(Rule::RetryAfterError, "/finalError", what, error, told);
+            });
+        }
+        match end.success {
+            true if at.met.flow == FlowState::StreamingTools => {
+                found.expect(Rule::RetryEndPlace, self.answered, || {
+                    "it right behind the assistant message".to_owned()
+                });
+            }
+            false if !at.met.flow.is_streaming() => found.kept(Rule::RetryEndPlace),
+            // The place itself is reported already.
+            _ => {}
+        }
+    }
+}
+
+fn reminds(
+    reminder: &TodoReminderEvent,
+    promises: &mut Obligations,
+    at: &FrameContext,
+    found: &mut Findings,
+) {
+    let open = !reminder.todos.is_empty() && reminder.attempt <= reminder.max_attempts;
+    found.expect(Rule::TodoReminder, open, || {
+        format!("open todos, and attempt 1 to {}", reminder.max_attempts)
+    });
+    let promised = promises.has(ObligationKind::ReminderRun);
+    promises.make(ObligationKind::ReminderRun, 0, at);
+    found.expect(Rule::TodoReminder, !promised, || "the run that the last one promised".to_owned());
+}
+
+/// The wait as it would have been had the provider not asked for a longer one: the next is twice this one.
+fn unraised(start: &AutoRetryStartEvent, dialect: Dialect) -> u64 {
+    let record = dialect.record();
+    let doublings = u32::try_from(start.attempt.saturating_sub(1)).unwrap_or(u32::MAX);
+    let planned = record.defaults.retry_base_ms.saturating_mul(2_u64.saturating_pow(doublings));
+    match record.retry.heeds_stated_wait {
+        true => start.delay_ms.min(planned),
+        false => start.delay_ms,
+    }
+}
+
+/// Milliseconds by which clocks differ, and timers are early.
+const CLOCKS_DIFFER: u64 = 250;
+
+/// What providers call a request that will never succeed.
+const FOR_GOOD: &str = "invalid_request_error";
+
+/// Words of errors that pass by themselves, in all servers; also whatever has a number, which may be a status.
+const PASSING: [&str; 23] = [
+    "overload",
+    "rate",
+    "too many",
+    "unavailable",
+    "server",
+    "internal",
+    "connect",
+    "closed",
+    "fetch",
+    "upstream",
+    "reset",
+    "terminated",
+    "retry",
+    "network",
+    "socket",
+    "time",
+    "stall",
+    "stream",
+    "quota",
+    "usage",
+    "limit",
+    "provider",
+    "capacity",
+];
+
+/// Whether the text says that the request was refused for good, and nothing else.
+fn is_for_good(error: &str) -> bool {
+    let error = error.to_lowercase();
+    let passes = error.contains(|letter: char| letter.is_ascii_digit())
+        || PASSING.iter().any(|word| error.contains(word));
+    error.contains(FOR_GOOD) && !passes
+}
+
+const fn prompts(command: RpcCommandKind) -> bool {
+    matches!(command, RpcCommandKind::Prompt | RpcCommandKind::AbortAndPrompt)
+}

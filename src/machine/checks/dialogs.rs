@@ -1,0 +1,92 @@
+//! Requests to the user interface, and what the host answers.
+
+use crate::{
+    machine::findings::Findings,
+    protocol::{RpcExtensionUIRequest, RpcExtensionUIRequestKind, RpcExtensionUIResponse, RuleId as Rule},
+};
+use std::collections::{HashSet, VecDeque};
+
+/// Ids that are remembered, the latest, to tell one that is used again.
+const REMEMBERED: usize = 4096;
+
+#[derive(Clone, Debug, Default)]
+pub struct Dialogs {
+    known: HashSet<String>,
+    order: VecDeque<String>,
+    /// The dialogs without an answer, with the numbers of their frames; the latest.
+    open: VecDeque<(u64, RpcExtensionUIRequest)>,
+}
+
+impl Dialogs {
+    /// Whether the id was used before.
+    pub fn knows(&self, id: &str) -> bool {
+        self.known.contains(id)
+    }
+
+    pub fn request(&mut self, request: &RpcExtensionUIRequest, found: &mut Findings) {
+        let id = request.id().to_owned();
+        let new = self.known.insert(id.clone());
+        found.expect(Rule::UiIdUnique, new, || "an id that was not used before".to_owned());
+        match request.kind() {
+            RpcExtensionUIRequestKind::SetTitle => {
+                found.broken(Rule::NoTitle, "no setTitle unless it was asked for");
+            }
+            _ => found.kept(Rule::NoTitle),
+        }
+        // What is said again opens nothing.
+        if !new {
+            return;
+        }
+        self.order.push_back(id);
+        if self.order.len() > REMEMBERED
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.known.remove(&oldest);
+        }
+        if request.kind().is_dialog() {
+            self.open.push_back((found.frame(), request.clone()));
+            if self.open.len() > REMEMBERED {
+                self.open.pop_front();
+            }
+        }
+    }
+
+    pub fn response(&mut self, response: &RpcExtensionUIResponse, found: &mut Findings) {
+        let place = self.open.iter().position(|(_, request)| request.id() == response.id());
+        let Some((frame, request)) = place.and_then(|place| self.open.remove(place)) else {
+            found.broken(Rule::HostAnswerOnce, "an answer to a dialog that is open");
+            return;
+        };
+        found.because_of(Some(frame), |found| answered(&request, response, found));
+    }
+}
+
+/// A dialog is answered.
+fn answered(request: &RpcExtensionUIRequest, response: &RpcExtensionUIResponse, found: &mut Findings) {
+    let wanted = wanted(request);
+    let fits = match response {
+        RpcExtensionUIResponse::UIValueResponse(_) => wanted == "value",
+        RpcExtensionUIResponse::UIConfirmedResponse(_) => wanted == "confirmed",
+        RpcExtensionUIResponse::UICancelledResponse(_) => true,
+    };
+    found.expect(Rule::HostAnswerOnce, fits, || format!("`{wanted}` or `cancelled`"));
+    if let (RpcExtensionUIRequest::Select(select), RpcExtensionUIResponse::UIValueResponse(answer)) =
+        (request, response)
+    {
+        match select.options.contains(&answer.value) {
+            true => found.kept(Rule::HostOption),
+            false => {
+                let what = "one of the options of the dialog";
+                found.differs(Rule::HostOption, "/value", what, &select.options, &answer.value);
+            }
+        }
+    }
+}
+
+/// What answers it.
+const fn wanted(request: &RpcExtensionUIRequest) -> &'static str {
+    match request {
+        RpcExtensionUIRequest::Confirm(_) => "confirmed",
+        _ => "value",
+    }
+}

@@ -1,0 +1,71 @@
+//! The entries of the session, as the server lists them.
+
+use crate::{
+    machine::findings::Findings,
+    protocol::{EntryList, EntryNode, EntryTree, RuleId as Rule, SessionEntry},
+};
+use std::collections::HashSet;
+
+/// The entries that are told as they come: an id is told once.
+#[derive(Clone, Debug, Default)]
+pub struct AppendedEntries(HashSet<String>);
+
+/// Ids that are remembered.
+const KEPT: usize = 4096;
+
+impl AppendedEntries {
+    pub fn entry(&mut self, entry: &SessionEntry, found: &mut Findings) {
+        if self.0.len() == KEPT {
+            self.0.clear();
+        }
+        let new = self.0.insert(entry.id().to_owned());
+        found.expect(Rule::EntriesTree, new, || "an entry that was not told before".to_owned());
+    }
+
+    /// Another session has other entries.
+    pub fn forget(&mut self) {
+        self.0.clear();
+    }
+}
+
+/// Judges a list; `whole`: it begins with the session's first entry.
+pub fn list(list: &EntryList, whole: bool, found: &mut Findings) {
+    let mut ids = HashSet::new();
+    for entry in &list.entries {
+        let known = entry.parent_id().is_none_or(|parent| ids.contains(parent));
+        found.expect(Rule::EntriesTree, known || !whole, || {
+            format!("the parent of the entry `{}` above it", entry.id())
+        });
+        found.expect(Rule::EntriesTree, ids.insert(entry.id()), || {
+            format!("an id of its own, not `{}` again", entry.id())
+        });
+    }
+    if whole {
+        leaf(list.leaf_id.as_deref(), &ids, found);
+    }
+}
+
+/// The leaf is one of the entries, where there is one.
+fn leaf(leaf: Option<&str>, ids: &HashSet<&str>, found: &mut Findings) {
+    match leaf.filter(|leaf| !ids.contains(leaf)) {
+        None => found.kept(Rule::EntriesTree),
+        Some(leaf) => {
+            found.broken(Rule::EntriesTree, format!("one of the entries as `/data/leafId`, not `{leaf}`"));
+        }
+    }
+}
+
+/// Judges a tree.
+pub fn tree(tree: &EntryTree, found: &mut Findings) {
+    let mut ids = HashSet::new();
+    let mut nodes: Vec<(Option<&str>, &EntryNode)> = tree.tree.iter().map(|node| (None, node)).collect();
+    while let Some((above, node)) = nodes.pop() {
+        let id = node.entry.id();
+        found.expect(Rule::EntriesTree, ids.insert(id), || format!("an id of its own, not `{id}` again"));
+        // A root may name a parent that is lost.
+        let below = above.is_none_or(|above| node.entry.parent_id() == Some(above));
+        found.expect(Rule::EntriesTree, below, || format!("`{id}` below its parent"));
+        nodes.extend(node.children.iter().map(|child| (Some(id), child)));
+    }
+    leaf(tree.leaf_id.as_deref(), &ids, found);
+}

@@ -1,0 +1,51 @@
+//! Whether extensions are there: they may change texts, stop prompts, queue messages and begin runs without a frame that
+//! says so.
+
+use crate::protocol::{
+    AgentMessage, AgentSessionEvent, CommandSource, Emission, Outbound, PromptDisposition,
+    RpcExtensionUIRequest, RpcResponse, RpcSuccess,
+};
+
+/// What has shown of extensions.
+#[derive(Clone, Debug, Default)]
+pub struct ExtensionEvidence {
+    /// Something came that only an extension brings about.
+    pub seen: bool,
+}
+
+/// Types of the messages that xcsh itself adds.
+const OWN_MESSAGES: [&str; 2] = ["eager-todo-prelude", "ttsr-injection"];
+
+/// The widget that xcsh itself clears at its start.
+const OWN_WIDGET: &str = "autoresearch";
+
+impl ExtensionEvidence {
+    /// Looks at a frame of the server.
+    pub fn outbound(&mut self, said: &Emission) {
+        let Emission::Frame(frame) = said else { return };
+        self.seen |= match frame {
+            Outbound::ExtensionError(_) => true,
+            Outbound::ExtensionUIRequest(RpcExtensionUIRequest::SetWidget(it)) => it.widget_key != OWN_WIDGET,
+            Outbound::ExtensionUIRequest(_) => true,
+            Outbound::AgentSessionEvent(AgentSessionEvent::MessageStart(start)) => match &start.message {
+                AgentMessage::Custom(it) => !OWN_MESSAGES.contains(&it.custom_type.as_str()),
+                _ => false,
+            },
+            Outbound::Response(RpcResponse::Success(success)) => shows(success),
+            _ => false,
+        };
+    }
+}
+
+/// Whether what was asked for could not be so without extensions.
+fn shows(success: &RpcSuccess) -> bool {
+    match success {
+        RpcSuccess::GetCommands(it) => {
+            it.data.commands.iter().any(|command| command.source == CommandSource::Extension)
+        }
+        RpcSuccess::Prompt(it) => {
+            it.data.as_ref().is_some_and(|data| data.disposition == PromptDisposition::Handled)
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,343 @@
+//! The growing assistant message, block by block.
+
+use super::usage::counters;
+use crate::{
+    machine::findings::Findings,
+    protocol::{
+        AssistantContent, AssistantMessage, BlockKind, Dialect, DialectMessageStart, MessageUpdateEvent,
+        RuleId as Rule, Step, StopReason, Update, Usage, parse_partial,
+    },
+};
+use serde::Serialize;
+
+#[derive(Clone, Debug)]
+pub struct PartialMessage {
+    start: AssistantMessage,
+    /// The frame with which it began.
+    began: u64,
+    blocks: Vec<Block>,
+    /// A step did not fit, or was shortened: what the blocks hold is not known any more.
+    torn: bool,
+    /// A block began in an open one; that is said once.
+    overlaps: bool,
+    /// The content of the last snapshot, where there are any.
+    shown: Option<Vec<AssistantContent>>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Block {
+    kind: BlockKind,
+    text: String,
+    /// Of a call: its id and name, where its start has them.
+    call: Option<(String, String)>,
+    end: Option<AssistantContent>,
+}
+
+impl PartialMessage {
+    /// A message that has just begun with the frame `began`.
+    pub fn new(start: &AssistantMessage, began: u64) -> Self {
+        Self { start: start.clone(), began, blocks: Vec::new(), torn: false, overlaps: false, shown: None }
+    }
+
+    /// What it holds is not known any more.
+    pub const fn tear(&mut self) {
+        self.torn = true;
+    }
+
+    /// One step.
+    pub fn update(&mut self, update: &Update, found: &mut Findings) {
+        if self.torn {
+            return;
+        }
+        let next = self.blocks.len();
+        let unended = self.blocks.iter().position(|block| block.end.is_none());
+        let expected = match (&update.step, self.open(update)) {
+            (Step::Start(block), _) if update.index == next => {
+                match unended.filter(|_| !self.overlaps) {
+                    Some(open) => found.broken(Rule::BlockProtocol, format!("block {open} to end first")),
+                    None => found.kept(Rule::BlockProtocol),
+                }
+                self.overlaps |= unended.is_some();
+                return self.blocks.push(Block::new(update.block, block));
+            }
+            (Step::Delta(delta), Some(block)) => return block.text.push_str(delta),
+            (Step::End(whole), Some(block)) => return block.end(whole, found),
+            (Step::Start(_), _) => format!("block {next} to start"),
+            (Step::Delta(_), None) => "a delta of an open block".to_owned(),
+            (Step::End(_), None) => "the end of an open block".to_owned(),
+        };
+        self.torn = true;
+        found.broken(Rule::BlockProtocol, expected);
+    }
+
+    /// One step as a host sees it: in some dialects with the message so far, twice.
+    pub fn shown(&mut self, event: &MessageUpdateEvent, found: &mut Findings) {
+        let update = event.assistant_message_event.update();
+        if let Some(update) = &update {
+            self.update(update, found);
+        }
+        let Some(message) = &event.message else { return };
+        if let Some((update, block)) = update
+            .and_then(|update| Some((update.index, self.blocks.get(update.index)?)))
+            .filter(|_| !self.torn)
+        {
+            let shown = message.content.get(update);
+            match shown {
+                Some(shown) if block.is_in(shown) => found.kept(Rule::PartialPrefix),
+                shown => {
+                    let at = format!("/message/content/{update}/{}", block.member());
+                    let what = format!("block {update} to begin with what was streamed of it");
+                    let shown = shown.and_then(text_of).map(|text| beginning(text, block.text.len()));
+                    found.differs(Rule::PartialPrefix, &at, what, &block.text, &shown);
+                }
+            }
+        }
+        if let Some(partial) = event.assistant_message_event.partial() {
+            let (rule, at) = (Rule::PartialEqMessage, "/assistantMessageEvent/partial/content");
+            let what = "the same content in `message` and `partial`";
+            found.expect_same(rule, at, what, &message.content, &partial.content);
+            let (at, what) = ("/assistantMessageEvent/partial", "the same in `message` and `partial`");
+            found.expect_same(Rule::PartialEqRest, at, what, &Metadata::of(message), &Metadata::of(partial));
+            found.expect_same(
+                Rule::PartialEqEnd,
+                at,
+                what,
+                &Completion::of(message),
+                &Completion::of(partial),
+            );
+        }
+        self.constant(message, found);
+        if let Some(before) = self.shown.replace(message.content.clone()).filter(|_| !self.torn) {
+            let grown = before.len() <= message.content.len()
+                && before.iter().zip(&message.content).all(|(before, now)| has_grown(before, now));
+            found
+                .expect(Rule::PartialMonotonic, grown, || "nothing less than the snapshot before".to_owned());
+        }
+    }
+
+    fn open(&mut self, update: &Update) -> Option<&mut Block> {
+        self.blocks.get_mut(update.index).filter(|block| block.kind == update.block && block.end.is_none())
+    }
+
+    fn constant(&self, message: &AssistantMessage, found: &mut Findings) {
+        found.because_of(Some(self.began), |found| {
+            let what = "api, provider, model and timestamp as at the start";
+            let (start, now) = (FixedMembers::of(&self.start), FixedMembers::of(message));
+            found.expect_same(Rule::AssistantConstant, "/message", what, &start, &now);
+        });
+    }
+
+    /// The message is complete. A failed one may hold more than was streamed, or less.
+    pub fn end(&self, message: &AssistantMessage, failed: bool, dialect: Dialect, found: &mut Findings) {
+        self.constant(message, found);
+        found.because_of(Some(self.began), |found| self.begun(message, dialect, found));
+        if self.torn || failed {
+            return;
+        }
+        if let Some(open) = self.blocks.iter().position(|block| block.end.is_none()) {
+            return match self.overlaps {
+                true => {}
+                false => found.broken(Rule::BlockProtocol, format!("block {open} to end first")),
+            };
+        }
+        let kinds = |content: &[AssistantContent]| {
+            content.iter().map(AssistantContent::block_kind).collect::<Vec<_>>()
+        };
+        let announced: Vec<BlockKind> = self.blocks.iter().map(|block| block.kind).collect();
+        if kinds(&message.content) != announced {
+            return found
+                .broken(Rule::BlocksAnnounced, format!("the {} blocks that were streamed", announced.len()));
+        }
+        found.kept(Rule::BlocksAnnounced);
+        let mut calls_differ = false;
+        for (place, (block, whole)) in self.blocks.iter().zip(&message.content).enumerate() {
+            if let (BlockKind::Toolcall, Some(end)) = (block.kind, &block.end) {
+                calls_differ |= end != whole;
+                let at = format!("/message/content/{place}");
+                let what = "the call as it was at its end";
+                match end == whole {
+                    true => found.kept(Rule::ToolcallEndEq),
+                    false => found.differs(Rule::ToolcallEndEq, &at, what, end, whole),
+                }
+            }
+        }
+        let streamed = || {
+            let ends: Vec<&AssistantContent> =
+                self.blocks.iter().filter_map(|block| block.end.as_ref()).collect();
+            ends.len() == self.blocks.len()
+                && ends.iter().zip(&message.content).all(|(end, whole)| text_of(end) == text_of(whole))
+        };
+        let what = "the blocks that were streamed";
+        match &self.shown {
+            _ if calls_differ => found.kept(Rule::EndEqLast),
+            Some(shown) => {
+                found.expect_same(Rule::EndEqLast, "/message/content", what, shown, &message.content);
+            }
+            None if streamed() => found.kept(Rule::EndEqLast),
+            None => {
+                let ends: Vec<_> = self.blocks.iter().filter_map(|block| block.end.as_ref()).collect();
+                found.differs(Rule::EndEqLast, "/message/content", what, &ends, &message.content);
+            }
+        }
+    }
+
+    /// A message begins empty; what fails before anything comes may begin as it ends.
+    fn begun(&self, message: &AssistantMessage, dialect: Dialect, found: &mut Findings) {
+        let (start, record) = (&self.start, dialect.record());
+        let as_it_ends = start == message;
+        let at_request = record.message_start == DialectMessageStart::Request;
+        let empty = match (at_request, start.content.as_slice()) {
+            (true, content) => content.is_empty() && counters(&start.usage).iter().all(|count| *count == 0),
+            (false, []) => true,
+            (false, [block]) => is_opened(block),
+            (false, _) => false,
+        };
+        found.expect(Rule::AssistantStartEmpty, as_it_ends || empty, || match at_request {
+            true => "no content and no usage at the start".to_owned(),
+            false => "no more than one block, opened, at the start".to_owned(),
+        });
+        let reason = record.unfinished_stop_reason.as_str();
+        let unfinished = start.stop_reason.as_str() == reason && start.error_message.is_none();
+        found.expect(Rule::StartStopReason, as_it_ends || unfinished, || {
+            format!("stopReason {reason} and no errorMessage at the start")
+        });
+    }
+}
+
+impl Block {
+    fn new(kind: BlockKind, start: &AssistantContent) -> Self {
+        let call = match start {
+            AssistantContent::ToolCall(call) if !call.id.is_empty() => {
+                Some((call.id.clone(), call.name.clone()))
+            }
+            _ => None,
+        };
+        Self { kind, text: text_of(start).unwrap_or_default().to_owned(), call, end: None }
+    }
+
+    fn end(&mut self, whole: &AssistantContent, found: &mut Findings) {
+        found.kept(Rule::BlockProtocol);
+        if let Some(text) = text_of(whole) {
+            let same = match self.kind {
+                // The end of thinking may leave out the blank line that its deltas end in.
+                BlockKind::Thinking => text.trim_end_matches('\n') == self.text.trim_end_matches('\n'),
+                BlockKind::Text | BlockKind::Toolcall => text == self.text,
+            };
+            match same {
+                true => found.kept(Rule::DeltaConcat),
+                false => {
+                    let what = "the deltas of the block together";
+                    found.differs(
+                        Rule::DeltaConcat,
+                        "/assistantMessageEvent/content",
+                        what,
+                        &self.text,
+                        &text,
+                    );
+                }
+            }
+        }
+        if let AssistantContent::ToolCall(call) = whole {
+            let (at, what) = ("/assistantMessageEvent/toolCall/arguments", "what its deltas add up to");
+            found.expect_same(Rule::ToolcallArgs, at, what, &parse_partial(&self.text), &call.arguments);
+            let named = self.call.as_ref().is_none_or(|(id, name)| (id, name) == (&call.id, &call.name));
+            found.expect(Rule::ToolcallEndEq, named, || "the id and the name of its start".to_owned());
+        }
+        self.end = Some(whole.clone());
+    }
+
+    /// The member that holds its text.
+    const fn member(&self) -> &'static str {
+        match self.kind {
+            BlockKind::Text => "text",
+            BlockKind::Thinking => "thinking",
+            BlockKind::Toolcall => "arguments",
+        }
+    }
+
+    /// Whether the block in a snapshot begins with what was streamed; it may be ahead.
+    fn is_in(&self, shown: &AssistantContent) -> bool {
+        match (self.kind, text_of(shown)) {
+            (BlockKind::Text, Some(text)) => text.starts_with(&self.text),
+            (BlockKind::Thinking, Some(text)) => text.starts_with(self.text.trim_end_matches('\n')),
+            (BlockKind::Text | BlockKind::Thinking, None) => shown.block_kind() == self.kind,
+            (BlockKind::Toolcall, _) => shown.block_kind() == BlockKind::Toolcall,
+        }
+    }
+}
+
+fn text_of(block: &AssistantContent) -> Option<&str> {
+    match block {
+        AssistantContent::Text(it) => Some(&it.text),
+        AssistantContent::Thinking(it) if it.redacted != Some(true) => Some(&it.thinking),
+        _ => None,
+    }
+}
+
+/// Whether a block holds nothing yet.
+fn is_opened(block: &AssistantContent) -> bool {
+    match block {
+        AssistantContent::ToolCall(call) => call.arguments.is_empty(),
+        block => text_of(block).is_none_or(str::is_empty),
+    }
+}
+
+/// Thinking may lose the blank line at its end.
+fn has_grown(before: &AssistantContent, now: &AssistantContent) -> bool {
+    match (text_of(before), text_of(now)) {
+        (Some(before), Some(now)) => now.starts_with(before.trim_end_matches('\n')),
+        _ => before.block_kind() == now.block_kind(),
+    }
+}
+
+/// What a message says beside its content, and how it goes on.
+#[derive(PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Metadata<'a> {
+    error_message: &'a Option<String>,
+    response_id: &'a Option<String>,
+    duration: Option<u64>,
+    ttft: Option<u64>,
+}
+
+impl<'a> Metadata<'a> {
+    const fn of(message: &'a AssistantMessage) -> Self {
+        let AssistantMessage { error_message, response_id, duration, ttft, .. } = message;
+        Self { error_message, response_id, duration: *duration, ttft: *ttft }
+    }
+}
+
+/// What a message comes to.
+#[derive(PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Completion<'a> {
+    usage: &'a Usage,
+    stop_reason: StopReason,
+}
+
+impl<'a> Completion<'a> {
+    const fn of(message: &'a AssistantMessage) -> Self {
+        Self { usage: &message.usage, stop_reason: message.stop_reason }
+    }
+}
+
+/// What a message is from its start on.
+#[derive(PartialEq, Serialize)]
+struct FixedMembers<'a> {
+    api: &'a str,
+    provider: &'a str,
+    model: &'a str,
+    timestamp: u64,
+}
+
+impl<'a> FixedMembers<'a> {
+    fn of(message: &'a AssistantMessage) -> Self {
+        let AssistantMessage { api, provider, model, timestamp, .. } = message;
+        Self { api, provider, model, timestamp: *timestamp }
+    }
+}
+
+/// The beginning of a text, so many bytes long.
+fn beginning(text: &str, length: usize) -> &str {
+    &text[..text.floor_char_boundary(length)]
+}

@@ -1,0 +1,368 @@
+//! The answers to commands: whether they are the right ones for the states that the command met, and in time.
+
+use super::{frame_context::FrameContext, queue::text_of};
+use crate::{
+    machine::{
+        findings::Findings,
+        kind::Kind,
+        requests::{OpenRequest, Requests, ResponseHead, ResponseMatch},
+    },
+    protocol::{
+        AgentMessage, AgentMessageKind, AgentSessionEventKind, Base, Case, DialectEndOfInput,
+        DialectPromptAck, Disposition, ErrorText, FlowState, PromptDisposition, RpcCommand, RpcCommandKind,
+        RuleId as Rule, errors,
+    },
+};
+use std::{
+    collections::VecDeque,
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+};
+
+/// What is kept of commands beside the open requests; the latest.
+const KEPT: usize = 4096;
+
+#[derive(Clone, Debug, Default)]
+pub struct Responses {
+    /// Commands so far: their numbers are those of the requests.
+    count: u64,
+    asked: VecDeque<CommandNotes>,
+    /// Runs so far.
+    runs: u64,
+    /// A prompt was acknowledged, the one with this number; no run has begun since.
+    acked: Option<u64>,
+    /// The run that is open began while this prompt waited for its acknowledgement.
+    early: Option<u64>,
+    /// The first message of the open run has come; those of the system do not count.
+    opened: bool,
+    /// The open run was begun by no prompt that is known, while nothing was under way.
+    alone: bool,
+    /// The prompts that open no run, by what their texts come to; the latest.
+    runless: VecDeque<u64>,
+    /// Prompts that were acknowledged though every state refuses them: what follows tells whether that is right.
+    owed: VecDeque<u64>,
+    /// The latest request whose place in the order was reported.
+    overtaken: Option<u64>,
+}
+
+/// What a command was, beyond its request.
+#[derive(Clone, Debug)]
+struct CommandNotes {
+    number: u64,
+    /// What the text of a prompt comes to.
+    digest: Option<u64>,
+    behavior: Option<&'static str>,
+    /// It may be a command of an extension, which opens no run and is never refused.
+    slash: bool,
+    /// It met an open run: which one.
+    run: Option<u64>,
+    /// The host was told already that it cannot come now.
+    warned: bool,
+}
+
+impl Responses {
+    pub fn command(&mut self, command: &RpcCommand, at: &FrameContext, found: &mut Findings) {
+        let number = self.count;
+        self.count += 1;
+        let mut asked = CommandNotes {
+            number,
+            digest: None,
+            behavior: command.choice("streamingBehavior"),
+            slash: false,
+            run: at.met.flow.is_streaming().then_some(self.runs),
+            warned: false,
+        };
+        if let RpcCommand::Prompt(prompt) = command {
+            asked.digest = Some(digest(&prompt.message));
+            asked.slash = prompt.message.trim_start().starts_with('/');
+            if !asked.slash && asked.behavior.is_none() {
+                asked.warned = at.met.flow.is_streaming();
+                found.expect(Rule::HostPromptBusy, !asked.warned, || {
+                    "`streamingBehavior`, as a run is open".to_owned()
+                });
+            }
+        }
+        self.asked.push_back(asked);
+        if self.asked.len() > KEPT {
+            self.asked.pop_front();
+        }
+    }
+
+    /// A message begins. A run that opens with another message than the prompt's was begun by an extension.
+    pub fn begins(&mut self, message: &AgentMessage, at: &FrameContext, found: &mut Findings) {
+        if !at.met.flow.is_streaming() || message.kind() == AgentMessageKind::System {
+            return;
+        }
+        if std::mem::replace(&mut self.opened, true) {
+            return;
+        }
+        let text = match message {
+            AgentMessage::User(message) => Some(digest(&text_of(&message.content))),
+            _ => None,
+        };
+        // The same may have been said again, and its answer is still to come.
+        let asked = self.asked.iter().any(|asked| asked.digest == text);
+        let runless = !asked && text.is_some_and(|text| self.runless.contains(&text));
+        if std::mem::take(&mut self.alone) && runless && !at.cut {
+            found.broken(Rule::DispositionTrue, "no run for a prompt that was not `started`");
+        }
+        let same =
+            |number: &mut u64| self.asked.iter().any(|asked| asked.number == *number && asked.digest == text);
+        if !self.early.as_mut().is_none_or(same) {
+            self.early = None;
+        }
+    }
+
+    /// Something was said.
+    pub fn moved(&mut self, kind: Kind, at: &FrameContext, found: &mut Findings) {
+        let starts = kind == Kind::Event(AgentSessionEventKind::AgentStart);
+        let late = at.dialect.record().prompt_ack == DialectPromptAck::ImmediateThenMaybeError;
+        if kind.is_event() {
+            match starts {
+                // The end of the run before was missed: the prompt met none.
+                true if at.met.flow.is_streaming() => self.owed.clear(),
+                // Where the error comes behind the acknowledgement, it is there before the next run.
+                false if late => {}
+                _ => self.unrefused(at.base(), found),
+            }
+        }
+        if kind == Kind::Event(AgentSessionEventKind::AgentEnd) && self.early.take().is_some() && !at.extended
+        {
+            found.broken(Rule::AckBeforeStart, "the acknowledgement of its prompt before the run");
+        }
+        if !starts {
+            return;
+        }
+        self.runs += 1;
+        self.opened = false;
+        self.alone = self.acked.is_none() && at.met.flow == FlowState::Idle;
+        match self.acked.take() {
+            Some(_) => {
+                found.kept(Rule::AckBeforeStart);
+                self.runless.clear();
+            }
+            // A run that goes on by itself, or one that an extension has begun, needs no prompt.
+            None if at.met.flow == FlowState::Idle => {
+                let plain = |asked: &&CommandNotes| {
+                    asked.digest.is_some() && !asked.slash && asked.behavior.is_none() && asked.run.is_none()
+                };
+                self.early = self.asked.iter().find(plain).map(|asked| asked.number);
+            }
+            None => self.early = None,
+        }
+    }
+
+    /// A response was said. Gives whether it acknowledges a prompt that a run is to follow.
+    pub fn answered(
+        &mut self,
+        answer: &ResponseHead,
+        answered: &ResponseMatch,
+        became: Option<PromptDisposition>,
+        requests: &Requests,
+        at: &FrameContext,
+        found: &mut Findings,
+    ) -> bool {
+        match answered {
+            ResponseMatch::First(request) => {
+                self.in_order(request, requests, found);
+                let place = self.asked.iter().position(|asked| asked.number == request.number);
+                let asked = place.and_then(|place| self.asked.remove(place));
+                return asked.is_some_and(|asked| self.outcome(answer, request, &asked, became, at, found));
+            }
+            ResponseMatch::Again(request) => {
+                if let Some(place) = self.owed.iter().position(|number| *number == request.number) {
+                    self.owed.remove(place);
+                    found.kept(Rule::Disposition);
+                    refusal(answer, &errors::busy(at.base()), found);
+                }
+                if !answer.success && self.acked == Some(request.number) {
+                    self.acked = None;
+                }
+            }
+            ResponseMatch::Line(_) | ResponseMatch::Forgotten | ResponseMatch::Nothing(_) => {}
+        }
+        false
+    }
+
+    /// Whether nothing older waits that it must not overtake. A read overtakes all but reads; nothing overtakes a read but
+    /// what always overtakes.
+    fn in_order(&mut self, request: &OpenRequest, requests: &Requests, found: &mut Findings) {
+        if request.command.is_control() {
+            return;
+        }
+        let precedes = |other: &&OpenRequest| match request.command.is_read() {
+            true => other.command.is_read(),
+            false => !other.command.is_control(),
+        };
+        let older = requests.waiting().filter(precedes).find(|other| other.number < request.number);
+        match older {
+            None => found.kept(Rule::RespOrder),
+            Some(older) if self.overtaken == Some(older.number) => {}
+            Some(older) => {
+                self.overtaken = Some(older.number);
+                found.because_of(Some(older.frame), |found| {
+                    found.broken(
+                        Rule::RespOrder,
+                        format!("the response to the `{}` before it", older.command),
+                    );
+                });
+            }
+        }
+    }
+
+    fn outcome(
+        &mut self,
+        answer: &ResponseHead,
+        request: &OpenRequest,
+        asked: &CommandNotes,
+        became: Option<PromptDisposition>,
+        at: &FrameContext,
+        found: &mut Findings,
+    ) -> bool {
+        use RpcCommandKind::{Abort, AbortAndPrompt, AbortRetry, Prompt};
+        let busy = refused(request, asked, at, |case| case.error == Some(ErrorText::Busy));
+        let compacting = refused(request, asked, at, |case| case.error == Some(ErrorText::CompactingPrompt));
+        let refused = refused(request, asked, at, |_| true);
+        if !asked.warned {
+            found.expect(Rule::HostLegal, !refused, || {
+                format!("no `{}` where it is always refused", request.command)
+            });
+        }
+        let prompts = matches!(request.command, Prompt | AbortAndPrompt);
+        let early = self.early.take_if(|number| *number == request.number).is_some();
+        let mut begins = false;
+        match (prompts, answer.success) {
+            (true, true) if early => {
+                found.broken(Rule::AckBeforeStart, "its acknowledgement before its `agent_start`");
+            }
+            (true, true) if busy => self.owe(request),
+            (true, true) if compacting => {
+                let text = errors::compacting_prompt(at.base());
+                found.broken(Rule::Disposition, format!("the prompt to be refused: {text}"));
+            }
+            (true, true) => {
+                found.kept(Rule::Disposition);
+                let idle = request.met.iter().all(|met| *met == FlowState::Idle);
+                let started = match became {
+                    Some(became) => self.became(became, request, asked, at, found),
+                    None => !asked.slash && (asked.behavior.is_none() || idle),
+                };
+                if started {
+                    // It may be the run that has just begun.
+                    self.alone = false;
+                    self.acked = Some(request.number);
+                    begins = true;
+                }
+            }
+            (true, false) if busy || compacting => {
+                found.kept(Rule::Disposition);
+                let text = if busy { errors::busy(at.base()) } else { errors::compacting_prompt(at.base()) };
+                refusal(answer, &text, found);
+            }
+            _ => {}
+        }
+        if let Some(run) = asked.run
+            && matches!(request.command, Abort | AbortAndPrompt)
+            && answer.success
+        {
+            // Where the end of the input cuts a run off, nothing more is told of it.
+            let untold = at.now.closing && at.dialect.record().end_of_input == DialectEndOfInput::AbortRun;
+            let open = run == self.runs && at.now.flow.is_streaming() && !untold;
+            found.expect(Rule::AbortAfterEnd, !open, || "the `agent_end` of the run first".to_owned());
+        }
+        let stops = matches!(request.command, Abort | AbortAndPrompt | AbortRetry) && answer.success;
+        if stops && request.met == [FlowState::Retrying] {
+            found.broken(Rule::AbortAfterEnd, "`auto_retry_end` first");
+        }
+        begins
+    }
+
+    /// What the answer says became of the prompt, against the states that it can have met. Gives whether a run is to
+    /// follow.
+    fn became(
+        &mut self,
+        became: PromptDisposition,
+        request: &OpenRequest,
+        asked: &CommandNotes,
+        at: &FrameContext,
+        found: &mut Findings,
+    ) -> bool {
+        let idle = request.met.iter().all(|met| *met == FlowState::Idle);
+        let queues =
+            !asked.slash && all_cases(request, asked, at, |case| case.disposition == Disposition::Queue);
+        let (holds, expected) = match became {
+            PromptDisposition::Started => (!queues, "`queued`, as a run is open"),
+            PromptDisposition::Queued => (!idle, "`started` or `handled`, as nothing is under way"),
+            PromptDisposition::Handled => (true, ""),
+        };
+        found.expect(Rule::DispositionTrue, holds, || expected.to_owned());
+        let started = became == PromptDisposition::Started;
+        if !started && let Some(digest) = asked.digest {
+            self.runless.push_back(digest);
+            if self.runless.len() > KEPT {
+                self.runless.pop_front();
+            }
+        }
+        started
+    }
+
+    fn owe(&mut self, request: &OpenRequest) {
+        self.owed.push_back(request.number);
+        if self.owed.len() > KEPT {
+            self.owed.pop_front();
+        }
+    }
+
+    /// Prompts were acknowledged that had to be refused.
+    fn unrefused(&mut self, base: Base, found: &mut Findings) {
+        for _ in self.owed.drain(..) {
+            found.broken(Rule::Disposition, format!("the prompt to be refused: {}", errors::busy(base)));
+        }
+    }
+
+    /// Nothing was said for so long that nothing more will come.
+    pub fn silent(&mut self, base: Base, found: &mut Findings) {
+        self.unrefused(base, found);
+    }
+}
+
+/// Whether every state that the request can have met refuses it, by a case that counts.
+fn refused(
+    request: &OpenRequest,
+    asked: &CommandNotes,
+    at: &FrameContext,
+    counts: impl Fn(&Case) -> bool,
+) -> bool {
+    // The start of a run is tentative: what was acknowledged may have been a command of an extension.
+    let refuses = |case: &Case| case.disposition == Disposition::Reject && counts(case);
+    !asked.slash && !request.met.contains(&FlowState::Starting) && all_cases(request, asked, at, refuses)
+}
+
+/// Whether the case of every state that the request can have met is one that counts.
+fn all_cases(
+    request: &OpenRequest,
+    asked: &CommandNotes,
+    at: &FrameContext,
+    counts: impl Fn(&Case) -> bool,
+) -> bool {
+    request.met.iter().all(|state| {
+        let choice = |field: &str| asked.behavior.filter(|_| field == "streamingBehavior");
+        Case::first(request.command.cases(*state), at.base(), choice).is_some_and(&counts)
+    })
+}
+
+fn refusal(answer: &ResponseHead, text: &str, found: &mut Findings) {
+    match &answer.error {
+        Some(error) => {
+            let what = "the text of the refusal";
+            found.expect_same(Rule::RejectText, "/error", what, &text, &error.as_str());
+        }
+        None => found.kept(Rule::RejectText),
+    }
+}
+
+/// The hash of a text.
+pub fn digest(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
+}

@@ -1,0 +1,182 @@
+//! The checks over a conversation: what is open, and which part looks at which event.
+
+use super::{
+    compaction::{CompactionEnd, CompactionStart},
+    run::Run,
+    turn::Turn,
+};
+use crate::{
+    machine::findings::Findings,
+    protocol::{
+        AgentEndEvent, AgentMessage, AgentSessionEvent, CompactionReason, Dialect, Emission, Outbound,
+        RuleId as Rule, StopReason, fires_anywhere,
+    },
+};
+
+/// Follows one conversation; keeps the messages of the open run. Only sees frames that are legal where they stand.
+#[derive(Clone, Debug)]
+pub struct RunChecks {
+    dialect: Dialect,
+    run: Option<Run>,
+    attempt: Option<u64>,
+    /// The frame that announced it.
+    announced: Option<u64>,
+    /// A run has ended since the attempt was announced.
+    tried: bool,
+    /// A rule has stopped the run: the next one goes on with its attempt.
+    stopped: bool,
+    compaction: CompactionStart,
+    /// The frame with which it began.
+    compacts: Option<u64>,
+}
+
+impl RunChecks {
+    /// Checks for one conversation in `dialect`.
+    pub fn new(dialect: Dialect) -> Self {
+        Self {
+            dialect,
+            run: None,
+            attempt: None,
+            announced: None,
+            tried: false,
+            stopped: false,
+            compaction: CompactionStart::None,
+            compacts: None,
+        }
+    }
+
+    /// Sees one thing that is said.
+    pub fn see(&mut self, said: &Emission, found: &mut Findings) {
+        match said {
+            Emission::Update(update) => {
+                if let Some(growing) = self.run.as_mut().and_then(Run::growing) {
+                    growing.update(update, found);
+                }
+            }
+            Emission::Frame(Outbound::AgentSessionEvent(AgentSessionEvent::MessageUpdate(update))) => {
+                if let Some(growing) = self.run.as_mut().and_then(Run::growing) {
+                    growing.shown(update, found);
+                }
+            }
+            Emission::Frame(Outbound::AgentSessionEvent(event)) => self.event(event, found),
+            Emission::Frame(_) | Emission::Line { .. } => {}
+        }
+    }
+
+    /// What was said last was shortened by whoever recorded it: payloads are not compared with it.
+    pub fn tear(&mut self) {
+        if let Some(run) = &mut self.run {
+            run.tear();
+        }
+    }
+
+    /// What was said was out of place, and the conversation goes on from where it leads: what was open there is
+    /// forgotten, and followed again from the next beginning.
+    pub fn lost(&mut self, said: &Emission) {
+        use AgentSessionEvent as Event;
+        if let Emission::Frame(Outbound::AgentSessionEvent(Event::CompactionStart(start))) = said {
+            self.compaction = CompactionStart::For(start.reason);
+        }
+        self.run = match said {
+            Emission::Frame(Outbound::AgentSessionEvent(
+                Event::AgentEnd(_) | Event::AgentSettled(_) | Event::CompactionStart(_),
+            )) => None,
+            Emission::Frame(Outbound::AgentSessionEvent(Event::AutoRetryStart(start))) => {
+                (self.attempt, self.tried) = (Some(start.attempt), false);
+                None
+            }
+            Emission::Frame(Outbound::AgentSessionEvent(Event::TurnStart(_))) => {
+                Some(Run::torn(Some(Turn::default())))
+            }
+            _ => Some(Run::torn(None)),
+        };
+    }
+
+    /// What was said was out of place, and nothing follows from it, but that retries are over.
+    pub fn stray(&mut self, said: &Emission) {
+        if let Emission::Frame(Outbound::AgentSessionEvent(AgentSessionEvent::AutoRetryEnd(_))) = said {
+            self.attempt = None;
+        }
+    }
+
+    /// What was said holds more than can be seen: nothing is compared with it until the next beginning.
+    pub fn unknown(&mut self) {
+        self.run = self.run.take().map(|_| Run::torn(None));
+        self.compaction = CompactionStart::Missed;
+    }
+
+    fn event(&mut self, event: &AgentSessionEvent, found: &mut Findings) {
+        use AgentSessionEvent as Event;
+        match event {
+            Event::TtsrTriggered(_) => self.stopped = true,
+            event if fires_anywhere(event.kind().as_str()) => {}
+            Event::AgentStart(_) => {
+                // The originals end no retry whose run failed for good, or was aborted.
+                let goes_on = std::mem::take(&mut self.stopped);
+                if std::mem::take(&mut self.tried) && !goes_on {
+                    self.attempt = None;
+                }
+                self.run = Some(Run::default());
+            }
+            Event::AutoRetryStart(start) => {
+                let expected = self.attempt.map_or(1, |n| n + 1);
+                found.because_of(self.announced, |found| {
+                    found.expect(
+                        Rule::RetryPairs,
+                        start.attempt == expected && start.attempt <= start.max_attempts,
+                        || format!("attempt {expected} of at most {}", start.max_attempts),
+                    );
+                });
+                (self.attempt, self.tried) = (Some(start.attempt), false);
+                self.announced = Some(found.frame());
+            }
+            Event::AutoRetryEnd(end) => {
+                let attempt = self.attempt.take();
+                found.because_of(self.announced.take(), |found| match &attempt {
+                    Some(attempt) => {
+                        let what = "the attempt that was announced last";
+                        found.expect_same(Rule::RetryPairs, "/attempt", what, attempt, &end.attempt);
+                    }
+                    None => found.broken(Rule::RetryPairs, "an `auto_retry_start` first"),
+                });
+                found.expect(Rule::RetryPairs, end.success == end.final_error.is_none(), || {
+                    "`finalError` exactly on failure".to_owned()
+                });
+            }
+            Event::AutoCompactionStart(start) => self.compacts(start.reason, found),
+            Event::CompactionStart(start) => self.compacts(start.reason, found),
+            Event::AutoCompactionEnd(end) => self.compacted(&CompactionEnd::from(end), found),
+            Event::CompactionEnd(end) => self.compacted(&CompactionEnd::from(end), found),
+            event => {
+                let Some(run) = &mut self.run else { return };
+                run.event(event, self.dialect, found);
+                if let Event::AgentEnd(end) = event {
+                    run.end(end, found);
+                    (self.run, self.tried) = (None, true);
+                    if self.attempt.is_some() && succeeded(end) {
+                        self.attempt = None;
+                        found.broken(Rule::RetryPairs, "`auto_retry_end` in the run that succeeded");
+                    }
+                }
+            }
+        }
+    }
+
+    const fn compacts(&mut self, reason: CompactionReason, found: &Findings) {
+        (self.compaction, self.compacts) = (CompactionStart::For(reason), Some(found.frame()));
+    }
+
+    fn compacted(&mut self, end: &CompactionEnd, found: &mut Findings) {
+        let start = std::mem::take(&mut self.compaction);
+        found.because_of(self.compacts.take(), |found| end.judge(start, self.dialect, found));
+    }
+}
+
+/// Whether the run's last answer is one.
+fn succeeded(end: &AgentEndEvent) -> bool {
+    let last = end.messages.iter().rev().find_map(|message| match message {
+        AgentMessage::Assistant(message) => Some(message.stop_reason),
+        _ => None,
+    });
+    last.is_some_and(|reason| !matches!(reason, StopReason::Error | StopReason::Aborted))
+}

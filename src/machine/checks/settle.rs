@@ -1,0 +1,106 @@
+//! What follows a run where the end of all is told: whether it is what the run's end has promised.
+
+use super::{
+    frame_context::FrameContext,
+    obligations::{ObligationKind, Obligations},
+};
+use crate::{
+    machine::{findings::Findings, requests::OpenRequest},
+    protocol::{
+        AgentEndEvent, AgentMessage, AgentSessionEvent, FlowState, RpcCommand, RpcCommandKind,
+        RuleId as Rule, StopReason,
+    },
+};
+
+#[derive(Clone, Debug, Default)]
+pub struct SettleChecks {
+    /// Whether the last run has said that it is tried again; none once that is settled, or where nobody said so.
+    will_retry: Option<bool>,
+    /// The last answer was aborted.
+    aborted: bool,
+    /// The end of the last run is known.
+    ended: bool,
+    /// The host has asked to stop what goes on since the last run began.
+    stopped: bool,
+}
+
+impl SettleChecks {
+    pub const fn command(&mut self, command: &RpcCommand) {
+        self.stopped |= matches!(command.kind(), RpcCommandKind::Abort) || command.kind().cuts();
+    }
+
+    pub fn event(
+        &mut self,
+        event: &AgentSessionEvent,
+        at: &FrameContext,
+        promises: &mut Obligations,
+        found: &mut Findings,
+    ) {
+        use AgentSessionEvent as Event;
+        match event {
+            Event::AgentStart(_) => {
+                self.kept_for(false, promises, found);
+                (self.aborted, self.stopped) = (false, false);
+            }
+            Event::AgentEnd(end) => {
+                self.will_retry = end.will_retry.filter(|_| !at.cut);
+                self.aborted = !at.cut && is_aborted(end);
+                self.ended = !at.cut;
+                if self.will_retry == Some(true) && !self.stopped {
+                    promises.make(ObligationKind::Retry, 0, at);
+                }
+            }
+            Event::AutoRetryStart(_) => self.kept_for(true, promises, found),
+            Event::CompactionStart(_) => self.kept_for(false, promises, found),
+            Event::AgentSettled(settled) => {
+                self.kept_for(false, promises, found);
+                let stopped = self.stopped || at.extended || at.now.closing || at.cut;
+                match std::mem::take(&mut self.aborted) {
+                    true => found.expect(Rule::Settled, settled.aborted != Some(false), || {
+                        "`aborted`, as the last answer was".to_owned()
+                    }),
+                    false if self.ended && !stopped => {
+                        found.expect(Rule::Settled, settled.aborted != Some(true), || {
+                            "no `aborted`, as nobody has aborted anything".to_owned()
+                        });
+                    }
+                    false => {}
+                }
+                self.ended = false;
+            }
+            _ => {}
+        }
+    }
+
+    /// Whoever takes the session away, or stops what goes on, waits until that is settled.
+    pub fn answered(&self, request: &OpenRequest, success: bool, at: &FrameContext, found: &mut Findings) {
+        let waits = success && (request.command == RpcCommandKind::Abort || request.command.cuts());
+        if waits && at.now.flow == FlowState::Settling {
+            found.broken(Rule::Settled, "`agent_settled` before the answer");
+        }
+    }
+
+    /// An event was said of which the kind alone is known.
+    pub const fn unread(&mut self) {
+        (self.will_retry, self.aborted, self.ended) = (None, false, false);
+    }
+
+    /// What comes first behind the run is a retry, or something else.
+    fn kept_for(&mut self, retries: bool, promises: &mut Obligations, found: &mut Findings) {
+        promises.keep(ObligationKind::Retry);
+        let Some(will_retry) = self.will_retry.take() else { return };
+        let excused = will_retry && self.stopped;
+        found.expect(Rule::WillRetry, will_retry == retries || excused, || match will_retry {
+            true => "the `auto_retry_start` that the end of the run has promised".to_owned(),
+            false => "no retry, as the end of the run said `willRetry` false".to_owned(),
+        });
+    }
+}
+
+fn is_aborted(end: &AgentEndEvent) -> bool {
+    let last = end.messages.iter().rev().find_map(|message| match message {
+        AgentMessage::Assistant(message) => Some(message.stop_reason),
+        _ => None,
+    });
+    last == Some(StopReason::Aborted)
+}

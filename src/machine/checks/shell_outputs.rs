@@ -1,0 +1,133 @@
+//! The commands that the host runs in a shell, and what is told of their output while they run.
+
+use super::frame_context::FrameContext;
+use crate::{
+    machine::{findings::Findings, requests::OpenRequest},
+    protocol::{BashExecutionUpdateEvent, BashResult, RequestId, RpcCommand, RpcSuccess, RuleId as Rule},
+};
+use std::collections::{BTreeSet, VecDeque};
+
+#[derive(Clone, Debug, Default)]
+pub struct ShellOutputs {
+    /// Commands so far: their numbers are those of the requests.
+    count: u64,
+    open: VecDeque<Shell>,
+    /// The numbers of commands without an answer that are followed no more.
+    dropped: BTreeSet<u64>,
+}
+
+#[derive(Clone, Debug)]
+struct Shell {
+    number: u64,
+    id: Option<RequestId>,
+    /// What was told of its output.
+    told: String,
+    /// Not all of it is kept, or known.
+    torn: bool,
+    /// The input has ended since: what it prints is told no more.
+    silent: bool,
+}
+
+/// Shell commands that are followed, the latest.
+const KEPT: usize = 256;
+/// So many bytes of an output are kept.
+const OUTPUT: usize = 1 << 20;
+
+impl ShellOutputs {
+    pub fn command(&mut self, command: &RpcCommand) {
+        let number = self.count;
+        self.count += 1;
+        if let RpcCommand::Bash(bash) = command {
+            // Whose output it is that is told of commands with one id, nobody knows.
+            let mut torn = false;
+            for shell in self.open.iter_mut().filter(|shell| shell.id == bash.id) {
+                (shell.torn, torn) = (true, true);
+            }
+            self.open.push_back(Shell {
+                number,
+                id: bash.id.clone(),
+                told: String::new(),
+                torn,
+                silent: false,
+            });
+            if self.open.len() > KEPT {
+                self.dropped.extend(self.open.pop_front().map(|shell| shell.number));
+            }
+        }
+    }
+
+    /// A part of an output. `accepts`: a line waits that is no command here, and may be one there.
+    pub fn update(
+        &mut self,
+        update: &BashExecutionUpdateEvent,
+        accepts: bool,
+        at: &FrameContext,
+        found: &mut Findings,
+    ) {
+        let Some(shell) = self.open.iter_mut().find(|shell| shell.id == update.id) else {
+            let may_run = accepts || !self.dropped.is_empty();
+            return found
+                .expect(Rule::BashUpdates, may_run, || "the output of a `bash` that runs".to_owned());
+        };
+        found.kept(Rule::BashUpdates);
+        shell.torn |= at.cut || shell.told.len() + update.delta.len() > OUTPUT;
+        if !shell.torn {
+            shell.told.push_str(&update.delta);
+        }
+    }
+
+    /// Events may end with the input; answers still come.
+    pub fn end_of_input(&mut self) {
+        self.open.iter_mut().for_each(|shell| shell.silent = true);
+    }
+
+    /// An event was said of which the kind alone is known.
+    pub fn unread(&mut self) {
+        self.open.iter_mut().for_each(|shell| shell.torn = true);
+    }
+
+    pub fn answered(
+        &mut self,
+        request: &OpenRequest,
+        success: Option<&RpcSuccess>,
+        at: &FrameContext,
+        found: &mut Findings,
+    ) {
+        self.dropped.remove(&request.number);
+        let place = self.open.iter().position(|shell| shell.number == request.number);
+        let Some(shell) = place.and_then(|place| self.open.remove(place)) else { return };
+        let Some(RpcSuccess::Bash(bash)) = success else { return };
+        counted(&bash.data, at, found);
+        // What an extension runs in the server's place is not told on its way.
+        if shell.torn || at.cut || bash.data.truncated || shell.told.is_empty() {
+            return;
+        }
+        let output = &bash.data.output;
+        let told = if shell.silent { output.starts_with(&shell.told) } else { *output == shell.told };
+        match told {
+            true => found.kept(Rule::BashUpdates),
+            false => {
+                let what = "the output that was told while it ran";
+                found.differs(Rule::BashUpdates, "/data/output", what, &shell.told, output);
+            }
+        }
+    }
+}
+
+/// Whether an answer counts the lines and the bytes of its output. The end of the last line begins another.
+fn counted(bash: &BashResult, at: &FrameContext, found: &mut Findings) {
+    if at.cut || bash.truncated || bash.cancelled {
+        return;
+    }
+    let lines = bash.output.matches('\n').count() as u64 + 1;
+    // Where what was said was taken out of a recording, characters have other bytes.
+    let is_kept = bash.output.chars().any(|it| it.is_alphanumeric() && !['x', '0'].contains(&it));
+    let bytes = bash.output_bytes.filter(|_| is_kept);
+    let told = [("outputLines", bash.output_lines, lines), ("outputBytes", bytes, bash.output.len() as u64)];
+    for (name, told, counted) in told {
+        if let Some(told) = told {
+            let pointer = format!("/data/{name}");
+            found.expect_same(Rule::BashMessage, &pointer, "what the output has", &counted, &told);
+        }
+    }
+}

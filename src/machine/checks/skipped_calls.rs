@@ -1,0 +1,160 @@
+//! Calls that are skipped for a message of the user: which may be, and what has to follow.
+
+use super::frame_context::FrameContext;
+use crate::{
+    machine::{findings::Findings, kind::Kind, requests::OpenRequest},
+    protocol::{
+        AgentMessageKind, AgentSessionEvent, DialectToolExecution, InterruptMode, RpcCommand, RuleId as Rule,
+        SessionState, ToolExecutionEndEvent, UserContent, errors,
+    },
+};
+use std::collections::VecDeque;
+
+/// Changes of the mode that are kept, the latest.
+const KEPT: usize = 4096;
+
+/// Follows the results of the open turn.
+#[derive(Clone, Debug, Default)]
+pub struct SkippedCalls {
+    /// Commands so far: their numbers are those of the requests.
+    count: u64,
+    /// Modes that were asked for, without an answer.
+    asked: VecDeque<(u64, InterruptMode)>,
+    /// Unknown until it is told, and while it changes.
+    mode: Option<InterruptMode>,
+    /// The mode when the open run began, which it keeps.
+    run_mode: Option<InterruptMode>,
+    /// A call of the open turn was run.
+    ran: bool,
+    /// A call of the open turn was skipped.
+    skipped: bool,
+    /// The open run was seen from its start on.
+    is_whole: bool,
+    /// A call of the turn before was skipped, and the message that it was skipped for has not come.
+    waits: bool,
+    /// A message was known to wait when the last call of the open turn ended: the others are skipped for it.
+    interrupted: bool,
+    /// The frame of a call that was carried out all the same.
+    carried_out: Option<u64>,
+}
+
+impl SkippedCalls {
+    /// Sees what the host wants.
+    pub fn command(&mut self, command: &RpcCommand) {
+        if let RpcCommand::SetInterruptMode(set) = command {
+            self.mode = None;
+            self.asked.push_back((self.count, set.mode));
+            if self.asked.len() > KEPT {
+                self.asked.pop_front();
+            }
+        }
+        self.count += 1;
+    }
+
+    /// A command was answered.
+    pub fn answered(&mut self, request: &OpenRequest, success: bool) {
+        let place = self.asked.iter().position(|(number, _)| *number == request.number);
+        if let Some((_, mode)) = place.and_then(|place| self.asked.remove(place)) {
+            self.mode = (success && self.asked.is_empty()).then_some(mode);
+        }
+    }
+
+    /// What the server says of its state.
+    pub fn state(&mut self, state: &SessionState) {
+        if self.asked.is_empty() {
+            self.mode = state.interrupt_mode;
+        }
+    }
+
+    /// Sees an event; `stopped`: the open run was to be stopped; `steered`: a message is known to wait that interrupts.
+    pub fn event(
+        &mut self,
+        event: &AgentSessionEvent,
+        at: &FrameContext,
+        stopped: bool,
+        steered: bool,
+        found: &mut Findings,
+    ) {
+        use AgentSessionEvent as Event;
+        match event {
+            Event::AgentStart(_) => {
+                self.run_mode = self.mode;
+                (self.ran, self.skipped, self.waits) = (false, false, false);
+                (self.interrupted, self.carried_out, self.is_whole) = (false, None, true);
+            }
+            Event::ToolExecutionEnd(end) if end.parent_tool_call_id.is_none() => {
+                self.result(end, at, stopped, found);
+                self.interrupted = steered;
+            }
+            Event::TurnEnd(_) => {
+                self.waits = std::mem::take(&mut self.skipped);
+                (self.ran, self.interrupted) = (false, false);
+            }
+            Event::MessageStart(start) if at.met.flow.is_streaming() => match start.message.kind() {
+                AgentMessageKind::System | AgentMessageKind::ToolResult => {}
+                kind => {
+                    let came = kind != AgentMessageKind::Assistant;
+                    // An extension may end the run or take the message back.
+                    let is_excused = stopped || at.now.closing || at.extended;
+                    if std::mem::take(&mut self.waits) && !is_excused {
+                        found.expect(Rule::SkipCause, came, || {
+                            "the message that calls were skipped for".to_owned()
+                        });
+                    }
+                    // A message that does not come has a rule of its own.
+                    if let Some(call) = self.carried_out.take().filter(|_| came && !is_excused) {
+                        found.because_of(Some(call), |found| {
+                            found
+                                .broken(Rule::SkipCause, "the call to be skipped for which this was in time");
+                        });
+                    }
+                }
+            },
+            _ => {}
+        }
+    }
+
+    /// An event was said of which the kind alone is known.
+    pub fn unread(&mut self, kind: Kind) {
+        if kind.is_event() {
+            (self.ran, self.skipped, self.waits) = (true, false, false);
+            (self.interrupted, self.carried_out) = (false, None);
+        }
+    }
+
+    fn result(
+        &mut self,
+        end: &ToolExecutionEndEvent,
+        at: &FrameContext,
+        stopped: bool,
+        found: &mut Findings,
+    ) {
+        let execution = at.dialect.record().tool_execution;
+        let skipped = end.is_error && !at.cut && is_skipped(end, at);
+        if execution == DialectToolExecution::SequentialSkip {
+            if skipped {
+                found.expect(Rule::SkipCause, self.ran || !self.is_whole, || {
+                    "the first call to be run".to_owned()
+                });
+            } else if self.skipped && !at.cut {
+                found.broken(Rule::SkipCause, "this call to be skipped like the one before");
+            } else if self.interrupted && !stopped && !end.is_error && !at.cut {
+                self.carried_out = Some(at.frame);
+            }
+        }
+        if skipped && execution == DialectToolExecution::Interrupt {
+            found.expect(Rule::SkipCause, self.run_mode != Some(InterruptMode::Wait), || {
+                "no call to be skipped, as steering waits for the end of the turn".to_owned()
+            });
+        }
+        self.ran |= !skipped;
+        self.skipped |= skipped;
+    }
+}
+
+fn is_skipped(end: &ToolExecutionEndEvent, at: &FrameContext) -> bool {
+    match end.result.content.as_slice() {
+        [UserContent::Text(text)] => text.text == errors::skipped(at.base()),
+        _ => false,
+    }
+}

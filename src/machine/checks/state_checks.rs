@@ -1,0 +1,297 @@
+//! The rules that what is told of the session's state agrees with what is known of it.
+
+use super::{frame_context::FrameContext, reminders::Reminders, success_data};
+use crate::{
+    machine::{
+        findings::Findings,
+        requests::OpenRequest,
+        session_state::{
+            known_state::{KnownState, is_act, key, may_be_cut},
+            member_history::Knowledge,
+            todos::is_done,
+        },
+    },
+    protocol::{
+        AgentMessage, AgentSessionEvent, AgentSessionEventKind, AssistantMessage, CommandSource, Emission,
+        FlowState, MemberValue, Outbound, RpcCommand, RpcCommandKind, RpcSuccess, RuleId as Rule,
+        SessionMember as Member, members_of_success,
+    },
+};
+
+/// Holds each frame against what is known of the session's state, then lets it change that.
+#[derive(Clone, Debug, Default)]
+pub struct StateChecks {
+    facts: KnownState,
+    reminders: Reminders,
+}
+
+impl StateChecks {
+    /// What is known of the session's state.
+    pub const fn facts(&self) -> &KnownState {
+        &self.facts
+    }
+
+    /// The host wrote a command.
+    pub fn command(&mut self, command: &RpcCommand, at: &FrameContext) {
+        self.facts.command(command, at);
+        if matches!(command, RpcCommand::Prompt(_) | RpcCommand::AbortAndPrompt(_))
+            && !at.met.flow.is_streaming()
+        {
+            self.reminders.prompted();
+        }
+    }
+
+    /// A response came: `success` holds it where it is one that could be read.
+    pub fn answered(
+        &mut self,
+        request: &OpenRequest,
+        success: Option<&RpcSuccess>,
+        at: &FrameContext,
+        found: &mut Findings,
+    ) {
+        let Some(open) = self.facts.close(request) else { return };
+        if let Some(success) = success {
+            self.compacts(success, request, at, found);
+            self.tell(success, open.frame, at, found);
+            if let Some(command) = &open.command {
+                self.succeed(command, success, open.frame, at, found);
+            }
+        }
+        self.facts.forget_passed(at);
+    }
+
+    /// A command that succeeded, and was written as frame `asked`, says what was asked for, and does it.
+    fn succeed(
+        &mut self,
+        command: &RpcCommand,
+        success: &RpcSuccess,
+        asked: u64,
+        at: &FrameContext,
+        found: &mut Findings,
+    ) {
+        if !at.cut {
+            success_data::judge(&self.facts, command, success, asked, at, found);
+        }
+        let before = [Member::ThinkingLevel, Member::SessionName].map(|member| {
+            let slot = self.facts.slot(member);
+            (member, slot.value().cloned(), slot.is_unchanged_since(asked))
+        });
+        let left = self.facts.left(at);
+        self.facts.succeed(command, success, at);
+        self.told_first(before, command.kind(), at, found);
+        self.facts.follow(command, success, left, at);
+        self.facts.note_level();
+    }
+
+    /// A response could not be judged: what its command may have changed is not known.
+    pub fn unread_answer(&mut self, request: &OpenRequest, success: bool, at: &FrameContext) {
+        self.facts.unread_answer(request, success, at);
+    }
+
+    /// Takes what a success tells as it is, without judging it.
+    pub fn learn(&mut self, success: &RpcSuccess, at: &FrameContext) {
+        self.facts.learn(success, at);
+    }
+
+    /// An event was said of which the kind alone is known.
+    pub fn unread(&mut self, at: &FrameContext) {
+        self.facts.unread(at);
+    }
+
+    /// Something was said.
+    pub fn said(&mut self, said: &Emission, at: &FrameContext, found: &mut Findings) {
+        let Emission::Frame(frame) = said else { return };
+        match frame {
+            Outbound::AgentSessionEvent(event) => self.event(event, at, found),
+            Outbound::ExtensionError(_) => self.facts.extension_acts(),
+            Outbound::ExtensionUIRequest(request) if is_act(request) => self.facts.extension_acts(),
+            _ => {}
+        }
+    }
+
+    fn event(&mut self, event: &AgentSessionEvent, at: &FrameContext, found: &mut Findings) {
+        if let AgentSessionEvent::TodoReminder(reminder) = event
+            && !at.cut
+        {
+            self.reminders.judge(reminder, self.facts.todo_phases(), found);
+        }
+        if matches!(event, AgentSessionEvent::TodoAutoClear(_)) {
+            self.clears(found);
+        }
+        self.facts.event(event, at);
+        if let AgentSessionEvent::MessageEnd(end) = event
+            && let AgentMessage::Assistant(message) = &end.message
+            && !at.cut
+        {
+            self.answers(message, found);
+        }
+    }
+
+    /// Only what is done leaves the todos by itself.
+    fn clears(&self, found: &mut Findings) {
+        let excused = self.facts.may_change_silently() || self.facts.is_changing(Member::TodoPhases);
+        if let (Some(phases), false) = (self.facts.todo_phases(), excused) {
+            let is_any_done = phases.iter().flat_map(|phase| &phase.tasks).any(|task| is_done(task.status));
+            found.expect(Rule::StateTodos, is_any_done, || {
+                "a todo that is done before one is cleared".to_owned()
+            });
+        }
+    }
+
+    /// Compares what a success tells with what is known.
+    fn tell(&mut self, success: &RpcSuccess, asked: u64, at: &FrameContext, found: &mut Findings) {
+        if let RpcSuccess::GetCommands(list) = success {
+            let of_extension = |source: &CommandSource| *source == CommandSource::Extension;
+            if list.data.commands.iter().any(|command| of_extension(&command.source)) {
+                self.facts.extension_acts();
+            }
+            let named = list.data.commands.iter().all(|command| !command.name.starts_with('/'));
+            found.expect(Rule::CommandsSteady, named, || "names without their slash".to_owned());
+            let commands = &list.data.commands;
+            let twice = commands.iter().enumerate().find(|(place, one)| commands[..*place].contains(one));
+            found.expect(Rule::CommandsSteady, twice.is_none(), || {
+                format!("each command once, not `{}` again", twice.map_or("", |(_, one)| one.name.as_str()))
+            });
+        }
+        if let RpcSuccess::GetAvailableThinkingLevels(list) = success
+            && self.facts.slot(Member::Model).is_unchanged_since(asked)
+        {
+            success_data::levels_agree(&self.facts, &list.data.levels, at, found);
+        }
+        let mut told = Vec::new();
+        members_of_success(success, at.base(), &mut |pointer, value| told.push((pointer, value)));
+        for (pointer, value) in told {
+            let member = value.member();
+            if at.cut && may_be_cut(&value) {
+                self.facts.change(member, Knowledge::Unknown, at.frame);
+                continue;
+            }
+            if self.facts.is_changing(member) {
+                continue;
+            }
+            let silent = member.is_silent() && self.facts.may_change_silently();
+            let slot = self.facts.slot(member);
+            let agrees = slot.allows_since(asked, &value);
+            if let (Some(rule), false) = (rule_of(member), silent) {
+                match slot.now() {
+                    _ if agrees => {
+                        if *slot.now() != Knowledge::Unknown {
+                            found.kept(rule);
+                        }
+                    }
+                    Knowledge::Known(known) => {
+                        found.expect_same(rule, pointer, expected_of(member), known, &value)
+                    }
+                    Knowledge::NoneOf(_) => found.broken(rule, "a session of its own, not one that was left"),
+                    Knowledge::OneOf(values) => {
+                        let first = values.first().unwrap_or(&value).clone();
+                        found.expect_same(rule, pointer, expected_of(member), &first, &value);
+                    }
+                    Knowledge::Unknown => {}
+                }
+            }
+            if slot.is_unchanged_since(asked) || !agrees {
+                self.facts.learn_told(value);
+            }
+        }
+        self.facts.note_level();
+    }
+
+    /// Where nothing is under way and nothing else was asked for, nothing is compacted.
+    fn compacts(&self, success: &RpcSuccess, request: &OpenRequest, at: &FrameContext, found: &mut Findings) {
+        let RpcSuccess::GetState(state) = success else { return };
+        let still = request.met == [FlowState::Idle] && at.now.flow == FlowState::Idle;
+        if still && self.facts.only_reads_are_open() && !self.facts.may_change_silently() {
+            found.expect(Rule::CompactingFlag, !state.data.is_compacting, || {
+                "`isCompacting` false".to_owned()
+            });
+        }
+    }
+
+    /// An answer names the model and the level that were set for its run.
+    fn answers(&self, message: &AssistantMessage, found: &mut Findings) {
+        let facts = &self.facts;
+        if facts.may_change_silently() {
+            return;
+        }
+        let is_known = |member| {
+            facts.slot(member).since(facts.run_from()).all(|known| matches!(known, Knowledge::Known(_)))
+        };
+        if is_known(Member::Model) && !facts.is_changing(Member::Model) {
+            let models = facts.slot(Member::Model).since(facts.run_from()).filter_map(|known| match known {
+                Knowledge::Known(MemberValue::Model(model)) => model.as_ref(),
+                _ => None,
+            });
+            let names: Vec<String> = models.map(key).collect();
+            let told = format!("{}/{}", message.provider, message.model);
+            found.expect(Rule::AnswerModel, names.contains(&told), || {
+                format!("an answer of {}, not of {told}", names.join(" or "))
+            });
+        }
+        let levels =
+            facts.levels_since(facts.run_from()).filter(|_| !facts.is_changing(Member::ThinkingLevel));
+        if let (Some(told), Some(levels)) = (message.thinking_level, levels) {
+            found.expect(Rule::AnswerModel, levels.contains(&Some(told)), || {
+                let words: Vec<&str> = levels.iter().flatten().map(|level| level.as_str()).collect();
+                format!("the level {} that was set, not {told}", words.join(" or "))
+            });
+        }
+    }
+
+    /// Where an event tells a change, it has told it before the response of the command that changes; `before`: the members
+    /// as they were known then, and whether they had the same value when the command was written.
+    fn told_first(
+        &self,
+        before: [(Member, Option<MemberValue>, bool); 2],
+        command: RpcCommandKind,
+        at: &FrameContext,
+        found: &mut Findings,
+    ) {
+        let events = [AgentSessionEventKind::ThinkingLevelChanged, AgentSessionEventKind::SessionInfoChanged];
+        for ((member, before, is_unchanged), event) in before.into_iter().zip(events) {
+            let sets = !matches!(command, RpcCommandKind::NewSession) && command.changes().contains(&member);
+            let (Some(before), Some(now)) = (before, self.facts.slot(member).value()) else { continue };
+            if !sets || self.facts.may_change_silently() || at.cut || !event.is_in(at.base()) {
+                continue;
+            }
+            let is_told = before == *now;
+            found.expect(Rule::ChangesTold, is_told, || match is_unchanged {
+                true => format!("`{}` first", event.as_str()),
+                false => format!("what was asked for in `{}`", event.as_str()),
+            });
+        }
+    }
+}
+
+/// The rule that what a read tells of the member is what is known; `None`: others judge it.
+const fn rule_of(member: Member) -> Option<Rule> {
+    match member {
+        Member::Model => Some(Rule::StateModel),
+        Member::ThinkingLevel => Some(Rule::StateLevel),
+        Member::SteeringMode
+        | Member::FollowUpMode
+        | Member::InterruptMode
+        | Member::AutoCompactionEnabled => Some(Rule::StateModes),
+        Member::SessionName => Some(Rule::StateName),
+        Member::SessionId | Member::SessionFile => Some(Rule::SessionIdentity),
+        Member::TodoPhases => Some(Rule::StateTodos),
+        Member::Models | Member::ThinkingLevels => Some(Rule::ModelsSteady),
+        Member::Commands => Some(Rule::CommandsSteady),
+        _ => None,
+    }
+}
+
+/// What was expected of the member, in words.
+const fn expected_of(member: Member) -> &'static str {
+    match member {
+        Member::Model => "the model that was set last",
+        Member::ThinkingLevel => "the thinking level that was set last",
+        Member::SessionName => "the name that was set last",
+        Member::SessionId | Member::SessionFile => {
+            "the session that was told before, as no other took its place"
+        }
+        Member::TodoPhases => "the todos that were accepted last",
+        Member::Models | Member::ThinkingLevels | Member::Commands => "the list that was told before",
+        _ => "what was set last",
+    }
+}

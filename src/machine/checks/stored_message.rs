@@ -1,0 +1,102 @@
+//! Messages that are compared later: short ones as they are, of long ones a digest.
+
+use crate::{
+    machine::findings::Findings,
+    protocol::{AgentMessage, AgentMessageKind, MessageContent, RuleId as Rule, UserContent},
+};
+use std::{
+    hash::{DefaultHasher, Hasher},
+    io::{self, Write},
+};
+
+/// Bytes of a user's message or a tool's result from which only a digest is kept: a prompt may have many megabytes.
+const LONG: usize = 64 * 1024;
+
+/// A message as it was seen.
+#[derive(Clone, Debug)]
+pub enum StoredMessage {
+    /// The message.
+    Whole(Box<AgentMessage>),
+    /// A message that is too long to be kept.
+    Long {
+        /// Its role.
+        kind: AgentMessageKind,
+        /// The hash of its JSON.
+        digest: u64,
+    },
+}
+
+impl StoredMessage {
+    /// What is kept of `message`.
+    pub fn new(message: &AgentMessage) -> Self {
+        match is_long(message) {
+            true => Self::Long { kind: message.kind(), digest: digest(message) },
+            false => Self::Whole(Box::new(message.clone())),
+        }
+    }
+
+    /// The role of the message.
+    pub fn kind(&self) -> AgentMessageKind {
+        match self {
+            Self::Whole(message) => message.kind(),
+            Self::Long { kind, .. } => *kind,
+        }
+    }
+
+    /// Whether `message` equals the one that was seen.
+    pub fn is(&self, message: &AgentMessage) -> bool {
+        match self {
+            Self::Whole(seen) => **seen == *message,
+            Self::Long { kind, digest: seen } => {
+                *kind == message.kind() && is_long(message) && *seen == digest(message)
+            }
+        }
+    }
+
+    /// Puts `rule` to the test: `message`, which stands at the JSON pointer `at`, equals the one that was seen. `what`: the
+    /// one that was seen, in words.
+    pub fn expect(&self, rule: Rule, at: &str, what: &str, message: &AgentMessage, found: &mut Findings) {
+        match self {
+            seen if seen.is(message) => found.kept(rule),
+            Self::Whole(seen) => found.differs(rule, at, what, &**seen, message),
+            Self::Long { .. } => found.broken(rule, what),
+        }
+    }
+}
+
+fn is_long(message: &AgentMessage) -> bool {
+    let blocks = match message {
+        AgentMessage::User(message) => match &message.content {
+            MessageContent::Text(text) => return text.len() > LONG,
+            MessageContent::Blocks(blocks) => blocks,
+        },
+        AgentMessage::ToolResult(result) => &result.content,
+        _ => return false,
+    };
+    let bytes = blocks.iter().map(|block| match block {
+        UserContent::Text(text) => text.text.len(),
+        UserContent::Image(image) => image.data.len(),
+    });
+    bytes.sum::<usize>() > LONG
+}
+
+fn digest(message: &AgentMessage) -> u64 {
+    let mut hash = Hash(DefaultHasher::new());
+    // Neither a message nor a hash can fail to be written.
+    let _ = serde_json::to_writer(&mut hash, message);
+    hash.0.finish()
+}
+
+/// Hashes what is written to it.
+struct Hash(DefaultHasher);
+
+impl Write for Hash {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

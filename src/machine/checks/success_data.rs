@@ -1,0 +1,224 @@
+//! The rules that a success says what was asked for, and that cycling goes to the next of a list.
+
+use super::frame_context::FrameContext;
+use crate::{
+    machine::{
+        findings::Findings,
+        session_state::{
+            known_state::{CycleRange, KnownState},
+            levels::Levels,
+        },
+    },
+    protocol::{
+        AgentSessionEventKind, Model, ModelCycle, RpcCommand, RpcSuccess, RuleId as Rule,
+        SessionMember as Member, SetTodosCommand, ThinkingLevel, ThinkingLevelChange, TodoPhase, TodoStatus,
+    },
+};
+
+/// Judges a success before it takes effect.
+pub fn judge(
+    facts: &KnownState,
+    command: &RpcCommand,
+    success: &RpcSuccess,
+    asked_at: u64,
+    at: &FrameContext,
+    found: &mut Findings,
+) {
+    match (command, success) {
+        (RpcCommand::SetModel(asked), RpcSuccess::SetModel(response)) => {
+            let model = &response.data;
+            found.expect_same(
+                Rule::SetAsAsked,
+                "/data/provider",
+                "the provider that was asked for",
+                &asked.provider,
+                &model.provider,
+            );
+            found.expect_same(
+                Rule::SetAsAsked,
+                "/data/id",
+                "the model that was asked for",
+                &asked.model_id,
+                &model.id,
+            );
+            agrees(facts, model, "/data", found);
+        }
+        (RpcCommand::CycleModel(_), RpcSuccess::CycleModel(response)) => {
+            let is_one = facts.models().is_some_and(|models| models.len() < 2);
+            let fits = match (&response.data, facts.cycling()) {
+                (None, CycleRange::All) => is_one,
+                (Some(_), CycleRange::Nothing) => false,
+                _ => true,
+            };
+            found.expect(Rule::CycleNext, fits || facts.may_change_silently(), || match &response.data {
+                None => "a model, as there are several".to_owned(),
+                Some(_) => "null, as there was nothing to cycle through before".to_owned(),
+            });
+            if let Some(cycle) = &response.data {
+                agrees(facts, &cycle.model, "/data/model", found);
+                next_model(facts, cycle, found);
+            }
+        }
+        (RpcCommand::CycleThinkingLevel(_), RpcSuccess::CycleThinkingLevel(response)) => {
+            next_level(facts, response.data.as_ref(), asked_at, at, found);
+        }
+        (RpcCommand::SetHostTools(asked), RpcSuccess::SetHostTools(response)) => {
+            // Servers trim names.
+            let names: Vec<String> = asked.tools.iter().map(|tool| tool.name.trim().to_owned()).collect();
+            found.expect_same(
+                Rule::SetAsAsked,
+                "/data/toolNames",
+                "the tools that were given",
+                &names,
+                &response.data.tool_names,
+            );
+        }
+        (RpcCommand::SetSessionName(asked), RpcSuccess::SetSessionName(_)) => {
+            found.expect(Rule::SetAsAsked, !asked.name.trim().is_empty(), || {
+                "the empty name to be refused".to_owned()
+            });
+        }
+        (RpcCommand::SetTodos(asked), RpcSuccess::SetTodos(response)) => {
+            todos(asked, &response.data.todo_phases, found);
+        }
+        _ => {}
+    }
+}
+
+/// A model is told as the list of models has it.
+fn agrees(facts: &KnownState, model: &Model, pointer: &str, found: &mut Findings) {
+    let same = |other: &&Model| other.provider == model.provider && other.id == model.id;
+    if facts.may_change_silently() {
+        return;
+    }
+    if let Some(listed) = facts.models().and_then(|models| models.iter().find(same)) {
+        found.expect_same(Rule::ModelsSteady, pointer, "the model as the list has it", listed, model);
+    }
+}
+
+/// CycleRange goes to the model behind the current one, where all are gone round.
+fn next_model(facts: &KnownState, cycle: &ModelCycle, found: &mut Findings) {
+    if cycle.is_scoped || facts.may_change_silently() || facts.is_changing(Member::Model) {
+        return;
+    }
+    let (Some(models), Some(current)) = (facts.models(), facts.model()) else { return };
+    let is = |one: &Model, other: &Model| one.provider == other.provider && one.id == other.id;
+    // From a model that is not in the list it goes on as from the first.
+    let place = models.iter().position(|model| is(model, current)).unwrap_or(0);
+    if let Some(next) = models.get((place + 1) % models.len().max(1)) {
+        let name = |model: &Model| format!("{}/{}", model.provider, model.id);
+        found.expect(Rule::CycleNext, is(next, &cycle.model), || {
+            format!("{}, the model behind {}, not {}", name(next), name(current), name(&cycle.model))
+        });
+    }
+}
+
+/// CycleRange goes to the level behind the current one; a model that does not think has none.
+fn next_level(
+    facts: &KnownState,
+    told: Option<&ThinkingLevelChange>,
+    asked_at: u64,
+    at: &FrameContext,
+    found: &mut Findings,
+) {
+    if facts.may_change_silently() || facts.is_changing(Member::ThinkingLevel) {
+        return;
+    }
+    let Some(model) = facts.model() else { return };
+    found.expect(Rule::CycleNext, model.reasoning == told.is_some(), || match model.reasoning {
+        true => "a level, as the model thinks".to_owned(),
+        false => "null, as the model does not think".to_owned(),
+    });
+    let (Some(told), Some(mut before), Some(levels)) =
+        (told, facts.levels_since(asked_at), facts.levels(at.base()))
+    else {
+        return;
+    };
+    // Where an event tells the level first, the latest is the one that this command has set.
+    if before.len() > 1 && AgentSessionEventKind::ThinkingLevelChanged.is_in(at.base()) {
+        before.remove(0);
+    }
+    let next: Vec<ThinkingLevel> = before.iter().flatten().flat_map(|level| levels.next(*level)).collect();
+    // Where no level is set, any may be the first.
+    if !before.contains(&None) {
+        found.expect(Rule::CycleNext, next.contains(&told.level), || {
+            let words: Vec<&str> = next.iter().copied().map(ThinkingLevel::as_str).collect();
+            format!("{}, which comes next, not {}", words.join(" or "), told.level)
+        });
+    }
+}
+
+/// The levels of a model are those that it tells of itself.
+pub fn levels_agree(facts: &KnownState, told: &[ThinkingLevel], at: &FrameContext, found: &mut Findings) {
+    if facts.may_change_silently() || facts.is_changing(Member::Model) {
+        return;
+    }
+    let levels = facts.model().map(|model| Levels::of(model, at.base()));
+    if let Some(list) = levels.as_ref().and_then(Levels::list) {
+        let told = told.to_vec();
+        found.expect_same(
+            Rule::ModelsSteady,
+            "/data/levels",
+            "the levels that the model takes",
+            &list.to_vec(),
+            &told,
+        );
+    }
+}
+
+/// The todos come back as they were given; what was left out is filled in.
+fn todos(asked: &SetTodosCommand, told: &[TodoPhase], found: &mut Findings) {
+    let shape = |phases: usize| format!("the {phases} phases that were given");
+    found.expect(Rule::SetAsAsked, asked.phases.len() == told.len(), || shape(asked.phases.len()));
+    for (place, (asked, told)) in asked.phases.iter().zip(told).enumerate() {
+        let at = format!("/data/todoPhases/{place}");
+        found.expect_same(
+            Rule::SetAsAsked,
+            &format!("{at}/name"),
+            "the name that was given",
+            &asked.name,
+            &told.name,
+        );
+        if let Some(id) = &asked.id {
+            found.expect_same(Rule::SetAsAsked, &format!("{at}/id"), "the id that was given", id, &told.id);
+        }
+        let tasks = &asked.tasks;
+        found.expect(Rule::SetAsAsked, tasks.len() == told.tasks.len(), || {
+            format!("the {} tasks that were given in `{}`", tasks.len(), asked.name)
+        });
+        for (place, (asked, told)) in tasks.iter().zip(&told.tasks).enumerate() {
+            let at = format!("{at}/tasks/{place}");
+            found.expect_same(
+                Rule::SetAsAsked,
+                &format!("{at}/content"),
+                "the content that was given",
+                &asked.content,
+                &told.content,
+            );
+            if let Some(id) = &asked.id {
+                found.expect_same(
+                    Rule::SetAsAsked,
+                    &format!("{at}/id"),
+                    "the id that was given",
+                    id,
+                    &told.id,
+                );
+            }
+            let status = asked.status.unwrap_or(TodoStatus::Pending);
+            found.expect_same(
+                Rule::SetAsAsked,
+                &format!("{at}/status"),
+                "the status that was given",
+                &status,
+                &told.status,
+            );
+            found.expect_same(
+                Rule::SetAsAsked,
+                &format!("{at}/notes"),
+                "the notes that were given",
+                &asked.notes,
+                &told.notes,
+            );
+        }
+    }
+}

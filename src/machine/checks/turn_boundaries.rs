@@ -1,0 +1,165 @@
+//! What opens a further turn, and what lets a run end.
+
+use super::{frame_context::FrameContext, queues::Queues};
+use crate::{
+    machine::{findings::Findings, kind::Kind},
+    protocol::{
+        AgentEndEvent, AgentMessage, AgentMessageKind, AgentSessionEvent, AssistantContent, RpcCommand,
+        RpcCommandKind as Command, RuleId as Rule, StopReason, TurnEndEvent,
+    },
+};
+
+/// Follows the turns of the open run.
+#[derive(Clone, Debug, Default)]
+pub struct TurnBoundaries {
+    /// The turn before the open one, in the same run; none where that is the first, or was missed.
+    before: Option<PreviousTurn>,
+    /// The open turn is the first of its run.
+    first: bool,
+    /// A message to the model has come in the open turn.
+    inputs: bool,
+    /// A result in the open turn asks for the end of the run.
+    terminates: bool,
+    /// Commands without an answer that stop a run.
+    stopping: usize,
+    /// The open run was to be stopped.
+    stopped: bool,
+}
+
+/// What is known of a turn that is over.
+#[derive(Clone, Copy, Debug)]
+struct PreviousTurn {
+    calls: bool,
+    failed: bool,
+    terminates: bool,
+}
+
+impl TurnBoundaries {
+    /// Sees what the host wants.
+    pub const fn command(&mut self, command: &RpcCommand) {
+        if stops(command.kind()) {
+            self.stopping += 1;
+            self.stopped = true;
+        }
+    }
+
+    /// A command was answered.
+    pub const fn answered(&mut self, command: Command) {
+        if stops(command) {
+            self.stopping = self.stopping.saturating_sub(1);
+        }
+    }
+
+    /// Whether a follow-up may be delivered in the open turn.
+    pub fn takes_follow_ups(&self) -> bool {
+        self.before.is_none_or(|before| !before.calls || before.terminates)
+    }
+
+    /// Whether the open run was to be stopped.
+    pub const fn is_stopped(&self) -> bool {
+        self.stopped
+    }
+
+    /// Sees an event, behind the queues.
+    pub fn event(
+        &mut self,
+        event: &AgentSessionEvent,
+        at: &FrameContext,
+        queues: &mut Queues,
+        found: &mut Findings,
+    ) {
+        use AgentSessionEvent as Event;
+        match event {
+            Event::AgentStart(_) => {
+                (self.before, self.first, self.stopped) = (None, true, self.stopping > 0);
+            }
+            Event::TurnStart(_) => (self.inputs, self.terminates) = (false, false),
+            Event::MessageStart(start) if at.met.flow.is_streaming() => match start.message.kind() {
+                AgentMessageKind::Assistant => self.opens(at, queues, found),
+                AgentMessageKind::System | AgentMessageKind::ToolResult => {}
+                _ => self.inputs = true,
+            },
+            Event::ToolExecutionEnd(end) => self.terminates |= end.result.terminate == Some(true),
+            Event::TurnEnd(end) => self.turn_ends(end),
+            // A run may go on behind one for a reason of its own.
+            Event::CompactionEnd(_) => self.before = None,
+            Event::AgentEnd(end) => self.run_ends(end, at, queues, found),
+            _ => {}
+        }
+    }
+
+    /// An event was said of which the kind alone is known.
+    pub fn unread(&mut self, kind: Kind) {
+        if kind.is_event() {
+            (self.before, self.first, self.inputs) = (None, false, true);
+        }
+    }
+
+    /// The answer of a turn begins.
+    fn opens(&mut self, at: &FrameContext, queues: &mut Queues, found: &mut Findings) {
+        match self.before {
+            Some(before) if before.failed => {
+                found.broken(Rule::TurnCause, "the end of the run behind an answer that failed");
+            }
+            Some(before) => {
+                // A run that is stopped between two turns ends with a turn of its own.
+                let cause = before.calls || self.inputs || self.stopped || at.now.closing || at.extended;
+                found.expect(Rule::TurnCause, cause, || {
+                    "a message before the answer, as the turn before had no calls".to_owned()
+                });
+            }
+            None => {}
+        }
+        let known = self.first || self.before.is_some();
+        if known && !self.stopped {
+            queues.turn_opens(at, found);
+        }
+        self.first = false;
+    }
+
+    fn turn_ends(&mut self, end: &TurnEndEvent) {
+        let calls = end.message.content.iter().any(|block| matches!(block, AssistantContent::ToolCall(_)));
+        let reason = end.message.stop_reason;
+        let before = PreviousTurn {
+            calls,
+            failed: matches!(reason, StopReason::Error | StopReason::Aborted),
+            terminates: std::mem::take(&mut self.terminates),
+        };
+        // An answer that is put off is asked for again.
+        self.before = (reason != StopReason::Deferred).then_some(before);
+    }
+
+    fn run_ends(
+        &mut self,
+        end: &AgentEndEvent,
+        at: &FrameContext,
+        queues: &mut Queues,
+        found: &mut Findings,
+    ) {
+        let Some(before) = self.before.take() else { return };
+        let excused = before.failed || has_failed(end) || self.stopped || at.now.closing || at.extended;
+        if excused {
+            return;
+        }
+        found.expect(Rule::RunGoesOn, !before.calls || before.terminates, || {
+            "a turn in which the model gets the results of its calls".to_owned()
+        });
+        if !before.calls || before.terminates {
+            queues.run_ends(at, found);
+        }
+    }
+}
+
+/// Whether the last answer of the run is none.
+fn has_failed(end: &AgentEndEvent) -> bool {
+    let last = end.messages.iter().rev().find_map(|message| match message {
+        AgentMessage::Assistant(message) => Some(message.stop_reason),
+        _ => None,
+    });
+    matches!(last, Some(StopReason::Error | StopReason::Aborted))
+}
+
+/// Whether a command stops the run that is open.
+const fn stops(command: Command) -> bool {
+    command.cuts() || matches!(command, Command::Abort | Command::AbortAndPrompt)
+}

@@ -1,0 +1,82 @@
+//! What was known of the sessions that were left, for when one of them is taken up again.
+
+use super::{digest::text_digest, entries::Entries, fork_points::ForkPoints, message_log::MessageLog};
+use std::collections::VecDeque;
+
+/// Sessions that are remembered, the latest.
+const KEPT: usize = 64;
+/// Messages and entries that are remembered, of all sessions together.
+const MOST: usize = 1 << 16;
+
+/// What is known of a session.
+#[derive(Clone, Debug, Default)]
+pub struct InactiveSession {
+    /// Its messages.
+    pub log: MessageLog,
+    /// The user's messages among them.
+    pub forks: ForkPoints,
+    /// Its entries.
+    pub entries: Entries,
+}
+
+/// The sessions that were left, by their files.
+#[derive(Clone, Debug, Default)]
+pub struct InactiveSessions(VecDeque<(u64, InactiveSession)>);
+
+impl InactiveSession {
+    fn len(&self) -> usize {
+        self.log.len() + self.entries.listed().unwrap_or_default()
+    }
+}
+
+impl InactiveSessions {
+    /// The session of that file was left; `None`: what is in the file is not known.
+    pub fn leave(&mut self, file: &str, session: Option<InactiveSession>) {
+        let file = text_digest(file);
+        self.0.retain(|(other, _)| *other != file);
+        if let Some(session) = session {
+            self.0.push_back((file, session));
+        }
+        let mut all: usize = self.0.iter().map(|(_, session)| session.len()).sum();
+        while all > MOST || self.0.len() > KEPT {
+            let Some((_, oldest)) = self.0.pop_front() else { return };
+            all -= oldest.len();
+        }
+    }
+
+    /// The session of that file is taken up again: what was known of it.
+    pub fn take_up(&mut self, file: &str) -> Option<InactiveSession> {
+        let file = text_digest(file);
+        let place = self.0.iter().position(|(other, _)| *other == file)?;
+        self.0.remove(place).map(|(_, session)| session)
+    }
+
+    /// Some session may have changed that nobody can name.
+    pub fn forget(&mut self) {
+        self.0.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn left_session_is_taken_up_once() {
+        let mut left = InactiveSessions::default();
+        left.leave("a", Some(InactiveSession::default()));
+        left.leave("b", Some(InactiveSession::default()));
+        assert!(left.take_up("a").is_some());
+        assert!(left.take_up("a").is_none());
+        left.leave("b", None);
+        assert!(left.take_up("b").is_none());
+    }
+
+    #[test]
+    fn oldest_of_too_many_is_forgotten() {
+        let mut left = InactiveSessions::default();
+        (0..=KEPT).for_each(|file| left.leave(&file.to_string(), Some(InactiveSession::default())));
+        assert!(left.take_up("0").is_none());
+        assert!(left.take_up("1").is_some());
+    }
+}

@@ -1,0 +1,526 @@
+//! All members of the session's state, fed by frames.
+
+use super::{
+    levels::{Levels, without_thinking},
+    member_history::{Knowledge, MemberHistory},
+    session_history::{PreviousSession, SessionHistory},
+    todos::{without_one_done, written},
+};
+use crate::{
+    machine::{checks::frame_context::FrameContext, requests::OpenRequest},
+    protocol::{
+        AgentMessage, AgentMessageKind, AgentSessionEvent, AgentSessionEventKind, Base,
+        DialectCleansSessionName, DialectRecord, Effect, EffectCode, MemberValue, Model, RpcCommand,
+        RpcExtensionUIRequest, RpcSuccess, SessionMember as Member, ThinkingLevel, TodoPhase,
+        effects_of_event, effects_of_success, members_of_success,
+    },
+};
+use serde_json::Value;
+use std::collections::VecDeque;
+
+/// What is known of the session's state. Holds, besides the values, one copy of each command that has no response yet and
+/// changes the state; of more than 4,096 commands without response the oldest count as lost.
+#[derive(Clone, Debug, Default)]
+pub struct KnownState {
+    slots: [MemberHistory; Member::ALL.len()],
+    /// Commands so far: their numbers are those of the requests.
+    count: u64,
+    /// Commands without a response, oldest first.
+    open: VecDeque<PendingCommand>,
+    /// Levels that were in effect, with the model that they were in effect with; the latest.
+    levels_seen: VecDeque<(String, ThinkingLevel)>,
+    /// The frame of the first prompt for the next run.
+    prompted: Option<u64>,
+    /// The frame of the prompt that the open run, or the last one, follows.
+    run_from: u64,
+    /// What cycling models has shown.
+    cycling: CycleRange,
+    sessions: SessionHistory,
+    /// Something was seen of an extension, which may change what it likes without a frame.
+    extension_acts: bool,
+}
+
+/// What cycling models has shown: it does not change while a process lives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CycleRange {
+    /// Nothing yet.
+    #[default]
+    Unknown,
+    /// There was nothing to cycle through.
+    Nothing,
+    /// It goes round all models that can be used.
+    All,
+    /// It goes round those that were named at the start.
+    Scoped,
+}
+
+/// A command without a response.
+#[derive(Clone, Debug)]
+pub struct PendingCommand {
+    number: u64,
+    /// The frame that it was.
+    pub frame: u64,
+    /// It changes nothing.
+    is_read: bool,
+    /// The command itself, where it changes the state.
+    pub command: Option<Box<RpcCommand>>,
+}
+
+const KEPT: usize = 4096;
+const LEVELS_KEPT: usize = 64;
+
+impl KnownState {
+    /// The host wrote a command.
+    pub fn command(&mut self, command: &RpcCommand, at: &FrameContext) {
+        let number = self.count;
+        self.count += 1;
+        let kept = (!command.kind().changes().is_empty()).then(|| Box::new(command.clone()));
+        self.open.push_back(PendingCommand {
+            number,
+            frame: at.frame,
+            is_read: command.kind().is_read(),
+            command: kept,
+        });
+        if self.open.len() > KEPT {
+            self.open.pop_front();
+            self.forget_all(at.frame);
+        }
+        if matches!(command, RpcCommand::Prompt(_) | RpcCommand::AbortAndPrompt(_))
+            && !at.met.flow.is_streaming()
+        {
+            self.prompted.get_or_insert(at.frame);
+        }
+        if let RpcCommand::Prompt(prompt) = command
+            && prompt.message.trim_start().starts_with('/')
+        {
+            // It may be a command of an extension.
+            self.extension_acts = true;
+        }
+    }
+
+    /// The command of a request that has its response.
+    pub fn close(&mut self, request: &OpenRequest) -> Option<PendingCommand> {
+        let place = self.open.iter().position(|open| open.number == request.number)?;
+        self.open.remove(place)
+    }
+
+    /// Forgets what no open request and no run can have met any more.
+    pub fn forget_passed(&mut self, at: &FrameContext) {
+        let oldest = self.open.front().map_or(at.frame, |open| open.frame).min(self.run_from);
+        let oldest = self.prompted.map_or(oldest, |prompted| oldest.min(prompted));
+        self.slots.iter_mut().for_each(|slot| slot.forget_before(oldest));
+    }
+
+    /// A command was refused, or its response could not be read: what it may have changed is not known.
+    pub fn unread_answer(&mut self, request: &OpenRequest, success: bool, at: &FrameContext) {
+        if let Some(PendingCommand { command: Some(command), .. }) = self.close(request)
+            && success
+        {
+            for member in command.kind().changes() {
+                self.change(*member, Knowledge::Unknown, at.frame);
+            }
+        }
+    }
+
+    /// Takes what a success tells as it is, without judging it.
+    pub fn learn(&mut self, success: &RpcSuccess, at: &FrameContext) {
+        members_of_success(success, at.base(), &mut |_, value| {
+            self.slots[value.member() as usize].change(at.frame, Knowledge::Known(value));
+        });
+    }
+
+    /// An event was said of which the kind alone is known.
+    pub fn unread(&mut self, at: &FrameContext) {
+        self.forget_all(at.frame);
+    }
+
+    /// The model, where it is known.
+    pub fn model(&self) -> Option<&Model> {
+        match self.slot(Member::Model).value()? {
+            MemberValue::Model(model) => model.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// The todos, where they are known.
+    pub fn todo_phases(&self) -> Option<&[TodoPhase]> {
+        match self.slot(Member::TodoPhases).value()? {
+            MemberValue::TodoPhases(phases) => Some(phases),
+            _ => None,
+        }
+    }
+
+    /// The models to choose from, where they are known.
+    pub fn models(&self) -> Option<&[Model]> {
+        match self.slot(Member::Models).value()? {
+            MemberValue::Models(models) => Some(models),
+            _ => None,
+        }
+    }
+
+    /// The thinking level, where it is known; `Some(None)`: none is set.
+    pub fn level(&self) -> Option<Option<ThinkingLevel>> {
+        match self.slot(Member::ThinkingLevel).value()? {
+            MemberValue::ThinkingLevel(level) => Some(*level),
+            _ => None,
+        }
+    }
+
+    /// What the thinking level may have been since `frame`, the latest first; `None` where it is not known.
+    pub fn levels_since(&self, frame: u64) -> Option<Vec<Option<ThinkingLevel>>> {
+        let level = |known: &Knowledge| match known {
+            Knowledge::Known(MemberValue::ThinkingLevel(level)) => Some(*level),
+            _ => None,
+        };
+        self.slot(Member::ThinkingLevel).since(frame).map(level).collect()
+    }
+
+    /// An extension was seen that does something.
+    pub const fn extension_acts(&mut self) {
+        self.extension_acts = true;
+    }
+
+    /// What cycling models has shown.
+    pub const fn cycling(&self) -> CycleRange {
+        self.cycling
+    }
+
+    /// The frame of the prompt that the open run, or the last one, follows.
+    pub const fn run_from(&self) -> u64 {
+        self.run_from
+    }
+
+    /// Whether every command without a response changes nothing.
+    pub fn only_reads_are_open(&self) -> bool {
+        self.open.iter().all(|open| open.is_read)
+    }
+
+    /// Whether an extension was seen that may change what it likes.
+    pub const fn may_change_silently(&self) -> bool {
+        self.extension_acts
+    }
+
+    /// Whether the member can have this value now. A model is the one of its name: its server knows members of it that the
+    /// dialect does not tell.
+    pub fn allows(&self, value: &MemberValue) -> bool {
+        let now = self.slot(value.member()).now();
+        match (value, now) {
+            (MemberValue::Model(Some(model)), Knowledge::Known(MemberValue::Model(Some(known)))) => {
+                key(model) == key(known)
+            }
+            _ => now.allows(value),
+        }
+    }
+
+    /// Whether a command without a response may change the member.
+    pub fn is_changing(&self, member: Member) -> bool {
+        self.open
+            .iter()
+            .filter_map(|open| open.command.as_ref())
+            .any(|it| it.kind().changes().contains(&member))
+    }
+
+    /// The levels that the model takes, as far as is known.
+    pub fn levels(&self, base: Base) -> Option<Levels> {
+        if let Some(MemberValue::ThinkingLevels(list)) = self.slot(Member::ThinkingLevels).value() {
+            return Some(Levels::exactly(list));
+        }
+        let model = self.model()?;
+        let mut levels = Levels::of(model, base);
+        let key = key(model);
+        self.levels_seen.iter().filter(|(of, _)| *of == key).for_each(|(_, level)| levels.saw(*level));
+        Some(levels)
+    }
+
+    /// Takes in what a command that succeeded makes of the members.
+    pub fn succeed(&mut self, command: &RpcCommand, success: &RpcSuccess, at: &FrameContext) {
+        if let RpcSuccess::CycleModel(response) = success {
+            self.cycling = match &response.data {
+                None => CycleRange::Nothing,
+                Some(cycle) if cycle.is_scoped => CycleRange::Scoped,
+                Some(_) => CycleRange::All,
+            };
+        }
+        let mut effects = Vec::new();
+        effects_of_success(command, success, at.base(), &mut |effect| effects.push(effect));
+        for effect in effects {
+            self.apply(effect, at);
+        }
+        match command {
+            RpcCommand::SetModel(_) | RpcCommand::CycleModel(_) => {
+                (self.sessions.has_model, self.sessions.answers_differ) = (true, false);
+            }
+            RpcCommand::SetThinkingLevel(_) | RpcCommand::CycleThinkingLevel(_) => {
+                self.sessions.has_level = true
+            }
+            _ => {}
+        }
+    }
+
+    /// The session as it is known when it is left.
+    pub fn left(&self, at: &FrameContext) -> PreviousSession {
+        let name = match self.slot(Member::SessionName).value() {
+            Some(MemberValue::SessionName(name)) => Some(name.clone()),
+            _ => None,
+        };
+        // The answer that is broken off may be of another model, with which the session is taken up again.
+        let is_sure = !at.met.flow.is_streaming() && !self.sessions.answers_differ;
+        let has_level = self.sessions.has_level && is_sure;
+        PreviousSession {
+            id: self.id().cloned(),
+            file: self.file().cloned(),
+            name,
+            model: self.model().filter(|_| self.sessions.has_model && is_sure).cloned(),
+            level: self.level().filter(|_| has_level),
+            has_level,
+            level_changes: self.sessions.level_changes,
+            is_written: self.sessions.is_answered,
+        }
+    }
+
+    /// What is known of the session that takes the place of the one that was left.
+    pub fn follow(
+        &mut self,
+        command: &RpcCommand,
+        success: &RpcSuccess,
+        left: PreviousSession,
+        at: &FrameContext,
+    ) {
+        let is_cancelled = match success {
+            RpcSuccess::NewSession(response) => response.data.cancelled,
+            RpcSuccess::SwitchSession(response) => response.data.cancelled,
+            RpcSuccess::Clone(response) => response.data.cancelled,
+            RpcSuccess::Fork(response) => response.data.cancelled,
+            RpcSuccess::Branch(response) => response.data.cancelled,
+            _ => return,
+        };
+        if is_cancelled {
+            return;
+        }
+        let is_same =
+            matches!(command, RpcCommand::NewSession(_)) && left.level_changes == self.sessions.level_changes;
+        self.sessions.same_level = is_same.then_some(self.sessions.level_changes);
+        self.sessions.leave(left);
+        if let RpcCommand::SwitchSession(switch) = command {
+            let taken_up = self.sessions.of_file(&switch.session_path);
+            let Some(taken_up) = taken_up.filter(|session| session.is_written).cloned() else { return };
+            let known = [
+                taken_up.id.map(MemberValue::SessionId),
+                taken_up.file.map(|file| MemberValue::SessionFile(Some(file))),
+                taken_up.name.map(MemberValue::SessionName),
+                taken_up.model.map(|model| MemberValue::Model(Some(model))),
+                taken_up.level.map(MemberValue::ThinkingLevel),
+            ];
+            for value in known.into_iter().flatten() {
+                self.change(value.member(), Knowledge::Known(value), at.frame);
+            }
+            return;
+        }
+        let (id, file) = (self.sessions.new_id(), self.sessions.new_file());
+        self.change(Member::SessionId, id, at.frame);
+        self.change(Member::SessionFile, file, at.frame);
+    }
+
+    fn id(&self) -> Option<&String> {
+        match self.slot(Member::SessionId).value()? {
+            MemberValue::SessionId(id) => Some(id),
+            _ => None,
+        }
+    }
+
+    fn file(&self) -> Option<&String> {
+        match self.slot(Member::SessionFile).value()? {
+            MemberValue::SessionFile(file) => file.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// An event was said.
+    pub fn event(&mut self, event: &AgentSessionEvent, at: &FrameContext) {
+        if matches!(event, AgentSessionEvent::AgentStart(_)) {
+            self.run_from = self.prompted.take().unwrap_or(self.run_from);
+        }
+        if let AgentSessionEvent::MessageEnd(end) = event
+            && let AgentMessage::Assistant(answer) = &end.message
+        {
+            self.sessions.is_answered = true;
+            // Some servers take a session up again with the model of its last answer.
+            self.sessions.answers_differ |= self
+                .model()
+                .is_none_or(|model| model.provider != answer.provider || model.id != answer.model);
+        }
+        if let AgentSessionEvent::MessageStart(start) = event
+            && start.message.kind() == AgentMessageKind::Custom
+        {
+            self.extension_acts = true;
+        }
+        if let AgentSessionEvent::ToolExecutionEnd(end) = event
+            && let Some(phases) = written(end)
+        {
+            let is_doubtful = at.cut && may_be_cut(&MemberValue::TodoPhases(phases.clone()));
+            let to = Knowledge::Known(MemberValue::TodoPhases(phases));
+            return self.change(
+                Member::TodoPhases,
+                if is_doubtful { Knowledge::Unknown } else { to },
+                at.frame,
+            );
+        }
+        let mut effects = Vec::new();
+        effects_of_event(event, at.base(), &mut |effect| effects.push(effect));
+        for effect in effects {
+            self.apply(effect, at);
+        }
+    }
+
+    fn apply(&mut self, effect: Effect, at: &FrameContext) {
+        let record = at.dialect.record();
+        let (member, to) = match effect {
+            Effect::Set(value) | Effect::Next(value, _) => (value.member(), Knowledge::Known(value)),
+            Effect::Reset(member) => {
+                (member, member.first_value().map_or(Knowledge::Unknown, Knowledge::Known))
+            }
+            Effect::Forget(member) | Effect::Append(member) | Effect::Add(member) => {
+                (member, Knowledge::Unknown)
+            }
+            Effect::Clamp(member, wanted, _) => (member, self.clamped(wanted, record, at.base())),
+            Effect::Changed(value, code) => {
+                let member = value.member();
+                (member, changed(value, code, record))
+            }
+            Effect::Code(EffectCode::ClearDoneTodo, _) => (Member::TodoPhases, self.without_done_todo()),
+            Effect::Code(_, members) => {
+                for member in members {
+                    self.change(*member, Knowledge::Unknown, at.frame);
+                }
+                return;
+            }
+        };
+        let is_doubtful = at.cut && matches!(&to, Knowledge::Known(value) if may_be_cut(value));
+        self.change(member, if is_doubtful { Knowledge::Unknown } else { to }, at.frame);
+    }
+
+    /// The lists of todos without one that is done; unknown where none is.
+    fn without_done_todo(&self) -> Knowledge {
+        let Some(phases) = self.todo_phases() else { return Knowledge::Unknown };
+        match without_one_done(phases).map(MemberValue::TodoPhases).collect::<Vec<_>>() {
+            lists if lists.is_empty() => Knowledge::Unknown,
+            lists => Knowledge::OneOf(lists),
+        }
+    }
+
+    /// What a level becomes that was asked for; `None`: the one that is set.
+    fn clamped(&self, wanted: Option<MemberValue>, record: &DialectRecord, base: Base) -> Knowledge {
+        let Some(model) = self.model() else { return Knowledge::Unknown };
+        let level = MemberValue::ThinkingLevel;
+        if !model.reasoning {
+            return Knowledge::Known(level(without_thinking(record)));
+        }
+        let is_told = AgentSessionEventKind::ThinkingLevelChanged.is_in(base);
+        let wanted = match (wanted, self.level()) {
+            (Some(MemberValue::ThinkingLevel(level)), _) => level,
+            // An event has told it where it has changed with the model.
+            (None, Some(now)) if is_told => return Knowledge::Known(level(now)),
+            // Where each model brings a level of its own, that is not known.
+            (None, Some(now)) if !record.level_follows_model => now,
+            _ => return Knowledge::Unknown,
+        };
+        let Some(wanted) = wanted else { return Knowledge::Known(level(None)) };
+        let mut results: Vec<_> =
+            self.levels(base).map(|levels| levels.clamp(wanted)).unwrap_or_default().into_iter().collect();
+        match (results.pop(), results.is_empty()) {
+            (None, _) => Knowledge::Unknown,
+            (Some(only), true) => Knowledge::Known(level(Some(only))),
+            (Some(last), false) => {
+                Knowledge::OneOf(results.into_iter().chain([last]).map(|it| level(Some(it))).collect())
+            }
+        }
+    }
+
+    /// Remembers that the level that is in effect is one that the model takes.
+    pub fn note_level(&mut self) {
+        if let (Some(model), Some(Some(level))) = (self.model(), self.level()) {
+            let seen = (key(model), level);
+            if !self.levels_seen.contains(&seen) {
+                self.levels_seen.push_back(seen);
+                if self.levels_seen.len() > LEVELS_KEPT {
+                    self.levels_seen.pop_front();
+                }
+            }
+        }
+    }
+
+    fn forget_all(&mut self, frame: u64) {
+        for member in Member::ALL {
+            self.change(member, Knowledge::Unknown, frame);
+        }
+    }
+
+    /// From this frame on the member is another, as far as is known.
+    pub fn change(&mut self, member: Member, to: Knowledge, frame: u64) {
+        self.sessions.level_changes += u64::from(member == Member::ThinkingLevel);
+        self.slot_mut(member).change(frame, to);
+    }
+
+    /// The value of a member was told, and has not changed since it was asked for.
+    pub fn learn_told(&mut self, value: MemberValue) {
+        if let MemberValue::ThinkingLevel(level) = &value {
+            self.sessions.tell_level(*level);
+        }
+        self.slot_mut(value.member()).learn(value);
+    }
+
+    /// What is known of a member.
+    pub const fn slot(&self, member: Member) -> &MemberHistory {
+        &self.slots[member as usize]
+    }
+
+    /// The same, to learn what was told.
+    pub const fn slot_mut(&mut self, member: Member) -> &mut MemberHistory {
+        &mut self.slots[member as usize]
+    }
+}
+
+/// Bytes of a string from which it may be one that was shortened.
+const LONG: usize = 256;
+
+/// Whether a value of a frame of which some string was shortened can hold that string.
+pub fn may_be_cut(value: &MemberValue) -> bool {
+    fn has_long(value: &Value) -> bool {
+        match value {
+            Value::String(text) => text.len() >= LONG,
+            Value::Array(items) => items.iter().any(has_long),
+            Value::Object(members) => members.values().any(has_long),
+            _ => false,
+        }
+    }
+    serde_json::to_value(value).is_ok_and(|value| has_long(&value))
+}
+
+/// What names a model.
+pub fn key(model: &Model) -> String {
+    format!("{}/{}", model.provider, model.id)
+}
+
+/// Whether a request to the user shows that an extension does something: one that takes a widget away shows nothing.
+pub fn is_act(request: &RpcExtensionUIRequest) -> bool {
+    !matches!(request, RpcExtensionUIRequest::SetWidget(widget) if widget.widget_lines.is_none())
+}
+
+/// What a code makes of a value.
+fn changed(value: MemberValue, code: EffectCode, record: &DialectRecord) -> Knowledge {
+    let (MemberValue::SessionName(Some(name)), EffectCode::CleanName) = (value, code) else {
+        return Knowledge::Unknown;
+    };
+    let name = name.trim();
+    let is_cleaned = match record.cleans_session_name {
+        DialectCleansSessionName::Nothing => false,
+        DialectCleansSessionName::LineBreaks => name.contains(['\r', '\n']),
+        DialectCleansSessionName::Controls => name.contains(char::is_control) || name.contains("  "),
+    };
+    // Servers differ in what they trim besides blanks.
+    let is_certain = !is_cleaned && !name.is_empty() && !name.contains(['\u{85}', '\u{feff}']);
+    match is_certain {
+        true => Knowledge::Known(MemberValue::SessionName(Some(name.to_owned()))),
+        false => Knowledge::Unknown,
+    }
+}

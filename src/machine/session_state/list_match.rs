@@ -1,0 +1,201 @@
+//! A list of messages that the server tells, held against what was said.
+
+use super::message_record::MessageKey;
+
+/// A message that a list should have.
+#[derive(Clone, Copy, Debug)]
+pub struct ExpectedMessage {
+    /// What it is known by.
+    pub mark: MessageKey,
+    /// It has to be there.
+    pub is_needed: bool,
+}
+
+/// How much of a list is known.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Bounds {
+    /// Others may stand before the first.
+    pub is_open_before: bool,
+    /// Others may stand behind the last.
+    pub is_open_behind: bool,
+}
+
+/// What is wrong with a list. Places count from 0, those of the told list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ListFault {
+    /// The message at this place was said with other content.
+    Altered(usize),
+    /// The message at this place stands there already.
+    Doubled(usize),
+    /// Nobody said the message at this place.
+    Unsaid(usize),
+    /// The message at this place has changed places with others.
+    Misplaced(usize),
+    /// A message of this role is missing before this place.
+    Missing(MessageKey, usize),
+}
+
+/// For each told message its place among the expected ones; `None`: it is none of them.
+pub type Pairs = Vec<Option<usize>>;
+
+/// Pairs what was told with what was expected, in order.
+pub fn pair_up(
+    expected: &[ExpectedMessage],
+    told: &[MessageKey],
+    bounds: Bounds,
+) -> Result<Pairs, ListFault> {
+    let start = match bounds.is_open_before {
+        true => open_start(expected, told)?,
+        false => 0,
+    };
+    let mut pairs: Pairs = vec![None; start];
+    let mut next = 0;
+    for (place, mark) in told.iter().enumerate().skip(start) {
+        // The expected ones that may be left out are passed over.
+        let needed =
+            expected[next..].iter().position(|it| it.is_needed).map_or(expected.len(), |it| next + it);
+        let found = (next..expected.len().min(needed + 1)).find(|at| expected[*at].mark.is(mark));
+        if found.is_none() {
+            let over = needed == expected.len();
+            if mark.is_core() && !(over && bounds.is_open_behind && !is_before(expected, next, mark)) {
+                return Err(fault(expected, told, next, needed, place));
+            }
+            // It may be one that nobody tells of; but not one that was told with other content.
+            if !mark.is_core() && expected.get(needed).is_some_and(|it| it.mark.is_altered(mark)) {
+                return Err(ListFault::Altered(place));
+            }
+        }
+        pairs.push(found);
+        next = found.map_or(next, |found| found + 1);
+    }
+    match expected[next..].iter().find(|it| it.is_needed) {
+        Some(missing) => Err(ListFault::Missing(missing.mark, told.len())),
+        None => Ok(pairs),
+    }
+}
+
+/// Where what is known begins in a list of which the beginning is not known.
+fn open_start(expected: &[ExpectedMessage], told: &[MessageKey]) -> Result<usize, ListFault> {
+    let Some(first) = expected.iter().find(|it| it.is_needed) else { return Ok(told.len()) };
+    let at = told.iter().position(|mark| first.mark.is(mark));
+    if let Some(at) = at {
+        // Those that may be left out stand before it.
+        let before = expected.iter().take_while(|it| !it.is_needed);
+        let first = before.filter_map(|it| told[..at].iter().position(|mark| it.mark.is(mark))).min();
+        return Ok(first.unwrap_or(at));
+    }
+    Err(match told.iter().position(|mark| first.mark.is_altered(mark)) {
+        Some(place) => ListFault::Altered(place),
+        None => ListFault::Missing(first.mark, told.len()),
+    })
+}
+
+/// Why the message at `place` is not one of the next.
+fn fault(
+    expected: &[ExpectedMessage],
+    told: &[MessageKey],
+    next: usize,
+    needed: usize,
+    place: usize,
+) -> ListFault {
+    let mark = &told[place];
+    let ahead = &expected[next..expected.len().min(needed + 1)];
+    if ahead.iter().any(|it| it.mark.is_altered(mark)) {
+        return ListFault::Altered(place);
+    }
+    if is_before(expected, next, mark) {
+        return ListFault::Doubled(place);
+    }
+    if let Some(missing) = expected.get(needed)
+        && expected[needed..].iter().any(|it| it.mark.is(mark))
+    {
+        return match told[place..].iter().any(|mark| missing.mark.is(mark)) {
+            true => ListFault::Misplaced(place),
+            false => ListFault::Missing(missing.mark, place),
+        };
+    }
+    match expected.iter().any(|it| it.mark.is_altered(mark)) {
+        true => ListFault::Altered(place),
+        false => ListFault::Unsaid(place),
+    }
+}
+
+fn is_before(expected: &[ExpectedMessage], next: usize, mark: &MessageKey) -> bool {
+    expected[..next].iter().any(|it| it.mark.is(mark))
+}
+
+impl ListFault {
+    /// What was expected instead, in words; `list`: the place of the list in the frame, as a JSON pointer.
+    pub fn expected(&self, list: &str) -> String {
+        match self {
+            Self::Altered(place) => format!("the message at {list}/{place} as its `message_end` said it"),
+            Self::Doubled(place) => format!("each message once, not that at {list}/{place} again"),
+            Self::Unsaid(place) => {
+                format!("only messages that were said, which that at {list}/{place} was not")
+            }
+            Self::Misplaced(place) => {
+                format!("the messages in the order in which they were said, not that at {list}/{place} here")
+            }
+            Self::Missing(mark, place) => {
+                format!("the {} message that was said before what stands at {list}/{place}", mark.role)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::AgentMessageKind as Role;
+    use std::num::NonZeroU64;
+
+    fn mark(number: u64) -> MessageKey {
+        MessageKey { role: Role::User, name: number / 10, digest: NonZeroU64::new(number) }
+    }
+
+    fn needed(numbers: &[u64]) -> Vec<ExpectedMessage> {
+        numbers.iter().map(|number| ExpectedMessage { mark: mark(*number), is_needed: true }).collect()
+    }
+
+    fn found(expected: &[ExpectedMessage], told: &[u64], bounds: Bounds) -> Result<Pairs, ListFault> {
+        pair_up(expected, &told.iter().copied().map(mark).collect::<Vec<_>>(), bounds)
+    }
+
+    const CLOSED: Bounds = Bounds { is_open_before: false, is_open_behind: false };
+    const BEFORE: Bounds = Bounds { is_open_before: true, is_open_behind: false };
+    const BEHIND: Bounds = Bounds { is_open_before: false, is_open_behind: true };
+
+    #[test]
+    fn known_list_has_one_order() {
+        let said = needed(&[10, 20, 30]);
+        assert_eq!(found(&said, &[10, 20, 30], CLOSED), Ok(vec![Some(0), Some(1), Some(2)]));
+        assert_eq!(found(&said, &[10, 21, 30], CLOSED), Err(ListFault::Altered(1)));
+        assert_eq!(found(&said, &[10, 30], CLOSED), Err(ListFault::Missing(mark(20), 1)));
+        assert_eq!(found(&said, &[10, 20], CLOSED), Err(ListFault::Missing(mark(30), 2)));
+        assert_eq!(found(&said, &[20, 10, 30], CLOSED), Err(ListFault::Misplaced(0)));
+        assert_eq!(found(&said, &[10, 20, 20, 30], CLOSED), Err(ListFault::Doubled(2)));
+        assert_eq!(found(&said, &[10, 20, 30, 30], CLOSED), Err(ListFault::Doubled(3)));
+        assert_eq!(found(&said, &[10, 40, 20, 30], CLOSED), Err(ListFault::Unsaid(1)));
+        assert_eq!(found(&said, &[10, 20, 30, 40], CLOSED), Err(ListFault::Unsaid(3)));
+    }
+
+    #[test]
+    fn open_ends_allow_others_there() {
+        let said = needed(&[10, 20]);
+        assert_eq!(found(&said, &[40, 10, 20], BEFORE), Ok(vec![None, Some(0), Some(1)]));
+        assert_eq!(found(&said, &[40, 20], BEFORE), Err(ListFault::Missing(mark(10), 2)));
+        assert_eq!(found(&said, &[40, 11, 20], BEFORE), Err(ListFault::Altered(1)));
+        assert_eq!(found(&said, &[10, 20, 40], BEHIND), Ok(vec![Some(0), Some(1), None]));
+        assert_eq!(found(&said, &[10, 20, 10], BEHIND), Err(ListFault::Doubled(2)));
+        assert_eq!(found(&[], &[10, 20], BEFORE), Ok(vec![None, None]));
+    }
+
+    #[test]
+    fn what_may_be_left_out_is_passed_over() {
+        let mut said = needed(&[10, 20, 30]);
+        said[1].is_needed = false;
+        assert_eq!(found(&said, &[10, 30], CLOSED), Ok(vec![Some(0), Some(2)]));
+        assert_eq!(found(&said, &[10, 20, 30], CLOSED), Ok(vec![Some(0), Some(1), Some(2)]));
+        assert_eq!(found(&said, &[10, 21, 30], CLOSED), Err(ListFault::Altered(1)));
+    }
+}

@@ -1,0 +1,453 @@
+//! The messages of the session, as far as frames tell of them: what is in memory, which models are told of, and what is
+//! among the entries, which nothing leaves.
+//!
+//! It grows with the session: some 100 bytes a message, up to [`MOST`] messages. Of more, the earlier ones are forgotten.
+
+use super::{
+    list_match::{Bounds, ExpectedMessage, ListFault, Pairs, pair_up},
+    message_record::{MessageKey, MessageRecord, Presence},
+};
+use crate::protocol::{AgentMessage, AgentMessageKind as Role};
+use std::{collections::HashMap, mem};
+
+/// Messages that are kept.
+const MOST: usize = 1 << 16;
+
+/// The messages of a session.
+#[derive(Clone, Debug, Default)]
+pub struct MessageLog {
+    /// Those that were said, or listed by the server, in the order of the session's entries.
+    items: Vec<MessageRecord>,
+    /// The session had no message before the first of them.
+    is_whole: bool,
+    memory: Memory,
+    /// Where the messages of the open run begin; `None`: none is open, or its beginning was missed.
+    run: Option<usize>,
+}
+
+/// What is in memory before the latest messages.
+#[derive(Clone, Debug, Default)]
+enum Memory {
+    /// Nobody knows; then all that were said.
+    #[default]
+    Unknown,
+    /// These, which stand for what was said before, and then the messages from that place on.
+    From(Vec<MessageRecord>, usize),
+    /// A summary, the last of the messages before that place, and those from it on.
+    Compacted {
+        /// `None`: it was not seen whole.
+        summary: Option<Summary>,
+        at: usize,
+        /// What is kept first, where that is known.
+        first: Option<MessageKey>,
+        /// What is certain to be kept.
+        last: Option<MessageKey>,
+    },
+}
+
+/// What a compaction tells of its summary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// The digest of its text.
+    pub text: u64,
+    /// Tokens of the context before it.
+    pub tokens_before: u64,
+}
+
+/// What is wrong with the messages behind a summary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeptFault {
+    /// They do not begin with the entry that was named.
+    First,
+    /// The newest message is missing.
+    Last,
+}
+
+/// What a list of the server shows.
+pub struct ListedMessages {
+    /// What each message is known by, without those of shell commands.
+    marks: Vec<MessageKey>,
+    /// The places of these in the list.
+    places: Vec<usize>,
+}
+
+impl ListedMessages {
+    /// Of these messages with their places; `whole`: no text in the frame was shortened.
+    pub fn of<'m>(messages: impl IntoIterator<Item = (usize, &'m AgentMessage)>, whole: bool) -> Self {
+        let said = messages.into_iter().filter(|(_, message)| message.kind() != Role::BashExecution);
+        let (places, marks) = said.map(|(place, message)| (place, MessageKey::of(message, whole))).unzip();
+        Self { marks, places }
+    }
+
+    /// Of marks with their places.
+    pub fn of_marks(marks: impl IntoIterator<Item = (usize, MessageKey)>) -> Self {
+        let (places, marks) = marks.into_iter().unzip();
+        Self { marks, places }
+    }
+
+    /// A fault with the place in the list that the server told.
+    fn placed(&self, fault: ListFault, from: usize) -> ListFault {
+        let place = |at: usize| {
+            let behind = self.places.last().map_or(0, |last| last + 1);
+            self.places.get(from + at).copied().unwrap_or(behind)
+        };
+        match fault {
+            ListFault::Altered(at) => ListFault::Altered(place(at)),
+            ListFault::Doubled(at) => ListFault::Doubled(place(at)),
+            ListFault::Unsaid(at) => ListFault::Unsaid(place(at)),
+            ListFault::Misplaced(at) => ListFault::Misplaced(place(at)),
+            ListFault::Missing(mark, at) => ListFault::Missing(mark, place(at)),
+        }
+    }
+}
+
+/// How a list in memory fits to what was said.
+pub struct MemoryMatch {
+    /// Messages of the list before the paired ones: what stands for others.
+    head: usize,
+    /// The first message that the pairs may name.
+    from: usize,
+    pairs: Pairs,
+}
+
+impl MessageLog {
+    /// How many messages are kept.
+    pub fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// Whether all that is in memory is known.
+    pub fn knows_memory(&self) -> bool {
+        matches!(self.memory, Memory::From(..)) && self.in_memory().all(|item| item.memory != Presence::Maybe)
+    }
+
+    /// The messages that are or may be in memory, as far as they were said; not what stands for others.
+    pub fn in_memory(&self) -> impl DoubleEndedIterator<Item = &MessageRecord> {
+        self.items[self.in_memory_from()..].iter().filter(|item| item.memory != Presence::Out)
+    }
+
+    const fn in_memory_from(&self) -> usize {
+        match &self.memory {
+            Memory::From(_, from) => *from,
+            Memory::Unknown | Memory::Compacted { .. } => 0,
+        }
+    }
+
+    /// The answers that are or may be in memory, newest first, but for those that were aborted before they said anything;
+    /// and whether each is certain to be there.
+    pub fn answers(&self) -> impl Iterator<Item = (&MessageRecord, bool)> {
+        let certain_from = match &self.memory {
+            Memory::Unknown => 0,
+            Memory::From(_, from) => *from,
+            Memory::Compacted { at, .. } => *at,
+        };
+        let items = self.items.iter().enumerate().skip(self.in_memory_from()).rev();
+        let answers = items.filter(|(_, item)| {
+            item.mark.role == Role::Assistant && item.memory != Presence::Out && !item.is_empty_abort
+        });
+        answers.map(move |(place, item)| (item, item.memory == Presence::In && place >= certain_from))
+    }
+
+    /// Whether the first of [`in_memory`](Self::in_memory) is the first there is.
+    pub const fn begins_in_memory(&self) -> bool {
+        matches!(self.memory, Memory::From(..))
+    }
+
+    /// What stands in memory for messages that are there no more.
+    pub fn head(&self) -> &[MessageRecord] {
+        match &self.memory {
+            Memory::From(head, _) => head,
+            Memory::Unknown | Memory::Compacted { .. } => &[],
+        }
+    }
+
+    /// A message is complete.
+    pub fn say(&mut self, item: MessageRecord) {
+        if self.items.len() == MOST {
+            self.forget();
+        }
+        self.items.push(item);
+    }
+
+    /// A run begins.
+    pub const fn begin_run(&mut self) {
+        self.run = Some(self.items.len());
+    }
+
+    /// The text of a message, where it was seen whole.
+    pub fn text_of(&self, mark: &MessageKey) -> Option<u64> {
+        self.items.iter().find(|item| item.mark.is(mark))?.text
+    }
+
+    /// The messages of the run that ends; `None`: they are not all known.
+    pub fn end_run(&mut self) -> Option<&[MessageRecord]> {
+        self.items.get(self.run.take()?..)
+    }
+
+    /// The messages of the open run may be no entries; those of all, where its beginning was missed.
+    pub fn doubt_run_entries(&mut self) {
+        let from = self.run.unwrap_or_default().min(self.items.len());
+        self.items[from..].iter_mut().for_each(|item| item.file = Presence::Maybe);
+    }
+
+    /// Something of the session was missed.
+    pub fn forget(&mut self) {
+        *self = Self::default();
+    }
+
+    /// A session begins without messages.
+    pub fn clear(&mut self) {
+        *self = Self { is_whole: true, memory: Memory::From(Vec::new(), 0), ..Self::default() };
+    }
+
+    /// Nothing was in memory before the messages that were said.
+    pub fn begin_here(&mut self) {
+        if matches!(self.memory, Memory::Unknown) {
+            (self.memory, self.is_whole) = (Memory::From(Vec::new(), 0), true);
+        }
+    }
+
+    /// The last answer leaves memory, and the results of its calls. Gives the answer where nothing else leaves, and that
+    /// is certain.
+    pub fn leave_out(&mut self, certain: bool) -> Option<MessageRecord> {
+        let at = self.items.iter().rposition(|item| item.mark.role == Role::Assistant)?;
+        let was_in = self.items[at].memory == Presence::In;
+        let results = &mut self.items[at + 1..];
+        let is_last = results.is_empty();
+        results.iter_mut().for_each(|item| item.memory = Presence::Maybe);
+        self.items[at].memory = if certain && is_last { Presence::Out } else { Presence::Maybe };
+        (certain && is_last && was_in).then(|| self.items[at])
+    }
+
+    /// Whether the last message is an answer that failed and may still be in memory.
+    pub fn ends_in_failure(&self) -> bool {
+        self.items.last().is_some_and(|item| item.has_failed && item.memory != Presence::Out)
+    }
+
+    /// A summary stands for messages in memory; `summary`: where it was seen whole. `first`: the message that is kept first,
+    /// where it is known; `keeps_last`: the newest is kept for certain.
+    pub fn compact(&mut self, summary: Option<Summary>, first: Option<MessageKey>, keeps_last: bool) {
+        let is_certain = |item: &MessageRecord| item.memory == Presence::In && item.file == Presence::In;
+        let is_there =
+            |mark: &MessageKey| self.items.iter().any(|item| is_certain(item) && item.mark.is(mark));
+        let first = first.filter(is_there);
+        let newest = self.items.last().filter(|item| keeps_last && is_certain(item) && item.mark.is_core());
+        let last = newest.map(|item| item.mark);
+        self.rebuild();
+        self.memory = Memory::Compacted { summary, at: self.items.len(), first, last };
+    }
+
+    /// What is wrong with what a list has behind the summary; `None`: nothing, as far as that is known.
+    pub fn kept_fault(&self, listed: &ListedMessages) -> Option<KeptFault> {
+        let Memory::Compacted { first, last, .. } = &self.memory else { return None };
+        let marks = &listed.marks;
+        let summary = marks.iter().position(|mark| mark.role == Role::CompactionSummary)?;
+        let mut kept = marks[summary + 1..].iter().filter(|mark| mark.is_core());
+        let is_missing = last.is_some_and(|last| !kept.clone().any(|mark| last.is(mark)));
+        let begins = kept.next();
+        let is_other = first.is_some_and(|first| !begins.is_some_and(|mark| first.is(mark)));
+        is_other.then_some(KeptFault::First).or_else(|| is_missing.then_some(KeptFault::Last))
+    }
+
+    /// Whether a run is open.
+    pub const fn is_running(&self) -> bool {
+        self.run.is_some()
+    }
+
+    /// Whether the file has an answer, without which some servers write none.
+    pub fn has_answer(&self) -> bool {
+        self.items.iter().any(|item| item.mark.role == Role::Assistant && item.file == Presence::In)
+    }
+
+    /// The session is read from its file again. Gives whether its messages are known.
+    pub fn take_up(&mut self) -> bool {
+        let is_known = self.branch(None);
+        // Some files have what is large in another form.
+        for item in self.items.iter_mut().filter(|item| item.is_large) {
+            item.mark.digest = None;
+        }
+        is_known
+    }
+
+    /// Another session goes on with the messages before the user's message that `later` others follow; `None`: with all.
+    /// Gives whether they are known.
+    pub fn branch(&mut self, later: Option<usize>) -> bool {
+        let place = match later {
+            None => Some(self.items.len()),
+            Some(later) => {
+                let mut users = self.items.iter().enumerate().rev().filter(|(_, item)| is_fork_point(item));
+                users.nth(later).map(|(place, _)| place)
+            }
+        };
+        // What a compaction has left is not that of a branch before it.
+        let is_plain = match &self.memory {
+            Memory::Unknown => true,
+            Memory::From(head, from) => head.is_empty() && *from == 0,
+            Memory::Compacted { .. } => false,
+        };
+        let Some(place) = place.filter(|_| is_plain) else {
+            self.forget();
+            return false;
+        };
+        self.items.truncate(place);
+        self.rebuild();
+        self.run = None;
+        true
+    }
+
+    /// What is in memory is made anew from the entries: what a retry has left out comes back in some servers, what is no
+    /// entry goes, and what is an entry of another kind has the entry's time.
+    fn rebuild(&mut self) {
+        for item in &mut self.items {
+            if item.memory == Presence::Out || item.file != Presence::In || !is_entry(item.mark.role) {
+                item.memory = Presence::Maybe;
+            }
+        }
+    }
+
+    /// Holds a list of what is in memory against what was said. The first `held` messages have to be there; `is_calm`:
+    /// nothing is under way that adds any.
+    pub fn fit(&self, listed: &ListedMessages, held: usize, is_calm: bool) -> Result<MemoryMatch, ListFault> {
+        let marks = &listed.marks;
+        let (skip, starts, is_open_before) = match &self.memory {
+            Memory::Unknown => (0, vec![0], true),
+            Memory::From(_, from) => (0, vec![*from], false),
+            Memory::Compacted { at, .. } => {
+                if let Some(fault) = self.altered(listed) {
+                    return Err(fault);
+                }
+                let summary = marks.iter().position(|mark| mark.role == Role::CompactionSummary);
+                let skip = summary.map_or(0, |place| place + 1);
+                let kept = marks[skip..].iter().find(|mark| mark.is_core());
+                let is_first = |place: &usize| kept.is_some_and(|kept| self.items[*place].mark.is(kept));
+                // Equal messages of one millisecond cannot be told apart: the kept one may be any of them.
+                let starts: Vec<usize> = (0..*at).filter(is_first).collect();
+                match starts.is_empty() {
+                    true => (skip, vec![*at], !self.is_whole),
+                    false => (skip, starts, false),
+                }
+            }
+        };
+        if let Some(place) = marks[..skip].iter().position(MessageKey::is_core) {
+            return Err(listed.placed(ListFault::Unsaid(place), 0));
+        }
+        let bounds = Bounds { is_open_before, is_open_behind: !is_calm };
+        let mut fits = starts.iter().map(|from| self.fit_from(*from, skip, &marks[skip..], held, bounds));
+        let first = fits.next().unwrap_or(Err(ListFault::Unsaid(0)));
+        first.or_else(|fault| fits.find_map(Result::ok).ok_or_else(|| listed.placed(fault, skip)))
+    }
+
+    /// Pairs the listed messages behind the first `skip` with those in memory from the place `from` on.
+    fn fit_from(
+        &self,
+        from: usize,
+        skip: usize,
+        marks: &[MessageKey],
+        held: usize,
+        bounds: Bounds,
+    ) -> Result<MemoryMatch, ListFault> {
+        let is_compacted = self.is_compacted();
+        let mut all: Vec<ExpectedMessage> =
+            self.head().iter().map(|item| ExpectedMessage { mark: item.mark, is_needed: true }).collect();
+        let (heads, mut places) = (all.len(), Vec::new());
+        for (place, item) in self.items.iter().enumerate().skip(from) {
+            // A compaction may write the system message anew.
+            let may_change = is_compacted && item.mark.role == Role::System;
+            if item.memory != Presence::Out {
+                let is_needed = item.memory == Presence::In && place < held && !may_change;
+                all.push(ExpectedMessage { mark: item.mark, is_needed });
+                places.push(place);
+            }
+        }
+        let pairs = pair_up(&all, marks, bounds)?;
+        let own = |pair: Option<usize>| pair.and_then(|at| at.checked_sub(heads)).map(|at| places[at]);
+        let head = pairs.iter().filter(|pair| pair.is_some_and(|at| at < heads)).count();
+        Ok(MemoryMatch { head: skip + head, from, pairs: pairs.into_iter().skip(head).map(own).collect() })
+    }
+
+    /// Whether a summary has to stand for others in memory.
+    pub const fn is_compacted(&self) -> bool {
+        matches!(self.memory, Memory::Compacted { .. })
+    }
+
+    /// The summary that has to stand for others in memory, where it is known.
+    pub const fn summary(&self) -> Option<Summary> {
+        match &self.memory {
+            Memory::Compacted { summary, .. } => *summary,
+            Memory::Unknown | Memory::From(..) => None,
+        }
+    }
+
+    /// What is in memory is what the server has listed. `fit`: how it fits to what was said; `None`: it does not.
+    pub fn learn(&mut self, messages: &[AgentMessage], whole: bool, fit: Option<MemoryMatch>) {
+        let said = messages.iter().filter(|message| message.kind() != Role::BashExecution);
+        let listed: Vec<MessageRecord> = said.map(|message| MessageRecord::of(message, whole)).collect();
+        if listed.len() > MOST {
+            return self.forget();
+        }
+        self.is_whole &= fit.is_some();
+        let (items, fit) = match fit {
+            Some(fit) => (mem::take(&mut self.items), fit),
+            None => (Vec::new(), MemoryMatch { head: 0, from: 0, pairs: vec![None; listed.len()] }),
+        };
+        let summary = listed.iter().position(|item| item.mark.role == Role::CompactionSummary);
+        let heads = fit.head.max(summary.map_or(0, |place| place + 1));
+        let (head, rest) = listed.split_at(heads.min(listed.len()));
+        let pairs = fit.pairs.iter().skip(heads.saturating_sub(fit.head));
+        let mut learned: Vec<MessageRecord> = items[..fit.from.min(items.len())].to_vec();
+        let from = learned.len();
+        let mut next = from;
+        for (item, pair) in rest.iter().zip(pairs.chain(std::iter::repeat(&None))) {
+            match pair {
+                Some(at) => {
+                    let left_out = items.get(next..*at).unwrap_or_default();
+                    learned
+                        .extend(left_out.iter().map(|item| MessageRecord { memory: Presence::Out, ..*item }));
+                    learned.push(MessageRecord { memory: Presence::In, file: items[*at].file, ..*item });
+                    next = at + 1;
+                }
+                // What nobody has said may be no entry.
+                None => learned.push(MessageRecord { file: Presence::Maybe, ..*item }),
+            }
+        }
+        let left_out = items.get(next..).unwrap_or_default();
+        learned.extend(left_out.iter().map(|item| MessageRecord { memory: Presence::Out, ..*item }));
+        (self.items, self.memory, self.run) = (learned, Memory::From(head.to_vec(), from), None);
+    }
+
+    /// Holds the messages among the entries against what was said. The first `held` have to be there.
+    pub fn fit_entries(&self, listed: &ListedMessages, held: usize, is_calm: bool) -> Result<(), ListFault> {
+        let kept = self.items.iter().enumerate().filter(|(_, item)| is_entry(item.mark.role));
+        let expected = kept.filter(|(_, item)| item.file != Presence::Out).map(|(place, item)| {
+            ExpectedMessage { mark: item.mark, is_needed: item.file == Presence::In && place < held }
+        });
+        let bounds = Bounds { is_open_before: !self.is_whole, is_open_behind: !is_calm };
+        let expected: Vec<ExpectedMessage> = expected.collect();
+        pair_up(&expected, &listed.marks, bounds).map(drop).map_err(|fault| listed.placed(fault, 0))
+    }
+
+    /// Those among `messages` that were said with other content: what is wrong whatever else has happened.
+    pub fn altered(&self, listed: &ListedMessages) -> Option<ListFault> {
+        let mut said: HashMap<u64, Vec<MessageKey>> = HashMap::new();
+        for item in &self.items {
+            said.entry(item.mark.name).or_default().push(item.mark);
+        }
+        // Two prompts may come in one millisecond: where one was missed, the listed one may be that.
+        let is_known = |mark: &MessageKey| mark.is_core() && (self.is_whole || mark.role != Role::User);
+        let altered = |mark: &MessageKey| {
+            said.get(&mark.name).is_some_and(|said| !said.iter().any(|known| known.is(mark)))
+        };
+        let place = listed.marks.iter().position(|mark| is_known(mark) && altered(mark))?;
+        Some(listed.placed(ListFault::Altered(place), 0))
+    }
+}
+
+/// Whether such messages are entries of the kind `message`.
+pub const fn is_entry(role: Role) -> bool {
+    matches!(role, Role::User | Role::Assistant | Role::ToolResult | Role::System)
+}
+
+/// Whether a session can be forked at the message.
+pub fn is_fork_point(item: &MessageRecord) -> bool {
+    item.mark.role == Role::User && item.text != Some(0)
+}

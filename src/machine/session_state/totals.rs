@@ -1,0 +1,112 @@
+//! Counts of messages, tokens and dollars, as far as they are known.
+
+use super::message_record::{MessageRecord, MessageUsage};
+
+/// A sum over the messages of a list. Each part is known or not; what the server tells makes it known.
+#[derive(Clone, Debug, Default)]
+pub struct Totals {
+    /// Messages of every role.
+    pub all: Option<u64>,
+    /// So many more may be there.
+    pub slack: u64,
+    /// User messages, answers, calls of tools, their results.
+    pub counts: Option<[u64; 4]>,
+    /// Tokens by kind.
+    pub tokens: Option<[u64; 4]>,
+    /// US dollars.
+    pub cost: Option<f64>,
+}
+
+/// So much of a dollar, and of a part of the sum, is lost by rounding.
+const ROUNDED: f64 = 1e-9;
+
+impl Totals {
+    /// Of a list without messages.
+    pub const fn empty() -> Self {
+        Self { all: Some(0), slack: 0, counts: Some([0; 4]), tokens: Some([0; 4]), cost: Some(0.0) }
+    }
+
+    /// Of these messages.
+    pub fn of<'i>(items: impl IntoIterator<Item = &'i MessageRecord>) -> Self {
+        let mut account = Self::empty();
+        items.into_iter().for_each(|item| account.add(item));
+        account
+    }
+
+    /// A message more.
+    pub fn add(&mut self, item: &MessageRecord) {
+        self.add_other();
+        if let Some(counts) = &mut self.counts {
+            item.column().into_iter().for_each(|column| counts[column] += 1);
+            counts[2] += item.share.calls;
+        }
+        self.spend(&item.share);
+    }
+
+    /// A message more that counts for nothing but itself.
+    pub fn add_other(&mut self) {
+        self.all = self.all.map(|all| all + 1);
+    }
+
+    /// Something was used.
+    pub fn spend(&mut self, share: &MessageUsage) {
+        if share.is_vague {
+            (self.tokens, self.cost) = (None, None);
+        }
+        if let Some(tokens) = &mut self.tokens {
+            tokens.iter_mut().zip(share.tokens).for_each(|(sum, more)| *sum = sum.saturating_add(more));
+        }
+        self.cost = self.cost.map(|cost| cost + share.cost);
+    }
+
+    /// A message less.
+    pub fn remove(&mut self, item: &MessageRecord) {
+        self.all = self.all.and_then(|all| all.checked_sub(1));
+        if let Some(mut counts) = self.counts.take() {
+            let parts = item.column().map(|column| (column, 1)).into_iter().chain([(2, item.share.calls)]);
+            let fits = parts.into_iter().all(|(column, less)| {
+                let rest = counts[column].checked_sub(less);
+                counts[column] = rest.unwrap_or_default();
+                rest.is_some()
+            });
+            self.counts = fits.then_some(counts);
+        }
+        if let Some(mut tokens) = self.tokens.take() {
+            let fits = tokens.iter_mut().zip(item.share.tokens).all(|(sum, less)| {
+                let rest = sum.checked_sub(less);
+                *sum = rest.unwrap_or_default();
+                rest.is_some()
+            });
+            self.tokens = fits.then_some(tokens);
+        }
+        self.cost = self.cost.map(|cost| cost - item.share.cost);
+    }
+
+    /// A message is there or not.
+    pub const fn allow_one(&mut self) {
+        self.slack += 1;
+    }
+
+    /// So many that may have been there are there now. Where the server has told a number since they may have been, that may
+    /// have counted them already.
+    pub fn settle(&mut self, count: u64) {
+        let uncounted = count.min(self.slack);
+        self.all = self.all.map(|all| all + uncounted);
+        self.slack = self.slack - uncounted + (count - uncounted);
+    }
+
+    /// The server has told how many messages there are.
+    pub const fn tell_all(&mut self, all: u64) {
+        (self.all, self.slack) = (Some(all), 0);
+    }
+
+    /// Whether there may be so many messages.
+    pub fn fits_all(&self, told: u64) -> bool {
+        self.all.is_none_or(|all| (all..=all + self.slack).contains(&told))
+    }
+
+    /// Whether that is the sum in dollars; `None`: it is not known.
+    pub fn fits_cost(&self, told: f64) -> Option<bool> {
+        self.cost.map(|cost| (cost - told).abs() <= ROUNDED * cost.abs().max(1.0))
+    }
+}
