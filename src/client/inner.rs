@@ -206,8 +206,8 @@ impl Inner {
         let text = str::from_utf8(&line).unwrap_or_default();
         let before = self.state().flow;
         let call = Envelope::read(text).ok().and_then(|(envelope, kind)| {
-            self.session.unreadable(envelope.unread(&kind, error));
-            self.calls.remove(&envelope.answers(&kind)?.to_string())
+            self.session.unreadable(envelope.unreadable(&kind, error));
+            self.calls.remove(&envelope.response_id(&kind)?.to_string())
         });
         match call {
             Some(Call { kind: command, answer, .. }) => {

@@ -117,7 +117,7 @@ impl Engine {
         engine.set_initial_name(setup.name.as_deref());
         let beginning = InitialModel { is_resumed, chosen: setup.chosen, level: setup.level };
         if engine.extensions.has_any() {
-            engine.machine.extended();
+            engine.machine.load_extensions();
             engine.models.first.beginning = Some(Box::new((engine.store.session.clone(), beginning)));
             engine.models.first.is_open = setup.extension_setup.unchosen;
         }

@@ -28,7 +28,7 @@ impl Engine {
             QueuedLine::AbortedCompaction(command) => self.refuse_compaction(command),
             QueuedLine::BadLine(error) => {
                 // Only now: its error may have no id, and those of the commands before it come first.
-                self.machine.bad_line(&error);
+                self.machine.invalid_line(&error);
                 let response = error.response(self.dialect);
                 self.emit(Outbound::Response(response.into()));
             }

@@ -73,7 +73,7 @@ impl Engine {
     /// A member of the session's state that contradicts the emitted frames, while nothing is under way.
     pub(in crate::engine) fn mismatched_state_member(&self) -> Option<SessionMember> {
         match self.is_idle() {
-            true => self.machine.disputed(self.session_facts().into_values(), self.extensions.has_any()),
+            true => self.machine.contradiction(self.session_facts().into_values(), self.extensions.has_any()),
             false => None,
         }
     }

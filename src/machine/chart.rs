@@ -84,7 +84,7 @@ pub fn arrows(base: Base) -> Vec<Arrow> {
 
 /// The types of events without which none of the states is reached in which `fires` allows an event, in dialects built
 /// on `base`.
-pub fn before(base: Base, fires: &Fires) -> Vec<&'static str> {
+pub fn required_events(base: Base, fires: &Fires) -> Vec<&'static str> {
     let never = |(_, reached): &&(&str, BTreeSet<FlowState>)| {
         !fires.states.iter().any(|state| reached.contains(state))
     };
@@ -135,8 +135,8 @@ fn reached<'a>(cells: impl Iterator<Item = &'a Cell> + Clone) -> BTreeSet<FlowSt
 }
 
 /// The states around `state`, innermost first.
-pub fn around(state: FlowState) -> Vec<&'static str> {
-    State::of(state).around()
+pub fn superstates(state: FlowState) -> Vec<&'static str> {
+    State::of(state).superstates()
 }
 
 /// The state after `path`, and the verdict on its last frame.
@@ -249,7 +249,7 @@ impl fmt::Display for Edge {
 }
 
 fn is_inner(state: FlowState) -> bool {
-    around(state).contains(&OPENS_WITH.1)
+    superstates(state).contains(&OPENS_WITH.1)
 }
 
 fn leaf(state: FlowState) -> &'static str {

@@ -29,7 +29,7 @@ impl Difference {
     }
 
     /// What was expected in words, and where it differs, if that is known.
-    pub fn behind(expected: &str, difference: Option<&Self>) -> String {
+    pub fn append_to(expected: &str, difference: Option<&Self>) -> String {
         difference.map_or_else(|| expected.to_owned(), |difference| format!("{expected}: {difference}"))
     }
 

@@ -87,23 +87,23 @@ impl<'a> Envelope<'a> {
     }
 
     /// Of a response: the id that it repeats.
-    pub fn answers(&self, kind: &str) -> Option<RequestId> {
+    pub fn response_id(&self, kind: &str) -> Option<RequestId> {
         self.id.filter(|_| kind == RESPONSE).and_then(value)
     }
 
     /// Of a response: what it repeats as an id and can be none, an object or a list.
-    pub fn odd_id(&self, kind: &str) -> Option<Value> {
+    pub fn invalid_id(&self, kind: &str) -> Option<Value> {
         let is_odd = |value: &Value| value.is_object() || value.is_array();
         self.id.filter(|_| kind == RESPONSE).and_then(value).filter(is_odd)
     }
 
     /// The message that it completes.
-    pub fn complete(&self, kind: &str) -> Option<Value> {
+    pub fn completed_message(&self, kind: &str) -> Option<Value> {
         self.message.filter(|_| kind == AgentSessionEventKind::MessageEnd.as_str()).and_then(value)
     }
 
     /// What is known of it where it could not be read.
-    pub fn unread(&self, kind: &str, error: &ReadError) -> UnreadableFrame {
+    pub fn unreadable(&self, kind: &str, error: &ReadError) -> UnreadableFrame {
         let foreign = matches!(error, ReadError::Dialect(faults) if faults.is_foreign_type(kind));
         if foreign || !is_known(kind) {
             let rule = if kind == READY { Rule::NoReady } else { Rule::UnknownType };

@@ -35,7 +35,7 @@ pub struct BrokenRule {
 impl BrokenRule {
     /// Whether runs, or what follows them, are not as they have to be. How far a tool has come is nothing of that, nor how
     /// long something takes.
-    pub fn is_about_run(&self) -> bool {
+    pub fn concerns_runs(&self) -> bool {
         use Area::{Compaction, Messages, Queues, Retry, Runs, Tools};
         matches!(self.rule.about().area, Runs | Messages | Tools | Retry | Compaction | Queues)
             && !matches!(
@@ -52,7 +52,7 @@ impl BrokenRule {
 
 impl Findings {
     /// The findings about the frame with this number.
-    pub fn about(frame: u64) -> Self {
+    pub fn for_frame(frame: u64) -> Self {
         Self { frame, ..Self::default() }
     }
 
@@ -64,18 +64,18 @@ impl Findings {
     /// Puts `rule` to the test.
     pub fn expect(&mut self, rule: Rule, holds: bool, expected: impl FnOnce() -> String) {
         match holds {
-            true => self.kept(rule),
-            false => self.broken(rule, expected()),
+            true => self.pass(rule),
+            false => self.fail(rule, expected()),
         }
     }
 
     /// The rule was put to the test, and holds.
-    pub fn kept(&mut self, rule: Rule) {
+    pub fn pass(&mut self, rule: Rule) {
         self.exercised.insert(rule);
     }
 
     /// The rule was put to the test, and is broken.
-    pub fn broken(&mut self, rule: Rule, expected: impl Into<String>) {
+    pub fn fail(&mut self, rule: Rule, expected: impl Into<String>) {
         self.push(rule, expected.into(), None);
     }
 
@@ -90,13 +90,13 @@ impl Findings {
         got: &T,
     ) {
         match expected == got {
-            true => self.kept(rule),
+            true => self.pass(rule),
             false => self.push(rule, what.to_owned(), Difference::between(at, expected, got)),
         }
     }
 
     /// The rule is broken: `got`, which stands at the JSON pointer `at` of the frame, is not `expected`.
-    pub fn differs(
+    pub fn fail_with_difference(
         &mut self,
         rule: Rule,
         at: &str,
@@ -108,7 +108,7 @@ impl Findings {
     }
 
     /// Names the frame to which everything that is found from here on goes back, as reports show it, too.
-    pub const fn goes_back_to(&mut self, frame: Option<u64>) {
+    pub const fn set_cause(&mut self, frame: Option<u64>) {
         self.cause = frame;
     }
 
@@ -118,7 +118,7 @@ impl Findings {
     }
 
     /// Runs tests whose findings go back to the frame `cause`, where one is known.
-    pub fn because_of(&mut self, cause: Option<u64>, test: impl FnOnce(&mut Self)) {
+    pub fn with_cause(&mut self, cause: Option<u64>, test: impl FnOnce(&mut Self)) {
         let before = self.cause;
         self.cause = cause.or(before);
         test(self);

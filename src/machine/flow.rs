@@ -60,7 +60,7 @@ pub struct Verdict {
 impl Verdict {
     /// The frame may not be said, and tells what was missed: go on from where it leads, so that one cause is reported
     /// once. Frames that tell nothing of the kind (late ones, stray ones) leave the state as it is.
-    const fn lost(&mut self, to: State) -> Outcome<State> {
+    const fn resynchronize(&mut self, to: State) -> Outcome<State> {
         self.illegal = true;
         self.lost = true;
         Transition(to)
@@ -130,8 +130,8 @@ impl Flow {
         match event {
             Kind::MessageStart(Role::Assistant) => Transition(State::message()),
             Kind::MessageStart(role) | Kind::MessageEnd(role) if is_input(*role) => Handled,
-            Kind::MessageUpdate(_) => context.lost(State::message()),
-            Kind::AssistantEnd(_) => context.lost(State::tools()),
+            Kind::MessageUpdate(_) => context.resynchronize(State::message()),
+            Kind::AssistantEnd(_) => context.resynchronize(State::tools()),
             _ => Super,
         }
     }
@@ -141,7 +141,7 @@ impl Flow {
         match event {
             Kind::MessageUpdate(_) => Handled,
             Kind::AssistantEnd(_) => Transition(State::tools()),
-            Kind::Event(Event::ToolExecutionStart) => context.lost(State::tools()),
+            Kind::Event(Event::ToolExecutionStart) => context.resynchronize(State::tools()),
             _ => Super,
         }
     }
@@ -169,7 +169,7 @@ impl Flow {
             Kind::MessageStart(Role::Custom) | Kind::MessageEnd(Role::Custom) if self.settles => Handled,
             // An extension's may be a stray; any other tells that a turn has begun.
             Kind::MessageStart(role) if is_input(*role) && *role != Role::Custom => {
-                context.lost(State::turn())
+                context.resynchronize(State::turn())
             }
             _ => Super,
         }
@@ -252,12 +252,12 @@ impl Flow {
                 context.cut = true;
                 Transition(State::idle())
             }
-            Kind::Event(Event::TurnEnd) => context.lost(State::between()),
-            Kind::Event(Event::AgentEnd) => context.lost(self.after_run()),
-            Kind::Event(Event::AgentSettled) => context.lost(State::idle()),
-            Kind::Event(Event::AutoRetryStart) => context.lost(State::retrying()),
+            Kind::Event(Event::TurnEnd) => context.resynchronize(State::between()),
+            Kind::Event(Event::AgentEnd) => context.resynchronize(self.after_run()),
+            Kind::Event(Event::AgentSettled) => context.resynchronize(State::idle()),
+            Kind::Event(Event::AutoRetryStart) => context.resynchronize(State::retrying()),
             // The originals from 0.73 on leave the run without a word.
-            Kind::CompactionStart(true) => context.lost(State::compacting_manual()),
+            Kind::CompactionStart(true) => context.resynchronize(State::compacting_manual()),
             _ => Super,
         }
     }
@@ -278,9 +278,9 @@ impl Flow {
             | Kind::UiRequest(_)
             | Kind::ExtensionError => Handled,
             Kind::Event(event) if fires_anywhere(event.as_str()) => Handled,
-            Kind::Event(Event::AgentStart) => context.lost(State::between()),
-            Kind::Event(Event::TurnStart) => context.lost(State::turn()),
-            Kind::MessageStart(Role::Assistant) => context.lost(State::message()),
+            Kind::Event(Event::AgentStart) => context.resynchronize(State::between()),
+            Kind::Event(Event::TurnStart) => context.resynchronize(State::turn()),
+            Kind::MessageStart(Role::Assistant) => context.resynchronize(State::message()),
             _ => {
                 context.illegal = true;
                 Handled
@@ -332,7 +332,7 @@ impl State {
     }
 
     /// The states around this one, innermost first. Cut short where they would never end: a cycle compiles.
-    pub fn around(mut self) -> Vec<&'static str> {
+    pub fn superstates(mut self) -> Vec<&'static str> {
         let mut names = Vec::new();
         let mut next = statig::blocking::State::superstate(&mut self);
         while let Some(mut superstate) = next.filter(|_| names.len() < FlowState::ALL.len()) {

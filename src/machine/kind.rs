@@ -148,7 +148,7 @@ impl Kind {
     }
 
     /// The kind of what is said.
-    pub fn of_said(said: &Emission) -> Self {
+    pub fn of_emitted(said: &Emission) -> Self {
         match said {
             Emission::Frame(frame) | Emission::Line { frame, .. } => Self::of_outbound(frame),
             Emission::Update(update) => Self::MessageUpdate(update.kind()),
@@ -253,7 +253,7 @@ impl Kind {
     }
 
     /// Whether it tells of whole messages, or of what becomes of them.
-    pub const fn tells_of_messages(self) -> bool {
+    pub const fn reports_messages(self) -> bool {
         self.is_event() && !matches!(self, Self::MessageUpdate(_))
     }
 
@@ -297,8 +297,8 @@ impl fmt::Display for Kind {
             Self::MessageEnd(role) => write!(f, "message_end({role})"),
             Self::AssistantEnd(reason) => write!(f, "message_end(assistant {reason})"),
             Self::RetryEnd(success) => write!(f, "auto_retry_end({success})"),
-            Self::CompactionStart(manual) => write!(f, "compaction_start({})", asked(*manual)),
-            Self::CompactionEnd(manual) => write!(f, "compaction_end({})", asked(*manual)),
+            Self::CompactionStart(manual) => write!(f, "compaction_start({})", origin(*manual)),
+            Self::CompactionEnd(manual) => write!(f, "compaction_end({})", origin(*manual)),
             Self::UiRequest(method) => write!(f, "extension_ui_request({method})"),
             Self::ExtensionError => f.write_str("extension_error"),
             Self::Ready => f.write_str("ready"),
@@ -326,7 +326,7 @@ fn is_manual(reason: CompactionReason) -> bool {
     reason == CompactionReason::Manual
 }
 
-const fn asked(manual: bool) -> &'static str {
+const fn origin(manual: bool) -> &'static str {
     if manual { "manual" } else { "automatic" }
 }
 

@@ -27,7 +27,7 @@ mod unreadable_frame;
 mod violation;
 
 pub use crate::protocol::{RuleId as Rule, Tier};
-pub use chart::{Arrow, Cell, Edge, around, arrows, before, chart, edges, walk};
+pub use chart::{Arrow, Cell, Edge, arrows, chart, edges, required_events, superstates, walk};
 pub use checks::{ConversationChecks, FrameContext, RunChecks, ServerExit};
 pub use difference::Difference;
 pub use envelope::Envelope;

@@ -4,7 +4,7 @@ use crate::protocol::{AgentMessageKind as Role, AgentSessionEventKind as Event, 
 use crate::{machine::kind::Kind, protocol::RuleId as Rule};
 
 /// The rule that a frame in the state `at` puts to the test: kept if the state allows it, else broken.
-pub const fn rule_of(kind: Kind, at: FlowState, ready: DialectReady) -> Rule {
+pub const fn placement_rule(kind: Kind, at: FlowState, ready: DialectReady) -> Rule {
     match kind {
         Kind::MessageUpdate(_) => Rule::UpdateInAssistant,
         Kind::Event(Event::AgentStart | Event::AgentEnd) => Rule::RunNesting,
@@ -72,7 +72,7 @@ const fn tool(at: FlowState) -> Rule {
 }
 
 /// The rules that a frame keeps, besides its own, by standing where it may.
-pub const fn also_kept(kind: Kind, at: FlowState) -> Option<Rule> {
+pub const fn also_exercised(kind: Kind, at: FlowState) -> Option<Rule> {
     match (kind, at) {
         (Kind::Event(Event::TurnStart | Event::AgentEnd), _) => Some(Rule::RunEdges),
         (Kind::MessageStart(Role::Assistant), _) => Some(Rule::OneAssistantPerTurn),

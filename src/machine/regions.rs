@@ -13,7 +13,7 @@ use crate::{
         findings::{BrokenRule, Findings, RuleSet},
         flow::{Flow, Verdict},
         kind::{Kind, Step},
-        placement::{also_kept, rule_of},
+        placement::{also_exercised, placement_rule},
         requests::{Requests, ResponseHead, ResponseMatch, StrayResponse},
         state::State,
         unreadable_frame::UnreadableFrame,
@@ -25,21 +25,21 @@ use statig::prelude::*;
 use std::collections::BTreeSet;
 
 /// Dialogs that may wait: a host that answers none costs no more than this.
-const ASKS: usize = 4096;
+const MAX_DIALOGS: usize = 4096;
 
 /// The state machine of one conversation. A copy goes its own way from here on.
 #[derive(Clone)]
 pub struct Machine {
     dialect: Dialect,
     flow: statig::blocking::StateMachine<Flow>,
-    asks: BTreeSet<String>,
+    dialogs: BTreeSet<String>,
     requests: Requests,
     closing: bool,
-    checks: Option<RunChecks>,
-    beside: Option<Box<ConversationChecks>>,
+    run_checks: Option<RunChecks>,
+    conversation_checks: Option<Box<ConversationChecks>>,
     frames: u64,
     /// Something was said already: `ready` would come too late.
-    spoken: bool,
+    has_emitted: bool,
     /// What the clock shows, in milliseconds; none without a clock.
     time: Option<u64>,
     /// The same when the input ended.
@@ -47,7 +47,7 @@ pub struct Machine {
     /// The conversation is seen from the start of the process on, and every line of the host could be read.
     whole: bool,
     /// The last event that was out of place: its rule, and where.
-    strayed: Option<(Rule, FlowState)>,
+    last_illegal: Option<(Rule, FlowState)>,
     exercised: RuleSet,
 }
 
@@ -58,17 +58,17 @@ impl Machine {
         Self {
             dialect,
             flow: Flow::new(dialect.base()).state_machine(),
-            asks: BTreeSet::new(),
+            dialogs: BTreeSet::new(),
             requests: Requests::default(),
             closing: false,
-            checks: checked.then(|| RunChecks::new(dialect)),
-            beside: checked.then(Box::default),
+            run_checks: checked.then(|| RunChecks::new(dialect)),
+            conversation_checks: checked.then(Box::default),
             frames: 0,
-            spoken: false,
+            has_emitted: false,
             time: None,
             input_ended: None,
             whole: true,
-            strayed: None,
+            last_illegal: None,
             exercised: RuleSet::default(),
         }
     }
@@ -80,27 +80,27 @@ impl Machine {
         self
     }
 
-    /// Sets the clock, in milliseconds since any moment: what follows comes then. Without a clock nothing is late.
+    /// Sets the clock, in milliseconds since any context: what follows comes then. Without a clock nothing is late.
     pub const fn time(&mut self, ms: u64) {
         self.time = Some(ms);
     }
 
     /// The server was told to load extensions.
-    pub fn extended(&mut self) {
-        if let Some(beside) = &mut self.beside {
-            beside.extended();
+    pub fn load_extensions(&mut self) {
+        if let Some(conversation_checks) = &mut self.conversation_checks {
+            conversation_checks.load_extensions();
         }
     }
 
     /// Whether the machine has its checks of counts and equalities.
     pub const fn is_checked(&self) -> bool {
-        self.checks.is_some()
+        self.run_checks.is_some()
     }
 
     /// Where the conversation stands.
     pub fn state(&self) -> State {
-        let shell = self.requests.waiting().filter(|r| r.command == RpcCommandKind::Bash).count();
-        State { flow: self.flow(), asks: self.asks.len(), shell, closing: self.closing }
+        let shell = self.requests.outstanding().filter(|r| r.command == RpcCommandKind::Bash).count();
+        State { flow: self.flow(), dialogs: self.dialogs.len(), shell, closing: self.closing }
     }
 
     /// What the agent is doing.
@@ -110,18 +110,18 @@ impl Machine {
 
     /// The first of these values that the frames so far do not allow. Members that extensions may change silently are passed
     /// over where there are `extensions`, and so are those that a command without a response may change.
-    pub fn disputed(
+    pub fn contradiction(
         &self,
         values: impl IntoIterator<Item = MemberValue>,
         extensions: bool,
     ) -> Option<SessionMember> {
-        let facts = self.beside.as_ref()?.facts();
-        let disputed = |value: &MemberValue| {
+        let known = self.conversation_checks.as_ref()?.known_state();
+        let contradiction = |value: &MemberValue| {
             let member = value.member();
-            let is_open = facts.is_changing(member) || (extensions && member.is_silent());
-            !is_open && !facts.allows(value)
+            let is_open = known.is_changing(member) || (extensions && member.is_silent());
+            !is_open && !known.allows(value)
         };
-        values.into_iter().find(disputed).map(|value| value.member())
+        values.into_iter().find(contradiction).map(|value| value.member())
     }
 
     /// The requests that wait for a response.
@@ -144,17 +144,17 @@ impl Machine {
     pub fn inbound(&mut self, frame: &Inbound) -> Vec<Violation> {
         self.frames += 1;
         let met = self.state();
-        let mut found = Findings::about(self.frames);
-        let moment = self.moment(met, met, false);
-        if let Some(beside) = &mut self.beside {
-            beside.inbound(frame, &self.requests, &moment, &mut found);
+        let mut found = Findings::for_frame(self.frames);
+        let context = self.context(met, met, false);
+        if let Some(conversation_checks) = &mut self.conversation_checks {
+            conversation_checks.on_inbound(frame, &self.requests, &context, &mut found);
         }
         match frame {
             Inbound::Command(command) => {
-                self.requests.open(self.frames, command.id().cloned(), command.kind(), met.flow, self.time);
+                self.requests.add(self.frames, command.id().cloned(), command.kind(), met.flow, self.time);
             }
             Inbound::ExtensionUIResponse(response) => {
-                self.asks.remove(response.id());
+                self.dialogs.remove(response.id());
             }
             Inbound::HostToolUpdate(_) | Inbound::HostToolResult(_) => {}
         }
@@ -166,42 +166,42 @@ impl Machine {
         let (kind, met) = (Kind::Unannounced(step), self.state());
         let mut verdict = Verdict::default();
         self.flow.handle_with_context(&kind, &mut verdict);
-        let mut found = Findings::about(self.frames);
+        let mut found = Findings::for_frame(self.frames);
         if verdict.illegal {
-            found.broken(Rule::FiresIn, format!("no {kind} in {}", met.flow));
+            found.fail(Rule::FiresIn, format!("no {kind} in {}", met.flow));
         }
         if self.flow() != met.flow {
-            self.requests.moved(self.flow());
+            self.requests.add_state(self.flow());
         }
         self.report(found, kind, met)
     }
 
     /// Moves on by an event that is withheld from the host.
     pub fn withheld(&mut self, event: &Emission) {
-        self.flow.handle_with_context(&Kind::of_said(event), &mut Verdict::default());
+        self.flow.handle_with_context(&Kind::of_emitted(event), &mut Verdict::default());
     }
 
     /// A dialog is over without an answer: its time has come, or nobody wants the answer any more.
-    pub fn ask_over(&mut self, id: &str) {
-        self.asks.remove(id);
-        self.stir();
+    pub fn close_dialog(&mut self, id: &str) {
+        self.dialogs.remove(id);
+        self.restart_deadlines();
     }
 
     /// Something has happened that gives everything more time: a dialog is over, the host reads again.
-    pub fn stir(&mut self) {
-        if let (Some(beside), Some(now)) = (&mut self.beside, self.time) {
-            beside.stir(now);
+    pub fn restart_deadlines(&mut self) {
+        if let (Some(conversation_checks), Some(now)) = (&mut self.conversation_checks, self.time) {
+            conversation_checks.restart_deadlines(now);
         }
     }
 
     /// A line came in that was no frame; it is owed an error. Gives the host's rule that it broke.
-    pub fn bad_line(&mut self, error: &LineError) -> Vec<Violation> {
+    pub fn invalid_line(&mut self, error: &LineError) -> Vec<Violation> {
         self.frames += 1;
-        // Servers may be more lenient, and do what it asks.
+        // Servers may be more lenient, and do what it dialogs.
         self.whole = false;
-        self.requests.bad_line(self.frames, error);
-        let mut found = Findings::about(self.frames);
-        if self.beside.is_some() {
+        self.requests.add_invalid_line(self.frames, error);
+        let mut found = Findings::for_frame(self.frames);
+        if self.conversation_checks.is_some() {
             let (rule, reason) = match error {
                 LineError::Parse { reason, .. } => (Rule::HostLine, reason.clone()),
                 LineError::Unknown { kind, .. } => {
@@ -211,7 +211,7 @@ impl Machine {
                     (Rule::HostSchema, format!("a valid `{kind}`: {reason}"))
                 }
             };
-            found.broken(rule, reason);
+            found.fail(rule, reason);
         }
         self.report(found, Kind::Stray, self.state())
     }
@@ -221,93 +221,100 @@ impl Machine {
         let state = self.state();
         self.closing = true;
         self.input_ended = self.input_ended.or(self.time);
-        if let Some(beside) = &mut self.beside {
-            beside.end_of_input(state, &self.requests);
+        if let Some(conversation_checks) = &mut self.conversation_checks {
+            conversation_checks.on_end_of_input(state, &self.requests);
         }
     }
 
     /// The process is gone, or nothing more is known of it. Gives what never came.
-    pub fn ended(&mut self, end: &ServerExit) -> Vec<Violation> {
-        let (state, mut found) = (self.state(), Findings::about(self.frames));
+    pub fn exit(&mut self, end: &ServerExit) -> Vec<Violation> {
+        let (state, mut found) = (self.state(), Findings::for_frame(self.frames));
         let now = self.input_ended.or(self.time);
-        let moment = FrameContext { time: now, ..self.moment(state, state, false) };
-        if let Some(beside) = &mut self.beside {
-            beside.ended(end, &moment, &self.requests, &mut found);
+        let context = FrameContext { time: now, ..self.context(state, state, false) };
+        if let Some(conversation_checks) = &mut self.conversation_checks {
+            conversation_checks.on_exit(end, &context, &self.requests, &mut found);
         }
         self.report(found, Kind::Exit, state)
     }
 
     /// Something is said. Gives what is wrong with it, and goes on from where it leads.
     pub fn outbound(&mut self, said: &Emission) -> Vec<Violation> {
-        self.see(said, false)
+        self.observe(said, false)
     }
 
     /// The same of a frame of a recording; `cut`: a string in it was shortened, so what it says is not compared.
-    pub fn see(&mut self, said: &Emission, cut: bool) -> Vec<Violation> {
-        let kind = Kind::of_said(said);
+    pub fn observe(&mut self, said: &Emission, cut: bool) -> Vec<Violation> {
+        let kind = Kind::of_emitted(said);
         let answer = match said {
             Emission::Frame(Outbound::Response(response))
             | Emission::Line { frame: Outbound::Response(response), .. } => Some(ResponseHead::of(response)),
             _ => None,
         };
-        let mut found = Findings::about(self.frames + 1);
+        let mut found = Findings::for_frame(self.frames + 1);
         let (met, verdict, answered) = self.step(kind, answer.as_ref(), &mut found);
         let mut is_doubtful = false;
         if let Emission::Frame(frame) | Emission::Line { frame, .. } = said {
-            self.regions(frame, &mut found);
-            if met.flow == FlowState::StreamingTurn && breaks_down(frame) {
-                self.strayed = None;
+            self.track_frame(frame, &mut found);
+            if met.flow == FlowState::StreamingTurn && is_breakdown(frame) {
+                self.last_illegal = None;
                 found.broken.retain(|broken| broken.rule != Rule::RunNesting);
             } else {
                 is_doubtful = verdict.illegal && kind.is_event();
             }
         }
-        let now = if self.beside.is_some() { self.state() } else { met };
-        let moment = self.moment(met, now, cut);
-        if let Some(beside) = &mut self.beside {
-            beside.outbound(said, kind, &self.requests, &moment, &mut found);
+        let now = if self.conversation_checks.is_some() { self.state() } else { met };
+        let context = self.context(met, now, cut);
+        if let Some(conversation_checks) = &mut self.conversation_checks {
+            conversation_checks.on_outbound(said, kind, &self.requests, &context, &mut found);
             if let (Some(answer), Some(answered)) = (&answer, &answered) {
-                beside.answered(answer, answered, Some(said), &self.requests, &moment, &mut found);
+                conversation_checks.on_response(
+                    answer,
+                    answered,
+                    Some(said),
+                    &self.requests,
+                    &context,
+                    &mut found,
+                );
             }
         }
-        if let Some(checks) = &mut self.checks {
+        if let Some(run_checks) = &mut self.run_checks {
             match verdict.cut {
-                true => *checks = RunChecks::new(self.dialect),
-                false if verdict.lost => checks.lost(said),
-                false if verdict.illegal => checks.stray(said),
+                true => *run_checks = RunChecks::new(self.dialect),
+                false if verdict.lost => run_checks.resynchronize(said),
+                false if verdict.illegal => run_checks.on_stray(said),
                 false if cut => {
-                    checks.see(said, &mut Findings::about(self.frames));
-                    checks.tear();
+                    run_checks.on_frame(said, &mut Findings::for_frame(self.frames));
+                    run_checks.mark_incomplete();
                 }
-                false => checks.see(said, &mut found),
+                false => run_checks.on_frame(said, &mut found),
             }
         }
         let base = self.dialect.base();
         let mut broken = found.broken.iter().filter(|broken| broken.rule.tier(base).is_some());
-        is_doubtful |= kind.tells_of_messages() && broken.any(BrokenRule::is_about_run);
-        if let Some(beside) = self.beside.as_mut().filter(|_| is_doubtful) {
-            beside.doubt();
+        is_doubtful |= kind.reports_messages() && broken.any(BrokenRule::concerns_runs);
+        if let Some(conversation_checks) = self.conversation_checks.as_mut().filter(|_| is_doubtful) {
+            conversation_checks.doubt();
         }
         self.report(found, kind, met)
     }
 
     /// A line was said that is no frame of the dialect, or one that could not be read: the flow goes on from what is
     /// known of it, and what it held counts as missed.
-    pub fn unread(&mut self, line: UnreadableFrame) -> Vec<Violation> {
-        let mut found = Findings::about(self.frames + 1);
-        found.broken(line.rule, line.expected);
+    pub fn unreadable_line(&mut self, line: UnreadableFrame) -> Vec<Violation> {
+        let mut found = Findings::for_frame(self.frames + 1);
+        found.fail(line.rule, line.expected);
         let kind = line.kind.unwrap_or(Kind::Stray);
         let (met, verdict, answered) = self.step(kind, line.answer.as_ref(), &mut found);
-        let moment = self.moment(met, self.state(), true);
-        if let Some(beside) = &mut self.beside {
-            beside.unread(kind, &moment);
+        let context = self.context(met, self.state(), true);
+        if let Some(conversation_checks) = &mut self.conversation_checks {
+            conversation_checks.on_unread_event(kind, &context);
             if let (Some(answer), Some(answered)) = (&line.answer, &answered) {
-                beside.answered(answer, answered, None, &self.requests, &moment, &mut found);
+                conversation_checks.on_response(answer, answered, None, &self.requests, &context, &mut found);
             }
         }
-        match &mut self.checks {
-            Some(checks) if verdict.cut => *checks = RunChecks::new(self.dialect),
-            Some(checks) if kind.is_event() => checks.unknown(),
+        match &mut self.run_checks {
+            Some(run_checks) if verdict.cut => *run_checks = RunChecks::new(self.dialect),
+            Some(run_checks) if kind.is_event() => run_checks.lose_content(),
             _ => {}
         }
         self.report(found, kind, met)
@@ -325,48 +332,48 @@ impl Machine {
         let met = self.state();
         let mut verdict = Verdict::default();
         self.flow.handle_with_context(&kind, &mut verdict);
-        self.place(kind, met.flow, verdict.illegal, found);
+        self.check_placement(kind, met.flow, verdict.illegal, found);
         // Where the end of the input ends runs, nothing is told of that.
         let untold = self.closing && self.dialect.record().end_of_input == DialectEndOfInput::AbortRun;
         if verdict.cut && !untold {
-            found.broken(Rule::RunCut, "the run's closing events first");
+            found.fail(Rule::RunCut, "the run's closing events first");
         }
         let late = self.dialect.record().prompt_ack == DialectPromptAck::ImmediateThenMaybeError;
-        let answered = answer.map(|answer| self.requests.answer(answer, late));
+        let answered = answer.map(|answer| self.requests.match_response(answer, late));
         match &answered {
             Some(ResponseMatch::First(request) | ResponseMatch::Again(request)) => {
-                found.goes_back_to(Some(request.frame));
+                found.set_cause(Some(request.frame));
             }
-            Some(ResponseMatch::Line(frame)) => found.goes_back_to(Some(*frame)),
+            Some(ResponseMatch::Line(frame)) => found.set_cause(Some(*frame)),
             Some(ResponseMatch::Nothing(_) | ResponseMatch::Forgotten) | None => {}
         }
         match &answered {
             Some(ResponseMatch::Nothing(StrayResponse { rule, expected, cause })) => {
-                found.because_of(*cause, |found| found.broken(*rule, expected.clone()));
+                found.with_cause(*cause, |found| found.fail(*rule, expected.clone()));
             }
             Some(ResponseMatch::Again(_)) if !late => {
-                found.broken(Rule::PromptOnce, "one answer to the prompt");
+                found.fail(Rule::PromptOnce, "one answer to the prompt");
             }
             Some(ResponseMatch::First(request)) => {
                 let rules = [Rule::RespKnownId, Rule::RespOnce, Rule::RespCommand];
-                rules.into_iter().for_each(|rule| found.kept(rule));
+                rules.into_iter().for_each(|rule| found.pass(rule));
                 if request.command == RpcCommandKind::Prompt {
-                    found.kept(Rule::PromptOnce);
+                    found.pass(Rule::PromptOnce);
                 }
             }
-            Some(ResponseMatch::Line(_)) => found.kept(Rule::MissingRefused),
+            Some(ResponseMatch::Line(_)) => found.pass(Rule::MissingRefused),
             Some(ResponseMatch::Again(_) | ResponseMatch::Forgotten) | None => {}
         }
         if self.flow() != met.flow {
-            self.requests.moved(self.flow());
+            self.requests.add_state(self.flow());
         }
         (met, verdict, answered)
     }
 
     /// Where a frame stands that met one state and left another.
-    const fn moment(&self, met: State, now: State, cut: bool) -> FrameContext {
+    const fn context(&self, met: State, now: State, cut: bool) -> FrameContext {
         let (dialect, frame, time, whole) = (self.dialect, self.frames, self.time, self.whole);
-        FrameContext { dialect, met, now, frame, cut, time, whole, extended: false }
+        FrameContext { dialect, met, now, frame, cut, time, whole, has_extensions: false }
     }
 
     /// Frames so far, of both directions.
@@ -397,50 +404,53 @@ impl Machine {
     }
 
     /// Notes an event out of place, once: those that stray behind it to the same place have the same cause.
-    fn place(&mut self, kind: Kind, at: FlowState, illegal: bool, found: &mut Findings) {
-        let rule = rule_of(kind, at, self.dialect.record().ready);
+    fn check_placement(&mut self, kind: Kind, at: FlowState, illegal: bool, found: &mut Findings) {
+        let rule = placement_rule(kind, at, self.dialect.record().ready);
         if !illegal && kind.fires(self.dialect.base()).next().is_some() {
-            found.kept(rule);
-            also_kept(kind, at).into_iter().for_each(|rule| found.kept(rule));
+            found.pass(rule);
+            also_exercised(kind, at).into_iter().for_each(|rule| found.pass(rule));
         }
-        if illegal && self.strayed != Some((rule, at)) {
-            found.broken(rule, self.places(kind));
+        if illegal && self.last_illegal != Some((rule, at)) {
+            found.fail(rule, self.legal_states(kind));
         }
         match illegal {
-            true => self.strayed = Some((rule, at)),
-            false if kind.is_event() => self.strayed = None,
+            true => self.last_illegal = Some((rule, at)),
+            false if kind.is_event() => self.last_illegal = None,
             false => {}
         }
     }
 
-    fn regions(&mut self, frame: &Outbound, found: &mut Findings) {
+    fn track_frame(&mut self, frame: &Outbound, found: &mut Findings) {
         let record = self.dialect.record();
         match frame {
             // A dialog that is told twice is one, and may have been answered in between.
             Outbound::ExtensionUIRequest(request)
                 if request.kind().is_dialog()
-                    && !self.beside.as_ref().is_some_and(|it| it.has_asked(request.id())) =>
+                    && !self
+                        .conversation_checks
+                        .as_ref()
+                        .is_some_and(|it| it.has_ui_request(request.id())) =>
             {
-                self.asks.insert(request.id().to_owned());
-                if self.asks.len() > ASKS {
-                    self.asks.pop_first();
+                self.dialogs.insert(request.id().to_owned());
+                if self.dialogs.len() > MAX_DIALOGS {
+                    self.dialogs.pop_first();
                 }
             }
             Outbound::ReadyFrame(_)
-                if found.broken.is_empty() && (record.ready == DialectReady::None || self.spoken) =>
+                if found.broken.is_empty() && (record.ready == DialectReady::None || self.has_emitted) =>
             {
-                found.broken(
-                    rule_of(Kind::Ready, self.flow(), record.ready),
+                found.fail(
+                    placement_rule(Kind::Ready, self.flow(), record.ready),
                     "`ready` once, first, and only where the dialect has it",
                 );
             }
             _ => {}
         }
-        self.spoken = true;
+        self.has_emitted = true;
     }
 
     /// The states in which `kind` would have been legal, in words.
-    fn places(&self, kind: Kind) -> String {
+    fn legal_states(&self, kind: Kind) -> String {
         let rows = kind.fires(self.dialect.base());
         let mut states: Vec<&str> = rows.flat_map(|row| row.states).map(|state| state.as_str()).collect();
         states.dedup();
@@ -452,6 +462,6 @@ impl Machine {
 }
 
 /// Whether the loop itself has failed: a run may then end in a turn that has no answer.
-fn breaks_down(frame: &Outbound) -> bool {
+fn is_breakdown(frame: &Outbound) -> bool {
     matches!(frame, Outbound::AgentSessionEvent(AgentSessionEvent::AgentEnd(end)) if has_broken_down(end))
 }

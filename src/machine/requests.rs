@@ -92,14 +92,14 @@ pub struct Requests {
     /// One more than the highest number that was answered.
     answered_to: u64,
     /// Lines that were no command; each is owed an error without a request.
-    bad_lines: VecDeque<BadLine>,
+    invalid_lines: VecDeque<InvalidLine>,
     /// Requests and lines that wait and are not remembered.
     forgotten: u64,
 }
 
 /// What the error of a line that was no command may name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct BadLine {
+struct InvalidLine {
     /// How many requests came before it.
     number: u64,
     /// The number of its frame.
@@ -110,7 +110,7 @@ struct BadLine {
     lacks: bool,
 }
 
-impl BadLine {
+impl InvalidLine {
     fn fits(&self, error: &ResponseHead) -> bool {
         match &self.kind {
             Some(kind) => *kind == error.command && (error.id.is_none() || error.id == self.id),
@@ -122,14 +122,14 @@ impl BadLine {
 }
 
 /// Answered requests that are remembered for a late error, or a second answer.
-const REMEMBERED: usize = 64;
+const MAX_ANSWERED: usize = 64;
 
 /// Requests and lines that may wait: a server that answers nothing costs no more than this.
-const WAITING: usize = 4096;
+const MAX_OUTSTANDING: usize = 4096;
 
 impl Requests {
     /// A command came in as frame number `frame` while the machine was in `state`. Gives its number.
-    pub fn open(
+    pub fn add(
         &mut self,
         frame: u64,
         id: Option<RequestId>,
@@ -149,7 +149,7 @@ impl Requests {
             overtaken: None,
             passed: false,
         });
-        if self.open.len() > WAITING {
+        if self.open.len() > MAX_OUTSTANDING {
             self.open.pop_front();
             self.forgotten += 1;
         }
@@ -157,22 +157,28 @@ impl Requests {
     }
 
     /// A line came in as frame number `frame` that was no command.
-    pub fn bad_line(&mut self, frame: u64, error: &LineError) {
+    pub fn add_invalid_line(&mut self, frame: u64, error: &LineError) {
         let (kind, id) = match error {
             LineError::Parse { id, .. } => (None, id.clone()),
             LineError::Unknown { kind, id } | LineError::Field { kind, id, .. } => {
                 (Some(kind.clone()), id.clone())
             }
         };
-        self.bad_lines.push_back(BadLine { number: self.count, frame, kind, id, lacks: error.lacks_field() });
-        if self.bad_lines.len() > WAITING {
-            self.bad_lines.pop_front();
+        self.invalid_lines.push_back(InvalidLine {
+            number: self.count,
+            frame,
+            kind,
+            id,
+            lacks: error.lacks_field(),
+        });
+        if self.invalid_lines.len() > MAX_OUTSTANDING {
+            self.invalid_lines.pop_front();
             self.forgotten += 1;
         }
     }
 
     /// The flow has moved: every open request can have met the new state.
-    pub fn moved(&mut self, state: FlowState) {
+    pub fn add_state(&mut self, state: FlowState) {
         for request in &mut self.open {
             if !request.met.contains(&state) {
                 request.met.push(state);
@@ -181,30 +187,34 @@ impl Requests {
     }
 
     /// The requests that wait, oldest first.
-    pub fn waiting(&self) -> impl Iterator<Item = &OpenRequest> {
+    pub fn outstanding(&self) -> impl Iterator<Item = &OpenRequest> {
         self.open.iter()
     }
 
     /// The lines that were no command and wait for their error: the number of the frame, the type, where a line had one,
     /// and whether a request behind it was answered.
-    pub fn waiting_lines(&self) -> impl Iterator<Item = (u64, Option<&str>, bool)> {
-        self.bad_lines.iter().map(|line| (line.frame, line.kind.as_deref(), line.number < self.answered_to))
+    pub fn lines_without_response(&self) -> impl Iterator<Item = (u64, Option<&str>, bool)> {
+        self.invalid_lines
+            .iter()
+            .map(|line| (line.frame, line.kind.as_deref(), line.number < self.answered_to))
     }
 
     /// Whether a request of that command waits.
-    pub fn waits(&self, command: RpcCommandKind) -> bool {
+    pub fn has_command(&self, command: RpcCommandKind) -> bool {
         self.open.iter().any(|request| request.command == command)
     }
 
     /// Whether a request with that id waits.
-    pub fn has(&self, id: &RequestId) -> bool {
+    pub fn is_outstanding(&self, id: &RequestId) -> bool {
         self.frame_of(id).is_some()
     }
 
     /// Whether a line of the host had that id: a request, answered or not, or a line that was no command.
-    pub fn knows(&self, id: &RequestId) -> bool {
+    pub fn contains_id(&self, id: &RequestId) -> bool {
         let answered = || self.answered.iter().any(|(request, _)| request.id.as_ref() == Some(id));
-        self.has(id) || answered() || self.bad_lines.iter().any(|line| line.id.as_ref() == Some(id))
+        self.is_outstanding(id)
+            || answered()
+            || self.invalid_lines.iter().any(|line| line.id.as_ref() == Some(id))
     }
 
     /// The number of the frame of the request that waits with that id.
@@ -213,14 +223,14 @@ impl Requests {
     }
 
     /// A response was said; `late` if the dialect may acknowledge a prompt and then refuse it.
-    pub fn answer(&mut self, answer: &ResponseHead, late: bool) -> ResponseMatch {
+    pub fn match_response(&mut self, answer: &ResponseHead, late: bool) -> ResponseMatch {
         if !answer.success
-            && let Some(at) = self.bad_lines.iter().position(|line| line.fits(answer))
+            && let Some(at) = self.invalid_lines.iter().position(|line| line.fits(answer))
         {
-            let line = self.bad_lines.remove(at);
+            let line = self.invalid_lines.remove(at);
             let at = line.as_ref().map_or(0, |line| line.frame);
             // Servers that refuse a prompt, and acknowledge it all the same, do so with one that lacks its text, too.
-            if let Some(BadLine { kind, id: id @ Some(_), frame, .. }) = line
+            if let Some(InvalidLine { kind, id: id @ Some(_), frame, .. }) = line
                 && kind.as_deref() == Some(RpcCommandKind::Prompt.as_str())
             {
                 let request = OpenRequest {
@@ -238,10 +248,10 @@ impl Requests {
             return ResponseMatch::Line(at);
         }
         let command = RpcCommandKind::parse(&answer.command);
-        let Some(id) = &answer.id else { return self.answer_without_id(command, answer.success, late) };
+        let Some(id) = &answer.id else { return self.match_without_id(command, answer.success, late) };
         let at = self.open.iter().position(|request| request.id.as_ref() == Some(id));
         match at.and_then(|at| self.open.remove(at)) {
-            None => self.answer_late(Some(id), command, answer.success),
+            None => self.match_late_response(Some(id), command, answer.success),
             Some(request) if command != Some(request.command) => {
                 let expected = format!("the command `{}` of request {id}", request.command);
                 self.remember(&request, false);
@@ -250,12 +260,12 @@ impl Requests {
             }
             Some(request) => {
                 self.remember(&request, answer.success);
-                self.first(request)
+                self.close_first(request)
             }
         }
     }
 
-    fn answer_without_id(
+    fn match_without_id(
         &mut self,
         command: Option<RpcCommandKind>,
         success: bool,
@@ -276,13 +286,13 @@ impl Requests {
         }
         if let Some(request) = self.take(named) {
             self.remember(&request, success);
-            return self.first(request);
+            return self.close_first(request);
         }
         if success {
-            return self.unasked(None, success, "an open request of that command without an id");
+            return self.without_request(None, success, "an open request of that command without an id");
         }
         if command.is_none()
-            && let Some(line) = self.bad_lines.pop_front()
+            && let Some(line) = self.invalid_lines.pop_front()
         {
             return ResponseMatch::Line(line.frame);
         }
@@ -292,13 +302,13 @@ impl Requests {
             command => Some(request.command) == command,
         };
         match self.take(failed) {
-            Some(request) => self.first(request),
-            None => self.answer_late(None, command, success),
+            Some(request) => self.close_first(request),
+            None => self.match_late_response(None, command, success),
         }
     }
 
     /// The response to a request that waited.
-    fn first(&mut self, request: OpenRequest) -> ResponseMatch {
+    fn close_first(&mut self, request: OpenRequest) -> ResponseMatch {
         self.answered_to = self.answered_to.max(request.number + 1);
         // What always overtakes tells nothing of the others.
         if !request.command.is_control() {
@@ -315,7 +325,7 @@ impl Requests {
         self.open.remove(at)
     }
 
-    fn answer_late(
+    fn match_late_response(
         &mut self,
         id: Option<&RequestId>,
         command: Option<RpcCommandKind>,
@@ -334,17 +344,17 @@ impl Requests {
                 expected: "one response per request".to_owned(),
                 cause: Some(request.frame),
             }),
-            None => self.unasked(id, success, "the id of an open request"),
+            None => self.without_request(id, success, "the id of an open request"),
         }
     }
 
     /// Nothing is known that it answers. What a line asked that could not be read is not known either: servers may be
     /// more lenient than the protocol.
-    fn unasked(&mut self, id: Option<&RequestId>, success: bool, expected: &str) -> ResponseMatch {
-        let meant = |line: &BadLine| line.kind.is_none() || line.id.as_ref() == id;
-        match self.bad_lines.iter().position(meant) {
-            Some(at) => match self.bad_lines.remove(at) {
-                Some(BadLine { lacks: true, kind: Some(kind), frame, .. }) if success => {
+    fn without_request(&mut self, id: Option<&RequestId>, success: bool, expected: &str) -> ResponseMatch {
+        let meant = |line: &InvalidLine| line.kind.is_none() || line.id.as_ref() == id;
+        match self.invalid_lines.iter().position(meant) {
+            Some(at) => match self.invalid_lines.remove(at) {
+                Some(InvalidLine { lacks: true, kind: Some(kind), frame, .. }) if success => {
                     let expected = format!("an error, as the `{kind}` lacks what it needs");
                     ResponseMatch::Nothing(StrayResponse {
                         rule: Rule::MissingRefused,
@@ -352,7 +362,7 @@ impl Requests {
                         cause: Some(frame),
                     })
                 }
-                Some(BadLine { frame, .. }) => ResponseMatch::Line(frame),
+                Some(InvalidLine { frame, .. }) => ResponseMatch::Line(frame),
                 None => ResponseMatch::Line(0),
             },
             None if self.forgotten > 0 => {
@@ -370,7 +380,7 @@ impl Requests {
     fn remember(&mut self, request: &OpenRequest, success: bool) {
         let twice = matches!(request.command, RpcCommandKind::Prompt | RpcCommandKind::AbortAndPrompt);
         self.answered.push_back((request.clone(), twice.then_some(success)));
-        if self.answered.len() > REMEMBERED {
+        if self.answered.len() > MAX_ANSWERED {
             self.answered.pop_front();
         }
     }

@@ -9,7 +9,7 @@ pub struct State {
     /// What the agent is doing.
     pub flow: FlowState,
     /// Dialogs that wait for the host.
-    pub asks: usize,
+    pub dialogs: usize,
     /// Shell commands of the host that run.
     pub shell: usize,
     /// Input has ended.
@@ -19,7 +19,7 @@ pub struct State {
 impl fmt::Display for State {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.flow)?;
-        if self.asks > 0 {
+        if self.dialogs > 0 {
             f.write_str("+awaiting_ui")?;
         }
         if self.shell > 0 {

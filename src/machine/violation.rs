@@ -37,6 +37,6 @@ impl fmt::Display for Violation {
 impl Violation {
     /// What the rule wanted instead, with the member that is wrong, where it is one.
     pub fn expectation(&self) -> String {
-        Difference::behind(&self.expected, self.difference.as_ref())
+        Difference::append_to(&self.expected, self.difference.as_ref())
     }
 }

@@ -75,7 +75,7 @@ struct Process {
     /// The unterminated line of the host.
     lines: LineBuffer,
     /// Invalid ids of the host: objects and arrays. Servers may echo them.
-    odd_ids: VecDeque<Value>,
+    invalid_ids: VecDeque<Value>,
     /// Dialogs with a timeout: the deadline by the recording's clock, and the id.
     deadlines: VecDeque<(f64, String)>,
     /// The time of the last line of either side.
@@ -92,7 +92,7 @@ struct Process {
 /// The most dialogs with a timeout that are tracked; the latest are kept.
 const DEADLINES: usize = 4096;
 /// The most invalid ids that are remembered; the latest are kept.
-const ODD_IDS: usize = 64;
+const MAX_INVALID_IDS: usize = 64;
 
 /// Milliseconds of silence after which no outstanding output is expected any more.
 const QUIET_MS: f64 = 2000.0;
@@ -203,7 +203,8 @@ impl Judge {
     /// Judges whether the host has tolerated an unknown addition: it must not stop in the middle of a run.
     fn check_tolerance(&mut self, record: &Record<'_>) -> Vec<Violation> {
         let state = self.machine.state();
-        let under_way = state.flow != FlowState::Idle || self.machine.requests().waiting().next().is_some();
+        let under_way =
+            state.flow != FlowState::Idle || self.machine.requests().outstanding().next().is_some();
         let tolerance = &mut self.process.tolerance;
         let kept = match record.direction {
             Direction::In => tolerance.host_wrote(),
@@ -243,26 +244,26 @@ impl Judge {
                     && command.id().is_some_and(|id| !id.is_string())
                 {
                     let mut found = Findings::default();
-                    found.broken(Rule::HostSchema, "a string as `id`");
+                    found.fail(Rule::HostSchema, "a string as `id`");
                     violations.extend(self.machine.report(found, Kind::of_inbound(&frame), met));
                 }
                 violations
             }
             Ok(None) => Vec::new(),
             Err(error) => {
-                self.note_odd_id(line);
-                self.machine.bad_line(&error)
+                self.remember_invalid_id(line);
+                self.machine.invalid_line(&error)
             }
         }
     }
 
     /// Remembers the id of a line if it is an object or an array, since servers echo it all the same.
-    fn note_odd_id(&mut self, line: &[u8]) {
+    fn remember_invalid_id(&mut self, line: &[u8]) {
         let Ok(Value::Object(members)) = serde_json::from_slice(line) else { return };
         let id = members.get("id").filter(|id| id.is_object() || id.is_array());
-        self.process.odd_ids.extend(id.cloned());
-        if self.process.odd_ids.len() > ODD_IDS {
-            self.process.odd_ids.pop_front();
+        self.process.invalid_ids.extend(id.cloned());
+        if self.process.invalid_ids.len() > MAX_INVALID_IDS {
+            self.process.invalid_ids.pop_front();
         }
     }
 
@@ -281,36 +282,36 @@ impl Judge {
             Ok(read) => read,
             Err(expected) => return self.not_a_frame(expected),
         };
-        let mut violations = self.unfinished_line(envelope.answers(&kind));
+        let mut violations = self.unfinished_line(envelope.response_id(&kind));
         let met = self.machine.state();
         let mut found = Findings::default();
-        found.kept(Rule::Framing);
+        found.pass(Rule::Framing);
         self.server_wrote_frame = true;
-        let id = envelope.answers(&kind);
-        found.goes_back_to(id.as_ref().and_then(|id| self.machine.requests().frame_of(id)));
+        let id = envelope.response_id(&kind);
+        found.set_cause(id.as_ref().and_then(|id| self.machine.requests().frame_of(id)));
         envelope.judge(&kind, &mut found);
         self.check_first_frame(&kind, &mut found);
         let seen = match self.read_frame(text, &envelope, &kind, id) {
             Ok(Versioned { frame, faults }) => {
-                found.kept(Rule::Schema);
-                found.kept(Rule::UnknownType);
-                if !cut && let Some(message) = envelope.complete(&kind) {
+                found.pass(Rule::Schema);
+                found.pass(Rule::UnknownType);
+                if !cut && let Some(message) = envelope.completed_message(&kind) {
                     self.session_file.add_message(&message);
                     self.process.was_at_rest = false;
                 }
                 self.session_file.observe(&frame);
                 self.track_dialog(&frame);
                 let said = Emission::Frame(frame);
-                violations.extend(self.machine.see(&said, cut));
-                let seen = Kind::of_said(&said);
+                violations.extend(self.machine.observe(&said, cut));
+                let seen = Kind::of_emitted(&said);
                 violations.extend(self.missing_members(&faults, &kind, seen, met));
                 seen
             }
             Err(error) => {
                 self.session_file.request_session_change();
-                let unread = envelope.unread(&kind, &error);
+                let unread = envelope.unreadable(&kind, &error);
                 let seen = unread.kind.unwrap_or(Kind::Stray);
-                violations.extend(self.machine.unread(unread));
+                violations.extend(self.machine.unreadable_line(unread));
                 seen
             }
         };
@@ -328,12 +329,12 @@ impl Judge {
         answers: Option<RequestId>,
     ) -> Result<Versioned<Outbound>, ReadError> {
         let spoken = DialectVersion { dialect: self.dialect, version: self.version };
-        let given = answers.is_some_and(|id| self.machine.requests().knows(&id));
+        let given = answers.is_some_and(|id| self.machine.requests().contains_id(&id));
         let read = read_versioned(text.as_bytes(), spoken, given);
-        if read.is_ok() || self.process.odd_ids.is_empty() {
+        if read.is_ok() || self.process.invalid_ids.is_empty() {
             return read;
         }
-        let odd = envelope.odd_id(kind).filter(|id| self.process.odd_ids.contains(id));
+        let odd = envelope.invalid_id(kind).filter(|id| self.process.invalid_ids.contains(id));
         match odd.and_then(|_| without_id(text)) {
             Some(frame) => read_versioned(frame.as_bytes(), spoken, given),
             None => read,
@@ -351,7 +352,7 @@ impl Judge {
         for MissingMember { place: (process, frame), kind, state, expected, .. } in missing {
             let mut found = Findings::default();
             let cause = Some(frame).filter(|frame| process == place.0 && *frame != place.1);
-            found.because_of(cause, |found| found.broken(Rule::Schema, expected));
+            found.with_cause(cause, |found| found.fail(Rule::Schema, expected));
             violations.extend(self.machine.report(found, kind, state));
         }
         violations
@@ -360,18 +361,23 @@ impl Judge {
     fn not_a_frame(&mut self, expected: String) -> Vec<Violation> {
         self.process.wrote = true;
         self.kind = Kind::Stray;
-        self.machine.unread(UnreadableFrame { kind: None, answer: None, rule: Rule::Framing, expected })
+        self.machine.unreadable_line(UnreadableFrame {
+            kind: None,
+            answer: None,
+            rule: Rule::Framing,
+            expected,
+        })
     }
 
     /// Judges an unterminated line of the host that the server has answered: some servers take a carriage return as its end.
     fn unfinished_line(&mut self, id: Option<RequestId>) -> Vec<Violation> {
-        if self.process.lines.is_empty() || id.is_none_or(|id| self.machine.requests().has(&id)) {
+        if self.process.lines.is_empty() || id.is_none_or(|id| self.machine.requests().is_outstanding(&id)) {
             return Vec::new();
         }
         let rest = self.process.lines.take_rest();
         let mut violations: Vec<Violation> = rest.iter().flat_map(|line| self.inbound_line(line)).collect();
         let mut found = Findings::default();
-        found.broken(Rule::HostLine, "a line feed at the end of the line");
+        found.fail(Rule::HostLine, "a line feed at the end of the line");
         violations.extend(self.machine.report(found, Kind::Stray, self.machine.state()));
         violations
     }
@@ -382,7 +388,7 @@ impl Judge {
             return;
         }
         match self.dialect.record().ready {
-            DialectReady::None => found.kept(Rule::NoReady),
+            DialectReady::None => found.pass(Rule::NoReady),
             DialectReady::WithVersion => {
                 found.expect(Rule::ReadyFirst, kind == "ready", || "`ready` before anything else".to_owned());
             }
@@ -413,7 +419,7 @@ impl Judge {
         self.process.deadlines.retain(|(deadline, id)| {
             let over = *deadline <= now;
             if over {
-                machine.ask_over(id);
+                machine.close_dialog(id);
             }
             !over
         });
@@ -427,7 +433,7 @@ impl Judge {
                 self.exercised.extend(self.machine.exercised());
                 self.machine = Machine::new(self.dialect, true);
                 if has_extensions {
-                    self.machine.extended();
+                    self.machine.load_extensions();
                 }
                 self.session_file.begin_process(has_extensions);
                 self.process = Process { last: self.t, ..Process::default() };
@@ -438,7 +444,7 @@ impl Judge {
                 let rest = self.process.lines.take_rest();
                 let violations = rest.iter().flat_map(|line| self.inbound_line(line)).collect();
                 self.process.end.quiet = self.is_quiet();
-                let waits = self.machine.requests().waiting().next().is_some();
+                let waits = self.machine.requests().outstanding().next().is_some();
                 self.process.was_at_rest = self.machine.state().flow == FlowState::Idle && !waits;
                 self.machine.end_of_input();
                 return violations;
@@ -456,7 +462,7 @@ impl Judge {
             ProcessEvent::StopRequested => self.process.end.told = true,
             ProcessEvent::ResponseTimeout => self.process.end.waited = true,
             ProcessEvent::Stalled(ms) => {
-                self.machine.stir();
+                self.machine.restart_deadlines();
                 let mut found = Findings::default();
                 let limit = STALLED.as_secs();
                 found.expect(Rule::HostDrains, ms < STALLED.as_secs_f64() * 1000.0, || {
@@ -488,7 +494,7 @@ impl Judge {
         }
         self.process.end.quiet |= !self.machine.state().closing && self.is_quiet();
         let end = self.process.end;
-        self.machine.ended(&end)
+        self.machine.exit(&end)
     }
 }
 

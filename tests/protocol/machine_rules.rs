@@ -153,7 +153,7 @@ fn fault_breaks_its_rules_and_machine_recovers() {
 #[test]
 fn foreign_command_is_answered_without_id() {
     let mut machine = Machine::new(Pi, true);
-    machine.bad_line(&LineError::Unknown { kind: "branch".to_owned(), id: None });
+    machine.invalid_line(&LineError::Unknown { kind: "branch".to_owned(), id: None });
     let refused = json!({ "type": "response", "command": "branch", "success": false, "error": "e" });
     let talk = talk().only(&["prompt", "ack"]).with(out(refused), "prompt");
     assert_eq!(judge(&mut machine, Pi, &talk), []);
@@ -163,7 +163,7 @@ fn foreign_command_is_answered_without_id() {
 fn bad_field_is_answered_like_request() {
     let mut machine = Machine::new(Pi, true);
     let id = Some(RequestId::from("7"));
-    machine.bad_line(&LineError::Field { kind: "steer".to_owned(), id, reason: "r".to_owned() });
+    machine.invalid_line(&LineError::Field { kind: "steer".to_owned(), id, reason: "r".to_owned() });
     let refused =
         json!({ "id": "7", "type": "response", "command": "steer", "success": false, "error": "r" });
     let talk = talk().only(&["prompt", "ack"]).with(out(refused), "prompt");

@@ -2,7 +2,7 @@
 
 use crate::machine_support::snapshot;
 use pi_rpc::{
-    machine::{Cell, Kind, Step, around, walk},
+    machine::{Cell, Kind, Step, superstates, walk},
     protocol::{
         AgentMessageKind, Base, Case, Dialect, Disposition, FlowState, RpcCommandKind, StreamingBehavior,
     },
@@ -179,7 +179,7 @@ fn superstates_match_the_schema() {
     for state in FlowState::ALL {
         let mut expected = vec![state.parent(), "session"];
         expected.retain(|name| !name.is_empty());
-        assert_eq!(around(state), expected, "around {state}");
+        assert_eq!(superstates(state), expected, "around {state}");
     }
 }
 

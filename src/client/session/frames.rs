@@ -90,7 +90,7 @@ impl SessionState {
         self.take_frame(|state| {
             let before = state.machine.flow();
             let (answer, kind) = (line.answer.clone(), line.kind);
-            state.machine.unread(line);
+            state.machine.unreadable_line(line);
             state.note_move(before);
             match answer {
                 Some(answer) => {

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     export::{Part, file_id, json_schema, schema_id, with_file_id},
-    machine::{Kind, arrows, before},
+    machine::{Kind, arrows, required_events},
     protocol::{
         BUNDLE, Case, CompactionReason, Dialect, FRAME_LIMIT, FlowState, PromptDisposition, RpcCommandKind,
         RuleId, fires,
@@ -176,7 +176,7 @@ impl MetaBuilder<'_> {
         let base = self.dialect.base();
         let mut cases = Vec::new();
         for row in fires(name).iter().filter(|row| row.only.is_none_or(|only| base.is_in(only))) {
-            let mut types: Vec<String> = before(base, row).into_iter().map(str::to_owned).collect();
+            let mut types: Vec<String> = required_events(base, row).into_iter().map(str::to_owned).collect();
             types.extend(after.iter().filter(|name| !types.contains(name)).cloned().collect::<Vec<_>>());
             types.retain(|before| before != name);
             let own = row.states.iter().filter(|state| state.is_in(base));

@@ -18,7 +18,7 @@ pub struct AbortedCalls {
 
 impl AbortedCalls {
     /// Sees an event; `stopped`: the open run was to be stopped.
-    pub fn event(
+    pub fn on_event(
         &mut self,
         event: &AgentSessionEvent,
         stopped: bool,
@@ -36,8 +36,8 @@ impl AbortedCalls {
                     && let Some(ended) = self.ended.take()
                 {
                     let failed = matches!(answer.stop_reason, StopReason::Aborted | StopReason::Error);
-                    found.because_of(Some(ended), |found| {
-                        found.expect(Rule::AbortEffect, failed || at.extended, || {
+                    found.with_cause(Some(ended), |found| {
+                        found.expect(Rule::AbortEffect, failed || at.has_extensions, || {
                             "an aborted answer behind calls that were aborted".to_owned()
                         });
                     });
@@ -48,14 +48,14 @@ impl AbortedCalls {
     }
 
     /// An event was said of which the kind alone is known.
-    pub fn unread(&mut self, kind: Kind) {
+    pub fn on_unread_event(&mut self, kind: Kind) {
         if kind.is_event() {
             self.ended = None;
         }
     }
 
     fn call_ends(&mut self, end: &ToolExecutionEndEvent, at: &FrameContext, found: &mut Findings) {
-        if at.cut || at.extended || !says_aborted(end, at) {
+        if at.cut || at.has_extensions || !says_aborted(end, at) {
             return;
         }
         found.expect(Rule::AbortEffect, end.is_error, || "an error, as the call was aborted".to_owned());

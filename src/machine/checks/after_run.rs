@@ -68,7 +68,7 @@ enum LastRun {
 }
 
 impl AfterRun {
-    pub fn command(&mut self, command: &RpcCommand, at: &FrameContext) {
+    pub fn on_command(&mut self, command: &RpcCommand, at: &FrameContext) {
         use RpcCommandKind as Command;
         if prompts(command.kind()) || matches!(command.kind(), Command::Abort | Command::AbortRetry) {
             self.waits_until = None;
@@ -94,10 +94,10 @@ impl AfterRun {
         }
     }
 
-    pub fn answered(&mut self, request: &OpenRequest, at: &FrameContext, found: &mut Findings) {
+    pub fn on_response(&mut self, request: &OpenRequest, at: &FrameContext, found: &mut Findings) {
         self.heard = self.heard.max(request.written);
         if request.command == RpcCommandKind::Compact && self.compact.take().is_some() {
-            found.kept(Rule::CompactionSilent);
+            found.pass(Rule::CompactionSilent);
         }
         if prompts(request.command) {
             self.prompts = self.prompts.saturating_sub(1);
@@ -107,13 +107,13 @@ impl AfterRun {
     }
 
     /// Sees an event. `unqueued`: no message waits; `retries`: nobody has switched retries off.
-    pub fn event(
+    pub fn on_event(
         &mut self,
         event: &AgentSessionEvent,
         at: &FrameContext,
         unqueued: bool,
         retries: bool,
-        promises: &mut Obligations,
+        obligations: &mut Obligations,
         found: &mut Findings,
     ) {
         use AgentSessionEvent as Event;
@@ -121,7 +121,7 @@ impl AfterRun {
             Event::AgentStart(_) => {
                 let waited = at.met.flow == FlowState::Retrying && self.preempts && !at.cut;
                 self.wait_ends(at, found);
-                self.run_starts(promises.resumes());
+                self.run_starts(obligations.resumes());
                 self.retried = waited;
             }
             Event::AgentEnd(end) => {
@@ -130,7 +130,7 @@ impl AfterRun {
                     tried.last && matches!(&self.last, LastRun::Failed(error) if *error == tried.error)
                 };
                 if retries && self.tried.as_ref().is_some_and(given_up) {
-                    promises.make(ObligationKind::GivenUp, 0, at);
+                    obligations.add(ObligationKind::GivenUp, 0, at);
                 }
             }
             Event::MessageStart(start) if std::mem::take(&mut self.resumes) => {
@@ -146,19 +146,19 @@ impl AfterRun {
             }
             Event::AutoRetryStart(start) => {
                 self.retry_starts(start, at, found);
-                promises.make(ObligationKind::RetryRun, start.delay_ms, at);
+                obligations.add(ObligationKind::RetryRun, start.delay_ms, at);
             }
             Event::AutoRetryEnd(end) => self.retry_ends(end, at, found),
             Event::AutoCompactionStart(_) if self.compact.is_some() => {
-                found.broken(Rule::CompactionSilent, "no events of a compaction that the host asked for");
+                found.fail(Rule::CompactionSilent, "no events of a compaction that the host asked for");
                 self.compact = None;
             }
             Event::AutoCompactionStart(start) => self.overflow = start.reason == CompactionReason::Overflow,
             Event::CompactionStart(start) => self.overflow = start.reason == CompactionReason::Overflow,
-            Event::AutoCompactionEnd(end) => self.compacted(end.will_retry, at, promises),
-            Event::CompactionEnd(end) => self.compacted(end.will_retry, at, promises),
+            Event::AutoCompactionEnd(end) => self.compacted(end.will_retry, at, obligations),
+            Event::CompactionEnd(end) => self.compacted(end.will_retry, at, obligations),
             Event::TodoReminder(reminder) if matches!(at.met.flow, FlowState::Idle | FlowState::Starting) => {
-                reminds(reminder, promises, at, found);
+                reminds(reminder, obligations, at, found);
             }
             _ => {}
         }
@@ -170,15 +170,15 @@ impl AfterRun {
 
     /// A compaction has ended. A promise for another reason than an overflow is a fault of its own; before a prompt's
     /// run, that run is what follows.
-    fn compacted(&self, retries: bool, at: &FrameContext, promises: &mut Obligations) {
+    fn compacted(&self, retries: bool, at: &FrameContext, obligations: &mut Obligations) {
         let own = self.prompted || (self.prompts > 0 && at.met.flow == FlowState::Compacting);
         if retries && self.overflow && !at.cut && !own {
-            promises.make(ObligationKind::ResumedRun, 0, at);
+            obligations.add(ObligationKind::ResumedRun, 0, at);
         }
     }
 
     /// An event was said of which the kind alone is known.
-    pub fn unread(&mut self, kind: Kind) {
+    pub fn on_unread_event(&mut self, kind: Kind) {
         // What the dialect does not know may stand anywhere.
         if kind.is_event() {
             self.answered = matches!(kind, Kind::AssistantEnd(_));
@@ -192,7 +192,7 @@ impl AfterRun {
     /// A further try begins: not before its wait is over.
     fn wait_ends(&mut self, at: &FrameContext, found: &mut Findings) {
         let (Some(until), Some(now)) = (self.waits_until.take(), at.time) else { return };
-        if at.met.flow == FlowState::Retrying && !at.extended {
+        if at.met.flow == FlowState::Retrying && !at.has_extensions {
             found.expect(Rule::RetryDelay, now >= until, || {
                 format!("the further try {} milliseconds later, when its wait is over", until - now)
             });
@@ -224,10 +224,10 @@ impl AfterRun {
         if follows && !at.cut {
             match &self.last {
                 LastRun::Unknown => {}
-                LastRun::Other => found.broken(Rule::RetryAfterError, "a run that failed before it"),
+                LastRun::Other => found.fail(Rule::RetryAfterError, "a run that failed before it"),
                 LastRun::Failed(error) => {
                     let what = "the error of the run";
-                    found.because_of(self.ended, |found| {
+                    found.with_cause(self.ended, |found| {
                         let rule = Rule::RetryAfterError;
                         found.expect_same(rule, "/errorMessage", what, error, &start.error_message);
                     });
@@ -245,10 +245,10 @@ impl AfterRun {
                 false => start.delay_ms == doubled,
             };
             match holds || capped {
-                true => found.kept(Rule::RetryDelay),
+                true => found.pass(Rule::RetryDelay),
                 false => {
                     let what = "twice the wait before";
-                    found.differs(Rule::RetryDelay, "/delayMs", what, &doubled, &start.delay_ms);
+                    found.fail_with_difference(Rule::RetryDelay, "/delayMs", what, &doubled, &start.delay_ms);
                 }
             }
         }
@@ -256,8 +256,8 @@ impl AfterRun {
         // The clock of the server may go a little faster.
         let certain = start.delay_ms.saturating_sub(start.delay_ms / 10).saturating_sub(CLOCKS_DIFFER);
         self.waits_until = self.heard.filter(|_| !at.cut).map(|heard| heard.saturating_add(certain));
-        if is_for_good(&start.error_message) && start.delay_ms > 0 && !at.cut && !at.extended {
-            found.broken(Rule::RetryAfterError, "no retry of a request that was refused for good");
+        if is_for_good(&start.error_message) && start.delay_ms > 0 && !at.cut && !at.has_extensions {
+            found.fail(Rule::RetryAfterError, "no retry of a request that was refused for good");
         }
         let (most, error) = (start.max_attempts, start.error_message.clone());
         if let Some(tried) = &self.tried
@@ -276,7 +276,7 @@ impl AfterRun {
             && !at.cut
         {
             let what = "the error of the run";
-            found.because_of(self.ended, |found| {
+            found.with_cause(self.ended, |found| {
                 found.expect_same(Rule::RetryAfterError, "/finalError", what, error, told);
             });
         }
@@ -286,7 +286,7 @@ impl AfterRun {
                     "it right behind the assistant message".to_owned()
                 });
             }
-            false if !at.met.flow.is_streaming() => found.kept(Rule::RetryEndPlace),
+            false if !at.met.flow.is_streaming() => found.pass(Rule::RetryEndPlace),
             // The place itself is reported already.
             _ => {}
         }
@@ -295,7 +295,7 @@ impl AfterRun {
 
 fn reminds(
     reminder: &TodoReminderEvent,
-    promises: &mut Obligations,
+    obligations: &mut Obligations,
     at: &FrameContext,
     found: &mut Findings,
 ) {
@@ -303,8 +303,8 @@ fn reminds(
     found.expect(Rule::TodoReminder, open, || {
         format!("open todos, and attempt 1 to {}", reminder.max_attempts)
     });
-    let promised = promises.has(ObligationKind::ReminderRun);
-    promises.make(ObligationKind::ReminderRun, 0, at);
+    let promised = obligations.contains(ObligationKind::ReminderRun);
+    obligations.add(ObligationKind::ReminderRun, 0, at);
     found.expect(Rule::TodoReminder, !promised, || "the run that the last one promised".to_owned());
 }
 

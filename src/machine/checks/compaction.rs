@@ -111,7 +111,7 @@ pub struct ManualCompactions {
 const KEPT: usize = 64;
 
 impl ManualCompactions {
-    pub fn event(&mut self, event: &AgentSessionEvent, at: &FrameContext) {
+    pub fn on_event(&mut self, event: &AgentSessionEvent, at: &FrameContext) {
         if let AgentSessionEvent::CompactionStart(start) = event {
             self.open |= start.reason == CompactionReason::Manual;
         }
@@ -128,11 +128,11 @@ impl ManualCompactions {
     }
 
     /// An event was said of which the kind alone is known.
-    pub const fn unread(&mut self) {
+    pub const fn on_unread_event(&mut self) {
         self.unsure = true;
     }
 
-    pub fn answered(
+    pub fn on_response(
         &mut self,
         answer: &ResponseHead,
         success: Option<&RpcSuccess>,
@@ -146,7 +146,7 @@ impl ManualCompactions {
         }
         let Some((ended, end)) = self.ended.pop_front() else {
             // One that was refused has none: what is open is another's.
-            let own = self.open && !requests.waits(RpcCommandKind::Compact);
+            let own = self.open && !requests.has_command(RpcCommandKind::Compact);
             let refused = !own && may_be_refused(request, at);
             // Where the end of the input cuts one off, nothing more is told of it.
             let untold = at.now.closing && at.dialect.record().end_of_input == DialectEndOfInput::AbortRun;
@@ -164,7 +164,7 @@ impl ManualCompactions {
                 || end.error_message.as_ref() == Some(&errors::manual_compaction_failed(at.base(), error))
         };
         let what = "what its `compaction_end` said";
-        found.because_of(Some(ended), |found| match &answer.error {
+        found.with_cause(Some(ended), |found| match &answer.error {
             Some(error) => found.expect(Rule::CompactionTold, failed(error), || what.to_owned()),
             None => {
                 found.expect_same(Rule::CompactionTold, "/data", what, &end.result.as_ref(), &said);

@@ -42,94 +42,100 @@ use crate::{
 /// Follows what goes on beside the runs; sees every frame, wherever it stands.
 #[derive(Clone, Debug, Default)]
 pub struct ConversationChecks {
-    facts: StateChecks,
-    answers: Responses,
-    tail: AfterRun,
+    state: StateChecks,
+    responses: Responses,
+    after_run: AfterRun,
     queues: Queues,
     counts: Counts,
-    asks: Dialogs,
-    tools: HostTools,
-    settling: SettleChecks,
+    dialogs: Dialogs,
+    host_tools: HostTools,
+    settle: SettleChecks,
     compactions: ManualCompactions,
-    shells: ShellOutputs,
-    told: SessionEvents,
+    shell_outputs: ShellOutputs,
+    session_events: SessionEvents,
     entries: AppendedEntries,
     session: SessionChecks,
-    ending: EndChecks,
+    exit: EndChecks,
     extensions: ExtensionEvidence,
     prompts: Prompts,
-    promises: Obligations,
-    turns: TurnBoundaries,
-    skips: SkippedCalls,
+    obligations: Obligations,
+    turn_boundaries: TurnBoundaries,
+    skipped_calls: SkippedCalls,
     switches: Switches,
     delays: Delays,
-    aborts: AbortedCalls,
+    aborted_calls: AbortedCalls,
 }
 
 impl ConversationChecks {
     /// Whether a request to the user interface had this id already.
-    pub fn has_asked(&self, id: &str) -> bool {
-        self.asks.knows(id)
+    pub fn has_ui_request(&self, id: &str) -> bool {
+        self.dialogs.contains(id)
     }
 
     /// What is known of the session's state.
-    pub const fn facts(&self) -> &KnownState {
-        self.facts.facts()
+    pub const fn known_state(&self) -> &KnownState {
+        self.state.known_state()
     }
 
     /// The server was told to load extensions.
-    pub const fn extended(&mut self) {
+    pub const fn load_extensions(&mut self) {
         self.extensions.seen = true;
     }
 
     /// Something has happened at `now` that gives everything more time.
-    pub fn stir(&mut self, now: u64) {
-        self.promises.stir(now);
-        self.delays.stir(now);
+    pub fn restart_deadlines(&mut self, now: u64) {
+        self.obligations.restart_deadlines(now);
+        self.delays.restart_deadlines(now);
     }
 
     /// Sees what the host wrote, before its request is open.
-    pub fn inbound(&mut self, frame: &Inbound, requests: &Requests, at: &FrameContext, found: &mut Findings) {
-        let at = &FrameContext { extended: self.extensions.seen, ..*at };
-        found.kept(Rule::HostLine);
-        found.kept(Rule::HostSchema);
+    pub fn on_inbound(
+        &mut self,
+        frame: &Inbound,
+        requests: &Requests,
+        at: &FrameContext,
+        found: &mut Findings,
+    ) {
+        let at = &FrameContext { has_extensions: self.extensions.seen, ..*at };
+        found.pass(Rule::HostLine);
+        found.pass(Rule::HostSchema);
         match frame {
             Inbound::Command(command) => {
                 if let Some(id) = command.id() {
-                    found.expect(Rule::HostIdUnique, !requests.has(id), || {
+                    found.expect(Rule::HostIdUnique, !requests.is_outstanding(id), || {
                         format!("an id that no open request has, not {id}")
                     });
                 }
-                self.facts.command(command, at);
-                self.promises.command(command, at);
-                self.prompts.command(command, at, &self.promises);
-                self.answers.command(command, at, found);
-                self.tail.command(command, at);
-                self.queues.command(command, at);
-                self.counts.command(command);
-                self.tools.command(command);
-                self.settling.command(command);
-                self.shells.command(command);
-                self.session.command(command);
-                self.turns.command(command);
-                self.skips.command(command);
-                self.switches.command(command);
-                self.delays.command(command.kind(), requests, at);
+                self.state.on_command(command, at);
+                self.obligations.on_command(command, at);
+                self.prompts.on_command(command, at, &self.obligations);
+                self.responses.on_command(command, at, found);
+                self.after_run.on_command(command, at);
+                self.queues.on_command(command, at);
+                self.counts.on_command(command);
+                self.host_tools.on_command(command);
+                self.settle.on_command(command);
+                self.shell_outputs.on_command(command);
+                self.session.on_command(command);
+                self.turn_boundaries.on_command(command);
+                self.skipped_calls.on_command(command);
+                self.switches.on_command(command);
+                self.delays.on_command(command.kind(), requests, at);
             }
-            Inbound::ExtensionUIResponse(response) => self.asks.response(response, found),
-            Inbound::HostToolUpdate(update) => self.tools.update(update, found),
+            Inbound::ExtensionUIResponse(response) => self.dialogs.on_dialog_response(response, found),
+            Inbound::HostToolUpdate(update) => self.host_tools.on_update(update, found),
             Inbound::HostToolResult(result) => {
-                self.tools.result(result, found);
-                self.delays.result(result, requests, at);
+                self.host_tools.on_result(result, found);
+                self.delays.on_result(result, requests, at);
             }
         }
         if let (Some(now), false) = (at.time, matches!(frame, Inbound::Command(_))) {
-            self.stir(now);
+            self.restart_deadlines(now);
         }
     }
 
     /// Sees what is said.
-    pub fn outbound(
+    pub fn on_outbound(
         &mut self,
         said: &Emission,
         kind: Kind,
@@ -137,53 +143,55 @@ impl ConversationChecks {
         at: &FrameContext,
         found: &mut Findings,
     ) {
-        self.extensions.outbound(said);
-        let at = &FrameContext { extended: self.extensions.seen, ..*at };
-        self.moved(kind, at, found);
-        self.facts.said(said, at, found);
+        self.extensions.on_outbound(said);
+        let at = &FrameContext { has_extensions: self.extensions.seen, ..*at };
+        self.on_frame(kind, at, found);
+        self.state.on_outbound(said, at, found);
         if let Emission::Frame(Outbound::AgentSessionEvent(AgentSessionEvent::MessageStart(start))) = said {
-            self.answers.begins(&start.message, at, found);
+            self.responses.on_message_start(&start.message, at, found);
         }
         match said {
             Emission::Frame(Outbound::AgentSessionEvent(event)) => {
                 let (unqueued, retries) = (self.queues.is_empty(), self.switches.retries());
-                self.tail.event(event, at, unqueued, retries, &mut self.promises, found);
+                self.after_run.on_event(event, at, unqueued, retries, &mut self.obligations, found);
                 let waits = |text: &str| self.queues.may_hold(text);
-                self.prompts.event(event, at, waits, &mut self.promises, found);
-                self.queues.event(event, self.turns.takes_follow_ups(), at, found);
-                let (stopped, steered) = (self.turns.is_stopped(), self.queues.steers());
-                self.skips.event(event, at, stopped, steered, found);
-                self.aborts.event(event, stopped, at, found);
-                self.delays.event(event, self.prompts.is_opening(), at, found);
-                self.turns.event(event, at, &mut self.queues, found);
-                self.switches.event(event, at, found);
-                self.tools.event(event, at, found);
-                self.settling.event(event, at, &mut self.promises, found);
-                self.compactions.event(event, at);
-                self.told.event(event, found);
-                self.session.event(event, at, found);
+                self.prompts.on_event(event, at, waits, &mut self.obligations, found);
+                self.queues.on_event(event, self.turn_boundaries.takes_follow_ups(), at, found);
+                let (stopped, steered) = (self.turn_boundaries.is_stopped(), self.queues.steers());
+                self.skipped_calls.on_event(event, at, stopped, steered, found);
+                self.aborted_calls.on_event(event, stopped, at, found);
+                self.delays.on_event(event, self.prompts.is_opening(), at, found);
+                self.turn_boundaries.on_event(event, at, &mut self.queues, found);
+                self.switches.on_event(event, at, found);
+                self.host_tools.on_event(event, at, found);
+                self.settle.on_event(event, at, &mut self.obligations, found);
+                self.compactions.on_event(event, at);
+                self.session_events.on_event(event, found);
+                self.session.on_event(event, at, found);
                 match event {
                     AgentSessionEvent::BashExecutionUpdate(update) => {
-                        self.shells.update(update, accepts(requests), at, found);
+                        self.shell_outputs.on_output(update, has_invalid_lines(requests), at, found);
                     }
-                    AgentSessionEvent::EntryAppended(appended) => self.entries.entry(&appended.entry, found),
+                    AgentSessionEvent::EntryAppended(appended) => {
+                        self.entries.on_entry(&appended.entry, found)
+                    }
                     _ => {}
                 }
             }
             Emission::Frame(Outbound::ExtensionUIRequest(request)) => {
-                self.asks.request(request, found);
-                self.session.ui_request(request);
+                self.dialogs.on_request(request, found);
+                self.session.on_ui_request(request);
             }
-            Emission::Frame(Outbound::ExtensionError(_)) => self.session.extension_error(),
+            Emission::Frame(Outbound::ExtensionError(_)) => self.session.on_extension_error(),
             Emission::Frame(Outbound::HostToolCall(call)) => {
-                self.tools.call(call, at, found);
-                self.delays.call(call);
+                self.host_tools.on_call(call, at, found);
+                self.delays.on_call(call);
             }
             Emission::Frame(Outbound::HostToolCancel(cancel)) => {
                 // Steering may interrupt what a tool does.
-                let calm = !self.turns.is_stopped() && !self.queues.may_steer();
-                let has_cause = !calm || !at.whole || at.extended || at.now.closing;
-                self.tools.cancel(cancel, has_cause, found);
+                let calm = !self.turn_boundaries.is_stopped() && !self.queues.may_steer();
+                let has_cause = !calm || !at.whole || at.has_extensions || at.now.closing;
+                self.host_tools.on_cancel(cancel, has_cause, found);
             }
             Emission::Frame(_) | Emission::Line { .. } | Emission::Update(_) => {}
         }
@@ -195,37 +203,37 @@ impl ConversationChecks {
     }
 
     /// Something was said of which the kind alone is known.
-    pub fn unread(&mut self, kind: Kind, at: &FrameContext) {
+    pub fn on_unread_event(&mut self, kind: Kind, at: &FrameContext) {
         // What it would have broken or shown is not known either.
-        self.moved(kind, at, &mut Findings::default());
-        self.tail.unread(kind);
-        self.prompts.unread(kind);
-        self.turns.unread(kind);
-        self.skips.unread(kind);
-        self.aborts.unread(kind);
-        self.queues.unread(kind);
-        self.tools.unread(kind);
+        self.on_frame(kind, at, &mut Findings::default());
+        self.after_run.on_unread_event(kind);
+        self.prompts.on_unread_event(kind);
+        self.turn_boundaries.on_unread_event(kind);
+        self.skipped_calls.on_unread_event(kind);
+        self.aborted_calls.on_unread_event(kind);
+        self.queues.on_unread_event(kind);
+        self.host_tools.on_unread_event(kind);
         if kind.is_event() {
-            self.facts.unread(at);
-            self.promises.unread();
-            self.settling.unread();
-            self.compactions.unread();
-            self.shells.unread();
-            self.told.unread();
+            self.state.on_unread_event(at);
+            self.obligations.on_unread_event();
+            self.settle.on_unread_event();
+            self.compactions.on_unread_event();
+            self.shell_outputs.on_unread_event();
+            self.session_events.on_unread_event();
             self.session.miss();
         }
     }
 
-    fn moved(&mut self, kind: Kind, at: &FrameContext, found: &mut Findings) {
-        self.ending.outbound(kind);
-        self.answers.moved(kind, at, found);
-        self.counts.moved(kind, at);
-        self.promises.moved(kind, at, found);
-        self.delays.moved(kind, at, found);
+    fn on_frame(&mut self, kind: Kind, at: &FrameContext, found: &mut Findings) {
+        self.exit.on_outbound(kind);
+        self.responses.on_frame(kind, at, found);
+        self.counts.on_frame(kind, at);
+        self.obligations.on_frame(kind, at, found);
+        self.delays.on_frame(kind, at, found);
     }
 
     /// A response was said; `said` where all of it is known.
-    pub fn answered(
+    pub fn on_response(
         &mut self,
         answer: &ResponseHead,
         answered: &ResponseMatch,
@@ -234,12 +242,12 @@ impl ConversationChecks {
         at: &FrameContext,
         found: &mut Findings,
     ) {
-        let at = &FrameContext { extended: self.extensions.seen, ..*at };
+        let at = &FrameContext { has_extensions: self.extensions.seen, ..*at };
         let success = match said {
             Some(Emission::Frame(Outbound::Response(RpcResponse::Success(success)))) => Some(success),
             _ => None,
         };
-        let starts = self.answers.answered(answer, answered, outcome(success), requests, at, found);
+        let starts = self.responses.on_response(answer, answered, outcome(success), requests, at, found);
         let done = match answered {
             ResponseMatch::Line(_) | ResponseMatch::Forgotten => answer.success,
             ResponseMatch::Nothing(stray) => answer.success && stray.rule == Rule::MissingRefused,
@@ -247,66 +255,66 @@ impl ConversationChecks {
         };
         if done {
             self.queues.doubt();
-            self.told.unread();
-            self.facts.unread(at);
+            self.session_events.on_unread_event();
+            self.state.on_unread_event(at);
             self.session.miss();
             self.session.lose_session();
         }
         let (ResponseMatch::First(request) | ResponseMatch::Again(request)) = answered else { return };
         match (success, answer.success) {
             // A line that is no command here may have done something.
-            (Some(success), _) if accepts(requests) => {
-                self.facts.unread_answer(request, true, at);
-                self.facts.learn(success, at);
+            (Some(success), _) if has_invalid_lines(requests) => {
+                self.state.on_unread_response(request, true, at);
+                self.state.learn(success, at);
             }
-            (Some(success), _) => self.facts.answered(request, Some(success), at, found),
-            (None, true) => self.facts.unread_answer(request, true, at),
-            (None, false) => self.facts.answered(request, None, at, found),
+            (Some(success), _) => self.state.on_response(request, Some(success), at, found),
+            (None, true) => self.state.on_unread_response(request, true, at),
+            (None, false) => self.state.on_response(request, None, at, found),
         }
         // Where a prompt may be acknowledged and fail, its message may have come; not that of one which a run refuses.
         let late = at.dialect.record().prompt_ack == DialectPromptAck::ImmediateThenMaybeError;
         let is_busy = request.met.iter().all(|met| met.is_streaming());
         let is_refused = if late { is_busy } else { matches!(answered, ResponseMatch::First(_)) };
         if !answer.success && is_refused {
-            self.queues.refused(request.number);
+            self.queues.on_refusal(request.number);
         }
         match starts {
-            true => self.prompts.started(request.number, at, &mut self.promises),
-            false => self.prompts.ended(request.number, &mut self.promises),
+            true => self.prompts.on_acknowledged(request.number, at, &mut self.obligations),
+            false => self.prompts.on_not_started(request.number, &mut self.obligations),
         }
         if let ResponseMatch::First(request) = answered {
-            self.promises.answered(request, requests, at, found);
-            self.turns.answered(request.command);
-            self.delays.answered(request, success, requests, at, found);
+            self.obligations.on_response(request, requests, at, found);
+            self.turn_boundaries.on_response(request.command);
+            self.delays.on_response(request, success, requests, at, found);
         }
-        self.tail.answered(request, at, found);
-        self.queues.answered(request, answer.success.then_some(success), at, found);
-        self.tools.answered(request, answer.success);
-        self.counts.answered(request, success, at, requests, found);
-        self.compactions.answered(answer, success, request, requests, at, found);
-        self.settling.answered(request, answer.success, at, found);
-        self.told.answered(request, answer.success, found);
-        self.skips.answered(request, answer.success);
-        self.switches.answered(request, answer.success);
-        self.shells.answered(request, success, at, found);
-        self.session.answered(answer, success, request, requests, at, found);
+        self.after_run.on_response(request, at, found);
+        self.queues.on_response(request, answer.success.then_some(success), at, found);
+        self.host_tools.on_response(request, answer.success);
+        self.counts.on_response(request, success, at, requests, found);
+        self.compactions.on_response(answer, success, request, requests, at, found);
+        self.settle.on_response(request, answer.success, at, found);
+        self.session_events.on_response(request, answer.success, found);
+        self.skipped_calls.on_response(request, answer.success);
+        self.switches.on_response(request, answer.success);
+        self.shell_outputs.on_response(request, success, at, found);
+        self.session.on_response(answer, success, request, requests, at, found);
         match success {
             Some(RpcSuccess::GetState(state)) => {
-                self.queues.state(&state.data, request, at, found);
-                self.skips.state(&state.data);
+                self.queues.on_state(&state.data, request, at, found);
+                self.skipped_calls.on_state(&state.data);
                 if request.met.len() == 1 {
-                    self.switches.state(&state.data);
+                    self.switches.on_state(&state.data);
                 }
             }
             Some(RpcSuccess::GetEntries(list)) => {
-                entry_lists::list(&list.data, self.counts.lists_all(request), found);
+                entry_lists::check_list(&list.data, self.counts.lists_all(request), found);
             }
-            Some(RpcSuccess::GetTree(tree)) => entry_lists::tree(&tree.data, found),
+            Some(RpcSuccess::GetTree(tree)) => entry_lists::check_tree(&tree.data, found),
             Some(success)
                 if request.command.changes().contains(&crate::protocol::SessionMember::SessionId) =>
             {
-                self.queues.left(request, drops_queues(success));
-                self.told.forget();
+                self.queues.on_session_change(request, drops_queues(success));
+                self.session_events.forget();
                 self.entries.forget();
                 self.switches.forget();
             }
@@ -315,25 +323,31 @@ impl ConversationChecks {
     }
 
     /// Input has ended, or a shutdown was asked for.
-    pub fn end_of_input(&mut self, state: State, requests: &Requests) {
-        self.ending.end_of_input(state, requests);
-        self.shells.end_of_input();
+    pub fn on_end_of_input(&mut self, state: State, requests: &Requests) {
+        self.exit.on_end_of_input(state, requests);
+        self.shell_outputs.on_end_of_input();
     }
 
     /// The process is gone, or nothing more is known of it.
-    pub fn ended(&mut self, end: &ServerExit, at: &FrameContext, requests: &Requests, found: &mut Findings) {
+    pub fn on_exit(
+        &mut self,
+        end: &ServerExit,
+        at: &FrameContext,
+        requests: &Requests,
+        found: &mut Findings,
+    ) {
         if end.quiet {
-            self.answers.silent(at.base(), found);
-            self.promises.silent(at, found);
-            self.delays.silent(at, found);
+            self.responses.on_silence(at.base(), found);
+            self.obligations.on_silence(at, found);
+            self.delays.on_silence(at, found);
         }
-        self.ending.ended(end, at.dialect, at.now, requests, &self.promises, found);
+        self.exit.on_exit(end, at.dialect, at.now, requests, &self.obligations, found);
     }
 }
 
 /// Whether a line waits that is no command here, and that the server may have taken for one.
-fn accepts(requests: &Requests) -> bool {
-    requests.waiting_lines().next().is_some()
+fn has_invalid_lines(requests: &Requests) -> bool {
+    requests.lines_without_response().next().is_some()
 }
 
 /// Whether what waits in the session that was left does not come along into the other one.

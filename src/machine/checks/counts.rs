@@ -63,7 +63,7 @@ struct Tally {
 }
 
 impl Counts {
-    pub fn command(&mut self, command: &RpcCommand) {
+    pub fn on_command(&mut self, command: &RpcCommand) {
         if let RpcCommand::GetEntries(GetEntriesCommand { since: Some(_), .. }) = command {
             self.partial.push_back(self.count);
             if self.partial.len() > KEPT {
@@ -77,7 +77,7 @@ impl Counts {
     }
 
     /// Something was said.
-    pub fn moved(&mut self, kind: Kind, at: &FrameContext) {
+    pub fn on_frame(&mut self, kind: Kind, at: &FrameContext) {
         let reads = matches!(kind, Kind::Response(Some(command), _) if only_reads(command));
         if !reads && !matches!(kind, Kind::UiRequest(_)) {
             self.moment += 1;
@@ -88,7 +88,7 @@ impl Counts {
         }
     }
 
-    pub fn answered(
+    pub fn on_response(
         &mut self,
         request: &OpenRequest,
         success: Option<&RpcSuccess>,
@@ -98,7 +98,7 @@ impl Counts {
     ) {
         let still = request.met == [FlowState::Idle]
             && at.now.flow == FlowState::Idle
-            && requests.waiting().all(|other| only_reads(other.command));
+            && requests.outstanding().all(|other| only_reads(other.command));
         let moment = self.moment;
         let frame = at.frame;
         // An abort waits until nothing goes on.
@@ -134,12 +134,12 @@ impl Counts {
         {
             let (rule, listed) = (Rule::StatsConsistent, format!("the messages of `{list}`, counted"));
             if now(RpcCommandKind::GetSessionStats) {
-                found.because_of(Some(counted.frame), |found| {
+                found.with_cause(Some(counted.frame), |found| {
                     found.expect_same(rule, "/data", &listed, &counted.value, &stats.value);
                 });
             } else if now(list) {
                 let what = format!("{listed}, to be as many as `get_session_stats` says");
-                found.because_of(Some(stats.frame), |found| {
+                found.with_cause(Some(stats.frame), |found| {
                     found.expect_same(rule, "", &what, &stats.value, &counted.value);
                 });
             }
@@ -150,12 +150,12 @@ impl Counts {
             let rule = Rule::MessageCount;
             if now(RpcCommandKind::GetState) {
                 let what = "the number of messages that `get_messages` lists";
-                found.because_of(Some(messages.frame), |found| {
+                found.with_cause(Some(messages.frame), |found| {
                     found.expect_same(rule, "/data/messageCount", what, &messages.value.all, &count.value);
                 });
             } else if now(RpcCommandKind::GetMessages) {
                 let holds = messages.value.all == count.value;
-                found.because_of(Some(count.frame), |found| {
+                found.with_cause(Some(count.frame), |found| {
                     found.expect(rule, holds, || {
                         format!(
                             "the {} messages that `get_state` counts, not {}",
@@ -182,7 +182,7 @@ impl Counts {
     ) {
         let all = |is: fn(FlowState) -> bool| request.met.iter().all(|met| is(*met)) && is(at.now.flow);
         // A run that is being prepared is seen when its prompt is answered.
-        let prepares = || requests.waiting().any(|other| other.command == RpcCommandKind::Prompt);
+        let prepares = || requests.outstanding().any(|other| other.command == RpcCommandKind::Prompt);
         let (on, restless) = match at.dialect.record().streaming_flag {
             DialectStreamingFlag::Run => (all(FlowState::is_streaming), false),
             DialectStreamingFlag::Busy => (all(FlowState::is_streaming), self.restless),

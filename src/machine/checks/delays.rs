@@ -109,7 +109,7 @@ impl AwaitedEvent {
 
 impl Delays {
     /// The host has written a command.
-    pub fn command(&mut self, command: Command, requests: &Requests, at: &FrameContext) {
+    pub fn on_command(&mut self, command: Command, requests: &Requests, at: &FrameContext) {
         if is_behind(requests, at) {
             return;
         }
@@ -124,7 +124,7 @@ impl Delays {
     }
 
     /// A tool of the host is called.
-    pub fn call(&mut self, call: &HostToolCall) {
+    pub fn on_call(&mut self, call: &HostToolCall) {
         self.calls.push_back((call.id.clone(), call.tool_call_id.clone()));
         if self.calls.len() > KEPT {
             self.calls.pop_front();
@@ -132,7 +132,7 @@ impl Delays {
     }
 
     /// The host has answered a call.
-    pub fn result(&mut self, result: &HostToolResult, requests: &Requests, at: &FrameContext) {
+    pub fn on_result(&mut self, result: &HostToolResult, requests: &Requests, at: &FrameContext) {
         let place = self.calls.iter().position(|(id, _)| *id == result.id);
         if let Some((_, of)) = place.and_then(|place| self.calls.remove(place))
             && !is_behind(requests, at)
@@ -142,12 +142,12 @@ impl Delays {
     }
 
     /// Something has happened at `now` that explains the silence before it.
-    pub fn stir(&mut self, now: u64) {
+    pub fn restart_deadlines(&mut self, now: u64) {
         self.wrote = self.wrote.map(|wrote| wrote.max(now));
     }
 
     /// The server has written a frame.
-    pub fn moved(&mut self, kind: Kind, at: &FrameContext, found: &mut Findings) {
+    pub fn on_frame(&mut self, kind: Kind, at: &FrameContext, found: &mut Findings) {
         if let (Some(wrote), Some(now)) = (self.wrote, at.time)
             && now.saturating_sub(wrote) >= LONG_PATIENCE
         {
@@ -176,7 +176,7 @@ impl Delays {
     }
 
     /// Sees an event. `prompted`: the open run is that of a prompt, and none of its messages has come.
-    pub fn event(
+    pub fn on_event(
         &mut self,
         event: &AgentSessionEvent,
         prompted: bool,
@@ -196,7 +196,7 @@ impl Delays {
     }
 
     /// A request was answered.
-    pub fn answered(
+    pub fn on_response(
         &mut self,
         request: &OpenRequest,
         success: Option<&RpcSuccess>,
@@ -205,7 +205,7 @@ impl Delays {
         found: &mut Findings,
     ) {
         if request.command == Command::AbortBash && success.is_some() {
-            let mut shells = requests.waiting().filter(|open| open.command == Command::Bash);
+            let mut shells = requests.outstanding().filter(|open| open.command == Command::Bash);
             if let (Some(only), None) = (shells.next(), shells.next())
                 && only.number < request.number
             {
@@ -216,7 +216,7 @@ impl Delays {
             self.shell_ends(request, success, at, found);
         }
         let older = |open: &OpenRequest| open.number < request.number && !open.command.is_control();
-        let behind = is_serial(at) && (at.met.asks > 0 || requests.waiting().any(older));
+        let behind = is_serial(at) && (at.met.dialogs > 0 || requests.outstanding().any(older));
         if let Some(written) = request.written
             && answers_at_once(request.command, at)
             && !behind
@@ -233,15 +233,15 @@ impl Delays {
     }
 
     /// Nothing was said for so long before the end that nothing more will come.
-    pub fn silent(&mut self, at: &FrameContext, found: &mut Findings) {
+    pub fn on_silence(&mut self, at: &FrameContext, found: &mut Findings) {
         // The last frame is not followed by another.
         self.before = self.wrote;
         for awaited in std::mem::take(&mut self.awaited) {
             let told = matches!(awaited.what, AwaitedEvent::Retry | AwaitedEvent::Shell(_));
             let silence = self.silence_since(awaited.from, at).unwrap_or_default();
-            if !told && silence >= awaited.what.patience() && at.now.asks == 0 && !at.extended {
-                found.because_of(Some(awaited.frame), |found| {
-                    found.broken(Rule::InTime, awaited.what.expected());
+            if !told && silence >= awaited.what.patience() && at.now.dialogs == 0 && !at.has_extensions {
+                found.with_cause(Some(awaited.frame), |found| {
+                    found.fail(Rule::InTime, awaited.what.expected());
                 });
             }
         }
@@ -255,7 +255,7 @@ impl Delays {
         let failed = matches!(reason, StopReason::Aborted | StopReason::Error);
         let finished = !failed && (goes_on || silence >= READ);
         if is_judged(at) {
-            found.because_of(Some(waited.frame), |found| {
+            found.with_cause(Some(waited.frame), |found| {
                 found.expect(Rule::AbortEffect, !finished, || {
                     "an aborted answer, as the abort came long before its end".to_owned()
                 });
@@ -282,7 +282,7 @@ impl Delays {
             && is_judged(at)
         {
             let finished = !bash.data.cancelled && silence >= READ;
-            found.because_of(Some(waited.frame), |found| {
+            found.with_cause(Some(waited.frame), |found| {
                 found.expect(Rule::AbortEffect, !finished, || {
                     "`cancelled`, as the command was aborted long before its end".to_owned()
                 });
@@ -305,7 +305,7 @@ impl Delays {
         let place = self.awaited.iter().position(|awaited| awaited.what == *what);
         let Some(awaited) = place.and_then(|place| self.awaited.remove(place)) else { return };
         let Some(silence) = silence.filter(|_| is_judged(at)) else { return };
-        found.because_of(Some(awaited.frame), |found| {
+        found.with_cause(Some(awaited.frame), |found| {
             found.expect(Rule::InTime, silence < what.patience(), || what.expected().to_owned());
         });
     }
@@ -328,10 +328,10 @@ fn is_serial(at: &FrameContext) -> bool {
 
 /// Whether what the host writes now may be read behind what waits.
 fn is_behind(requests: &Requests, at: &FrameContext) -> bool {
-    is_serial(at) && requests.waiting().next().is_some()
+    is_serial(at) && requests.outstanding().next().is_some()
 }
 
 /// Whether nobody else may hold anything up.
 const fn is_judged(at: &FrameContext) -> bool {
-    at.met.asks == 0 && at.now.asks == 0 && !at.extended && !at.now.closing
+    at.met.dialogs == 0 && at.now.dialogs == 0 && !at.has_extensions && !at.now.closing
 }

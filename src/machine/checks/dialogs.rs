@@ -19,19 +19,19 @@ pub struct Dialogs {
 
 impl Dialogs {
     /// Whether the id was used before.
-    pub fn knows(&self, id: &str) -> bool {
+    pub fn contains(&self, id: &str) -> bool {
         self.known.contains(id)
     }
 
-    pub fn request(&mut self, request: &RpcExtensionUIRequest, found: &mut Findings) {
+    pub fn on_request(&mut self, request: &RpcExtensionUIRequest, found: &mut Findings) {
         let id = request.id().to_owned();
         let new = self.known.insert(id.clone());
         found.expect(Rule::UiIdUnique, new, || "an id that was not used before".to_owned());
         match request.kind() {
             RpcExtensionUIRequestKind::SetTitle => {
-                found.broken(Rule::NoTitle, "no setTitle unless it was asked for");
+                found.fail(Rule::NoTitle, "no setTitle unless it was asked for");
             }
-            _ => found.kept(Rule::NoTitle),
+            _ => found.pass(Rule::NoTitle),
         }
         // What is said again opens nothing.
         if !new {
@@ -51,40 +51,40 @@ impl Dialogs {
         }
     }
 
-    pub fn response(&mut self, response: &RpcExtensionUIResponse, found: &mut Findings) {
+    pub fn on_dialog_response(&mut self, response: &RpcExtensionUIResponse, found: &mut Findings) {
         let place = self.open.iter().position(|(_, request)| request.id() == response.id());
         let Some((frame, request)) = place.and_then(|place| self.open.remove(place)) else {
-            found.broken(Rule::HostAnswerOnce, "an answer to a dialog that is open");
+            found.fail(Rule::HostAnswerOnce, "an answer to a dialog that is open");
             return;
         };
-        found.because_of(Some(frame), |found| answered(&request, response, found));
+        found.with_cause(Some(frame), |found| check_response(&request, response, found));
     }
 }
 
 /// A dialog is answered.
-fn answered(request: &RpcExtensionUIRequest, response: &RpcExtensionUIResponse, found: &mut Findings) {
-    let wanted = wanted(request);
+fn check_response(request: &RpcExtensionUIRequest, response: &RpcExtensionUIResponse, found: &mut Findings) {
+    let expected_response = expected_response(request);
     let fits = match response {
-        RpcExtensionUIResponse::UIValueResponse(_) => wanted == "value",
-        RpcExtensionUIResponse::UIConfirmedResponse(_) => wanted == "confirmed",
+        RpcExtensionUIResponse::UIValueResponse(_) => expected_response == "value",
+        RpcExtensionUIResponse::UIConfirmedResponse(_) => expected_response == "confirmed",
         RpcExtensionUIResponse::UICancelledResponse(_) => true,
     };
-    found.expect(Rule::HostAnswerOnce, fits, || format!("`{wanted}` or `cancelled`"));
+    found.expect(Rule::HostAnswerOnce, fits, || format!("`{expected_response}` or `cancelled`"));
     if let (RpcExtensionUIRequest::Select(select), RpcExtensionUIResponse::UIValueResponse(answer)) =
         (request, response)
     {
         match select.options.contains(&answer.value) {
-            true => found.kept(Rule::HostOption),
+            true => found.pass(Rule::HostOption),
             false => {
                 let what = "one of the options of the dialog";
-                found.differs(Rule::HostOption, "/value", what, &select.options, &answer.value);
+                found.fail_with_difference(Rule::HostOption, "/value", what, &select.options, &answer.value);
             }
         }
     }
 }
 
 /// What answers it.
-const fn wanted(request: &RpcExtensionUIRequest) -> &'static str {
+const fn expected_response(request: &RpcExtensionUIRequest) -> &'static str {
     match request {
         RpcExtensionUIRequest::Confirm(_) => "confirmed",
         _ => "value",

@@ -14,7 +14,7 @@ pub struct AppendedEntries(HashSet<String>);
 const KEPT: usize = 4096;
 
 impl AppendedEntries {
-    pub fn entry(&mut self, entry: &SessionEntry, found: &mut Findings) {
+    pub fn on_entry(&mut self, entry: &SessionEntry, found: &mut Findings) {
         if self.0.len() == KEPT {
             self.0.clear();
         }
@@ -29,7 +29,7 @@ impl AppendedEntries {
 }
 
 /// Judges a list; `whole`: it begins with the session's first entry.
-pub fn list(list: &EntryList, whole: bool, found: &mut Findings) {
+pub fn check_list(list: &EntryList, whole: bool, found: &mut Findings) {
     let mut ids = HashSet::new();
     for entry in &list.entries {
         let known = entry.parent_id().is_none_or(|parent| ids.contains(parent));
@@ -41,22 +41,22 @@ pub fn list(list: &EntryList, whole: bool, found: &mut Findings) {
         });
     }
     if whole {
-        leaf(list.leaf_id.as_deref(), &ids, found);
+        check_leaf(list.leaf_id.as_deref(), &ids, found);
     }
 }
 
 /// The leaf is one of the entries, where there is one.
-fn leaf(leaf: Option<&str>, ids: &HashSet<&str>, found: &mut Findings) {
+fn check_leaf(leaf: Option<&str>, ids: &HashSet<&str>, found: &mut Findings) {
     match leaf.filter(|leaf| !ids.contains(leaf)) {
-        None => found.kept(Rule::EntriesTree),
+        None => found.pass(Rule::EntriesTree),
         Some(leaf) => {
-            found.broken(Rule::EntriesTree, format!("one of the entries as `/data/leafId`, not `{leaf}`"));
+            found.fail(Rule::EntriesTree, format!("one of the entries as `/data/leafId`, not `{leaf}`"));
         }
     }
 }
 
 /// Judges a tree.
-pub fn tree(tree: &EntryTree, found: &mut Findings) {
+pub fn check_tree(tree: &EntryTree, found: &mut Findings) {
     let mut ids = HashSet::new();
     let mut nodes: Vec<(Option<&str>, &EntryNode)> = tree.tree.iter().map(|node| (None, node)).collect();
     while let Some((above, node)) = nodes.pop() {
@@ -67,5 +67,5 @@ pub fn tree(tree: &EntryTree, found: &mut Findings) {
         found.expect(Rule::EntriesTree, below, || format!("`{id}` below its parent"));
         nodes.extend(node.children.iter().map(|child| (Some(id), child)));
     }
-    leaf(tree.leaf_id.as_deref(), &ids, found);
+    check_leaf(tree.leaf_id.as_deref(), &ids, found);
 }

@@ -21,7 +21,7 @@ const OWN_WIDGET: &str = "autoresearch";
 
 impl ExtensionEvidence {
     /// Looks at a frame of the server.
-    pub fn outbound(&mut self, said: &Emission) {
+    pub fn on_outbound(&mut self, said: &Emission) {
         let Emission::Frame(frame) = said else { return };
         self.seen |= match frame {
             Outbound::ExtensionError(_) => true,

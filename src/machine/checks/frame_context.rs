@@ -23,7 +23,7 @@ pub struct FrameContext {
     /// The conversation was seen from the start of the process on, and every line of the host could be read.
     pub whole: bool,
     /// Something has shown that extensions are there, which may change what they like.
-    pub extended: bool,
+    pub has_extensions: bool,
 }
 
 impl FrameContext {

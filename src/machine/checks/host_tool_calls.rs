@@ -39,7 +39,7 @@ struct Call {
 
 impl HostToolCalls {
     /// The host is called for a call of the model, where that is known.
-    pub fn call(
+    pub fn on_call(
         &mut self,
         call: &HostToolCall,
         made: Option<&ToolCall>,
@@ -57,7 +57,7 @@ impl HostToolCalls {
         if self.calls.len() > KEPT {
             self.calls.pop_front();
         }
-        let Some(made) = made.filter(|_| !at.cut && !at.extended) else { return };
+        let Some(made) = made.filter(|_| !at.cut && !at.has_extensions) else { return };
         let (expected, got) = (&made.name, &call.tool_name);
         found.expect_same(Rule::HostUnchanged, "/toolName", "the tool that was called", expected, got);
         found.expect(Rule::HostUnchanged, is_passed_on(&made.arguments, &call.arguments), || {
@@ -71,14 +71,14 @@ impl HostToolCalls {
     }
 
     /// The call is cancelled.
-    pub fn cancel(&mut self, id: &str) {
+    pub fn on_cancel(&mut self, id: &str) {
         if let Some(call) = self.by_id(id) {
             call.cancelled = true;
         }
     }
 
     /// The host reports.
-    pub fn update(&mut self, update: &HostToolUpdate) {
+    pub fn on_update(&mut self, update: &HostToolUpdate) {
         if let Some(call) = self.by_id(&update.id).filter(|call| call.result.is_none()) {
             call.reports.push_back(update.partial_result.clone());
             if call.reports.len() > REPORTS {
@@ -89,14 +89,19 @@ impl HostToolCalls {
     }
 
     /// The host gives the result.
-    pub fn result(&mut self, result: &HostToolResult) {
+    pub fn on_result(&mut self, result: &HostToolResult) {
         if let Some(call) = self.by_id(&result.id).filter(|call| call.result.is_none()) {
             call.result = Some(result.clone());
         }
     }
 
     /// Progress is told.
-    pub fn told(&mut self, update: &ToolExecutionUpdateEvent, at: &FrameContext, found: &mut Findings) {
+    pub fn on_progress(
+        &mut self,
+        update: &ToolExecutionUpdateEvent,
+        at: &FrameContext,
+        found: &mut Findings,
+    ) {
         let Some(call) = self.calls.iter_mut().find(|call| call.of == update.tool_call_id) else { return };
         if at.cut || call.torn {
             return;
@@ -108,11 +113,11 @@ impl HostToolCalls {
     }
 
     /// A call has ended.
-    pub fn ended(&mut self, end: &ToolExecutionEndEvent, at: &FrameContext, found: &mut Findings) {
+    pub fn on_call_end(&mut self, end: &ToolExecutionEndEvent, at: &FrameContext, found: &mut Findings) {
         let Some(place) = self.calls.iter().position(|call| call.of == end.tool_call_id) else { return };
         let Some(call) = self.calls.remove(place) else { return };
         // What was broken off has a text of its own; so has what was skipped meanwhile.
-        if at.cut || at.extended || call.cancelled || at.now.closing || is_broken_off(end, at) {
+        if at.cut || at.has_extensions || call.cancelled || at.now.closing || is_broken_off(end, at) {
             return;
         }
         let Some(given) = call.result else {

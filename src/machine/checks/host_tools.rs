@@ -45,7 +45,7 @@ struct Call {
 }
 
 impl HostTools {
-    pub fn command(&mut self, command: &RpcCommand) {
+    pub fn on_command(&mut self, command: &RpcCommand) {
         let number = self.count;
         self.count += 1;
         if let RpcCommand::SetHostTools(set) = command {
@@ -56,7 +56,7 @@ impl HostTools {
         }
     }
 
-    pub fn answered(&mut self, request: &OpenRequest, success: bool) {
+    pub fn on_response(&mut self, request: &OpenRequest, success: bool) {
         let place = self.asked.iter().position(|(number, _)| *number == request.number);
         let Some((_, tools)) = place.and_then(|place| self.asked.remove(place)).filter(|_| success) else {
             return;
@@ -73,12 +73,12 @@ impl HostTools {
             .collect();
     }
 
-    pub fn event(&mut self, event: &AgentSessionEvent, at: &FrameContext, found: &mut Findings) {
+    pub fn on_event(&mut self, event: &AgentSessionEvent, at: &FrameContext, found: &mut Findings) {
         use AgentSessionEvent as Event;
         match event {
             Event::MessageStart(start) if matches!(start.message, AgentMessage::Assistant(_)) => {
                 let active = self.registered.iter().filter(|(_, is_active)| **is_active);
-                let is_sure = self.asked.is_empty() && !at.extended;
+                let is_sure = self.asked.is_empty() && !at.has_extensions;
                 self.offered = active.filter(|_| is_sure).map(|(name, _)| name.clone()).collect();
             }
             Event::MessageEnd(end) if at.dialect.record().lanes.host_tools => {
@@ -90,15 +90,15 @@ impl HostTools {
                     self.calls = (!at.cut).then(|| calls.collect());
                 }
             }
-            Event::ToolExecutionUpdate(update) => self.work.told(update, at, found),
+            Event::ToolExecutionUpdate(update) => self.work.on_progress(update, at, found),
             Event::ToolExecutionEnd(end) => {
                 self.uncalled(end, at, found);
-                self.work.ended(end, at, found);
+                self.work.on_call_end(end, at, found);
                 if let Some(calls) = &mut self.calls {
                     calls.remove(&end.tool_call_id);
                 }
                 if let Some(frame) = self.cancelled.remove(&end.tool_call_id) {
-                    found.because_of(Some(frame), |found| {
+                    found.with_cause(Some(frame), |found| {
                         found.expect(Rule::HostCancel, end.is_error, || {
                             "an error as the result of the call that was cancelled".to_owned()
                         });
@@ -114,15 +114,15 @@ impl HostTools {
     fn uncalled(&self, end: &ToolExecutionEndEvent, at: &FrameContext, found: &mut Findings) {
         let known = self.calls.as_ref().is_some_and(|calls| calls.contains_key(&end.tool_call_id));
         let offered = self.offered.contains(&end.tool_name) && self.registered.contains_key(&end.tool_name);
-        if !known || !offered || at.cut || at.extended || at.now.closing || !self.asked.is_empty() {
+        if !known || !offered || at.cut || at.has_extensions || at.now.closing || !self.asked.is_empty() {
             return;
         }
         if self.cancelled.contains_key(&end.tool_call_id) {
             return;
         }
         if let Some(open) = self.open.iter().find(|open| open.of == end.tool_call_id && !open.again) {
-            return found.because_of(Some(open.frame), |found| {
-                found.broken(Rule::HostCancel, "`host_tool_cancel` first, as the host has given no result");
+            return found.with_cause(Some(open.frame), |found| {
+                found.fail(Rule::HostCancel, "`host_tool_cancel` first, as the host has given no result");
             });
         }
         if self.work.has(&end.tool_call_id) {
@@ -132,18 +132,18 @@ impl HostTools {
         let refused = |block: &UserContent| matches!(block, UserContent::Text(text) if text.text == unknown);
         if !end.is_error || end.result.content.iter().any(refused) {
             let wanted = format!("`host_tool_call`, as the host has registered `{}`", end.tool_name);
-            found.broken(Rule::HostUnchanged, wanted);
+            found.fail(Rule::HostUnchanged, wanted);
         }
     }
 
     /// An event was said of which the kind alone is known.
-    pub fn unread(&mut self, kind: Kind) {
+    pub fn on_unread_event(&mut self, kind: Kind) {
         if kind.is_event() {
             self.calls = None;
         }
     }
 
-    pub fn call(&mut self, call: &HostToolCall, at: &FrameContext, found: &mut Findings) {
+    pub fn on_call(&mut self, call: &HostToolCall, at: &FrameContext, found: &mut Findings) {
         let same = |open: &&Call| open.id == call.id || open.of == call.tool_call_id;
         let again = self.open.iter().find(same).map(|open| open.frame);
         let (id, of) = (call.id.clone(), call.tool_call_id.clone());
@@ -158,13 +158,13 @@ impl HostTools {
                 .iter()
                 .any(|(_, tools)| tools.iter().any(|tool| tool.name.trim() == call.tool_name));
         let made = self.calls.as_ref().and_then(|calls| calls.get(&call.tool_call_id));
-        self.work.call(call, made.filter(|_| known), at, found);
+        self.work.on_call(call, made.filter(|_| known), at, found);
         // A call where none can be is reported already.
         if at.met.flow != crate::protocol::FlowState::StreamingTools {
             return;
         }
         let meant = self.calls.as_ref().is_none_or(|calls| calls.contains_key(&call.tool_call_id));
-        found.because_of(again, |found| {
+        found.with_cause(again, |found| {
             found.expect(Rule::HostCallWindow, again.is_none(), || {
                 "one call of the tool at a time, with its own id".to_owned()
             });
@@ -176,8 +176,8 @@ impl HostTools {
     }
 
     /// The server calls the host off; `has_cause`: something may have aborted the call.
-    pub fn cancel(&mut self, cancel: &HostToolCancel, has_cause: bool, found: &mut Findings) {
-        self.work.cancel(&cancel.target_id);
+    pub fn on_cancel(&mut self, cancel: &HostToolCancel, has_cause: bool, found: &mut Findings) {
+        self.work.on_cancel(&cancel.target_id);
         found.expect(Rule::HostCancel, has_cause, || {
             "no cancellation, as nothing has stopped the run".to_owned()
         });
@@ -187,18 +187,18 @@ impl HostTools {
                     self.cancelled.insert(call.of, found.frame());
                 }
             }
-            None => found.broken(Rule::HostCancel, "the id of a call without a result"),
+            None => found.fail(Rule::HostCancel, "the id of a call without a result"),
         }
     }
 
-    pub fn update(&mut self, update: &HostToolUpdate, found: &mut Findings) {
-        self.work.update(update);
+    pub fn on_update(&mut self, update: &HostToolUpdate, found: &mut Findings) {
+        self.work.on_update(update);
         let open = self.open.iter().any(|call| call.id == update.id);
         found.expect(Rule::HostToolOpen, open, || "progress of a call that is open".to_owned());
     }
 
-    pub fn result(&mut self, result: &HostToolResult, found: &mut Findings) {
-        self.work.result(result);
+    pub fn on_result(&mut self, result: &HostToolResult, found: &mut Findings) {
+        self.work.on_result(result);
         let place = self.open.iter().position(|call| call.id == result.id);
         found.expect(Rule::HostToolOpen, place.is_some(), || "the result of a call that is open".to_owned());
         place.and_then(|place| self.open.remove(place));

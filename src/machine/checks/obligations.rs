@@ -69,7 +69,7 @@ pub struct Obligations {
 
 #[derive(Clone, Copy, Debug)]
 struct Obligation {
-    follows: ObligationKind,
+    kind: ObligationKind,
     /// From when on it is waited for, in milliseconds of the recording's clock; none without a clock.
     from: Option<u64>,
 }
@@ -101,7 +101,7 @@ impl ObligationKind {
 
     /// Whether nothing in this state may still keep it waiting.
     const fn is_due_in(self, state: State) -> bool {
-        if state.asks > 0 {
+        if state.dialogs > 0 {
             return false;
         }
         match self {
@@ -119,7 +119,7 @@ impl ObligationKind {
     fn patience(self, at: &FrameContext) -> u64 {
         match self {
             Self::Settled | Self::Bash(_) => LONG_PATIENCE,
-            _ if at.extended => LONG_PATIENCE,
+            _ if at.has_extensions => LONG_PATIENCE,
             _ => PATIENCE,
         }
     }
@@ -127,28 +127,28 @@ impl ObligationKind {
 
 impl Obligations {
     /// This is to follow from now on, or `after` so many milliseconds.
-    pub fn make(&mut self, follows: ObligationKind, after: u64, at: &FrameContext) {
-        self.keep(follows);
-        self.open.push(Obligation { follows, from: at.time.map(|now| now.saturating_add(after)) });
+    pub fn add(&mut self, kind: ObligationKind, after: u64, at: &FrameContext) {
+        self.fulfil(kind);
+        self.open.push(Obligation { kind, from: at.time.map(|now| now.saturating_add(after)) });
         if self.open.len() > KEPT {
             self.open.remove(0);
         }
     }
 
     /// It has followed, or is waited for no more. Gives whether it was promised.
-    pub fn keep(&mut self, follows: ObligationKind) -> bool {
-        let promised = self.has(follows);
-        self.open.retain(|promise| promise.follows != follows);
+    pub fn fulfil(&mut self, kind: ObligationKind) -> bool {
+        let promised = self.contains(kind);
+        self.open.retain(|promise| promise.kind != kind);
         promised
     }
 
     /// Whether it is promised.
-    pub fn has(&self, follows: ObligationKind) -> bool {
-        self.open.iter().any(|promise| promise.follows == follows)
+    pub fn contains(&self, kind: ObligationKind) -> bool {
+        self.open.iter().any(|promise| promise.kind == kind)
     }
 
     /// Sees what the host wants, before its request is open.
-    pub fn command(&mut self, command: &RpcCommand, at: &FrameContext) {
+    pub fn on_command(&mut self, command: &RpcCommand, at: &FrameContext) {
         let kind = command.kind();
         let stops =
             kind.cuts() || matches!(kind, Command::Abort | Command::AbortAndPrompt | Command::AbortRetry);
@@ -158,7 +158,7 @@ impl Obligations {
             return;
         }
         self.open.retain(|promise| {
-            let taken_back = match promise.follows {
+            let taken_back = match promise.kind {
                 ObligationKind::Settled | ObligationKind::Bash(_) => false,
                 ObligationKind::ResumedRun | ObligationKind::ReminderRun => true,
                 ObligationKind::Run(_)
@@ -172,7 +172,7 @@ impl Obligations {
     }
 
     /// Something has happened that gives everything more time.
-    pub fn stir(&mut self, now: u64) {
+    pub fn restart_deadlines(&mut self, now: u64) {
         self.stirred = now;
         for promise in &mut self.open {
             promise.from = promise.from.map(|from| from.max(now));
@@ -180,37 +180,36 @@ impl Obligations {
     }
 
     /// A frame of the server was seen.
-    pub fn moved(&mut self, kind: Kind, at: &FrameContext, found: &mut Findings) {
+    pub fn on_frame(&mut self, kind: Kind, at: &FrameContext, found: &mut Findings) {
         if kind == Kind::Event(Event::AgentStart) {
             self.run_starts(found);
         }
         if let Kind::RetryEnd(_) = kind {
-            self.keep(ObligationKind::RetryRun);
-            self.keep(ObligationKind::GivenUp);
+            self.fulfil(ObligationKind::RetryRun);
+            self.fulfil(ObligationKind::GivenUp);
         }
         if matches!(kind, Kind::Event(Event::AgentStart | Event::AgentSettled | Event::AutoRetryStart))
-            && self.keep(ObligationKind::GivenUp)
+            && self.fulfil(ObligationKind::GivenUp)
         {
-            found.broken(Rule::RetryPairs, ObligationKind::GivenUp.expected());
+            found.fail(Rule::RetryPairs, ObligationKind::GivenUp.expected());
         }
         let tells = kind.is_event() && kind.name().is_some_and(|name| !fires_anywhere(name));
         if let Some(now) = at.time
-            && (tells || at.now.asks != at.met.asks)
+            && (tells || at.now.dialogs != at.met.dialogs)
         {
-            self.stir(now);
+            self.restart_deadlines(now);
         }
-        match (at.now.flow == FlowState::Settling, self.has(ObligationKind::Settled)) {
-            (true, false) => self.make(ObligationKind::Settled, 0, at),
-            (false, true) => drop(self.keep(ObligationKind::Settled)),
+        match (at.now.flow == FlowState::Settling, self.contains(ObligationKind::Settled)) {
+            (true, false) => self.add(ObligationKind::Settled, 0, at),
+            (false, true) => drop(self.fulfil(ObligationKind::Settled)),
             _ => {}
         }
     }
 
     /// An event was said of which the kind alone is known: what it said may have been what was waited for.
-    pub fn unread(&mut self) {
-        let known = |promise: &Obligation| {
-            matches!(promise.follows, ObligationKind::Run(_) | ObligationKind::Bash(_))
-        };
+    pub fn on_unread_event(&mut self) {
+        let known =
+            |promise: &Obligation| matches!(promise.kind, ObligationKind::Run(_) | ObligationKind::Bash(_));
         self.open.retain(known);
     }
 
@@ -220,35 +219,36 @@ impl Obligations {
     }
 
     fn run_starts(&mut self, found: &mut Findings) {
-        self.resumes = self.keep(ObligationKind::ResumedRun);
-        for follows in [ObligationKind::ReminderRun, ObligationKind::RetryRun] {
-            if self.keep(follows) {
-                found.kept(follows.rule());
+        self.resumes = self.fulfil(ObligationKind::ResumedRun);
+        for kind in [ObligationKind::ReminderRun, ObligationKind::RetryRun] {
+            if self.fulfil(kind) {
+                found.pass(kind.rule());
             }
         }
     }
 
     /// A request was answered: whatever was due when it was written, and has not come, does not come.
-    pub fn answered(
+    pub fn on_response(
         &mut self,
         request: &OpenRequest,
         requests: &Requests,
         at: &FrameContext,
         found: &mut Findings,
     ) {
-        self.keep(ObligationKind::Bash(request.number));
+        self.fulfil(ObligationKind::Bash(request.number));
         let (Some(written), Some(now)) = (request.written, at.time) else { return };
         if request.command == Command::AbortBash {
             self.abort_bash(request, requests, at);
         }
         let serial = at.dialect.record().dispatch == DialectDispatch::SerialWithControlLane;
         self.late_promises(written, at, found);
-        for open in requests.waiting() {
+        for open in requests.outstanding() {
             let since = if serial { self.served } else { 0 };
             let late = is_slow(open, since, self.stirred, written, at);
-            let behind = serial && requests.waiting().next().is_some_and(|first| first.number < open.number);
+            let behind =
+                serial && requests.outstanding().next().is_some_and(|first| first.number < open.number);
             if late && !behind && self.late.insert(open.number) {
-                found.broken(Rule::RespOnce, missing(open));
+                found.fail(Rule::RespOnce, missing(open));
             }
             if self.late.len() > KEPT {
                 self.late.pop_first();
@@ -261,11 +261,11 @@ impl Obligations {
 
     /// A shell command that is the only one ends when it is aborted.
     fn abort_bash(&mut self, request: &OpenRequest, requests: &Requests, at: &FrameContext) {
-        let mut shells = requests.waiting().filter(|open| open.command == Command::Bash);
+        let mut shells = requests.outstanding().filter(|open| open.command == Command::Bash);
         if let (Some(only), None) = (shells.next(), shells.next())
             && only.number < request.number
         {
-            self.make(ObligationKind::Bash(only.number), 0, at);
+            self.add(ObligationKind::Bash(only.number), 0, at);
         }
     }
 
@@ -275,7 +275,7 @@ impl Obligations {
         }
         let now = at.time;
         for promise in &mut self.open {
-            if !promise.follows.is_due_in(at.now) {
+            if !promise.kind.is_due_in(at.now) {
                 promise.from = now;
             }
         }
@@ -284,14 +284,14 @@ impl Obligations {
     }
 
     /// Nothing was said for so long before the end that nothing more will come.
-    pub fn silent(&mut self, at: &FrameContext, found: &mut Findings) {
+    pub fn on_silence(&mut self, at: &FrameContext, found: &mut Findings) {
         let (state, now) = (at.now, at.time);
         let due = |promise: &Obligation| {
             let waited = match (promise.from, now) {
                 (Some(from), Some(now)) => now >= from.saturating_add(SILENCE),
                 _ => true,
             };
-            waited && promise.follows.is_due_in(state)
+            waited && promise.kind.is_due_in(state)
         };
         self.report(due, found);
     }
@@ -307,11 +307,11 @@ impl Obligations {
             self.open.iter().copied().partition(|promise| is_broken(promise));
         self.open = open;
         let alone = broken.len() == 1;
-        for Obligation { follows, .. } in broken {
-            if follows != ObligationKind::Settled || alone {
-                found.broken(follows.rule(), follows.expected());
+        for Obligation { kind, .. } in broken {
+            if kind != ObligationKind::Settled || alone {
+                found.fail(kind.rule(), kind.expected());
             }
-            if let ObligationKind::Bash(number) = follows {
+            if let ObligationKind::Bash(number) = kind {
                 self.late.insert(number);
             }
         }
@@ -320,7 +320,7 @@ impl Obligations {
 
 fn is_late(promise: &Obligation, when: Option<u64>, at: &FrameContext) -> bool {
     match (promise.from, when) {
-        (Some(from), Some(when)) => when >= from.saturating_add(promise.follows.patience(at)),
+        (Some(from), Some(when)) => when >= from.saturating_add(promise.kind.patience(at)),
         _ => false,
     }
 }
@@ -337,7 +337,7 @@ fn is_slow(open: &OpenRequest, served: u64, stirred: u64, written: u64, at: &Fra
 /// take as long as it likes.
 fn patience(command: Command, at: &FrameContext) -> Option<(u64, bool)> {
     // Handlers of extensions may wait for a dialog.
-    let held = at.now.asks > 0 || at.extended;
+    let held = at.now.dialogs > 0 || at.has_extensions;
     match command {
         command if command.is_read() => Some((PATIENCE, false)),
         Command::Steer

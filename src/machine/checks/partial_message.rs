@@ -17,7 +17,7 @@ pub struct PartialMessage {
     began: u64,
     blocks: Vec<Block>,
     /// A step did not fit, or was shortened: what the blocks hold is not known any more.
-    torn: bool,
+    incomplete: bool,
     /// A block began in an open one; that is said once.
     overlaps: bool,
     /// The content of the last snapshot, where there are any.
@@ -36,17 +36,24 @@ pub struct Block {
 impl PartialMessage {
     /// A message that has just begun with the frame `began`.
     pub fn new(start: &AssistantMessage, began: u64) -> Self {
-        Self { start: start.clone(), began, blocks: Vec::new(), torn: false, overlaps: false, shown: None }
+        Self {
+            start: start.clone(),
+            began,
+            blocks: Vec::new(),
+            incomplete: false,
+            overlaps: false,
+            shown: None,
+        }
     }
 
     /// What it holds is not known any more.
-    pub const fn tear(&mut self) {
-        self.torn = true;
+    pub const fn mark_incomplete(&mut self) {
+        self.incomplete = true;
     }
 
     /// One step.
     pub fn update(&mut self, update: &Update, found: &mut Findings) {
-        if self.torn {
+        if self.incomplete {
             return;
         }
         let next = self.blocks.len();
@@ -54,8 +61,8 @@ impl PartialMessage {
         let expected = match (&update.step, self.open(update)) {
             (Step::Start(block), _) if update.index == next => {
                 match unended.filter(|_| !self.overlaps) {
-                    Some(open) => found.broken(Rule::BlockProtocol, format!("block {open} to end first")),
-                    None => found.kept(Rule::BlockProtocol),
+                    Some(open) => found.fail(Rule::BlockProtocol, format!("block {open} to end first")),
+                    None => found.pass(Rule::BlockProtocol),
                 }
                 self.overlaps |= unended.is_some();
                 return self.blocks.push(Block::new(update.block, block));
@@ -66,12 +73,12 @@ impl PartialMessage {
             (Step::Delta(_), None) => "a delta of an open block".to_owned(),
             (Step::End(_), None) => "the end of an open block".to_owned(),
         };
-        self.torn = true;
-        found.broken(Rule::BlockProtocol, expected);
+        self.incomplete = true;
+        found.fail(Rule::BlockProtocol, expected);
     }
 
     /// One step as a host sees it: in some dialects with the message so far, twice.
-    pub fn shown(&mut self, event: &MessageUpdateEvent, found: &mut Findings) {
+    pub fn snapshot(&mut self, event: &MessageUpdateEvent, found: &mut Findings) {
         let update = event.assistant_message_event.update();
         if let Some(update) = &update {
             self.update(update, found);
@@ -79,16 +86,16 @@ impl PartialMessage {
         let Some(message) = &event.message else { return };
         if let Some((update, block)) = update
             .and_then(|update| Some((update.index, self.blocks.get(update.index)?)))
-            .filter(|_| !self.torn)
+            .filter(|_| !self.incomplete)
         {
             let shown = message.content.get(update);
             match shown {
-                Some(shown) if block.is_in(shown) => found.kept(Rule::PartialPrefix),
+                Some(shown) if block.is_in(shown) => found.pass(Rule::PartialPrefix),
                 shown => {
                     let at = format!("/message/content/{update}/{}", block.member());
                     let what = format!("block {update} to begin with what was streamed of it");
                     let shown = shown.and_then(text_of).map(|text| beginning(text, block.text.len()));
-                    found.differs(Rule::PartialPrefix, &at, what, &block.text, &shown);
+                    found.fail_with_difference(Rule::PartialPrefix, &at, what, &block.text, &shown);
                 }
             }
         }
@@ -107,7 +114,7 @@ impl PartialMessage {
             );
         }
         self.constant(message, found);
-        if let Some(before) = self.shown.replace(message.content.clone()).filter(|_| !self.torn) {
+        if let Some(before) = self.shown.replace(message.content.clone()).filter(|_| !self.incomplete) {
             let grown = before.len() <= message.content.len()
                 && before.iter().zip(&message.content).all(|(before, now)| has_grown(before, now));
             found
@@ -120,7 +127,7 @@ impl PartialMessage {
     }
 
     fn constant(&self, message: &AssistantMessage, found: &mut Findings) {
-        found.because_of(Some(self.began), |found| {
+        found.with_cause(Some(self.began), |found| {
             let what = "api, provider, model and timestamp as at the start";
             let (start, now) = (FixedMembers::of(&self.start), FixedMembers::of(message));
             found.expect_same(Rule::AssistantConstant, "/message", what, &start, &now);
@@ -130,14 +137,14 @@ impl PartialMessage {
     /// The message is complete. A failed one may hold more than was streamed, or less.
     pub fn end(&self, message: &AssistantMessage, failed: bool, dialect: Dialect, found: &mut Findings) {
         self.constant(message, found);
-        found.because_of(Some(self.began), |found| self.begun(message, dialect, found));
-        if self.torn || failed {
+        found.with_cause(Some(self.began), |found| self.begun(message, dialect, found));
+        if self.incomplete || failed {
             return;
         }
         if let Some(open) = self.blocks.iter().position(|block| block.end.is_none()) {
             return match self.overlaps {
                 true => {}
-                false => found.broken(Rule::BlockProtocol, format!("block {open} to end first")),
+                false => found.fail(Rule::BlockProtocol, format!("block {open} to end first")),
             };
         }
         let kinds = |content: &[AssistantContent]| {
@@ -146,9 +153,9 @@ impl PartialMessage {
         let announced: Vec<BlockKind> = self.blocks.iter().map(|block| block.kind).collect();
         if kinds(&message.content) != announced {
             return found
-                .broken(Rule::BlocksAnnounced, format!("the {} blocks that were streamed", announced.len()));
+                .fail(Rule::BlocksAnnounced, format!("the {} blocks that were streamed", announced.len()));
         }
-        found.kept(Rule::BlocksAnnounced);
+        found.pass(Rule::BlocksAnnounced);
         let mut calls_differ = false;
         for (place, (block, whole)) in self.blocks.iter().zip(&message.content).enumerate() {
             if let (BlockKind::Toolcall, Some(end)) = (block.kind, &block.end) {
@@ -156,8 +163,8 @@ impl PartialMessage {
                 let at = format!("/message/content/{place}");
                 let what = "the call as it was at its end";
                 match end == whole {
-                    true => found.kept(Rule::ToolcallEndEq),
-                    false => found.differs(Rule::ToolcallEndEq, &at, what, end, whole),
+                    true => found.pass(Rule::ToolcallEndEq),
+                    false => found.fail_with_difference(Rule::ToolcallEndEq, &at, what, end, whole),
                 }
             }
         }
@@ -169,14 +176,20 @@ impl PartialMessage {
         };
         let what = "the blocks that were streamed";
         match &self.shown {
-            _ if calls_differ => found.kept(Rule::EndEqLast),
+            _ if calls_differ => found.pass(Rule::EndEqLast),
             Some(shown) => {
                 found.expect_same(Rule::EndEqLast, "/message/content", what, shown, &message.content);
             }
-            None if streamed() => found.kept(Rule::EndEqLast),
+            None if streamed() => found.pass(Rule::EndEqLast),
             None => {
                 let ends: Vec<_> = self.blocks.iter().filter_map(|block| block.end.as_ref()).collect();
-                found.differs(Rule::EndEqLast, "/message/content", what, &ends, &message.content);
+                found.fail_with_difference(
+                    Rule::EndEqLast,
+                    "/message/content",
+                    what,
+                    &ends,
+                    &message.content,
+                );
             }
         }
     }
@@ -216,7 +229,7 @@ impl Block {
     }
 
     fn end(&mut self, whole: &AssistantContent, found: &mut Findings) {
-        found.kept(Rule::BlockProtocol);
+        found.pass(Rule::BlockProtocol);
         if let Some(text) = text_of(whole) {
             let same = match self.kind {
                 // The end of thinking may leave out the blank line that its deltas end in.
@@ -224,10 +237,10 @@ impl Block {
                 BlockKind::Text | BlockKind::Toolcall => text == self.text,
             };
             match same {
-                true => found.kept(Rule::DeltaConcat),
+                true => found.pass(Rule::DeltaConcat),
                 false => {
                     let what = "the deltas of the block together";
-                    found.differs(
+                    found.fail_with_difference(
                         Rule::DeltaConcat,
                         "/assistantMessageEvent/content",
                         what,

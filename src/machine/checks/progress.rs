@@ -30,11 +30,11 @@ impl Progress {
     /// Puts `rule` to the test: `next`, the result at the JSON pointer `at`, shows what is here, and more.
     pub fn expect(&self, rule: Rule, at: &str, next: &Self, found: &mut Findings) {
         match self.leads_to(next) {
-            true => found.kept(rule),
+            true => found.pass(rule),
             false => {
                 let at = format!("{at}/content/0/text");
                 let shown = &next.text[..next.text.floor_char_boundary(self.text.len())];
-                found.differs(rule, &at, "what was shown before, and more", &self.text, &shown);
+                found.fail_with_difference(rule, &at, "what was shown before, and more", &self.text, &shown);
             }
         }
     }

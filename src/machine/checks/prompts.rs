@@ -63,7 +63,7 @@ struct RunStart {
 
 impl Prompts {
     /// Sees what the host wants, before its request is open.
-    pub fn command(&mut self, command: &RpcCommand, at: &FrameContext, promises: &Obligations) {
+    pub fn on_command(&mut self, command: &RpcCommand, at: &FrameContext, obligations: &Obligations) {
         let number = self.count;
         self.count += 1;
         let (text, images) = match command {
@@ -80,7 +80,7 @@ impl Prompts {
             images: images.as_ref().map_or(0, Vec::len),
             changes: text.trim_start().starts_with('/') || at.cut,
         };
-        self.keep_known(promises);
+        self.keep_known(obligations);
         self.asked.push_back(prompt);
         if self.asked.len() > KEPT {
             self.asked.pop_front();
@@ -100,29 +100,29 @@ impl Prompts {
     }
 
     /// Forgets those whose run is promised no more.
-    fn keep_known(&mut self, promises: &Obligations) {
+    fn keep_known(&mut self, obligations: &Obligations) {
         if !self.started.is_empty() {
-            self.started.retain(|prompt| promises.has(ObligationKind::Run(prompt.number)));
+            self.started.retain(|prompt| obligations.contains(ObligationKind::Run(prompt.number)));
         }
     }
 
     /// A prompt was acknowledged, and a run is to follow.
-    pub fn started(&mut self, number: u64, at: &FrameContext, promises: &mut Obligations) {
+    pub fn on_acknowledged(&mut self, number: u64, at: &FrameContext, obligations: &mut Obligations) {
         let Some(prompt) = self.take(number) else { return };
-        promises.make(ObligationKind::Run(number), 0, at);
+        obligations.add(ObligationKind::Run(number), 0, at);
         self.started.push_back(prompt);
         if self.started.len() > KEPT
             && let Some(oldest) = self.started.pop_front()
         {
-            promises.keep(ObligationKind::Run(oldest.number));
+            obligations.fulfil(ObligationKind::Run(oldest.number));
         }
     }
 
     /// A prompt was answered otherwise, perhaps for the second time.
-    pub fn ended(&mut self, number: u64, promises: &mut Obligations) {
+    pub fn on_not_started(&mut self, number: u64, obligations: &mut Obligations) {
         self.take(number);
         self.started.retain(|prompt| prompt.number != number);
-        promises.keep(ObligationKind::Run(number));
+        obligations.fulfil(ObligationKind::Run(number));
     }
 
     fn take(&mut self, number: u64) -> Option<Prompt> {
@@ -131,18 +131,18 @@ impl Prompts {
     }
 
     /// Sees an event. `waits`: whether a text waits in a queue, or may wait there.
-    pub fn event(
+    pub fn on_event(
         &mut self,
         event: &AgentSessionEvent,
         at: &FrameContext,
         waits: impl Fn(&str) -> bool,
-        promises: &mut Obligations,
+        obligations: &mut Obligations,
         found: &mut Findings,
     ) {
         use AgentSessionEvent as Event;
-        self.keep_known(promises);
+        self.keep_known(obligations);
         match event {
-            Event::AgentStart(_) => self.run_starts(at, promises),
+            Event::AgentStart(_) => self.run_starts(at, obligations),
             Event::AgentEnd(end) => self.run_ends(end, at),
             // The host has cut the wait short: nothing goes on by itself.
             Event::AutoRetryEnd(end) if !end.success && at.met.flow == FlowState::Retrying => {
@@ -156,7 +156,7 @@ impl Prompts {
             | Event::AutoCompactionStart(_)
             | Event::CompactionStart(_) => self.cause = true,
             Event::MessageStart(start) if at.met.flow.is_streaming() => {
-                self.begins(&start.message, at, waits, promises, found);
+                self.begins(&start.message, at, waits, obligations, found);
             }
             event if fires_anywhere(event.kind().as_str()) => {}
             _ => {}
@@ -164,7 +164,7 @@ impl Prompts {
     }
 
     /// An event was said of which the kind alone is known.
-    pub fn unread(&mut self, kind: Kind) {
+    pub fn on_unread_event(&mut self, kind: Kind) {
         if kind.is_event() {
             (self.opening, self.cause) = (None, true);
             if kind == Kind::Event(AgentSessionEventKind::AgentStart) {
@@ -173,8 +173,8 @@ impl Prompts {
         }
     }
 
-    fn run_starts(&mut self, at: &FrameContext, promises: &Obligations) {
-        let calm = !self.cause && !at.extended && !promises.resumes();
+    fn run_starts(&mut self, at: &FrameContext, obligations: &Obligations) {
+        let calm = !self.cause && !at.has_extensions && !obligations.resumes();
         let known = at.whole || self.ran;
         self.opening = Some(RunStart {
             prompted: calm && at.met.flow == FlowState::Starting,
@@ -198,7 +198,7 @@ impl Prompts {
         message: &AgentMessage,
         at: &FrameContext,
         waits: impl Fn(&str) -> bool,
-        promises: &mut Obligations,
+        obligations: &mut Obligations,
         found: &mut Findings,
     ) {
         match message {
@@ -208,9 +208,9 @@ impl Prompts {
                 if opening.is_some_and(|opening| opening.causeless) {
                     self.begun_by_queue(message, at, found);
                 }
-                self.said(message, opening.is_some(), at, waits, promises, found);
+                self.on_user_message(message, opening.is_some(), at, waits, obligations, found);
             }
-            AgentMessage::Assistant(_) => self.answers(promises, found),
+            AgentMessage::Assistant(_) => self.answers(obligations, found),
             _ => {
                 if let Some(opening) = &mut self.opening {
                     opening.added = true;
@@ -229,29 +229,29 @@ impl Prompts {
     }
 
     /// The run opens with its answer.
-    fn answers(&mut self, promises: &mut Obligations, found: &mut Findings) {
+    fn answers(&mut self, obligations: &mut Obligations, found: &mut Findings) {
         let Some(opening) = self.opening.take().filter(|opening| !opening.added) else { return };
         if opening.causeless && self.started.is_empty() {
-            found.broken(Rule::RunCause, "a message that the run answers, or what it goes on with");
+            found.fail(Rule::RunCause, "a message that the run answers, or what it goes on with");
         }
         if opening.prompted
             && let Some(prompt) = self.started.pop_front()
         {
-            promises.keep(ObligationKind::Run(prompt.number));
+            obligations.fulfil(ObligationKind::Run(prompt.number));
             if !prompt.changes && (prompt.length > 0 || prompt.images > 0) {
-                found.broken(Rule::PromptDelivered, "the message of the prompt before the answer");
+                found.fail(Rule::PromptDelivered, "the message of the prompt before the answer");
             }
         }
     }
 
     /// A message of the user begins, as the first of the run or not.
-    fn said(
+    fn on_user_message(
         &mut self,
         message: &UserMessage,
         opens: bool,
         at: &FrameContext,
         waits: impl Fn(&str) -> bool,
-        promises: &mut Obligations,
+        obligations: &mut Obligations,
         found: &mut Findings,
     ) {
         let text = text_of(&message.content);
@@ -261,8 +261,8 @@ impl Prompts {
             false => self.started.iter().position(|prompt| prompt.is(text, &message.content)),
         };
         match place {
-            Some(place) => self.runs(place, message, at, promises, found),
-            None if opens => self.opens_otherwise(text, at, waits, promises, found),
+            Some(place) => self.runs(place, message, at, obligations, found),
+            None if opens => self.opens_otherwise(text, at, waits, obligations, found),
             None => {}
         }
     }
@@ -273,25 +273,25 @@ impl Prompts {
         place: usize,
         message: &UserMessage,
         at: &FrameContext,
-        promises: &mut Obligations,
+        obligations: &mut Obligations,
         found: &mut Findings,
     ) {
         let Some(prompt) = self.started.remove(place) else { return };
-        if promises.keep(ObligationKind::Run(prompt.number)) {
-            found.kept(Rule::RunAfterAck);
+        if obligations.fulfil(ObligationKind::Run(prompt.number)) {
+            found.pass(Rule::RunAfterAck);
         }
-        found.kept(Rule::RunCause);
+        found.pass(Rule::RunCause);
         let whole = images(&message.content) >= prompt.images || is_omitted(&message.content);
-        found.expect(Rule::PromptDelivered, whole || at.extended, || {
+        found.expect(Rule::PromptDelivered, whole || at.has_extensions, || {
             format!("the {} images of the prompt", prompt.images)
         });
         // Where the answer says that a run is to follow, that of an older prompt comes before.
         let says = AgentSessionEventKind::AgentSettled.is_in(at.base());
-        if says && !at.extended {
+        if says && !at.has_extensions {
             let passed: Vec<Prompt> = self.started.drain(..place).filter(|older| !older.changes).collect();
             for older in passed {
-                if promises.keep(ObligationKind::Run(older.number)) {
-                    found.broken(Rule::RunAfterAck, "the run of the prompt that was acknowledged before");
+                if obligations.fulfil(ObligationKind::Run(older.number)) {
+                    found.fail(Rule::RunAfterAck, "the run of the prompt that was acknowledged before");
                 }
             }
         }
@@ -303,7 +303,7 @@ impl Prompts {
         text: &str,
         at: &FrameContext,
         waits: impl Fn(&str) -> bool,
-        promises: &mut Obligations,
+        obligations: &mut Obligations,
         found: &mut Findings,
     ) {
         let changing = self.started.iter().position(|prompt| prompt.changes);
@@ -313,9 +313,9 @@ impl Prompts {
             return;
         }
         let Some(prompt) = self.started.remove(changing.unwrap_or_default()) else { return };
-        promises.keep(ObligationKind::Run(prompt.number));
-        if !prompt.changes && !at.extended && !at.cut {
-            found.broken(Rule::PromptDelivered, "the text of the prompt");
+        obligations.fulfil(ObligationKind::Run(prompt.number));
+        if !prompt.changes && !at.has_extensions && !at.cut {
+            found.fail(Rule::PromptDelivered, "the text of the prompt");
         }
     }
 }

@@ -28,13 +28,13 @@ pub struct Queues {
     /// What waits is not known for certain: a run was stopped, a message could not be told.
     unsure: bool,
     /// Where the server tells what waits: what it has told.
-    told: ReportedUpdates,
+    reported: ReportedUpdates,
     /// Moments so far at which messages are looked for: turns that have ended, runs that have begun.
     polls: u64,
     /// What the open turn has taken is not known.
     doubtful: bool,
     /// What the host has sent in this process.
-    sayings: SentTexts,
+    sent_texts: SentTexts,
     /// Texts that the host has sent so far.
     sent: u64,
     /// The latest command that leaves the session for one without queues: its number, and the texts sent before it.
@@ -84,14 +84,14 @@ impl Queues {
         self.unsure || holds(&self.steering) || holds(&self.follow_up)
     }
 
-    pub fn command(&mut self, command: &RpcCommand, at: &FrameContext) {
+    pub fn on_command(&mut self, command: &RpcCommand, at: &FrameContext) {
         let number = self.count;
         self.count += 1;
         match command {
-            RpcCommand::Prompt(it) => self.say(&it.message, it.images.as_deref()),
-            RpcCommand::AbortAndPrompt(it) => self.say(&it.message, it.images.as_deref()),
-            RpcCommand::Steer(it) => self.say(&it.message, it.images.as_deref()),
-            RpcCommand::FollowUp(it) => self.say(&it.message, it.images.as_deref()),
+            RpcCommand::Prompt(it) => self.on_text_sent(&it.message, it.images.as_deref()),
+            RpcCommand::AbortAndPrompt(it) => self.on_text_sent(&it.message, it.images.as_deref()),
+            RpcCommand::Steer(it) => self.on_text_sent(&it.message, it.images.as_deref()),
+            RpcCommand::FollowUp(it) => self.on_text_sent(&it.message, it.images.as_deref()),
             RpcCommand::NewSession(_) | RpcCommand::SwitchSession(_) => {
                 self.leaving = Some((number, self.sent));
             }
@@ -131,7 +131,7 @@ impl Queues {
     }
 
     /// A response came: `success` holds it if it is one, where it could be read.
-    pub fn answered(
+    pub fn on_response(
         &mut self,
         request: &OpenRequest,
         success: Option<Option<&RpcSuccess>>,
@@ -150,9 +150,9 @@ impl Queues {
             QueueCommand::FollowUpMode(mode) => self.follow_up.set_mode(success.then_some(mode), self.polls),
             QueueCommand::Queue(behavior, text) if success => {
                 // A template, or an extension, may have made another text of it.
-                let told = self.told.added.iter().any(|added| text.grows || *added == text.text);
+                let told = self.reported.added.iter().any(|added| text.grows || *added == text.text);
                 match is_queued(response, request, told) {
-                    Some(queued) if tells(at) => self.told_of(queued, request, text, at, found),
+                    Some(queued) if tells(at) => self.check_reported(queued, request, text, at, found),
                     _ => self.accepted(request, behavior, text, at),
                 }
             }
@@ -161,25 +161,25 @@ impl Queues {
         }
     }
 
-    fn say(&mut self, text: &str, images: Option<&[ImageContent]>) {
-        self.sayings.add(text, images);
+    fn on_text_sent(&mut self, text: &str, images: Option<&[ImageContent]>) {
+        self.sent_texts.add(text, images);
         self.sent += 1;
     }
 
     /// What that request was to say was refused.
-    pub fn refused(&mut self, number: u64) {
+    pub fn on_refusal(&mut self, number: u64) {
         let prompt = self.prompts.iter().find(|(of, _)| *of == number).map(|(_, text)| text);
         let queued = self.asked.iter().find_map(|(of, asked)| match asked {
             QueueCommand::Queue(_, text) if *of == number => Some(text),
             _ => None,
         });
         if let Some(text) = prompt.or(queued) {
-            self.sayings.refuse(&text.text);
+            self.sent_texts.refuse(&text.text);
         }
     }
 
     /// What was queued had to be told before its answer; what was not may begin a run.
-    fn told_of(
+    fn check_reported(
         &mut self,
         queued: bool,
         request: &OpenRequest,
@@ -191,15 +191,15 @@ impl Queues {
             return keep(&mut self.prompts, (request.number, text));
         }
         // A template, or an extension, may have made another text of it.
-        let place = self.told.added.iter().position(|added| *added == text.text);
-        let known = self.told.added.remove(place.unwrap_or_default()).is_some();
+        let place = self.reported.added.iter().position(|added| *added == text.text);
+        let known = self.reported.added.remove(place.unwrap_or_default()).is_some();
         found.expect(Rule::QueueTold, known || self.unsure || at.cut, || {
             "a `queue_update` with it first".to_owned()
         });
     }
 
     fn cleared(&mut self, response: Option<&RpcSuccess>, at: &FrameContext, found: &mut Findings) {
-        let cleared = self.told.cleared.take();
+        let cleared = self.reported.cleared.take();
         let Some(RpcSuccess::ClearQueue(it)) = response else { return };
         if at.cut || self.unsure {
             return;
@@ -236,23 +236,29 @@ impl Queues {
     }
 
     /// Sees an event. `ready`: a follow-up may be delivered in the open turn.
-    pub fn event(&mut self, event: &AgentSessionEvent, ready: bool, at: &FrameContext, found: &mut Findings) {
+    pub fn on_event(
+        &mut self,
+        event: &AgentSessionEvent,
+        ready: bool,
+        at: &FrameContext,
+        found: &mut Findings,
+    ) {
         use AgentSessionEvent as Event;
         if !fires_anywhere(event.kind().as_str()) && !matches!(event, Event::MessageStart(_)) {
-            if self.told.taken.take().is_some() {
-                found.broken(Rule::QueueTold, "the message that was taken from the queue");
+            if self.reported.taken.take().is_some() {
+                found.fail(Rule::QueueTold, "the message that was taken from the queue");
             }
-            self.told.maybe_taken = false;
+            self.reported.maybe_taken = false;
         }
         match event {
-            Event::QueueUpdate(update) => self.update(update, ready, at, found),
+            Event::QueueUpdate(update) => self.on_queue_update(update, ready, at, found),
             Event::TurnStart(_) => {
                 (self.steering.taken, self.follow_up.taken, self.doubtful) = (0, 0, false);
             }
             Event::AgentStart(_) | Event::TurnEnd(_) => self.polls += 1,
             Event::MessageStart(start) if at.met.flow.is_streaming() => {
                 if let AgentMessage::User(message) = &start.message {
-                    self.delivered(message, ready, at, found);
+                    self.on_delivery(message, ready, at, found);
                 }
             }
             _ => {}
@@ -260,7 +266,13 @@ impl Queues {
     }
 
     /// The queues as the server tells them, against what it told before.
-    fn update(&mut self, update: &QueueUpdateEvent, ready: bool, at: &FrameContext, found: &mut Findings) {
+    fn on_queue_update(
+        &mut self,
+        update: &QueueUpdateEvent,
+        ready: bool,
+        at: &FrameContext,
+        found: &mut Findings,
+    ) {
         let clears = self.asked.iter().any(|(_, asked)| matches!(asked, QueueCommand::Clear));
         let empty = update.steering.is_empty() && update.follow_up.is_empty();
         // Messages are delivered in a run only. The session is left outside of one, also by extensions.
@@ -284,27 +296,27 @@ impl Queues {
             "the queues as they were, and one message more or fewer".to_owned()
         });
         if clears && empty {
-            found.expect(Rule::QueueTold, self.told.cleared.is_none() || !known, || {
+            found.expect(Rule::QueueTold, self.reported.cleared.is_none() || !known, || {
                 "one `queue_update` for `clear_queue`".to_owned()
             });
-            self.told.cleared = Some((texts(&self.steering.items), texts(&self.follow_up.items)));
+            self.reported.cleared = Some((texts(&self.steering.items), texts(&self.follow_up.items)));
         } else if known && holds && !leaves {
             let waited = self.steering.items.iter().any(|item| item.polls < self.polls);
             match changes {
-                [QueueChange::Added, _] => keep_text(&mut self.told.added, update.steering.last()),
-                [_, QueueChange::Added] => keep_text(&mut self.told.added, update.follow_up.last()),
-                [QueueChange::Taken(place), _] => self.takes(false, place, false, found),
+                [QueueChange::Added, _] => keep_text(&mut self.reported.added, update.steering.last()),
+                [_, QueueChange::Added] => keep_text(&mut self.reported.added, update.follow_up.last()),
+                [QueueChange::Taken(place), _] => self.on_taken(false, place, false, found),
                 [_, QueueChange::Taken(place)] => {
                     self.follow_up_taken(ready, found);
-                    self.takes(true, place, waited, found);
+                    self.on_taken(true, place, waited, found);
                 }
                 _ => {}
             }
         } else if !known {
             // Any of them may be the new one.
             let texts = update.steering.iter().chain(&update.follow_up);
-            texts.for_each(|text| keep_text(&mut self.told.added, Some(text)));
-            (self.told.maybe_taken, self.doubtful) = (true, true);
+            texts.for_each(|text| keep_text(&mut self.reported.added, Some(text)));
+            (self.reported.maybe_taken, self.doubtful) = (true, true);
         }
         let polls = self.polls;
         self.steering.retell(&update.steering, polls);
@@ -313,12 +325,12 @@ impl Queues {
     }
 
     /// A message was taken from a queue.
-    fn takes(&mut self, follow_up: bool, place: usize, skips_steering: bool, found: &mut Findings) {
-        self.ordered(Some(place), skips_steering, found);
+    fn on_taken(&mut self, follow_up: bool, place: usize, skips_steering: bool, found: &mut Findings) {
+        self.check_order(Some(place), skips_steering, found);
         let queue = if follow_up { &mut self.follow_up } else { &mut self.steering };
-        self.told.taken = queue.items.get(place).map(|item| item.text.text.clone());
+        self.reported.taken = queue.items.get(place).map(|item| item.text.text.clone());
         queue.take(Some(place));
-        self.per_turn(found);
+        self.check_per_turn(found);
     }
 
     /// Something was accepted that could not be read.
@@ -327,27 +339,27 @@ impl Queues {
     }
 
     /// An event was said of which the kind alone is known.
-    pub fn unread(&mut self, kind: Kind) {
+    pub fn on_unread_event(&mut self, kind: Kind) {
         if kind.is_event() {
-            (self.unsure, self.told.taken) = (true, None);
+            (self.unsure, self.reported.taken) = (true, None);
         }
     }
 
     /// A message of the user begins.
-    fn delivered(&mut self, message: &UserMessage, ready: bool, at: &FrameContext, found: &mut Findings) {
+    fn on_delivery(&mut self, message: &UserMessage, ready: bool, at: &FrameContext, found: &mut Findings) {
         let text = &*text_of(&message.content);
         if at.cut {
             self.unsure = true;
             return;
         }
-        let wanted = self.sayings.deliver(message, text, at);
+        let wanted = self.sent_texts.deliver(message, text, at);
         // What has no place here is reported already.
         if wanted.is_none() || found.broken.is_empty() {
             found.expect(Rule::DeliverOnce, wanted.is_none(), || wanted.unwrap_or_default().to_owned());
         }
         let fits = |(_, known): &(u64, QueuedText)| known.text == text;
         if tells(at) {
-            return self.told_delivered(text, fits, found);
+            return self.on_reported_delivery(text, fits, found);
         }
         let (steering, follow_up) = (self.steering.place(text), self.follow_up.place(text));
         if let Some(place) = self.prompts.iter().position(fits)
@@ -359,17 +371,17 @@ impl Queues {
         let waited = self.steering.items.iter().any(|item| item.polls < self.polls);
         match (steering, follow_up) {
             (Some(0), _) | (Some(_), None) => {
-                self.ordered(steering, false, found);
+                self.check_order(steering, false, found);
                 self.steering.take(steering);
             }
             (_, Some(_)) => {
-                self.ordered(follow_up, waited, found);
+                self.check_order(follow_up, waited, found);
                 self.follow_up_taken(ready, found);
                 self.follow_up.take(follow_up);
             }
-            (None, None) => return self.grown(),
+            (None, None) => return self.on_unknown_message(),
         }
-        self.per_turn(found);
+        self.check_per_turn(found);
     }
 
     /// A follow-up is delivered, where the open turn is `ready` for it or not.
@@ -381,15 +393,15 @@ impl Queues {
 
     /// The answer of a turn begins: what had to be delivered before it has been.
     pub fn turn_opens(&mut self, at: &FrameContext, found: &mut Findings) {
-        if self.unsure || self.doubtful || at.extended || at.now.closing {
+        if self.unsure || self.doubtful || at.has_extensions || at.now.closing {
             return;
         }
         let polls = self.polls;
         let late = self.steering.overdue(polls).map(|item| item.text.text.clone());
         match late {
-            None if self.steering.taken > 0 => found.kept(Rule::DeliverInTime),
+            None if self.steering.taken > 0 => found.pass(Rule::DeliverInTime),
             Some(text) if self.steering.taken == 0 => {
-                found.broken(Rule::DeliverInTime, format!("the steering `{text}` in this turn"));
+                found.fail(Rule::DeliverInTime, format!("the steering `{text}` in this turn"));
                 self.steering.report();
             }
             _ => {}
@@ -420,14 +432,14 @@ impl Queues {
     }
 
     /// A user message begins where the server tells what it takes from the queues.
-    fn told_delivered(
+    fn on_reported_delivery(
         &mut self,
         text: &str,
         fits: impl Fn(&(u64, QueuedText)) -> bool,
         found: &mut Findings,
     ) {
-        let maybe_taken = std::mem::take(&mut self.told.maybe_taken);
-        if let Some(taken) = self.told.taken.take() {
+        let maybe_taken = std::mem::take(&mut self.reported.maybe_taken);
+        if let Some(taken) = self.reported.taken.take() {
             let what = "the message that was taken from the queue";
             return found.expect_same(Rule::QueueTold, "/message/content", what, &taken.as_str(), &text);
         }
@@ -447,15 +459,15 @@ impl Queues {
         }
     }
 
-    fn per_turn(&self, found: &mut Findings) {
-        self.one_at_a_time(found);
+    fn check_per_turn(&self, found: &mut Findings) {
+        self.check_one_at_a_time(found);
         let both = self.steering.taken > 0 && self.follow_up.taken > 0;
         found.expect(Rule::OneQueuePerTurn, self.unsure || !both, || {
             "messages of one queue in a turn".to_owned()
         });
     }
 
-    fn ordered(&mut self, place: Option<usize>, skips_steering: bool, found: &mut Findings) {
+    fn check_order(&mut self, place: Option<usize>, skips_steering: bool, found: &mut Findings) {
         let first = self.steering.items.front().filter(|_| skips_steering);
         let holds = self.unsure || (place == Some(0) && !skips_steering);
         found.expect(Rule::DeliverFifo, holds, || match first {
@@ -468,7 +480,7 @@ impl Queues {
         }
     }
 
-    fn one_at_a_time(&self, found: &mut Findings) {
+    fn check_one_at_a_time(&self, found: &mut Findings) {
         for queue in [&self.steering, &self.follow_up] {
             if queue.mode_at(self.polls) == Some(QueueMode::OneAtATime) && queue.taken > 0 {
                 found.expect(Rule::OneAtATime, queue.taken == 1 || self.unsure, || {
@@ -480,7 +492,7 @@ impl Queues {
 
     /// A user message that nobody is known to have sent: a prompt or a queued message that became another text, or one
     /// of an extension.
-    fn grown(&mut self) {
+    fn on_unknown_message(&mut self) {
         let grows = |(_, text): &(u64, QueuedText)| text.grows;
         if let Some(place) = self.prompts.iter().position(grows) {
             self.prompts.drain(..=place);
@@ -495,7 +507,7 @@ impl Queues {
     }
 
     /// What the server says of its state.
-    pub fn state(
+    pub fn on_state(
         &mut self,
         state: &SessionState,
         request: &OpenRequest,
@@ -529,7 +541,7 @@ impl Queues {
     }
 
     /// Another session has taken the place of this one, by that request. `drops`: what waits does not come along.
-    pub fn left(&mut self, request: &OpenRequest, drops: bool) {
+    pub fn on_session_change(&mut self, request: &OpenRequest, drops: bool) {
         let said = self.leaving.filter(|(number, _)| *number == request.number);
         // The run of a prompt that is being prepared may begin in the other session.
         let drops = drops && self.prompts.is_empty();
@@ -537,7 +549,7 @@ impl Queues {
         match said {
             // What was sent meanwhile may be for either of them.
             Some((_, sent)) if drops && sent == self.sent && self.asked.is_empty() => {
-                self.sayings.drop_rest()
+                self.sent_texts.drop_rest()
             }
             _ => self.unsure = true,
         }
@@ -547,7 +559,7 @@ impl Queues {
         self.steering.items.clear();
         self.follow_up.items.clear();
         self.prompts.clear();
-        self.told = ReportedUpdates::default();
+        self.reported = ReportedUpdates::default();
         self.unsure = false;
     }
 }

@@ -25,11 +25,11 @@ const KEPT: usize = 4096;
 pub struct Responses {
     /// Commands so far: their numbers are those of the requests.
     count: u64,
-    asked: VecDeque<CommandNotes>,
+    commands: VecDeque<CommandNotes>,
     /// Runs so far.
     runs: u64,
     /// A prompt was acknowledged, the one with this number; no run has begun since.
-    acked: Option<u64>,
+    acknowledged: Option<u64>,
     /// The run that is open began while this prompt waited for its acknowledgement.
     early: Option<u64>,
     /// The first message of the open run has come; those of the system do not count.
@@ -60,7 +60,7 @@ struct CommandNotes {
 }
 
 impl Responses {
-    pub fn command(&mut self, command: &RpcCommand, at: &FrameContext, found: &mut Findings) {
+    pub fn on_command(&mut self, command: &RpcCommand, at: &FrameContext, found: &mut Findings) {
         let number = self.count;
         self.count += 1;
         let mut asked = CommandNotes {
@@ -81,14 +81,14 @@ impl Responses {
                 });
             }
         }
-        self.asked.push_back(asked);
-        if self.asked.len() > KEPT {
-            self.asked.pop_front();
+        self.commands.push_back(asked);
+        if self.commands.len() > KEPT {
+            self.commands.pop_front();
         }
     }
 
     /// A message begins. A run that opens with another message than the prompt's was begun by an extension.
-    pub fn begins(&mut self, message: &AgentMessage, at: &FrameContext, found: &mut Findings) {
+    pub fn on_message_start(&mut self, message: &AgentMessage, at: &FrameContext, found: &mut Findings) {
         if !at.met.flow.is_streaming() || message.kind() == AgentMessageKind::System {
             return;
         }
@@ -100,20 +100,21 @@ impl Responses {
             _ => None,
         };
         // The same may have been said again, and its answer is still to come.
-        let asked = self.asked.iter().any(|asked| asked.digest == text);
+        let asked = self.commands.iter().any(|asked| asked.digest == text);
         let runless = !asked && text.is_some_and(|text| self.runless.contains(&text));
         if std::mem::take(&mut self.alone) && runless && !at.cut {
-            found.broken(Rule::DispositionTrue, "no run for a prompt that was not `started`");
+            found.fail(Rule::DispositionTrue, "no run for a prompt that was not `started`");
         }
-        let same =
-            |number: &mut u64| self.asked.iter().any(|asked| asked.number == *number && asked.digest == text);
+        let same = |number: &mut u64| {
+            self.commands.iter().any(|asked| asked.number == *number && asked.digest == text)
+        };
         if !self.early.as_mut().is_none_or(same) {
             self.early = None;
         }
     }
 
     /// Something was said.
-    pub fn moved(&mut self, kind: Kind, at: &FrameContext, found: &mut Findings) {
+    pub fn on_frame(&mut self, kind: Kind, at: &FrameContext, found: &mut Findings) {
         let starts = kind == Kind::Event(AgentSessionEventKind::AgentStart);
         let late = at.dialect.record().prompt_ack == DialectPromptAck::ImmediateThenMaybeError;
         if kind.is_event() {
@@ -122,22 +123,24 @@ impl Responses {
                 true if at.met.flow.is_streaming() => self.owed.clear(),
                 // Where the error comes behind the acknowledgement, it is there before the next run.
                 false if late => {}
-                _ => self.unrefused(at.base(), found),
+                _ => self.report_missing_refusals(at.base(), found),
             }
         }
-        if kind == Kind::Event(AgentSessionEventKind::AgentEnd) && self.early.take().is_some() && !at.extended
+        if kind == Kind::Event(AgentSessionEventKind::AgentEnd)
+            && self.early.take().is_some()
+            && !at.has_extensions
         {
-            found.broken(Rule::AckBeforeStart, "the acknowledgement of its prompt before the run");
+            found.fail(Rule::AckBeforeStart, "the acknowledgement of its prompt before the run");
         }
         if !starts {
             return;
         }
         self.runs += 1;
         self.opened = false;
-        self.alone = self.acked.is_none() && at.met.flow == FlowState::Idle;
-        match self.acked.take() {
+        self.alone = self.acknowledged.is_none() && at.met.flow == FlowState::Idle;
+        match self.acknowledged.take() {
             Some(_) => {
-                found.kept(Rule::AckBeforeStart);
+                found.pass(Rule::AckBeforeStart);
                 self.runless.clear();
             }
             // A run that goes on by itself, or one that an extension has begun, needs no prompt.
@@ -145,14 +148,14 @@ impl Responses {
                 let plain = |asked: &&CommandNotes| {
                     asked.digest.is_some() && !asked.slash && asked.behavior.is_none() && asked.run.is_none()
                 };
-                self.early = self.asked.iter().find(plain).map(|asked| asked.number);
+                self.early = self.commands.iter().find(plain).map(|asked| asked.number);
             }
             None => self.early = None,
         }
     }
 
     /// A response was said. Gives whether it acknowledges a prompt that a run is to follow.
-    pub fn answered(
+    pub fn on_response(
         &mut self,
         answer: &ResponseHead,
         answered: &ResponseMatch,
@@ -163,19 +166,20 @@ impl Responses {
     ) -> bool {
         match answered {
             ResponseMatch::First(request) => {
-                self.in_order(request, requests, found);
-                let place = self.asked.iter().position(|asked| asked.number == request.number);
-                let asked = place.and_then(|place| self.asked.remove(place));
-                return asked.is_some_and(|asked| self.outcome(answer, request, &asked, became, at, found));
+                self.check_order(request, requests, found);
+                let place = self.commands.iter().position(|asked| asked.number == request.number);
+                let asked = place.and_then(|place| self.commands.remove(place));
+                return asked
+                    .is_some_and(|asked| self.check_outcome(answer, request, &asked, became, at, found));
             }
             ResponseMatch::Again(request) => {
                 if let Some(place) = self.owed.iter().position(|number| *number == request.number) {
                     self.owed.remove(place);
-                    found.kept(Rule::Disposition);
+                    found.pass(Rule::Disposition);
                     refusal(answer, &errors::busy(at.base()), found);
                 }
-                if !answer.success && self.acked == Some(request.number) {
-                    self.acked = None;
+                if !answer.success && self.acknowledged == Some(request.number) {
+                    self.acknowledged = None;
                 }
             }
             ResponseMatch::Line(_) | ResponseMatch::Forgotten | ResponseMatch::Nothing(_) => {}
@@ -185,7 +189,7 @@ impl Responses {
 
     /// Whether nothing older waits that it must not overtake. A read overtakes all but reads; nothing overtakes a read but
     /// what always overtakes.
-    fn in_order(&mut self, request: &OpenRequest, requests: &Requests, found: &mut Findings) {
+    fn check_order(&mut self, request: &OpenRequest, requests: &Requests, found: &mut Findings) {
         if request.command.is_control() {
             return;
         }
@@ -193,23 +197,20 @@ impl Responses {
             true => other.command.is_read(),
             false => !other.command.is_control(),
         };
-        let older = requests.waiting().filter(precedes).find(|other| other.number < request.number);
+        let older = requests.outstanding().filter(precedes).find(|other| other.number < request.number);
         match older {
-            None => found.kept(Rule::RespOrder),
+            None => found.pass(Rule::RespOrder),
             Some(older) if self.overtaken == Some(older.number) => {}
             Some(older) => {
                 self.overtaken = Some(older.number);
-                found.because_of(Some(older.frame), |found| {
-                    found.broken(
-                        Rule::RespOrder,
-                        format!("the response to the `{}` before it", older.command),
-                    );
+                found.with_cause(Some(older.frame), |found| {
+                    found.fail(Rule::RespOrder, format!("the response to the `{}` before it", older.command));
                 });
             }
         }
     }
 
-    fn outcome(
+    fn check_outcome(
         &mut self,
         answer: &ResponseHead,
         request: &OpenRequest,
@@ -232,29 +233,29 @@ impl Responses {
         let mut begins = false;
         match (prompts, answer.success) {
             (true, true) if early => {
-                found.broken(Rule::AckBeforeStart, "its acknowledgement before its `agent_start`");
+                found.fail(Rule::AckBeforeStart, "its acknowledgement before its `agent_start`");
             }
-            (true, true) if busy => self.owe(request),
+            (true, true) if busy => self.expect_refusal(request),
             (true, true) if compacting => {
                 let text = errors::compacting_prompt(at.base());
-                found.broken(Rule::Disposition, format!("the prompt to be refused: {text}"));
+                found.fail(Rule::Disposition, format!("the prompt to be refused: {text}"));
             }
             (true, true) => {
-                found.kept(Rule::Disposition);
+                found.pass(Rule::Disposition);
                 let idle = request.met.iter().all(|met| *met == FlowState::Idle);
                 let started = match became {
-                    Some(became) => self.became(became, request, asked, at, found),
+                    Some(became) => self.check_disposition(became, request, asked, at, found),
                     None => !asked.slash && (asked.behavior.is_none() || idle),
                 };
                 if started {
                     // It may be the run that has just begun.
                     self.alone = false;
-                    self.acked = Some(request.number);
+                    self.acknowledged = Some(request.number);
                     begins = true;
                 }
             }
             (true, false) if busy || compacting => {
-                found.kept(Rule::Disposition);
+                found.pass(Rule::Disposition);
                 let text = if busy { errors::busy(at.base()) } else { errors::compacting_prompt(at.base()) };
                 refusal(answer, &text, found);
             }
@@ -271,14 +272,14 @@ impl Responses {
         }
         let stops = matches!(request.command, Abort | AbortAndPrompt | AbortRetry) && answer.success;
         if stops && request.met == [FlowState::Retrying] {
-            found.broken(Rule::AbortAfterEnd, "`auto_retry_end` first");
+            found.fail(Rule::AbortAfterEnd, "`auto_retry_end` first");
         }
         begins
     }
 
     /// What the answer says became of the prompt, against the states that it can have met. Gives whether a run is to
     /// follow.
-    fn became(
+    fn check_disposition(
         &mut self,
         became: PromptDisposition,
         request: &OpenRequest,
@@ -305,7 +306,7 @@ impl Responses {
         started
     }
 
-    fn owe(&mut self, request: &OpenRequest) {
+    fn expect_refusal(&mut self, request: &OpenRequest) {
         self.owed.push_back(request.number);
         if self.owed.len() > KEPT {
             self.owed.pop_front();
@@ -313,15 +314,15 @@ impl Responses {
     }
 
     /// Prompts were acknowledged that had to be refused.
-    fn unrefused(&mut self, base: Base, found: &mut Findings) {
+    fn report_missing_refusals(&mut self, base: Base, found: &mut Findings) {
         for _ in self.owed.drain(..) {
-            found.broken(Rule::Disposition, format!("the prompt to be refused: {}", errors::busy(base)));
+            found.fail(Rule::Disposition, format!("the prompt to be refused: {}", errors::busy(base)));
         }
     }
 
     /// Nothing was said for so long that nothing more will come.
-    pub fn silent(&mut self, base: Base, found: &mut Findings) {
-        self.unrefused(base, found);
+    pub fn on_silence(&mut self, base: Base, found: &mut Findings) {
+        self.report_missing_refusals(base, found);
     }
 }
 
@@ -356,7 +357,7 @@ fn refusal(answer: &ResponseHead, text: &str, found: &mut Findings) {
             let what = "the text of the refusal";
             found.expect_same(Rule::RejectText, "/error", what, &text, &error.as_str());
         }
-        None => found.kept(Rule::RejectText),
+        None => found.pass(Rule::RejectText),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::{
 pub struct Run {
     messages: Vec<EndedMessage>,
     /// Part of it was missed: its messages are not all known.
-    torn: bool,
+    incomplete: bool,
     turns: usize,
     /// The open turn; none where its beginning was missed.
     turn: Option<Turn>,
@@ -39,21 +39,21 @@ struct EndedMessage {
 
 impl Run {
     /// A run of which the beginning was missed; `turn`: the turn that opens now.
-    pub fn torn(turn: Option<Turn>) -> Self {
-        Self { torn: true, turns: 1, turn, ..Self::default() }
+    pub fn incomplete(turn: Option<Turn>) -> Self {
+        Self { incomplete: true, turns: 1, turn, ..Self::default() }
     }
 
     /// What it and its open turn hold is not known any more.
-    pub fn tear(&mut self) {
-        self.torn = true;
-        self.turn.iter_mut().for_each(Turn::tear);
+    pub fn mark_incomplete(&mut self) {
+        self.incomplete = true;
+        self.turn.iter_mut().for_each(Turn::mark_incomplete);
     }
 
-    pub fn event(&mut self, event: &AgentSessionEvent, dialect: Dialect, found: &mut Findings) {
+    pub fn on_event(&mut self, event: &AgentSessionEvent, dialect: Dialect, found: &mut Findings) {
         use AgentSessionEvent as Event;
         if let Some(open) = self.open.as_mut().filter(|open| !open.parted) {
             let closes = matches!(event, Event::MessageEnd(_));
-            found.because_of(Some(open.began), |found| {
+            found.with_cause(Some(open.began), |found| {
                 found.expect(Rule::MsgAdjacent, closes, || {
                     format!("message_end({}) at once", open.message.kind())
                 });
@@ -65,7 +65,7 @@ impl Run {
             self.turn = Some(Turn::default());
         }
         if let Event::TurnStart(_) | Event::MessageStart(_) | Event::AgentEnd(_) = event {
-            self.torn |= self.open.take().is_some();
+            self.incomplete |= self.open.take().is_some();
         }
         let Some(turn) = &mut self.turn else { return };
         turn.follows(event, dialect, found);
@@ -75,7 +75,7 @@ impl Run {
                 turn.begins(start.message.kind(), found);
                 match &start.message {
                     AgentMessage::Assistant(message) => {
-                        turn.growing = Some(PartialMessage::new(message, found.frame()));
+                        turn.partial_message = Some(PartialMessage::new(message, found.frame()));
                     }
                     other => {
                         let (message, began) = (StoredMessage::new(other), found.frame());
@@ -101,11 +101,11 @@ impl Run {
         let AgentMessage::Assistant(message) = message else {
             let what = "the message that began, unchanged";
             match self.open.take() {
-                _ if turn.is_torn() => found.kept(Rule::StartFinalNonassistant),
-                Some(open) => found.because_of(Some(open.began), |found| {
+                _ if turn.is_incomplete() => found.pass(Rule::StartFinalNonassistant),
+                Some(open) => found.with_cause(Some(open.began), |found| {
                     open.message.expect(Rule::StartFinalNonassistant, "/message", what, message, found);
                 }),
-                None => found.broken(Rule::StartFinalNonassistant, what),
+                None => found.fail(Rule::StartFinalNonassistant, what),
             }
             if let AgentMessage::ToolResult(result) = message {
                 turn.result(result, found);
@@ -120,8 +120,8 @@ impl Run {
         }
     }
 
-    pub fn growing(&mut self) -> Option<&mut PartialMessage> {
-        self.turn.as_mut()?.growing.as_mut()
+    pub fn partial_message(&mut self) -> Option<&mut PartialMessage> {
+        self.turn.as_mut()?.partial_message.as_mut()
     }
 
     pub fn end(&self, end: &AgentEndEvent, found: &mut Findings) {
@@ -130,11 +130,11 @@ impl Run {
             return;
         }
         if self.unbegun {
-            found.broken(Rule::TurnResultsComplete, "a result for each call of the last turn");
+            found.fail(Rule::TurnResultsComplete, "a result for each call of the last turn");
         }
         found.expect(Rule::TurnNesting, self.turns > 0, || "at least one turn".to_owned());
-        match self.torn {
-            true => found.kept(Rule::AgentEndMessages),
+        match self.incomplete {
+            true => found.pass(Rule::AgentEndMessages),
             false => self.lists(&end.messages, found),
         }
     }
@@ -147,16 +147,22 @@ impl Run {
             _ => true,
         };
         let longest = self.messages.len().max(messages.len());
-        let Some(place) = (0..longest).find(differs) else { return found.kept(rule) };
+        let Some(place) = (0..longest).find(differs) else { return found.pass(rule) };
         let roles: Vec<_> = self.messages.iter().map(|ended| ended.message.kind().as_str()).collect();
         let what = format!("the run's messages: {}", roles.join(", "));
         let at = format!("/messages/{place}");
         let ended = self.messages.get(place);
-        found.because_of(ended.map(|ended| ended.frame), |found| match (ended, messages.get(place)) {
+        found.with_cause(ended.map(|ended| ended.frame), |found| match (ended, messages.get(place)) {
             (Some(ended), Some(message)) => ended.message.expect(rule, &at, &what, message, found),
             (ended, message) => {
                 let role = ended.map(|ended| ended.message.kind().as_str());
-                found.differs(rule, &at, what, &role, &message.map(|message| message.kind().as_str()));
+                found.fail_with_difference(
+                    rule,
+                    &at,
+                    what,
+                    &role,
+                    &message.map(|message| message.kind().as_str()),
+                );
             }
         });
     }

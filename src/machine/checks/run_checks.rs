@@ -46,33 +46,33 @@ impl RunChecks {
     }
 
     /// Sees one thing that is said.
-    pub fn see(&mut self, said: &Emission, found: &mut Findings) {
+    pub fn on_frame(&mut self, said: &Emission, found: &mut Findings) {
         match said {
             Emission::Update(update) => {
-                if let Some(growing) = self.run.as_mut().and_then(Run::growing) {
-                    growing.update(update, found);
+                if let Some(partial_message) = self.run.as_mut().and_then(Run::partial_message) {
+                    partial_message.update(update, found);
                 }
             }
             Emission::Frame(Outbound::AgentSessionEvent(AgentSessionEvent::MessageUpdate(update))) => {
-                if let Some(growing) = self.run.as_mut().and_then(Run::growing) {
-                    growing.shown(update, found);
+                if let Some(partial_message) = self.run.as_mut().and_then(Run::partial_message) {
+                    partial_message.snapshot(update, found);
                 }
             }
-            Emission::Frame(Outbound::AgentSessionEvent(event)) => self.event(event, found),
+            Emission::Frame(Outbound::AgentSessionEvent(event)) => self.on_event(event, found),
             Emission::Frame(_) | Emission::Line { .. } => {}
         }
     }
 
     /// What was said last was shortened by whoever recorded it: payloads are not compared with it.
-    pub fn tear(&mut self) {
+    pub fn mark_incomplete(&mut self) {
         if let Some(run) = &mut self.run {
-            run.tear();
+            run.mark_incomplete();
         }
     }
 
     /// What was said was out of place, and the conversation goes on from where it leads: what was open there is
     /// forgotten, and followed again from the next beginning.
-    pub fn lost(&mut self, said: &Emission) {
+    pub fn resynchronize(&mut self, said: &Emission) {
         use AgentSessionEvent as Event;
         if let Emission::Frame(Outbound::AgentSessionEvent(Event::CompactionStart(start))) = said {
             self.compaction = CompactionStart::For(start.reason);
@@ -86,26 +86,26 @@ impl RunChecks {
                 None
             }
             Emission::Frame(Outbound::AgentSessionEvent(Event::TurnStart(_))) => {
-                Some(Run::torn(Some(Turn::default())))
+                Some(Run::incomplete(Some(Turn::default())))
             }
-            _ => Some(Run::torn(None)),
+            _ => Some(Run::incomplete(None)),
         };
     }
 
     /// What was said was out of place, and nothing follows from it, but that retries are over.
-    pub fn stray(&mut self, said: &Emission) {
+    pub fn on_stray(&mut self, said: &Emission) {
         if let Emission::Frame(Outbound::AgentSessionEvent(AgentSessionEvent::AutoRetryEnd(_))) = said {
             self.attempt = None;
         }
     }
 
     /// What was said holds more than can be seen: nothing is compared with it until the next beginning.
-    pub fn unknown(&mut self) {
-        self.run = self.run.take().map(|_| Run::torn(None));
+    pub fn lose_content(&mut self) {
+        self.run = self.run.take().map(|_| Run::incomplete(None));
         self.compaction = CompactionStart::Missed;
     }
 
-    fn event(&mut self, event: &AgentSessionEvent, found: &mut Findings) {
+    fn on_event(&mut self, event: &AgentSessionEvent, found: &mut Findings) {
         use AgentSessionEvent as Event;
         match event {
             Event::TtsrTriggered(_) => self.stopped = true,
@@ -120,7 +120,7 @@ impl RunChecks {
             }
             Event::AutoRetryStart(start) => {
                 let expected = self.attempt.map_or(1, |n| n + 1);
-                found.because_of(self.announced, |found| {
+                found.with_cause(self.announced, |found| {
                     found.expect(
                         Rule::RetryPairs,
                         start.attempt == expected && start.attempt <= start.max_attempts,
@@ -132,43 +132,43 @@ impl RunChecks {
             }
             Event::AutoRetryEnd(end) => {
                 let attempt = self.attempt.take();
-                found.because_of(self.announced.take(), |found| match &attempt {
+                found.with_cause(self.announced.take(), |found| match &attempt {
                     Some(attempt) => {
                         let what = "the attempt that was announced last";
                         found.expect_same(Rule::RetryPairs, "/attempt", what, attempt, &end.attempt);
                     }
-                    None => found.broken(Rule::RetryPairs, "an `auto_retry_start` first"),
+                    None => found.fail(Rule::RetryPairs, "an `auto_retry_start` first"),
                 });
                 found.expect(Rule::RetryPairs, end.success == end.final_error.is_none(), || {
                     "`finalError` exactly on failure".to_owned()
                 });
             }
-            Event::AutoCompactionStart(start) => self.compacts(start.reason, found),
-            Event::CompactionStart(start) => self.compacts(start.reason, found),
-            Event::AutoCompactionEnd(end) => self.compacted(&CompactionEnd::from(end), found),
-            Event::CompactionEnd(end) => self.compacted(&CompactionEnd::from(end), found),
+            Event::AutoCompactionStart(start) => self.compaction_starts(start.reason, found),
+            Event::CompactionStart(start) => self.compaction_starts(start.reason, found),
+            Event::AutoCompactionEnd(end) => self.compaction_ends(&CompactionEnd::from(end), found),
+            Event::CompactionEnd(end) => self.compaction_ends(&CompactionEnd::from(end), found),
             event => {
                 let Some(run) = &mut self.run else { return };
-                run.event(event, self.dialect, found);
+                run.on_event(event, self.dialect, found);
                 if let Event::AgentEnd(end) = event {
                     run.end(end, found);
                     (self.run, self.tried) = (None, true);
                     if self.attempt.is_some() && succeeded(end) {
                         self.attempt = None;
-                        found.broken(Rule::RetryPairs, "`auto_retry_end` in the run that succeeded");
+                        found.fail(Rule::RetryPairs, "`auto_retry_end` in the run that succeeded");
                     }
                 }
             }
         }
     }
 
-    const fn compacts(&mut self, reason: CompactionReason, found: &Findings) {
+    const fn compaction_starts(&mut self, reason: CompactionReason, found: &Findings) {
         (self.compaction, self.compacts) = (CompactionStart::For(reason), Some(found.frame()));
     }
 
-    fn compacted(&mut self, end: &CompactionEnd, found: &mut Findings) {
+    fn compaction_ends(&mut self, end: &CompactionEnd, found: &mut Findings) {
         let start = std::mem::take(&mut self.compaction);
-        found.because_of(self.compacts.take(), |found| end.judge(start, self.dialect, found));
+        found.with_cause(self.compacts.take(), |found| end.judge(start, self.dialect, found));
     }
 }
 

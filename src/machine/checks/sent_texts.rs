@@ -70,16 +70,16 @@ impl SentTexts {
         let known = self.known.get_mut(&digest(text.trim()));
         if let Some(times) = known {
             times.delivered += 1;
-            let again = times.delivered > times.sent && at.whole && !at.extended && !self.changes;
+            let again = times.delivered > times.sent && at.whole && !at.has_extensions && !self.changes;
             // One too many is told once.
             times.delivered = times.delivered.min(times.sent);
-            let is_sure = at.whole && !at.extended && !at.cut && !self.changes;
+            let is_sure = at.whole && !at.has_extensions && !at.cut && !self.changes;
             return match is_sure && !again && !times.shows(message, at) {
                 true => Some("the images that were sent with it, behind its text"),
                 false => again.then_some("a message that was accepted, and not delivered before"),
             };
         }
-        let excused = !at.whole || at.extended || at.cut || self.changes || self.full;
+        let excused = !at.whole || at.has_extensions || at.cut || self.changes || self.full;
         let own = message.synthetic == Some(true) || text.contains(IMAGE_OMITTED);
         (!excused && !own).then_some("a message that the host has sent")
     }

@@ -36,29 +36,30 @@ pub struct EndChecks {
 
 impl EndChecks {
     /// The server has written something.
-    pub const fn outbound(&mut self, kind: Kind) {
+    pub const fn on_outbound(&mut self, kind: Kind) {
         self.answered = matches!(kind, Kind::Response(..));
     }
 
-    pub fn end_of_input(&mut self, state: State, requests: &Requests) {
+    pub fn on_end_of_input(&mut self, state: State, requests: &Requests) {
         if !std::mem::replace(&mut self.over, true) {
-            self.run = state.flow.is_streaming() && state.asks == 0;
-            self.open = requests.waiting().map(|request| request.number).collect();
+            self.run = state.flow.is_streaming() && state.dialogs == 0;
+            self.open = requests.outstanding().map(|request| request.number).collect();
         }
     }
 
-    pub fn ended(
+    pub fn on_exit(
         &self,
         end: &ServerExit,
         dialect: Dialect,
         state: State,
         requests: &Requests,
-        promises: &Obligations,
+        obligations: &Obligations,
         found: &mut Findings,
     ) {
         let left = end.gone && !end.told && !state.closing;
         // An extension may end the process behind any response, which no frame tells.
-        let owes = requests.waiting().next().is_some() || requests.waiting_lines().next().is_some();
+        let owes =
+            requests.outstanding().next().is_some() || requests.lines_without_response().next().is_some();
         let rests = !state.flow.is_streaming() || self.answered;
         let crashed = left && (end.status != Some(0) || owes || !rests);
         if end.gone && !end.told {
@@ -82,21 +83,21 @@ impl EndChecks {
         }
         // What was open when the input ended need not be answered where the process exits at once.
         let owed = end.waited || (ended && finishes);
-        let calm = state.flow == FlowState::Idle && state.asks == 0;
+        let calm = state.flow == FlowState::Idle && state.dialogs == 0;
         let silent = end.quiet && !state.closing && calm;
         // Where one is served after the other, what comes later waits for the first.
         let mut first = true;
-        for request in requests.waiting() {
+        for request in requests.outstanding() {
             let immediate = is_immediate(request.command);
             let held = !std::mem::take(&mut first) && serial;
             let late = match immediate {
-                true => request.passed || (end.quiet && !state.closing && !held && state.asks == 0),
+                true => request.passed || (end.quiet && !state.closing && !held && state.dialogs == 0),
                 false => silent && !may_last(request.command),
             };
             let bash = request.command == RpcCommandKind::Bash;
-            if ((owed && !(bash && ended)) || late) && !promises.is_reported(request.number) {
-                found.because_of(Some(request.frame), |found| {
-                    found.broken(Rule::RespOnce, missing(request));
+            if ((owed && !(bash && ended)) || late) && !obligations.is_reported(request.number) {
+                found.with_cause(Some(request.frame), |found| {
+                    found.fail(Rule::RespOnce, missing(request));
                 });
             }
         }
@@ -104,10 +105,10 @@ impl EndChecks {
         let unanswered = |(_, kind, passed): &(u64, Option<&str>, bool)| {
             (owed || silent || *passed) && !kind.is_some_and(is_answer)
         };
-        for (frame, kind, _) in requests.waiting_lines().filter(unanswered) {
+        for (frame, kind, _) in requests.lines_without_response().filter(unanswered) {
             let line = kind.map_or_else(String::new, |kind| format!(" (`{kind}`)"));
-            found.because_of(Some(frame), |found| {
-                found.broken(Rule::RespOnce, format!("an error for the line that is no command{line}"));
+            found.with_cause(Some(frame), |found| {
+                found.fail(Rule::RespOnce, format!("an error for the line that is no command{line}"));
             });
         }
     }
@@ -119,15 +120,15 @@ impl EndChecks {
                 "the `agent_end` of the open run".to_owned()
             });
         }
-        for request in requests.waiting().filter(|request| request.command == RpcCommandKind::Bash) {
+        for request in requests.outstanding().filter(|request| request.command == RpcCommandKind::Bash) {
             let id = request.id.as_ref().map_or_else(String::new, ToString::to_string);
-            found.because_of(Some(request.frame), |found| {
-                found.broken(Rule::EofFinishes, format!("the response to the `bash` {id}"));
+            found.with_cause(Some(request.frame), |found| {
+                found.fail(Rule::EofFinishes, format!("the response to the `bash` {id}"));
             });
         }
         let shells = self.open.len();
-        if shells > 0 && requests.waiting().next().is_none() {
-            found.kept(Rule::EofFinishes);
+        if shells > 0 && requests.outstanding().next().is_none() {
+            found.pass(Rule::EofFinishes);
         }
     }
 }

@@ -130,7 +130,7 @@ struct RunNotes {
 
 impl SessionChecks {
     /// A command came in.
-    pub fn command(&mut self, command: &RpcCommand) {
+    pub fn on_command(&mut self, command: &RpcCommand) {
         let number = self.count;
         self.count += 1;
         match command {
@@ -207,7 +207,7 @@ impl SessionChecks {
     }
 
     /// Whether an extension may have changed the session.
-    pub(super) fn is_strange(&self) -> bool {
+    pub(super) fn may_be_changed_by_extensions(&self) -> bool {
         self.stranger.was_seen || !self.stranger.commands.is_empty()
     }
 
@@ -240,7 +240,7 @@ impl SessionChecks {
 
     /// The session was left for another one.
     pub(super) fn leave(&mut self) {
-        self.set_aside();
+        self.store_session();
         self.miss();
         self.window = None;
         self.has_shells = false;
@@ -270,19 +270,19 @@ impl SessionChecks {
     }
 
     /// Extensions have something to ask, or to show.
-    pub fn ui_request(&mut self, request: &RpcExtensionUIRequest) {
+    pub fn on_ui_request(&mut self, request: &RpcExtensionUIRequest) {
         // Some servers take a widget away that is none of an extension.
         let is_own = matches!(request, RpcExtensionUIRequest::SetWidget(it) if it.widget_lines.is_none());
         self.stranger.was_seen |= !is_own;
     }
 
     /// An extension has failed.
-    pub const fn extension_error(&mut self) {
+    pub const fn on_extension_error(&mut self) {
         self.stranger.was_seen = true;
     }
 
     /// Sees an event of the session.
-    pub fn event(&mut self, event: &AgentSessionEvent, at: &FrameContext, found: &mut Findings) {
+    pub fn on_event(&mut self, event: &AgentSessionEvent, at: &FrameContext, found: &mut Findings) {
         use AgentSessionEvent as Event;
         match event {
             Event::AgentStart(_) => self.run_starts(),
@@ -292,16 +292,16 @@ impl SessionChecks {
                     && start.message.kind() == Role::Assistant
                     && self.log.ends_in_failure() =>
             {
-                self.leave_out(false);
+                self.remove_last_answer(false);
             }
-            Event::MessageEnd(end) => self.said(&end.message, at, found),
+            Event::MessageEnd(end) => self.on_message(&end.message, at, found),
             Event::AgentEnd(end) => self.run_ends(end),
             Event::AutoRetryStart(_) if AgentSessionEventKind::EntryAppended.is_in(at.base()) => {
                 self.run.leaves = true;
             }
-            Event::AutoRetryStart(_) => self.leave_out(true),
-            Event::AutoRetryEnd(_) => self.leaves_unsaid(),
-            Event::EntryAppended(appended) => self.appended(&appended.entry, at),
+            Event::AutoRetryStart(_) => self.remove_last_answer(true),
+            Event::AutoRetryEnd(_) => self.on_unannounced_removal(),
+            Event::EntryAppended(appended) => self.on_entry_appended(&appended.entry, at),
             Event::AutoCompactionStart(start) => self.compaction_starts(start.reason),
             Event::CompactionStart(start) => self.compaction_starts(start.reason),
             Event::AutoCompactionEnd(end) if end.action == Some(CompactionAction::Handoff) => {
@@ -331,9 +331,9 @@ impl SessionChecks {
 
     fn run_starts(&mut self) {
         self.version += 1;
-        self.leaves_unsaid();
+        self.on_unannounced_removal();
         if self.run.is_stopped {
-            self.leave_out(false);
+            self.remove_last_answer(false);
         }
         self.run = RunNotes { is_prompted: self.run.has_prompt, opens: true, ..RunNotes::default() };
         self.log.begin_run();
@@ -345,7 +345,7 @@ impl SessionChecks {
     fn run_ends(&mut self, end: &AgentEndEvent) {
         self.version += 1;
         if self.run.is_stopped {
-            self.leave_out(false);
+            self.remove_last_answer(false);
         }
         let last = end.messages.iter().rev().find_map(|message| match message {
             AgentMessage::Assistant(message) => Some(message),
@@ -374,7 +374,7 @@ impl SessionChecks {
     }
 
     /// A message is complete.
-    fn said(&mut self, message: &AgentMessage, at: &FrameContext, found: &mut Findings) {
+    fn on_message(&mut self, message: &AgentMessage, at: &FrameContext, found: &mut Findings) {
         self.version += 1;
         self.context = ContextSize::behind(message);
         let item = MessageRecord::of(message, !at.cut);
@@ -394,7 +394,7 @@ impl SessionChecks {
             self.forks.say(item.text);
         }
         if let AgentMessage::Assistant(answer) = message {
-            self.priced(answer, found);
+            self.check_costs(answer, found);
             // Some servers shorten long texts when they store them.
             let is_short = answer_text(answer).len() < STORED_WHOLE;
             self.said_answers.say(item.mark.name, item.text.filter(|_| is_short));
@@ -414,7 +414,7 @@ impl SessionChecks {
     }
 
     /// Whether an answer costs what its model costs.
-    fn priced(&self, answer: &AssistantMessage, found: &mut Findings) {
+    fn check_costs(&self, answer: &AssistantMessage, found: &mut Findings) {
         let Some(expected) = self.prices.of(answer) else { return };
         let told = prices::costs(&answer.usage);
         let names = ["input", "output", "cacheRead", "cacheWrite"];
@@ -426,7 +426,7 @@ impl SessionChecks {
     }
 
     /// The last answer leaves memory; `certain`: at once, and in every server.
-    fn leave_out(&mut self, certain: bool) {
+    fn remove_last_answer(&mut self, certain: bool) {
         self.changed();
         match self.log.leave_out(certain) {
             Some(answer) => self.memory.remove(&answer),
@@ -436,14 +436,14 @@ impl SessionChecks {
     }
 
     /// What was to leave memory has left it without a word, or has not.
-    fn leaves_unsaid(&mut self) {
+    fn on_unannounced_removal(&mut self) {
         if mem::take(&mut self.run.leaves) {
-            self.leave_out(false);
+            self.remove_last_answer(false);
         }
     }
 
     /// An entry was told as it came.
-    fn appended(&mut self, entry: &SessionEntry, at: &FrameContext) {
+    fn on_entry_appended(&mut self, entry: &SessionEntry, at: &FrameContext) {
         self.version += 1;
         if at.cut {
             self.entries.forget();
@@ -455,7 +455,7 @@ impl SessionChecks {
                 if self.run.leaves || self.run.may_leave =>
             {
                 (self.run.leaves, self.run.may_leave) = (false, self.run.may_leave);
-                self.leave_out(true);
+                self.remove_last_answer(true);
             }
             SessionEntry::ContextEdit(_) => {
                 (self.stranger.was_seen, self.stranger.edits) = (true, true);
@@ -469,7 +469,7 @@ impl SessionChecks {
         self.changed();
         // What did not fit is taken out first by some, and only where the compaction succeeds by others.
         if reason == CompactionReason::Overflow {
-            self.leave_out(false);
+            self.remove_last_answer(false);
         }
     }
 
@@ -499,7 +499,7 @@ impl SessionChecks {
         let summary = Summary { text: text_digest(&result.summary), tokens_before: result.tokens_before };
         // What a shell has printed may be kept alone, and what a provider keeps is told nowhere.
         let has_payload = result.preserve_data.as_ref().is_some_and(|data| !data.is_empty());
-        let keeps = whole && !at.extended && !has_payload && !self.log.is_running();
+        let keeps = whole && !at.has_extensions && !has_payload && !self.log.is_running();
         let first = self.entries.first_from(&result.first_kept_entry_id).filter(|_| keeps);
         let keeps_last = keeps && at.whole && !self.has_shells;
         self.log.compact(whole.then_some(summary), first, keeps_last);
@@ -527,7 +527,7 @@ impl SessionChecks {
     /// Whether the command may leave the session behind before its answer comes.
     pub(super) fn may_be_leaving(requests: &Requests) -> bool {
         use crate::protocol::RpcCommandKind as Command;
-        requests.waiting().any(|request| {
+        requests.outstanding().any(|request| {
             matches!(
                 request.command,
                 Command::NewSession

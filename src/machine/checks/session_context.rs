@@ -31,7 +31,7 @@ impl SessionChecks {
             Some(expected) => format!("{expected} at /data/contextUsage/percent"),
             None => "null at /data/contextUsage/percent, as the tokens are".to_owned(),
         });
-        if sight != Interference::None || self.is_strange() {
+        if sight != Interference::None || self.may_be_changed_by_extensions() {
             return;
         }
         if let Some(window) = &self.window {
@@ -41,7 +41,7 @@ impl SessionChecks {
         }
         let size = match self.context {
             // Where the beginning was missed, so may have been what a shell prints.
-            _ if at.extended || !at.whole => return,
+            _ if at.has_extensions || !at.whole => return,
             ContextSize::Uncounted => None,
             // What a shell has printed may stand behind the answer.
             ContextSize::Counted(tokens) if !self.has_shells => i64::try_from(tokens).ok(),

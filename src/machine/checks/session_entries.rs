@@ -30,7 +30,9 @@ impl SessionChecks {
         found: &mut Findings,
     ) {
         let Some(CommandArguments::Fork(entry)) = asked else { return self.leave() };
-        if let (Some(text), false) = (result.text.as_ref().filter(|_| !at.cut), self.is_strange()) {
+        if let (Some(text), false) =
+            (result.text.as_ref().filter(|_| !at.cut), self.may_be_changed_by_extensions())
+        {
             let known = self.forks.text_of(&entry).or_else(|| self.entry_text(&entry));
             if let Some(known) = known {
                 found.expect(Rule::ForkMessages, known == text_digest(text).max(1), || {
@@ -99,10 +101,10 @@ impl SessionChecks {
         // All entries are known, and that is none of them.
         if let (Some(since), None) = (&read.since, from)
             && sight == Interference::None
-            && !self.is_strange()
+            && !self.may_be_changed_by_extensions()
             && self.entries.version == Some(self.version)
         {
-            found.broken(Rule::EntriesKept, format!("an error, as no entry has the id `{since}`"));
+            found.fail(Rule::EntriesKept, format!("an error, as no entry has the id `{since}`"));
         }
         let (Some(from), true) = (from, read.since.is_none() || self.entries.listed().is_some()) else {
             return;
@@ -124,10 +126,10 @@ impl SessionChecks {
             Ok(()) => String::new(),
         });
         let new_from = known.map_or(told.len(), |known| known.saturating_sub(from).min(told.len()));
-        if !self.is_strange() {
+        if !self.may_be_changed_by_extensions() {
             self.follow_on(list, from, new_from, found);
         }
-        let calm = sight == Interference::None && !self.is_strange();
+        let calm = sight == Interference::None && !self.may_be_changed_by_extensions();
         if calm {
             if let Some(holds) = self.entries.has_appended(from, &told) {
                 found.expect(Rule::EntriesKept, holds, || {
@@ -191,7 +193,7 @@ impl SessionChecks {
         sight: Interference,
         found: &mut Findings,
     ) {
-        if self.is_strange() || sight == Interference::Unknown {
+        if self.may_be_changed_by_extensions() || sight == Interference::Unknown {
             return;
         }
         let is_calm = sight == Interference::None;
@@ -252,7 +254,7 @@ impl SessionChecks {
                 Some(entry) => found.expect(Rule::ForkMessages, at.cut || entry.text == Some(text), || {
                     format!("the id of the entry with this text at /data/messages/{place}/entryId")
                 }),
-                None if are_all => found.broken(
+                None if are_all => found.fail(
                     Rule::ForkMessages,
                     format!("the id of one of the entries at /data/messages/{place}/entryId"),
                 ),
@@ -294,7 +296,7 @@ impl SessionChecks {
             });
             let leaf = tree.leaf_id.as_deref().map(text_digest);
             let last = known.checked_sub(1).and_then(|last| self.entries.get(last)).map(|entry| entry.id);
-            found.expect(Rule::EntriesKept, self.is_strange() || leaf == last, || {
+            found.expect(Rule::EntriesKept, self.may_be_changed_by_extensions() || leaf == last, || {
                 "the leaf that `get_entries` has at /data/leafId".to_owned()
             });
         }

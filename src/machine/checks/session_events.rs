@@ -28,13 +28,13 @@ enum SummaryRetry {
 }
 
 impl SessionEvents {
-    pub fn event(&mut self, event: &AgentSessionEvent, found: &mut Findings) {
+    pub fn on_event(&mut self, event: &AgentSessionEvent, found: &mut Findings) {
         use AgentSessionEvent as Event;
         match event {
             Event::SessionInfoChanged(_) => self.names += 1,
             Event::ThinkingLevelChanged(changed) => {
                 let before = self.level.filter(|(_, level)| *level == changed.level);
-                found.because_of(before.map(|(frame, _)| frame), |found| {
+                found.with_cause(before.map(|(frame, _)| frame), |found| {
                     found.expect(Rule::ChangesTold, before.is_none(), || {
                         format!("another level than `{}`, which it was", changed.level)
                     });
@@ -56,9 +56,9 @@ impl SessionEvents {
             }
             Event::SummarizationRetryAttemptStart(_) => {
                 let SummaryRetry::Scheduled(attempt) = self.retry else {
-                    return found.broken(Rule::SummaryRetry, "`summarization_retry_scheduled` first");
+                    return found.fail(Rule::SummaryRetry, "`summarization_retry_scheduled` first");
                 };
-                found.kept(Rule::SummaryRetry);
+                found.pass(Rule::SummaryRetry);
                 self.retry = SummaryRetry::Tried(attempt);
             }
             Event::SummarizationRetryFinished(_) => {
@@ -74,7 +74,7 @@ impl SessionEvents {
     }
 
     /// A name is told before its answer, even if it is the same.
-    pub fn answered(&mut self, request: &OpenRequest, success: bool, found: &mut Findings) {
+    pub fn on_response(&mut self, request: &OpenRequest, success: bool, found: &mut Findings) {
         if request.command == RpcCommandKind::SetSessionName && success {
             found.expect(Rule::ChangesTold, self.names > 0 || self.unsure, || {
                 "`session_info_changed` first".to_owned()
@@ -89,7 +89,7 @@ impl SessionEvents {
     }
 
     /// Something was said or done of which the kind alone is known.
-    pub fn unread(&mut self) {
+    pub fn on_unread_event(&mut self) {
         *self = Self { unsure: true, ..Self::default() };
     }
 }

@@ -14,10 +14,11 @@ use std::mem;
 
 impl SessionChecks {
     /// The session is left: what is known of it is kept for when it is taken up again.
-    pub(super) fn set_aside(&mut self) {
+    pub(super) fn store_session(&mut self) {
         let Some(file) = self.file.take() else { return self.left.forget() };
         // Of a run that is left open, servers keep more or less.
-        let is_known = !self.log.is_running() && !self.is_strange() && self.log.has_answer();
+        let is_known =
+            !self.log.is_running() && !self.may_be_changed_by_extensions() && self.log.has_answer();
         let session = is_known.then(|| InactiveSession {
             log: mem::take(&mut self.log),
             forks: mem::take(&mut self.forks),
@@ -27,11 +28,11 @@ impl SessionChecks {
     }
 
     /// The host has switched to a session.
-    pub(super) fn taken_up(&mut self, asked: Option<CommandArguments>, at: &FrameContext) {
+    pub(super) fn on_reopened(&mut self, asked: Option<CommandArguments>, at: &FrameContext) {
         self.leave();
         let Some(CommandArguments::Switch(path)) = asked else { return self.left.forget() };
         let Some(mut session) = self.left.take_up(&path) else { return };
-        if !at.extended && !self.is_strange() && session.log.take_up() {
+        if !at.has_extensions && !self.may_be_changed_by_extensions() && session.log.take_up() {
             (self.log, self.forks, self.entries) = (session.log, session.forks, session.entries);
         }
     }
@@ -55,7 +56,7 @@ impl SessionChecks {
             return;
         }
         // A session that was opened by a path keeps that. Of a recording without what was said, the name says nothing.
-        let is_judged = self.has_begun && !self.is_strange() && !at.extended;
+        let is_judged = self.has_begun && !self.may_be_changed_by_extensions() && !at.has_extensions;
         let name = file.and_then(|file| name_of(file).strip_suffix(".jsonl")).filter(|_| is_judged);
         if let Some(name) = name {
             found.expect(Rule::SessionIdentity, name.ends_with(&format!("_{id}")), || {

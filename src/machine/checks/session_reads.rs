@@ -30,7 +30,7 @@ use crate::{
 
 impl SessionChecks {
     /// A response came: `success` holds it if it is one, where it could be read.
-    pub fn answered(
+    pub fn on_response(
         &mut self,
         answer: &ResponseHead,
         success: Option<&RpcSuccess>,
@@ -72,7 +72,10 @@ impl SessionChecks {
         // In the wait before a retry, what has failed is out of memory.
         let idle = stays(FlowState::Idle) || (stays(FlowState::Retrying) && !self.is_answer_leaving());
         let streams = |flow: FlowState| flow.is_streaming() && flow != FlowState::StreamingCompacting;
-        if idle && read.version == self.version && requests.waiting().all(|other| only_reads(other.command)) {
+        if idle
+            && read.version == self.version
+            && requests.outstanding().all(|other| only_reads(other.command))
+        {
             return Interference::None;
         }
         let runs = streams(at.now.flow) && request.met.iter().all(|met| streams(*met));
@@ -133,7 +136,7 @@ impl SessionChecks {
                 }
             }
             RpcSuccess::NewSession(it) if !it.data.cancelled => self.begins_empty(),
-            RpcSuccess::SwitchSession(it) if !it.data.cancelled => self.taken_up(asked, at),
+            RpcSuccess::SwitchSession(it) if !it.data.cancelled => self.on_reopened(asked, at),
             RpcSuccess::Fork(it) => self.forked(asked, &it.data, at, found),
             RpcSuccess::Branch(it) => self.forked(asked, &it.data, at, found),
             RpcSuccess::Clone(it) if !it.data.cancelled => self.cloned(),
@@ -230,7 +233,7 @@ impl SessionChecks {
         found: &mut Findings,
     ) {
         let list = ListedMessages::of(messages.iter().enumerate(), !at.cut);
-        if self.is_strange() {
+        if self.may_be_changed_by_extensions() {
             if !self.stranger.edits {
                 let altered = self.log.altered(&list);
                 found.expect(Rule::MessagesListed, altered.is_none(), || {
@@ -320,7 +323,7 @@ impl SessionChecks {
         });
         let told = summaries.next();
         if let Some((place, _)) = summaries.next() {
-            found.broken(
+            found.fail(
                 Rule::CompactionResult,
                 format!("one summary, the last, not another at /data/messages/{place}"),
             );
@@ -329,10 +332,8 @@ impl SessionChecks {
             return;
         }
         let Some((place, told)) = told else {
-            return found.broken(
-                Rule::CompactionResult,
-                "the summary that the compaction has told in /data/messages",
-            );
+            return found
+                .fail(Rule::CompactionResult, "the summary that the compaction has told in /data/messages");
         };
         if let (Some(summary), false) = (self.log.summary(), at.cut) {
             found.expect(Rule::CompactionResult, text_digest(&told.summary) == summary.text, || {
@@ -363,7 +364,7 @@ impl SessionChecks {
             self.prices.tell(model);
             self.window = (sight == Interference::None).then_some(model.context_window);
         }
-        if sight != Interference::None || self.is_strange() {
+        if sight != Interference::None || self.may_be_changed_by_extensions() {
             return;
         }
         let count = state.message_count;
@@ -397,7 +398,7 @@ impl SessionChecks {
                 "a text without blanks around it at /data/text".to_owned()
             });
         }
-        if sight != Interference::None || at.cut || self.is_strange() {
+        if sight != Interference::None || at.cut || self.may_be_changed_by_extensions() {
             return;
         }
         let told = told.map_or(0, trimmed);
@@ -410,7 +411,7 @@ impl SessionChecks {
             }
             // It may have left memory.
             if text == told {
-                return found.kept(Rule::LastText);
+                return found.pass(Rule::LastText);
             }
         }
         let Some(expected) = expected else { return };
@@ -431,7 +432,7 @@ impl SessionChecks {
         at: &FrameContext,
         found: &mut Findings,
     ) {
-        if sight != Interference::None || self.is_strange() {
+        if sight != Interference::None || self.may_be_changed_by_extensions() {
             return;
         }
         self.fork_entries(told, at, found);
@@ -461,7 +462,7 @@ impl SessionChecks {
         });
         self.context_usage(stats, sight, at, found);
         self.named(&stats.session_id, stats.session_file.as_deref(), sight, at, found);
-        if sight != Interference::None || self.is_strange() {
+        if sight != Interference::None || self.may_be_changed_by_extensions() {
             return;
         }
         let account = match at.dialect.record().stats_over {
@@ -479,7 +480,7 @@ impl SessionChecks {
         if account.all.is_some() {
             let (all, slack) = (account.all.unwrap_or_default(), account.slack);
             match account.fits_all(stats.total_messages) {
-                true => found.kept(Rule::StatsConsistent),
+                true => found.pass(Rule::StatsConsistent),
                 false => found.expect_same(
                     Rule::StatsConsistent,
                     "/data/totalMessages",
@@ -499,7 +500,7 @@ impl SessionChecks {
         let cost = stats.cost.as_f64().unwrap_or_default();
         if let (Some(holds), Some(expected)) = (account.fits_cost(cost), account.cost) {
             match holds {
-                true => found.kept(Rule::StatsUsage),
+                true => found.pass(Rule::StatsUsage),
                 false => found.expect_same(Rule::StatsUsage, "/data/cost", USED, &expected, &cost),
             }
         }

@@ -25,21 +25,21 @@ pub struct SettleChecks {
 }
 
 impl SettleChecks {
-    pub const fn command(&mut self, command: &RpcCommand) {
+    pub const fn on_command(&mut self, command: &RpcCommand) {
         self.stopped |= matches!(command.kind(), RpcCommandKind::Abort) || command.kind().cuts();
     }
 
-    pub fn event(
+    pub fn on_event(
         &mut self,
         event: &AgentSessionEvent,
         at: &FrameContext,
-        promises: &mut Obligations,
+        obligations: &mut Obligations,
         found: &mut Findings,
     ) {
         use AgentSessionEvent as Event;
         match event {
             Event::AgentStart(_) => {
-                self.kept_for(false, promises, found);
+                self.kept_for(false, obligations, found);
                 (self.aborted, self.stopped) = (false, false);
             }
             Event::AgentEnd(end) => {
@@ -47,14 +47,14 @@ impl SettleChecks {
                 self.aborted = !at.cut && is_aborted(end);
                 self.ended = !at.cut;
                 if self.will_retry == Some(true) && !self.stopped {
-                    promises.make(ObligationKind::Retry, 0, at);
+                    obligations.add(ObligationKind::Retry, 0, at);
                 }
             }
-            Event::AutoRetryStart(_) => self.kept_for(true, promises, found),
-            Event::CompactionStart(_) => self.kept_for(false, promises, found),
+            Event::AutoRetryStart(_) => self.kept_for(true, obligations, found),
+            Event::CompactionStart(_) => self.kept_for(false, obligations, found),
             Event::AgentSettled(settled) => {
-                self.kept_for(false, promises, found);
-                let stopped = self.stopped || at.extended || at.now.closing || at.cut;
+                self.kept_for(false, obligations, found);
+                let stopped = self.stopped || at.has_extensions || at.now.closing || at.cut;
                 match std::mem::take(&mut self.aborted) {
                     true => found.expect(Rule::Settled, settled.aborted != Some(false), || {
                         "`aborted`, as the last answer was".to_owned()
@@ -73,21 +73,21 @@ impl SettleChecks {
     }
 
     /// Whoever takes the session away, or stops what goes on, waits until that is settled.
-    pub fn answered(&self, request: &OpenRequest, success: bool, at: &FrameContext, found: &mut Findings) {
+    pub fn on_response(&self, request: &OpenRequest, success: bool, at: &FrameContext, found: &mut Findings) {
         let waits = success && (request.command == RpcCommandKind::Abort || request.command.cuts());
         if waits && at.now.flow == FlowState::Settling {
-            found.broken(Rule::Settled, "`agent_settled` before the answer");
+            found.fail(Rule::Settled, "`agent_settled` before the answer");
         }
     }
 
     /// An event was said of which the kind alone is known.
-    pub const fn unread(&mut self) {
+    pub const fn on_unread_event(&mut self) {
         (self.will_retry, self.aborted, self.ended) = (None, false, false);
     }
 
     /// What comes first behind the run is a retry, or something else.
-    fn kept_for(&mut self, retries: bool, promises: &mut Obligations, found: &mut Findings) {
-        promises.keep(ObligationKind::Retry);
+    fn kept_for(&mut self, retries: bool, obligations: &mut Obligations, found: &mut Findings) {
+        obligations.fulfil(ObligationKind::Retry);
         let Some(will_retry) = self.will_retry.take() else { return };
         let excused = will_retry && self.stopped;
         found.expect(Rule::WillRetry, will_retry == retries || excused, || match will_retry {

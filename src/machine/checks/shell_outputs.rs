@@ -34,7 +34,7 @@ const KEPT: usize = 256;
 const OUTPUT: usize = 1 << 20;
 
 impl ShellOutputs {
-    pub fn command(&mut self, command: &RpcCommand) {
+    pub fn on_command(&mut self, command: &RpcCommand) {
         let number = self.count;
         self.count += 1;
         if let RpcCommand::Bash(bash) = command {
@@ -57,7 +57,7 @@ impl ShellOutputs {
     }
 
     /// A part of an output. `accepts`: a line waits that is no command here, and may be one there.
-    pub fn update(
+    pub fn on_output(
         &mut self,
         update: &BashExecutionUpdateEvent,
         accepts: bool,
@@ -69,7 +69,7 @@ impl ShellOutputs {
             return found
                 .expect(Rule::BashUpdates, may_run, || "the output of a `bash` that runs".to_owned());
         };
-        found.kept(Rule::BashUpdates);
+        found.pass(Rule::BashUpdates);
         shell.torn |= at.cut || shell.told.len() + update.delta.len() > OUTPUT;
         if !shell.torn {
             shell.told.push_str(&update.delta);
@@ -77,16 +77,16 @@ impl ShellOutputs {
     }
 
     /// Events may end with the input; answers still come.
-    pub fn end_of_input(&mut self) {
+    pub fn on_end_of_input(&mut self) {
         self.open.iter_mut().for_each(|shell| shell.silent = true);
     }
 
     /// An event was said of which the kind alone is known.
-    pub fn unread(&mut self) {
+    pub fn on_unread_event(&mut self) {
         self.open.iter_mut().for_each(|shell| shell.torn = true);
     }
 
-    pub fn answered(
+    pub fn on_response(
         &mut self,
         request: &OpenRequest,
         success: Option<&RpcSuccess>,
@@ -105,10 +105,10 @@ impl ShellOutputs {
         let output = &bash.data.output;
         let told = if shell.silent { output.starts_with(&shell.told) } else { *output == shell.told };
         match told {
-            true => found.kept(Rule::BashUpdates),
+            true => found.pass(Rule::BashUpdates),
             false => {
                 let what = "the output that was told while it ran";
-                found.differs(Rule::BashUpdates, "/data/output", what, &shell.told, output);
+                found.fail_with_difference(Rule::BashUpdates, "/data/output", what, &shell.told, output);
             }
         }
     }

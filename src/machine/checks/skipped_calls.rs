@@ -40,7 +40,7 @@ pub struct SkippedCalls {
 
 impl SkippedCalls {
     /// Sees what the host wants.
-    pub fn command(&mut self, command: &RpcCommand) {
+    pub fn on_command(&mut self, command: &RpcCommand) {
         if let RpcCommand::SetInterruptMode(set) = command {
             self.mode = None;
             self.asked.push_back((self.count, set.mode));
@@ -52,7 +52,7 @@ impl SkippedCalls {
     }
 
     /// A command was answered.
-    pub fn answered(&mut self, request: &OpenRequest, success: bool) {
+    pub fn on_response(&mut self, request: &OpenRequest, success: bool) {
         let place = self.asked.iter().position(|(number, _)| *number == request.number);
         if let Some((_, mode)) = place.and_then(|place| self.asked.remove(place)) {
             self.mode = (success && self.asked.is_empty()).then_some(mode);
@@ -60,14 +60,14 @@ impl SkippedCalls {
     }
 
     /// What the server says of its state.
-    pub fn state(&mut self, state: &SessionState) {
+    pub fn on_state(&mut self, state: &SessionState) {
         if self.asked.is_empty() {
             self.mode = state.interrupt_mode;
         }
     }
 
     /// Sees an event; `stopped`: the open run was to be stopped; `steered`: a message is known to wait that interrupts.
-    pub fn event(
+    pub fn on_event(
         &mut self,
         event: &AgentSessionEvent,
         at: &FrameContext,
@@ -95,7 +95,7 @@ impl SkippedCalls {
                 kind => {
                     let came = kind != AgentMessageKind::Assistant;
                     // An extension may end the run or take the message back.
-                    let is_excused = stopped || at.now.closing || at.extended;
+                    let is_excused = stopped || at.now.closing || at.has_extensions;
                     if std::mem::take(&mut self.waits) && !is_excused {
                         found.expect(Rule::SkipCause, came, || {
                             "the message that calls were skipped for".to_owned()
@@ -103,9 +103,8 @@ impl SkippedCalls {
                     }
                     // A message that does not come has a rule of its own.
                     if let Some(call) = self.carried_out.take().filter(|_| came && !is_excused) {
-                        found.because_of(Some(call), |found| {
-                            found
-                                .broken(Rule::SkipCause, "the call to be skipped for which this was in time");
+                        found.with_cause(Some(call), |found| {
+                            found.fail(Rule::SkipCause, "the call to be skipped for which this was in time");
                         });
                     }
                 }
@@ -115,7 +114,7 @@ impl SkippedCalls {
     }
 
     /// An event was said of which the kind alone is known.
-    pub fn unread(&mut self, kind: Kind) {
+    pub fn on_unread_event(&mut self, kind: Kind) {
         if kind.is_event() {
             (self.ran, self.skipped, self.waits) = (true, false, false);
             (self.interrupted, self.carried_out) = (false, None);
@@ -137,7 +136,7 @@ impl SkippedCalls {
                     "the first call to be run".to_owned()
                 });
             } else if self.skipped && !at.cut {
-                found.broken(Rule::SkipCause, "this call to be skipped like the one before");
+                found.fail(Rule::SkipCause, "this call to be skipped like the one before");
             } else if self.interrupted && !stopped && !end.is_error && !at.cut {
                 self.carried_out = Some(at.frame);
             }

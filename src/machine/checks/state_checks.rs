@@ -21,19 +21,19 @@ use crate::{
 /// Holds each frame against what is known of the session's state, then lets it change that.
 #[derive(Clone, Debug, Default)]
 pub struct StateChecks {
-    facts: KnownState,
+    known: KnownState,
     reminders: Reminders,
 }
 
 impl StateChecks {
     /// What is known of the session's state.
-    pub const fn facts(&self) -> &KnownState {
-        &self.facts
+    pub const fn known_state(&self) -> &KnownState {
+        &self.known
     }
 
     /// The host wrote a command.
-    pub fn command(&mut self, command: &RpcCommand, at: &FrameContext) {
-        self.facts.command(command, at);
+    pub fn on_command(&mut self, command: &RpcCommand, at: &FrameContext) {
+        self.known.on_command(command, at);
         if matches!(command, RpcCommand::Prompt(_) | RpcCommand::AbortAndPrompt(_))
             && !at.met.flow.is_streaming()
         {
@@ -42,22 +42,22 @@ impl StateChecks {
     }
 
     /// A response came: `success` holds it where it is one that could be read.
-    pub fn answered(
+    pub fn on_response(
         &mut self,
         request: &OpenRequest,
         success: Option<&RpcSuccess>,
         at: &FrameContext,
         found: &mut Findings,
     ) {
-        let Some(open) = self.facts.close(request) else { return };
+        let Some(open) = self.known.close(request) else { return };
         if let Some(success) = success {
             self.compacts(success, request, at, found);
-            self.tell(success, open.frame, at, found);
+            self.compare(success, open.frame, at, found);
             if let Some(command) = &open.command {
                 self.succeed(command, success, open.frame, at, found);
             }
         }
-        self.facts.forget_passed(at);
+        self.known.forget_passed(at);
     }
 
     /// A command that succeeded, and was written as frame `asked`, says what was asked for, and does it.
@@ -70,55 +70,55 @@ impl StateChecks {
         found: &mut Findings,
     ) {
         if !at.cut {
-            success_data::judge(&self.facts, command, success, asked, at, found);
+            success_data::judge(&self.known, command, success, asked, at, found);
         }
         let before = [Member::ThinkingLevel, Member::SessionName].map(|member| {
-            let slot = self.facts.slot(member);
+            let slot = self.known.slot(member);
             (member, slot.value().cloned(), slot.is_unchanged_since(asked))
         });
-        let left = self.facts.left(at);
-        self.facts.succeed(command, success, at);
+        let left = self.known.left(at);
+        self.known.succeed(command, success, at);
         self.told_first(before, command.kind(), at, found);
-        self.facts.follow(command, success, left, at);
-        self.facts.note_level();
+        self.known.follow(command, success, left, at);
+        self.known.note_level();
     }
 
     /// A response could not be judged: what its command may have changed is not known.
-    pub fn unread_answer(&mut self, request: &OpenRequest, success: bool, at: &FrameContext) {
-        self.facts.unread_answer(request, success, at);
+    pub fn on_unread_response(&mut self, request: &OpenRequest, success: bool, at: &FrameContext) {
+        self.known.on_unread_response(request, success, at);
     }
 
     /// Takes what a success tells as it is, without judging it.
     pub fn learn(&mut self, success: &RpcSuccess, at: &FrameContext) {
-        self.facts.learn(success, at);
+        self.known.learn(success, at);
     }
 
     /// An event was said of which the kind alone is known.
-    pub fn unread(&mut self, at: &FrameContext) {
-        self.facts.unread(at);
+    pub fn on_unread_event(&mut self, at: &FrameContext) {
+        self.known.on_unread_event(at);
     }
 
     /// Something was said.
-    pub fn said(&mut self, said: &Emission, at: &FrameContext, found: &mut Findings) {
+    pub fn on_outbound(&mut self, said: &Emission, at: &FrameContext, found: &mut Findings) {
         let Emission::Frame(frame) = said else { return };
         match frame {
-            Outbound::AgentSessionEvent(event) => self.event(event, at, found),
-            Outbound::ExtensionError(_) => self.facts.extension_acts(),
-            Outbound::ExtensionUIRequest(request) if is_act(request) => self.facts.extension_acts(),
+            Outbound::AgentSessionEvent(event) => self.on_event(event, at, found),
+            Outbound::ExtensionError(_) => self.known.extension_acts(),
+            Outbound::ExtensionUIRequest(request) if is_act(request) => self.known.extension_acts(),
             _ => {}
         }
     }
 
-    fn event(&mut self, event: &AgentSessionEvent, at: &FrameContext, found: &mut Findings) {
+    fn on_event(&mut self, event: &AgentSessionEvent, at: &FrameContext, found: &mut Findings) {
         if let AgentSessionEvent::TodoReminder(reminder) = event
             && !at.cut
         {
-            self.reminders.judge(reminder, self.facts.todo_phases(), found);
+            self.reminders.judge(reminder, self.known.todo_phases(), found);
         }
         if matches!(event, AgentSessionEvent::TodoAutoClear(_)) {
             self.clears(found);
         }
-        self.facts.event(event, at);
+        self.known.on_event(event, at);
         if let AgentSessionEvent::MessageEnd(end) = event
             && let AgentMessage::Assistant(message) = &end.message
             && !at.cut
@@ -129,8 +129,8 @@ impl StateChecks {
 
     /// Only what is done leaves the todos by itself.
     fn clears(&self, found: &mut Findings) {
-        let excused = self.facts.may_change_silently() || self.facts.is_changing(Member::TodoPhases);
-        if let (Some(phases), false) = (self.facts.todo_phases(), excused) {
+        let excused = self.known.may_change_silently() || self.known.is_changing(Member::TodoPhases);
+        if let (Some(phases), false) = (self.known.todo_phases(), excused) {
             let is_any_done = phases.iter().flat_map(|phase| &phase.tasks).any(|task| is_done(task.status));
             found.expect(Rule::StateTodos, is_any_done, || {
                 "a todo that is done before one is cleared".to_owned()
@@ -139,11 +139,11 @@ impl StateChecks {
     }
 
     /// Compares what a success tells with what is known.
-    fn tell(&mut self, success: &RpcSuccess, asked: u64, at: &FrameContext, found: &mut Findings) {
+    fn compare(&mut self, success: &RpcSuccess, asked: u64, at: &FrameContext, found: &mut Findings) {
         if let RpcSuccess::GetCommands(list) = success {
             let of_extension = |source: &CommandSource| *source == CommandSource::Extension;
             if list.data.commands.iter().any(|command| of_extension(&command.source)) {
-                self.facts.extension_acts();
+                self.known.extension_acts();
             }
             let named = list.data.commands.iter().all(|command| !command.name.starts_with('/'));
             found.expect(Rule::CommandsSteady, named, || "names without their slash".to_owned());
@@ -154,35 +154,35 @@ impl StateChecks {
             });
         }
         if let RpcSuccess::GetAvailableThinkingLevels(list) = success
-            && self.facts.slot(Member::Model).is_unchanged_since(asked)
+            && self.known.slot(Member::Model).is_unchanged_since(asked)
         {
-            success_data::levels_agree(&self.facts, &list.data.levels, at, found);
+            success_data::levels_agree(&self.known, &list.data.levels, at, found);
         }
         let mut told = Vec::new();
         members_of_success(success, at.base(), &mut |pointer, value| told.push((pointer, value)));
         for (pointer, value) in told {
             let member = value.member();
             if at.cut && may_be_cut(&value) {
-                self.facts.change(member, Knowledge::Unknown, at.frame);
+                self.known.change(member, Knowledge::Unknown, at.frame);
                 continue;
             }
-            if self.facts.is_changing(member) {
+            if self.known.is_changing(member) {
                 continue;
             }
-            let silent = member.is_silent() && self.facts.may_change_silently();
-            let slot = self.facts.slot(member);
+            let silent = member.is_silent() && self.known.may_change_silently();
+            let slot = self.known.slot(member);
             let agrees = slot.allows_since(asked, &value);
             if let (Some(rule), false) = (rule_of(member), silent) {
                 match slot.now() {
                     _ if agrees => {
                         if *slot.now() != Knowledge::Unknown {
-                            found.kept(rule);
+                            found.pass(rule);
                         }
                     }
                     Knowledge::Known(known) => {
                         found.expect_same(rule, pointer, expected_of(member), known, &value)
                     }
-                    Knowledge::NoneOf(_) => found.broken(rule, "a session of its own, not one that was left"),
+                    Knowledge::NoneOf(_) => found.fail(rule, "a session of its own, not one that was left"),
                     Knowledge::OneOf(values) => {
                         let first = values.first().unwrap_or(&value).clone();
                         found.expect_same(rule, pointer, expected_of(member), &first, &value);
@@ -191,17 +191,17 @@ impl StateChecks {
                 }
             }
             if slot.is_unchanged_since(asked) || !agrees {
-                self.facts.learn_told(value);
+                self.known.learn_told(value);
             }
         }
-        self.facts.note_level();
+        self.known.note_level();
     }
 
     /// Where nothing is under way and nothing else was asked for, nothing is compacted.
     fn compacts(&self, success: &RpcSuccess, request: &OpenRequest, at: &FrameContext, found: &mut Findings) {
         let RpcSuccess::GetState(state) = success else { return };
         let still = request.met == [FlowState::Idle] && at.now.flow == FlowState::Idle;
-        if still && self.facts.only_reads_are_open() && !self.facts.may_change_silently() {
+        if still && self.known.only_reads_are_open() && !self.known.may_change_silently() {
             found.expect(Rule::CompactingFlag, !state.data.is_compacting, || {
                 "`isCompacting` false".to_owned()
             });
@@ -210,15 +210,15 @@ impl StateChecks {
 
     /// An answer names the model and the level that were set for its run.
     fn answers(&self, message: &AssistantMessage, found: &mut Findings) {
-        let facts = &self.facts;
-        if facts.may_change_silently() {
+        let known = &self.known;
+        if known.may_change_silently() {
             return;
         }
         let is_known = |member| {
-            facts.slot(member).since(facts.run_from()).all(|known| matches!(known, Knowledge::Known(_)))
+            known.slot(member).since(known.run_from()).all(|known| matches!(known, Knowledge::Known(_)))
         };
-        if is_known(Member::Model) && !facts.is_changing(Member::Model) {
-            let models = facts.slot(Member::Model).since(facts.run_from()).filter_map(|known| match known {
+        if is_known(Member::Model) && !known.is_changing(Member::Model) {
+            let models = known.slot(Member::Model).since(known.run_from()).filter_map(|known| match known {
                 Knowledge::Known(MemberValue::Model(model)) => model.as_ref(),
                 _ => None,
             });
@@ -229,7 +229,7 @@ impl StateChecks {
             });
         }
         let levels =
-            facts.levels_since(facts.run_from()).filter(|_| !facts.is_changing(Member::ThinkingLevel));
+            known.levels_since(known.run_from()).filter(|_| !known.is_changing(Member::ThinkingLevel));
         if let (Some(told), Some(levels)) = (message.thinking_level, levels) {
             found.expect(Rule::AnswerModel, levels.contains(&Some(told)), || {
                 let words: Vec<&str> = levels.iter().flatten().map(|level| level.as_str()).collect();
@@ -250,8 +250,8 @@ impl StateChecks {
         let events = [AgentSessionEventKind::ThinkingLevelChanged, AgentSessionEventKind::SessionInfoChanged];
         for ((member, before, is_unchanged), event) in before.into_iter().zip(events) {
             let sets = !matches!(command, RpcCommandKind::NewSession) && command.changes().contains(&member);
-            let (Some(before), Some(now)) = (before, self.facts.slot(member).value()) else { continue };
-            if !sets || self.facts.may_change_silently() || at.cut || !event.is_in(at.base()) {
+            let (Some(before), Some(now)) = (before, self.known.slot(member).value()) else { continue };
+            if !sets || self.known.may_change_silently() || at.cut || !event.is_in(at.base()) {
                 continue;
             }
             let is_told = before == *now;

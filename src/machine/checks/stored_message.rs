@@ -57,9 +57,9 @@ impl StoredMessage {
     /// one that was seen, in words.
     pub fn expect(&self, rule: Rule, at: &str, what: &str, message: &AgentMessage, found: &mut Findings) {
         match self {
-            seen if seen.is(message) => found.kept(rule),
-            Self::Whole(seen) => found.differs(rule, at, what, &**seen, message),
-            Self::Long { .. } => found.broken(rule, what),
+            seen if seen.is(message) => found.pass(rule),
+            Self::Whole(seen) => found.fail_with_difference(rule, at, what, &**seen, message),
+            Self::Long { .. } => found.fail(rule, what),
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::{
 
 /// Judges a success before it takes effect.
 pub fn judge(
-    facts: &KnownState,
+    known: &KnownState,
     command: &RpcCommand,
     success: &RpcSuccess,
     asked_at: u64,
@@ -41,26 +41,26 @@ pub fn judge(
                 &asked.model_id,
                 &model.id,
             );
-            agrees(facts, model, "/data", found);
+            agrees(known, model, "/data", found);
         }
         (RpcCommand::CycleModel(_), RpcSuccess::CycleModel(response)) => {
-            let is_one = facts.models().is_some_and(|models| models.len() < 2);
-            let fits = match (&response.data, facts.cycling()) {
+            let is_one = known.models().is_some_and(|models| models.len() < 2);
+            let fits = match (&response.data, known.cycling()) {
                 (None, CycleRange::All) => is_one,
                 (Some(_), CycleRange::Nothing) => false,
                 _ => true,
             };
-            found.expect(Rule::CycleNext, fits || facts.may_change_silently(), || match &response.data {
+            found.expect(Rule::CycleNext, fits || known.may_change_silently(), || match &response.data {
                 None => "a model, as there are several".to_owned(),
                 Some(_) => "null, as there was nothing to cycle through before".to_owned(),
             });
             if let Some(cycle) = &response.data {
-                agrees(facts, &cycle.model, "/data/model", found);
-                next_model(facts, cycle, found);
+                agrees(known, &cycle.model, "/data/model", found);
+                next_model(known, cycle, found);
             }
         }
         (RpcCommand::CycleThinkingLevel(_), RpcSuccess::CycleThinkingLevel(response)) => {
-            next_level(facts, response.data.as_ref(), asked_at, at, found);
+            next_level(known, response.data.as_ref(), asked_at, at, found);
         }
         (RpcCommand::SetHostTools(asked), RpcSuccess::SetHostTools(response)) => {
             // Servers trim names.
@@ -86,22 +86,22 @@ pub fn judge(
 }
 
 /// A model is told as the list of models has it.
-fn agrees(facts: &KnownState, model: &Model, pointer: &str, found: &mut Findings) {
+fn agrees(known: &KnownState, model: &Model, pointer: &str, found: &mut Findings) {
     let same = |other: &&Model| other.provider == model.provider && other.id == model.id;
-    if facts.may_change_silently() {
+    if known.may_change_silently() {
         return;
     }
-    if let Some(listed) = facts.models().and_then(|models| models.iter().find(same)) {
+    if let Some(listed) = known.models().and_then(|models| models.iter().find(same)) {
         found.expect_same(Rule::ModelsSteady, pointer, "the model as the list has it", listed, model);
     }
 }
 
 /// CycleRange goes to the model behind the current one, where all are gone round.
-fn next_model(facts: &KnownState, cycle: &ModelCycle, found: &mut Findings) {
-    if cycle.is_scoped || facts.may_change_silently() || facts.is_changing(Member::Model) {
+fn next_model(known: &KnownState, cycle: &ModelCycle, found: &mut Findings) {
+    if cycle.is_scoped || known.may_change_silently() || known.is_changing(Member::Model) {
         return;
     }
-    let (Some(models), Some(current)) = (facts.models(), facts.model()) else { return };
+    let (Some(models), Some(current)) = (known.models(), known.model()) else { return };
     let is = |one: &Model, other: &Model| one.provider == other.provider && one.id == other.id;
     // From a model that is not in the list it goes on as from the first.
     let place = models.iter().position(|model| is(model, current)).unwrap_or(0);
@@ -115,22 +115,22 @@ fn next_model(facts: &KnownState, cycle: &ModelCycle, found: &mut Findings) {
 
 /// CycleRange goes to the level behind the current one; a model that does not think has none.
 fn next_level(
-    facts: &KnownState,
+    known: &KnownState,
     told: Option<&ThinkingLevelChange>,
     asked_at: u64,
     at: &FrameContext,
     found: &mut Findings,
 ) {
-    if facts.may_change_silently() || facts.is_changing(Member::ThinkingLevel) {
+    if known.may_change_silently() || known.is_changing(Member::ThinkingLevel) {
         return;
     }
-    let Some(model) = facts.model() else { return };
+    let Some(model) = known.model() else { return };
     found.expect(Rule::CycleNext, model.reasoning == told.is_some(), || match model.reasoning {
         true => "a level, as the model thinks".to_owned(),
         false => "null, as the model does not think".to_owned(),
     });
     let (Some(told), Some(mut before), Some(levels)) =
-        (told, facts.levels_since(asked_at), facts.levels(at.base()))
+        (told, known.levels_since(asked_at), known.levels(at.base()))
     else {
         return;
     };
@@ -149,11 +149,11 @@ fn next_level(
 }
 
 /// The levels of a model are those that it tells of itself.
-pub fn levels_agree(facts: &KnownState, told: &[ThinkingLevel], at: &FrameContext, found: &mut Findings) {
-    if facts.may_change_silently() || facts.is_changing(Member::Model) {
+pub fn levels_agree(known: &KnownState, told: &[ThinkingLevel], at: &FrameContext, found: &mut Findings) {
+    if known.may_change_silently() || known.is_changing(Member::Model) {
         return;
     }
-    let levels = facts.model().map(|model| Levels::of(model, at.base()));
+    let levels = known.model().map(|model| Levels::of(model, at.base()));
     if let Some(list) = levels.as_ref().and_then(Levels::list) {
         let told = told.to_vec();
         found.expect_same(

@@ -35,7 +35,7 @@ struct Switch {
 
 impl Switches {
     /// Sees what the host wants.
-    pub fn command(&mut self, command: &RpcCommand) {
+    pub fn on_command(&mut self, command: &RpcCommand) {
         let number = self.count;
         self.count += 1;
         match command {
@@ -47,16 +47,16 @@ impl Switches {
     }
 
     /// A command was answered.
-    pub fn answered(&mut self, request: &OpenRequest, success: bool) {
+    pub fn on_response(&mut self, request: &OpenRequest, success: bool) {
         match request.command {
-            Command::SetAutoRetry => self.retry.answered(request.number, success),
-            Command::SetAutoCompaction => self.compaction.answered(request.number, success),
+            Command::SetAutoRetry => self.retry.on_response(request.number, success),
+            Command::SetAutoCompaction => self.compaction.on_response(request.number, success),
             _ => {}
         }
     }
 
     /// What the server says of its state.
-    pub fn state(&mut self, state: &SessionState) {
+    pub fn on_state(&mut self, state: &SessionState) {
         let on = Some(state.auto_compaction_enabled);
         if self.compaction.asked.is_empty() && self.compaction.on != on {
             (self.compaction.on, self.compaction.holds) = (on, false);
@@ -74,7 +74,7 @@ impl Switches {
     }
 
     /// Sees an event.
-    pub fn event(&mut self, event: &AgentSessionEvent, at: &FrameContext, found: &mut Findings) {
+    pub fn on_event(&mut self, event: &AgentSessionEvent, at: &FrameContext, found: &mut Findings) {
         use AgentSessionEvent as Event;
         match event {
             Event::MessageEnd(end) if end.message.kind() == AgentMessageKind::Assistant => self.settle(),
@@ -107,14 +107,14 @@ impl Switch {
         }
     }
 
-    fn answered(&mut self, number: u64, success: bool) {
+    fn on_response(&mut self, number: u64, success: bool) {
         let place = self.asked.iter().position(|(asked, _)| *asked == number);
         let Some((_, on)) = place.and_then(|place| self.asked.remove(place)) else { return };
         (self.on, self.holds) = ((success && self.asked.is_empty()).then_some(on), false);
     }
 
     fn happens(&self, rule: Rule, expected: &str, at: &FrameContext, found: &mut Findings) {
-        let Some(on) = self.on.filter(|_| self.holds && !at.extended) else { return };
+        let Some(on) = self.on.filter(|_| self.holds && !at.has_extensions) else { return };
         found.expect(rule, on, || format!("{expected}, as the host has switched that off"));
     }
 }

@@ -15,7 +15,7 @@ use serde_json::Value;
 
 #[derive(Clone, Debug, Default)]
 pub struct Turn {
-    pub growing: Option<PartialMessage>,
+    pub partial_message: Option<PartialMessage>,
     assistant: Option<AssistantMessage>,
     /// The frame that completed the assistant message.
     completed: Option<u64>,
@@ -30,7 +30,7 @@ pub struct Turn {
     /// Its calls were passed over; that is said once.
     passed_over: bool,
     /// Part of it was missed or shortened: payloads are not compared.
-    torn: bool,
+    incomplete: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -47,13 +47,13 @@ pub struct Call {
 
 impl Turn {
     /// What it holds is not known any more.
-    pub fn tear(&mut self) {
-        self.torn = true;
-        self.growing.iter_mut().for_each(PartialMessage::tear);
+    pub fn mark_incomplete(&mut self) {
+        self.incomplete = true;
+        self.partial_message.iter_mut().for_each(PartialMessage::mark_incomplete);
     }
 
-    pub const fn is_torn(&self) -> bool {
-        self.torn
+    pub const fn is_incomplete(&self) -> bool {
+        self.incomplete
     }
 
     /// A message begins.
@@ -70,8 +70,8 @@ impl Turn {
             "`errorMessage` exactly with error and aborted".to_owned()
         });
         usage::sums(message, found);
-        if let Some(growing) = self.growing.take() {
-            growing.end(message, failed, dialect, found);
+        if let Some(partial_message) = self.partial_message.take() {
+            partial_message.end(message, failed, dialect, found);
         }
         self.calls = message
             .content
@@ -114,7 +114,7 @@ impl Turn {
             _ => (true, ""),
         };
         self.passed_over = !holds;
-        found.because_of(self.completed, |found| {
+        found.with_cause(self.completed, |found| {
             found.expect(Rule::AfterAssistant, holds, || expected.to_owned());
         });
     }
@@ -124,12 +124,12 @@ impl Turn {
         if start.parent_tool_call_id.is_some() {
             return;
         }
-        found.because_of(self.completed, |found| self.call_starts(start, dialect, found));
+        found.with_cause(self.completed, |found| self.call_starts(start, dialect, found));
     }
 
     fn call_starts(&mut self, start: &ToolExecutionStartEvent, dialect: Dialect, found: &mut Findings) {
         let Some(at) = self.calls.iter().position(|call| call.call.id == start.tool_call_id) else {
-            found.broken(Rule::ToolStartPerCall, "a call of the assistant message".to_owned());
+            found.fail(Rule::ToolStartPerCall, "a call of the assistant message".to_owned());
             return;
         };
         let before = &self.calls[..at];
@@ -150,13 +150,19 @@ impl Turn {
         }
         let call = &mut self.calls[at];
         let what = format!("one start of `{}` with its arguments", call.call.name);
-        match self.torn || is_given(&call.call, &start.args) || call.started {
+        match self.incomplete || is_given(&call.call, &start.args) || call.started {
             true => {
                 let same = call.call.name == start.tool_name && !call.started;
-                found.expect(Rule::ToolStartPerCall, same || self.torn, || what);
+                found.expect(Rule::ToolStartPerCall, same || self.incomplete, || what);
             }
             false => {
-                found.differs(Rule::ToolStartPerCall, "/args", what, &call.call.arguments, &start.args);
+                found.fail_with_difference(
+                    Rule::ToolStartPerCall,
+                    "/args",
+                    what,
+                    &call.call.arguments,
+                    &start.args,
+                );
             }
         }
         (call.started, call.latest) = (true, Some(found.frame()));
@@ -203,16 +209,16 @@ impl Turn {
         if update.parent_tool_call_id.is_some() {
             return;
         }
-        let torn = self.torn;
+        let incomplete = self.incomplete;
         let call = self.calls.iter_mut().find(|call| call.call.id == update.tool_call_id);
         let Some(call) = call.filter(|call| call.started && call.end.is_none()) else {
-            return found.broken(Rule::ToolUpdateWindow, "progress of a call that runs");
+            return found.fail(Rule::ToolUpdateWindow, "progress of a call that runs");
         };
-        found.because_of(call.latest, |found| {
-            let same = torn || call.call.name == update.tool_name && is_given(&call.call, &update.args);
+        found.with_cause(call.latest, |found| {
+            let same = incomplete || call.call.name == update.tool_name && is_given(&call.call, &update.args);
             found
                 .expect(Rule::ToolUpdateWindow, same, || "the name and the arguments of the call".to_owned());
-            if update.tool_name == EXCLUSIVE && !torn {
+            if update.tool_name == EXCLUSIVE && !incomplete {
                 let progress = Progress::of(&update.partial_result);
                 if let Some(before) = &call.progress {
                     before.expect(Rule::UpdateCumulative, "/partialResult", &progress, found);
@@ -229,10 +235,10 @@ impl Turn {
         let call = self.calls.iter_mut().find(|call| call.call.id == end.tool_call_id);
         match call.filter(|call| call.started && call.end.is_none() && call.call.name == end.tool_name) {
             Some(call) => {
-                found.kept(Rule::ToolEndPerStart);
+                found.pass(Rule::ToolEndPerStart);
                 let whole = Progress::of(&end.result);
-                let progress = call.progress.take().filter(|_| !end.is_error && !self.torn);
-                found.because_of(call.latest, |found| {
+                let progress = call.progress.take().filter(|_| !end.is_error && !self.incomplete);
+                found.with_cause(call.latest, |found| {
                     if let Some(progress) = progress {
                         progress.expect(Rule::UpdateInResult, "/result", &whole, found);
                     }
@@ -241,25 +247,25 @@ impl Turn {
                 (call.end, call.latest) = (Some(end.clone()), Some(found.frame()));
                 self.ended = Some(end.tool_call_id.clone());
             }
-            None => found.broken(Rule::ToolEndPerStart, "the end of a call that runs"),
+            None => found.fail(Rule::ToolEndPerStart, "the end of a call that runs"),
         }
     }
 
     pub fn result(&mut self, result: &ToolResultMessage, found: &mut Findings) {
         let call = self.calls.iter_mut().find(|call| call.call.id == result.tool_call_id && !call.answered);
         let Some(call) = call else {
-            found.broken(Rule::ToolResultEq, "the result of a call that has ended".to_owned());
+            found.fail(Rule::ToolResultEq, "the result of a call that has ended".to_owned());
             return;
         };
         call.answered = true;
         let what = "what the end of the call said";
-        found.because_of(call.latest, |found| match &call.end {
-            _ if self.torn => found.kept(Rule::ToolResultEq),
+        found.with_cause(call.latest, |found| match &call.end {
+            _ if self.incomplete => found.pass(Rule::ToolResultEq),
             Some(end) => {
                 let (expected, got) = (CallOutcome::of_end(end), CallOutcome::of_result(result));
                 found.expect_same(Rule::ToolResultEq, "/message", what, &expected, &got);
             }
-            None => found.broken(Rule::ToolResultEq, what),
+            None => found.fail(Rule::ToolResultEq, what),
         });
         self.results.push(result.clone());
     }
@@ -269,16 +275,16 @@ impl Turn {
     pub fn end(&self, end: &TurnEndEvent, dialect: Dialect, found: &mut Findings) -> bool {
         let what = "the turn's assistant message";
         match &self.assistant {
-            _ if self.torn => {
-                found.kept(Rule::TurnEndMessage);
-                found.kept(Rule::TurnResults);
+            _ if self.incomplete => {
+                found.pass(Rule::TurnEndMessage);
+                found.pass(Rule::TurnResults);
             }
             assistant => {
-                found.because_of(self.completed, |found| match assistant {
+                found.with_cause(self.completed, |found| match assistant {
                     Some(message) => {
                         found.expect_same(Rule::TurnEndMessage, "/message", what, message, &end.message);
                     }
-                    None => found.broken(Rule::TurnEndMessage, what),
+                    None => found.fail(Rule::TurnEndMessage, what),
                 });
                 let what = "the turn's tool results";
                 found.expect_same(Rule::TurnResults, "/toolResults", what, &self.results, &end.tool_results);
@@ -288,7 +294,7 @@ impl Turn {
         let excused = failed || self.passed_over;
         let late = dialect.record().results_together;
         let complete = self.calls.iter().all(|call| call.answered || (late && !call.started));
-        found.because_of(self.completed, |found| {
+        found.with_cause(self.completed, |found| {
             found.expect(Rule::TurnResultsComplete, excused || complete, || {
                 "a result for each call".to_owned()
             });
@@ -325,7 +331,7 @@ fn skipped(text: &str, is_error: bool, dialect: Dialect, found: &mut Findings) {
         let what = "the text of a call that was skipped";
         match is_error {
             true => found.expect_same(Rule::SkipText, "/result/content/0/text", what, &&*skipped, &text),
-            false => found.differs(Rule::SkipText, "/isError", what, &true, &false),
+            false => found.fail_with_difference(Rule::SkipText, "/isError", what, &true, &false),
         }
     }
 }

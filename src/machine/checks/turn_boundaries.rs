@@ -36,7 +36,7 @@ struct PreviousTurn {
 
 impl TurnBoundaries {
     /// Sees what the host wants.
-    pub const fn command(&mut self, command: &RpcCommand) {
+    pub const fn on_command(&mut self, command: &RpcCommand) {
         if stops(command.kind()) {
             self.stopping += 1;
             self.stopped = true;
@@ -44,7 +44,7 @@ impl TurnBoundaries {
     }
 
     /// A command was answered.
-    pub const fn answered(&mut self, command: Command) {
+    pub const fn on_response(&mut self, command: Command) {
         if stops(command) {
             self.stopping = self.stopping.saturating_sub(1);
         }
@@ -61,7 +61,7 @@ impl TurnBoundaries {
     }
 
     /// Sees an event, behind the queues.
-    pub fn event(
+    pub fn on_event(
         &mut self,
         event: &AgentSessionEvent,
         at: &FrameContext,
@@ -89,7 +89,7 @@ impl TurnBoundaries {
     }
 
     /// An event was said of which the kind alone is known.
-    pub fn unread(&mut self, kind: Kind) {
+    pub fn on_unread_event(&mut self, kind: Kind) {
         if kind.is_event() {
             (self.before, self.first, self.inputs) = (None, false, true);
         }
@@ -99,11 +99,12 @@ impl TurnBoundaries {
     fn opens(&mut self, at: &FrameContext, queues: &mut Queues, found: &mut Findings) {
         match self.before {
             Some(before) if before.failed => {
-                found.broken(Rule::TurnCause, "the end of the run behind an answer that failed");
+                found.fail(Rule::TurnCause, "the end of the run behind an answer that failed");
             }
             Some(before) => {
                 // A run that is stopped between two turns ends with a turn of its own.
-                let cause = before.calls || self.inputs || self.stopped || at.now.closing || at.extended;
+                let cause =
+                    before.calls || self.inputs || self.stopped || at.now.closing || at.has_extensions;
                 found.expect(Rule::TurnCause, cause, || {
                     "a message before the answer, as the turn before had no calls".to_owned()
                 });
@@ -137,7 +138,7 @@ impl TurnBoundaries {
         found: &mut Findings,
     ) {
         let Some(before) = self.before.take() else { return };
-        let excused = before.failed || has_failed(end) || self.stopped || at.now.closing || at.extended;
+        let excused = before.failed || has_failed(end) || self.stopped || at.now.closing || at.has_extensions;
         if excused {
             return;
         }

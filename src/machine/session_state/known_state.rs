@@ -71,7 +71,7 @@ const LEVELS_KEPT: usize = 64;
 
 impl KnownState {
     /// The host wrote a command.
-    pub fn command(&mut self, command: &RpcCommand, at: &FrameContext) {
+    pub fn on_command(&mut self, command: &RpcCommand, at: &FrameContext) {
         let number = self.count;
         self.count += 1;
         let kept = (!command.kind().changes().is_empty()).then(|| Box::new(command.clone()));
@@ -112,7 +112,7 @@ impl KnownState {
     }
 
     /// A command was refused, or its response could not be read: what it may have changed is not known.
-    pub fn unread_answer(&mut self, request: &OpenRequest, success: bool, at: &FrameContext) {
+    pub fn on_unread_response(&mut self, request: &OpenRequest, success: bool, at: &FrameContext) {
         if let Some(PendingCommand { command: Some(command), .. }) = self.close(request)
             && success
         {
@@ -130,7 +130,7 @@ impl KnownState {
     }
 
     /// An event was said of which the kind alone is known.
-    pub fn unread(&mut self, at: &FrameContext) {
+    pub fn on_unread_event(&mut self, at: &FrameContext) {
         self.forget_all(at.frame);
     }
 
@@ -336,7 +336,7 @@ impl KnownState {
     }
 
     /// An event was said.
-    pub fn event(&mut self, event: &AgentSessionEvent, at: &FrameContext) {
+    pub fn on_event(&mut self, event: &AgentSessionEvent, at: &FrameContext) {
         if matches!(event, AgentSessionEvent::AgentStart(_)) {
             self.run_from = self.prompted.take().unwrap_or(self.run_from);
         }

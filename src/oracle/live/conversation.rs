@@ -228,7 +228,7 @@ impl Conversation {
     /// acknowledged and it is open whether a run begins.
     pub fn is_idle(&self) -> Option<bool> {
         let state = self.examination.state();
-        let quiet = state.asks == 0 && state.shell == 0 && self.open_requests.is_empty();
+        let quiet = state.dialogs == 0 && state.shell == 0 && self.open_requests.is_empty();
         match state.flow {
             FlowState::Starting if quiet => None,
             flow => Some(quiet && flow == FlowState::Idle),

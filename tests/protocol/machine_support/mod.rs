@@ -146,7 +146,7 @@ pub fn judge(machine: &mut Machine, dialect: Dialect, talk: &Talk) -> Vec<Rule> 
         let violations = match frame {
             Frame::In(frame) => match read_line(frame.to_string().as_bytes(), dialect) {
                 Ok(frame) => machine.inbound(&frame.expect("not blank")),
-                Err(error) => machine.bad_line(&error),
+                Err(error) => machine.invalid_line(&error),
             },
             Frame::Out(frame) => {
                 let line = frame.to_string();
@@ -159,7 +159,7 @@ pub fn judge(machine: &mut Machine, dialect: Dialect, talk: &Talk) -> Vec<Rule> 
                 machine.end_of_input();
                 Vec::new()
             }
-            Frame::End(end) => machine.ended(end),
+            Frame::End(end) => machine.exit(end),
         };
         broken.extend(violations.into_iter().map(|violation| violation.rule));
     }

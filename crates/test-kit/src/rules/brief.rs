@@ -250,7 +250,7 @@ impl Watcher for Brief {
         );
         let machine = engine.machine();
         ensure!((machine.state().flow == FlowState::Idle) != run, "the machine is in {}", machine.state());
-        let (waiting, known) = (self.requests.commands().count(), machine.requests().waiting().count());
+        let (waiting, known) = (self.requests.commands().count(), machine.requests().outstanding().count());
         ensure!(self.shut || waiting == known, "{waiting} commands wait, the machine knows of {known}");
         self.calls.settled(self.around())?;
         self.talk.holds(engine.messages())

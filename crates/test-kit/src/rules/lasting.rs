@@ -261,7 +261,7 @@ impl Watcher for Lasting {
                 engine.queued(),
                 self.owed
             );
-            let waiting = engine.machine().requests().waiting().count();
+            let waiting = engine.machine().requests().outstanding().count();
             let cut_off = engine.machine().state().closing
                 && self.dialect.record().end_of_input == DialectEndOfInput::Exit;
             ensure!(waiting == 0 || cut_off, "{waiting} requests were never answered");
