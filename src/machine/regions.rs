@@ -238,14 +238,14 @@ impl Machine {
     }
 
     /// Something is said. Gives what is wrong with it, and goes on from where it leads.
-    pub fn outbound(&mut self, said: &Emission) -> Vec<Violation> {
-        self.observe(said, false)
+    pub fn outbound(&mut self, emission: &Emission) -> Vec<Violation> {
+        self.observe(emission, false)
     }
 
     /// The same of a frame of a recording; `cut`: a string in it was shortened, so what it says is not compared.
-    pub fn observe(&mut self, said: &Emission, cut: bool) -> Vec<Violation> {
-        let kind = Kind::of_emitted(said);
-        let answer = match said {
+    pub fn observe(&mut self, emission: &Emission, cut: bool) -> Vec<Violation> {
+        let kind = Kind::of_emitted(emission);
+        let answer = match emission {
             Emission::Frame(Outbound::Response(response))
             | Emission::Line { frame: Outbound::Response(response), .. } => Some(ResponseHead::of(response)),
             _ => None,
@@ -253,7 +253,7 @@ impl Machine {
         let mut found = Findings::for_frame(self.frames + 1);
         let (met, verdict, answered) = self.step(kind, answer.as_ref(), &mut found);
         let mut is_doubtful = false;
-        if let Emission::Frame(frame) | Emission::Line { frame, .. } = said {
+        if let Emission::Frame(frame) | Emission::Line { frame, .. } = emission {
             self.track_frame(frame, &mut found);
             if met.flow == FlowState::StreamingTurn && is_breakdown(frame) {
                 self.last_illegal = None;
@@ -265,12 +265,12 @@ impl Machine {
         let now = if self.conversation_checks.is_some() { self.state() } else { met };
         let context = self.context(met, now, cut);
         if let Some(conversation_checks) = &mut self.conversation_checks {
-            conversation_checks.on_outbound(said, kind, &self.requests, &context, &mut found);
+            conversation_checks.on_outbound(emission, kind, &self.requests, &context, &mut found);
             if let (Some(answer), Some(answered)) = (&answer, &answered) {
                 conversation_checks.on_response(
                     answer,
                     answered,
-                    Some(said),
+                    Some(emission),
                     &self.requests,
                     &context,
                     &mut found,
@@ -280,13 +280,13 @@ impl Machine {
         if let Some(run_checks) = &mut self.run_checks {
             match verdict.cut {
                 true => *run_checks = RunChecks::new(self.dialect),
-                false if verdict.lost => run_checks.resynchronize(said),
-                false if verdict.illegal => run_checks.on_stray(said),
+                false if verdict.lost => run_checks.resynchronize(emission),
+                false if verdict.illegal => run_checks.on_stray(emission),
                 false if cut => {
-                    run_checks.on_frame(said, &mut Findings::for_frame(self.frames));
+                    run_checks.on_frame(emission, &mut Findings::for_frame(self.frames));
                     run_checks.mark_incomplete();
                 }
-                false => run_checks.on_frame(said, &mut found),
+                false => run_checks.on_frame(emission, &mut found),
             }
         }
         let base = self.dialect.base();

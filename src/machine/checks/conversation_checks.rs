@@ -137,20 +137,21 @@ impl ConversationChecks {
     /// Sees what is said.
     pub fn on_outbound(
         &mut self,
-        said: &Emission,
+        emission: &Emission,
         kind: Kind,
         requests: &Requests,
         at: &FrameContext,
         found: &mut Findings,
     ) {
-        self.extensions.on_outbound(said);
+        self.extensions.on_outbound(emission);
         let at = &FrameContext { has_extensions: self.extensions.seen, ..*at };
         self.on_frame(kind, at, found);
-        self.state.on_outbound(said, at, found);
-        if let Emission::Frame(Outbound::AgentSessionEvent(AgentSessionEvent::MessageStart(start))) = said {
+        self.state.on_outbound(emission, at, found);
+        if let Emission::Frame(Outbound::AgentSessionEvent(AgentSessionEvent::MessageStart(start))) = emission
+        {
             self.responses.on_message_start(&start.message, at, found);
         }
-        match said {
+        match emission {
             Emission::Frame(Outbound::AgentSessionEvent(event)) => {
                 let (unqueued, retries) = (self.queues.is_empty(), self.switches.retries());
                 self.after_run.on_event(event, at, unqueued, retries, &mut self.obligations, found);
@@ -237,13 +238,13 @@ impl ConversationChecks {
         &mut self,
         answer: &ResponseHead,
         answered: &ResponseMatch,
-        said: Option<&Emission>,
+        emission: Option<&Emission>,
         requests: &Requests,
         at: &FrameContext,
         found: &mut Findings,
     ) {
         let at = &FrameContext { has_extensions: self.extensions.seen, ..*at };
-        let success = match said {
+        let success = match emission {
             Some(Emission::Frame(Outbound::Response(RpcResponse::Success(success)))) => Some(success),
             _ => None,
         };

@@ -21,8 +21,8 @@ const OWN_WIDGET: &str = "autoresearch";
 
 impl ExtensionEvidence {
     /// Looks at a frame of the server.
-    pub fn on_outbound(&mut self, said: &Emission) {
-        let Emission::Frame(frame) = said else { return };
+    pub fn on_outbound(&mut self, emission: &Emission) {
+        let Emission::Frame(frame) = emission else { return };
         self.seen |= match frame {
             Outbound::ExtensionError(_) => true,
             Outbound::ExtensionUIRequest(RpcExtensionUIRequest::SetWidget(it)) => it.widget_key != OWN_WIDGET,

@@ -46,8 +46,8 @@ impl RunChecks {
     }
 
     /// Sees one thing that is said.
-    pub fn on_frame(&mut self, said: &Emission, found: &mut Findings) {
-        match said {
+    pub fn on_frame(&mut self, emission: &Emission, found: &mut Findings) {
+        match emission {
             Emission::Update(update) => {
                 if let Some(partial_message) = self.run.as_mut().and_then(Run::partial_message) {
                     partial_message.update(update, found);
@@ -72,12 +72,12 @@ impl RunChecks {
 
     /// What was said was out of place, and the conversation goes on from where it leads: what was open there is
     /// forgotten, and followed again from the next beginning.
-    pub fn resynchronize(&mut self, said: &Emission) {
+    pub fn resynchronize(&mut self, emission: &Emission) {
         use AgentSessionEvent as Event;
-        if let Emission::Frame(Outbound::AgentSessionEvent(Event::CompactionStart(start))) = said {
+        if let Emission::Frame(Outbound::AgentSessionEvent(Event::CompactionStart(start))) = emission {
             self.compaction = CompactionStart::For(start.reason);
         }
-        self.run = match said {
+        self.run = match emission {
             Emission::Frame(Outbound::AgentSessionEvent(
                 Event::AgentEnd(_) | Event::AgentSettled(_) | Event::CompactionStart(_),
             )) => None,
@@ -93,8 +93,8 @@ impl RunChecks {
     }
 
     /// What was said was out of place, and nothing follows from it, but that retries are over.
-    pub fn on_stray(&mut self, said: &Emission) {
-        if let Emission::Frame(Outbound::AgentSessionEvent(AgentSessionEvent::AutoRetryEnd(_))) = said {
+    pub fn on_stray(&mut self, emission: &Emission) {
+        if let Emission::Frame(Outbound::AgentSessionEvent(AgentSessionEvent::AutoRetryEnd(_))) = emission {
             self.attempt = None;
         }
     }

@@ -65,7 +65,7 @@ pub struct SessionChecks {
     /// The text of the newest answer: its digest, and its beginning.
     pub(super) newest: Option<(u64, String)>,
     /// The answers of the whole process, whatever their sessions.
-    pub(super) said_answers: AnswerTexts,
+    pub(super) answer_texts: AnswerTexts,
     pub(super) stranger: ExtensionInfluence,
     /// How much of the context is taken.
     pub(super) context: ContextSize,
@@ -227,7 +227,7 @@ impl SessionChecks {
     /// What was said may not be so.
     pub fn doubt(&mut self) {
         self.miss();
-        self.said_answers = AnswerTexts::default();
+        self.answer_texts = AnswerTexts::default();
     }
 
     /// More has happened than that messages were added.
@@ -264,9 +264,9 @@ impl SessionChecks {
 
     /// There is nothing before what was said.
     pub(super) fn begins_here(&mut self) {
-        self.log.begin_here();
-        self.shells.begin_here();
-        self.forks.begin_here();
+        self.log.mark_beginning();
+        self.shells.mark_beginning();
+        self.forks.mark_beginning();
     }
 
     /// Extensions have something to ask, or to show.
@@ -318,12 +318,12 @@ impl SessionChecks {
             Event::SessionInfoChanged(changed) => {
                 self.version += 1;
                 if let Some(name) = changed.name.as_ref().filter(|_| !at.cut) {
-                    self.entries.cause(entries::naming(name));
+                    self.entries.expect(entries::name_change(name));
                 }
             }
             Event::ThinkingLevelChanged(changed) => {
                 self.version += 1;
-                self.entries.cause_next(entries::level_change(changed.level.as_str()));
+                self.entries.expect_next(entries::level_change(changed.level.as_str()));
             }
             _ => {}
         }
@@ -355,8 +355,7 @@ impl SessionChecks {
         self.run.may_leave = matches!(reason, Some(StopReason::Error | StopReason::Length));
         let Some(said) = self.log.end_run() else { return };
         let told = end.messages.iter().map(|message| MessageKey::of(message, false));
-        let same =
-            said.len() == end.messages.len() && said.iter().zip(told).all(|(one, it)| one.mark.is(&it));
+        let same = said.len() == end.messages.len() && said.iter().zip(told).all(|(one, it)| one.key.is(&it));
         match last {
             _ if same => {}
             // The loop itself has failed: its message is in memory alone.
@@ -366,7 +365,7 @@ impl SessionChecks {
                 self.memory.add(&item);
                 self.session = Totals::default();
                 self.newest = newest(answer, item.text);
-                self.log.say(item);
+                self.log.add(item);
             }
             // Some of it was missed; which has a rule of its own.
             _ => self.miss(),
@@ -391,13 +390,13 @@ impl SessionChecks {
             _ => self.session.add(&item),
         }
         if is_fork_point(&item) {
-            self.forks.say(item.text);
+            self.forks.add(item.text);
         }
         if let AgentMessage::Assistant(answer) = message {
             self.check_costs(answer, found);
             // Some servers shorten long texts when they store them.
             let is_short = answer_text(answer).len() < STORED_WHOLE;
-            self.said_answers.say(item.mark.name, item.text.filter(|_| is_short));
+            self.answer_texts.add(item.key.name, item.text.filter(|_| is_short));
             if !item.is_empty_abort {
                 self.newest = newest(answer, item.text);
             }
@@ -406,7 +405,7 @@ impl SessionChecks {
             self.memory.settle(settled);
             self.session.settle(settled);
         }
-        self.log.say(item);
+        self.log.add(item);
         if is_store_failure(message, at) {
             self.log.doubt_run_entries();
             self.session = Totals::default();
@@ -415,12 +414,12 @@ impl SessionChecks {
 
     /// Whether an answer costs what its model costs.
     fn check_costs(&self, answer: &AssistantMessage, found: &mut Findings) {
-        let Some(expected) = self.prices.of(answer) else { return };
+        let Some(expected) = self.prices.costs_of(answer) else { return };
         let told = prices::costs(&answer.usage);
         let names = ["input", "output", "cacheRead", "cacheWrite"];
         let costs: Vec<String> =
             names.iter().zip(expected).map(|(name, cost)| format!("{name} {cost}")).collect();
-        found.expect(Rule::CostByPrices, prices::are(&answer.api, &expected, &told), || {
+        found.expect(Rule::CostByPrices, prices::match_reported(&answer.api, &expected, &told), || {
             format!("what the tokens cost by the prices that were told: {}", costs.join(", "))
         });
     }
@@ -428,7 +427,7 @@ impl SessionChecks {
     /// The last answer leaves memory; `certain`: at once, and in every server.
     fn remove_last_answer(&mut self, certain: bool) {
         self.changed();
-        match self.log.leave_out(certain) {
+        match self.log.remove_last_answer(certain) {
             Some(answer) => self.memory.remove(&answer),
             None => self.memory = Totals::default(),
         }
@@ -448,7 +447,7 @@ impl SessionChecks {
         if at.cut {
             self.entries.forget();
         } else {
-            self.entries.append(entry);
+            self.entries.announce(entry);
         }
         match entry {
             SessionEntry::ContextEdit(ContextEditEntry { replacement: None, .. })
@@ -514,7 +513,7 @@ impl SessionChecks {
         } else {
             let says =
                 entries::compaction(&result.summary, &result.first_kept_entry_id, result.tokens_before);
-            self.entries.cause(says);
+            self.entries.expect(says);
         }
         found.expect(Rule::CompactionResult, !result.summary.trim().is_empty(), || {
             format!("a text at {place}/summary")

@@ -47,12 +47,12 @@ impl SessionChecks {
         let later = forks.branch(&entry, result.text.as_deref().filter(|_| !at.cut));
         // The originals do not end a run that is open.
         let is_known = later.is_some_and(|later| log.branch(Some(later))) && !at.met.flow.is_streaming();
-        let entries = self.entries.clone().copied(Some(&entry));
+        let entries = self.entries.clone().forked(Some(&entry));
         self.leave();
         self.has_begun = true;
         if is_known {
             (self.forks, self.log, self.entries) = (forks, log, entries);
-            if self.log.knows_memory() {
+            if self.log.is_memory_known() {
                 self.memory = Totals::of(self.log.in_memory());
                 // Which shell commands came before it is not known.
                 (self.memory.all, self.memory.slack) = (None, 0);
@@ -62,20 +62,20 @@ impl SessionChecks {
 
     /// The digest of the text of an entry that was listed, if it is a message of the user.
     fn entry_text(&self, entry: &str) -> Option<u64> {
-        let mark = self.entries.get(self.entries.place(entry)?)?.message?;
-        self.log.text_of(&mark)
+        let key = self.entries.get(self.entries.place(entry)?)?.message?;
+        self.log.text_of(&key)
     }
 
     /// The session goes on in a copy.
     pub(super) fn cloned(&mut self) {
         let (forks, mut log, memory) = (self.forks.clone(), self.log.clone(), self.memory.clone());
         let is_known = log.branch(None);
-        let entries = self.entries.clone().copied(None);
+        let entries = self.entries.clone().forked(None);
         self.leave();
         self.has_begun = true;
         if is_known {
             (self.forks, self.log, self.entries) = (forks, log, entries);
-            if self.log.knows_memory() {
+            if self.log.is_memory_known() {
                 self.memory = memory;
             }
         }
@@ -131,13 +131,13 @@ impl SessionChecks {
         }
         let calm = sight == Interference::None && !self.may_be_changed_by_extensions();
         if calm {
-            if let Some(holds) = self.entries.has_appended(from, &told) {
+            if let Some(holds) = self.entries.contains_announced(from, &told) {
                 found.expect(Rule::EntriesKept, holds, || {
                     "the entries that `entry_appended` has told, unchanged, in /data/entries".to_owned()
                 });
             }
             let new = if known.is_some() { &told[new_from..] } else { &told[..] };
-            if let Some(holds) = self.entries.has_caused(new) {
+            if let Some(holds) = self.entries.contains_expected(new) {
                 found.expect(Rule::EntriesCaused, holds, || {
                     "an entry in /data/entries for each change that was made".to_owned()
                 });
@@ -198,27 +198,27 @@ impl SessionChecks {
         }
         let is_calm = sight == Interference::None;
         let held = if is_calm { self.log.len() } else { read.messages };
-        let marks = self.entries.messages().filter(|(_, mark)| is_entry(mark.role));
-        let listed = ListedMessages::of_marks(marks);
-        let fault = self.log.fit_entries(&listed, held, is_calm).err();
+        let marks = self.entries.messages().filter(|(_, key)| is_entry(key.role));
+        let listed = ListedMessages::of_keys(marks);
+        let fault = self.log.match_entries(&listed, held, is_calm).err();
         found.expect(Rule::EntriesSaid, fault.is_none(), || {
             let behind = |place: usize| place.checked_sub(from).filter(|at| *at < list.entries.len());
             match fault {
-                Some(ListFault::Missing(mark, _)) => format!("the {} message that was said", mark.role),
+                Some(ListFault::Missing(key, _)) => format!("the {} message that was said", key.role),
                 Some(ListFault::Altered(place)) => match behind(place) {
                     Some(at) => {
                         format!("the message at /data/entries/{at}/message as its `message_end` said it")
                     }
                     None => "the messages as they were said".to_owned(),
                 },
-                Some(ListFault::Doubled(place) | ListFault::Unsaid(place) | ListFault::Misplaced(place)) => {
-                    match behind(place) {
-                        Some(at) => {
-                            format!("the messages that were said, in order, at /data/entries/{at}/message")
-                        }
-                        None => "the messages that were said, in order".to_owned(),
+                Some(
+                    ListFault::Repeated(place) | ListFault::NeverEmitted(place) | ListFault::Misplaced(place),
+                ) => match behind(place) {
+                    Some(at) => {
+                        format!("the messages that were said, in order, at /data/entries/{at}/message")
                     }
-                }
+                    None => "the messages that were said, in order".to_owned(),
+                },
                 None => String::new(),
             }
         });

@@ -22,17 +22,17 @@ impl SessionChecks {
         let session = is_known.then(|| InactiveSession {
             log: mem::take(&mut self.log),
             forks: mem::take(&mut self.forks),
-            entries: mem::take(&mut self.entries).taken_up(),
+            entries: mem::take(&mut self.entries).reopened(),
         });
-        self.left.leave(&file, session);
+        self.left.insert(&file, session);
     }
 
     /// The host has switched to a session.
     pub(super) fn on_reopened(&mut self, asked: Option<CommandArguments>, at: &FrameContext) {
         self.leave();
         let Some(CommandArguments::Switch(path)) = asked else { return self.left.forget() };
-        let Some(mut session) = self.left.take_up(&path) else { return };
-        if !at.has_extensions && !self.may_be_changed_by_extensions() && session.log.take_up() {
+        let Some(mut session) = self.left.take(&path) else { return };
+        if !at.has_extensions && !self.may_be_changed_by_extensions() && session.log.reopen() {
             (self.log, self.forks, self.entries) = (session.log, session.forks, session.entries);
         }
     }

@@ -48,7 +48,7 @@ impl SessionChecks {
         }
         if only_reads(request.command) {
             if let Some(RpcSuccess::GetAvailableModels(it)) = success {
-                it.data.models.iter().for_each(|model| self.prices.tell(model));
+                it.data.models.iter().for_each(|model| self.prices.learn(model));
             }
             return;
         }
@@ -184,10 +184,10 @@ impl SessionChecks {
     }
 
     fn model_set(&mut self, model: &Model) {
-        self.prices.tell(model);
+        self.prices.learn(model);
         self.window = Some(model.context_window);
         self.context = ContextSize::Unknown;
-        self.entries.cause(entries::model_change(&model.provider, &model.id));
+        self.entries.expect(entries::model_change(&model.provider, &model.id));
     }
 
     fn shell_ends(
@@ -250,7 +250,7 @@ impl SessionChecks {
         // While an answer streams, nothing is added; the answer itself comes with its end.
         let is_still = read.version == self.version && at.now.flow == FlowState::StreamingMessage;
         let held = if is_calm { self.log.len() } else { read.messages };
-        let fit = self.log.fit(&list, held, is_calm || is_still);
+        let fit = self.log.match_memory(&list, held, is_calm || is_still);
         let fault = fit.as_ref().err().copied();
         found.expect(Rule::MessagesListed, fault.is_none(), || {
             fault.map(|fault| fault.expected("/data/messages")).unwrap_or_default()
@@ -265,10 +265,10 @@ impl SessionChecks {
         if !at.cut {
             let fault = self.shells.compare(messages);
             found.expect(Rule::BashMessage, fault.is_ok(), || match fault {
-                Err(ShellFault::Unsaid(place)) => {
+                Err(ShellFault::NeverEmitted(place)) => {
                     format!("only the commands that `bash` has run, not that at /data/messages/{place}")
                 }
-                Err(ShellFault::Doubled(place)) => {
+                Err(ShellFault::Repeated(place)) => {
                     format!("each command once, not that at /data/messages/{place} again")
                 }
                 Err(ShellFault::Misplaced(place)) => {
@@ -288,7 +288,7 @@ impl SessionChecks {
         if fault.is_some() {
             self.shells.lose_places();
         }
-        let known = self.log.head().iter().chain(self.log.in_memory());
+        let known = self.log.replacements().iter().chain(self.log.in_memory());
         self.memory = Totals { all: Some(messages.len() as u64), ..Totals::of(known) };
     }
 
@@ -301,7 +301,7 @@ impl SessionChecks {
         let is_other = |message: &AgentMessage| {
             let item = MessageRecord::of(message, true);
             message.kind() == Role::Assistant
-                && item.text.is_some_and(|text| self.said_answers.contradicts(item.mark.name, text))
+                && item.text.is_some_and(|text| self.answer_texts.contradicts(item.key.name, text))
         };
         let other = messages.iter().position(is_other);
         found.expect(Rule::MessagesListed, other.is_none(), || {
@@ -361,7 +361,7 @@ impl SessionChecks {
     fn state(&mut self, state: &SessionState, sight: Interference, at: &FrameContext, found: &mut Findings) {
         self.named(&state.session_id, state.session_file.as_deref(), sight, at, found);
         if let Some(model) = &state.model {
-            self.prices.tell(model);
+            self.prices.learn(model);
             self.window = (sight == Interference::None).then_some(model.context_window);
         }
         if sight != Interference::None || self.may_be_changed_by_extensions() {
@@ -387,7 +387,7 @@ impl SessionChecks {
             let said = Totals::of(self.log.in_memory());
             self.session = Totals { all: Some(count), tokens: None, cost: None, ..said };
         }
-        self.memory.tell_all(count);
+        self.memory.set_all(count);
     }
 
     /// The text of the newest answer.

@@ -8,7 +8,7 @@ use crate::{
         session_state::{
             known_state::{KnownState, is_act, key, may_be_cut},
             member_history::Knowledge,
-            todos::is_done,
+            todos::is_finished,
         },
     },
     protocol::{
@@ -49,7 +49,7 @@ impl StateChecks {
         at: &FrameContext,
         found: &mut Findings,
     ) {
-        let Some(open) = self.known.close(request) else { return };
+        let Some(open) = self.known.take_command(request) else { return };
         if let Some(success) = success {
             self.compacts(success, request, at, found);
             self.compare(success, open.frame, at, found);
@@ -76,10 +76,10 @@ impl StateChecks {
             let slot = self.known.slot(member);
             (member, slot.value().cloned(), slot.is_unchanged_since(asked))
         });
-        let left = self.known.left(at);
-        self.known.succeed(command, success, at);
+        let left = self.known.previous_session(at);
+        self.known.apply_success(command, success, at);
         self.told_first(before, command.kind(), at, found);
-        self.known.follow(command, success, left, at);
+        self.known.switch_session(command, success, left, at);
         self.known.note_level();
     }
 
@@ -99,12 +99,12 @@ impl StateChecks {
     }
 
     /// Something was said.
-    pub fn on_outbound(&mut self, said: &Emission, at: &FrameContext, found: &mut Findings) {
-        let Emission::Frame(frame) = said else { return };
+    pub fn on_outbound(&mut self, emission: &Emission, at: &FrameContext, found: &mut Findings) {
+        let Emission::Frame(frame) = emission else { return };
         match frame {
             Outbound::AgentSessionEvent(event) => self.on_event(event, at, found),
-            Outbound::ExtensionError(_) => self.known.extension_acts(),
-            Outbound::ExtensionUIRequest(request) if is_act(request) => self.known.extension_acts(),
+            Outbound::ExtensionError(_) => self.known.note_extension(),
+            Outbound::ExtensionUIRequest(request) if is_act(request) => self.known.note_extension(),
             _ => {}
         }
     }
@@ -131,7 +131,8 @@ impl StateChecks {
     fn clears(&self, found: &mut Findings) {
         let excused = self.known.may_change_silently() || self.known.is_changing(Member::TodoPhases);
         if let (Some(phases), false) = (self.known.todo_phases(), excused) {
-            let is_any_done = phases.iter().flat_map(|phase| &phase.tasks).any(|task| is_done(task.status));
+            let is_any_done =
+                phases.iter().flat_map(|phase| &phase.tasks).any(|task| is_finished(task.status));
             found.expect(Rule::StateTodos, is_any_done, || {
                 "a todo that is done before one is cleared".to_owned()
             });
@@ -143,7 +144,7 @@ impl StateChecks {
         if let RpcSuccess::GetCommands(list) = success {
             let of_extension = |source: &CommandSource| *source == CommandSource::Extension;
             if list.data.commands.iter().any(|command| of_extension(&command.source)) {
-                self.known.extension_acts();
+                self.known.note_extension();
             }
             let named = list.data.commands.iter().all(|command| !command.name.starts_with('/'));
             found.expect(Rule::CommandsSteady, named, || "names without their slash".to_owned());
@@ -191,7 +192,7 @@ impl StateChecks {
                 }
             }
             if slot.is_unchanged_since(asked) || !agrees {
-                self.known.learn_told(value);
+                self.known.learn_value(value);
             }
         }
         self.known.note_level();
@@ -201,7 +202,7 @@ impl StateChecks {
     fn compacts(&self, success: &RpcSuccess, request: &OpenRequest, at: &FrameContext, found: &mut Findings) {
         let RpcSuccess::GetState(state) = success else { return };
         let still = request.met == [FlowState::Idle] && at.now.flow == FlowState::Idle;
-        if still && self.known.only_reads_are_open() && !self.known.may_change_silently() {
+        if still && self.known.has_only_reads_outstanding() && !self.known.may_change_silently() {
             found.expect(Rule::CompactingFlag, !state.data.is_compacting, || {
                 "`isCompacting` false".to_owned()
             });
@@ -215,13 +216,14 @@ impl StateChecks {
             return;
         }
         let is_known = |member| {
-            known.slot(member).since(known.run_from()).all(|known| matches!(known, Knowledge::Known(_)))
+            known.slot(member).since(known.run_prompt()).all(|known| matches!(known, Knowledge::Known(_)))
         };
         if is_known(Member::Model) && !known.is_changing(Member::Model) {
-            let models = known.slot(Member::Model).since(known.run_from()).filter_map(|known| match known {
-                Knowledge::Known(MemberValue::Model(model)) => model.as_ref(),
-                _ => None,
-            });
+            let models =
+                known.slot(Member::Model).since(known.run_prompt()).filter_map(|known| match known {
+                    Knowledge::Known(MemberValue::Model(model)) => model.as_ref(),
+                    _ => None,
+                });
             let names: Vec<String> = models.map(key).collect();
             let told = format!("{}/{}", message.provider, message.model);
             found.expect(Rule::AnswerModel, names.contains(&told), || {
@@ -229,7 +231,7 @@ impl StateChecks {
             });
         }
         let levels =
-            known.levels_since(known.run_from()).filter(|_| !known.is_changing(Member::ThinkingLevel));
+            known.levels_since(known.run_prompt()).filter(|_| !known.is_changing(Member::ThinkingLevel));
         if let (Some(told), Some(levels)) = (message.thinking_level, levels) {
             found.expect(Rule::AnswerModel, levels.contains(&Some(told)), || {
                 let words: Vec<&str> = levels.iter().flatten().map(|level| level.as_str()).collect();

@@ -69,7 +69,7 @@ impl Turn {
         found.expect(Rule::StopReason, failed == message.error_message.is_some(), || {
             "`errorMessage` exactly with error and aborted".to_owned()
         });
-        usage::sums(message, found);
+        usage::check_sums(message, found);
         if let Some(partial_message) = self.partial_message.take() {
             partial_message.end(message, failed, dialect, found);
         }

@@ -7,7 +7,7 @@ use crate::{
 use serde_json::Number;
 
 /// The totals are the sums of their parts.
-pub fn sums(message: &AssistantMessage, found: &mut Findings) {
+pub fn check_sums(message: &AssistantMessage, found: &mut Findings) {
     let Usage { total_tokens, output, cost, .. } = &message.usage;
     let counted: u64 = counters(&message.usage).iter().sum();
     let tokens = match SUMMED.contains(&message.api.as_str()) {

@@ -13,7 +13,7 @@ pub struct AnswerTexts {
 
 impl AnswerTexts {
     /// An answer is complete; `text`: the digest of its text, where it is known and stays as it is.
-    pub fn say(&mut self, name: u64, text: Option<u64>) {
+    pub fn add(&mut self, name: u64, text: Option<u64>) {
         if self.texts.len() < MOST || self.texts.contains_key(&name) {
             let texts = self.texts.entry(name).or_default();
             if !texts.contains(&text) {

@@ -23,11 +23,11 @@ pub struct Entries {
     /// The version of the session in which all of them were listed, where that is known.
     pub version: Option<u64>,
     /// Those that were told as they came and are in no list yet: id and digest.
-    appended: Vec<(u64, u64)>,
+    announced: Vec<(u64, u64)>,
     /// The digests of what has to be among those that are listed next.
-    caused: Vec<u64>,
+    expected: Vec<u64>,
     /// What was done whose entries come in this order.
-    caused_in_order: Vec<u64>,
+    expected_in_order: Vec<u64>,
 }
 
 /// An entry.
@@ -66,7 +66,7 @@ impl KnownEntry {
         Self {
             id: text_digest(entry.id()),
             digest: digest(entry),
-            says: saying(entry),
+            says: content_digest(entry),
             parent: entry.parent_id().map(text_digest),
             message: message.map(|message| MessageKey::of(message, true)),
             text: text.and_then(|message| MessageRecord::of(message, true).text),
@@ -109,23 +109,23 @@ impl Entries {
     }
 
     /// An entry was told as it came.
-    pub fn append(&mut self, entry: &SessionEntry) {
-        if self.appended.len() < MOST {
-            self.appended.push((text_digest(entry.id()), digest(entry)));
+    pub fn announce(&mut self, entry: &SessionEntry) {
+        if self.announced.len() < MOST {
+            self.announced.push((text_digest(entry.id()), digest(entry)));
         }
     }
 
     /// Something was done that has an entry: the digest of what it says.
-    pub fn cause(&mut self, says: u64) {
-        if self.caused.len() < MOST {
-            self.caused.push(says);
+    pub fn expect(&mut self, says: u64) {
+        if self.expected.len() < MOST {
+            self.expected.push(says);
         }
     }
 
     /// The same of what has its entry in the order in which it was done.
-    pub fn cause_next(&mut self, says: u64) {
-        if self.caused_in_order.len() < MOST {
-            self.caused_in_order.push(says);
+    pub fn expect_next(&mut self, says: u64) {
+        if self.expected_in_order.len() < MOST {
+            self.expected_in_order.push(says);
         }
     }
 
@@ -145,27 +145,27 @@ impl Entries {
     }
 
     /// Whether those that were told as they came are in a list as they were told; `None`: none were.
-    pub fn has_appended(&self, from: usize, told: &[KnownEntry]) -> Option<bool> {
+    pub fn contains_announced(&self, from: usize, told: &[KnownEntry]) -> Option<bool> {
         let at: HashMap<u64, u64> = told.iter().map(|entry| (entry.id, entry.digest)).collect();
         let is = |(id, digest): &(u64, u64)| match self.places.get(id) {
             // The list may begin behind it.
             Some(place) if *place < from => true,
             _ => at.get(id) == Some(digest),
         };
-        (!self.appended.is_empty()).then(|| self.appended.iter().all(is))
+        (!self.announced.is_empty()).then(|| self.announced.iter().all(is))
     }
 
     /// Whether the list has what commands have caused since the last; `None`: nothing was caused. `new`: what it has more
     /// than the last.
-    pub fn has_caused(&self, new: &[KnownEntry]) -> Option<bool> {
+    pub fn contains_expected(&self, new: &[KnownEntry]) -> Option<bool> {
         let mut says: HashMap<u64, usize> = HashMap::new();
         new.iter().for_each(|entry| *says.entry(entry.says).or_default() += 1);
         let mut is =
             |cause: &u64| says.get_mut(cause).filter(|left| **left > 0).map(|left| *left -= 1).is_some();
         let mut rest = new.iter();
         let mut comes = |cause: &u64| rest.any(|entry| entry.says == *cause);
-        let owed = !self.caused.is_empty() || !self.caused_in_order.is_empty();
-        owed.then(|| self.caused.iter().all(&mut is) && self.caused_in_order.iter().all(&mut comes))
+        let owed = !self.expected.is_empty() || !self.expected_in_order.is_empty();
+        owed.then(|| self.expected.iter().all(&mut is) && self.expected_in_order.iter().all(&mut comes))
     }
 
     /// The entries from that place on are these, and nothing is owed any more.
@@ -178,18 +178,24 @@ impl Entries {
             self.known.clear();
         }
         self.places = self.known.iter().enumerate().map(|(place, entry)| (entry.id, place)).collect();
-        self.appended.clear();
-        self.caused.clear();
-        self.caused_in_order.clear();
+        self.announced.clear();
+        self.expected.clear();
+        self.expected_in_order.clear();
     }
 
     /// What is known when the session is read again: what was told as it came was in no list.
-    pub fn taken_up(self) -> Self {
-        Self { version: None, appended: Vec::new(), caused: Vec::new(), caused_in_order: Vec::new(), ..self }
+    pub fn reopened(self) -> Self {
+        Self {
+            version: None,
+            announced: Vec::new(),
+            expected: Vec::new(),
+            expected_in_order: Vec::new(),
+            ..self
+        }
     }
 
     /// What a fork at the entry with that id has of them; `None`: a copy of all. Where they are no plain row, nothing is known.
-    pub fn copied(mut self, id: Option<&str>) -> Self {
+    pub fn forked(mut self, id: Option<&str>) -> Self {
         let end = match id {
             Some(id) => self.place(id),
             None => Some(self.known.len()),
@@ -207,7 +213,7 @@ impl Entries {
         let Some(end) = end.filter(|_| self.are_listed) else { return Self::default() };
         self.known.truncate(end);
         self.places.retain(|_, place| *place < end);
-        self.taken_up()
+        self.reopened()
     }
 
     /// The first message of host or model from the entry with that id on, where only plain followers stand behind it.
@@ -229,7 +235,7 @@ impl Entries {
 }
 
 /// The digest of what an entry says besides its id, its parent and its time, of the kinds that commands cause.
-fn saying(entry: &SessionEntry) -> u64 {
+fn content_digest(entry: &SessionEntry) -> u64 {
     match entry {
         SessionEntry::ModelChange(it) => model_change(
             it.provider.as_deref().unwrap_or_default(),
@@ -238,7 +244,7 @@ fn saying(entry: &SessionEntry) -> u64 {
         SessionEntry::ThinkingLevelChange(it) => {
             level_change(it.thinking_level.as_deref().unwrap_or_default())
         }
-        SessionEntry::SessionInfo(it) => naming(it.name.as_deref().unwrap_or_default()),
+        SessionEntry::SessionInfo(it) => name_change(it.name.as_deref().unwrap_or_default()),
         SessionEntry::Compaction(it) => compaction(&it.summary, &it.first_kept_entry_id, it.tokens_before),
         _ => 0,
     }
@@ -255,7 +261,7 @@ pub fn level_change(level: &str) -> u64 {
 }
 
 /// What the entry of a session's name says.
-pub fn naming(name: &str) -> u64 {
+pub fn name_change(name: &str) -> u64 {
     digest(&("session_info", name))
 }
 
@@ -292,18 +298,18 @@ mod tests {
     #[test]
     fn fork_copies_entries_before_its_message() {
         let row = listed(&[named("a", None), named("b", Some("a")), named("c", Some("b"))]);
-        assert_eq!(row.clone().copied(Some("c")).listed(), Some(2));
-        assert_eq!(row.clone().copied(Some("a")).listed(), Some(0));
-        assert_eq!(row.clone().copied(None).listed(), Some(3));
-        assert_eq!(row.copied(Some("nowhere")).listed(), None);
+        assert_eq!(row.clone().forked(Some("c")).listed(), Some(2));
+        assert_eq!(row.clone().forked(Some("a")).listed(), Some(0));
+        assert_eq!(row.clone().forked(None).listed(), Some(3));
+        assert_eq!(row.forked(Some("nowhere")).listed(), None);
     }
 
     #[test]
     fn copy_of_branches_or_labels_is_unknown() {
         let branched = listed(&[named("a", None), named("b", Some("a")), named("c", Some("a"))]);
-        assert_eq!(branched.clone().copied(Some("c")).listed(), None);
-        assert_eq!(branched.copied(Some("b")).listed(), Some(1));
+        assert_eq!(branched.clone().forked(Some("c")).listed(), None);
+        assert_eq!(branched.forked(Some("b")).listed(), Some(1));
         let labelled = listed(&[named("a", None), label("b", "a"), named("c", Some("b"))]);
-        assert_eq!(labelled.copied(Some("c")).listed(), None);
+        assert_eq!(labelled.forked(Some("c")).listed(), None);
     }
 }

@@ -37,7 +37,7 @@ pub enum ForkMismatch {
 
 impl ForkPoints {
     /// The user has said something; `text`: the digest of the text, where it was seen whole.
-    pub fn say(&mut self, text: Option<u64>) {
+    pub fn add(&mut self, text: Option<u64>) {
         if self.points.len() == MOST {
             *self = Self::default();
         }
@@ -55,7 +55,7 @@ impl ForkPoints {
     }
 
     /// Nobody has said anything before what was said.
-    pub const fn begin_here(&mut self) {
+    pub const fn mark_beginning(&mut self) {
         self.are_all = true;
     }
 

@@ -31,7 +31,7 @@ impl InactiveSession {
 
 impl InactiveSessions {
     /// The session of that file was left; `None`: what is in the file is not known.
-    pub fn leave(&mut self, file: &str, session: Option<InactiveSession>) {
+    pub fn insert(&mut self, file: &str, session: Option<InactiveSession>) {
         let file = text_digest(file);
         self.0.retain(|(other, _)| *other != file);
         if let Some(session) = session {
@@ -45,7 +45,7 @@ impl InactiveSessions {
     }
 
     /// The session of that file is taken up again: what was known of it.
-    pub fn take_up(&mut self, file: &str) -> Option<InactiveSession> {
+    pub fn take(&mut self, file: &str) -> Option<InactiveSession> {
         let file = text_digest(file);
         let place = self.0.iter().position(|(other, _)| *other == file)?;
         self.0.remove(place).map(|(_, session)| session)
@@ -64,19 +64,19 @@ mod tests {
     #[test]
     fn left_session_is_taken_up_once() {
         let mut left = InactiveSessions::default();
-        left.leave("a", Some(InactiveSession::default()));
-        left.leave("b", Some(InactiveSession::default()));
-        assert!(left.take_up("a").is_some());
-        assert!(left.take_up("a").is_none());
-        left.leave("b", None);
-        assert!(left.take_up("b").is_none());
+        left.insert("a", Some(InactiveSession::default()));
+        left.insert("b", Some(InactiveSession::default()));
+        assert!(left.take("a").is_some());
+        assert!(left.take("a").is_none());
+        left.insert("b", None);
+        assert!(left.take("b").is_none());
     }
 
     #[test]
     fn oldest_of_too_many_is_forgotten() {
         let mut left = InactiveSessions::default();
-        (0..=KEPT).for_each(|file| left.leave(&file.to_string(), Some(InactiveSession::default())));
-        assert!(left.take_up("0").is_none());
-        assert!(left.take_up("1").is_some());
+        (0..=KEPT).for_each(|file| left.insert(&file.to_string(), Some(InactiveSession::default())));
+        assert!(left.take("0").is_none());
+        assert!(left.take("1").is_some());
     }
 }

@@ -4,7 +4,7 @@ use super::{
     levels::{Levels, without_thinking},
     member_history::{Knowledge, MemberHistory},
     session_history::{PreviousSession, SessionHistory},
-    todos::{without_one_done, written},
+    todos::{without_one_finished, written_todos},
 };
 use crate::{
     machine::{checks::frame_context::FrameContext, requests::OpenRequest},
@@ -32,12 +32,12 @@ pub struct KnownState {
     /// The frame of the first prompt for the next run.
     prompted: Option<u64>,
     /// The frame of the prompt that the open run, or the last one, follows.
-    run_from: u64,
+    run_prompt: u64,
     /// What cycling models has shown.
     cycling: CycleRange,
     sessions: SessionHistory,
     /// Something was seen of an extension, which may change what it likes without a frame.
-    extension_acts: bool,
+    has_extension_acted: bool,
 }
 
 /// What cycling models has shown: it does not change while a process lives.
@@ -66,8 +66,8 @@ pub struct PendingCommand {
     pub command: Option<Box<RpcCommand>>,
 }
 
-const KEPT: usize = 4096;
-const LEVELS_KEPT: usize = 64;
+const MAX_COMMANDS: usize = 4096;
+const MAX_LEVELS: usize = 64;
 
 impl KnownState {
     /// The host wrote a command.
@@ -81,7 +81,7 @@ impl KnownState {
             is_read: command.kind().is_read(),
             command: kept,
         });
-        if self.open.len() > KEPT {
+        if self.open.len() > MAX_COMMANDS {
             self.open.pop_front();
             self.forget_all(at.frame);
         }
@@ -94,26 +94,26 @@ impl KnownState {
             && prompt.message.trim_start().starts_with('/')
         {
             // It may be a command of an extension.
-            self.extension_acts = true;
+            self.has_extension_acted = true;
         }
     }
 
     /// The command of a request that has its response.
-    pub fn close(&mut self, request: &OpenRequest) -> Option<PendingCommand> {
+    pub fn take_command(&mut self, request: &OpenRequest) -> Option<PendingCommand> {
         let place = self.open.iter().position(|open| open.number == request.number)?;
         self.open.remove(place)
     }
 
     /// Forgets what no open request and no run can have met any more.
     pub fn forget_passed(&mut self, at: &FrameContext) {
-        let oldest = self.open.front().map_or(at.frame, |open| open.frame).min(self.run_from);
+        let oldest = self.open.front().map_or(at.frame, |open| open.frame).min(self.run_prompt);
         let oldest = self.prompted.map_or(oldest, |prompted| oldest.min(prompted));
         self.slots.iter_mut().for_each(|slot| slot.forget_before(oldest));
     }
 
     /// A command was refused, or its response could not be read: what it may have changed is not known.
     pub fn on_unread_response(&mut self, request: &OpenRequest, success: bool, at: &FrameContext) {
-        if let Some(PendingCommand { command: Some(command), .. }) = self.close(request)
+        if let Some(PendingCommand { command: Some(command), .. }) = self.take_command(request)
             && success
         {
             for member in command.kind().changes() {
@@ -176,8 +176,8 @@ impl KnownState {
     }
 
     /// An extension was seen that does something.
-    pub const fn extension_acts(&mut self) {
-        self.extension_acts = true;
+    pub const fn note_extension(&mut self) {
+        self.has_extension_acted = true;
     }
 
     /// What cycling models has shown.
@@ -186,18 +186,18 @@ impl KnownState {
     }
 
     /// The frame of the prompt that the open run, or the last one, follows.
-    pub const fn run_from(&self) -> u64 {
-        self.run_from
+    pub const fn run_prompt(&self) -> u64 {
+        self.run_prompt
     }
 
     /// Whether every command without a response changes nothing.
-    pub fn only_reads_are_open(&self) -> bool {
+    pub fn has_only_reads_outstanding(&self) -> bool {
         self.open.iter().all(|open| open.is_read)
     }
 
     /// Whether an extension was seen that may change what it likes.
     pub const fn may_change_silently(&self) -> bool {
-        self.extension_acts
+        self.has_extension_acted
     }
 
     /// Whether the member can have this value now. A model is the one of its name: its server knows members of it that the
@@ -228,12 +228,12 @@ impl KnownState {
         let model = self.model()?;
         let mut levels = Levels::of(model, base);
         let key = key(model);
-        self.levels_seen.iter().filter(|(of, _)| *of == key).for_each(|(_, level)| levels.saw(*level));
+        self.levels_seen.iter().filter(|(of, _)| *of == key).for_each(|(_, level)| levels.confirm(*level));
         Some(levels)
     }
 
     /// Takes in what a command that succeeded makes of the members.
-    pub fn succeed(&mut self, command: &RpcCommand, success: &RpcSuccess, at: &FrameContext) {
+    pub fn apply_success(&mut self, command: &RpcCommand, success: &RpcSuccess, at: &FrameContext) {
         if let RpcSuccess::CycleModel(response) = success {
             self.cycling = match &response.data {
                 None => CycleRange::Nothing,
@@ -258,7 +258,7 @@ impl KnownState {
     }
 
     /// The session as it is known when it is left.
-    pub fn left(&self, at: &FrameContext) -> PreviousSession {
+    pub fn previous_session(&self, at: &FrameContext) -> PreviousSession {
         let name = match self.slot(Member::SessionName).value() {
             Some(MemberValue::SessionName(name)) => Some(name.clone()),
             _ => None,
@@ -279,7 +279,7 @@ impl KnownState {
     }
 
     /// What is known of the session that takes the place of the one that was left.
-    pub fn follow(
+    pub fn switch_session(
         &mut self,
         command: &RpcCommand,
         success: &RpcSuccess,
@@ -300,7 +300,7 @@ impl KnownState {
         let is_same =
             matches!(command, RpcCommand::NewSession(_)) && left.level_changes == self.sessions.level_changes;
         self.sessions.same_level = is_same.then_some(self.sessions.level_changes);
-        self.sessions.leave(left);
+        self.sessions.add(left);
         if let RpcCommand::SwitchSession(switch) = command {
             let taken_up = self.sessions.of_file(&switch.session_path);
             let Some(taken_up) = taken_up.filter(|session| session.is_written).cloned() else { return };
@@ -338,7 +338,7 @@ impl KnownState {
     /// An event was said.
     pub fn on_event(&mut self, event: &AgentSessionEvent, at: &FrameContext) {
         if matches!(event, AgentSessionEvent::AgentStart(_)) {
-            self.run_from = self.prompted.take().unwrap_or(self.run_from);
+            self.run_prompt = self.prompted.take().unwrap_or(self.run_prompt);
         }
         if let AgentSessionEvent::MessageEnd(end) = event
             && let AgentMessage::Assistant(answer) = &end.message
@@ -352,10 +352,10 @@ impl KnownState {
         if let AgentSessionEvent::MessageStart(start) = event
             && start.message.kind() == AgentMessageKind::Custom
         {
-            self.extension_acts = true;
+            self.has_extension_acted = true;
         }
         if let AgentSessionEvent::ToolExecutionEnd(end) = event
-            && let Some(phases) = written(end)
+            && let Some(phases) = written_todos(end)
         {
             let is_doubtful = at.cut && may_be_cut(&MemberValue::TodoPhases(phases.clone()));
             let to = Knowledge::Known(MemberValue::TodoPhases(phases));
@@ -387,7 +387,7 @@ impl KnownState {
                 let member = value.member();
                 (member, changed(value, code, record))
             }
-            Effect::Code(EffectCode::ClearDoneTodo, _) => (Member::TodoPhases, self.without_done_todo()),
+            Effect::Code(EffectCode::ClearDoneTodo, _) => (Member::TodoPhases, self.without_finished_todo()),
             Effect::Code(_, members) => {
                 for member in members {
                     self.change(*member, Knowledge::Unknown, at.frame);
@@ -400,9 +400,9 @@ impl KnownState {
     }
 
     /// The lists of todos without one that is done; unknown where none is.
-    fn without_done_todo(&self) -> Knowledge {
+    fn without_finished_todo(&self) -> Knowledge {
         let Some(phases) = self.todo_phases() else { return Knowledge::Unknown };
-        match without_one_done(phases).map(MemberValue::TodoPhases).collect::<Vec<_>>() {
+        match without_one_finished(phases).map(MemberValue::TodoPhases).collect::<Vec<_>>() {
             lists if lists.is_empty() => Knowledge::Unknown,
             lists => Knowledge::OneOf(lists),
         }
@@ -442,7 +442,7 @@ impl KnownState {
             let seen = (key(model), level);
             if !self.levels_seen.contains(&seen) {
                 self.levels_seen.push_back(seen);
-                if self.levels_seen.len() > LEVELS_KEPT {
+                if self.levels_seen.len() > MAX_LEVELS {
                     self.levels_seen.pop_front();
                 }
             }
@@ -462,9 +462,9 @@ impl KnownState {
     }
 
     /// The value of a member was told, and has not changed since it was asked for.
-    pub fn learn_told(&mut self, value: MemberValue) {
+    pub fn learn_value(&mut self, value: MemberValue) {
         if let MemberValue::ThinkingLevel(level) = &value {
-            self.sessions.tell_level(*level);
+            self.sessions.learn_level(*level);
         }
         self.slot_mut(value.member()).learn(value);
     }

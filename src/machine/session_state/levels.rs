@@ -51,7 +51,7 @@ impl Levels {
     }
 
     /// A level that was in effect with the model is one that it takes.
-    pub fn saw(&mut self, level: ThinkingLevel) {
+    pub fn confirm(&mut self, level: ThinkingLevel) {
         if self.possible.contains(&level) {
             self.possible.retain(|other| *other != level);
             self.certain.push(level);

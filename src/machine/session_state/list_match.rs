@@ -6,7 +6,7 @@ use super::message_record::MessageKey;
 #[derive(Clone, Copy, Debug)]
 pub struct ExpectedMessage {
     /// What it is known by.
-    pub mark: MessageKey,
+    pub key: MessageKey,
     /// It has to be there.
     pub is_needed: bool,
 }
@@ -26,9 +26,9 @@ pub enum ListFault {
     /// The message at this place was said with other content.
     Altered(usize),
     /// The message at this place stands there already.
-    Doubled(usize),
+    Repeated(usize),
     /// Nobody said the message at this place.
-    Unsaid(usize),
+    NeverEmitted(usize),
     /// The message at this place has changed places with others.
     Misplaced(usize),
     /// A message of this role is missing before this place.
@@ -50,18 +50,18 @@ pub fn pair_up(
     };
     let mut pairs: Pairs = vec![None; start];
     let mut next = 0;
-    for (place, mark) in told.iter().enumerate().skip(start) {
+    for (place, key) in told.iter().enumerate().skip(start) {
         // The expected ones that may be left out are passed over.
         let needed =
             expected[next..].iter().position(|it| it.is_needed).map_or(expected.len(), |it| next + it);
-        let found = (next..expected.len().min(needed + 1)).find(|at| expected[*at].mark.is(mark));
+        let found = (next..expected.len().min(needed + 1)).find(|at| expected[*at].key.is(key));
         if found.is_none() {
             let over = needed == expected.len();
-            if mark.is_core() && !(over && bounds.is_open_behind && !is_before(expected, next, mark)) {
+            if key.is_core() && !(over && bounds.is_open_behind && !is_before(expected, next, key)) {
                 return Err(fault(expected, told, next, needed, place));
             }
             // It may be one that nobody tells of; but not one that was told with other content.
-            if !mark.is_core() && expected.get(needed).is_some_and(|it| it.mark.is_altered(mark)) {
+            if !key.is_core() && expected.get(needed).is_some_and(|it| it.key.is_altered(key)) {
                 return Err(ListFault::Altered(place));
             }
         }
@@ -69,7 +69,7 @@ pub fn pair_up(
         next = found.map_or(next, |found| found + 1);
     }
     match expected[next..].iter().find(|it| it.is_needed) {
-        Some(missing) => Err(ListFault::Missing(missing.mark, told.len())),
+        Some(missing) => Err(ListFault::Missing(missing.key, told.len())),
         None => Ok(pairs),
     }
 }
@@ -77,16 +77,16 @@ pub fn pair_up(
 /// Where what is known begins in a list of which the beginning is not known.
 fn open_start(expected: &[ExpectedMessage], told: &[MessageKey]) -> Result<usize, ListFault> {
     let Some(first) = expected.iter().find(|it| it.is_needed) else { return Ok(told.len()) };
-    let at = told.iter().position(|mark| first.mark.is(mark));
+    let at = told.iter().position(|key| first.key.is(key));
     if let Some(at) = at {
         // Those that may be left out stand before it.
         let before = expected.iter().take_while(|it| !it.is_needed);
-        let first = before.filter_map(|it| told[..at].iter().position(|mark| it.mark.is(mark))).min();
+        let first = before.filter_map(|it| told[..at].iter().position(|key| it.key.is(key))).min();
         return Ok(first.unwrap_or(at));
     }
-    Err(match told.iter().position(|mark| first.mark.is_altered(mark)) {
+    Err(match told.iter().position(|key| first.key.is_altered(key)) {
         Some(place) => ListFault::Altered(place),
-        None => ListFault::Missing(first.mark, told.len()),
+        None => ListFault::Missing(first.key, told.len()),
     })
 }
 
@@ -98,30 +98,30 @@ fn fault(
     needed: usize,
     place: usize,
 ) -> ListFault {
-    let mark = &told[place];
+    let key = &told[place];
     let ahead = &expected[next..expected.len().min(needed + 1)];
-    if ahead.iter().any(|it| it.mark.is_altered(mark)) {
+    if ahead.iter().any(|it| it.key.is_altered(key)) {
         return ListFault::Altered(place);
     }
-    if is_before(expected, next, mark) {
-        return ListFault::Doubled(place);
+    if is_before(expected, next, key) {
+        return ListFault::Repeated(place);
     }
     if let Some(missing) = expected.get(needed)
-        && expected[needed..].iter().any(|it| it.mark.is(mark))
+        && expected[needed..].iter().any(|it| it.key.is(key))
     {
-        return match told[place..].iter().any(|mark| missing.mark.is(mark)) {
+        return match told[place..].iter().any(|key| missing.key.is(key)) {
             true => ListFault::Misplaced(place),
-            false => ListFault::Missing(missing.mark, place),
+            false => ListFault::Missing(missing.key, place),
         };
     }
-    match expected.iter().any(|it| it.mark.is_altered(mark)) {
+    match expected.iter().any(|it| it.key.is_altered(key)) {
         true => ListFault::Altered(place),
-        false => ListFault::Unsaid(place),
+        false => ListFault::NeverEmitted(place),
     }
 }
 
-fn is_before(expected: &[ExpectedMessage], next: usize, mark: &MessageKey) -> bool {
-    expected[..next].iter().any(|it| it.mark.is(mark))
+fn is_before(expected: &[ExpectedMessage], next: usize, key: &MessageKey) -> bool {
+    expected[..next].iter().any(|it| it.key.is(key))
 }
 
 impl ListFault {
@@ -129,15 +129,15 @@ impl ListFault {
     pub fn expected(&self, list: &str) -> String {
         match self {
             Self::Altered(place) => format!("the message at {list}/{place} as its `message_end` said it"),
-            Self::Doubled(place) => format!("each message once, not that at {list}/{place} again"),
-            Self::Unsaid(place) => {
+            Self::Repeated(place) => format!("each message once, not that at {list}/{place} again"),
+            Self::NeverEmitted(place) => {
                 format!("only messages that were said, which that at {list}/{place} was not")
             }
             Self::Misplaced(place) => {
                 format!("the messages in the order in which they were said, not that at {list}/{place} here")
             }
-            Self::Missing(mark, place) => {
-                format!("the {} message that was said before what stands at {list}/{place}", mark.role)
+            Self::Missing(key, place) => {
+                format!("the {} message that was said before what stands at {list}/{place}", key.role)
             }
         }
     }
@@ -149,16 +149,16 @@ mod tests {
     use crate::protocol::AgentMessageKind as Role;
     use std::num::NonZeroU64;
 
-    fn mark(number: u64) -> MessageKey {
+    fn key(number: u64) -> MessageKey {
         MessageKey { role: Role::User, name: number / 10, digest: NonZeroU64::new(number) }
     }
 
     fn needed(numbers: &[u64]) -> Vec<ExpectedMessage> {
-        numbers.iter().map(|number| ExpectedMessage { mark: mark(*number), is_needed: true }).collect()
+        numbers.iter().map(|number| ExpectedMessage { key: key(*number), is_needed: true }).collect()
     }
 
     fn found(expected: &[ExpectedMessage], told: &[u64], bounds: Bounds) -> Result<Pairs, ListFault> {
-        pair_up(expected, &told.iter().copied().map(mark).collect::<Vec<_>>(), bounds)
+        pair_up(expected, &told.iter().copied().map(key).collect::<Vec<_>>(), bounds)
     }
 
     const CLOSED: Bounds = Bounds { is_open_before: false, is_open_behind: false };
@@ -170,23 +170,23 @@ mod tests {
         let said = needed(&[10, 20, 30]);
         assert_eq!(found(&said, &[10, 20, 30], CLOSED), Ok(vec![Some(0), Some(1), Some(2)]));
         assert_eq!(found(&said, &[10, 21, 30], CLOSED), Err(ListFault::Altered(1)));
-        assert_eq!(found(&said, &[10, 30], CLOSED), Err(ListFault::Missing(mark(20), 1)));
-        assert_eq!(found(&said, &[10, 20], CLOSED), Err(ListFault::Missing(mark(30), 2)));
+        assert_eq!(found(&said, &[10, 30], CLOSED), Err(ListFault::Missing(key(20), 1)));
+        assert_eq!(found(&said, &[10, 20], CLOSED), Err(ListFault::Missing(key(30), 2)));
         assert_eq!(found(&said, &[20, 10, 30], CLOSED), Err(ListFault::Misplaced(0)));
-        assert_eq!(found(&said, &[10, 20, 20, 30], CLOSED), Err(ListFault::Doubled(2)));
-        assert_eq!(found(&said, &[10, 20, 30, 30], CLOSED), Err(ListFault::Doubled(3)));
-        assert_eq!(found(&said, &[10, 40, 20, 30], CLOSED), Err(ListFault::Unsaid(1)));
-        assert_eq!(found(&said, &[10, 20, 30, 40], CLOSED), Err(ListFault::Unsaid(3)));
+        assert_eq!(found(&said, &[10, 20, 20, 30], CLOSED), Err(ListFault::Repeated(2)));
+        assert_eq!(found(&said, &[10, 20, 30, 30], CLOSED), Err(ListFault::Repeated(3)));
+        assert_eq!(found(&said, &[10, 40, 20, 30], CLOSED), Err(ListFault::NeverEmitted(1)));
+        assert_eq!(found(&said, &[10, 20, 30, 40], CLOSED), Err(ListFault::NeverEmitted(3)));
     }
 
     #[test]
     fn open_ends_allow_others_there() {
         let said = needed(&[10, 20]);
         assert_eq!(found(&said, &[40, 10, 20], BEFORE), Ok(vec![None, Some(0), Some(1)]));
-        assert_eq!(found(&said, &[40, 20], BEFORE), Err(ListFault::Missing(mark(10), 2)));
+        assert_eq!(found(&said, &[40, 20], BEFORE), Err(ListFault::Missing(key(10), 2)));
         assert_eq!(found(&said, &[40, 11, 20], BEFORE), Err(ListFault::Altered(1)));
         assert_eq!(found(&said, &[10, 20, 40], BEHIND), Ok(vec![Some(0), Some(1), None]));
-        assert_eq!(found(&said, &[10, 20, 10], BEHIND), Err(ListFault::Doubled(2)));
+        assert_eq!(found(&said, &[10, 20, 10], BEHIND), Err(ListFault::Repeated(2)));
         assert_eq!(found(&[], &[10, 20], BEFORE), Ok(vec![None, None]));
     }
 

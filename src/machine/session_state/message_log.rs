@@ -66,7 +66,7 @@ pub enum KeptFault {
 /// What a list of the server shows.
 pub struct ListedMessages {
     /// What each message is known by, without those of shell commands.
-    marks: Vec<MessageKey>,
+    keys: Vec<MessageKey>,
     /// The places of these in the list.
     places: Vec<usize>,
 }
@@ -75,14 +75,14 @@ impl ListedMessages {
     /// Of these messages with their places; `whole`: no text in the frame was shortened.
     pub fn of<'m>(messages: impl IntoIterator<Item = (usize, &'m AgentMessage)>, whole: bool) -> Self {
         let said = messages.into_iter().filter(|(_, message)| message.kind() != Role::BashExecution);
-        let (places, marks) = said.map(|(place, message)| (place, MessageKey::of(message, whole))).unzip();
-        Self { marks, places }
+        let (places, keys) = said.map(|(place, message)| (place, MessageKey::of(message, whole))).unzip();
+        Self { keys, places }
     }
 
     /// Of marks with their places.
-    pub fn of_marks(marks: impl IntoIterator<Item = (usize, MessageKey)>) -> Self {
-        let (places, marks) = marks.into_iter().unzip();
-        Self { marks, places }
+    pub fn of_keys(keys: impl IntoIterator<Item = (usize, MessageKey)>) -> Self {
+        let (places, keys) = keys.into_iter().unzip();
+        Self { keys, places }
     }
 
     /// A fault with the place in the list that the server told.
@@ -93,10 +93,10 @@ impl ListedMessages {
         };
         match fault {
             ListFault::Altered(at) => ListFault::Altered(place(at)),
-            ListFault::Doubled(at) => ListFault::Doubled(place(at)),
-            ListFault::Unsaid(at) => ListFault::Unsaid(place(at)),
+            ListFault::Repeated(at) => ListFault::Repeated(place(at)),
+            ListFault::NeverEmitted(at) => ListFault::NeverEmitted(place(at)),
             ListFault::Misplaced(at) => ListFault::Misplaced(place(at)),
-            ListFault::Missing(mark, at) => ListFault::Missing(mark, place(at)),
+            ListFault::Missing(key, at) => ListFault::Missing(key, place(at)),
         }
     }
 }
@@ -117,7 +117,7 @@ impl MessageLog {
     }
 
     /// Whether all that is in memory is known.
-    pub fn knows_memory(&self) -> bool {
+    pub fn is_memory_known(&self) -> bool {
         matches!(self.memory, Memory::From(..)) && self.in_memory().all(|item| item.memory != Presence::Maybe)
     }
 
@@ -143,7 +143,7 @@ impl MessageLog {
         };
         let items = self.items.iter().enumerate().skip(self.in_memory_from()).rev();
         let answers = items.filter(|(_, item)| {
-            item.mark.role == Role::Assistant && item.memory != Presence::Out && !item.is_empty_abort
+            item.key.role == Role::Assistant && item.memory != Presence::Out && !item.is_empty_abort
         });
         answers.map(move |(place, item)| (item, item.memory == Presence::In && place >= certain_from))
     }
@@ -154,7 +154,7 @@ impl MessageLog {
     }
 
     /// What stands in memory for messages that are there no more.
-    pub fn head(&self) -> &[MessageRecord] {
+    pub fn replacements(&self) -> &[MessageRecord] {
         match &self.memory {
             Memory::From(head, _) => head,
             Memory::Unknown | Memory::Compacted { .. } => &[],
@@ -162,7 +162,7 @@ impl MessageLog {
     }
 
     /// A message is complete.
-    pub fn say(&mut self, item: MessageRecord) {
+    pub fn add(&mut self, item: MessageRecord) {
         if self.items.len() == MOST {
             self.forget();
         }
@@ -175,8 +175,8 @@ impl MessageLog {
     }
 
     /// The text of a message, where it was seen whole.
-    pub fn text_of(&self, mark: &MessageKey) -> Option<u64> {
-        self.items.iter().find(|item| item.mark.is(mark))?.text
+    pub fn text_of(&self, key: &MessageKey) -> Option<u64> {
+        self.items.iter().find(|item| item.key.is(key))?.text
     }
 
     /// The messages of the run that ends; `None`: they are not all known.
@@ -201,7 +201,7 @@ impl MessageLog {
     }
 
     /// Nothing was in memory before the messages that were said.
-    pub fn begin_here(&mut self) {
+    pub fn mark_beginning(&mut self) {
         if matches!(self.memory, Memory::Unknown) {
             (self.memory, self.is_whole) = (Memory::From(Vec::new(), 0), true);
         }
@@ -209,8 +209,8 @@ impl MessageLog {
 
     /// The last answer leaves memory, and the results of its calls. Gives the answer where nothing else leaves, and that
     /// is certain.
-    pub fn leave_out(&mut self, certain: bool) -> Option<MessageRecord> {
-        let at = self.items.iter().rposition(|item| item.mark.role == Role::Assistant)?;
+    pub fn remove_last_answer(&mut self, certain: bool) -> Option<MessageRecord> {
+        let at = self.items.iter().rposition(|item| item.key.role == Role::Assistant)?;
         let was_in = self.items[at].memory == Presence::In;
         let results = &mut self.items[at + 1..];
         let is_last = results.is_empty();
@@ -228,11 +228,10 @@ impl MessageLog {
     /// where it is known; `keeps_last`: the newest is kept for certain.
     pub fn compact(&mut self, summary: Option<Summary>, first: Option<MessageKey>, keeps_last: bool) {
         let is_certain = |item: &MessageRecord| item.memory == Presence::In && item.file == Presence::In;
-        let is_there =
-            |mark: &MessageKey| self.items.iter().any(|item| is_certain(item) && item.mark.is(mark));
+        let is_there = |key: &MessageKey| self.items.iter().any(|item| is_certain(item) && item.key.is(key));
         let first = first.filter(is_there);
-        let newest = self.items.last().filter(|item| keeps_last && is_certain(item) && item.mark.is_core());
-        let last = newest.map(|item| item.mark);
+        let newest = self.items.last().filter(|item| keeps_last && is_certain(item) && item.key.is_core());
+        let last = newest.map(|item| item.key);
         self.rebuild();
         self.memory = Memory::Compacted { summary, at: self.items.len(), first, last };
     }
@@ -240,12 +239,12 @@ impl MessageLog {
     /// What is wrong with what a list has behind the summary; `None`: nothing, as far as that is known.
     pub fn kept_fault(&self, listed: &ListedMessages) -> Option<KeptFault> {
         let Memory::Compacted { first, last, .. } = &self.memory else { return None };
-        let marks = &listed.marks;
-        let summary = marks.iter().position(|mark| mark.role == Role::CompactionSummary)?;
-        let mut kept = marks[summary + 1..].iter().filter(|mark| mark.is_core());
-        let is_missing = last.is_some_and(|last| !kept.clone().any(|mark| last.is(mark)));
+        let keys = &listed.keys;
+        let summary = keys.iter().position(|key| key.role == Role::CompactionSummary)?;
+        let mut kept = keys[summary + 1..].iter().filter(|key| key.is_core());
+        let is_missing = last.is_some_and(|last| !kept.clone().any(|key| last.is(key)));
         let begins = kept.next();
-        let is_other = first.is_some_and(|first| !begins.is_some_and(|mark| first.is(mark)));
+        let is_other = first.is_some_and(|first| !begins.is_some_and(|key| first.is(key)));
         is_other.then_some(KeptFault::First).or_else(|| is_missing.then_some(KeptFault::Last))
     }
 
@@ -256,15 +255,15 @@ impl MessageLog {
 
     /// Whether the file has an answer, without which some servers write none.
     pub fn has_answer(&self) -> bool {
-        self.items.iter().any(|item| item.mark.role == Role::Assistant && item.file == Presence::In)
+        self.items.iter().any(|item| item.key.role == Role::Assistant && item.file == Presence::In)
     }
 
     /// The session is read from its file again. Gives whether its messages are known.
-    pub fn take_up(&mut self) -> bool {
+    pub fn reopen(&mut self) -> bool {
         let is_known = self.branch(None);
         // Some files have what is large in another form.
         for item in self.items.iter_mut().filter(|item| item.is_large) {
-            item.mark.digest = None;
+            item.key.digest = None;
         }
         is_known
     }
@@ -299,7 +298,7 @@ impl MessageLog {
     /// entry goes, and what is an entry of another kind has the entry's time.
     fn rebuild(&mut self) {
         for item in &mut self.items {
-            if item.memory == Presence::Out || item.file != Presence::In || !is_entry(item.mark.role) {
+            if item.memory == Presence::Out || item.file != Presence::In || !is_entry(item.key.role) {
                 item.memory = Presence::Maybe;
             }
         }
@@ -307,8 +306,13 @@ impl MessageLog {
 
     /// Holds a list of what is in memory against what was said. The first `held` messages have to be there; `is_calm`:
     /// nothing is under way that adds any.
-    pub fn fit(&self, listed: &ListedMessages, held: usize, is_calm: bool) -> Result<MemoryMatch, ListFault> {
-        let marks = &listed.marks;
+    pub fn match_memory(
+        &self,
+        listed: &ListedMessages,
+        held: usize,
+        is_calm: bool,
+    ) -> Result<MemoryMatch, ListFault> {
+        let keys = &listed.keys;
         let (skip, starts, is_open_before) = match &self.memory {
             Memory::Unknown => (0, vec![0], true),
             Memory::From(_, from) => (0, vec![*from], false),
@@ -316,10 +320,10 @@ impl MessageLog {
                 if let Some(fault) = self.altered(listed) {
                     return Err(fault);
                 }
-                let summary = marks.iter().position(|mark| mark.role == Role::CompactionSummary);
+                let summary = keys.iter().position(|key| key.role == Role::CompactionSummary);
                 let skip = summary.map_or(0, |place| place + 1);
-                let kept = marks[skip..].iter().find(|mark| mark.is_core());
-                let is_first = |place: &usize| kept.is_some_and(|kept| self.items[*place].mark.is(kept));
+                let kept = keys[skip..].iter().find(|key| key.is_core());
+                let is_first = |place: &usize| kept.is_some_and(|kept| self.items[*place].key.is(kept));
                 // Equal messages of one millisecond cannot be told apart: the kept one may be any of them.
                 let starts: Vec<usize> = (0..*at).filter(is_first).collect();
                 match starts.is_empty() {
@@ -328,12 +332,12 @@ impl MessageLog {
                 }
             }
         };
-        if let Some(place) = marks[..skip].iter().position(MessageKey::is_core) {
-            return Err(listed.placed(ListFault::Unsaid(place), 0));
+        if let Some(place) = keys[..skip].iter().position(MessageKey::is_core) {
+            return Err(listed.placed(ListFault::NeverEmitted(place), 0));
         }
         let bounds = Bounds { is_open_before, is_open_behind: !is_calm };
-        let mut fits = starts.iter().map(|from| self.fit_from(*from, skip, &marks[skip..], held, bounds));
-        let first = fits.next().unwrap_or(Err(ListFault::Unsaid(0)));
+        let mut fits = starts.iter().map(|from| self.fit_from(*from, skip, &keys[skip..], held, bounds));
+        let first = fits.next().unwrap_or(Err(ListFault::NeverEmitted(0)));
         first.or_else(|fault| fits.find_map(Result::ok).ok_or_else(|| listed.placed(fault, skip)))
     }
 
@@ -342,24 +346,27 @@ impl MessageLog {
         &self,
         from: usize,
         skip: usize,
-        marks: &[MessageKey],
+        keys: &[MessageKey],
         held: usize,
         bounds: Bounds,
     ) -> Result<MemoryMatch, ListFault> {
         let is_compacted = self.is_compacted();
-        let mut all: Vec<ExpectedMessage> =
-            self.head().iter().map(|item| ExpectedMessage { mark: item.mark, is_needed: true }).collect();
+        let mut all: Vec<ExpectedMessage> = self
+            .replacements()
+            .iter()
+            .map(|item| ExpectedMessage { key: item.key, is_needed: true })
+            .collect();
         let (heads, mut places) = (all.len(), Vec::new());
         for (place, item) in self.items.iter().enumerate().skip(from) {
             // A compaction may write the system message anew.
-            let may_change = is_compacted && item.mark.role == Role::System;
+            let may_change = is_compacted && item.key.role == Role::System;
             if item.memory != Presence::Out {
                 let is_needed = item.memory == Presence::In && place < held && !may_change;
-                all.push(ExpectedMessage { mark: item.mark, is_needed });
+                all.push(ExpectedMessage { key: item.key, is_needed });
                 places.push(place);
             }
         }
-        let pairs = pair_up(&all, marks, bounds)?;
+        let pairs = pair_up(&all, keys, bounds)?;
         let own = |pair: Option<usize>| pair.and_then(|at| at.checked_sub(heads)).map(|at| places[at]);
         let head = pairs.iter().filter(|pair| pair.is_some_and(|at| at < heads)).count();
         Ok(MemoryMatch { head: skip + head, from, pairs: pairs.into_iter().skip(head).map(own).collect() })
@@ -390,7 +397,7 @@ impl MessageLog {
             Some(fit) => (mem::take(&mut self.items), fit),
             None => (Vec::new(), MemoryMatch { head: 0, from: 0, pairs: vec![None; listed.len()] }),
         };
-        let summary = listed.iter().position(|item| item.mark.role == Role::CompactionSummary);
+        let summary = listed.iter().position(|item| item.key.role == Role::CompactionSummary);
         let heads = fit.head.max(summary.map_or(0, |place| place + 1));
         let (head, rest) = listed.split_at(heads.min(listed.len()));
         let pairs = fit.pairs.iter().skip(heads.saturating_sub(fit.head));
@@ -416,28 +423,33 @@ impl MessageLog {
     }
 
     /// Holds the messages among the entries against what was said. The first `held` have to be there.
-    pub fn fit_entries(&self, listed: &ListedMessages, held: usize, is_calm: bool) -> Result<(), ListFault> {
-        let kept = self.items.iter().enumerate().filter(|(_, item)| is_entry(item.mark.role));
+    pub fn match_entries(
+        &self,
+        listed: &ListedMessages,
+        held: usize,
+        is_calm: bool,
+    ) -> Result<(), ListFault> {
+        let kept = self.items.iter().enumerate().filter(|(_, item)| is_entry(item.key.role));
         let expected = kept.filter(|(_, item)| item.file != Presence::Out).map(|(place, item)| {
-            ExpectedMessage { mark: item.mark, is_needed: item.file == Presence::In && place < held }
+            ExpectedMessage { key: item.key, is_needed: item.file == Presence::In && place < held }
         });
         let bounds = Bounds { is_open_before: !self.is_whole, is_open_behind: !is_calm };
         let expected: Vec<ExpectedMessage> = expected.collect();
-        pair_up(&expected, &listed.marks, bounds).map(drop).map_err(|fault| listed.placed(fault, 0))
+        pair_up(&expected, &listed.keys, bounds).map(drop).map_err(|fault| listed.placed(fault, 0))
     }
 
     /// Those among `messages` that were said with other content: what is wrong whatever else has happened.
     pub fn altered(&self, listed: &ListedMessages) -> Option<ListFault> {
         let mut said: HashMap<u64, Vec<MessageKey>> = HashMap::new();
         for item in &self.items {
-            said.entry(item.mark.name).or_default().push(item.mark);
+            said.entry(item.key.name).or_default().push(item.key);
         }
         // Two prompts may come in one millisecond: where one was missed, the listed one may be that.
-        let is_known = |mark: &MessageKey| mark.is_core() && (self.is_whole || mark.role != Role::User);
-        let altered = |mark: &MessageKey| {
-            said.get(&mark.name).is_some_and(|said| !said.iter().any(|known| known.is(mark)))
+        let is_known = |key: &MessageKey| key.is_core() && (self.is_whole || key.role != Role::User);
+        let altered = |key: &MessageKey| {
+            said.get(&key.name).is_some_and(|said| !said.iter().any(|known| known.is(key)))
         };
-        let place = listed.marks.iter().position(|mark| is_known(mark) && altered(mark))?;
+        let place = listed.keys.iter().position(|key| is_known(key) && altered(key))?;
         Some(listed.placed(ListFault::Altered(place), 0))
     }
 }
@@ -449,5 +461,5 @@ pub const fn is_entry(role: Role) -> bool {
 
 /// Whether a session can be forked at the message.
 pub fn is_fork_point(item: &MessageRecord) -> bool {
-    item.mark.role == Role::User && item.text != Some(0)
+    item.key.role == Role::User && item.text != Some(0)
 }

@@ -24,7 +24,7 @@ pub struct MessageKey {
 #[derive(Clone, Copy, Debug)]
 pub struct MessageRecord {
     /// What it is known by.
-    pub mark: MessageKey,
+    pub key: MessageKey,
     /// A digest of its text, of a user's or an assistant's message; 0: it has none. `None`: it was not seen whole.
     pub text: Option<u64>,
     /// It was aborted before it had any content.
@@ -34,7 +34,7 @@ pub struct MessageRecord {
     /// It has a picture, or a very long text: what files may have in another form.
     pub is_large: bool,
     /// What it counts for.
-    pub share: MessageUsage,
+    pub contribution: MessageUsage,
     /// Whether it is in memory.
     pub memory: Presence,
     /// Whether it is among the entries of the session.
@@ -130,12 +130,12 @@ impl MessageRecord {
         };
         let empty = matches!(message, AgentMessage::Assistant(it) if it.content.is_empty());
         Self {
-            mark: MessageKey::of(message, whole),
+            key: MessageKey::of(message, whole),
             text: whole.then_some(text),
             is_empty_abort: stop == Some(StopReason::Aborted) && empty,
             has_failed: matches!(stop, Some(StopReason::Error | StopReason::Aborted)),
             is_large: is_large(message),
-            share: MessageUsage::of(message),
+            contribution: MessageUsage::of(message),
             memory: Presence::In,
             file: Presence::In,
         }
@@ -143,7 +143,7 @@ impl MessageRecord {
 
     /// Its place in counts by role: user, assistant, call, result.
     pub const fn column(&self) -> Option<usize> {
-        match self.mark.role {
+        match self.key.role {
             Role::User => Some(0),
             Role::Assistant => Some(1),
             Role::ToolResult => Some(3),

@@ -26,7 +26,7 @@ const PLAIN: [&str; 2] = ["anthropic-messages", "openai-completions"];
 
 impl Prices {
     /// The server has told of a model. One that was told with other prices before has none that are certain.
-    pub fn tell(&mut self, model: &Model) {
+    pub fn learn(&mut self, model: &Model) {
         let cost = &model.cost;
         let parts = [&cost.input, &cost.output, &cost.cache_read, &cost.cache_write].map(Number::as_f64);
         let [Some(input), Some(output), Some(read), Some(write)] = parts else { return };
@@ -42,7 +42,7 @@ impl Prices {
     }
 
     /// What the answer costs by the prices of its model; `None`: they are not known, or there may be others.
-    pub fn of(&self, message: &AssistantMessage) -> Option<Costs> {
+    pub fn costs_of(&self, message: &AssistantMessage) -> Option<Costs> {
         let prices = (*self.0.get(&name(&message.provider, &message.model))?)?;
         let Usage { cost, cache_write1h, .. } = &message.usage;
         // What is kept for longer costs more.
@@ -55,7 +55,7 @@ impl Prices {
 }
 
 /// Whether an answer of that API costs what its tokens cost; elsewhere all kinds of tokens may cost the same part of it.
-pub fn are(api: &str, expected: &Costs, told: &Costs) -> bool {
+pub fn match_reported(api: &str, expected: &Costs, told: &Costs) -> bool {
     let is = |one: f64, other: f64| (one - other).abs() <= ROUNDED * one.abs().max(1e-3);
     let all = |factor: f64| expected.iter().zip(told).all(|(one, other)| is(one * factor, *other));
     if PLAIN.contains(&api) || all(1.0) {

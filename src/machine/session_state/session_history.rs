@@ -49,7 +49,7 @@ const KEPT: usize = 64;
 
 impl SessionHistory {
     /// A session was left for another one.
-    pub fn leave(&mut self, session: PreviousSession) {
+    pub fn add(&mut self, session: PreviousSession) {
         self.left.retain(|other| other.id.is_none() || other.id != session.id);
         self.left.push_back(session);
         if self.left.len() > KEPT {
@@ -60,7 +60,7 @@ impl SessionHistory {
     }
 
     /// The level was told: where it is that of the session before, that is known, too.
-    pub fn tell_level(&mut self, level: Option<ThinkingLevel>) {
+    pub fn learn_level(&mut self, level: Option<ThinkingLevel>) {
         let is_same = self.same_level == Some(self.level_changes);
         if let Some(before) = self.left.back_mut().filter(|before| is_same && before.has_level) {
             before.level = Some(level);

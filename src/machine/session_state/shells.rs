@@ -55,9 +55,9 @@ struct ListedShellMessage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShellFault {
     /// The message at this place is that of no command.
-    Unsaid(usize),
+    NeverEmitted(usize),
     /// The message at this place stands above it already.
-    Doubled(usize),
+    Repeated(usize),
     /// The message at this place was told elsewhere before.
     Misplaced(usize),
     /// The message at this place says otherwise whether models are told of it.
@@ -78,7 +78,7 @@ impl ShellMessages {
     }
 
     /// There were no messages before those that are known.
-    pub const fn begin_here(&mut self) {
+    pub const fn mark_beginning(&mut self) {
         self.are_all = true;
     }
 
@@ -142,7 +142,7 @@ impl ShellMessages {
     pub fn compare(&self, messages: &[AgentMessage]) -> Result<(), ShellFault> {
         let told: Vec<ListedShellMessage> = listed(messages).collect();
         if let Some(place) = self.doubled(&told) {
-            return Err(ShellFault::Doubled(place));
+            return Err(ShellFault::Repeated(place));
         }
         // What is above a message may be left out of a list.
         let names: HashSet<u64> = names_above(messages).chain([0]).collect();
@@ -157,7 +157,7 @@ impl ShellMessages {
                 Some(at) => drop(left.remove(at)),
                 None if same().next().is_some() => return Err(ShellFault::Misplaced(message.place)),
                 None if alike().next().is_some() => return Err(ShellFault::Exclusion(message.place)),
-                None if self.are_all => return Err(ShellFault::Unsaid(message.place)),
+                None if self.are_all => return Err(ShellFault::NeverEmitted(message.place)),
                 None => {}
             }
         }
@@ -234,10 +234,7 @@ impl ShellMessages {
 
 /// The names of the messages of host or model in a list.
 fn names_above(told: &[AgentMessage]) -> impl Iterator<Item = u64> {
-    told.iter()
-        .map(|message| MessageKey::of(message, false))
-        .filter(MessageKey::is_core)
-        .map(|mark| mark.name)
+    told.iter().map(|message| MessageKey::of(message, false)).filter(MessageKey::is_core).map(|key| key.name)
 }
 
 /// The messages of shell commands in a list.
@@ -245,8 +242,8 @@ fn listed(told: &[AgentMessage]) -> impl Iterator<Item = ListedShellMessage> {
     let mut above = 0;
     told.iter().enumerate().filter_map(move |(place, message)| {
         let AgentMessage::BashExecution(shell) = message else {
-            let mark = MessageKey::of(message, false);
-            above = if mark.is_core() { mark.name } else { above };
+            let key = MessageKey::of(message, false);
+            above = if key.is_core() { key.name } else { above };
             return None;
         };
         let is_excluded = shell.exclude_from_context == Some(true);
@@ -304,7 +301,7 @@ mod tests {
     fn command_of_one_moment_is_listed_once() {
         let shells = run("true");
         assert_eq!(shells.compare(&list(&[shell(1)])), Ok(()));
-        assert_eq!(shells.compare(&list(&[shell(1), shell(1)])), Err(ShellFault::Doubled(1)));
+        assert_eq!(shells.compare(&list(&[shell(1), shell(1)])), Err(ShellFault::Repeated(1)));
         // The other may have been run before what was seen.
         assert_eq!(shells.compare(&list(&[shell(1), shell(2)])), Ok(()));
     }

@@ -13,20 +13,20 @@ struct Written {
 }
 
 /// The list that the model has written by a call that succeeded.
-pub fn written(end: &ToolExecutionEndEvent) -> Option<Vec<TodoPhase>> {
+pub fn written_todos(end: &ToolExecutionEndEvent) -> Option<Vec<TodoPhase>> {
     let details = end.result.details.as_ref().filter(|_| end.tool_name == TOOL && !end.is_error)?;
     serde_json::from_value::<Written>(details.clone()).ok().map(|written| written.phases)
 }
 
 /// Whether nothing is left to do for it.
-pub const fn is_done(status: TodoStatus) -> bool {
+pub const fn is_finished(status: TodoStatus) -> bool {
     matches!(status, TodoStatus::Completed | TodoStatus::Abandoned)
 }
 
 /// What is left of the list where one todo that is done leaves it, whichever that is.
-pub fn without_one_done(phases: &[TodoPhase]) -> impl Iterator<Item = Vec<TodoPhase>> {
+pub fn without_one_finished(phases: &[TodoPhase]) -> impl Iterator<Item = Vec<TodoPhase>> {
     let places = phases.iter().enumerate().flat_map(|(at, phase)| {
-        let done = phase.tasks.iter().enumerate().filter(|(_, task)| is_done(task.status));
+        let done = phase.tasks.iter().enumerate().filter(|(_, task)| is_finished(task.status));
         done.map(move |(task, _)| (at, task))
     });
     places.map(|(at, task)| {

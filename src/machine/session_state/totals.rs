@@ -38,9 +38,9 @@ impl Totals {
         self.add_other();
         if let Some(counts) = &mut self.counts {
             item.column().into_iter().for_each(|column| counts[column] += 1);
-            counts[2] += item.share.calls;
+            counts[2] += item.contribution.calls;
         }
-        self.spend(&item.share);
+        self.spend(&item.contribution);
     }
 
     /// A message more that counts for nothing but itself.
@@ -49,21 +49,25 @@ impl Totals {
     }
 
     /// Something was used.
-    pub fn spend(&mut self, share: &MessageUsage) {
-        if share.is_vague {
+    pub fn spend(&mut self, contribution: &MessageUsage) {
+        if contribution.is_vague {
             (self.tokens, self.cost) = (None, None);
         }
         if let Some(tokens) = &mut self.tokens {
-            tokens.iter_mut().zip(share.tokens).for_each(|(sum, more)| *sum = sum.saturating_add(more));
+            tokens
+                .iter_mut()
+                .zip(contribution.tokens)
+                .for_each(|(sum, more)| *sum = sum.saturating_add(more));
         }
-        self.cost = self.cost.map(|cost| cost + share.cost);
+        self.cost = self.cost.map(|cost| cost + contribution.cost);
     }
 
     /// A message less.
     pub fn remove(&mut self, item: &MessageRecord) {
         self.all = self.all.and_then(|all| all.checked_sub(1));
         if let Some(mut counts) = self.counts.take() {
-            let parts = item.column().map(|column| (column, 1)).into_iter().chain([(2, item.share.calls)]);
+            let parts =
+                item.column().map(|column| (column, 1)).into_iter().chain([(2, item.contribution.calls)]);
             let fits = parts.into_iter().all(|(column, less)| {
                 let rest = counts[column].checked_sub(less);
                 counts[column] = rest.unwrap_or_default();
@@ -72,14 +76,14 @@ impl Totals {
             self.counts = fits.then_some(counts);
         }
         if let Some(mut tokens) = self.tokens.take() {
-            let fits = tokens.iter_mut().zip(item.share.tokens).all(|(sum, less)| {
+            let fits = tokens.iter_mut().zip(item.contribution.tokens).all(|(sum, less)| {
                 let rest = sum.checked_sub(less);
                 *sum = rest.unwrap_or_default();
                 rest.is_some()
             });
             self.tokens = fits.then_some(tokens);
         }
-        self.cost = self.cost.map(|cost| cost - item.share.cost);
+        self.cost = self.cost.map(|cost| cost - item.contribution.cost);
     }
 
     /// A message is there or not.
@@ -96,7 +100,7 @@ impl Totals {
     }
 
     /// The server has told how many messages there are.
-    pub const fn tell_all(&mut self, all: u64) {
+    pub const fn set_all(&mut self, all: u64) {
         (self.all, self.slack) = (Some(all), 0);
     }
 
