@@ -1,4 +1,4 @@
-//! The walk over every state and kind, and the chart that is made from it.
+//! Enumerates all transitions of the flow, and draws the state chart.
 
 use crate::machine::{
     flow::{Flow, State, Verdict},
@@ -13,22 +13,22 @@ use std::{
     sync::LazyLock,
 };
 
-/// What one kind does in one state.
+/// The result of one kind of frame in one state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cell {
-    /// The state that it meets.
+    /// The state before.
     pub from: FlowState,
-    /// The frame.
+    /// The kind of frame.
     pub kind: Kind,
-    /// It may not be said there.
+    /// Whether the frame is a violation there.
     pub illegal: bool,
-    /// It ends a run without closing events.
+    /// Whether the frame ends a run without closing events.
     pub cut: bool,
-    /// The state after it. Of a frame that may not be said: where the machine goes on.
+    /// The state after; for a violation, the state in which the machine goes on.
     pub to: FlowState,
 }
 
-/// Every state that legal frames reach in dialects built on `base`, with every kind: breadth first from the start.
+/// Combines every state that legal frames reach, in dialects built on `base`, with every kind; breadth first.
 pub fn walk(base: Base) -> Vec<Cell> {
     let mut paths: BTreeMap<FlowState, Vec<Kind>> = BTreeMap::new();
     let mut queue = VecDeque::from([Vec::new()]);
@@ -52,7 +52,7 @@ pub fn walk(base: Base) -> Vec<Cell> {
     cells
 }
 
-/// An arrow of the region `flow`.
+/// All legal transitions between two states of `flow`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arrow {
     /// The state before.
@@ -61,13 +61,13 @@ pub struct Arrow {
     pub to: FlowState,
     /// It ends a run without closing events.
     pub cut: bool,
-    /// The frames that do it, each alone.
+    /// The kinds of frames that cause the transition.
     pub kinds: Vec<Kind>,
-    /// The same in words.
+    /// The kinds as text.
     pub label: String,
 }
 
-/// Everything that leads from one state of `flow` to another in dialects built on `base`, in the order of the states.
+/// The transitions between states of `flow`, in dialects built on `base`, in the order of the states.
 pub fn arrows(base: Base) -> Vec<Arrow> {
     let mut arrows: Vec<Arrow> = Vec::new();
     for Cell { from, kind, cut, to, .. } in legal(base).into_iter().filter(|cell| cell.from != cell.to) {
@@ -82,8 +82,8 @@ pub fn arrows(base: Base) -> Vec<Arrow> {
     arrows
 }
 
-/// The types of events without which none of the states is reached in which `fires` allows an event, in dialects built
-/// on `base`.
+/// The types of events that must precede an event with the row `fires`: without them none of its states is reached, in
+/// dialects built on `base`.
 pub fn required_events(base: Base, fires: &Fires) -> Vec<&'static str> {
     let never = |(_, reached): &&(&str, BTreeSet<FlowState>)| {
         !fires.states.iter().any(|state| reached.contains(state))
@@ -91,7 +91,7 @@ pub fn required_events(base: Base, fires: &Fires) -> Vec<&'static str> {
     reached_without(base).iter().filter(never).map(|(name, _)| *name).collect()
 }
 
-/// The names of what is legal in dialects built on `base`, each with the states that are reached without it.
+/// The names of legal frames in dialects built on `base`, each with the states that are reached without it.
 fn reached_without(base: Base) -> &'static [(&'static str, BTreeSet<FlowState>)] {
     type Row = (Base, Vec<(&'static str, BTreeSet<FlowState>)>);
     static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
@@ -111,7 +111,7 @@ fn reached_without(base: Base) -> &'static [(&'static str, BTreeSet<FlowState>)]
     ROWS.iter().find(|(of, _)| *of == base).map_or(&[], |(_, row)| row)
 }
 
-/// What is legal in dialects built on `base`.
+/// The legal transitions in dialects built on `base`.
 fn legal(base: Base) -> Vec<Cell> {
     static WALKED: LazyLock<Vec<(Base, Cell)>> = LazyLock::new(|| {
         Base::ALL.into_iter().flat_map(|base| walk(base).into_iter().map(move |cell| (base, cell))).collect()
@@ -120,7 +120,7 @@ fn legal(base: Base) -> Vec<Cell> {
     WALKED.iter().filter(is_legal).map(|(_, cell)| cell.clone()).collect()
 }
 
-/// The states that these lead to from the first.
+/// The states that are reached from the first by these transitions.
 fn reached<'a>(cells: impl Iterator<Item = &'a Cell> + Clone) -> BTreeSet<FlowState> {
     let mut reached = BTreeSet::from([FlowState::Idle]);
     loop {
@@ -134,7 +134,7 @@ fn reached<'a>(cells: impl Iterator<Item = &'a Cell> + Clone) -> BTreeSet<FlowSt
     }
 }
 
-/// The states around `state`, innermost first.
+/// The superstates of `state`, innermost first.
 pub fn superstates(state: FlowState) -> Vec<&'static str> {
     State::of(state).superstates()
 }
@@ -150,11 +150,11 @@ fn run(base: Base, path: &[Kind]) -> (FlowState, Verdict) {
     (flow.state().name(), verdict)
 }
 
-/// The states that a superstate opens with, and the superstate.
+/// The initial state of a superstate, and the name of the superstate.
 const OPENS_WITH: (FlowState, &str) = (FlowState::StreamingBetween, "streaming");
 
-/// The chart of dialects built on `base` as a Mermaid state diagram: the four regions side by side, the flow with what
-/// is said in each state. Left out are the frames that every state allows, and those that none does.
+/// Draws the chart of dialects built on `base` as a Mermaid state diagram: the four regions, and the flow with the frames
+/// of each state. Frames that are legal in every state, or in none, are left out.
 pub fn chart(base: Base) -> String {
     let mut out = String::from("stateDiagram-v2\n  state session {\n    %% flow\n");
     flow(base, &mut out);
@@ -187,30 +187,31 @@ fn flow(base: Base, out: &mut String) {
     }
 }
 
-/// One arrow of the chart. `[*]` is where the superstate is left; an arrow from a state to itself is what is said in it.
+/// One arrow of the chart. `[*]` is the exit of a superstate; an arrow from a state to itself has the frames that do not
+/// change the state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edge {
-    /// Within the superstate.
+    /// Whether the arrow is within the superstate.
     pub inside: bool,
     /// The state before, without the superstate's name.
     pub from: &'static str,
-    /// The state after, in the same way.
+    /// The state after, without the superstate's name.
     pub to: &'static str,
     /// It ends a run without closing events.
     pub cut: bool,
-    /// The frames that do it.
+    /// The kinds of frames on the arrow.
     pub kinds: Vec<Kind>,
 }
 
 impl Edge {
-    /// The frames that do it, in words.
+    /// The kinds of frames as text.
     pub fn label(&self) -> String {
         label(&self.kinds)
     }
 }
 
-/// The arrows of the chart of dialects built on `base`, in the order of the states. What goes into or out of a
-/// superstate is drawn at its border.
+/// The arrows of the chart of dialects built on `base`, in the order of the states. Transitions into or out of a superstate
+/// end at its border.
 pub fn edges(base: Base) -> Vec<Edge> {
     let mut edges: Vec<Edge> = Vec::new();
     let mut add = |inside, from, to, cut, kind| {
@@ -257,8 +258,8 @@ fn leaf(state: FlowState) -> &'static str {
     name.split_once('.').map_or(name, |(_, leaf)| leaf)
 }
 
-/// The kinds, those of one type together: `message_start(custom)`, `message_start(not assistant)` where most fit, the
-/// bare type where all do.
+/// The text of some kinds, grouped by type: `message_start(custom)`, `message_start(not assistant)` if most of a type are
+/// among them, the bare type if all are.
 fn label(kinds: &[Kind]) -> String {
     let all = types(&Kind::all());
     let label = |(of, details): (String, Vec<String>)| {
@@ -273,7 +274,7 @@ fn label(kinds: &[Kind]) -> String {
     types(kinds).into_iter().map(label).collect::<Vec<_>>().join(", ")
 }
 
-/// The kinds by type, with what each adds in parentheses; why an assistant message ended counts for nothing here.
+/// Groups kinds by type, with their refinements. Stop reasons of assistant messages are ignored.
 fn types(kinds: &[Kind]) -> Vec<(String, Vec<String>)> {
     let mut types: Vec<(String, Vec<String>)> = Vec::new();
     for kind in kinds {

@@ -1,34 +1,33 @@
-//! The first place in which two values differ, as findings show it.
+//! The first difference between two JSON values, for findings.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 use std::fmt;
 
-/// Where two values differ, and both values there.
+/// A JSON pointer at which two values differ, with both values there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Difference {
-    /// A JSON pointer to the member; empty: the values themselves differ.
+    /// A JSON pointer to the member; empty if the values themselves differ.
     pub pointer: String,
-    /// The value there that was expected, as JSON; of a long one what stands around the difference. `absent` where there
-    /// is none.
+    /// The expected value as JSON, of a long one the part around the difference; `absent` if none was expected.
     pub expected: String,
-    /// The value that was there instead.
+    /// The actual value, in the same form.
     pub got: String,
 }
 
-/// Characters of a value that a finding shows.
+/// The most characters of a value that are shown.
 const SHOWN: usize = 120;
 
 impl Difference {
-    /// The first difference between two values; `None` where they are equal. `at`: the pointer to `got` in its frame.
+    /// Finds the first difference between two values; `None` if they are equal. `at` is the pointer to `got` in its frame.
     pub fn between(at: &str, expected: &impl Serialize, got: &impl Serialize) -> Option<Self> {
         let [expected, got] = [serde_json::to_value(expected), serde_json::to_value(got)]
             .map(|value| value.unwrap_or(Value::Null));
         Self::of_values(at.to_owned(), Some(&expected), Some(&got))
     }
 
-    /// What was expected in words, and where it differs, if that is known.
+    /// Appends the difference, if known, to an expectation in words.
     pub fn append_to(expected: &str, difference: Option<&Self>) -> String {
         difference.map_or_else(|| expected.to_owned(), |difference| format!("{expected}: {difference}"))
     }
@@ -71,7 +70,7 @@ impl fmt::Display for Difference {
     }
 }
 
-/// What stands around the character number `at` of a text.
+/// The part of a text around character number `at`.
 fn around(text: &str, at: usize) -> String {
     let length = text.chars().count();
     if length <= SHOWN {

@@ -1,4 +1,4 @@
-//! What every line of a server has, read leniently: enough to judge its form, and to go on when the rest cannot be read.
+//! Reads the common members of a server's line leniently: enough to judge its form, and to go on if the rest is invalid.
 
 use crate::protocol::{
     AgentMessageKind, AgentSessionEventKind, AssistantMessageEventKind, CompactionReason, ReadError,
@@ -11,7 +11,7 @@ use crate::{
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_json::{Value, value::RawValue};
 
-/// The members that are looked at; what they hold is read when it is asked for.
+/// The common members of a line, parsed on demand.
 #[derive(Debug, Deserialize)]
 pub struct Envelope<'a> {
     #[serde(borrow, rename = "type", default)]
@@ -43,11 +43,11 @@ const UI_REQUEST: &str = "extension_ui_request";
 const READY: &str = "ready";
 
 impl<'a> Envelope<'a> {
-    /// Reads a line; the error says why it is no object with a string `type`.
+    /// Parses a line. The error says what was expected if it is not an object with a string `type`.
     pub fn read(text: &'a str) -> Result<(Self, String), String> {
         let envelope: Self =
             serde_json::from_str(text).map_err(|error| format!("one JSON object ({error})"))?;
-        // serde reads the members of a struct from an array as well.
+        // serde accepts an array for a struct, too.
         if !text.trim_ascii_start().starts_with('{') {
             return Err("one JSON object, not an array".to_owned());
         }
@@ -55,7 +55,7 @@ impl<'a> Envelope<'a> {
         Ok((envelope, kind))
     }
 
-    /// Judges the form of what it holds.
+    /// Judges the form of the members.
     pub fn judge(&self, kind: &str, found: &mut Findings) {
         match kind {
             RESPONSE => {
@@ -77,7 +77,7 @@ impl<'a> Envelope<'a> {
                     format!("no `timeout` in `{method}`")
                 });
             }
-            // Names the command that it belongs to.
+            // An error response names its command.
             kind if kind == AgentSessionEventKind::BashExecutionUpdate.as_str() => {}
             kind if AgentSessionEventKind::parse(kind).is_some() => {
                 found.expect(Rule::NoEventId, self.id.is_none(), || "no `id` in an event".to_owned());
@@ -86,23 +86,23 @@ impl<'a> Envelope<'a> {
         }
     }
 
-    /// Of a response: the id that it repeats.
+    /// The command id that a response repeats.
     pub fn response_id(&self, kind: &str) -> Option<RequestId> {
         self.id.filter(|_| kind == RESPONSE).and_then(value)
     }
 
-    /// Of a response: what it repeats as an id and can be none, an object or a list.
+    /// The invalid id (an object or an array) that a response repeats.
     pub fn invalid_id(&self, kind: &str) -> Option<Value> {
         let is_odd = |value: &Value| value.is_object() || value.is_array();
         self.id.filter(|_| kind == RESPONSE).and_then(value).filter(is_odd)
     }
 
-    /// The message that it completes.
+    /// The message that a `message_end` completes.
     pub fn completed_message(&self, kind: &str) -> Option<Value> {
         self.message.filter(|_| kind == AgentSessionEventKind::MessageEnd.as_str()).and_then(value)
     }
 
-    /// What is known of it where it could not be read.
+    /// Describes a frame that could not be parsed.
     pub fn unreadable(&self, kind: &str, error: &ReadError) -> UnreadableFrame {
         let foreign = matches!(error, ReadError::Dialect(faults) if faults.is_foreign_type(kind));
         if foreign || !is_known(kind) {
@@ -167,7 +167,7 @@ impl<'a> Envelope<'a> {
     }
 }
 
-/// A member that is there, even if it is `null`.
+/// Reads a present member as `Some`, even if it is `null`.
 fn present<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'a RawValue>, D::Error> {
     Deserialize::deserialize(deserializer).map(Some)
 }
@@ -193,7 +193,7 @@ fn value<T: DeserializeOwned>(raw: &RawValue) -> Option<T> {
     serde_json::from_str(raw.get()).ok()
 }
 
-/// Whether any dialect has frames of that type.
+/// Whether any dialect has frames of this type.
 fn is_known(kind: &str) -> bool {
     [RESPONSE, UI_REQUEST].contains(&kind) || !fires(kind).is_empty()
 }

@@ -1,4 +1,4 @@
-//! What the checks of a frame found, and which rules they had something to look at.
+//! Collects the broken rules and the exercised rules while one frame is checked.
 
 use crate::{
     machine::difference::Difference,
@@ -6,16 +6,16 @@ use crate::{
 };
 use serde::Serialize;
 
-/// What is wrong with one frame, and the rules that it put to the test.
+/// The broken rules of one frame, and the rules that it exercised.
 #[derive(Debug, Default)]
 pub struct Findings {
-    /// What is wrong, in the order in which it was found.
+    /// The broken rules, in the order of the checks.
     pub broken: Vec<BrokenRule>,
-    /// The rules that were put to the test since it was made.
+    /// The rules that applied, broken or not.
     pub exercised: RuleSet,
-    /// The number of the frame that is looked at, both directions counted together; 0: of none.
+    /// The number of the frame, counting both directions; 0 for no frame.
     frame: u64,
-    /// The number of the frame to which what is found next goes back.
+    /// The number of the frame that caused whatever is found next.
     cause: Option<u64>,
 }
 
@@ -24,17 +24,16 @@ pub struct Findings {
 pub struct BrokenRule {
     /// The rule.
     pub rule: Rule,
-    /// What the rule wanted instead, in words.
+    /// The expectation of the rule, in words.
     pub expected: String,
-    /// The member that is wrong, where it is one.
+    /// The member that differs, if the violation lies in one member.
     pub difference: Option<Difference>,
-    /// The number of the earlier frame that this one goes back to: of a response the request, of a state what set it.
+    /// The number of the earlier frame that caused the violation: of a response, its command; of a state, the frame that set it.
     pub cause: Option<u64>,
 }
 
 impl BrokenRule {
-    /// Whether runs, or what follows them, are not as they have to be. How far a tool has come is nothing of that, nor how
-    /// long something takes.
+    /// Whether the rule is about the order or the content of runs, and not about the progress of tools or about time.
     pub fn concerns_runs(&self) -> bool {
         use Area::{Compaction, Messages, Queues, Retry, Runs, Tools};
         matches!(self.rule.about().area, Runs | Messages | Tools | Retry | Compaction | Queues)
@@ -51,17 +50,17 @@ impl BrokenRule {
 }
 
 impl Findings {
-    /// The findings about the frame with this number.
+    /// Creates empty findings for the frame with this number.
     pub fn for_frame(frame: u64) -> Self {
         Self { frame, ..Self::default() }
     }
 
-    /// The number of the frame that is looked at: to remember as what later findings go back to.
+    /// The number of the frame, to be stored as the cause of later findings.
     pub const fn frame(&self) -> u64 {
         self.frame
     }
 
-    /// Puts `rule` to the test.
+    /// Exercises `rule`, and reports a violation unless it `holds`.
     pub fn expect(&mut self, rule: Rule, holds: bool, expected: impl FnOnce() -> String) {
         match holds {
             true => self.pass(rule),
@@ -69,18 +68,18 @@ impl Findings {
         }
     }
 
-    /// The rule was put to the test, and holds.
+    /// Exercises a rule that holds.
     pub fn pass(&mut self, rule: Rule) {
         self.exercised.insert(rule);
     }
 
-    /// The rule was put to the test, and is broken.
+    /// Exercises a rule that is broken.
     pub fn fail(&mut self, rule: Rule, expected: impl Into<String>) {
         self.push(rule, expected.into(), None);
     }
 
-    /// Puts `rule` to the test: `got`, which stands at the JSON pointer `at` of the frame, equals `expected`. `what`: the
-    /// expected value in words, such as "the model that was set last".
+    /// Exercises `rule`: `got`, at the JSON pointer `at` of the frame, must equal `expected`. `what` describes the expected
+    /// value, such as "the model that was set last".
     pub fn expect_same<T: Serialize + PartialEq>(
         &mut self,
         rule: Rule,
@@ -95,7 +94,7 @@ impl Findings {
         }
     }
 
-    /// The rule is broken: `got`, which stands at the JSON pointer `at` of the frame, is not `expected`.
+    /// Exercises a rule that is broken because `got`, at the JSON pointer `at` of the frame, differs from `expected`.
     pub fn fail_with_difference(
         &mut self,
         rule: Rule,
@@ -107,17 +106,17 @@ impl Findings {
         self.push(rule, what.into(), Difference::between(at, expected, got));
     }
 
-    /// Names the frame to which everything that is found from here on goes back, as reports show it, too.
+    /// Sets the frame that caused whatever is found from now on.
     pub const fn set_cause(&mut self, frame: Option<u64>) {
         self.cause = frame;
     }
 
-    /// The frame to which what is found goes back.
+    /// The frame that caused whatever is found, if set.
     pub const fn cause(&self) -> Option<u64> {
         self.cause
     }
 
-    /// Runs tests whose findings go back to the frame `cause`, where one is known.
+    /// Runs checks whose findings are caused by the frame `cause`, if known.
     pub fn with_cause(&mut self, cause: Option<u64>, test: impl FnOnce(&mut Self)) {
         let before = self.cause;
         self.cause = cause.or(before);
@@ -131,30 +130,30 @@ impl Findings {
     }
 }
 
-/// A set of rules: a bit for each.
+/// A set of rules, as bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RuleSet([u128; 2]);
 
 const _: () = assert!(Rule::ALL.len() <= 256, "a set of rules has 256 bits");
 
 impl RuleSet {
-    /// Adds `rule`.
+    /// Adds a rule.
     pub const fn insert(&mut self, rule: Rule) {
         self.0[rule as usize / 128] |= 1 << (rule as u32 % 128);
     }
 
-    /// Whether `rule` is in it.
+    /// Whether the set contains `rule`.
     pub const fn contains(&self, rule: Rule) -> bool {
         self.0[rule as usize / 128] & 1 << (rule as u32 % 128) != 0
     }
 
-    /// Adds those of `other`.
+    /// Adds the rules of `other`.
     pub const fn extend(&mut self, other: &Self) {
         self.0[0] |= other.0[0];
         self.0[1] |= other.0[1];
     }
 
-    /// Those in it, in the order of the list.
+    /// The rules of the set, in the order of [`Rule::ALL`].
     pub fn iter(&self) -> impl Iterator<Item = Rule> {
         Rule::ALL.into_iter().filter(|rule| self.contains(*rule))
     }

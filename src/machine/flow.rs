@@ -1,4 +1,4 @@
-//! The region `flow` as a statig hierarchy: what the agent is doing.
+//! The region `flow` as a statig hierarchy: the activity of the agent.
 //!
 //! ```text
 //! session
@@ -17,8 +17,8 @@
 //! └─ compacting_before_prompt   a compaction is under way, and a prompt waits for it
 //! ```
 //!
-//! Only dialects that emit `agent_settled` have `settling`; the others are idle there. What no frame announces moves the
-//! server's own machine alone, as an unannounced [`Step`].
+//! Only dialects that emit `agent_settled` have `settling`; the others are idle then. A change that no frame announces is an
+//! unannounced [`Step`], which only the server's own machine takes.
 
 use crate::machine::kind::{Kind, Step};
 use crate::protocol::{
@@ -27,39 +27,39 @@ use crate::protocol::{
 };
 use statig::prelude::*;
 
-/// All that the machine knows besides its state.
+/// The parameters of the flow: what its transitions depend on besides the state.
 #[derive(Clone, Default)]
 pub struct Flow {
-    /// What follows a run by itself ends with `agent_settled`.
+    /// Whether the dialect emits `agent_settled` after a run.
     settles: bool,
 }
 
 impl Flow {
-    /// The machine for dialects built on `base`.
+    /// Creates the flow of dialects built on `base`.
     pub fn new(base: Base) -> Self {
         Self { settles: Event::AgentSettled.is_in(base) }
     }
 
-    /// Where a run leads to.
+    /// The state after a run.
     fn after_run(&self) -> State {
         if self.settles { State::settling() } else { State::idle() }
     }
 }
 
-/// What the machine thought of one frame.
+/// The verdict on one frame.
 #[derive(Debug, Default)]
 pub struct Verdict {
-    /// It may not be said in this state.
+    /// The frame is a violation in this state.
     pub illegal: bool,
-    /// It may not be said, but it was believed: what was said before it was missed.
+    /// The frame is a violation that shows that frames were missed: the flow has moved to the state that it implies.
     pub lost: bool,
-    /// It ended a run without closing events: the originals do, ours does not.
+    /// The frame ended a run without closing events, as the originals may do.
     pub cut: bool,
 }
 
 impl Verdict {
-    /// The frame may not be said, and tells what was missed: go on from where it leads, so that one cause is reported
-    /// once. Frames that tell nothing of the kind (late ones, stray ones) leave the state as it is.
+    /// Resynchronizes: the frame is a violation that shows a missed change, so the flow moves to the state that it implies, and
+    /// one cause is reported once. Late and stray frames leave the state as it is instead.
     const fn resynchronize(&mut self, to: State) -> Outcome<State> {
         self.illegal = true;
         self.lost = true;
@@ -88,9 +88,9 @@ impl Flow {
             Kind::CompactionStart(true) | Kind::Unannounced(Step::CompactionBegins) => {
                 Transition(State::compacting_manual())
             }
-            // Every attempt was used up; or a second overflow in a row is only told of.
+            // All attempts were used up; or a second overflow in a row, which is only reported.
             Kind::RetryEnd(false) | Kind::CompactionEnd(false) if !self.settles => Handled,
-            // An extension adds a message; or unfinished todos open a run.
+            // An extension adds a message; or open todos begin a run.
             Kind::MessageStart(Role::Custom)
             | Kind::MessageEnd(Role::Custom)
             | Kind::Event(Event::TodoReminder)
@@ -99,8 +99,8 @@ impl Flow {
         }
     }
 
-    /// Tentative: a prompt may still fail, or may have been a command of an extension that opens no run.
-    /// So whatever follows the run before it may still come.
+    /// A prompt was acknowledged. It may still fail, or be a command of an extension that begins no run, so everything that
+    /// may follow the previous run is legal here, too.
     #[state(superstate = "session")]
     fn starting(&self, event: &Kind) -> Outcome<State> {
         match event {
@@ -167,7 +167,7 @@ impl Flow {
             Kind::Event(Event::AgentEnd) => Transition(self.after_run()),
             Kind::CompactionStart(false) if self.settles => Transition(State::mid_compacting()),
             Kind::MessageStart(Role::Custom) | Kind::MessageEnd(Role::Custom) if self.settles => Handled,
-            // An extension's may be a stray; any other tells that a turn has begun.
+            // A message of an extension may be a stray; any other shows that a turn has begun.
             Kind::MessageStart(role) if is_input(*role) && *role != Role::Custom => {
                 context.resynchronize(State::turn())
             }
@@ -192,7 +192,7 @@ impl Flow {
             Kind::Event(Event::AgentStart) => Transition(State::between()),
             Kind::Event(Event::AutoRetryStart) => Transition(State::retrying()),
             Kind::CompactionStart(false) => Transition(State::compacting()),
-            // A second overflow in a row is only told of; every attempt was used up; or an extension adds a message.
+            // A second overflow in a row is only reported; all attempts were used up; or an extension adds a message.
             Kind::CompactionEnd(false)
             | Kind::RetryEnd(false)
             | Kind::MessageStart(Role::Custom)
@@ -256,14 +256,14 @@ impl Flow {
             Kind::Event(Event::AgentEnd) => context.resynchronize(self.after_run()),
             Kind::Event(Event::AgentSettled) => context.resynchronize(State::idle()),
             Kind::Event(Event::AutoRetryStart) => context.resynchronize(State::retrying()),
-            // The originals from 0.73 on leave the run without a word.
+            // The originals from 0.73 on leave the run without an event.
             Kind::CompactionStart(true) => context.resynchronize(State::compacting_manual()),
             _ => Super,
         }
     }
 
-    /// Everything that is legal everywhere; whatever is left is a violation: statig would drop it silently. A frame
-    /// that opens something is believed even where it may not be said.
+    /// Handles frames that are legal in every state, and violations, which statig would drop silently. An opening frame is
+    /// believed even if it is a violation.
     #[superstate]
     fn session(context: &mut Verdict, event: &Kind) -> Outcome<State> {
         match event {
@@ -289,7 +289,7 @@ impl Flow {
     }
 }
 
-/// What may stand before the assistant message of a turn.
+/// Whether a message of this role may precede the assistant message of a turn.
 const fn is_input(role: Role) -> bool {
     matches!(role, Role::User | Role::System | Role::Custom | Role::Developer | Role::FileMention)
 }
@@ -313,7 +313,7 @@ impl State {
         }
     }
 
-    /// The state of that name.
+    /// The state with this name.
     pub fn of(name: FlowState) -> Self {
         match name {
             FlowState::Idle => Self::idle(),
@@ -331,7 +331,7 @@ impl State {
         }
     }
 
-    /// The states around this one, innermost first. Cut short where they would never end: a cycle compiles.
+    /// The superstates of this state, innermost first. Bounded, because a cycle would compile.
     pub fn superstates(mut self) -> Vec<&'static str> {
         let mut names = Vec::new();
         let mut next = statig::blocking::State::superstate(&mut self);

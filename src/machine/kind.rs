@@ -1,4 +1,4 @@
-//! The alphabet: each frame reduced to what the machine looks at.
+//! Kinds of frames: the alphabet of the state machine.
 
 use crate::protocol::{
     AgentMessage, AgentMessageKind, AgentSessionEvent, AgentSessionEventKind, AssistantMessageEventKind,
@@ -7,68 +7,68 @@ use crate::protocol::{
 };
 use std::fmt;
 
-/// A frame's type, refined by role, delta type, success or stop reason where the machine depends on it.
+/// The type of a frame, refined by role, delta type, success or stop reason as far as the machine depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
-    /// A command came in.
+    /// A command.
     Command(RpcCommandKind),
-    /// A dialog was answered.
+    /// A dialog response.
     DialogResponse,
-    /// The host reports progress of a tool of its own.
+    /// Progress of a host tool, from the host.
     HostToolUpdate,
-    /// The host's tool is done.
+    /// The result of a host tool, from the host.
     HostToolResult,
-    /// Input has ended.
+    /// The end of the server's input.
     EndOfInput,
-    /// The process is gone, or nothing more is known of it.
+    /// The exit of the process, or the end of the recording.
     Exit,
-    /// A line of either side that is no frame of the dialect.
+    /// A line of either side that is not a frame of the dialect.
     Stray,
-    /// A response, and whether what was asked for was done: what an extension has cancelled was not, and of a prompt that
-    /// opens no run neither. `None` for a line that was no command.
+    /// A response, and whether the command had its effect: false if an extension cancelled it, or if a prompt begins no run.
+    /// `None` in place of the command if the response is to a line that was not a command.
     Response(Option<RpcCommandKind>, bool),
-    /// An event that needs no refinement.
+    /// An event without refinement.
     Event(AgentSessionEventKind),
-    /// A message begins.
+    /// `message_start`.
     MessageStart(AgentMessageKind),
-    /// The assistant message grows.
+    /// `message_update` of the assistant message.
     MessageUpdate(AssistantMessageEventKind),
-    /// A message other than the assistant's is complete.
+    /// `message_end` of a message other than the assistant's.
     MessageEnd(AgentMessageKind),
-    /// The assistant message is complete.
+    /// `message_end` of the assistant message.
     AssistantEnd(StopReason),
-    /// Retrying is over.
+    /// `auto_retry_end`, and whether the retry succeeded.
     RetryEnd(bool),
-    /// A compaction begins, under the name that pi gives it from 0.73 on, and whether the host asked for it.
+    /// `compaction_start` (from pi 0.73 on), and whether the host requested the compaction.
     CompactionStart(bool),
-    /// It is over.
+    /// `compaction_end`, and whether the host requested the compaction.
     CompactionEnd(bool),
-    /// The server asks the host, or tells it something to show.
+    /// A UI request of an extension: a dialog, or something to show.
     UiRequest(RpcExtensionUIRequestKind),
-    /// An extension failed.
+    /// `extension_error`.
     ExtensionError,
-    /// The server is ready.
+    /// `ready`.
     Ready,
-    /// A tool of the host is called.
+    /// A call of a host tool.
     HostToolCall,
-    /// A call of a tool of the host is cancelled.
+    /// The cancellation of a call of a host tool.
     HostToolCancel,
-    /// A step that no frame announces: the server alone takes it.
+    /// A step without a frame, which only the server's own machine takes.
     Unannounced(Step),
 }
 
-/// A step of the server that no frame announces.
+/// A step of the server that no frame announces, in dialects without an event for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Step {
-    /// A prompt is accepted: its run opens next.
+    /// A prompt is accepted; its run begins next.
     PromptBegins,
-    /// A prompt that was acknowledged leads to no run.
+    /// An acknowledged prompt leads to no run.
     PromptEnds,
-    /// A prompt is accepted, and waits for the compaction under way.
+    /// A prompt is accepted, and waits for the current compaction.
     PromptWaits,
-    /// A compaction that the host asked for begins, in dialects without an event for that.
+    /// A manual compaction begins.
     CompactionBegins,
-    /// That compaction ends.
+    /// A manual compaction ends.
     CompactionEnds,
 }
 
@@ -82,7 +82,7 @@ impl Step {
         Self::CompactionEnds,
     ];
 
-    /// Whether dialects built on `base` take it: a step that has an event there is announced.
+    /// Whether dialects built on `base` have no event for the step.
     pub fn is_in(self, base: Base) -> bool {
         match self {
             Self::PromptBegins | Self::PromptEnds | Self::PromptWaits => true,
@@ -137,7 +137,7 @@ impl Kind {
         all
     }
 
-    /// The kind of what came in.
+    /// The kind of an inbound frame.
     pub fn of_inbound(frame: &Inbound) -> Self {
         match frame {
             Inbound::Command(command) => Self::Command(command.kind()),
@@ -147,7 +147,7 @@ impl Kind {
         }
     }
 
-    /// The kind of what is said.
+    /// The kind of an emitted frame, line or update.
     pub fn of_emitted(said: &Emission) -> Self {
         match said {
             Emission::Frame(frame) | Emission::Line { frame, .. } => Self::of_outbound(frame),
@@ -155,7 +155,7 @@ impl Kind {
         }
     }
 
-    /// The kind of a frame that the server wrote.
+    /// The kind of an outbound frame.
     pub fn of_outbound(frame: &Outbound) -> Self {
         match frame {
             Outbound::Response(RpcResponse::Success(response)) => {
@@ -190,8 +190,8 @@ impl Kind {
         }
     }
 
-    /// The rows of the fires-in table that speak of it, in dialects built on `base`: where it may be said and where it
-    /// leads. None for what the table does not have: inbound frames and responses.
+    /// The rows of the fires-in table for this kind, in dialects built on `base`: the states in which it is legal, and the
+    /// states after it. Empty for kinds that are not in the table: inbound frames and responses.
     pub fn fires(self, base: Base) -> impl Iterator<Item = &'static Fires> {
         let rows = self.name().map(fires).unwrap_or_default();
         rows.iter().filter(move |row| {
@@ -200,7 +200,7 @@ impl Kind {
         })
     }
 
-    /// Whether dialects built on `base` have it.
+    /// Whether dialects built on `base` have this kind.
     pub fn is_in(self, base: Base) -> bool {
         match self {
             Self::Command(command) | Self::Response(Some(command), _) => command.is_in(base),
@@ -210,7 +210,7 @@ impl Kind {
         }
     }
 
-    /// The name under which the fires-in table has it: a type, of a request to the user its method.
+    /// The name in the fires-in table: the type, or the method of a UI request.
     pub const fn name(self) -> Option<&'static str> {
         Some(match self {
             Self::Event(kind) => kind.as_str(),
@@ -237,7 +237,7 @@ impl Kind {
         })
     }
 
-    /// Whether it is an event of the session.
+    /// Whether the frame is an event of the session.
     pub const fn is_event(self) -> bool {
         matches!(
             self,
@@ -252,12 +252,12 @@ impl Kind {
         )
     }
 
-    /// Whether it tells of whole messages, or of what becomes of them.
+    /// Whether the frame reports complete messages or changes of the message list.
     pub const fn reports_messages(self) -> bool {
         self.is_event() && !matches!(self, Self::MessageUpdate(_))
     }
 
-    /// The value of a field that a row of the fires-in table may ask for.
+    /// The value of a field in the conditions of the fires-in table.
     pub fn field(self, name: &str) -> Option<&'static str> {
         match (self, name) {
             (Self::MessageStart(role) | Self::MessageEnd(role), "role") => Some(role.as_str()),
@@ -268,7 +268,7 @@ impl Kind {
             (Self::CompactionStart(true) | Self::CompactionEnd(true), "reason") => {
                 Some(CompactionReason::Manual.as_str())
             }
-            // Those that nobody asked for are the same to the machine.
+            // The machine does not tell apart the reasons of automatic compactions.
             (Self::CompactionStart(false) | Self::CompactionEnd(false), "reason") => {
                 Some(CompactionReason::Threshold.as_str())
             }
@@ -330,7 +330,7 @@ const fn origin(manual: bool) -> &'static str {
     if manual { "manual" } else { "automatic" }
 }
 
-/// The session stays as it was, and so does its run; of a prompt, that none begins for it.
+/// Whether a success response reports that the command had no effect: it was cancelled, or the prompt begins no run.
 fn is_cancelled(response: &RpcSuccess) -> bool {
     match response {
         RpcSuccess::Prompt(it) => {
@@ -345,7 +345,7 @@ fn is_cancelled(response: &RpcSuccess) -> bool {
     }
 }
 
-/// Success responses and commands share their names; the schema's test holds that.
+/// The command of a success response. Both have the same name, which a test of the schema ensures.
 fn command_of(name: &str) -> RpcCommandKind {
     RpcCommandKind::parse(name).unwrap_or(RpcCommandKind::GetState)
 }

@@ -1,15 +1,18 @@
-//! The state machine over frames: which state are we in, what becomes of this command here, may this be said now?
+//! The state machine over frames: the current state, the disposition of a command in it, and the rules for every frame.
 //!
-//! Four regions stand side by side: `flow` (a statig hierarchy in [`flow`](self), written by hand because it is the
-//! document that people read), `asks`, `shell` and `input`. The server runs the machine over everything that it reads
-//! and says; the oracle runs the same one over what it sees. Both know frames only, no clock and no engine.
+//! The server runs the [`Machine`] over everything it reads and emits, the oracle runs the same one over recordings. It
+//! knows frames only, no engine and no IO; a clock is optional.
 //!
-//! - Its alphabet is [`Kind`]: a frame reduced to its type plus role, delta type, `success` or `stopReason`. So the
-//!   walk over every state and kind is exact and finite, and the chart is made from it.
-//! - `flow` changes on outbound frames alone: the server meets a command when it handles it, the oracle sees it when
-//!   the host wrote it. An inbound frame opens a [request](Requests) and remembers the states that it can have met.
-//! - What kinds cannot say (counts, equalities, prefixes) are the named checks beside it: of the runs ([`RunChecks`]) and of what goes on [beside](ConversationChecks) them.
-//! - A frame that may not be said gives a [`Violation`]; then the machine resynchronises and goes on.
+//! The state has four orthogonal regions: `flow` (a statig hierarchy in [`flow`](self), written by hand because people read
+//! it), dialogs, shell commands, and the end of input. Each frame takes this way:
+//!
+//! - It is reduced to its [`Kind`]: its type plus role, delta type, `success` or `stopReason`. Kinds are finite, so that
+//!   [`walk`] covers every state and kind, and the chart is generated from it.
+//! - An outbound frame moves `flow`. An inbound frame opens a [request](Requests), which remembers every state until its
+//!   response: the server may have handled the command in any of them.
+//! - The checks judge what kinds cannot express (counts, equalities, prefixes): [`RunChecks`] the messages of runs,
+//!   [`ConversationChecks`] everything else.
+//! - A frame that breaks a rule yields a [`Violation`]; then the machine resynchronizes and goes on.
 
 mod chart;
 mod checks;

@@ -1,9 +1,9 @@
-//! Which rule a frame keeps, or breaks, by where it stands.
+//! Assigns to each kind of frame and state the rule about their combination.
 
 use crate::protocol::{AgentMessageKind as Role, AgentSessionEventKind as Event, DialectReady, FlowState};
 use crate::{machine::kind::Kind, protocol::RuleId as Rule};
 
-/// The rule that a frame in the state `at` puts to the test: kept if the state allows it, else broken.
+/// The rule that a frame exercises by occurring in the state `at`: broken if the frame is illegal there.
 pub const fn placement_rule(kind: Kind, at: FlowState, ready: DialectReady) -> Rule {
     match kind {
         Kind::MessageUpdate(_) => Rule::UpdateInAssistant,
@@ -21,7 +21,7 @@ pub const fn placement_rule(kind: Kind, at: FlowState, ready: DialectReady) -> R
         Kind::Event(Event::TurnStart | Event::TurnEnd) => Rule::RunNesting,
         Kind::Event(Event::AutoRetryStart) => Rule::RetryPairs,
         Kind::RetryEnd(_) => Rule::RetryEndPlace,
-        // What the host has asked for takes the session away from the run.
+        // A command of the host takes the session away from the run.
         Kind::CompactionStart(true) if at.is_streaming() => Rule::RunCut,
         Kind::Event(Event::AutoCompactionStart | Event::AutoCompactionEnd)
         | Kind::CompactionStart(_)
@@ -36,7 +36,7 @@ pub const fn placement_rule(kind: Kind, at: FlowState, ready: DialectReady) -> R
     }
 }
 
-/// A message that starts inside a run.
+/// The rule for a `message_start` inside a run.
 const fn starting(role: Role, at: FlowState) -> Rule {
     match (at, role) {
         (FlowState::StreamingBetween | FlowState::StreamingCompacting, Role::Custom) => Rule::RunEdges,
@@ -49,7 +49,7 @@ const fn starting(role: Role, at: FlowState) -> Rule {
     }
 }
 
-/// A message that ends inside a run: one that strayed in has the rule of its start.
+/// The rule for a `message_end` inside a run. For a message that did not belong there, it is that of its start.
 const fn ending(role: Role, at: FlowState) -> Rule {
     match (at, role) {
         (FlowState::StreamingBetween | FlowState::StreamingCompacting, Role::Custom) => Rule::RunEdges,
@@ -71,7 +71,7 @@ const fn tool(at: FlowState) -> Rule {
     }
 }
 
-/// The rules that a frame keeps, besides its own, by standing where it may.
+/// A further rule that a legal frame in the state `at` exercises.
 pub const fn also_exercised(kind: Kind, at: FlowState) -> Option<Rule> {
     match (kind, at) {
         (Kind::Event(Event::TurnStart | Event::AgentEnd), _) => Some(Rule::RunEdges),

@@ -1,4 +1,4 @@
-//! The four regions together.
+//! The machine: its four regions, the requests, and the checks.
 
 use crate::protocol::{
     AgentSessionEvent, Case, Dialect, DialectEndOfInput, DialectPromptAck, DialectReady, Emission, FlowState,
@@ -24,10 +24,10 @@ use crate::{
 use statig::prelude::*;
 use std::collections::BTreeSet;
 
-/// Dialogs that may wait: a host that answers none costs no more than this.
+/// The most outstanding dialogs that are tracked, in case a host answers none.
 const MAX_DIALOGS: usize = 4096;
 
-/// The state machine of one conversation. A copy goes its own way from here on.
+/// The state machine of one conversation. A clone is independent of the original.
 #[derive(Clone)]
 pub struct Machine {
     dialect: Dialect,
@@ -38,22 +38,22 @@ pub struct Machine {
     run_checks: Option<RunChecks>,
     conversation_checks: Option<Box<ConversationChecks>>,
     frames: u64,
-    /// Something was said already: `ready` would come too late.
+    /// Whether a frame was emitted already, so that `ready` would come too late.
     has_emitted: bool,
-    /// What the clock shows, in milliseconds; none without a clock.
+    /// The time of the clock in milliseconds, if there is one.
     time: Option<u64>,
-    /// The same when the input ended.
+    /// The time at which the input ended.
     input_ended: Option<u64>,
-    /// The conversation is seen from the start of the process on, and every line of the host could be read.
+    /// Whether the conversation was observed from the start of the process, and every line of the host was valid.
     whole: bool,
-    /// The last event that was out of place: its rule, and where.
+    /// The latest illegal event: its rule, and the state.
     last_illegal: Option<(Rule, FlowState)>,
     exercised: RuleSet,
 }
 
 impl Machine {
-    /// A machine at the start of a conversation. `checked`: with the checks of counts and equalities, which keep the
-    /// messages of the open run.
+    /// Creates a machine at the start of a conversation. With `checked` it also checks counts and equalities, for which it
+    /// stores the messages of the current run.
     pub fn new(dialect: Dialect, checked: bool) -> Self {
         Self {
             dialect,
@@ -73,43 +73,43 @@ impl Machine {
         }
     }
 
-    /// The same machine for a conversation of which the beginning may have been missed.
+    /// Declares that the beginning of the conversation may have been missed.
     #[must_use]
     pub const fn joined_late(mut self) -> Self {
         self.whole = false;
         self
     }
 
-    /// Sets the clock, in milliseconds since any context: what follows comes then. Without a clock nothing is late.
+    /// Sets the time of the following frames, in milliseconds since any fixed moment. Without a clock nothing is late.
     pub const fn time(&mut self, ms: u64) {
         self.time = Some(ms);
     }
 
-    /// The server was told to load extensions.
+    /// Declares that the server loads extensions.
     pub fn load_extensions(&mut self) {
         if let Some(conversation_checks) = &mut self.conversation_checks {
             conversation_checks.load_extensions();
         }
     }
 
-    /// Whether the machine has its checks of counts and equalities.
+    /// Whether the machine checks counts and equalities.
     pub const fn is_checked(&self) -> bool {
         self.run_checks.is_some()
     }
 
-    /// Where the conversation stands.
+    /// The state of all regions.
     pub fn state(&self) -> State {
         let shell = self.requests.outstanding().filter(|r| r.command == RpcCommandKind::Bash).count();
         State { flow: self.flow(), dialogs: self.dialogs.len(), shell, closing: self.closing }
     }
 
-    /// What the agent is doing.
+    /// The state of the region `flow`.
     pub fn flow(&self) -> FlowState {
         self.flow.state().name()
     }
 
-    /// The first of these values that the frames so far do not allow. Members that extensions may change silently are passed
-    /// over where there are `extensions`, and so are those that a command without a response may change.
+    /// Finds the first of these values that contradicts the frames so far. Ignored are members that an outstanding command may
+    /// change and, if there are `extensions`, members that these may change silently.
     pub fn contradiction(
         &self,
         values: impl IntoIterator<Item = MemberValue>,
@@ -124,23 +124,23 @@ impl Machine {
         values.into_iter().find(contradiction).map(|value| value.member())
     }
 
-    /// The requests that wait for a response.
+    /// The outstanding requests of the host.
     pub const fn requests(&self) -> &Requests {
         &self.requests
     }
 
-    /// What becomes of `command` here.
+    /// The disposition of `command` in the current state.
     pub fn disposition(&self, command: &RpcCommand) -> Option<&'static Case> {
         let cases = command.kind().cases(self.flow());
         Case::first(cases, self.dialect.base(), |field| command.choice(field))
     }
 
-    /// What becomes here of a command of this kind, if nothing in it decides.
+    /// The disposition of a command of this kind in the current state, if it does not depend on the command's members.
     pub fn disposition_of(&self, kind: RpcCommandKind) -> Option<&'static Case> {
         Case::first(kind.cases(self.flow()), self.dialect.base(), |_| None)
     }
 
-    /// A frame came in: opens a request, or answers a dialog. Gives what is wrong with it.
+    /// Takes in an inbound frame, which opens a request or answers a dialog. Returns its violations.
     pub fn inbound(&mut self, frame: &Inbound) -> Vec<Violation> {
         self.frames += 1;
         let met = self.state();
@@ -161,7 +161,7 @@ impl Machine {
         self.report(found, Kind::of_inbound(frame), met)
     }
 
-    /// Takes a step that no frame announces. Gives a violation where the chart does not allow it.
+    /// Takes a step that no frame announces. Returns a violation if the chart does not allow it.
     pub fn unannounced(&mut self, step: Step) -> Vec<Violation> {
         let (kind, met) = (Kind::Unannounced(step), self.state());
         let mut verdict = Verdict::default();
@@ -176,28 +176,28 @@ impl Machine {
         self.report(found, kind, met)
     }
 
-    /// Moves on by an event that is withheld from the host.
+    /// Moves the flow by an event that is withheld from the host.
     pub fn withheld(&mut self, event: &Emission) {
         self.flow.handle_with_context(&Kind::of_emitted(event), &mut Verdict::default());
     }
 
-    /// A dialog is over without an answer: its time has come, or nobody wants the answer any more.
+    /// Closes a dialog without a response: it has timed out, or was cancelled.
     pub fn close_dialog(&mut self, id: &str) {
         self.dialogs.remove(id);
         self.restart_deadlines();
     }
 
-    /// Something has happened that gives everything more time: a dialog is over, the host reads again.
+    /// Restarts all deadlines, because something has held up the server: a dialog, or a host that did not read.
     pub fn restart_deadlines(&mut self) {
         if let (Some(conversation_checks), Some(now)) = (&mut self.conversation_checks, self.time) {
             conversation_checks.restart_deadlines(now);
         }
     }
 
-    /// A line came in that was no frame; it is owed an error. Gives the host's rule that it broke.
+    /// Takes in an inbound line that is not a frame and needs an error response. Returns the host's violation.
     pub fn invalid_line(&mut self, error: &LineError) -> Vec<Violation> {
         self.frames += 1;
-        // Servers may be more lenient, and do what it dialogs.
+        // A more lenient server may have executed it.
         self.whole = false;
         self.requests.add_invalid_line(self.frames, error);
         let mut found = Findings::for_frame(self.frames);
@@ -216,7 +216,7 @@ impl Machine {
         self.report(found, Kind::Stray, self.state())
     }
 
-    /// Input has ended, or a shutdown was asked for.
+    /// Takes in the end of the input, or the request to shut down.
     pub fn end_of_input(&mut self) {
         let state = self.state();
         self.closing = true;
@@ -226,7 +226,7 @@ impl Machine {
         }
     }
 
-    /// The process is gone, or nothing more is known of it. Gives what never came.
+    /// Takes in the end of the process or of the recording. Returns violations for frames that are missing.
     pub fn exit(&mut self, end: &ServerExit) -> Vec<Violation> {
         let (state, mut found) = (self.state(), Findings::for_frame(self.frames));
         let now = self.input_ended.or(self.time);
@@ -237,12 +237,12 @@ impl Machine {
         self.report(found, Kind::Exit, state)
     }
 
-    /// Something is said. Gives what is wrong with it, and goes on from where it leads.
+    /// Takes in an emitted frame, and returns its violations.
     pub fn outbound(&mut self, emission: &Emission) -> Vec<Violation> {
         self.observe(emission, false)
     }
 
-    /// The same of a frame of a recording; `cut`: a string in it was shortened, so what it says is not compared.
+    /// Takes in an outbound frame of a recording. With `cut`, strings in it were shortened, so payloads are not compared.
     pub fn observe(&mut self, emission: &Emission, cut: bool) -> Vec<Violation> {
         let kind = Kind::of_emitted(emission);
         let answer = match emission {
@@ -298,8 +298,8 @@ impl Machine {
         self.report(found, kind, met)
     }
 
-    /// A line was said that is no frame of the dialect, or one that could not be read: the flow goes on from what is
-    /// known of it, and what it held counts as missed.
+    /// Takes in an outbound line that is not a valid frame: the flow moves as far as its kind is known, and its content counts
+    /// as missed.
     pub fn unreadable_line(&mut self, line: UnreadableFrame) -> Vec<Violation> {
         let mut found = Findings::for_frame(self.frames + 1);
         found.fail(line.rule, line.expected);
@@ -320,8 +320,8 @@ impl Machine {
         self.report(found, kind, met)
     }
 
-    /// Moves the regions that know frames by their kind. Gives the state that it met, what the flow thought of it, and
-    /// of a response what it answers.
+    /// Moves the regions by the kind of an outbound frame. Returns the state before, the verdict of the flow, and the request
+    /// of a response.
     fn step(
         &mut self,
         kind: Kind,
@@ -333,7 +333,7 @@ impl Machine {
         let mut verdict = Verdict::default();
         self.flow.handle_with_context(&kind, &mut verdict);
         self.check_placement(kind, met.flow, verdict.illegal, found);
-        // Where the end of the input ends runs, nothing is told of that.
+        // Where the end of the input aborts runs, no closing events come.
         let untold = self.closing && self.dialect.record().end_of_input == DialectEndOfInput::AbortRun;
         if verdict.cut && !untold {
             found.fail(Rule::RunCut, "the run's closing events first");
@@ -370,24 +370,24 @@ impl Machine {
         (met, verdict, answered)
     }
 
-    /// Where a frame stands that met one state and left another.
+    /// The context of a frame between two states.
     const fn context(&self, met: State, now: State, cut: bool) -> FrameContext {
         let (dialect, frame, time, whole) = (self.dialect, self.frames, self.time, self.whole);
         FrameContext { dialect, met, now, frame, cut, time, whole, has_extensions: false }
     }
 
-    /// Frames so far, of both directions.
+    /// The number of frames so far, of both directions.
     pub const fn frames(&self) -> u64 {
         self.frames
     }
 
-    /// The rules that were put to the test so far.
+    /// The rules exercised so far.
     pub const fn exercised(&self) -> &RuleSet {
         &self.exercised
     }
 
-    /// What is wrong by the rules that the dialect has: of a frame of `kind` that met `state`. For whoever sees more
-    /// than frames: their bytes, the session's file.
+    /// Converts findings about a frame of `kind` in `state` to violations, by the rules of the dialect. Public for callers that
+    /// check more than frames: bytes, session files.
     pub fn report(&mut self, found: Findings, kind: Kind, state: State) -> Vec<Violation> {
         self.exercised.extend(&found.exercised);
         if found.broken.is_empty() {
@@ -403,7 +403,7 @@ impl Machine {
         found.broken.into_iter().filter_map(violation).collect()
     }
 
-    /// Notes an event out of place, once: those that stray behind it to the same place have the same cause.
+    /// Judges the placement of a frame. Repeated illegal events with the same rule and state are reported once.
     fn check_placement(&mut self, kind: Kind, at: FlowState, illegal: bool, found: &mut Findings) {
         let rule = placement_rule(kind, at, self.dialect.record().ready);
         if !illegal && kind.fires(self.dialect.base()).next().is_some() {
@@ -423,7 +423,7 @@ impl Machine {
     fn track_frame(&mut self, frame: &Outbound, found: &mut Findings) {
         let record = self.dialect.record();
         match frame {
-            // A dialog that is told twice is one, and may have been answered in between.
+            // A repeated dialog is one, and may have been answered in between.
             Outbound::ExtensionUIRequest(request)
                 if request.kind().is_dialog()
                     && !self
@@ -449,7 +449,7 @@ impl Machine {
         self.has_emitted = true;
     }
 
-    /// The states in which `kind` would have been legal, in words.
+    /// The states in which `kind` would be legal, in words.
     fn legal_states(&self, kind: Kind) -> String {
         let rows = kind.fires(self.dialect.base());
         let mut states: Vec<&str> = rows.flat_map(|row| row.states).map(|state| state.as_str()).collect();
@@ -461,7 +461,7 @@ impl Machine {
     }
 }
 
-/// Whether the loop itself has failed: a run may then end in a turn that has no answer.
+/// Whether the frame ends a run because the agent loop itself has failed: then its last turn may lack an answer.
 fn is_breakdown(frame: &Outbound) -> bool {
     matches!(frame, Outbound::AgentSessionEvent(AgentSessionEvent::AgentEnd(end)) if has_broken_down(end))
 }

@@ -1,45 +1,45 @@
-//! The requests that wait for a response, and the states that each can have met.
+//! Outstanding commands of the host, each with the states in which the server may have handled it.
 
 use crate::protocol::RuleId as Rule;
 use crate::protocol::{FlowState, LineError, RequestId, RpcCommandKind, RpcResponse};
 use std::collections::VecDeque;
 
-/// One request without its response.
+/// A command without a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenRequest {
-    /// How many requests came before it.
+    /// The number of requests before this one.
     pub number: u64,
-    /// The number of its frame, both directions counted together.
+    /// The number of its frame, counting both directions.
     pub frame: u64,
-    /// As the host gave it.
+    /// The id as the host gave it.
     pub id: Option<RequestId>,
     /// The command.
     pub command: RpcCommandKind,
-    /// The states between the request and now: an outcome that is right in any of them is right.
+    /// The states since the request; a response that is right in any of them is right.
     pub met: Vec<FlowState>,
-    /// When it was written, in milliseconds of the recording's clock; none without a clock.
+    /// The time of the request in milliseconds, if there is a clock.
     pub written: Option<u64>,
-    /// Requests there had been when a later one was answered first.
+    /// The number of requests at the time when a later one was answered first.
     overtaken: Option<u64>,
-    /// A request that was written after it had been overtaken was answered before it, too.
+    /// Whether a request written after that time was answered before this one, too.
     pub passed: bool,
 }
 
-/// What a response says of the request that it answers.
+/// The members of a response that identify its request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResponseHead {
-    /// The id that it repeats.
+    /// The repeated id.
     pub id: Option<RequestId>,
-    /// The command that it names.
+    /// The named command.
     pub command: String,
-    /// It was done.
+    /// Whether the command succeeded.
     pub success: bool,
-    /// Why it was not.
+    /// The error text.
     pub error: Option<String>,
 }
 
 impl ResponseHead {
-    /// What `response` says.
+    /// Extracts the members of `response`.
     pub fn of(response: &RpcResponse) -> Self {
         match response {
             RpcResponse::Success(it) => {
@@ -54,50 +54,50 @@ impl ResponseHead {
     }
 }
 
-/// What a response is an answer to.
+/// The request that a response answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ResponseMatch {
-    /// A request that waited.
+    /// An outstanding request.
     First(OpenRequest),
-    /// A prompt that had the opposite answer already.
+    /// A prompt that already had the opposite response.
     Again(OpenRequest),
-    /// A line that was no command: the number of its frame.
+    /// A line that was not a command; the number of its frame.
     Line(u64),
-    /// A request or a line that is not remembered any more, as too many came behind it.
+    /// A request or line that was dropped because too many were outstanding.
     Forgotten,
-    /// Nothing that it may answer.
+    /// No request.
     Nothing(StrayResponse),
 }
 
-/// A response that answers nothing that waits.
+/// A response without a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StrayResponse {
-    /// The rule that it breaks.
+    /// The broken rule.
     pub rule: Rule,
     /// What was expected instead.
     pub expected: String,
-    /// The number of the frame that it may have been meant for.
+    /// The number of the frame that the response may have been meant for.
     pub cause: Option<u64>,
 }
 
-/// The open requests, oldest first.
+/// The outstanding requests, oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Requests {
-    /// Requests so far.
+    /// The number of requests so far.
     count: u64,
     open: VecDeque<OpenRequest>,
-    /// The latest that were answered. Of prompts, with what: in dialects that answer before they know, the other answer
-    /// may follow, in either order.
+    /// The latest answered requests. For prompts, with their outcome: in dialects that acknowledge before they know, the
+    /// opposite response may follow, in either order.
     answered: VecDeque<(OpenRequest, Option<bool>)>,
-    /// One more than the highest number that was answered.
+    /// One more than the highest number of an answered request.
     answered_to: u64,
-    /// Lines that were no command; each is owed an error without a request.
+    /// Lines that were not commands; each needs an error response.
     invalid_lines: VecDeque<InvalidLine>,
-    /// Requests and lines that wait and are not remembered.
+    /// The number of outstanding requests and lines that were dropped.
     forgotten: u64,
 }
 
-/// What the error of a line that was no command may name.
+/// A line that was not a command, with what its error response may name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct InvalidLine {
     /// How many requests came before it.
@@ -106,7 +106,7 @@ struct InvalidLine {
     frame: u64,
     kind: Option<String>,
     id: Option<RequestId>,
-    /// It is a command that lacks what it needs.
+    /// Whether the line is a command that lacks a required member.
     lacks: bool,
 }
 
@@ -121,14 +121,14 @@ impl InvalidLine {
     }
 }
 
-/// Answered requests that are remembered for a late error, or a second answer.
+/// The most answered requests that are remembered, for a late error or a second response.
 const MAX_ANSWERED: usize = 64;
 
-/// Requests and lines that may wait: a server that answers nothing costs no more than this.
+/// The most outstanding requests and lines that are tracked, in case a server answers none.
 const MAX_OUTSTANDING: usize = 4096;
 
 impl Requests {
-    /// A command came in as frame number `frame` while the machine was in `state`. Gives its number.
+    /// Adds a command that came as frame number `frame` in `state`. Returns the number of the request.
     pub fn add(
         &mut self,
         frame: u64,
@@ -156,7 +156,7 @@ impl Requests {
         number
     }
 
-    /// A line came in as frame number `frame` that was no command.
+    /// Adds a line, frame number `frame`, that was not a command.
     pub fn add_invalid_line(&mut self, frame: u64, error: &LineError) {
         let (kind, id) = match error {
             LineError::Parse { id, .. } => (None, id.clone()),
@@ -177,7 +177,7 @@ impl Requests {
         }
     }
 
-    /// The flow has moved: every open request can have met the new state.
+    /// Adds a new state of the flow to every outstanding request.
     pub fn add_state(&mut self, state: FlowState) {
         for request in &mut self.open {
             if !request.met.contains(&state) {
@@ -186,30 +186,30 @@ impl Requests {
         }
     }
 
-    /// The requests that wait, oldest first.
+    /// The outstanding requests, oldest first.
     pub fn outstanding(&self) -> impl Iterator<Item = &OpenRequest> {
         self.open.iter()
     }
 
-    /// The lines that were no command and wait for their error: the number of the frame, the type, where a line had one,
-    /// and whether a request behind it was answered.
+    /// The lines without their error response: the number of the frame, the type if the line had one, and whether a later
+    /// request was answered.
     pub fn lines_without_response(&self) -> impl Iterator<Item = (u64, Option<&str>, bool)> {
         self.invalid_lines
             .iter()
             .map(|line| (line.frame, line.kind.as_deref(), line.number < self.answered_to))
     }
 
-    /// Whether a request of that command waits.
+    /// Whether a request with this command is outstanding.
     pub fn has_command(&self, command: RpcCommandKind) -> bool {
         self.open.iter().any(|request| request.command == command)
     }
 
-    /// Whether a request with that id waits.
+    /// Whether a request with this id is outstanding.
     pub fn is_outstanding(&self, id: &RequestId) -> bool {
         self.frame_of(id).is_some()
     }
 
-    /// Whether a line of the host had that id: a request, answered or not, or a line that was no command.
+    /// Whether a line of the host had this id: a request, answered or not, or a line that was not a command.
     pub fn contains_id(&self, id: &RequestId) -> bool {
         let answered = || self.answered.iter().any(|(request, _)| request.id.as_ref() == Some(id));
         self.is_outstanding(id)
@@ -217,19 +217,19 @@ impl Requests {
             || self.invalid_lines.iter().any(|line| line.id.as_ref() == Some(id))
     }
 
-    /// The number of the frame of the request that waits with that id.
+    /// The number of the frame of the outstanding request with this id.
     pub fn frame_of(&self, id: &RequestId) -> Option<u64> {
         self.open.iter().find(|request| request.id.as_ref() == Some(id)).map(|request| request.frame)
     }
 
-    /// A response was said; `late` if the dialect may acknowledge a prompt and then refuse it.
+    /// Finds and closes the request of a response. `late`: the dialect may acknowledge a prompt and then refuse it.
     pub fn match_response(&mut self, answer: &ResponseHead, late: bool) -> ResponseMatch {
         if !answer.success
             && let Some(at) = self.invalid_lines.iter().position(|line| line.fits(answer))
         {
             let line = self.invalid_lines.remove(at);
             let at = line.as_ref().map_or(0, |line| line.frame);
-            // Servers that refuse a prompt, and acknowledge it all the same, do so with one that lacks its text, too.
+            // Servers that acknowledge a prompt that they refuse also do so for one without a text.
             if let Some(InvalidLine { kind, id: id @ Some(_), frame, .. }) = line
                 && kind.as_deref() == Some(RpcCommandKind::Prompt.as_str())
             {
@@ -271,10 +271,10 @@ impl Requests {
         success: bool,
         late: bool,
     ) -> ResponseMatch {
-        // An id that is `null` is as good as none.
+        // A `null` id is the same as no id.
         let nameless = |request: &OpenRequest| matches!(request.id, None | Some(RequestId::Null));
         let named = |request: &OpenRequest| Some(request.command) == command && nameless(request);
-        // A prompt that was just acknowledged fails before the next one is answered.
+        // An acknowledged prompt fails before the next one is answered.
         let acknowledged =
             |(request, success): &(OpenRequest, Option<bool>)| named(request) && *success == Some(true);
         if late
@@ -296,7 +296,7 @@ impl Requests {
         {
             return ResponseMatch::Line(line.frame);
         }
-        // The originals drop the id of a request whose handler fails; the oldest that does not overtake is the one.
+        // The originals drop the id of a request whose handler fails; it is the oldest one that does not overtake others.
         let failed = |request: &OpenRequest| match command {
             None => !request.command.is_control(),
             command => Some(request.command) == command,
@@ -307,10 +307,10 @@ impl Requests {
         }
     }
 
-    /// The response to a request that waited.
+    /// Closes an outstanding request, and marks older ones as overtaken.
     fn close_first(&mut self, request: OpenRequest) -> ResponseMatch {
         self.answered_to = self.answered_to.max(request.number + 1);
-        // What always overtakes tells nothing of the others.
+        // Commands that always overtake show nothing about the others.
         if !request.command.is_control() {
             for older in self.open.iter_mut().take_while(|older| older.number < request.number) {
                 let overtaken = *older.overtaken.get_or_insert(self.count);
@@ -348,8 +348,7 @@ impl Requests {
         }
     }
 
-    /// Nothing is known that it answers. What a line asked that could not be read is not known either: servers may be
-    /// more lenient than the protocol.
+    /// Handles a response without a known request. It may be to an invalid line that a more lenient server has accepted.
     fn without_request(&mut self, id: Option<&RequestId>, success: bool, expected: &str) -> ResponseMatch {
         let meant = |line: &InvalidLine| line.kind.is_none() || line.id.as_ref() == id;
         match self.invalid_lines.iter().position(meant) {

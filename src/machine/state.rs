@@ -1,18 +1,18 @@
-//! Where a conversation stands.
+//! The state of a conversation.
 
 use crate::protocol::FlowState;
 use std::fmt;
 
-/// Where the conversation stands: the four regions side by side.
+/// The state of the four regions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct State {
-    /// What the agent is doing.
+    /// The activity of the agent.
     pub flow: FlowState,
-    /// Dialogs that wait for the host.
+    /// The number of dialogs that wait for the host.
     pub dialogs: usize,
-    /// Shell commands of the host that run.
+    /// The number of running shell commands of the host.
     pub shell: usize,
-    /// Input has ended.
+    /// Whether the input has ended.
     pub closing: bool,
 }
 

@@ -1,19 +1,19 @@
-//! A line that a server wrote and that is no frame of the dialect, with what is known of it.
+//! A line of a server that is not a valid frame, as far as it could be read.
 
 use crate::{
     machine::{kind::Kind, requests::ResponseHead},
     protocol::RuleId as Rule,
 };
 
-/// A line that could not be read.
+/// A line that is not a valid frame of the dialect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnreadableFrame {
-    /// What it would have been; none of what the dialect does not know.
+    /// The kind that the frame would have had; `None` if the dialect does not know it.
     pub kind: Option<Kind>,
-    /// Of a response: what it answers.
+    /// The identifying members, if it is a response.
     pub answer: Option<ResponseHead>,
-    /// The rule that it breaks by being unreadable.
+    /// The rule that the line breaks.
     pub rule: Rule,
-    /// What was expected, and where.
+    /// The expectation, with the place in the frame.
     pub expected: String,
 }

@@ -1,4 +1,4 @@
-//! What the machine reports when a frame may not be said.
+//! Violations: the machine's reports of frames that break rules.
 
 use crate::{
     machine::{difference::Difference, kind::Kind, state::State},
@@ -11,19 +11,19 @@ use std::fmt;
 pub struct Violation {
     /// The rule.
     pub rule: Rule,
-    /// How much it asks in this dialect.
+    /// The tier of the rule in this dialect.
     pub tier: Tier,
-    /// The number of the frame, both directions counted together from 1.
+    /// The number of the frame, counting both directions from 1.
     pub frame: u64,
-    /// What the frame was.
+    /// The kind of the frame.
     pub kind: Kind,
-    /// The state that it met.
+    /// The state before the frame.
     pub state: State,
-    /// What the rule wanted instead, in words.
+    /// The expectation of the rule, in words.
     pub expected: String,
-    /// The member that is wrong, where it is one.
+    /// The member that differs, if the violation lies in one member.
     pub difference: Option<Difference>,
-    /// The number of the earlier frame that it goes back to, where one is known.
+    /// The number of the earlier frame that caused the violation, if known.
     pub cause: Option<u64>,
 }
 
@@ -35,7 +35,7 @@ impl fmt::Display for Violation {
 }
 
 impl Violation {
-    /// What the rule wanted instead, with the member that is wrong, where it is one.
+    /// The expectation of the rule, with the differing member if there is one.
     pub fn expectation(&self) -> String {
         Difference::append_to(&self.expected, self.difference.as_ref())
     }

@@ -1,4 +1,4 @@
-//! What an abort makes of the calls that it meets, and of the run behind them.
+//! Judges the effect of an abort on running tool calls, and on the rest of the run.
 
 use super::frame_context::FrameContext;
 use crate::{
@@ -9,10 +9,10 @@ use crate::{
     },
 };
 
-/// Follows the calls of the open run that an abort has ended.
+/// Tracks the calls of the current run that an abort has ended.
 #[derive(Clone, Debug, Default)]
 pub struct AbortedCalls {
-    /// The frame that tells of such a call in the open run.
+    /// The frame of the first such call in the current run.
     ended: Option<u64>,
 }
 
@@ -47,7 +47,7 @@ impl AbortedCalls {
         }
     }
 
-    /// An event was said of which the kind alone is known.
+    /// Takes in an event of which only the kind is known.
     pub fn on_unread_event(&mut self, kind: Kind) {
         if kind.is_event() {
             self.ended = None;
@@ -63,7 +63,7 @@ impl AbortedCalls {
     }
 }
 
-/// Whether the result has the text of a call that an abort has ended.
+/// Whether the result has the text for an aborted call.
 fn says_aborted(end: &ToolExecutionEndEvent, at: &FrameContext) -> bool {
     let [UserContent::Text(text)] = end.result.content.as_slice() else { return false };
     let own = [errors::tool_aborted(at.base()), errors::bash_aborted(at.base())];

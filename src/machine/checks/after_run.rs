@@ -1,4 +1,4 @@
-//! What follows a run, or keeps from following: retries, compactions, reminders.
+//! Judges what follows a run: retries, compactions, reminders.
 
 use super::{
     frame_context::FrameContext,
@@ -15,39 +15,39 @@ use crate::{
 
 #[derive(Clone, Debug, Default)]
 pub struct AfterRun {
-    /// How the last run ended.
+    /// The end of the last run.
     last: LastRun,
-    /// The frame that ended it.
+    /// The frame that ended the last run.
     ended: Option<u64>,
-    /// The last attempt and its wait in milliseconds.
+    /// The last retry attempt and its delay in milliseconds.
     wait: Option<(u64, u64)>,
-    /// What was tried last: how many attempts there are, whether that was the last, and the error that it followed.
+    /// The last retry.
     tried: Option<Tried>,
-    /// The assistant message has just ended: nothing of the turn came since.
+    /// Whether the assistant message has just ended, without a further event of the turn.
     answered: bool,
-    /// The last compaction was for a context that had overflowed.
+    /// Whether the last compaction had the reason overflow.
     overflow: bool,
-    /// A prompt came between runs: the next run may be its own.
+    /// Whether a prompt came between runs, so that the next run may be its own.
     prompted: bool,
-    /// A prompt came in the wait before a retry, which it ends: the next run may be its own.
+    /// Whether a prompt came in the wait before a retry, which it ends, so that the next run may be its own.
     preempts: bool,
-    /// The first message of the run that keeps the promise of a compaction is to come.
+    /// Whether the first message of the run that a compaction has announced is to come.
     resumes: bool,
-    /// The run came in the wait before a retry, where a prompt may begin one of its own: its first message is to come.
+    /// Whether the first message is to come of a run in the wait before a retry, where a prompt may begin its own run.
     retried: bool,
-    /// The host has had an answer since the last run ended, so that whatever that run led to has begun.
+    /// Whether a response has come since the last run ended, so that its consequences have begun.
     settled: bool,
-    /// A `compact` waits that met a settled session: its number.
+    /// The number of an outstanding `compact` that met a settled session.
     compact: Option<u64>,
-    /// Prompts without an answer: each may compact before its run.
+    /// The number of outstanding prompts, each of which may compact before its run.
     prompts: usize,
-    /// When the latest of the requests that have an answer was written.
+    /// The time of the latest request that was answered.
     heard: Option<u64>,
-    /// Before that moment the wait that was told last cannot be over, however late it was read of.
+    /// The earliest time at which the announced delay can be over, however late the announcement was read.
     waits_until: Option<u64>,
 }
 
-/// A further try.
+/// A retry.
 #[derive(Clone, Debug)]
 struct Tried {
     most: u64,
@@ -55,15 +55,15 @@ struct Tried {
     error: String,
 }
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Clone, Debug, Default)]
 enum LastRun {
-    /// It was missed, or is open.
+    /// Not known: missed, or still open.
     #[default]
     Unknown,
-    /// Its last message failed with this text.
+    /// The last message failed with this error.
     Failed(String),
-    /// Otherwise.
+    /// Any other end.
     Other,
 }
 
@@ -78,7 +78,7 @@ impl AfterRun {
             self.prompts += 1;
         }
         match command.kind() {
-            // Where it begins a run of its own, that run may come first.
+            // If the prompt begins its own run, that may come first.
             Command::Prompt if !at.met.flow.is_streaming() => {
                 let case =
                     Case::first(command.kind().cases(at.met.flow), at.base(), |field| command.choice(field));
@@ -106,7 +106,7 @@ impl AfterRun {
         self.settled |= calm && request.met == [FlowState::Idle];
     }
 
-    /// Sees an event. `unqueued`: no message waits; `retries`: nobody has switched retries off.
+    /// Takes in an event. `unqueued`: no message is queued; `retries`: retries are switched on.
     pub fn on_event(
         &mut self,
         event: &AgentSessionEvent,
@@ -138,7 +138,7 @@ impl AfterRun {
                 found.expect(Rule::OverflowRetry, !fresh, || "a run without a new message".to_owned());
             }
             Event::MessageStart(start) if std::mem::take(&mut self.retried) => {
-                // A retry goes on with what was said; only a prompt of its own brings a message that nobody queued.
+                // A retry adds no message; only a prompt's own run has a message that was not queued.
                 let fresh = unqueued && start.message.kind() == AgentMessageKind::User;
                 found.expect(Rule::RetryPairs, !fresh, || {
                     "`auto_retry_end` before the run of a prompt".to_owned()
@@ -168,8 +168,8 @@ impl AfterRun {
         }
     }
 
-    /// A compaction has ended. A promise for another reason than an overflow is a fault of its own; before a prompt's
-    /// run, that run is what follows.
+    /// Takes in the end of a compaction. There is another rule for a retry announced for a reason other than overflow; before a
+    /// prompt's run, that run follows.
     fn compacted(&self, retries: bool, at: &FrameContext, obligations: &mut Obligations) {
         let own = self.prompted || (self.prompts > 0 && at.met.flow == FlowState::Compacting);
         if retries && self.overflow && !at.cut && !own {
@@ -177,9 +177,9 @@ impl AfterRun {
         }
     }
 
-    /// An event was said of which the kind alone is known.
+    /// Takes in an event of which only the kind is known.
     pub fn on_unread_event(&mut self, kind: Kind) {
-        // What the dialect does not know may stand anywhere.
+        // An event that the dialect does not know may be anywhere.
         if kind.is_event() {
             self.answered = matches!(kind, Kind::AssistantEnd(_));
             (self.last, self.wait, self.resumes) = (LastRun::Unknown, None, false);
@@ -189,7 +189,7 @@ impl AfterRun {
         }
     }
 
-    /// A further try begins: not before its wait is over.
+    /// Judges that a retry does not begin before its delay is over.
     fn wait_ends(&mut self, at: &FrameContext, found: &mut Findings) {
         let (Some(until), Some(now)) = (self.waits_until.take(), at.time) else { return };
         if at.met.flow == FlowState::Retrying && !at.has_extensions {
@@ -253,7 +253,7 @@ impl AfterRun {
             }
         }
         self.wait = Some((start.attempt, unraised(start, at.dialect)));
-        // The clock of the server may go a little faster.
+        // The server's clock may be a little faster.
         let certain = start.delay_ms.saturating_sub(start.delay_ms / 10).saturating_sub(CLOCKS_DIFFER);
         self.waits_until = self.heard.filter(|_| !at.cut).map(|heard| heard.saturating_add(certain));
         if is_for_good(&start.error_message) && start.delay_ms > 0 && !at.cut && !at.has_extensions {
@@ -287,7 +287,7 @@ impl AfterRun {
                 });
             }
             false if !at.met.flow.is_streaming() => found.pass(Rule::RetryEndPlace),
-            // The place itself is reported already.
+            // The misplacement is reported already.
             _ => {}
         }
     }
@@ -308,7 +308,7 @@ fn reminds(
     found.expect(Rule::TodoReminder, !promised, || "the run that the last one promised".to_owned());
 }
 
-/// The wait as it would have been had the provider not asked for a longer one: the next is twice this one.
+/// The delay without a longer one requested by the provider; the next delay is twice this.
 fn unraised(start: &AutoRetryStartEvent, dialect: Dialect) -> u64 {
     let record = dialect.record();
     let doublings = u32::try_from(start.attempt.saturating_sub(1)).unwrap_or(u32::MAX);
@@ -319,13 +319,13 @@ fn unraised(start: &AutoRetryStartEvent, dialect: Dialect) -> u64 {
     }
 }
 
-/// Milliseconds by which clocks differ, and timers are early.
+/// Milliseconds of tolerance for clocks and timers.
 const CLOCKS_DIFFER: u64 = 250;
 
-/// What providers call a request that will never succeed.
+/// The error type of providers for a request that can never succeed.
 const FOR_GOOD: &str = "invalid_request_error";
 
-/// Words of errors that pass by themselves, in all servers; also whatever has a number, which may be a status.
+/// Words of temporary errors, in all servers. Errors with a number, which may be a status, count as temporary, too.
 const PASSING: [&str; 23] = [
     "overload",
     "rate",
@@ -352,7 +352,7 @@ const PASSING: [&str; 23] = [
     "capacity",
 ];
 
-/// Whether the text says that the request was refused for good, and nothing else.
+/// Whether the error is certainly permanent.
 fn is_for_good(error: &str) -> bool {
     let error = error.to_lowercase();
     let passes = error.contains(|letter: char| letter.is_ascii_digit())

@@ -1,4 +1,4 @@
-//! How a compaction ends, whatever its events are called; and what `compact` is answered.
+//! Judges the end of compactions, for all names of the events, and the responses to `compact`.
 
 use super::frame_context::FrameContext;
 use crate::{
@@ -14,27 +14,27 @@ use crate::{
 };
 use std::collections::VecDeque;
 
-/// What is known of the start of the compaction that is under way.
+/// The start of the current compaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CompactionStart {
-    /// None is under way.
+    /// No compaction is running.
     #[default]
     None,
-    /// It was missed.
+    /// The start was missed.
     Missed,
-    /// What the compaction is for.
+    /// The compaction has this reason.
     For(CompactionReason),
 }
 
-/// What the end of a compaction says.
+/// The end of a compaction.
 pub struct CompactionEnd {
-    /// What it was for, where the end repeats that.
+    /// The reason, if the end repeats it.
     reason: Option<CompactionReason>,
     has_result: bool,
-    /// It says why there is no result.
+    /// Whether there is an error text.
     excused: bool,
     will_retry: bool,
-    /// A handoff goes on in another session and leaves no summary in this one.
+    /// Whether the session was handed off: it goes on in another one, without a summary in this one.
     summarises: bool,
 }
 
@@ -63,20 +63,20 @@ impl From<&CompactionEndEvent> for CompactionEnd {
 }
 
 impl CompactionEnd {
-    /// Judges it behind that start.
+    /// Judges the end after this start.
     pub fn judge(&self, start: CompactionStart, dialect: Dialect, found: &mut Findings) {
         let started = match start {
             CompactionStart::For(reason) => Some(reason),
             CompactionStart::None | CompactionStart::Missed => None,
         };
         let reason = self.reason.or(started);
-        // Without `skipped` there is no other word for a session in which there was nothing to compact.
+        // Without the member `skipped`, a session with nothing to compact has no other outcome.
         let asked = reason == Some(CompactionReason::Manual);
         let nothing = dialect.record().compaction.skipped == DialectCompactionSkipped::Bare
             && !self.will_retry
             && !asked;
         let fits = match self.has_result {
-            // What was never begun can only have failed.
+            // A compaction that never began can only have failed.
             has_result if start == CompactionStart::None && self.reason.is_some() => {
                 self.excused && !has_result
             }
@@ -96,18 +96,18 @@ impl CompactionEnd {
     }
 }
 
-/// The compactions that the host asked for, in dialects whose events tell of them.
+/// Tracks manual compactions, in dialects with events for them.
 #[derive(Clone, Debug, Default)]
 pub struct ManualCompactions {
-    /// The ends that no response has come for, with the numbers of their frames.
+    /// The ends without a response yet, with the numbers of their frames.
     ended: VecDeque<(u64, Box<CompactionEndEvent>)>,
-    /// One has begun and not ended.
+    /// Whether a manual compaction is running.
     open: bool,
-    /// An end was missed.
+    /// Whether an end was missed.
     unsure: bool,
 }
 
-/// Ends that are kept, the latest.
+/// The most ends that are kept.
 const KEPT: usize = 64;
 
 impl ManualCompactions {
@@ -127,7 +127,7 @@ impl ManualCompactions {
         }
     }
 
-    /// An event was said of which the kind alone is known.
+    /// Takes in an event of which only the kind is known.
     pub const fn on_unread_event(&mut self) {
         self.unsure = true;
     }
@@ -145,10 +145,10 @@ impl ManualCompactions {
             return;
         }
         let Some((ended, end)) = self.ended.pop_front() else {
-            // One that was refused has none: what is open is another's.
+            // A refused command has no compaction; the running one belongs to another.
             let own = self.open && !requests.has_command(RpcCommandKind::Compact);
             let refused = !own && may_be_refused(request, at);
-            // Where the end of the input cuts one off, nothing more is told of it.
+            // A compaction that the end of the input aborts has no further events.
             let untold = at.now.closing && at.dialect.record().end_of_input == DialectEndOfInput::AbortRun;
             found.expect(Rule::CompactionTold, !answer.success && (refused || untold), || {
                 "`compaction_start` and `compaction_end` first".to_owned()
@@ -173,7 +173,7 @@ impl ManualCompactions {
     }
 }
 
-/// Whether a state that the request can have met refuses it.
+/// Whether a possible state of the request refuses it.
 fn may_be_refused(request: &OpenRequest, at: &FrameContext) -> bool {
     request.met.iter().any(|state| {
         Case::first(request.command.cases(*state), at.base(), |_| None)

@@ -1,4 +1,5 @@
-//! The checks of what goes on beside the runs: answers, what follows a run, queues, counts, dialogs, host tools, the end.
+//! The checks of everything except the messages of runs: responses, queues, counts, dialogs, host tools, the session, the
+//! end of the process. It passes each frame on to the single checks, in an order that they depend on.
 
 use super::{
     aborted_calls::AbortedCalls,
@@ -39,7 +40,7 @@ use crate::{
     },
 };
 
-/// Follows what goes on beside the runs; sees every frame, wherever it stands.
+/// All checks that take in every frame, legal or not.
 #[derive(Clone, Debug, Default)]
 pub struct ConversationChecks {
     state: StateChecks,
@@ -67,7 +68,7 @@ pub struct ConversationChecks {
 }
 
 impl ConversationChecks {
-    /// Whether a request to the user interface had this id already.
+    /// Whether an earlier UI request had this id.
     pub fn has_ui_request(&self, id: &str) -> bool {
         self.dialogs.contains(id)
     }
@@ -77,18 +78,18 @@ impl ConversationChecks {
         self.state.known_state()
     }
 
-    /// The server was told to load extensions.
+    /// Declares that the server loads extensions.
     pub const fn load_extensions(&mut self) {
         self.extensions.seen = true;
     }
 
-    /// Something has happened at `now` that gives everything more time.
+    /// Restarts all deadlines at `now`.
     pub fn restart_deadlines(&mut self, now: u64) {
         self.obligations.restart_deadlines(now);
         self.delays.restart_deadlines(now);
     }
 
-    /// Sees what the host wrote, before its request is open.
+    /// Takes in an inbound frame, before its request is opened.
     pub fn on_inbound(
         &mut self,
         frame: &Inbound,
@@ -134,7 +135,7 @@ impl ConversationChecks {
         }
     }
 
-    /// Sees what is said.
+    /// Takes in an emitted frame.
     pub fn on_outbound(
         &mut self,
         emission: &Emission,
@@ -189,7 +190,7 @@ impl ConversationChecks {
                 self.delays.on_call(call);
             }
             Emission::Frame(Outbound::HostToolCancel(cancel)) => {
-                // Steering may interrupt what a tool does.
+                // Steering may interrupt a tool.
                 let calm = !self.turn_boundaries.is_stopped() && !self.queues.may_steer();
                 let has_cause = !calm || !at.whole || at.has_extensions || at.now.closing;
                 self.host_tools.on_cancel(cancel, has_cause, found);
@@ -198,14 +199,14 @@ impl ConversationChecks {
         }
     }
 
-    /// What was said last cannot be so, or something before it was missed: what was said of the session is in doubt.
+    /// Notes that the latest frame contradicts the earlier ones, or that frames were missed.
     pub fn doubt(&mut self) {
         self.session.doubt();
     }
 
-    /// Something was said of which the kind alone is known.
+    /// Takes in an outbound frame of which only the kind is known.
     pub fn on_unread_event(&mut self, kind: Kind, at: &FrameContext) {
-        // What it would have broken or shown is not known either.
+        // Its violations are not known either.
         self.on_frame(kind, at, &mut Findings::default());
         self.after_run.on_unread_event(kind);
         self.prompts.on_unread_event(kind);
@@ -233,7 +234,7 @@ impl ConversationChecks {
         self.delays.on_frame(kind, at, found);
     }
 
-    /// A response was said; `said` where all of it is known.
+    /// Takes in a response; `said` is the whole frame, if it could be read.
     pub fn on_response(
         &mut self,
         answer: &ResponseHead,
@@ -263,7 +264,7 @@ impl ConversationChecks {
         }
         let (ResponseMatch::First(request) | ResponseMatch::Again(request)) = answered else { return };
         match (success, answer.success) {
-            // A line that is no command here may have done something.
+            // The server may have accepted an invalid line as a command.
             (Some(success), _) if has_invalid_lines(requests) => {
                 self.state.on_unread_response(request, true, at);
                 self.state.learn(success, at);
@@ -272,7 +273,7 @@ impl ConversationChecks {
             (None, true) => self.state.on_unread_response(request, true, at),
             (None, false) => self.state.on_response(request, None, at, found),
         }
-        // Where a prompt may be acknowledged and fail, its message may have come; not that of one which a run refuses.
+        // A prompt that fails after its acknowledgement may have delivered its message; one that is refused during a run has not.
         let late = at.dialect.record().prompt_ack == DialectPromptAck::ImmediateThenMaybeError;
         let is_busy = request.met.iter().all(|met| met.is_streaming());
         let is_refused = if late { is_busy } else { matches!(answered, ResponseMatch::First(_)) };
@@ -323,13 +324,13 @@ impl ConversationChecks {
         }
     }
 
-    /// Input has ended, or a shutdown was asked for.
+    /// Takes in the end of the input, or the request to shut down.
     pub fn on_end_of_input(&mut self, state: State, requests: &Requests) {
         self.exit.on_end_of_input(state, requests);
         self.shell_outputs.on_end_of_input();
     }
 
-    /// The process is gone, or nothing more is known of it.
+    /// Takes in the end of the process or of the recording.
     pub fn on_exit(
         &mut self,
         end: &ServerExit,
@@ -346,12 +347,12 @@ impl ConversationChecks {
     }
 }
 
-/// Whether a line waits that is no command here, and that the server may have taken for one.
+/// Whether an invalid line is outstanding, which the server may have accepted as a command.
 fn has_invalid_lines(requests: &Requests) -> bool {
     requests.lines_without_response().next().is_some()
 }
 
-/// Whether what waits in the session that was left does not come along into the other one.
+/// Whether the success changes the session, and queued messages do not move to the new one.
 fn drops_queues(success: &RpcSuccess) -> bool {
     match success {
         RpcSuccess::NewSession(it) => !it.data.cancelled,
@@ -360,7 +361,7 @@ fn drops_queues(success: &RpcSuccess) -> bool {
     }
 }
 
-/// What a prompt's answer says became of it, where it does.
+/// The disposition that the response to a prompt reports, if any.
 fn outcome(success: Option<&RpcSuccess>) -> Option<PromptDisposition> {
     match success {
         Some(RpcSuccess::Prompt(it)) => it.data.as_ref().map(|it| it.disposition),

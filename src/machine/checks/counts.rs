@@ -1,4 +1,4 @@
-//! What the server says of its own state, against what was seen.
+//! Judges flags and counts that the server reports of itself, against each other and against the frames.
 
 use super::frame_context::FrameContext;
 use crate::{
@@ -16,38 +16,38 @@ use crate::{
 use serde::Serialize;
 use std::collections::VecDeque;
 
-/// Commands that are kept, the latest.
+/// The most commands that are kept.
 const KEPT: usize = 4096;
 
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
-    /// Goes up with everything that may change a count.
+    /// A version that increases with everything that may change a count.
     moment: u64,
     state: Option<Reported<u64>>,
     messages: Option<Reported<Tally>>,
-    /// The messages of all entries.
+    /// The messages among all entries.
     entries: Option<Reported<Tally>>,
     stats: Option<Reported<Tally>>,
-    /// Commands so far: their numbers are those of the requests.
+    /// The number of commands so far: the number of the next request.
     count: u64,
-    /// The `get_entries` without an answer that ask for a part; the latest.
+    /// The numbers of outstanding `get_entries` that request a part of the entries.
     partial: VecDeque<u64>,
-    /// The last run was cut short: whether it goes on unseen is not known.
+    /// Whether the last run was cut short, so that it may continue unseen.
     cut: bool,
-    /// A run has ended, and the server has not said since that it rests.
+    /// Whether a run has ended and no idle state was reported since.
     restless: bool,
 }
 
-/// What a response told.
+/// A value reported by a response.
 #[derive(Clone, Copy, Debug)]
 struct Reported<T> {
     moment: u64,
-    /// The number of its frame.
+    /// The number of the response's frame.
     frame: u64,
     value: T,
 }
 
-/// How many messages of which kind, by the members of the statistics.
+/// The numbers of messages by kind, as in the statistics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 struct Tally {
     #[serde(rename = "userMessages")]
@@ -76,7 +76,7 @@ impl Counts {
         }
     }
 
-    /// Something was said.
+    /// Takes in an outbound frame.
     pub fn on_frame(&mut self, kind: Kind, at: &FrameContext) {
         let reads = matches!(kind, Kind::Response(Some(command), _) if only_reads(command));
         if !reads && !matches!(kind, Kind::UiRequest(_)) {
@@ -101,7 +101,7 @@ impl Counts {
             && requests.outstanding().all(|other| only_reads(other.command));
         let moment = self.moment;
         let frame = at.frame;
-        // An abort waits until nothing goes on.
+        // An abort waits until the server is idle.
         if request.command == RpcCommandKind::Abort && success.is_some() && at.now.flow == FlowState::Idle {
             self.restless = false;
         }
@@ -167,7 +167,7 @@ impl Counts {
         }
     }
 
-    /// Whether a `get_entries` has asked for all of them.
+    /// Whether a `get_entries` has requested all entries.
     pub fn lists_all(&self, request: &OpenRequest) -> bool {
         !self.partial.contains(&request.number)
     }
@@ -181,7 +181,7 @@ impl Counts {
         found: &mut Findings,
     ) {
         let all = |is: fn(FlowState) -> bool| request.met.iter().all(|met| is(*met)) && is(at.now.flow);
-        // A run that is being prepared is seen when its prompt is answered.
+        // A run that is being prepared shows with the response to its prompt.
         let prepares = || requests.outstanding().any(|other| other.command == RpcCommandKind::Prompt);
         let (on, restless) = match at.dialect.record().streaming_flag {
             DialectStreamingFlag::Run => (all(FlowState::is_streaming), false),
@@ -206,7 +206,7 @@ impl Counts {
     }
 }
 
-/// Whether a run is open, or what follows one is to come.
+/// Whether a run is open, or its aftermath is to come.
 const fn is_unsettled(state: FlowState) -> bool {
     state.is_streaming() || matches!(state, FlowState::Settling | FlowState::Retrying | FlowState::Compacting)
 }
@@ -258,7 +258,7 @@ impl Tally {
     }
 }
 
-/// Whether the command leaves everything as it is.
+/// Whether the command changes nothing.
 pub(super) const fn only_reads(command: RpcCommandKind) -> bool {
     use RpcCommandKind as Command;
     matches!(

@@ -1,8 +1,7 @@
-//! How long things take that nothing holds up: responses, what the host has aborted or answered, the steps of a run.
+//! Judges how long the server takes for aborts, responses and the steps of a run.
 //!
-//! Only silence counts: the time since the server last wrote anything. Whoever reads slowly, or has much to read, sees late
-//! what was written in time, but sees no silence before it. Where extensions or dialogs may hold something up, nothing is
-//! judged.
+//! Only silence counts: the time since the server last wrote anything. A slow reader sees timely frames late, but sees no
+//! silence before them. Nothing is judged while extensions or dialogs may hold up the server.
 
 use super::{
     frame_context::FrameContext,
@@ -21,57 +20,57 @@ use crate::{
 };
 use std::collections::VecDeque;
 
-/// Milliseconds that a step of a run may take which waits for nobody.
+/// Milliseconds that a step of a run may take if it does not wait for the host.
 const STEP: u64 = 300_000;
 
-/// After so many milliseconds of silence the server has read an abort.
+/// Milliseconds of silence after which the server must have read an abort.
 const READ: u64 = 8000;
 
-/// What is awaited, and calls of the host's tools that are known: the latest.
+/// The most awaited events and host tool calls that are tracked.
 const KEPT: usize = 256;
 
-/// Follows the clock from what asks for something to what comes of it.
+/// Tracks the time from a cause to the event that has to follow.
 #[derive(Clone, Debug, Default)]
 pub struct Delays {
-    /// When the server wrote its latest frame; none before the first.
+    /// The time of the server's latest frame.
     wrote: Option<u64>,
-    /// The same of the frame before it.
+    /// The time of the frame before that.
     before: Option<u64>,
-    /// The last time that it wrote nothing for long: from when to when.
+    /// The start and the end of the latest long silence.
     hush: Option<(u64, u64)>,
     awaited: VecDeque<Awaited>,
-    /// The ids of the calls of the host's tools that are open, and those of the model's calls.
+    /// The outstanding host tool calls: their ids, and those of the model's calls.
     calls: VecDeque<(String, String)>,
-    /// The open answer goes on although it was aborted long before.
+    /// Whether the current answer goes on although it was aborted long before.
     goes_on: bool,
 }
 
-/// Something that has to come.
+/// An event that has to come.
 #[derive(Clone, Debug)]
 struct Awaited {
     what: AwaitedEvent,
-    /// From when on it is waited for.
+    /// The time from which on the event is awaited.
     from: u64,
-    /// The frame that asks for it.
+    /// The frame that causes the event.
     frame: u64,
 }
 
-/// What has to come.
+/// The kind of an awaited event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum AwaitedEvent {
-    /// The end of the answer that was aborted.
+    /// The end of the aborted answer.
     AnswerEnd,
-    /// The end of the wait that was aborted.
+    /// The end of the aborted wait before a retry.
     WaitEnd,
-    /// The run of a further try.
+    /// The run of a retry.
     Retry,
     /// The first message of a run.
     Opening,
-    /// Whatever follows a turn.
+    /// The event after a turn.
     NextStep,
-    /// The end of the model's call with that id, which the host has answered.
+    /// The end of the model's call with this id, whose result the host has sent.
     CallEnd(String),
-    /// The answer to the shell command with that number, which was aborted.
+    /// The response to the aborted shell command with this number.
     Shell(u64),
 }
 
@@ -97,7 +96,7 @@ impl AwaitedEvent {
         }
     }
 
-    /// Whether it can still come in this state.
+    /// Whether the event can still come in this state.
     const fn is_open_in(&self, flow: FlowState) -> bool {
         match self {
             Self::AnswerEnd | Self::Opening | Self::NextStep | Self::CallEnd(_) => flow.is_streaming(),
@@ -108,7 +107,7 @@ impl AwaitedEvent {
 }
 
 impl Delays {
-    /// The host has written a command.
+    /// Takes in a command.
     pub fn on_command(&mut self, command: Command, requests: &Requests, at: &FrameContext) {
         if is_behind(requests, at) {
             return;
@@ -123,7 +122,7 @@ impl Delays {
         }
     }
 
-    /// A tool of the host is called.
+    /// Takes in a host tool call.
     pub fn on_call(&mut self, call: &HostToolCall) {
         self.calls.push_back((call.id.clone(), call.tool_call_id.clone()));
         if self.calls.len() > KEPT {
@@ -131,7 +130,7 @@ impl Delays {
         }
     }
 
-    /// The host has answered a call.
+    /// Takes in the result of a host tool call.
     pub fn on_result(&mut self, result: &HostToolResult, requests: &Requests, at: &FrameContext) {
         let place = self.calls.iter().position(|(id, _)| *id == result.id);
         if let Some((_, of)) = place.and_then(|place| self.calls.remove(place))
@@ -141,12 +140,12 @@ impl Delays {
         }
     }
 
-    /// Something has happened at `now` that explains the silence before it.
+    /// Restarts all deadlines at `now`: something explains the silence before.
     pub fn restart_deadlines(&mut self, now: u64) {
         self.wrote = self.wrote.map(|wrote| wrote.max(now));
     }
 
-    /// The server has written a frame.
+    /// Takes in an outbound frame.
     pub fn on_frame(&mut self, kind: Kind, at: &FrameContext, found: &mut Findings) {
         if let (Some(wrote), Some(now)) = (self.wrote, at.time)
             && now.saturating_sub(wrote) >= LONG_PATIENCE
@@ -175,7 +174,7 @@ impl Delays {
         self.awaited.retain(|awaited| awaited.what.is_open_in(flow));
     }
 
-    /// Sees an event. `prompted`: the open run is that of a prompt, and none of its messages has come.
+    /// Takes in an event. `prompted`: the current run is that of a prompt, and none of its messages has come.
     pub fn on_event(
         &mut self,
         event: &AgentSessionEvent,
@@ -195,7 +194,7 @@ impl Delays {
         }
     }
 
-    /// A request was answered.
+    /// Takes in a response.
     pub fn on_response(
         &mut self,
         request: &OpenRequest,
@@ -222,7 +221,7 @@ impl Delays {
             && !behind
             && is_judged(at)
         {
-            // Also where something else has broken the silence first.
+            // Even if another frame has ended the silence.
             let silent = self
                 .hush
                 .is_some_and(|(from, until)| until.saturating_sub(from.max(written)) >= LONG_PATIENCE);
@@ -232,9 +231,9 @@ impl Delays {
         }
     }
 
-    /// Nothing was said for so long before the end that nothing more will come.
+    /// Takes in that the server was silent at the end for so long that nothing more will come.
     pub fn on_silence(&mut self, at: &FrameContext, found: &mut Findings) {
-        // The last frame is not followed by another.
+        // No frame follows the last one.
         self.before = self.wrote;
         for awaited in std::mem::take(&mut self.awaited) {
             let told = matches!(awaited.what, AwaitedEvent::Retry | AwaitedEvent::Shell(_));
@@ -299,7 +298,7 @@ impl Delays {
         }
     }
 
-    /// It has come: in time or not.
+    /// Judges whether an awaited event that has come is in time.
     fn comes(&mut self, what: &AwaitedEvent, at: &FrameContext, found: &mut Findings) {
         let silence = self.silence(what, at);
         let place = self.awaited.iter().position(|awaited| awaited.what == *what);
@@ -310,7 +309,7 @@ impl Delays {
         });
     }
 
-    /// For how long nothing was written before the frame that is looked at, since that is waited for.
+    /// The silence before the current frame, since the event is awaited.
     fn silence(&self, what: &AwaitedEvent, at: &FrameContext) -> Option<u64> {
         let awaited = self.awaited.iter().find(|awaited| awaited.what == *what)?;
         self.silence_since(awaited.from, at)
@@ -321,17 +320,17 @@ impl Delays {
     }
 }
 
-/// Whether one command is served after the other.
+/// Whether the dialect handles one command after the other.
 fn is_serial(at: &FrameContext) -> bool {
     at.dialect.record().dispatch == DialectDispatch::SerialWithControlLane
 }
 
-/// Whether what the host writes now may be read behind what waits.
+/// Whether the server may read the current frame only after outstanding commands.
 fn is_behind(requests: &Requests, at: &FrameContext) -> bool {
     is_serial(at) && requests.outstanding().next().is_some()
 }
 
-/// Whether nobody else may hold anything up.
+/// Whether nothing but the server itself can cause a delay.
 const fn is_judged(at: &FrameContext) -> bool {
     at.met.dialogs == 0 && at.now.dialogs == 0 && !at.has_extensions && !at.now.closing
 }

@@ -1,4 +1,4 @@
-//! Requests to the user interface, and what the host answers.
+//! Judges UI requests and the host's dialog responses.
 
 use crate::{
     machine::findings::Findings,
@@ -6,14 +6,14 @@ use crate::{
 };
 use std::collections::{HashSet, VecDeque};
 
-/// Ids that are remembered, the latest, to tell one that is used again.
+/// The most ids that are remembered, to detect repeated ones.
 const REMEMBERED: usize = 4096;
 
 #[derive(Clone, Debug, Default)]
 pub struct Dialogs {
     known: HashSet<String>,
     order: VecDeque<String>,
-    /// The dialogs without an answer, with the numbers of their frames; the latest.
+    /// The latest outstanding dialogs, with the numbers of their frames.
     open: VecDeque<(u64, RpcExtensionUIRequest)>,
 }
 
@@ -33,7 +33,7 @@ impl Dialogs {
             }
             _ => found.pass(Rule::NoTitle),
         }
-        // What is said again opens nothing.
+        // A repeated request opens no dialog.
         if !new {
             return;
         }
@@ -61,7 +61,7 @@ impl Dialogs {
     }
 }
 
-/// A dialog is answered.
+/// Judges the response to a dialog.
 fn check_response(request: &RpcExtensionUIRequest, response: &RpcExtensionUIResponse, found: &mut Findings) {
     let expected_response = expected_response(request);
     let fits = match response {
@@ -83,7 +83,7 @@ fn check_response(request: &RpcExtensionUIRequest, response: &RpcExtensionUIResp
     }
 }
 
-/// What answers it.
+/// The member that answers the dialog.
 const fn expected_response(request: &RpcExtensionUIRequest) -> &'static str {
     match request {
         RpcExtensionUIRequest::Confirm(_) => "confirmed",

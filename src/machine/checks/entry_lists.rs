@@ -1,4 +1,4 @@
-//! The entries of the session, as the server lists them.
+//! Judges the form of lists and trees of session entries, and the uniqueness of announced entries.
 
 use crate::{
     machine::findings::Findings,
@@ -6,11 +6,11 @@ use crate::{
 };
 use std::collections::HashSet;
 
-/// The entries that are told as they come: an id is told once.
+/// The ids of entries announced by events, which must not repeat.
 #[derive(Clone, Debug, Default)]
 pub struct AppendedEntries(HashSet<String>);
 
-/// Ids that are remembered.
+/// The most ids that are remembered.
 const KEPT: usize = 4096;
 
 impl AppendedEntries {
@@ -22,13 +22,13 @@ impl AppendedEntries {
         found.expect(Rule::EntriesTree, new, || "an entry that was not told before".to_owned());
     }
 
-    /// Another session has other entries.
+    /// Forgets all ids: the session has changed.
     pub fn forget(&mut self) {
         self.0.clear();
     }
 }
 
-/// Judges a list; `whole`: it begins with the session's first entry.
+/// Judges a list of entries; `whole`: it begins with the session's first entry.
 pub fn check_list(list: &EntryList, whole: bool, found: &mut Findings) {
     let mut ids = HashSet::new();
     for entry in &list.entries {
@@ -45,7 +45,7 @@ pub fn check_list(list: &EntryList, whole: bool, found: &mut Findings) {
     }
 }
 
-/// The leaf is one of the entries, where there is one.
+/// The leaf, if there is one, is one of the entries.
 fn check_leaf(leaf: Option<&str>, ids: &HashSet<&str>, found: &mut Findings) {
     match leaf.filter(|leaf| !ids.contains(leaf)) {
         None => found.pass(Rule::EntriesTree),
@@ -55,14 +55,14 @@ fn check_leaf(leaf: Option<&str>, ids: &HashSet<&str>, found: &mut Findings) {
     }
 }
 
-/// Judges a tree.
+/// Judges a tree of entries.
 pub fn check_tree(tree: &EntryTree, found: &mut Findings) {
     let mut ids = HashSet::new();
     let mut nodes: Vec<(Option<&str>, &EntryNode)> = tree.tree.iter().map(|node| (None, node)).collect();
     while let Some((above, node)) = nodes.pop() {
         let id = node.entry.id();
         found.expect(Rule::EntriesTree, ids.insert(id), || format!("an id of its own, not `{id}` again"));
-        // A root may name a parent that is lost.
+        // A root may name a missing parent.
         let below = above.is_none_or(|above| node.entry.parent_id() == Some(above));
         found.expect(Rule::EntriesTree, below, || format!("`{id}` below its parent"));
         nodes.extend(node.children.iter().map(|child| (Some(id), child)));

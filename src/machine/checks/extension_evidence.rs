@@ -1,26 +1,26 @@
-//! Whether extensions are there: they may change texts, stop prompts, queue messages and begin runs without a frame that
-//! says so.
+//! Detects that extensions are loaded. They may change texts, stop prompts, queue messages and begin runs without a frame, so
+//! several rules do not apply then.
 
 use crate::protocol::{
     AgentMessage, AgentSessionEvent, CommandSource, Emission, Outbound, PromptDisposition,
     RpcExtensionUIRequest, RpcResponse, RpcSuccess,
 };
 
-/// What has shown of extensions.
+/// The evidence of extensions so far.
 #[derive(Clone, Debug, Default)]
 pub struct ExtensionEvidence {
-    /// Something came that only an extension brings about.
+    /// Whether a frame has come that only extensions cause.
     pub seen: bool,
 }
 
-/// Types of the messages that xcsh itself adds.
+/// Types of custom messages that xcsh itself adds.
 const OWN_MESSAGES: [&str; 2] = ["eager-todo-prelude", "ttsr-injection"];
 
 /// The widget that xcsh itself clears at its start.
 const OWN_WIDGET: &str = "autoresearch";
 
 impl ExtensionEvidence {
-    /// Looks at a frame of the server.
+    /// Takes in an outbound frame.
     pub fn on_outbound(&mut self, emission: &Emission) {
         let Emission::Frame(frame) = emission else { return };
         self.seen |= match frame {
@@ -37,7 +37,7 @@ impl ExtensionEvidence {
     }
 }
 
-/// Whether what was asked for could not be so without extensions.
+/// Whether a success response shows that there are extensions.
 fn shows(success: &RpcSuccess) -> bool {
     match success {
         RpcSuccess::GetCommands(it) => {

@@ -1,33 +1,33 @@
-//! Where a frame stands.
+//! The context of a frame for the checks.
 
 use crate::{
     machine::state::State,
     protocol::{Base, Dialect},
 };
 
-/// Where a frame stands.
+/// The context of a frame: the states around it, its number and its time.
 #[derive(Clone, Copy, Debug)]
 pub struct FrameContext {
-    /// The dialect that is spoken.
+    /// The dialect of the conversation.
     pub dialect: Dialect,
-    /// The state that the frame met.
+    /// The state before the frame.
     pub met: State,
-    /// The state behind it.
+    /// The state after the frame.
     pub now: State,
-    /// The number of the frame, both directions counted together.
+    /// The number of the frame, counting both directions.
     pub frame: u64,
-    /// A string in it was shortened.
+    /// Whether strings in the frame were shortened.
     pub cut: bool,
-    /// When it came, in milliseconds of the recording's clock; none without a clock.
+    /// The time of the frame in milliseconds, if there is a clock.
     pub time: Option<u64>,
-    /// The conversation was seen from the start of the process on, and every line of the host could be read.
+    /// Whether the conversation was observed from the start of the process, and every line of the host was valid.
     pub whole: bool,
-    /// Something has shown that extensions are there, which may change what they like.
+    /// Whether extensions are loaded, which may change anything without a frame.
     pub has_extensions: bool,
 }
 
 impl FrameContext {
-    /// The dialect whose frames are spoken.
+    /// The base of the dialect.
     pub const fn base(&self) -> Base {
         self.dialect.base()
     }

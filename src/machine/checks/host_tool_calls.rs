@@ -1,4 +1,4 @@
-//! What the host's tools are called with, report and give, against what is told of it: all of it is passed on unchanged.
+//! Judges that arguments, progress and results of host tools are passed on unchanged.
 
 use super::frame_context::FrameContext;
 use crate::{
@@ -11,15 +11,15 @@ use crate::{
 use serde_json::Value;
 use std::collections::VecDeque;
 
-/// Calls that are followed, the latest.
+/// The most calls that are tracked.
 const KEPT: usize = 256;
-/// Reports of one call that are kept, the latest.
+/// The most updates of one call that are kept.
 const REPORTS: usize = 1024;
 
-/// What the model says that a call is for is an argument in the message, and none of the tool's.
+/// The argument with the purpose of a call, which the model adds and the tool does not get.
 const INTENT: &str = "_i";
 
-/// The calls of the host's tools that have not ended.
+/// The host tool calls that have not ended.
 #[derive(Clone, Debug, Default)]
 pub struct HostToolCalls {
     calls: VecDeque<Call>,
@@ -29,16 +29,16 @@ pub struct HostToolCalls {
 struct Call {
     id: String,
     of: String,
-    /// What the host has reported and nobody was told.
+    /// Updates of the host that no event has passed on yet.
     reports: VecDeque<AgentToolResult>,
-    /// Not all of that is kept.
+    /// Whether some updates were dropped.
     torn: bool,
     result: Option<HostToolResult>,
     cancelled: bool,
 }
 
 impl HostToolCalls {
-    /// The host is called for a call of the model, where that is known.
+    /// Takes in a host tool call; `made` is the model's call, if known.
     pub fn on_call(
         &mut self,
         call: &HostToolCall,
@@ -65,19 +65,19 @@ impl HostToolCalls {
         });
     }
 
-    /// Whether the host was called for that call of the model.
+    /// Whether there is a host tool call for the model's call `of`.
     pub fn has(&self, of: &str) -> bool {
         self.calls.iter().any(|call| call.of == of)
     }
 
-    /// The call is cancelled.
+    /// Takes in a cancellation.
     pub fn on_cancel(&mut self, id: &str) {
         if let Some(call) = self.by_id(id) {
             call.cancelled = true;
         }
     }
 
-    /// The host reports.
+    /// Takes in an update of the host.
     pub fn on_update(&mut self, update: &HostToolUpdate) {
         if let Some(call) = self.by_id(&update.id).filter(|call| call.result.is_none()) {
             call.reports.push_back(update.partial_result.clone());
@@ -88,14 +88,14 @@ impl HostToolCalls {
         }
     }
 
-    /// The host gives the result.
+    /// Takes in the result of the host.
     pub fn on_result(&mut self, result: &HostToolResult) {
         if let Some(call) = self.by_id(&result.id).filter(|call| call.result.is_none()) {
             call.result = Some(result.clone());
         }
     }
 
-    /// Progress is told.
+    /// Takes in a progress event.
     pub fn on_progress(
         &mut self,
         update: &ToolExecutionUpdateEvent,
@@ -108,15 +108,15 @@ impl HostToolCalls {
         }
         let place = call.reports.iter().position(|report| is_same(report, &update.partial_result));
         found.expect(Rule::HostUnchanged, place.is_some(), || "what the host has reported".to_owned());
-        // Where the reader is slow, only the last of several is told.
+        // For a slow reader, only the last of several updates is passed on.
         call.reports.drain(..place.map_or(0, |place| place + 1));
     }
 
-    /// A call has ended.
+    /// Takes in the end of a call.
     pub fn on_call_end(&mut self, end: &ToolExecutionEndEvent, at: &FrameContext, found: &mut Findings) {
         let Some(place) = self.calls.iter().position(|call| call.of == end.tool_call_id) else { return };
         let Some(call) = self.calls.remove(place) else { return };
-        // What was broken off has a text of its own; so has what was skipped meanwhile.
+        // Interrupted and skipped calls have texts of their own.
         if at.cut || at.has_extensions || call.cancelled || at.now.closing || is_broken_off(end, at) {
             return;
         }
@@ -152,7 +152,7 @@ impl HostToolCalls {
     }
 }
 
-/// What a failure of the host becomes: its texts, in one.
+/// The content for a failure of the host: its texts, joined.
 fn failure(result: &AgentToolResult, at: &FrameContext) -> Vec<UserContent> {
     let text_of = |block: &UserContent| match block {
         UserContent::Text(text) => Some(text.text.clone()),
@@ -166,7 +166,7 @@ fn failure(result: &AgentToolResult, at: &FrameContext) -> Vec<UserContent> {
     vec![UserContent::Text(TextContent { text, text_signature: None })]
 }
 
-/// Whether both say the same; without details is as good as with none in them.
+/// Whether both results are equal; absent details equal empty ones.
 fn is_same(one: &AgentToolResult, other: &AgentToolResult) -> bool {
     let details = |result: &AgentToolResult| match &result.details {
         Some(Value::Object(map)) if map.is_empty() => None,
@@ -176,7 +176,7 @@ fn is_same(one: &AgentToolResult, other: &AgentToolResult) -> bool {
     one.content == other.content && details(one) == details(other)
 }
 
-/// Whether the arguments are those of the call, but for values that the tool takes in another type, and its defaults.
+/// Whether the arguments are those of the call, except for conversions to the tool's types and its defaults.
 fn is_passed_on(made: &JsonObject, passed: &JsonObject) -> bool {
     let mut of_tool = made.iter().filter(|(key, _)| *key != INTENT);
     of_tool.all(|(key, value)| passed.get(key).is_some_and(|passed| is_kept(value, passed)))
@@ -192,7 +192,7 @@ fn is_kept(made: &Value, passed: &Value) -> bool {
             made.len() == passed.len() && made.iter().zip(passed).all(|(made, passed)| is_kept(made, passed))
         }
         (Value::Object(_) | Value::Array(_), _) => false,
-        // A tool that takes a text takes a number for one, and the other way round.
+        // A number may be converted to a string, and the other way round.
         _ => made == passed || plain(made) == plain(passed) || made.is_null() != passed.is_null(),
     }
 }

@@ -1,4 +1,4 @@
-//! The tools that the host runs: their calls, and what the host says of them.
+//! Judges the calls of host tools, and the host's updates and results.
 
 use super::{frame_context::FrameContext, host_tool_calls::HostToolCalls};
 use crate::{
@@ -11,24 +11,24 @@ use crate::{
 };
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Calls and registrations that are kept, the latest.
+/// The most calls and registrations that are kept.
 const KEPT: usize = 4096;
 
 #[derive(Clone, Debug, Default)]
 pub struct HostTools {
-    /// Commands so far: their numbers are those of the requests.
+    /// The number of commands so far: the number of the next request.
     count: u64,
-    /// What `set_host_tools` would register, without an answer yet.
+    /// The tools of outstanding `set_host_tools`.
     asked: VecDeque<(u64, Vec<HostToolDefinition>)>,
-    /// Whether the model is offered each tool that is registered.
+    /// The registered tools, each with whether the model is offered it.
     registered: BTreeMap<String, bool>,
-    /// The tools that the open answer's model was offered for certain.
+    /// The tools that were certainly offered for the current answer.
     offered: BTreeSet<String>,
-    /// The calls of the open assistant message that have not ended; none where they were missed.
+    /// The calls of the current assistant message that have not ended; `None` if they were missed.
     calls: Option<BTreeMap<String, ToolCall>>,
-    /// The calls that wait for the host; the latest.
+    /// The calls that wait for the host.
     open: VecDeque<Call>,
-    /// The model's calls that were cancelled and have not ended, with the frames that did it.
+    /// The model's calls that were cancelled and have not ended, with the frames of the cancellation.
     cancelled: BTreeMap<String, u64>,
     work: HostToolCalls,
 }
@@ -38,9 +38,9 @@ struct Call {
     id: String,
     /// The id of the model's call.
     of: String,
-    /// The number of the frame.
+    /// The number of the call's frame.
     frame: u64,
-    /// The call was made before: what the host owes is the result of the first.
+    /// Whether the call is repeated, so that the host owes the result of the first one only.
     again: bool,
 }
 
@@ -110,7 +110,7 @@ impl HostTools {
         }
     }
 
-    /// A call that ends is the host's, and waits for what it gives.
+    /// Judges the end of a host tool call that the host has not finished.
     fn uncalled(&self, end: &ToolExecutionEndEvent, at: &FrameContext, found: &mut Findings) {
         let known = self.calls.as_ref().is_some_and(|calls| calls.contains_key(&end.tool_call_id));
         let offered = self.offered.contains(&end.tool_name) && self.registered.contains_key(&end.tool_name);
@@ -136,7 +136,7 @@ impl HostTools {
         }
     }
 
-    /// An event was said of which the kind alone is known.
+    /// Takes in an event of which only the kind is known.
     pub fn on_unread_event(&mut self, kind: Kind) {
         if kind.is_event() {
             self.calls = None;
@@ -151,7 +151,7 @@ impl HostTools {
         if self.open.len() > KEPT {
             self.open.pop_front();
         }
-        // Nothing is said of a registration that waits for its answer.
+        // While a registration is outstanding, its tools are not judged.
         let known = self.registered.contains_key(&call.tool_name)
             || self
                 .asked
@@ -159,7 +159,7 @@ impl HostTools {
                 .any(|(_, tools)| tools.iter().any(|tool| tool.name.trim() == call.tool_name));
         let made = self.calls.as_ref().and_then(|calls| calls.get(&call.tool_call_id));
         self.work.on_call(call, made.filter(|_| known), at, found);
-        // A call where none can be is reported already.
+        // A misplaced call is reported already.
         if at.met.flow != crate::protocol::FlowState::StreamingTools {
             return;
         }
@@ -175,7 +175,7 @@ impl HostTools {
         found.expect(Rule::HostCallWindow, known, || format!("a registered tool, not `{}`", call.tool_name));
     }
 
-    /// The server calls the host off; `has_cause`: something may have aborted the call.
+    /// Takes in a cancellation; `has_cause`: something may have aborted the call.
     pub fn on_cancel(&mut self, cancel: &HostToolCancel, has_cause: bool, found: &mut Findings) {
         self.work.on_cancel(&cancel.target_id);
         found.expect(Rule::HostCancel, has_cause, || {

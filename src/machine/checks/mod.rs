@@ -1,5 +1,9 @@
-//! The checks of counts, equalities and prefixes: what a frame's kind cannot say. [`RunChecks`] follows the runs, and only
-//! sees frames that are legal where they stand; [`ConversationChecks`] follows what goes on beside them, and sees everything.
+//! The checks of counts, equalities and prefixes, which the kind of a frame cannot express.
+//!
+//! [`RunChecks`] judges the messages of runs and takes in legal frames only; [`ConversationChecks`] judges everything else
+//! and takes in every frame. Both pass frames on to smaller checks, one module each, through methods `on_command`,
+//! `on_response`, `on_event`, `on_unread_event` and the like. A check gets the [`FrameContext`] of a frame and reports to
+//! [`Findings`](crate::machine::Findings). What is known of the session is in `session_state`.
 
 pub(super) mod aborted_calls;
 pub(super) mod after_run;

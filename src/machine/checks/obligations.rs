@@ -1,9 +1,9 @@
-//! What has to follow, and by when: the run of a prompt, a further try, the end of all, the answer to a command.
+//! Obligations of the server: events that have to follow in time, such as the run of a prompt, a retry, or a response.
 //!
-//! A promise is broken when its time has passed and the server has shown that it lives: it answered a request that was
-//! written after that time. What it wrote before has then been read, however slowly somebody reads. At the end of a
-//! recording, silence shows the same. What keeps a promise from being kept gives it more time: a dialog that waits, an
-//! event of a run, a compaction.
+//! An obligation is broken when its time has passed and the server has shown that it is alive by answering a request that was
+//! written after that time: everything that it wrote before has been read by then, however slow the reader. At the end of a
+//! recording, silence shows the same. Whatever holds up the server restarts the time: a dialog, an event of a run, a
+//! compaction.
 
 use super::frame_context::FrameContext;
 use crate::{
@@ -20,57 +20,58 @@ use crate::{
 };
 use std::collections::BTreeSet;
 
-/// What is to follow.
+/// The event that has to follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ObligationKind {
-    /// The run of the prompt with that number.
+    /// The run of the prompt with this number.
     Run(u64),
-    /// The further try that the end of a run has said will come.
+    /// The retry that the end of a run has announced.
     Retry,
-    /// The run of a further try, or the end of trying.
+    /// The run of a retry, or the end of retrying.
     RetryRun,
-    /// The end of trying, as the last attempt has failed.
+    /// The end of retrying after the last attempt has failed.
     GivenUp,
-    /// The run behind a compaction that says so.
+    /// The run after a compaction that has announced one.
     ResumedRun,
-    /// The run behind a reminder.
+    /// The run after a reminder.
     ReminderRun,
-    /// The end of all that a prompt has begun.
+    /// `agent_settled`.
     Settled,
-    /// The answer to the shell command with that number, which was aborted.
+    /// The response to the aborted shell command with this number.
     Bash(u64),
 }
 
-/// Milliseconds that anything may take: recordings are made on machines that have other things to do.
+/// Milliseconds that an event may take; generous, because recordings are made on busy machines.
 const PATIENCE: u64 = 10_000;
 
-/// The same where somebody else may be waited for: extensions, a provider, a process.
+/// Milliseconds that an event may take if extensions, a provider or a process may hold it up.
 pub const LONG_PATIENCE: u64 = 30_000;
 
-/// After so many milliseconds of silence at the end nothing more is to be expected.
+/// Milliseconds of silence at the end after which nothing more is expected.
 const SILENCE: u64 = 2000;
 
-/// Promises that are kept track of, the latest; the same for requests that are known to be late.
+/// The most obligations that are tracked, and the most reported requests.
 const KEPT: usize = 4096;
 
-/// All that is promised.
+/// The outstanding obligations.
 #[derive(Clone, Debug, Default)]
 pub struct Obligations {
     open: Vec<Obligation>,
-    /// The requests that have been reported.
+    /// The numbers of requests that were reported as late.
     late: BTreeSet<u64>,
-    /// When a command that holds up others was last answered, where one is served after the other.
+    /// The time of the last response to a command that holds up others, if commands are handled one after the other.
     served: u64,
-    /// When something of a run last came.
+    /// The time of the last event of a run.
     stirred: u64,
-    /// The run that has begun last was promised by a compaction.
+    /// Whether the latest run was announced by a compaction.
     resumes: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
+/// An outstanding obligation.
 struct Obligation {
     kind: ObligationKind,
-    /// From when on it is waited for, in milliseconds of the recording's clock; none without a clock.
+    /// The time from which on the event is awaited, if there is a clock.
     from: Option<u64>,
 }
 
@@ -99,13 +100,13 @@ impl ObligationKind {
         }
     }
 
-    /// Whether nothing in this state may still keep it waiting.
+    /// Whether nothing in this state can delay the event.
     const fn is_due_in(self, state: State) -> bool {
         if state.dialogs > 0 {
             return false;
         }
         match self {
-            // A compaction before the run takes its time.
+            // A compaction may precede the run.
             Self::Run(_) => matches!(state.flow, FlowState::Idle | FlowState::Starting),
             Self::RetryRun => matches!(state.flow, FlowState::Retrying),
             Self::Settled => matches!(state.flow, FlowState::Settling),
@@ -126,7 +127,7 @@ impl ObligationKind {
 }
 
 impl Obligations {
-    /// This is to follow from now on, or `after` so many milliseconds.
+    /// Adds an obligation that begins `after` some milliseconds.
     pub fn add(&mut self, kind: ObligationKind, after: u64, at: &FrameContext) {
         self.fulfil(kind);
         self.open.push(Obligation { kind, from: at.time.map(|now| now.saturating_add(after)) });
@@ -135,24 +136,24 @@ impl Obligations {
         }
     }
 
-    /// It has followed, or is waited for no more. Gives whether it was promised.
+    /// Removes an obligation that was fulfilled or has become void. Returns whether there was one.
     pub fn fulfil(&mut self, kind: ObligationKind) -> bool {
         let promised = self.contains(kind);
         self.open.retain(|promise| promise.kind != kind);
         promised
     }
 
-    /// Whether it is promised.
+    /// Whether there is such an obligation.
     pub fn contains(&self, kind: ObligationKind) -> bool {
         self.open.iter().any(|promise| promise.kind == kind)
     }
 
-    /// Sees what the host wants, before its request is open.
+    /// Takes in a command, before its request is opened.
     pub fn on_command(&mut self, command: &RpcCommand, at: &FrameContext) {
         let kind = command.kind();
         let stops =
             kind.cuts() || matches!(kind, Command::Abort | Command::AbortAndPrompt | Command::AbortRetry);
-        // A prompt begins a run of its own, which may come first.
+        // The prompt's own run may come first.
         let prompts = kind == Command::Prompt && !at.met.flow.is_streaming();
         if !stops && !prompts {
             return;
@@ -166,12 +167,12 @@ impl Obligations {
                 | ObligationKind::RetryRun
                 | ObligationKind::GivenUp => stops,
             };
-            // What is late already is not excused by what comes then.
+            // An obligation that is late already stays so.
             !taken_back || is_late(promise, at.time, at)
         });
     }
 
-    /// Something has happened that gives everything more time.
+    /// Restarts all deadlines.
     pub fn restart_deadlines(&mut self, now: u64) {
         self.stirred = now;
         for promise in &mut self.open {
@@ -179,7 +180,7 @@ impl Obligations {
         }
     }
 
-    /// A frame of the server was seen.
+    /// Takes in an outbound frame.
     pub fn on_frame(&mut self, kind: Kind, at: &FrameContext, found: &mut Findings) {
         if kind == Kind::Event(Event::AgentStart) {
             self.run_starts(found);
@@ -206,14 +207,14 @@ impl Obligations {
         }
     }
 
-    /// An event was said of which the kind alone is known: what it said may have been what was waited for.
+    /// Takes in an event of which only the kind is known, and which may have fulfilled any obligation.
     pub fn on_unread_event(&mut self) {
         let known =
             |promise: &Obligation| matches!(promise.kind, ObligationKind::Run(_) | ObligationKind::Bash(_));
         self.open.retain(known);
     }
 
-    /// Whether the run that has begun last goes on behind a compaction that has promised it.
+    /// Whether the latest run was announced by a compaction.
     pub const fn resumes(&self) -> bool {
         self.resumes
     }
@@ -227,7 +228,7 @@ impl Obligations {
         }
     }
 
-    /// A request was answered: whatever was due when it was written, and has not come, does not come.
+    /// Takes in a response: obligations that were due when its request was written are broken.
     pub fn on_response(
         &mut self,
         request: &OpenRequest,
@@ -259,7 +260,7 @@ impl Obligations {
         }
     }
 
-    /// A shell command that is the only one ends when it is aborted.
+    /// Adds the obligation that an aborted shell command ends, if it is the only one.
     fn abort_bash(&mut self, request: &OpenRequest, requests: &Requests, at: &FrameContext) {
         let mut shells = requests.outstanding().filter(|open| open.command == Command::Bash);
         if let (Some(only), None) = (shells.next(), shells.next())
@@ -283,7 +284,7 @@ impl Obligations {
         self.report(late, found);
     }
 
-    /// Nothing was said for so long before the end that nothing more will come.
+    /// Takes in that the server was silent at the end for so long that nothing more will come.
     pub fn on_silence(&mut self, at: &FrameContext, found: &mut Findings) {
         let (state, now) = (at.now, at.time);
         let due = |promise: &Obligation| {
@@ -296,12 +297,12 @@ impl Obligations {
         self.report(due, found);
     }
 
-    /// Whether the silence of that request was reported.
+    /// Whether the missing response to this request was reported.
     pub fn is_reported(&self, number: u64) -> bool {
         self.late.contains(&number)
     }
 
-    /// Reports those that are broken, each once. Of a further try that does not come, the end of all is no other cause.
+    /// Reports the broken obligations, each once. If a retry does not come, the missing `agent_settled` is not reported, too.
     fn report(&mut self, is_broken: impl Fn(&Obligation) -> bool, found: &mut Findings) {
         let (broken, open): (Vec<Obligation>, Vec<Obligation>) =
             self.open.iter().copied().partition(|promise| is_broken(promise));
@@ -325,7 +326,7 @@ fn is_late(promise: &Obligation, when: Option<u64>, at: &FrameContext) -> bool {
     }
 }
 
-/// Whether the answer to a request has not come although one that was `written` much later has its answer.
+/// Whether a request has no response although one that was `written` much later has.
 fn is_slow(open: &OpenRequest, served: u64, stirred: u64, written: u64, at: &FrameContext) -> bool {
     let Some(asked) = open.written else { return false };
     let Some((patience, calm)) = patience(open.command, at) else { return false };
@@ -333,10 +334,9 @@ fn is_slow(open: &OpenRequest, served: u64, stirred: u64, written: u64, at: &Fra
     written >= from.saturating_add(patience)
 }
 
-/// How long the answer to a command may take, and whether what goes on beside it counts for that; none where it may
-/// take as long as it likes.
+/// The milliseconds that the response to a command may take, and whether other events extend them; `None` for any time.
 fn patience(command: Command, at: &FrameContext) -> Option<(u64, bool)> {
-    // Handlers of extensions may wait for a dialog.
+    // Extensions may wait for a dialog.
     let held = at.now.dialogs > 0 || at.has_extensions;
     match command {
         command if command.is_read() => Some((PATIENCE, false)),
@@ -360,7 +360,7 @@ fn patience(command: Command, at: &FrameContext) -> Option<(u64, bool)> {
         Command::SetModel | Command::CycleModel | Command::SetHostTools | Command::AbortRetry if !held => {
             Some((LONG_PATIENCE, false))
         }
-        // It waits until the run has ended. What was answered now may begin another.
+        // It waits for the end of the run, and the command answered just now may begin another.
         Command::Abort if !held && matches!(at.met.flow, FlowState::Idle) => Some((PATIENCE, true)),
         cuts if !held
             && cuts.cuts()
@@ -380,12 +380,12 @@ fn patience(command: Command, at: &FrameContext) -> Option<(u64, bool)> {
     }
 }
 
-/// Whether a command is answered at once here.
+/// Whether a command is answered at once in this context.
 pub fn answers_at_once(command: Command, at: &FrameContext) -> bool {
     !matches!(command, Command::Abort) && patience(command, at).is_some_and(|(most, _)| most == PATIENCE)
 }
 
-/// Whether a command is answered at once, whatever goes on.
+/// Whether a command is answered at once in every state.
 pub const fn is_immediate(command: Command) -> bool {
     command.is_read()
         || matches!(
@@ -398,7 +398,7 @@ pub const fn is_immediate(command: Command) -> bool {
         )
 }
 
-/// The response that is missing, in words.
+/// The missing response, as an expectation in words.
 pub fn missing(open: &OpenRequest) -> String {
     let id = open.id.as_ref().map_or_else(String::new, |id| format!(" ({id})"));
     format!("a response to the `{}`{id}", open.command)

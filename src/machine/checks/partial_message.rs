@@ -1,4 +1,4 @@
-//! The growing assistant message, block by block.
+//! Judges the streaming of an assistant message, block by block.
 
 use super::usage::counters;
 use crate::{
@@ -11,30 +11,32 @@ use crate::{
 use serde::Serialize;
 
 #[derive(Clone, Debug)]
+/// An assistant message that is being streamed.
 pub struct PartialMessage {
     start: AssistantMessage,
-    /// The frame with which it began.
+    /// The frame with which the message began.
     began: u64,
     blocks: Vec<Block>,
-    /// A step did not fit, or was shortened: what the blocks hold is not known any more.
+    /// Whether a step did not fit or was shortened, so that the content of the blocks is not known.
     incomplete: bool,
-    /// A block began in an open one; that is said once.
+    /// Whether a block has begun within another one, which is reported once.
     overlaps: bool,
-    /// The content of the last snapshot, where there are any.
+    /// The content of the last snapshot, if the dialect has snapshots.
     shown: Option<Vec<AssistantContent>>,
 }
 
 #[derive(Clone, Debug)]
+/// A content block that is being streamed.
 pub struct Block {
     kind: BlockKind,
     text: String,
-    /// Of a call: its id and name, where its start has them.
+    /// The id and name of a tool call, if its start has them.
     call: Option<(String, String)>,
     end: Option<AssistantContent>,
 }
 
 impl PartialMessage {
-    /// A message that has just begun with the frame `began`.
+    /// Creates a message that has begun with the frame `began`.
     pub fn new(start: &AssistantMessage, began: u64) -> Self {
         Self {
             start: start.clone(),
@@ -46,12 +48,12 @@ impl PartialMessage {
         }
     }
 
-    /// What it holds is not known any more.
+    /// Marks the content as not completely known.
     pub const fn mark_incomplete(&mut self) {
         self.incomplete = true;
     }
 
-    /// One step.
+    /// Takes in one step of the stream.
     pub fn update(&mut self, update: &Update, found: &mut Findings) {
         if self.incomplete {
             return;
@@ -77,7 +79,7 @@ impl PartialMessage {
         found.fail(Rule::BlockProtocol, expected);
     }
 
-    /// One step as a host sees it: in some dialects with the message so far, twice.
+    /// Takes in one step as a `message_update`, which in some dialects contains snapshots, even twice.
     pub fn snapshot(&mut self, event: &MessageUpdateEvent, found: &mut Findings) {
         let update = event.assistant_message_event.update();
         if let Some(update) = &update {
@@ -134,7 +136,7 @@ impl PartialMessage {
         });
     }
 
-    /// The message is complete. A failed one may hold more than was streamed, or less.
+    /// Judges the complete message. A failed one may contain more or less than was streamed.
     pub fn end(&self, message: &AssistantMessage, failed: bool, dialect: Dialect, found: &mut Findings) {
         self.constant(message, found);
         found.with_cause(Some(self.began), |found| self.begun(message, dialect, found));
@@ -194,7 +196,7 @@ impl PartialMessage {
         }
     }
 
-    /// A message begins empty; what fails before anything comes may begin as it ends.
+    /// Judges the start: a message begins empty, except one that fails before any content.
     fn begun(&self, message: &AssistantMessage, dialect: Dialect, found: &mut Findings) {
         let (start, record) = (&self.start, dialect.record());
         let as_it_ends = start == message;
@@ -232,7 +234,7 @@ impl Block {
         found.pass(Rule::BlockProtocol);
         if let Some(text) = text_of(whole) {
             let same = match self.kind {
-                // The end of thinking may leave out the blank line that its deltas end in.
+                // The end of thinking may lack the blank line at the end of its deltas.
                 BlockKind::Thinking => text.trim_end_matches('\n') == self.text.trim_end_matches('\n'),
                 BlockKind::Text | BlockKind::Toolcall => text == self.text,
             };
@@ -259,7 +261,7 @@ impl Block {
         self.end = Some(whole.clone());
     }
 
-    /// The member that holds its text.
+    /// The member with the text of the block.
     const fn member(&self) -> &'static str {
         match self.kind {
             BlockKind::Text => "text",
@@ -268,7 +270,7 @@ impl Block {
         }
     }
 
-    /// Whether the block in a snapshot begins with what was streamed; it may be ahead.
+    /// Whether the block of a snapshot begins with the streamed text; it may be ahead.
     fn is_in(&self, shown: &AssistantContent) -> bool {
         match (self.kind, text_of(shown)) {
             (BlockKind::Text, Some(text)) => text.starts_with(&self.text),
@@ -287,7 +289,7 @@ fn text_of(block: &AssistantContent) -> Option<&str> {
     }
 }
 
-/// Whether a block holds nothing yet.
+/// Whether a block is still empty.
 fn is_opened(block: &AssistantContent) -> bool {
     match block {
         AssistantContent::ToolCall(call) => call.arguments.is_empty(),
@@ -295,7 +297,7 @@ fn is_opened(block: &AssistantContent) -> bool {
     }
 }
 
-/// Thinking may lose the blank line at its end.
+/// Whether a block continues an earlier snapshot of itself. Thinking may lose the blank line at its end.
 fn has_grown(before: &AssistantContent, now: &AssistantContent) -> bool {
     match (text_of(before), text_of(now)) {
         (Some(before), Some(now)) => now.starts_with(before.trim_end_matches('\n')),
@@ -303,7 +305,7 @@ fn has_grown(before: &AssistantContent, now: &AssistantContent) -> bool {
     }
 }
 
-/// What a message says beside its content, and how it goes on.
+/// The members of a message that must not change after its end, except content and outcome.
 #[derive(PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Metadata<'a> {
@@ -320,7 +322,7 @@ impl<'a> Metadata<'a> {
     }
 }
 
-/// What a message comes to.
+/// The usage and the stop reason of a message.
 #[derive(PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Completion<'a> {
@@ -334,7 +336,7 @@ impl<'a> Completion<'a> {
     }
 }
 
-/// What a message is from its start on.
+/// The members of a message that are fixed from its start.
 #[derive(PartialEq, Serialize)]
 struct FixedMembers<'a> {
     api: &'a str,
@@ -350,7 +352,7 @@ impl<'a> FixedMembers<'a> {
     }
 }
 
-/// The beginning of a text, so many bytes long.
+/// The first `length` bytes of a text.
 fn beginning(text: &str, length: usize) -> &str {
     &text[..text.floor_char_boundary(length)]
 }

@@ -1,36 +1,36 @@
-//! What a command that reads can see of the session.
+//! An outstanding read of the session, and what may have happened since its request.
 
 use crate::protocol::RpcCommandKind;
 
-/// What is noted when a command that reads comes in.
+/// Notes on a read command, taken at its request.
 #[derive(Clone, Debug)]
 pub struct PendingRead {
-    /// The number of its request.
+    /// The number of the request.
     pub number: u64,
-    /// The version of the model then: it goes up with every change.
+    /// The version of the session's content at the time, which increases with every change.
     pub version: u64,
-    /// The epoch of the model then: it goes up where more happens than that messages are added.
+    /// The version that increases with everything except added messages.
     pub epoch: u64,
-    /// Messages that were said by then.
+    /// The number of messages at the time.
     pub messages: usize,
-    /// Entries that were listed by then.
+    /// The number of known entries at the time.
     pub entries: usize,
-    /// The entry behind which entries are asked for.
+    /// The entry after which entries are requested.
     pub since: Option<String>,
 }
 
-/// What a read may tell.
+/// What may have changed the session between a read and its response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interference {
-    /// Nothing has happened since it was asked for, and nothing is under way.
+    /// Nothing: there was no change, and nothing is running.
     None,
-    /// A run was open all the time, which only adds messages.
+    /// A run, which only adds messages.
     Running,
     /// Anything.
     Unknown,
 }
 
-/// Whether the answer to that command is held against what was said.
+/// Whether the response to this command is compared with the session's content.
 pub const fn is_judged(command: RpcCommandKind) -> bool {
     use RpcCommandKind as Command;
     matches!(

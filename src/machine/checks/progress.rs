@@ -1,21 +1,21 @@
-//! What a bash has shown so far.
+//! Judges the progress of a bash call: each partial output extends the one before.
 
 use crate::{
     machine::findings::Findings,
     protocol::{AgentToolResult, RuleId as Rule, UserContent},
 };
 
-/// The text of a result or of a partial one.
+/// The text of a result or a partial result.
 #[derive(Clone, Debug)]
 pub struct Progress {
-    /// All texts of the content together.
+    /// The joined texts of the content.
     pub text: String,
-    /// It is not the whole output.
+    /// Whether the text is not the whole output.
     cut: bool,
 }
 
 impl Progress {
-    /// What `result` shows.
+    /// The progress in `result`.
     pub fn of(result: &AgentToolResult) -> Self {
         let texts = result.content.iter().filter_map(|block| match block {
             UserContent::Text(it) => Some(it.text.as_str()),
@@ -27,7 +27,7 @@ impl Progress {
         Self { text: texts.collect(), cut }
     }
 
-    /// Puts `rule` to the test: `next`, the result at the JSON pointer `at`, shows what is here, and more.
+    /// Exercises `rule`: `next`, at the JSON pointer `at`, must extend this progress.
     pub fn expect(&self, rule: Rule, at: &str, next: &Self, found: &mut Findings) {
         match self.leads_to(next) {
             true => found.pass(rule),
@@ -39,12 +39,11 @@ impl Progress {
         }
     }
 
-    /// Whether `next` may follow: it extends what is here, unless one of the two was cut short. Line feeds at the end
-    /// come and go.
+    /// Whether `next` extends this text, or one of the two was cut short. Line feeds at the end are ignored.
     fn leads_to(&self, next: &Self) -> bool {
         self.cut || next.cut || next.text.starts_with(self.text.trim_end_matches(['\r', '\n']))
     }
 }
 
-/// Where the details say that an output was cut short.
+/// JSON pointers in the details that mark a truncated output.
 const CUT: [&str; 3] = ["/truncation", "/fullOutputPath", "/meta/truncation"];

@@ -1,4 +1,4 @@
-//! Prompts and the runs that they begin: each has its run, which opens with what the prompt said.
+//! Judges prompts and their runs: each prompt has a run, and the run begins with the prompt's message.
 
 use super::{
     frame_context::FrameContext,
@@ -16,53 +16,53 @@ use crate::{
 };
 use std::collections::VecDeque;
 
-/// Prompts that are kept, the latest.
+/// The most prompts that are kept.
 const KEPT: usize = 4096;
 
-/// Follows prompts to the messages that they become.
+/// Tracks prompts until their messages are delivered.
 #[derive(Clone, Debug, Default)]
 pub struct Prompts {
-    /// Commands so far: their numbers are those of the requests.
+    /// The number of commands so far: the number of the next request.
     count: u64,
-    /// Prompts without an answer.
+    /// Outstanding prompts.
     asked: VecDeque<Prompt>,
-    /// Prompts that were acknowledged, and of which no run has begun.
+    /// Acknowledged prompts whose run has not begun.
     started: VecDeque<Prompt>,
-    /// How the open run began; none once that is clear.
+    /// How the current run began; `None` once its first message has shown that.
     opening: Option<RunStart>,
-    /// Something since the last run ended may begin another: a compaction, a reminder, a rule.
+    /// Whether a run may begin without a prompt: there was a compaction, a reminder or a TTSR rule since the last run.
     cause: bool,
-    /// A run of the process was seen to end.
+    /// Whether a run has ended in this process.
     ran: bool,
-    /// What the host has queued before the first run of the process, as digests of the texts.
+    /// Digests of the texts that the host has queued before the first run of the process.
     queued: VecDeque<u64>,
 }
 
-/// What the host said.
+/// A prompt of the host.
 #[derive(Clone, Debug)]
 struct Prompt {
     number: u64,
     digest: u64,
-    /// Bytes of its text.
+    /// The length of the text in bytes.
     length: usize,
     images: usize,
-    /// It may be a command, a template or a skill, and become another text.
+    /// Whether the text may be a command, a template or a skill, and become another text.
     changes: bool,
 }
 
-/// A run that has just begun.
+/// A run without messages so far.
 #[derive(Clone, Copy, Debug)]
 struct RunStart {
-    /// Nothing but a prompt can have begun it.
+    /// Whether only a prompt can have begun the run.
     prompted: bool,
-    /// Nothing that is known can have begun it, if it says nothing new.
+    /// Whether nothing known has begun the run, unless it delivers a message.
     causeless: bool,
-    /// A message has come that may be an extension's.
+    /// Whether a message has come that may be of an extension.
     added: bool,
 }
 
 impl Prompts {
-    /// Sees what the host wants, before its request is open.
+    /// Takes in a command, before its request is opened.
     pub fn on_command(&mut self, command: &RpcCommand, at: &FrameContext, obligations: &Obligations) {
         let number = self.count;
         self.count += 1;
@@ -87,26 +87,26 @@ impl Prompts {
         }
     }
 
-    /// The host queues a message.
+    /// Takes in a message that the host queues.
     fn queue(&mut self, text: &str, at: &FrameContext) {
         if at.whole && !self.ran && at.met.flow == FlowState::Idle && self.queued.len() < KEPT {
             self.queued.push_back(digest(text.trim()));
         }
     }
 
-    /// Whether the open run is that of a prompt, and none of its messages has come.
+    /// Whether the current run is that of a prompt, and none of its messages has come.
     pub fn is_opening(&self) -> bool {
         self.opening.is_some_and(|opening| opening.prompted && !opening.added) && !self.started.is_empty()
     }
 
-    /// Forgets those whose run is promised no more.
+    /// Forgets prompts whose run is no longer an obligation.
     fn keep_known(&mut self, obligations: &Obligations) {
         if !self.started.is_empty() {
             self.started.retain(|prompt| obligations.contains(ObligationKind::Run(prompt.number)));
         }
     }
 
-    /// A prompt was acknowledged, and a run is to follow.
+    /// Takes in the acknowledgement of a prompt whose run has to follow.
     pub fn on_acknowledged(&mut self, number: u64, at: &FrameContext, obligations: &mut Obligations) {
         let Some(prompt) = self.take(number) else { return };
         obligations.add(ObligationKind::Run(number), 0, at);
@@ -118,7 +118,7 @@ impl Prompts {
         }
     }
 
-    /// A prompt was answered otherwise, perhaps for the second time.
+    /// Takes in another response to a prompt, perhaps its second.
     pub fn on_not_started(&mut self, number: u64, obligations: &mut Obligations) {
         self.take(number);
         self.started.retain(|prompt| prompt.number != number);
@@ -130,7 +130,7 @@ impl Prompts {
         self.asked.remove(place)
     }
 
-    /// Sees an event. `waits`: whether a text waits in a queue, or may wait there.
+    /// Takes in an event. `waits` tells whether a text is or may be in a queue.
     pub fn on_event(
         &mut self,
         event: &AgentSessionEvent,
@@ -144,7 +144,7 @@ impl Prompts {
         match event {
             Event::AgentStart(_) => self.run_starts(at, obligations),
             Event::AgentEnd(end) => self.run_ends(end, at),
-            // The host has cut the wait short: nothing goes on by itself.
+            // The host has aborted the wait: no run begins by itself.
             Event::AutoRetryEnd(end) if !end.success && at.met.flow == FlowState::Retrying => {
                 self.cause = false;
             }
@@ -163,7 +163,7 @@ impl Prompts {
         }
     }
 
-    /// An event was said of which the kind alone is known.
+    /// Takes in an event of which only the kind is known.
     pub fn on_unread_event(&mut self, kind: Kind) {
         if kind.is_event() {
             (self.opening, self.cause) = (None, true);
@@ -188,7 +188,7 @@ impl Prompts {
             AgentMessage::Assistant(message) => Some(message.stop_reason),
             _ => None,
         });
-        // What failed may go on without a word that is known.
+        // A failed run may be continued without a known event.
         self.cause = at.cut || !matches!(last, Some(StopReason::Stop | StopReason::Length));
         (self.ran, self.opening) = (true, None);
     }
@@ -219,7 +219,7 @@ impl Prompts {
         }
     }
 
-    /// A run that no prompt has begun opens with a message: not with one that waits for a prompt.
+    /// Judges the first message of a run without a prompt: it must not be one that waits for a prompt.
     fn begun_by_queue(&self, message: &UserMessage, at: &FrameContext, found: &mut Findings) {
         let text = digest(text_of(&message.content).trim());
         let waits = !self.ran && self.started.is_empty() && !at.cut && self.queued.contains(&text);
@@ -228,7 +228,7 @@ impl Prompts {
         });
     }
 
-    /// The run opens with its answer.
+    /// Judges a run that begins with an assistant message.
     fn answers(&mut self, obligations: &mut Obligations, found: &mut Findings) {
         let Some(opening) = self.opening.take().filter(|opening| !opening.added) else { return };
         if opening.causeless && self.started.is_empty() {
@@ -244,7 +244,7 @@ impl Prompts {
         }
     }
 
-    /// A message of the user begins, as the first of the run or not.
+    /// Takes in a user message, the first of the run or a later one.
     fn on_user_message(
         &mut self,
         message: &UserMessage,
@@ -267,7 +267,7 @@ impl Prompts {
         }
     }
 
-    /// The run of that prompt has begun, or the prompt's message came in another's.
+    /// Takes in the message of a prompt, in its own run or in another.
     fn runs(
         &mut self,
         place: usize,
@@ -285,7 +285,7 @@ impl Prompts {
         found.expect(Rule::PromptDelivered, whole || at.has_extensions, || {
             format!("the {} images of the prompt", prompt.images)
         });
-        // Where the answer says that a run is to follow, that of an older prompt comes before.
+        // The run of an older acknowledged prompt comes before.
         let says = AgentSessionEventKind::AgentSettled.is_in(at.base());
         if says && !at.has_extensions {
             let passed: Vec<Prompt> = self.started.drain(..place).filter(|older| !older.changes).collect();
@@ -297,7 +297,7 @@ impl Prompts {
         }
     }
 
-    /// The run opens with a text that no prompt has.
+    /// Judges a run that begins with a text that no prompt has.
     fn opens_otherwise(
         &mut self,
         text: &str,
@@ -307,7 +307,7 @@ impl Prompts {
         found: &mut Findings,
     ) {
         let changing = self.started.iter().position(|prompt| prompt.changes);
-        // Prompts that will be answered later may begin their run before.
+        // A run may begin before the response to its prompt.
         let own = || self.asked.iter().any(|asked| asked.digest == digest(text));
         if changing.is_none() && (waits(text) || own()) {
             return;
@@ -321,7 +321,7 @@ impl Prompts {
 }
 
 impl Prompt {
-    /// Whether that is what it said; behind it may stand what came in the place of its images.
+    /// Whether a message has the text of the prompt, possibly followed by placeholders for its images.
     fn is(&self, text: &str, content: &MessageContent) -> bool {
         let begins = || {
             self.images > 0

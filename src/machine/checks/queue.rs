@@ -1,94 +1,94 @@
-//! One queue of messages, as the host can know it.
+//! A queue of messages, as far as the host can know it.
 
 use crate::protocol::{MessageContent, QueueMode, UserContent};
 use std::{borrow::Cow, collections::VecDeque};
 
-/// Messages and requests that are kept; of more, the order is not judged.
+/// The most messages and requests that are kept; beyond that the order is not judged.
 pub const KEPT: usize = 4096;
 
-/// Messages that wait, as far as is known.
+/// The queued messages, as far as they are known.
 #[derive(Clone, Debug, Default)]
 pub struct Queue {
     /// Oldest first.
     pub items: VecDeque<QueuedMessage>,
-    /// Unknown until it is told, and while it changes.
+    /// The delivery mode; `None` until it is reported, and while it changes.
     pub mode: Option<QueueMode>,
-    /// Moments at which messages had been looked for when the mode became that.
+    /// The number of polls of the queue before the mode was set.
     pub mode_polls: u64,
-    /// Taken by this turn.
+    /// The number of messages that the current turn has taken.
     pub taken: usize,
 }
 
-/// A message that waits.
+/// A queued message.
 #[derive(Clone, Debug)]
 pub struct QueuedMessage {
-    /// What it says.
+    /// The text.
     pub text: QueuedText,
-    /// Moments at which messages had been looked for when it was accepted.
+    /// The number of polls of the queue before the message was accepted.
     pub polls: u64,
-    /// That it has not been delivered in time is known.
+    /// Whether the message was reported as late.
     pub late: bool,
 }
 
-/// What the host said; a template or a skill may become another text.
+/// The text of a message of the host. A template or a skill becomes another text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QueuedText {
-    /// As the host wrote it.
+    /// The text as sent.
     pub text: String,
-    /// It may become another.
+    /// Whether it may become another text.
     pub grows: bool,
 }
 
-/// How a list has changed.
+/// A change of a queue.
 pub enum QueueChange {
-    /// It has not.
+    /// No change.
     None,
-    /// One text more, at its end.
+    /// A text was added at the end.
     Added,
-    /// One text fewer: its place.
+    /// The text at this place was removed.
     Taken(usize),
-    /// It is empty.
+    /// The queue was cleared.
     Cleared,
-    /// In another way.
+    /// Any other change.
     Other,
 }
 
 impl Queue {
-    /// The mode, if it was so when messages were last looked for.
+    /// The mode, if it was already set at the last poll.
     pub fn mode_at(&self, polls: u64) -> Option<QueueMode> {
         self.mode.filter(|_| self.mode_polls < polls)
     }
 
-    /// The mode is told.
+    /// Sets the mode.
     pub fn set_mode(&mut self, mode: Option<QueueMode>, polls: u64) {
         if self.mode != mode {
             (self.mode, self.mode_polls) = (mode, polls);
         }
     }
 
-    /// The first message that waited when messages were last looked for, unless it was reported.
+    /// The first message that was already queued at the last poll, unless it was reported.
     pub fn overdue(&self, polls: u64) -> Option<&QueuedMessage> {
         self.items.front().filter(|item| item.polls < polls && !item.late)
     }
 
-    /// Those that wait are reported.
+    /// Marks all messages as reported.
     pub fn report(&mut self) {
         self.items.iter_mut().for_each(|item| item.late = true);
     }
 
-    /// The place of the first message with that text.
+    /// The place of the first message with this text.
     pub fn place(&self, text: &str) -> Option<usize> {
         self.items.iter().position(|item| item.text.text == text)
     }
 
-    /// The message at that place is delivered.
+    /// Removes the message at this place, which is delivered.
     pub fn take(&mut self, place: Option<usize>) {
         if place.and_then(|place| self.items.remove(place)).is_some() {
             self.taken += 1;
         }
     }
 
-    /// Holds these from here on; those that it had keep their age.
+    /// Replaces the messages; known ones keep their age.
     pub fn retell(&mut self, texts: &[String], polls: u64) {
         let mut known = std::mem::take(&mut self.items);
         self.items = texts
@@ -111,13 +111,13 @@ impl Queue {
 }
 
 impl QueuedText {
-    /// What the host wrote.
+    /// Creates a text as the host sent it.
     pub fn new(text: &str) -> Self {
         Self { text: text.to_owned(), grows: text.trim_start().starts_with('/') }
     }
 }
 
-/// How the queue has changed that is now told so.
+/// The change from the known messages to the reported texts.
 pub fn change(known: &VecDeque<QueuedMessage>, told: &[String]) -> QueueChange {
     let same = |(item, text): (&QueuedMessage, &String)| item.text.text == *text;
     let common = known.iter().zip(told).take_while(|pair| same(*pair)).count();
@@ -126,7 +126,7 @@ pub fn change(known: &VecDeque<QueuedMessage>, told: &[String]) -> QueueChange {
         (known, told) if known == told && common == known => QueueChange::None,
         (known, told) if told == known + 1 && common == known => QueueChange::Added,
         (len, told) if len == told + 1 && rest() => {
-            // Of those that are alike, the first.
+            // Of equal texts, the first.
             let alike = (0..=common).rev().take_while(|at| known[*at].text.text == known[common].text.text);
             QueueChange::Taken(alike.last().unwrap_or(common))
         }
@@ -135,7 +135,7 @@ pub fn change(known: &VecDeque<QueuedMessage>, told: &[String]) -> QueueChange {
     }
 }
 
-/// The texts of those that wait.
+/// The texts of the messages.
 pub fn texts(items: &VecDeque<QueuedMessage>) -> Vec<String> {
     items.iter().map(|item| item.text.text.clone()).collect()
 }
@@ -157,7 +157,7 @@ pub fn text_of(content: &MessageContent) -> Cow<'_, str> {
     }
 }
 
-/// Adds an item, and drops the oldest where there are too many.
+/// Adds an item, and drops the oldest if there are too many.
 pub fn keep<T>(list: &mut VecDeque<T>, item: T) {
     list.push_back(item);
     if list.len() > KEPT {

@@ -1,4 +1,5 @@
-//! The queues of messages, as the host can know them: what was accepted, less what was delivered.
+//! Judges the queues of steering and follow-up messages, as far as the host can know them: what was accepted, and not yet
+//! delivered.
 
 use super::{
     frame_context::FrameContext,
@@ -17,44 +18,45 @@ use std::collections::VecDeque;
 
 #[derive(Clone, Debug, Default)]
 pub struct Queues {
-    /// Commands so far: their numbers are those of the requests.
+    /// The number of commands so far: the number of the next request.
     count: u64,
-    /// Commands that may queue a message or change a mode, and have no answer yet.
+    /// Outstanding commands that may queue a message or change a mode.
     asked: VecDeque<(u64, QueueCommand)>,
-    /// What prompts will say, or have said already, with the numbers of their requests.
+    /// The texts of prompts, delivered or not, with the numbers of their requests.
     prompts: VecDeque<(u64, QueuedText)>,
     steering: Queue,
     follow_up: Queue,
-    /// What waits is not known for certain: a run was stopped, a message could not be told.
+    /// Whether the content of the queues is uncertain: a run was stopped, or a message could not be recognized.
     unsure: bool,
-    /// Where the server tells what waits: what it has told.
+    /// The changes that `queue_update` has reported.
     reported: ReportedUpdates,
-    /// Moments so far at which messages are looked for: turns that have ended, runs that have begun.
+    /// The number of polls of the queues so far: ended turns and started runs.
     polls: u64,
-    /// What the open turn has taken is not known.
+    /// Whether it is unknown what the current turn has taken.
     doubtful: bool,
-    /// What the host has sent in this process.
+    /// All texts that the host has sent in this process.
     sent_texts: SentTexts,
-    /// Texts that the host has sent so far.
+    /// The number of texts that the host has sent.
     sent: u64,
-    /// The latest command that leaves the session for one without queues: its number, and the texts sent before it.
+    /// The latest command that changes to a session without queues: its number, and the number of texts sent before it.
     leaving: Option<(u64, u64)>,
 }
 
-/// What `queue_update` has told that is not seen to be so yet.
+/// Changes that `queue_update` has reported, without the response or message that belongs to them.
 #[derive(Clone, Debug, Default)]
 struct ReportedUpdates {
-    /// Texts that were added and belong to no answer yet.
+    /// Added texts without their response.
     added: VecDeque<String>,
-    /// The text that was taken: its message comes next.
+    /// The removed text whose message comes next.
     taken: Option<String>,
-    /// A message may have been taken: it was not known for certain what waited before.
+    /// Whether a message may have been removed, as the content before was uncertain.
     maybe_taken: bool,
-    /// What was removed at once, for `clear_queue`.
+    /// The texts removed at once, by `clear_queue`.
     cleared: Option<(Vec<String>, Vec<String>)>,
 }
 
 #[derive(Clone, Debug)]
+/// An outstanding command that concerns the queues.
 enum QueueCommand {
     Queue(StreamingBehavior, QueuedText),
     Clear,
@@ -63,22 +65,22 @@ enum QueueCommand {
 }
 
 impl Queues {
-    /// Whether nothing waits, as far as is known.
+    /// Whether both queues are empty, as far as known.
     pub fn is_empty(&self) -> bool {
         !self.unsure && self.steering.items.is_empty() && self.follow_up.items.is_empty()
     }
 
-    /// Whether steering waits, or may wait.
+    /// Whether a steering message is or may be queued.
     pub fn may_steer(&self) -> bool {
         !self.is_empty() || !self.asked.is_empty()
     }
 
-    /// Whether a message is known to wait that interrupts the open turn.
+    /// Whether a steering message is certainly queued, which interrupts the current turn.
     pub fn steers(&self) -> bool {
         !self.unsure && !self.steering.items.is_empty()
     }
 
-    /// Whether a message of that text waits, or may wait.
+    /// Whether a message with this text is or may be queued.
     pub fn may_hold(&self, text: &str) -> bool {
         let holds = |queue: &Queue| queue.place(text).is_some() || queue.grows();
         self.unsure || holds(&self.steering) || holds(&self.follow_up)
@@ -121,7 +123,7 @@ impl Queues {
                 QueueCommand::FollowUpMode(set.mode)
             }
             RpcCommand::ClearQueue(_) => QueueCommand::Clear,
-            // Between answers a message may have been taken that is not delivered.
+            // Between responses a message may have been removed and not delivered.
             RpcCommand::Abort(_) => {
                 return self.unsure |= !matches!(at.met.flow, FlowState::Idle | FlowState::StreamingMessage);
             }
@@ -130,7 +132,7 @@ impl Queues {
         keep(&mut self.asked, (number, asked));
     }
 
-    /// A response came: `success` holds it if it is one, where it could be read.
+    /// Takes in a response. `success` is `None` for an error, and `Some(None)` for an unreadable success.
     pub fn on_response(
         &mut self,
         request: &OpenRequest,
@@ -140,7 +142,7 @@ impl Queues {
     ) {
         let (response, success) = (success.flatten(), success.is_some());
         if !success || is_runless(response) {
-            // Also one that was acknowledged first.
+            // Even if it was acknowledged first.
             self.prompts.retain(|(number, _)| *number != request.number);
         }
         let place = self.asked.iter().position(|(number, _)| *number == request.number);
@@ -166,7 +168,7 @@ impl Queues {
         self.sent += 1;
     }
 
-    /// What that request was to say was refused.
+    /// Takes in the refusal of a request: its text will not be delivered.
     pub fn on_refusal(&mut self, number: u64) {
         let prompt = self.prompts.iter().find(|(of, _)| *of == number).map(|(_, text)| text);
         let queued = self.asked.iter().find_map(|(of, asked)| match asked {
@@ -178,7 +180,7 @@ impl Queues {
         }
     }
 
-    /// What was queued had to be told before its answer; what was not may begin a run.
+    /// Judges that a queued message was reported before its response. A message that was not queued may begin a run.
     fn check_reported(
         &mut self,
         queued: bool,
@@ -218,12 +220,12 @@ impl Queues {
         at: &FrameContext,
     ) {
         if request.command == RpcCommandKind::Prompt {
-            // Whether it was queued, or began a run, is not said where it can have met both.
+            // If both are possible, the response does not show whether the message was queued or began a run.
             let idle = |state: &FlowState| *state == FlowState::Idle;
             if request.met.iter().all(idle) {
                 return keep(&mut self.prompts, (request.number, text));
             }
-            // A command of an extension is never delivered.
+            // A command of an extension is never delivered as a message.
             self.unsure |= text.grows || !request.met.iter().all(|state| state.is_streaming());
         }
         let item = QueuedMessage { text, polls: self.polls, late: false };
@@ -235,7 +237,7 @@ impl Queues {
         self.unsure |= self.steering.items.len() == KEPT || self.follow_up.items.len() == KEPT;
     }
 
-    /// Sees an event. `ready`: a follow-up may be delivered in the open turn.
+    /// Takes in an event. `ready`: a follow-up may be delivered in the current turn.
     pub fn on_event(
         &mut self,
         event: &AgentSessionEvent,
@@ -265,7 +267,7 @@ impl Queues {
         }
     }
 
-    /// The queues as the server tells them, against what it told before.
+    /// Takes in a `queue_update`, and compares it with the previous one.
     fn on_queue_update(
         &mut self,
         update: &QueueUpdateEvent,
@@ -275,7 +277,7 @@ impl Queues {
     ) {
         let clears = self.asked.iter().any(|(_, asked)| matches!(asked, QueueCommand::Clear));
         let empty = update.steering.is_empty() && update.follow_up.is_empty();
-        // Messages are delivered in a run only. The session is left outside of one, also by extensions.
+        // Messages are delivered in runs only. The session is changed outside of runs, by extensions, too.
         let leaves = empty && !clears && !at.met.flow.is_streaming();
         let changes = [
             change(&self.steering.items, &update.steering),
@@ -313,7 +315,7 @@ impl Queues {
                 _ => {}
             }
         } else if !known {
-            // Any of them may be the new one.
+            // Any of the equal texts may be the new one.
             let texts = update.steering.iter().chain(&update.follow_up);
             texts.for_each(|text| keep_text(&mut self.reported.added, Some(text)));
             (self.reported.maybe_taken, self.doubtful) = (true, true);
@@ -324,7 +326,7 @@ impl Queues {
         self.unsure = at.cut;
     }
 
-    /// A message was taken from a queue.
+    /// Takes in that a message was removed from a queue.
     fn on_taken(&mut self, follow_up: bool, place: usize, skips_steering: bool, found: &mut Findings) {
         self.check_order(Some(place), skips_steering, found);
         let queue = if follow_up { &mut self.follow_up } else { &mut self.steering };
@@ -333,19 +335,19 @@ impl Queues {
         self.check_per_turn(found);
     }
 
-    /// Something was accepted that could not be read.
+    /// Notes that an unreadable line may have queued a message.
     pub const fn doubt(&mut self) {
         self.unsure = true;
     }
 
-    /// An event was said of which the kind alone is known.
+    /// Takes in an event of which only the kind is known.
     pub fn on_unread_event(&mut self, kind: Kind) {
         if kind.is_event() {
             (self.unsure, self.reported.taken) = (true, None);
         }
     }
 
-    /// A message of the user begins.
+    /// Takes in a user message.
     fn on_delivery(&mut self, message: &UserMessage, ready: bool, at: &FrameContext, found: &mut Findings) {
         let text = &*text_of(&message.content);
         if at.cut {
@@ -353,7 +355,7 @@ impl Queues {
             return;
         }
         let wanted = self.sent_texts.deliver(message, text, at);
-        // What has no place here is reported already.
+        // A misplaced message is reported already.
         if wanted.is_none() || found.broken.is_empty() {
             found.expect(Rule::DeliverOnce, wanted.is_none(), || wanted.unwrap_or_default().to_owned());
         }
@@ -384,14 +386,14 @@ impl Queues {
         self.check_per_turn(found);
     }
 
-    /// A follow-up is delivered, where the open turn is `ready` for it or not.
+    /// Judges the delivery of a follow-up in a turn that is `ready` for it or not.
     fn follow_up_taken(&self, ready: bool, found: &mut Findings) {
         found.expect(Rule::DeliverInTime, ready || self.unsure, || {
             "the follow-up behind a turn without calls".to_owned()
         });
     }
 
-    /// The answer of a turn begins: what had to be delivered before it has been.
+    /// Judges the beginning of a turn's answer: messages that were due must have been delivered.
     pub fn turn_opens(&mut self, at: &FrameContext, found: &mut Findings) {
         if self.unsure || self.doubtful || at.has_extensions || at.now.closing {
             return;
@@ -419,7 +421,7 @@ impl Queues {
         }
     }
 
-    /// The run ends with an answer that has no calls.
+    /// Judges the end of a run whose last answer has no calls: no message may be left.
     pub fn run_ends(&self, at: &FrameContext, found: &mut Findings) {
         if self.unsure || at.cut {
             return;
@@ -431,7 +433,7 @@ impl Queues {
         });
     }
 
-    /// A user message begins where the server tells what it takes from the queues.
+    /// Takes in a user message in a dialect that reports changes of the queues.
     fn on_reported_delivery(
         &mut self,
         text: &str,
@@ -490,8 +492,8 @@ impl Queues {
         }
     }
 
-    /// A user message that nobody is known to have sent: a prompt or a queued message that became another text, or one
-    /// of an extension.
+    /// Takes in a user message with an unknown text: a prompt or a queued message that became another text, or a message of an
+    /// extension.
     fn on_unknown_message(&mut self) {
         let grows = |(_, text): &(u64, QueuedText)| text.grows;
         if let Some(place) = self.prompts.iter().position(grows) {
@@ -501,12 +503,12 @@ impl Queues {
         {
             queue.take(Some(0));
         } else {
-            // Extensions queue what the host does not see.
+            // Extensions queue messages that the host does not know.
             self.unsure = true;
         }
     }
 
-    /// What the server says of its state.
+    /// Takes in a reported state.
     pub fn on_state(
         &mut self,
         state: &SessionState,
@@ -540,14 +542,14 @@ impl Queues {
         self.unsure |= said != known;
     }
 
-    /// Another session has taken the place of this one, by that request. `drops`: what waits does not come along.
+    /// Takes in a change of the session by a request. `drops`: queued messages do not move to the new session.
     pub fn on_session_change(&mut self, request: &OpenRequest, drops: bool) {
         let said = self.leaving.filter(|(number, _)| *number == request.number);
-        // The run of a prompt that is being prepared may begin in the other session.
+        // The run of a prompt that is being prepared may begin in the new session.
         let drops = drops && self.prompts.is_empty();
         self.forget();
         match said {
-            // What was sent meanwhile may be for either of them.
+            // Texts that were sent meanwhile may belong to either session.
             Some((_, sent)) if drops && sent == self.sent && self.asked.is_empty() => {
                 self.sent_texts.drop_rest()
             }
@@ -564,19 +566,19 @@ impl Queues {
     }
 }
 
-/// Whether the dialect tells what waits.
+/// Whether the dialect reports the content of the queues.
 fn tells(at: &FrameContext) -> bool {
     AgentSessionEventKind::QueueUpdate.is_in(at.base())
 }
 
-/// Whether an answer says that its prompt begins no run.
+/// Whether a response shows that its prompt begins no run.
 fn is_runless(response: Option<&RpcSuccess>) -> bool {
     matches!(response, Some(RpcSuccess::Prompt(it))
         if it.data.as_ref().is_some_and(|it| it.disposition != PromptDisposition::Started))
 }
 
-/// Whether an answer says that its message waits, or leaves it to what was `told` before; `None`: it waits nowhere, or
-/// that is not known.
+/// Whether a response shows that its message was queued, or leaves that to an earlier report; `None` if it was not queued,
+/// or that is not known.
 fn is_queued(response: Option<&RpcSuccess>, request: &OpenRequest, told: bool) -> Option<bool> {
     let said = match response? {
         RpcSuccess::Prompt(it) => match it.data.as_ref().map(|data| data.disposition) {
@@ -592,7 +594,7 @@ fn is_queued(response: Option<&RpcSuccess>, request: &OpenRequest, told: bool) -
     said.filter(|_| request.command != RpcCommandKind::AbortAndPrompt)
 }
 
-/// Where nothing is said of it, it waits.
+/// Whether an outcome means that the message was queued, which is the default.
 fn queued(outcome: Option<&QueueOutcome>) -> Option<bool> {
     outcome.is_none_or(|it| it.disposition == QueueDisposition::Queued).then_some(true)
 }
@@ -603,7 +605,7 @@ fn keep_text(list: &mut VecDeque<String>, text: Option<&String>) {
     }
 }
 
-/// How much of a text a report shows, in characters.
+/// The most characters of a text in a finding.
 const SHOWN: usize = 80;
 
 fn beginning(text: &str) -> String {

@@ -1,24 +1,24 @@
-//! The reminders of todos that are open.
+//! Judges the reminders of open todos.
 
 use crate::{
     machine::findings::Findings,
     protocol::{RuleId as Rule, TodoPhase, TodoReminderEvent, TodoStatus},
 };
 
-/// Reminders so far.
+/// The reminders since the last prompt.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reminders {
-    /// The number of the last one since a prompt; `None`: not known.
+    /// The number of the last reminder; `None` if not known.
     last: Option<u64>,
 }
 
 impl Reminders {
-    /// A prompt was written: counting begins anew.
+    /// Restarts counting after a prompt.
     pub const fn prompted(&mut self) {
         self.last = Some(0);
     }
 
-    /// Judges a reminder; `phases`: the todos, where they are known.
+    /// Judges a reminder; `phases` are the todos, if known.
     pub fn judge(
         &mut self,
         reminder: &TodoReminderEvent,
@@ -45,7 +45,7 @@ impl Reminders {
     }
 }
 
-/// Whether a todo is still to be done.
+/// Whether a todo is not finished.
 const fn is_open(status: TodoStatus) -> bool {
     matches!(status, TodoStatus::Pending | TodoStatus::InProgress)
 }

@@ -1,4 +1,4 @@
-//! The answers to commands: whether they are the right ones for the states that the command met, and in time.
+//! Judges responses: their outcome against the states in which the server may have handled the command, and their order.
 
 use super::{frame_context::FrameContext, queue::text_of};
 use crate::{
@@ -18,44 +18,44 @@ use std::{
     hash::{DefaultHasher, Hash as _, Hasher as _},
 };
 
-/// What is kept of commands beside the open requests; the latest.
+/// The most commands of which notes are kept.
 const KEPT: usize = 4096;
 
 #[derive(Clone, Debug, Default)]
 pub struct Responses {
-    /// Commands so far: their numbers are those of the requests.
+    /// The number of commands so far: the number of the next request.
     count: u64,
     commands: VecDeque<CommandNotes>,
-    /// Runs so far.
+    /// The number of runs so far.
     runs: u64,
-    /// A prompt was acknowledged, the one with this number; no run has begun since.
+    /// The number of the prompt that was acknowledged last, if no run has begun since.
     acknowledged: Option<u64>,
-    /// The run that is open began while this prompt waited for its acknowledgement.
+    /// The number of the prompt that was outstanding when the current run began.
     early: Option<u64>,
-    /// The first message of the open run has come; those of the system do not count.
+    /// Whether the first message of the current run has come, not counting system messages.
     opened: bool,
-    /// The open run was begun by no prompt that is known, while nothing was under way.
+    /// Whether the current run began from idle without a known prompt.
     alone: bool,
-    /// The prompts that open no run, by what their texts come to; the latest.
+    /// Digests of the latest prompts that begin no run.
     runless: VecDeque<u64>,
-    /// Prompts that were acknowledged though every state refuses them: what follows tells whether that is right.
+    /// Prompts that were acknowledged although every state refuses them; a later error may still correct that.
     owed: VecDeque<u64>,
-    /// The latest request whose place in the order was reported.
+    /// The number of the latest request that was reported as out of order.
     overtaken: Option<u64>,
 }
 
-/// What a command was, beyond its request.
+/// Notes on a command, in addition to its request.
 #[derive(Clone, Debug)]
 struct CommandNotes {
     number: u64,
-    /// What the text of a prompt comes to.
+    /// The digest of a prompt's text.
     digest: Option<u64>,
     behavior: Option<&'static str>,
-    /// It may be a command of an extension, which opens no run and is never refused.
+    /// Whether the prompt may be a command of an extension, which begins no run and is never refused.
     slash: bool,
-    /// It met an open run: which one.
+    /// The number of the run that was open, if any.
     run: Option<u64>,
-    /// The host was told already that it cannot come now.
+    /// Whether an error was due already.
     warned: bool,
 }
 
@@ -87,7 +87,7 @@ impl Responses {
         }
     }
 
-    /// A message begins. A run that opens with another message than the prompt's was begun by an extension.
+    /// Takes in the start of a message. A run whose first message is not that of the prompt was begun by an extension.
     pub fn on_message_start(&mut self, message: &AgentMessage, at: &FrameContext, found: &mut Findings) {
         if !at.met.flow.is_streaming() || message.kind() == AgentMessageKind::System {
             return;
@@ -99,7 +99,7 @@ impl Responses {
             AgentMessage::User(message) => Some(digest(&text_of(&message.content))),
             _ => None,
         };
-        // The same may have been said again, and its answer is still to come.
+        // The same text may have been sent again, and is still outstanding.
         let asked = self.commands.iter().any(|asked| asked.digest == text);
         let runless = !asked && text.is_some_and(|text| self.runless.contains(&text));
         if std::mem::take(&mut self.alone) && runless && !at.cut {
@@ -113,15 +113,15 @@ impl Responses {
         }
     }
 
-    /// Something was said.
+    /// Takes in an outbound frame.
     pub fn on_frame(&mut self, kind: Kind, at: &FrameContext, found: &mut Findings) {
         let starts = kind == Kind::Event(AgentSessionEventKind::AgentStart);
         let late = at.dialect.record().prompt_ack == DialectPromptAck::ImmediateThenMaybeError;
         if kind.is_event() {
             match starts {
-                // The end of the run before was missed: the prompt met none.
+                // The end of the previous run was missed, so the prompt did not meet a run.
                 true if at.met.flow.is_streaming() => self.owed.clear(),
-                // Where the error comes behind the acknowledgement, it is there before the next run.
+                // An error after the acknowledgement comes before the next run.
                 false if late => {}
                 _ => self.report_missing_refusals(at.base(), found),
             }
@@ -143,7 +143,7 @@ impl Responses {
                 found.pass(Rule::AckBeforeStart);
                 self.runless.clear();
             }
-            // A run that goes on by itself, or one that an extension has begun, needs no prompt.
+            // A run that continues by itself, or that an extension has begun, needs no prompt.
             None if at.met.flow == FlowState::Idle => {
                 let plain = |asked: &&CommandNotes| {
                     asked.digest.is_some() && !asked.slash && asked.behavior.is_none() && asked.run.is_none()
@@ -154,7 +154,7 @@ impl Responses {
         }
     }
 
-    /// A response was said. Gives whether it acknowledges a prompt that a run is to follow.
+    /// Takes in a response. Returns whether it acknowledges a prompt whose run has to follow.
     pub fn on_response(
         &mut self,
         answer: &ResponseHead,
@@ -187,8 +187,8 @@ impl Responses {
         false
     }
 
-    /// Whether nothing older waits that it must not overtake. A read overtakes all but reads; nothing overtakes a read but
-    /// what always overtakes.
+    /// Judges the order of responses. A read may overtake everything except reads; nothing may overtake a read except commands
+    /// that always overtake.
     fn check_order(&mut self, request: &OpenRequest, requests: &Requests, found: &mut Findings) {
         if request.command.is_control() {
             return;
@@ -248,7 +248,7 @@ impl Responses {
                     None => !asked.slash && (asked.behavior.is_none() || idle),
                 };
                 if started {
-                    // It may be the run that has just begun.
+                    // The run may have just begun.
                     self.alone = false;
                     self.acknowledged = Some(request.number);
                     begins = true;
@@ -265,7 +265,7 @@ impl Responses {
             && matches!(request.command, Abort | AbortAndPrompt)
             && answer.success
         {
-            // Where the end of the input cuts a run off, nothing more is told of it.
+            // A run that the end of the input aborts has no further events.
             let untold = at.now.closing && at.dialect.record().end_of_input == DialectEndOfInput::AbortRun;
             let open = run == self.runs && at.now.flow.is_streaming() && !untold;
             found.expect(Rule::AbortAfterEnd, !open, || "the `agent_end` of the run first".to_owned());
@@ -277,7 +277,7 @@ impl Responses {
         begins
     }
 
-    /// What the answer says became of the prompt, against the states that it can have met. Gives whether a run is to
+    /// Judges the disposition that a response reports for a prompt, against the possible states. Returns whether a run has to
     /// follow.
     fn check_disposition(
         &mut self,
@@ -313,32 +313,32 @@ impl Responses {
         }
     }
 
-    /// Prompts were acknowledged that had to be refused.
+    /// Reports prompts that were acknowledged and had to be refused.
     fn report_missing_refusals(&mut self, base: Base, found: &mut Findings) {
         for _ in self.owed.drain(..) {
             found.fail(Rule::Disposition, format!("the prompt to be refused: {}", errors::busy(base)));
         }
     }
 
-    /// Nothing was said for so long that nothing more will come.
+    /// Takes in that the server was silent for so long that nothing more will come.
     pub fn on_silence(&mut self, base: Base, found: &mut Findings) {
         self.report_missing_refusals(base, found);
     }
 }
 
-/// Whether every state that the request can have met refuses it, by a case that counts.
+/// Whether every possible state refuses the request, by a case that counts.
 fn refused(
     request: &OpenRequest,
     asked: &CommandNotes,
     at: &FrameContext,
     counts: impl Fn(&Case) -> bool,
 ) -> bool {
-    // The start of a run is tentative: what was acknowledged may have been a command of an extension.
+    // The start of a run is tentative: the acknowledged prompt may have been a command of an extension.
     let refuses = |case: &Case| case.disposition == Disposition::Reject && counts(case);
     !asked.slash && !request.met.contains(&FlowState::Starting) && all_cases(request, asked, at, refuses)
 }
 
-/// Whether the case of every state that the request can have met is one that counts.
+/// Whether the disposition in every possible state is a case that counts.
 fn all_cases(
     request: &OpenRequest,
     asked: &CommandNotes,

@@ -1,4 +1,4 @@
-//! One run: its turns, and its messages from start to end.
+//! Judges one run: its turns, and its messages from start to end.
 
 use super::{partial_message::PartialMessage, stored_message::StoredMessage, turn::Turn};
 use crate::{
@@ -9,41 +9,41 @@ use crate::{
 #[derive(Clone, Debug, Default)]
 pub struct Run {
     messages: Vec<EndedMessage>,
-    /// Part of it was missed: its messages are not all known.
+    /// Whether part of the run was missed, so that not all messages are known.
     incomplete: bool,
     turns: usize,
-    /// The open turn; none where its beginning was missed.
+    /// The current turn; `None` if its beginning was missed.
     turn: Option<Turn>,
-    /// A message that began and has not ended, other than the assistant's.
+    /// A message other than the assistant's that has begun and not ended.
     open: Option<OpenMessage>,
-    /// Calls of the last turn were never begun: only an abort explains that, and then the next answer is one.
+    /// Whether calls of the last turn were never begun, which only an abort explains; then the next answer is aborted.
     unbegun: bool,
 }
 
 #[derive(Clone, Debug)]
 pub struct OpenMessage {
     message: StoredMessage,
-    /// The frame with which it began.
+    /// The frame with which the message began.
     began: u64,
-    /// Something stood between its start and its end; that is said once.
+    /// Whether a frame came between its start and its end, which is reported once.
     parted: bool,
 }
 
-/// A message of the run.
+/// A complete message of the run.
 #[derive(Clone, Debug)]
 struct EndedMessage {
     message: StoredMessage,
-    /// The frame that completed it.
+    /// The frame that completed the message.
     frame: u64,
 }
 
 impl Run {
-    /// A run of which the beginning was missed; `turn`: the turn that opens now.
+    /// Creates a run whose beginning was missed; `turn` is the turn that begins now, if any.
     pub fn incomplete(turn: Option<Turn>) -> Self {
         Self { incomplete: true, turns: 1, turn, ..Self::default() }
     }
 
-    /// What it and its open turn hold is not known any more.
+    /// Marks the run and its current turn as not completely known.
     pub fn mark_incomplete(&mut self) {
         self.incomplete = true;
         self.turn.iter_mut().for_each(Turn::mark_incomplete);
@@ -125,7 +125,7 @@ impl Run {
     }
 
     pub fn end(&self, end: &AgentEndEvent, found: &mut Findings) {
-        // The loop itself failed: it says that, and nothing of what it was to say.
+        // The agent loop itself failed: the end has only the message about that.
         if self.turns == 0 && has_broken_down(end) {
             return;
         }
@@ -139,7 +139,7 @@ impl Run {
         }
     }
 
-    /// The end of the run repeats its messages, one by one.
+    /// Judges that the end of the run repeats its messages.
     fn lists(&self, messages: &[AgentMessage], found: &mut Findings) {
         let rule = Rule::AgentEndMessages;
         let differs = |place: &usize| match (self.messages.get(*place), messages.get(*place)) {
@@ -168,7 +168,7 @@ impl Run {
     }
 }
 
-/// Whether the run has ended with nothing but the message that says why it could not go on.
+/// Whether the run has ended with only a message about a failure of the agent loop.
 pub fn has_broken_down(end: &AgentEndEvent) -> bool {
     let [AgentMessage::Assistant(message)] = end.messages.as_slice() else { return false };
     matches!(message.stop_reason, StopReason::Error | StopReason::Aborted) && message.error_message.is_some()

@@ -1,4 +1,4 @@
-//! The checks over a conversation: what is open, and which part looks at which event.
+//! The checks of runs: their messages, retries and compactions. Passes each event on to the open run, turn and message.
 
 use super::{
     compaction::{CompactionEnd, CompactionStart},
@@ -13,25 +13,25 @@ use crate::{
     },
 };
 
-/// Follows one conversation; keeps the messages of the open run. Only sees frames that are legal where they stand.
+/// The checks of the runs of one conversation. Stores the messages of the current run. Takes in legal frames only.
 #[derive(Clone, Debug)]
 pub struct RunChecks {
     dialect: Dialect,
     run: Option<Run>,
     attempt: Option<u64>,
-    /// The frame that announced it.
+    /// The frame that announced the attempt.
     announced: Option<u64>,
-    /// A run has ended since the attempt was announced.
+    /// Whether a run has ended since the attempt was announced.
     tried: bool,
-    /// A rule has stopped the run: the next one goes on with its attempt.
+    /// Whether a TTSR rule has stopped the run, so that the next one continues its attempt.
     stopped: bool,
     compaction: CompactionStart,
-    /// The frame with which it began.
+    /// The frame with which the compaction began.
     compacts: Option<u64>,
 }
 
 impl RunChecks {
-    /// Checks for one conversation in `dialect`.
+    /// Creates the checks for one conversation in `dialect`.
     pub fn new(dialect: Dialect) -> Self {
         Self {
             dialect,
@@ -45,7 +45,7 @@ impl RunChecks {
         }
     }
 
-    /// Sees one thing that is said.
+    /// Takes in a legal frame or update.
     pub fn on_frame(&mut self, emission: &Emission, found: &mut Findings) {
         match emission {
             Emission::Update(update) => {
@@ -63,15 +63,15 @@ impl RunChecks {
         }
     }
 
-    /// What was said last was shortened by whoever recorded it: payloads are not compared with it.
+    /// Marks the current run as incomplete, because strings of the latest frame were shortened: payloads are not compared.
     pub fn mark_incomplete(&mut self) {
         if let Some(run) = &mut self.run {
             run.mark_incomplete();
         }
     }
 
-    /// What was said was out of place, and the conversation goes on from where it leads: what was open there is
-    /// forgotten, and followed again from the next beginning.
+    /// Resynchronizes after an illegal frame that shows that frames were missed: forgets the current run, and starts again with
+    /// the next beginning.
     pub fn resynchronize(&mut self, emission: &Emission) {
         use AgentSessionEvent as Event;
         if let Emission::Frame(Outbound::AgentSessionEvent(Event::CompactionStart(start))) = emission {
@@ -92,14 +92,14 @@ impl RunChecks {
         };
     }
 
-    /// What was said was out of place, and nothing follows from it, but that retries are over.
+    /// Takes in an illegal frame that changes nothing, except that it may end a retry.
     pub fn on_stray(&mut self, emission: &Emission) {
         if let Emission::Frame(Outbound::AgentSessionEvent(AgentSessionEvent::AutoRetryEnd(_))) = emission {
             self.attempt = None;
         }
     }
 
-    /// What was said holds more than can be seen: nothing is compared with it until the next beginning.
+    /// Marks the current run as incomplete after an unreadable event: nothing is compared until the next beginning.
     pub fn lose_content(&mut self) {
         self.run = self.run.take().map(|_| Run::incomplete(None));
         self.compaction = CompactionStart::Missed;
@@ -111,7 +111,7 @@ impl RunChecks {
             Event::TtsrTriggered(_) => self.stopped = true,
             event if fires_anywhere(event.kind().as_str()) => {}
             Event::AgentStart(_) => {
-                // The originals end no retry whose run failed for good, or was aborted.
+                // The originals do not end a retry whose run failed permanently or was aborted.
                 let goes_on = std::mem::take(&mut self.stopped);
                 if std::mem::take(&mut self.tried) && !goes_on {
                     self.attempt = None;
@@ -172,7 +172,7 @@ impl RunChecks {
     }
 }
 
-/// Whether the run's last answer is one.
+/// Whether the last assistant message of the run has not failed.
 fn succeeded(end: &AgentEndEvent) -> bool {
     let last = end.messages.iter().rev().find_map(|message| match message {
         AgentMessage::Assistant(message) => Some(message.stop_reason),

@@ -1,41 +1,41 @@
-//! All texts that the host has sent, to tell the messages that nobody sent.
+//! Remembers all texts that the host has sent, to detect user messages that it has not sent.
 
 use super::{frame_context::FrameContext, responses::digest};
 use crate::protocol::{ImageContent, MessageContent, UserContent, UserMessage};
 use std::collections::HashMap;
 
-/// Texts that are kept; of more, nothing is told.
+/// The most texts that are kept; beyond that nothing is judged.
 const KEPT: usize = 65_536;
 
-/// Times that a text was sent whose images are kept, the latest.
+/// The most times that a text was sent for which its images are kept.
 const TIMES_KEPT: usize = 256;
 
-/// What stands in a message in the place of an image that is too large.
+/// The beginning of the text that replaces an image that is too large.
 pub const IMAGE_OMITTED: &str = "[Image omitted";
 
-/// The texts of one process, by hash.
+/// The texts sent in one process, by hash.
 #[derive(Clone, Debug, Default)]
 pub struct SentTexts {
     known: HashMap<u64, Times>,
-    /// There were more than are kept.
+    /// Whether there were more texts than are kept.
     full: bool,
-    /// One may become any other: a template, a skill or a command.
+    /// Whether a text may become any other: a template, a skill or a command.
     changes: bool,
 }
 
-/// How often a text was sent, and delivered.
+/// The number of times that a text was sent and not delivered yet.
 #[derive(Clone, Debug, Default)]
 struct Times {
     sent: u64,
     delivered: u64,
-    /// The images that were sent with it, for each time that it was not delivered yet.
+    /// The images that were sent with the text, for each of these times.
     images: Vec<Vec<u64>>,
-    /// There were more times than are kept.
+    /// Whether there were more times than are kept.
     crowded: bool,
 }
 
 impl SentTexts {
-    /// The host has sent this.
+    /// Adds a text that the host has sent.
     pub fn add(&mut self, text: &str, images: Option<&[ImageContent]>) {
         let text = text.trim();
         self.changes |= text.starts_with('/');
@@ -53,25 +53,25 @@ impl SentTexts {
         }
     }
 
-    /// What the host has sent was refused: it is not delivered.
+    /// Removes a text that was refused.
     pub fn refuse(&mut self, text: &str) {
         if let Some(times) = self.known.get_mut(&digest(text.trim())) {
             times.sent = times.delivered.max(times.sent.saturating_sub(1));
         }
     }
 
-    /// What was not delivered so far is not delivered any more.
+    /// Removes all texts that were not delivered.
     pub fn drop_rest(&mut self) {
         self.known.values_mut().for_each(|times| times.sent = times.delivered);
     }
 
-    /// A message with that text is delivered. Gives what was expected instead, if that is wrong.
+    /// Takes in the delivery of a text. Returns the expectation if it is wrong.
     pub fn deliver(&mut self, message: &UserMessage, text: &str, at: &FrameContext) -> Option<&'static str> {
         let known = self.known.get_mut(&digest(text.trim()));
         if let Some(times) = known {
             times.delivered += 1;
             let again = times.delivered > times.sent && at.whole && !at.has_extensions && !self.changes;
-            // One too many is told once.
+            // An extra delivery is reported once.
             times.delivered = times.delivered.min(times.sent);
             let is_sure = at.whole && !at.has_extensions && !at.cut && !self.changes;
             return match is_sure && !again && !times.shows(message, at) {
@@ -86,7 +86,7 @@ impl SentTexts {
 }
 
 impl Times {
-    /// Whether the message shows what was sent with the text: the images behind it.
+    /// Whether the message has the images that were sent with the text.
     fn shows(&mut self, message: &UserMessage, at: &FrameContext) -> bool {
         let blocks = match &message.content {
             MessageContent::Text(_) => [].as_slice(),
@@ -109,7 +109,7 @@ impl Times {
     }
 }
 
-/// What tells an image from others.
+/// The digest of an image.
 fn mark(image: &ImageContent) -> u64 {
     digest(&format!("{} {}", image.mime_type, image.data))
 }

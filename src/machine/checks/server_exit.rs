@@ -1,4 +1,4 @@
-//! How a process ends, and what it leaves undone.
+//! Judges the exit of the server: its status, and the frames that are still owed.
 
 use super::obligations::{Obligations, is_immediate, missing};
 use crate::{
@@ -6,36 +6,36 @@ use crate::{
     protocol::{Dialect, DialectDispatch, DialectEndOfInput, FlowState, RpcCommandKind, RuleId as Rule},
 };
 
-/// What is known of the end of a process.
+/// The end of the server's process, as far as it is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ServerExit {
-    /// It is gone; else no more is known of it.
+    /// Whether the process has exited; else the recording has ended.
     pub gone: bool,
-    /// The status that it exited with; none where a signal ended it.
+    /// The exit status; `None` if a signal ended the process.
     pub status: Option<i64>,
-    /// The host, or whoever records, has ended it: by a signal, or by closing what it writes to.
+    /// Whether the host or the recorder has asked it to end, by a signal or by closing its output.
     pub told: bool,
-    /// It did not end by itself when its input had ended, and was killed.
+    /// Whether it did not exit after the end of its input, and was killed.
     pub killed: bool,
-    /// Nothing was said for so long before its input ended that nothing more was to come.
+    /// Whether the server was silent for so long before the end of its input that nothing more was to come.
     pub quiet: bool,
-    /// Somebody waited for a response in vain.
+    /// Whether the host gave up waiting for a response.
     pub waited: bool,
 }
 
 #[derive(Clone, Debug, Default)]
 pub struct EndChecks {
-    /// When input ended, a run was open, and no dialog, which nobody will answer any more.
+    /// Whether a run was open when the input ended, and no dialog, which could not be answered any more.
     run: bool,
-    /// When input ended, these requests waited, by number.
+    /// The numbers of the requests that were outstanding when the input ended.
     open: Vec<u64>,
     over: bool,
-    /// The last frame of the server is a response.
+    /// Whether the last frame of the server is a response.
     answered: bool,
 }
 
 impl EndChecks {
-    /// The server has written something.
+    /// Takes in an outbound frame.
     pub const fn on_outbound(&mut self, kind: Kind) {
         self.answered = matches!(kind, Kind::Response(..));
     }
@@ -57,7 +57,7 @@ impl EndChecks {
         found: &mut Findings,
     ) {
         let left = end.gone && !end.told && !state.closing;
-        // An extension may end the process behind any response, which no frame tells.
+        // An extension may end the process after any response, without a frame.
         let owes =
             requests.outstanding().next().is_some() || requests.lines_without_response().next().is_some();
         let rests = !state.flow.is_streaming() || self.answered;
@@ -81,11 +81,11 @@ impl EndChecks {
         if ended {
             self.finishes(finishes, state, requests, found);
         }
-        // What was open when the input ended need not be answered where the process exits at once.
+        // If the process exits at once, requests that were outstanding at the end of the input need no response.
         let owed = end.waited || (ended && finishes);
         let calm = state.flow == FlowState::Idle && state.dialogs == 0;
         let silent = end.quiet && !state.closing && calm;
-        // Where one is served after the other, what comes later waits for the first.
+        // If commands are handled one after the other, later ones wait for the first.
         let mut first = true;
         for request in requests.outstanding() {
             let immediate = is_immediate(request.command);
@@ -101,7 +101,7 @@ impl EndChecks {
                 });
             }
         }
-        // What answers a request of the server gets no response, also where it cannot be read.
+        // A line that answers a request of the server gets no response, even if it is invalid.
         let unanswered = |(_, kind, passed): &(u64, Option<&str>, bool)| {
             (owed || silent || *passed) && !kind.is_some_and(is_answer)
         };
@@ -113,7 +113,8 @@ impl EndChecks {
         }
     }
 
-    /// What was open when the input ended is done: a bash, and where the dialect does not end them, too, the runs.
+    /// Judges whether what was running at the end of the input was finished: shell commands and, if the dialect does not abort
+    /// them, runs.
     fn finishes(&self, runs: bool, state: State, requests: &Requests, found: &mut Findings) {
         if self.run && runs {
             found.expect(Rule::EofFinishes, !state.flow.is_streaming(), || {
@@ -133,13 +134,13 @@ impl EndChecks {
     }
 }
 
-/// Whether a command may be silent for as long as it likes.
+/// Whether a command may take any time.
 const fn may_last(command: RpcCommandKind) -> bool {
     use RpcCommandKind as Command;
     matches!(command, Command::Bash | Command::Compact | Command::Prompt | Command::AbortAndPrompt)
 }
 
-/// Whether a frame of that type answers the server.
+/// Whether a frame of this type answers a request of the server.
 fn is_answer(kind: &str) -> bool {
     ["extension_ui_response", "host_tool_update", "host_tool_result"].contains(&kind)
 }

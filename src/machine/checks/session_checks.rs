@@ -1,4 +1,5 @@
-//! What was said in the session, and what the server tells of it: its messages, what they have used, its entries.
+//! Tracks the content of the session (messages, entries, usage) for the checks in `session_reads`, `session_entries`,
+//! `session_files` and `session_context`, which judge what the server reports of it.
 
 use super::{
     frame_context::FrameContext,
@@ -33,66 +34,66 @@ use crate::{
 };
 use std::{collections::VecDeque, mem};
 
-/// Commands without an answer that are kept, the latest.
+/// The most outstanding commands that are kept.
 const KEPT: usize = 4096;
-/// Characters of the newest answer that a finding shows.
+/// The most characters of the newest answer in a finding.
 const SHOWN: usize = 80;
-/// Texts that are shorter, in bytes, are stored as they are.
+/// The length in bytes below which every server stores a text unchanged.
 const STORED_WHOLE: usize = 4096;
 
-/// Follows the session. With it grow its log, its entries and the points at which it can be forked.
+/// The content of the session so far. Grows with the session, up to the limits of its parts.
 #[derive(Clone, Debug, Default)]
 pub struct SessionChecks {
-    /// Commands so far: their numbers are those of the requests.
+    /// The number of commands so far: the number of the next request.
     count: u64,
     reads: VecDeque<PendingRead>,
     asked: VecDeque<(u64, CommandArguments)>,
-    /// Goes up with everything that may change what a read tells.
+    /// A version that increases with everything that may change the result of a read.
     pub(super) version: u64,
-    /// Goes up with everything that does more than to add messages.
+    /// A version that increases with everything except added messages.
     pub(super) epoch: u64,
     pub(super) log: MessageLog,
     pub(super) shells: ShellMessages,
-    /// What is in memory.
+    /// The totals of the messages in memory.
     pub(super) memory: Totals,
-    /// What is in the session.
+    /// The totals of the messages of the session.
     pub(super) session: Totals,
     pub(super) forks: ForkPoints,
     pub(super) entries: Entries,
     pub(super) prices: Prices,
-    /// The window of the model that was told of last; `None`: there may be another model by now.
+    /// The context window of the current model; `None` if the model may have changed.
     pub(super) window: Option<u64>,
-    /// The text of the newest answer: its digest, and its beginning.
+    /// The digest and the beginning of the newest answer's text.
     pub(super) newest: Option<(u64, String)>,
-    /// The answers of the whole process, whatever their sessions.
+    /// The answers of the whole process, over all sessions.
     pub(super) answer_texts: AnswerTexts,
     pub(super) stranger: ExtensionInfluence,
-    /// How much of the context is taken.
+    /// The size of the context.
     pub(super) context: ContextSize,
-    /// The host has run commands in a shell, in this session.
+    /// The shell commands of the host in this session.
     pub(super) has_shells: bool,
-    /// The session's file, as it was told.
+    /// The reported path of the session's file.
     pub(super) file: Option<String>,
-    /// The session has begun in this process: its file has the name that the server gives.
+    /// Whether the session was created in this process, so that the server has named its file.
     pub(super) has_begun: bool,
-    /// The sessions that were left.
+    /// The inactive sessions.
     pub(super) left: InactiveSessions,
     run: RunNotes,
 }
 
-/// What a command asks for that its answer does not repeat.
+/// Arguments of a command that its response does not repeat.
 #[derive(Clone, Debug)]
 pub enum CommandArguments {
     /// A shell command.
     Bash {
         /// The command.
         command: String,
-        /// Models are not to be told of it.
+        /// Whether the command is excluded from the model's context.
         is_excluded: bool,
-        /// The session was left since.
+        /// Whether the session has changed since.
         is_left: bool,
     },
-    /// A page of the session, perhaps with its place.
+    /// An export of the session, with the requested path.
     Export(Option<String>),
     /// A fork at this entry.
     Fork(String),
@@ -100,36 +101,36 @@ pub enum CommandArguments {
     Switch(String),
 }
 
-/// What is known of extensions, which change the session without a frame that says so.
+/// Evidence that extensions may have changed the session without a frame.
 #[derive(Clone, Debug, Default)]
 pub struct ExtensionInfluence {
-    /// One has shown itself.
+    /// Whether an extension has acted.
     pub was_seen: bool,
-    /// One has given a message other content.
+    /// Whether an extension has changed the content of a message.
     pub edits: bool,
-    /// Prompts without an answer that may be a command of one.
+    /// The numbers of outstanding prompts that may be commands of extensions.
     commands: VecDeque<u64>,
 }
 
-/// What is noted of the run that is open or has just ended.
+/// Notes on the current run, or the one that has just ended.
 #[derive(Clone, Debug, Default)]
 struct RunNotes {
-    /// A prompt was accepted that begins the next run.
+    /// Whether an accepted prompt begins the next run.
     has_prompt: bool,
-    /// The run is that of a prompt.
+    /// Whether the run is that of a prompt.
     is_prompted: bool,
-    /// Its first message is to come.
+    /// Whether the first message is to come.
     opens: bool,
-    /// Its last answer leaves memory.
+    /// Whether the last answer will be removed from memory.
     leaves: bool,
-    /// Its last answer may leave memory.
+    /// Whether the last answer may be removed from memory.
     may_leave: bool,
-    /// A rule has stopped its answer.
+    /// Whether a TTSR rule has stopped the answer.
     is_stopped: bool,
 }
 
 impl SessionChecks {
-    /// A command came in.
+    /// Takes in a command.
     pub fn on_command(&mut self, command: &RpcCommand) {
         let number = self.count;
         self.count += 1;
@@ -177,31 +178,31 @@ impl SessionChecks {
         }
     }
 
-    /// What was noted when the request of that number came in.
+    /// Takes the notes on a read command.
     pub(super) fn take_read(&mut self, request: &OpenRequest) -> Option<PendingRead> {
         let place = self.reads.iter().position(|read| read.number == request.number)?;
         self.reads.remove(place)
     }
 
-    /// What the request of that number asks for.
+    /// Takes the arguments of a command.
     pub(super) fn take_asked(&mut self, request: &OpenRequest) -> Option<CommandArguments> {
         let place = self.asked.iter().position(|(number, _)| *number == request.number)?;
         self.asked.remove(place).map(|(_, asked)| asked)
     }
 
-    /// The prompt of that number has an answer; `is_message`: it says that it was no command of an extension.
+    /// Takes in the response to a prompt; `is_message`: it shows that the prompt was not a command of an extension.
     pub(super) fn prompt_answered(&mut self, request: &OpenRequest, success: bool, is_message: bool) {
         let commands = self.stranger.commands.len();
         self.stranger.commands.retain(|number| *number != request.number);
         self.stranger.was_seen |= success && !is_message && commands != self.stranger.commands.len();
     }
 
-    /// A prompt was accepted that begins a run.
+    /// Takes in the acceptance of a prompt that begins a run.
     pub(super) const fn prompt_begins(&mut self) {
         self.run.has_prompt = true;
     }
 
-    /// Whether the last answer is about to leave memory, or has left it.
+    /// Whether the last answer will be or was removed from memory.
     pub(super) const fn is_answer_leaving(&self) -> bool {
         self.run.leaves
     }
@@ -211,7 +212,7 @@ impl SessionChecks {
         self.stranger.was_seen || !self.stranger.commands.is_empty()
     }
 
-    /// Something was missed, or was said out of place.
+    /// Forgets the content after missed or misplaced frames.
     pub fn miss(&mut self) {
         self.changed();
         self.log.forget();
@@ -224,13 +225,13 @@ impl SessionChecks {
         (self.file, self.has_begun) = (None, false);
     }
 
-    /// What was said may not be so.
+    /// Notes that the frames so far are contradictory.
     pub fn doubt(&mut self) {
         self.miss();
         self.answer_texts = AnswerTexts::default();
     }
 
-    /// More has happened than that messages were added.
+    /// Notes a change that is more than added messages.
     pub(super) fn changed(&mut self) {
         self.version += 1;
         self.epoch += 1;
@@ -238,13 +239,13 @@ impl SessionChecks {
         self.shells.lose_places();
     }
 
-    /// The session was left for another one.
+    /// Takes in that the session was left for another one.
     pub(super) fn leave(&mut self) {
         self.store_session();
         self.miss();
         self.window = None;
         self.has_shells = false;
-        // Where the message of a command comes that has not ended, servers do not agree.
+        // Servers differ in which session gets the message of a running shell command.
         for (_, asked) in &mut self.asked {
             if let CommandArguments::Bash { is_left, .. } = asked {
                 *is_left = true;
@@ -252,7 +253,7 @@ impl SessionChecks {
         }
     }
 
-    /// A session has begun without messages.
+    /// Takes in that an empty session has begun.
     pub(super) fn begins_empty(&mut self) {
         self.leave();
         self.has_begun = true;
@@ -262,31 +263,31 @@ impl SessionChecks {
         (self.memory, self.session) = (Totals::empty(), Totals::empty());
     }
 
-    /// There is nothing before what was said.
+    /// Notes that there is no content before the known one.
     pub(super) fn begins_here(&mut self) {
         self.log.mark_beginning();
         self.shells.mark_beginning();
         self.forks.mark_beginning();
     }
 
-    /// Extensions have something to ask, or to show.
+    /// Takes in a UI request.
     pub fn on_ui_request(&mut self, request: &RpcExtensionUIRequest) {
-        // Some servers take a widget away that is none of an extension.
+        // Some servers remove a widget that belongs to no extension.
         let is_own = matches!(request, RpcExtensionUIRequest::SetWidget(it) if it.widget_lines.is_none());
         self.stranger.was_seen |= !is_own;
     }
 
-    /// An extension has failed.
+    /// Takes in an error of an extension.
     pub const fn on_extension_error(&mut self) {
         self.stranger.was_seen = true;
     }
 
-    /// Sees an event of the session.
+    /// Takes in an event.
     pub fn on_event(&mut self, event: &AgentSessionEvent, at: &FrameContext, found: &mut Findings) {
         use AgentSessionEvent as Event;
         match event {
             Event::AgentStart(_) => self.run_starts(),
-            // A run that goes on with an answer does so without the one that failed.
+            // A run that continues with an answer has dropped the failed one.
             Event::MessageStart(start)
                 if mem::take(&mut self.run.opens)
                     && start.message.kind() == Role::Assistant
@@ -310,7 +311,7 @@ impl SessionChecks {
             Event::AutoCompactionEnd(end) => self.compaction_ends(end.result.as_ref(), at, found),
             Event::CompactionEnd(end) => self.compaction_ends(end.result.as_ref(), at, found),
             Event::TtsrTriggered(_) => self.run.is_stopped = true,
-            // Models are reminded by a message that no event tells of.
+            // The reminder adds a message without an event.
             Event::TodoReminder(_) => {
                 self.version += 1;
                 self.memory.allow_one();
@@ -358,7 +359,7 @@ impl SessionChecks {
         let same = said.len() == end.messages.len() && said.iter().zip(told).all(|(one, it)| one.key.is(&it));
         match last {
             _ if same => {}
-            // The loop itself has failed: its message is in memory alone.
+            // The agent loop itself has failed: its message is in memory only.
             Some(answer) if has_broken_down(end) => {
                 let message = AgentMessage::Assistant(answer.clone());
                 let item = MessageRecord { file: Presence::Maybe, ..MessageRecord::of(&message, true) };
@@ -367,25 +368,25 @@ impl SessionChecks {
                 self.newest = newest(answer, item.text);
                 self.log.add(item);
             }
-            // Some of it was missed; which has a rule of its own.
+            // Messages were missed, for which there is another rule.
             _ => self.miss(),
         }
     }
 
-    /// A message is complete.
+    /// Takes in a complete message.
     fn on_message(&mut self, message: &AgentMessage, at: &FrameContext, found: &mut Findings) {
         self.version += 1;
         self.context = ContextSize::behind(message);
         let item = MessageRecord::of(message, !at.cut);
         self.memory.add(&item);
         match message {
-            // No server tells of these so.
+            // No server has events for these.
             AgentMessage::BashExecution(_) => {
                 self.session.add(&item);
                 self.has_shells = true;
                 return self.shells.miss();
             }
-            // Those of extensions are entries of another kind.
+            // Messages of extensions are entries of another kind.
             AgentMessage::Custom(_) | AgentMessage::HookMessage(_) => self.session.allow_one(),
             _ => self.session.add(&item),
         }
@@ -400,7 +401,7 @@ impl SessionChecks {
             if !item.is_empty_abort {
                 self.newest = newest(answer, item.text);
             }
-            // What a shell has printed during a run is there before the next prompt's.
+            // Messages of shell commands during a run come before the message of the next prompt.
             let settled = self.shells.settle();
             self.memory.settle(settled);
             self.session.settle(settled);
@@ -412,7 +413,7 @@ impl SessionChecks {
         }
     }
 
-    /// Whether an answer costs what its model costs.
+    /// Judges the costs of an answer by the prices of its model.
     fn check_costs(&self, answer: &AssistantMessage, found: &mut Findings) {
         let Some(expected) = self.prices.costs_of(answer) else { return };
         let told = prices::costs(&answer.usage);
@@ -424,7 +425,7 @@ impl SessionChecks {
         });
     }
 
-    /// The last answer leaves memory; `certain`: at once, and in every server.
+    /// Removes the last answer from memory; `certain`: at once, and in every server.
     fn remove_last_answer(&mut self, certain: bool) {
         self.changed();
         match self.log.remove_last_answer(certain) {
@@ -434,14 +435,14 @@ impl SessionChecks {
         self.newest = None;
     }
 
-    /// What was to leave memory has left it without a word, or has not.
+    /// Takes into account that the server may have removed an answer from memory without a frame.
     fn on_unannounced_removal(&mut self) {
         if mem::take(&mut self.run.leaves) {
             self.remove_last_answer(false);
         }
     }
 
-    /// An entry was told as it came.
+    /// Takes in an announced entry.
     fn on_entry_appended(&mut self, entry: &SessionEntry, at: &FrameContext) {
         self.version += 1;
         if at.cut {
@@ -466,7 +467,7 @@ impl SessionChecks {
 
     fn compaction_starts(&mut self, reason: CompactionReason) {
         self.changed();
-        // What did not fit is taken out first by some, and only where the compaction succeeds by others.
+        // Some servers remove the overflowing answer before the compaction, others only after its success.
         if reason == CompactionReason::Overflow {
             self.remove_last_answer(false);
         }
@@ -484,7 +485,7 @@ impl SessionChecks {
         }
     }
 
-    /// A summary stands for what was said; `place`: a JSON pointer to the result in the frame.
+    /// Takes in the summary of a compaction; `place` is the JSON pointer to the result in the frame.
     pub(super) fn compacted(
         &mut self,
         result: &CompactionResult,
@@ -496,7 +497,7 @@ impl SessionChecks {
         self.context = ContextSize::Uncounted;
         let whole = !at.cut;
         let summary = Summary { text: text_digest(&result.summary), tokens_before: result.tokens_before };
-        // What a shell has printed may be kept alone, and what a provider keeps is told nowhere.
+        // Messages of shell commands may be kept alone, and no frame shows what a provider keeps.
         let has_payload = result.preserve_data.as_ref().is_some_and(|data| !data.is_empty());
         let keeps = whole && !at.has_extensions && !has_payload && !self.log.is_running();
         let first = self.entries.first_from(&result.first_kept_entry_id).filter(|_| keeps);
@@ -523,7 +524,7 @@ impl SessionChecks {
         });
     }
 
-    /// Whether the command may leave the session behind before its answer comes.
+    /// Whether an outstanding command may have changed the session already.
     pub(super) fn may_be_leaving(requests: &Requests) -> bool {
         use crate::protocol::RpcCommandKind as Command;
         requests.outstanding().any(|request| {
@@ -540,7 +541,7 @@ impl SessionChecks {
     }
 }
 
-/// What is kept of the newest answer's text.
+/// The digest and the beginning of an answer's text.
 fn newest(answer: &AssistantMessage, text: Option<u64>) -> Option<(u64, String)> {
     let shown = answer_text(answer).trim_matches(is_blank).chars().take(SHOWN).collect();
     text.map(|digest| (digest, shown))
@@ -551,7 +552,7 @@ fn is_slash(text: &str) -> bool {
     text.trim_start().starts_with('/')
 }
 
-/// The digest of a text that hosts are told without the blanks around it.
+/// The digest of a text without the blanks around it, as it is reported to hosts.
 pub fn trimmed(text: &str) -> u64 {
     shown_text(text.trim_matches(is_blank))
 }

@@ -1,4 +1,4 @@
-//! How much of the model's context is taken, against what its answers have told.
+//! Judges the reported context usage, against the usage of the assistant messages.
 
 use super::{frame_context::FrameContext, pending_read::Interference, session_checks::SessionChecks};
 use crate::{
@@ -6,11 +6,11 @@ use crate::{
     protocol::{RuleId as Rule, SessionStats},
 };
 
-/// So much of a percentage is lost by rounding.
+/// The tolerated rounding error of a percentage.
 const ROUNDED: f64 = 1e-9;
 
 impl SessionChecks {
-    /// How much of its context a model has left.
+    /// Judges the context usage in the statistics.
     pub(super) fn context_usage(
         &self,
         stats: &SessionStats,
@@ -40,10 +40,10 @@ impl SessionChecks {
             found.expect_same(Rule::ContextUsage, "/data/contextUsage/contextWindow", what, window, told);
         }
         let size = match self.context {
-            // Where the beginning was missed, so may have been what a shell prints.
+            // If the beginning was missed, so may have been messages of shell commands.
             _ if at.has_extensions || !at.whole => return,
             ContextSize::Uncounted => None,
-            // What a shell has printed may stand behind the answer.
+            // A message of a shell command may follow the answer.
             ContextSize::Counted(tokens) if !self.has_shells => i64::try_from(tokens).ok(),
             ContextSize::Counted(_) | ContextSize::Unknown => return,
         };

@@ -1,4 +1,4 @@
-//! The entries of the session and its branches, as the server lists them, against what was said and done.
+//! Judges listed entries and branches of the session, against messages and commands.
 
 use super::{
     frame_context::FrameContext,
@@ -21,7 +21,7 @@ use crate::{
 use std::collections::HashMap;
 
 impl SessionChecks {
-    /// The session was forked, or has branched off, at a message of the user.
+    /// Takes in a fork or branch at a user message.
     pub(super) fn forked(
         &mut self,
         asked: Option<CommandArguments>,
@@ -45,7 +45,7 @@ impl SessionChecks {
         }
         let (mut forks, mut log) = (self.forks.clone(), self.log.clone());
         let later = forks.branch(&entry, result.text.as_deref().filter(|_| !at.cut));
-        // The originals do not end a run that is open.
+        // The originals do not end an open run.
         let is_known = later.is_some_and(|later| log.branch(Some(later))) && !at.met.flow.is_streaming();
         let entries = self.entries.clone().forked(Some(&entry));
         self.leave();
@@ -54,19 +54,19 @@ impl SessionChecks {
             (self.forks, self.log, self.entries) = (forks, log, entries);
             if self.log.is_memory_known() {
                 self.memory = Totals::of(self.log.in_memory());
-                // Which shell commands came before it is not known.
+                // It is not known which shell commands came before it.
                 (self.memory.all, self.memory.slack) = (None, 0);
             }
         }
     }
 
-    /// The digest of the text of an entry that was listed, if it is a message of the user.
+    /// The digest of the text of a listed entry, if it is a user message.
     fn entry_text(&self, entry: &str) -> Option<u64> {
         let key = self.entries.get(self.entries.place(entry)?)?.message?;
         self.log.text_of(&key)
     }
 
-    /// The session goes on in a copy.
+    /// Takes in that the session continues in a copy.
     pub(super) fn cloned(&mut self) {
         let (forks, mut log, memory) = (self.forks.clone(), self.log.clone(), self.memory.clone());
         let is_known = log.branch(None);
@@ -81,7 +81,7 @@ impl SessionChecks {
         }
     }
 
-    /// A list of entries.
+    /// Judges a list of entries.
     pub(super) fn entries_listed(
         &mut self,
         list: &EntryList,
@@ -98,7 +98,7 @@ impl SessionChecks {
             None => Some(0),
             Some(since) => self.entries.place(since).map(|place| place + 1),
         };
-        // All entries are known, and that is none of them.
+        // All entries are known, and this is not one of them.
         if let (Some(since), None) = (&read.since, from)
             && sight == Interference::None
             && !self.may_be_changed_by_extensions()
@@ -153,7 +153,7 @@ impl SessionChecks {
         self.said_in_entries(list, from, read, sight, found);
     }
 
-    /// New entries follow the last one, and the leaf is the newest.
+    /// Judges that new entries follow the last one, and that the leaf is the newest.
     fn follow_on(&self, list: &EntryList, from: usize, new_from: usize, found: &mut Findings) {
         let mut before: Option<u64> = match new_from.checked_sub(1) {
             Some(last) => list.entries.get(last).map(|entry| text_digest(entry.id())),
@@ -184,7 +184,7 @@ impl SessionChecks {
         }
     }
 
-    /// The messages that were said are among the entries.
+    /// Judges that the emitted messages are among the entries.
     fn said_in_entries(
         &self,
         list: &EntryList,
@@ -244,7 +244,7 @@ impl SessionChecks {
         }
     }
 
-    /// The messages at which the session can be forked are among the entries, where those are known.
+    /// Judges that the fork points are among the entries, if those are known.
     pub(super) fn fork_entries(&self, told: &[ForkMessage], at: &FrameContext, found: &mut Findings) {
         let are_all = self.entries.version == Some(self.version);
         for (place, message) in told.iter().enumerate() {
@@ -263,7 +263,7 @@ impl SessionChecks {
         }
     }
 
-    /// The entries as a tree.
+    /// Judges the tree of entries.
     pub(super) fn tree_listed(
         &self,
         tree: &EntryTree,

@@ -1,4 +1,4 @@
-//! What events tell of the session: its name, its level, summaries that are tried again.
+//! Judges events about the session's name and thinking level, and about retries of summaries.
 
 use crate::{
     machine::{findings::Findings, requests::OpenRequest},
@@ -7,23 +7,23 @@ use crate::{
 
 #[derive(Clone, Debug, Default)]
 pub struct SessionEvents {
-    /// The level that an event told last, and the number of its frame.
+    /// The level of the last event, and the number of its frame.
     level: Option<(u64, ThinkingLevel)>,
-    /// Names that were told and belong to no answer yet.
+    /// Names from events without their response.
     names: u64,
     retry: SummaryRetry,
-    /// An event was missed.
+    /// Whether an event was missed.
     unsure: bool,
 }
 
-/// Where a summary that is tried again stands.
+/// The state of retrying a summary.
 #[derive(Clone, Debug, Default)]
 enum SummaryRetry {
     #[default]
     None,
-    /// This attempt waits.
+    /// This attempt is scheduled.
     Scheduled(u64),
-    /// This attempt is under way.
+    /// This attempt is running.
     Tried(u64),
 }
 
@@ -73,7 +73,7 @@ impl SessionEvents {
         }
     }
 
-    /// A name is told before its answer, even if it is the same.
+    /// Judges that an event has reported a name before the response, even if the name is unchanged.
     pub fn on_response(&mut self, request: &OpenRequest, success: bool, found: &mut Findings) {
         if request.command == RpcCommandKind::SetSessionName && success {
             found.expect(Rule::ChangesTold, self.names > 0 || self.unsure, || {
@@ -83,12 +83,12 @@ impl SessionEvents {
         }
     }
 
-    /// Another session has taken the place of this one.
+    /// Forgets everything: the session has changed.
     pub fn forget(&mut self) {
         *self = Self::default();
     }
 
-    /// Something was said or done of which the kind alone is known.
+    /// Takes in an event or a command of which only the kind is known.
     pub fn on_unread_event(&mut self) {
         *self = Self { unsure: true, ..Self::default() };
     }

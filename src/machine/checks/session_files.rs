@@ -1,5 +1,4 @@
-//! The sessions of a process and their files: how a session is named, what is known of it when it is taken up again, and
-//! what its page is called.
+//! Judges the ids, files and exported pages of the sessions of a process, and restores what is known of a reopened session.
 
 use super::{
     frame_context::FrameContext,
@@ -13,10 +12,10 @@ use crate::{
 use std::mem;
 
 impl SessionChecks {
-    /// The session is left: what is known of it is kept for when it is taken up again.
+    /// Stores what is known of the session that is left, for when it is reopened.
     pub(super) fn store_session(&mut self) {
         let Some(file) = self.file.take() else { return self.left.forget() };
-        // Of a run that is left open, servers keep more or less.
+        // Servers differ in what they store of an unfinished run.
         let is_known =
             !self.log.is_running() && !self.may_be_changed_by_extensions() && self.log.has_answer();
         let session = is_known.then(|| InactiveSession {
@@ -27,7 +26,7 @@ impl SessionChecks {
         self.left.insert(&file, session);
     }
 
-    /// The host has switched to a session.
+    /// Takes in that the host has switched to a session.
     pub(super) fn on_reopened(&mut self, asked: Option<CommandArguments>, at: &FrameContext) {
         self.leave();
         let Some(CommandArguments::Switch(path)) = asked else { return self.left.forget() };
@@ -37,13 +36,13 @@ impl SessionChecks {
         }
     }
 
-    /// A command was done that nobody knows: it may have left the session for another one.
+    /// Takes in that an unknown command was executed, which may have changed the session.
     pub fn lose_session(&mut self) {
         self.left.forget();
         (self.file, self.has_begun) = (None, false);
     }
 
-    /// The server tells the session's id and file.
+    /// Judges a reported session id and file.
     pub(super) fn named(
         &mut self,
         id: &str,
@@ -55,7 +54,7 @@ impl SessionChecks {
         if sight != Interference::None {
             return;
         }
-        // A session that was opened by a path keeps that. Of a recording without what was said, the name says nothing.
+        // A session that was opened by a path keeps the path. In a redacted recording the name means nothing.
         let is_judged = self.has_begun && !self.may_be_changed_by_extensions() && !at.has_extensions;
         let name = file.and_then(|file| name_of(file).strip_suffix(".jsonl")).filter(|_| is_judged);
         if let Some(name) = name {
@@ -66,10 +65,10 @@ impl SessionChecks {
         self.file = file.filter(|_| !at.cut).map(str::to_owned);
     }
 
-    /// A page of the session was written; `asked`: where it was to be.
+    /// Judges the path of an exported page; `asked` is the requested one.
     pub(super) fn exported(&self, asked: Option<&str>, told: &str, at: &FrameContext, found: &mut Findings) {
         match asked {
-            // Whether that is a path is up to the server.
+            // The server decides whether that is a path.
             Some("") => {}
             Some(path) => {
                 found.expect_same(Rule::ExportPath, "/data/path", "the path that was asked for", &path, &told)

@@ -1,4 +1,4 @@
-//! What the server answers of the session, against what was said in it.
+//! Judges responses about the session's content: messages, statistics, the last answer, fork points.
 
 use super::{
     counts::only_reads,
@@ -29,7 +29,7 @@ use crate::{
 };
 
 impl SessionChecks {
-    /// A response came: `success` holds it if it is one, where it could be read.
+    /// Takes in a response; `success` is the success frame, if it is one and could be read.
     pub fn on_response(
         &mut self,
         answer: &ResponseHead,
@@ -69,7 +69,7 @@ impl SessionChecks {
         at: &FrameContext,
     ) -> Interference {
         let stays = |flow| request.met == [flow] && at.now.flow == flow;
-        // In the wait before a retry, what has failed is out of memory.
+        // In the wait before a retry, the failed answer is not in memory.
         let idle = stays(FlowState::Idle) || (stays(FlowState::Retrying) && !self.is_answer_leaving());
         let streams = |flow: FlowState| flow.is_streaming() && flow != FlowState::StreamingCompacting;
         if idle
@@ -108,7 +108,7 @@ impl SessionChecks {
         }
     }
 
-    /// What a command has done that changes the session.
+    /// Takes in the success of a command that changes the session.
     fn done(
         &mut self,
         success: &RpcSuccess,
@@ -153,7 +153,7 @@ impl SessionChecks {
         }
     }
 
-    /// A command that changes the session was done, and its answer could not be read.
+    /// Takes in the unreadable success of a command that changes the session.
     fn done_unread(&mut self, request: &OpenRequest) {
         self.prompt_answered(request, true, false);
         match request.command {
@@ -172,11 +172,11 @@ impl SessionChecks {
         }
     }
 
-    /// A command has failed.
+    /// Takes in the error of a command.
     fn refused(&mut self, request: &OpenRequest, at: &FrameContext) {
         self.prompt_answered(request, false, false);
         let has_stopped = request.met.iter().any(|met| met.is_streaming());
-        // In some servers it stops the run first, and nothing is told of its last answer.
+        // Some servers stop the run first, without events about its last answer.
         let is_told = AgentSessionEventKind::CompactionStart.is_in(at.base());
         if request.command.cuts() && has_stopped && !is_told {
             self.miss();
@@ -201,11 +201,11 @@ impl SessionChecks {
         let Some(CommandArguments::Bash { command, is_excluded, is_left }) = asked.filter(|_| !at.cut) else {
             return self.shell_missed();
         };
-        // Servers that tell of an output as it comes know of commands that models are not told of.
+        // Servers with output events have commands that are excluded from the context.
         let is_known = AgentSessionEventKind::BashExecutionUpdate.is_in(at.base());
         let is_excluded = is_known.then_some(is_excluded);
         let is_idle = at.now.flow == FlowState::Idle && request.met.iter().all(|met| *met == FlowState::Idle);
-        // Where the beginning was missed, a run may be open that nobody saw.
+        // If the beginning was missed, an unseen run may be open.
         self.shells.end(&command, result, is_excluded, !is_idle, !is_left && at.whole);
         for account in [&mut self.memory, &mut self.session] {
             match is_idle && !is_left {
@@ -215,7 +215,7 @@ impl SessionChecks {
         }
     }
 
-    /// The message of a shell command is not known.
+    /// Takes in that the message of a shell command is not known.
     fn shell_missed(&mut self) {
         self.has_shells = true;
         self.shells.miss();
@@ -223,7 +223,7 @@ impl SessionChecks {
         self.session.allow_one();
     }
 
-    /// A list of what is in memory.
+    /// Judges a list of the messages in memory.
     fn listed(
         &mut self,
         messages: &[AgentMessage],
@@ -247,7 +247,7 @@ impl SessionChecks {
             return;
         }
         let is_calm = sight == Interference::None;
-        // While an answer streams, nothing is added; the answer itself comes with its end.
+        // While an answer streams, no message is added; the answer itself is added with its end.
         let is_still = read.version == self.version && at.now.flow == FlowState::StreamingMessage;
         let held = if is_calm { self.log.len() } else { read.messages };
         let fit = self.log.match_memory(&list, held, is_calm || is_still);
@@ -292,9 +292,9 @@ impl SessionChecks {
         self.memory = Totals { all: Some(messages.len() as u64), ..Totals::of(known) };
     }
 
-    /// Answers of a session that was taken up again are as they were said.
+    /// Judges that the answers of a reopened session are listed as they were emitted.
     fn answers_as_said(&self, messages: &[AgentMessage], at: &FrameContext, found: &mut Findings) {
-        // What is known of this session is compared as a whole.
+        // If the content is known, it is compared as a whole.
         if at.cut || self.log.begins_in_memory() {
             return;
         }
@@ -309,7 +309,7 @@ impl SessionChecks {
         });
     }
 
-    /// The summary that a compaction has told stands in the list, alone, before what is kept.
+    /// Judges that the list begins with the summary of the compaction, followed by the kept messages.
     fn summarised(
         &self,
         messages: &[AgentMessage],
@@ -357,7 +357,7 @@ impl SessionChecks {
         });
     }
 
-    /// How many messages there are, as the state says.
+    /// Judges the number of messages in the state.
     fn state(&mut self, state: &SessionState, sight: Interference, at: &FrameContext, found: &mut Findings) {
         self.named(&state.session_id, state.session_file.as_deref(), sight, at, found);
         if let Some(model) = &state.model {
@@ -383,14 +383,14 @@ impl SessionChecks {
         let is_certain = self.log.in_memory().count() == certain && self.shells.are_certain();
         if count == least && is_certain && !self.log.begins_in_memory() && !self.log.is_compacted() {
             self.begins_here();
-            // What the session has used besides its messages is not known.
+            // Usage of the session besides its messages is not known.
             let said = Totals::of(self.log.in_memory());
             self.session = Totals { all: Some(count), tokens: None, cost: None, ..said };
         }
         self.memory.set_all(count);
     }
 
-    /// The text of the newest answer.
+    /// Judges the text of the newest answer.
     fn last_text(&self, told: Option<&str>, sight: Interference, at: &FrameContext, found: &mut Findings) {
         if let Some(told) = told {
             let bare = told.trim_matches([' ', '\t', '\r', '\n']);
@@ -409,7 +409,7 @@ impl SessionChecks {
                 expected = Some(text);
                 break;
             }
-            // It may have left memory.
+            // It may have been removed from memory.
             if text == told {
                 return found.pass(Rule::LastText);
             }
@@ -424,7 +424,7 @@ impl SessionChecks {
         });
     }
 
-    /// The user's messages.
+    /// Judges the list of user messages.
     fn fork_messages(
         &mut self,
         told: &[ForkMessage],
@@ -450,12 +450,12 @@ impl SessionChecks {
         self.forks.learn(told, !at.cut);
     }
 
-    /// What the statistics count.
+    /// Judges the statistics.
     fn stats(&mut self, stats: &SessionStats, sight: Interference, at: &FrameContext, found: &mut Findings) {
         let told =
             [stats.tokens.input, stats.tokens.output, stats.tokens.cache_read, stats.tokens.cache_write];
         let total = told.iter().fold(0_u64, |sum, tokens| sum.saturating_add(*tokens));
-        // Sums beyond what a frame can hold stop there.
+        // Sums are capped at the largest number of a frame.
         let most = told.contains(&MOST_TOLD) || stats.tokens.total == MOST_TOLD;
         found.expect(Rule::StatsUsage, most || total == stats.tokens.total, || {
             format!("the sum of the others, {total}, at /data/tokens/total")
@@ -514,7 +514,7 @@ impl SessionChecks {
     }
 }
 
-/// The largest number that a frame can hold.
+/// The largest integer in a frame.
 const MOST_TOLD: u64 = (1 << 53) - 1;
 const COUNTED: &str = "as many as were said";
 const USED: &str = "what the messages have used";

@@ -1,4 +1,4 @@
-//! What follows a run where the end of all is told: whether it is what the run's end has promised.
+//! Judges what follows a run in dialects with `agent_settled`, against what the end of the run has announced.
 
 use super::{
     frame_context::FrameContext,
@@ -14,13 +14,13 @@ use crate::{
 
 #[derive(Clone, Debug, Default)]
 pub struct SettleChecks {
-    /// Whether the last run has said that it is tried again; none once that is settled, or where nobody said so.
+    /// Whether the end of the last run has announced a retry; `None` after that was settled, or without an announcement.
     will_retry: Option<bool>,
-    /// The last answer was aborted.
+    /// Whether the last answer was aborted.
     aborted: bool,
-    /// The end of the last run is known.
+    /// Whether the end of the last run is known.
     ended: bool,
-    /// The host has asked to stop what goes on since the last run began.
+    /// Whether the host has sent an abort since the last run began.
     stopped: bool,
 }
 
@@ -72,7 +72,7 @@ impl SettleChecks {
         }
     }
 
-    /// Whoever takes the session away, or stops what goes on, waits until that is settled.
+    /// Judges that commands that change the session or abort are answered after `agent_settled`.
     pub fn on_response(&self, request: &OpenRequest, success: bool, at: &FrameContext, found: &mut Findings) {
         let waits = success && (request.command == RpcCommandKind::Abort || request.command.cuts());
         if waits && at.now.flow == FlowState::Settling {
@@ -80,12 +80,12 @@ impl SettleChecks {
         }
     }
 
-    /// An event was said of which the kind alone is known.
+    /// Takes in an event of which only the kind is known.
     pub const fn on_unread_event(&mut self) {
         (self.will_retry, self.aborted, self.ended) = (None, false, false);
     }
 
-    /// What comes first behind the run is a retry, or something else.
+    /// Judges the first event after a run, which is a retry or not.
     fn kept_for(&mut self, retries: bool, obligations: &mut Obligations, found: &mut Findings) {
         obligations.fulfil(ObligationKind::Retry);
         let Some(will_retry) = self.will_retry.take() else { return };

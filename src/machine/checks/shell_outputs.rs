@@ -1,4 +1,4 @@
-//! The commands that the host runs in a shell, and what is told of their output while they run.
+//! Judges the output events of the host's shell commands, against the output in the response.
 
 use super::frame_context::FrameContext;
 use crate::{
@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 #[derive(Clone, Debug, Default)]
 pub struct ShellOutputs {
-    /// Commands so far: their numbers are those of the requests.
+    /// The number of commands so far: the number of the next request.
     count: u64,
     open: VecDeque<Shell>,
     /// The numbers of commands without an answer that are followed no more.
@@ -20,17 +20,17 @@ pub struct ShellOutputs {
 struct Shell {
     number: u64,
     id: Option<RequestId>,
-    /// What was told of its output.
+    /// The output reported by events.
     told: String,
-    /// Not all of it is kept, or known.
+    /// Whether the reported output is not complete.
     torn: bool,
-    /// The input has ended since: what it prints is told no more.
+    /// Whether the input has ended since, after which no more output may be reported.
     silent: bool,
 }
 
-/// Shell commands that are followed, the latest.
+/// The most shell commands that are tracked.
 const KEPT: usize = 256;
-/// So many bytes of an output are kept.
+/// The most bytes of an output that are kept.
 const OUTPUT: usize = 1 << 20;
 
 impl ShellOutputs {
@@ -38,7 +38,7 @@ impl ShellOutputs {
         let number = self.count;
         self.count += 1;
         if let RpcCommand::Bash(bash) = command {
-            // Whose output it is that is told of commands with one id, nobody knows.
+            // The output of commands with the same id cannot be told apart.
             let mut torn = false;
             for shell in self.open.iter_mut().filter(|shell| shell.id == bash.id) {
                 (shell.torn, torn) = (true, true);
@@ -56,7 +56,7 @@ impl ShellOutputs {
         }
     }
 
-    /// A part of an output. `accepts`: a line waits that is no command here, and may be one there.
+    /// Takes in a part of an output. `accepts`: an invalid line is outstanding, which the server may have accepted.
     pub fn on_output(
         &mut self,
         update: &BashExecutionUpdateEvent,
@@ -76,12 +76,12 @@ impl ShellOutputs {
         }
     }
 
-    /// Events may end with the input; answers still come.
+    /// Takes in the end of the input: events may end then, responses still come.
     pub fn on_end_of_input(&mut self) {
         self.open.iter_mut().for_each(|shell| shell.silent = true);
     }
 
-    /// An event was said of which the kind alone is known.
+    /// Takes in an event of which only the kind is known.
     pub fn on_unread_event(&mut self) {
         self.open.iter_mut().for_each(|shell| shell.torn = true);
     }
@@ -98,7 +98,7 @@ impl ShellOutputs {
         let Some(shell) = place.and_then(|place| self.open.remove(place)) else { return };
         let Some(RpcSuccess::Bash(bash)) = success else { return };
         counted(&bash.data, at, found);
-        // What an extension runs in the server's place is not told on its way.
+        // Output of a command that an extension runs is not reported by events.
         if shell.torn || at.cut || bash.data.truncated || shell.told.is_empty() {
             return;
         }
@@ -114,13 +114,13 @@ impl ShellOutputs {
     }
 }
 
-/// Whether an answer counts the lines and the bytes of its output. The end of the last line begins another.
+/// Judges the numbers of lines and bytes of an output. A line feed at the end begins another line.
 fn counted(bash: &BashResult, at: &FrameContext, found: &mut Findings) {
     if at.cut || bash.truncated || bash.cancelled {
         return;
     }
     let lines = bash.output.matches('\n').count() as u64 + 1;
-    // Where what was said was taken out of a recording, characters have other bytes.
+    // In a redacted recording, characters have other bytes.
     let is_kept = bash.output.chars().any(|it| it.is_alphanumeric() && !['x', '0'].contains(&it));
     let bytes = bash.output_bytes.filter(|_| is_kept);
     let told = [("outputLines", bash.output_lines, lines), ("outputBytes", bytes, bash.output.len() as u64)];

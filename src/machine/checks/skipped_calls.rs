@@ -1,4 +1,4 @@
-//! Calls that are skipped for a message of the user: which may be, and what has to follow.
+//! Judges tool calls that are skipped for a steering message: which may be skipped, and what has to follow.
 
 use super::frame_context::FrameContext;
 use crate::{
@@ -10,36 +10,36 @@ use crate::{
 };
 use std::collections::VecDeque;
 
-/// Changes of the mode that are kept, the latest.
+/// The most outstanding mode changes that are kept.
 const KEPT: usize = 4096;
 
-/// Follows the results of the open turn.
+/// Tracks the results of the current turn.
 #[derive(Clone, Debug, Default)]
 pub struct SkippedCalls {
-    /// Commands so far: their numbers are those of the requests.
+    /// The number of commands so far: the number of the next request.
     count: u64,
-    /// Modes that were asked for, without an answer.
+    /// Requested modes without a response.
     asked: VecDeque<(u64, InterruptMode)>,
-    /// Unknown until it is told, and while it changes.
+    /// The interrupt mode; `None` until it is reported, and while it changes.
     mode: Option<InterruptMode>,
-    /// The mode when the open run began, which it keeps.
+    /// The mode at the beginning of the current run, which keeps it.
     run_mode: Option<InterruptMode>,
-    /// A call of the open turn was run.
+    /// Whether a call of the current turn was executed.
     ran: bool,
-    /// A call of the open turn was skipped.
+    /// Whether a call of the current turn was skipped.
     skipped: bool,
-    /// The open run was seen from its start on.
+    /// Whether the current run was observed from its start.
     is_whole: bool,
-    /// A call of the turn before was skipped, and the message that it was skipped for has not come.
+    /// Whether a call of the previous turn was skipped, and the message for which it was skipped has not come.
     waits: bool,
-    /// A message was known to wait when the last call of the open turn ended: the others are skipped for it.
+    /// Whether a steering message was queued when the last call of the current turn ended, so that the rest must be skipped.
     interrupted: bool,
-    /// The frame of a call that was carried out all the same.
+    /// The frame of a call that was executed all the same.
     carried_out: Option<u64>,
 }
 
 impl SkippedCalls {
-    /// Sees what the host wants.
+    /// Takes in a command.
     pub fn on_command(&mut self, command: &RpcCommand) {
         if let RpcCommand::SetInterruptMode(set) = command {
             self.mode = None;
@@ -51,7 +51,7 @@ impl SkippedCalls {
         self.count += 1;
     }
 
-    /// A command was answered.
+    /// Takes in a response.
     pub fn on_response(&mut self, request: &OpenRequest, success: bool) {
         let place = self.asked.iter().position(|(number, _)| *number == request.number);
         if let Some((_, mode)) = place.and_then(|place| self.asked.remove(place)) {
@@ -59,14 +59,14 @@ impl SkippedCalls {
         }
     }
 
-    /// What the server says of its state.
+    /// Takes in a reported state.
     pub fn on_state(&mut self, state: &SessionState) {
         if self.asked.is_empty() {
             self.mode = state.interrupt_mode;
         }
     }
 
-    /// Sees an event; `stopped`: the open run was to be stopped; `steered`: a message is known to wait that interrupts.
+    /// Takes in an event. `stopped`: the current run was to be stopped; `steered`: an interrupting message is queued.
     pub fn on_event(
         &mut self,
         event: &AgentSessionEvent,
@@ -94,14 +94,14 @@ impl SkippedCalls {
                 AgentMessageKind::System | AgentMessageKind::ToolResult => {}
                 kind => {
                     let came = kind != AgentMessageKind::Assistant;
-                    // An extension may end the run or take the message back.
+                    // An extension may end the run or remove the message.
                     let is_excused = stopped || at.now.closing || at.has_extensions;
                     if std::mem::take(&mut self.waits) && !is_excused {
                         found.expect(Rule::SkipCause, came, || {
                             "the message that calls were skipped for".to_owned()
                         });
                     }
-                    // A message that does not come has a rule of its own.
+                    // There is another rule for a message that does not come.
                     if let Some(call) = self.carried_out.take().filter(|_| came && !is_excused) {
                         found.with_cause(Some(call), |found| {
                             found.fail(Rule::SkipCause, "the call to be skipped for which this was in time");
@@ -113,7 +113,7 @@ impl SkippedCalls {
         }
     }
 
-    /// An event was said of which the kind alone is known.
+    /// Takes in an event of which only the kind is known.
     pub fn on_unread_event(&mut self, kind: Kind) {
         if kind.is_event() {
             (self.ran, self.skipped, self.waits) = (true, false, false);

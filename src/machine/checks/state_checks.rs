@@ -1,4 +1,4 @@
-//! The rules that what is told of the session's state agrees with what is known of it.
+//! Judges reported members of the session's state, against what is known of them.
 
 use super::{frame_context::FrameContext, reminders::Reminders, success_data};
 use crate::{
@@ -18,7 +18,7 @@ use crate::{
     },
 };
 
-/// Holds each frame against what is known of the session's state, then lets it change that.
+/// The known state of the session, and the checks of frames against it.
 #[derive(Clone, Debug, Default)]
 pub struct StateChecks {
     known: KnownState,
@@ -31,7 +31,7 @@ impl StateChecks {
         &self.known
     }
 
-    /// The host wrote a command.
+    /// Takes in a command.
     pub fn on_command(&mut self, command: &RpcCommand, at: &FrameContext) {
         self.known.on_command(command, at);
         if matches!(command, RpcCommand::Prompt(_) | RpcCommand::AbortAndPrompt(_))
@@ -41,7 +41,7 @@ impl StateChecks {
         }
     }
 
-    /// A response came: `success` holds it where it is one that could be read.
+    /// Takes in a response; `success` is `None` for an error.
     pub fn on_response(
         &mut self,
         request: &OpenRequest,
@@ -60,7 +60,7 @@ impl StateChecks {
         self.known.forget_passed(at);
     }
 
-    /// A command that succeeded, and was written as frame `asked`, says what was asked for, and does it.
+    /// Judges and applies the success of a command that was frame number `asked`.
     fn succeed(
         &mut self,
         command: &RpcCommand,
@@ -83,22 +83,22 @@ impl StateChecks {
         self.known.note_level();
     }
 
-    /// A response could not be judged: what its command may have changed is not known.
+    /// Takes in a response that could not be read: the members that its command may have changed become unknown.
     pub fn on_unread_response(&mut self, request: &OpenRequest, success: bool, at: &FrameContext) {
         self.known.on_unread_response(request, success, at);
     }
 
-    /// Takes what a success tells as it is, without judging it.
+    /// Learns the members that a success reports, without judging them.
     pub fn learn(&mut self, success: &RpcSuccess, at: &FrameContext) {
         self.known.learn(success, at);
     }
 
-    /// An event was said of which the kind alone is known.
+    /// Takes in an event of which only the kind is known.
     pub fn on_unread_event(&mut self, at: &FrameContext) {
         self.known.on_unread_event(at);
     }
 
-    /// Something was said.
+    /// Takes in an emitted frame.
     pub fn on_outbound(&mut self, emission: &Emission, at: &FrameContext, found: &mut Findings) {
         let Emission::Frame(frame) = emission else { return };
         match frame {
@@ -127,7 +127,7 @@ impl StateChecks {
         }
     }
 
-    /// Only what is done leaves the todos by itself.
+    /// Judges that only finished todos are removed.
     fn clears(&self, found: &mut Findings) {
         let excused = self.known.may_change_silently() || self.known.is_changing(Member::TodoPhases);
         if let (Some(phases), false) = (self.known.todo_phases(), excused) {
@@ -139,7 +139,7 @@ impl StateChecks {
         }
     }
 
-    /// Compares what a success tells with what is known.
+    /// Compares the reported members of a success with the known ones.
     fn compare(&mut self, success: &RpcSuccess, asked: u64, at: &FrameContext, found: &mut Findings) {
         if let RpcSuccess::GetCommands(list) = success {
             let of_extension = |source: &CommandSource| *source == CommandSource::Extension;
@@ -198,7 +198,7 @@ impl StateChecks {
         self.known.note_level();
     }
 
-    /// Where nothing is under way and nothing else was asked for, nothing is compacted.
+    /// Judges that an idle server without other commands is not compacting.
     fn compacts(&self, success: &RpcSuccess, request: &OpenRequest, at: &FrameContext, found: &mut Findings) {
         let RpcSuccess::GetState(state) = success else { return };
         let still = request.met == [FlowState::Idle] && at.now.flow == FlowState::Idle;
@@ -209,7 +209,7 @@ impl StateChecks {
         }
     }
 
-    /// An answer names the model and the level that were set for its run.
+    /// Judges that an answer has the model and the level that were set for its run.
     fn answers(&self, message: &AssistantMessage, found: &mut Findings) {
         let known = &self.known;
         if known.may_change_silently() {
@@ -240,8 +240,8 @@ impl StateChecks {
         }
     }
 
-    /// Where an event tells a change, it has told it before the response of the command that changes; `before`: the members
-    /// as they were known then, and whether they had the same value when the command was written.
+    /// Judges that an event has reported a change before the response of its command. `before` has the members as known before
+    /// the response, each with whether it was the same when the command was written.
     fn told_first(
         &self,
         before: [(Member, Option<MemberValue>, bool); 2],
@@ -265,7 +265,7 @@ impl StateChecks {
     }
 }
 
-/// The rule that what a read tells of the member is what is known; `None`: others judge it.
+/// The rule for the reported value of a member; `None` if other checks judge it.
 const fn rule_of(member: Member) -> Option<Rule> {
     match member {
         Member::Model => Some(Rule::StateModel),
@@ -283,7 +283,7 @@ const fn rule_of(member: Member) -> Option<Rule> {
     }
 }
 
-/// What was expected of the member, in words.
+/// The expectation for a member, in words.
 const fn expected_of(member: Member) -> &'static str {
     match member {
         Member::Model => "the model that was set last",

@@ -1,4 +1,4 @@
-//! Messages that are compared later: short ones as they are, of long ones a digest.
+//! Stores messages for later comparison: short ones as they are, long ones as a digest.
 
 use crate::{
     machine::findings::Findings,
@@ -9,25 +9,25 @@ use std::{
     io::{self, Write},
 };
 
-/// Bytes of a user's message or a tool's result from which only a digest is kept: a prompt may have many megabytes.
+/// The length in bytes from which only a digest of a user message or tool result is kept.
 const LONG: usize = 64 * 1024;
 
-/// A message as it was seen.
+/// A message, or a digest of a long one.
 #[derive(Clone, Debug)]
 pub enum StoredMessage {
     /// The message.
     Whole(Box<AgentMessage>),
-    /// A message that is too long to be kept.
+    /// The digest of a long message.
     Long {
-        /// Its role.
+        /// The role of the message.
         kind: AgentMessageKind,
-        /// The hash of its JSON.
+        /// The hash of the message's JSON.
         digest: u64,
     },
 }
 
 impl StoredMessage {
-    /// What is kept of `message`.
+    /// Stores a message.
     pub fn new(message: &AgentMessage) -> Self {
         match is_long(message) {
             true => Self::Long { kind: message.kind(), digest: digest(message) },
@@ -43,7 +43,7 @@ impl StoredMessage {
         }
     }
 
-    /// Whether `message` equals the one that was seen.
+    /// Whether `message` equals the stored one.
     pub fn is(&self, message: &AgentMessage) -> bool {
         match self {
             Self::Whole(seen) => **seen == *message,
@@ -53,8 +53,7 @@ impl StoredMessage {
         }
     }
 
-    /// Puts `rule` to the test: `message`, which stands at the JSON pointer `at`, equals the one that was seen. `what`: the
-    /// one that was seen, in words.
+    /// Exercises `rule`: `message`, at the JSON pointer `at`, must equal the stored one, which `what` describes.
     pub fn expect(&self, rule: Rule, at: &str, what: &str, message: &AgentMessage, found: &mut Findings) {
         match self {
             seen if seen.is(message) => found.pass(rule),
@@ -82,12 +81,12 @@ fn is_long(message: &AgentMessage) -> bool {
 
 fn digest(message: &AgentMessage) -> u64 {
     let mut hash = Hash(DefaultHasher::new());
-    // Neither a message nor a hash can fail to be written.
+    // Writing a message to a hash cannot fail.
     let _ = serde_json::to_writer(&mut hash, message);
     hash.0.finish()
 }
 
-/// Hashes what is written to it.
+/// A writer that hashes its input.
 struct Hash(DefaultHasher);
 
 impl Write for Hash {

@@ -1,4 +1,4 @@
-//! The rules that a success says what was asked for, and that cycling goes to the next of a list.
+//! Judges the data of success responses: they repeat the requested values, and cycling goes to the next of a list.
 
 use super::frame_context::FrameContext;
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
     },
 };
 
-/// Judges a success before it takes effect.
+/// Judges a success response before its effects are applied.
 pub fn judge(
     known: &KnownState,
     command: &RpcCommand,
@@ -85,7 +85,7 @@ pub fn judge(
     }
 }
 
-/// A model is told as the list of models has it.
+/// A reported model equals that of the list of models.
 fn agrees(known: &KnownState, model: &Model, pointer: &str, found: &mut Findings) {
     let same = |other: &&Model| other.provider == model.provider && other.id == model.id;
     if known.may_change_silently() {
@@ -96,14 +96,14 @@ fn agrees(known: &KnownState, model: &Model, pointer: &str, found: &mut Findings
     }
 }
 
-/// CycleRange goes to the model behind the current one, where all are gone round.
+/// Cycling goes to the model after the current one, if all models are in the range.
 fn next_model(known: &KnownState, cycle: &ModelCycle, found: &mut Findings) {
     if cycle.is_scoped || known.may_change_silently() || known.is_changing(Member::Model) {
         return;
     }
     let (Some(models), Some(current)) = (known.models(), known.model()) else { return };
     let is = |one: &Model, other: &Model| one.provider == other.provider && one.id == other.id;
-    // From a model that is not in the list it goes on as from the first.
+    // From a model that is not in the list, cycling goes on as from the first.
     let place = models.iter().position(|model| is(model, current)).unwrap_or(0);
     if let Some(next) = models.get((place + 1) % models.len().max(1)) {
         let name = |model: &Model| format!("{}/{}", model.provider, model.id);
@@ -113,7 +113,7 @@ fn next_model(known: &KnownState, cycle: &ModelCycle, found: &mut Findings) {
     }
 }
 
-/// CycleRange goes to the level behind the current one; a model that does not think has none.
+/// Cycling goes to the level after the current one; a model without thinking has none.
 fn next_level(
     known: &KnownState,
     told: Option<&ThinkingLevelChange>,
@@ -134,12 +134,12 @@ fn next_level(
     else {
         return;
     };
-    // Where an event tells the level first, the latest is the one that this command has set.
+    // If an event reports the level first, the latest is the one that this command has set.
     if before.len() > 1 && AgentSessionEventKind::ThinkingLevelChanged.is_in(at.base()) {
         before.remove(0);
     }
     let next: Vec<ThinkingLevel> = before.iter().flatten().flat_map(|level| levels.next(*level)).collect();
-    // Where no level is set, any may be the first.
+    // If no level is set, any may be the first.
     if !before.contains(&None) {
         found.expect(Rule::CycleNext, next.contains(&told.level), || {
             let words: Vec<&str> = next.iter().copied().map(ThinkingLevel::as_str).collect();
@@ -148,7 +148,7 @@ fn next_level(
     }
 }
 
-/// The levels of a model are those that it tells of itself.
+/// The reported levels are those of the model.
 pub fn levels_agree(known: &KnownState, told: &[ThinkingLevel], at: &FrameContext, found: &mut Findings) {
     if known.may_change_silently() || known.is_changing(Member::Model) {
         return;
@@ -166,7 +166,7 @@ pub fn levels_agree(known: &KnownState, told: &[ThinkingLevel], at: &FrameContex
     }
 }
 
-/// The todos come back as they were given; what was left out is filled in.
+/// The todos are repeated as they were given, with optional members filled in.
 fn todos(asked: &SetTodosCommand, told: &[TodoPhase], found: &mut Findings) {
     let shape = |phases: usize| format!("the {phases} phases that were given");
     found.expect(Rule::SetAsAsked, asked.phases.len() == told.len(), || shape(asked.phases.len()));

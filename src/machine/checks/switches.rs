@@ -1,4 +1,4 @@
-//! What the host has switched off and must not happen: further tries, and compactions of a context that grows.
+//! Judges that retries and automatic compactions do not happen while the host has switched them off.
 
 use super::frame_context::FrameContext;
 use crate::{
@@ -10,13 +10,13 @@ use crate::{
 };
 use std::collections::VecDeque;
 
-/// Changes that are kept, the latest.
+/// The most outstanding changes that are kept.
 const KEPT: usize = 4096;
 
-/// Both switches.
+/// The switches for automatic retries and compactions.
 #[derive(Clone, Debug, Default)]
 pub struct Switches {
-    /// Commands so far: their numbers are those of the requests.
+    /// The number of commands so far: the number of the next request.
     count: u64,
     retry: Switch,
     compaction: Switch,
@@ -25,16 +25,16 @@ pub struct Switches {
 /// One switch.
 #[derive(Clone, Debug, Default)]
 struct Switch {
-    /// What was asked for and has no answer.
+    /// Requested values without a response.
     asked: VecDeque<(u64, bool)>,
-    /// Unknown until it is told, and while it changes.
+    /// The value; `None` until it is reported, and while it changes.
     on: Option<bool>,
-    /// It has been so since before the last answer of the model, or the last prompt.
+    /// Whether the value was set before the last assistant message or the last prompt.
     holds: bool,
 }
 
 impl Switches {
-    /// Sees what the host wants.
+    /// Takes in a command.
     pub fn on_command(&mut self, command: &RpcCommand) {
         let number = self.count;
         self.count += 1;
@@ -46,7 +46,7 @@ impl Switches {
         }
     }
 
-    /// A command was answered.
+    /// Takes in a response.
     pub fn on_response(&mut self, request: &OpenRequest, success: bool) {
         match request.command {
             Command::SetAutoRetry => self.retry.on_response(request.number, success),
@@ -55,7 +55,7 @@ impl Switches {
         }
     }
 
-    /// What the server says of its state.
+    /// Takes in a reported state.
     pub fn on_state(&mut self, state: &SessionState) {
         let on = Some(state.auto_compaction_enabled);
         if self.compaction.asked.is_empty() && self.compaction.on != on {
@@ -63,17 +63,17 @@ impl Switches {
         }
     }
 
-    /// Another session may have other settings.
+    /// Forgets the values: another session may have other settings.
     pub fn forget(&mut self) {
         (self.retry.on, self.compaction.on) = (None, None);
     }
 
-    /// Whether further tries are known to be wanted, or nobody has said otherwise.
+    /// Whether retries are switched on, as far as known.
     pub fn retries(&self) -> bool {
         self.retry.on != Some(false) && self.retry.asked.is_empty()
     }
 
-    /// Sees an event.
+    /// Takes in an event.
     pub fn on_event(&mut self, event: &AgentSessionEvent, at: &FrameContext, found: &mut Findings) {
         use AgentSessionEvent as Event;
         match event {

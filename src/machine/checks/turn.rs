@@ -1,4 +1,4 @@
-//! One turn: its assistant message, the calls in it and their results.
+//! Judges one turn: its assistant message, the tool calls in it, and their results.
 
 use super::{partial_message::PartialMessage, progress::Progress, usage};
 use crate::{
@@ -21,15 +21,15 @@ pub struct Turn {
     completed: Option<u64>,
     calls: Vec<Call>,
     results: Vec<ToolResultMessage>,
-    /// The call that has just ended: its result comes next.
+    /// The id of the call that has just ended, whose result comes next.
     ended: Option<String>,
-    /// A message other than the system's has begun.
+    /// Whether a message other than the system's has begun.
     begun: bool,
-    /// The assistant message has just ended.
+    /// Whether the assistant message has just ended.
     answered: bool,
-    /// Its calls were passed over; that is said once.
+    /// Whether missing calls were reported already.
     passed_over: bool,
-    /// Part of it was missed or shortened: payloads are not compared.
+    /// Whether part of the turn was missed or shortened, so that payloads are not compared.
     incomplete: bool,
 }
 
@@ -38,15 +38,15 @@ pub struct Call {
     call: ToolCall,
     started: bool,
     end: Option<ToolExecutionEndEvent>,
-    /// The last of its start and its end that has come: the frame.
+    /// The frame of the call's start or end, whichever came last.
     latest: Option<u64>,
     answered: bool,
-    /// The text of its last progress.
+    /// The last progress of the call.
     progress: Option<Progress>,
 }
 
 impl Turn {
-    /// What it holds is not known any more.
+    /// Marks the turn as not completely known.
     pub fn mark_incomplete(&mut self) {
         self.incomplete = true;
         self.partial_message.iter_mut().for_each(PartialMessage::mark_incomplete);
@@ -56,7 +56,7 @@ impl Turn {
         self.incomplete
     }
 
-    /// A message begins.
+    /// Judges the start of a message.
     pub fn begins(&mut self, role: AgentMessageKind, found: &mut Findings) {
         if role == AgentMessageKind::System {
             found.expect(Rule::SystemFirst, !self.begun, || "it before any other message".to_owned());
@@ -88,7 +88,7 @@ impl Turn {
                 _ => None,
             })
             .collect();
-        // A message that was broken off at its limit may end in a call.
+        // A message that was cut off at its length limit may end within a call.
         let stops = match message.stop_reason {
             StopReason::ToolUse => !self.calls.is_empty(),
             StopReason::Stop => self.calls.is_empty(),
@@ -100,7 +100,8 @@ impl Turn {
         self.completed = Some(found.frame());
     }
 
-    /// Behind the assistant message: its calls, or the end of the turn. A start without a call has a rule of its own.
+    /// Judges the event after the assistant message: its calls, or the end of the turn. There is another rule for a tool start
+    /// without a call.
     pub fn follows(&mut self, event: &AgentSessionEvent, dialect: Dialect, found: &mut Findings) {
         if !std::mem::take(&mut self.answered) {
             return;
@@ -120,7 +121,7 @@ impl Turn {
     }
 
     pub fn tool_start(&mut self, start: &ToolExecutionStartEvent, dialect: Dialect, found: &mut Findings) {
-        // A tool has called another, which no message tells of.
+        // A tool has called another one, which is in no message.
         if start.parent_tool_call_id.is_some() {
             return;
         }
@@ -168,7 +169,7 @@ impl Turn {
         (call.started, call.latest) = (true, Some(found.frame()));
     }
 
-    /// Nothing stands between the end of a call and its result.
+    /// Judges that a call's result directly follows its end.
     pub fn adjacent(&mut self, event: &AgentSessionEvent, dialect: Dialect, found: &mut Findings) {
         let ended = self.ended.take();
         if dialect.record().results_together
@@ -179,7 +180,7 @@ impl Turn {
         }
         let Some(id) = ended else { return };
         let next = match event {
-            // Has a rule of its own.
+            // There is another rule for this.
             AgentSessionEvent::ToolExecutionEnd(end) if end.tool_call_id == id => true,
             AgentSessionEvent::MessageStart(start) => match &start.message {
                 AgentMessage::ToolResult(result) => result.tool_call_id == id,
@@ -190,8 +191,8 @@ impl Turn {
         found.expect(Rule::ToolResultAdjacent, next, || format!("the result of {id} at once"));
     }
 
-    /// Where calls run at once, a result comes behind the last end; that of a call that was not run with the others,
-    /// behind its own.
+    /// Judges the place of a result in parallel execution: after the last end; for a call that was not executed with the others,
+    /// after its own end.
     fn together(&self, id: &str, ended: Option<&String>, found: &mut Findings) {
         let Some(at) = self.calls.iter().position(|call| call.call.id == id) else { return };
         let over = self.calls.iter().all(|call| !call.started || call.end.is_some());
@@ -270,8 +271,8 @@ impl Turn {
         self.results.push(result.clone());
     }
 
-    /// The turn is over. Gives whether calls were never begun that no failure explains, where only what comes next
-    /// tells why.
+    /// Judges the end of the turn. Returns whether calls were never begun without a failure that explains it; the next event
+    /// must show the reason.
     pub fn end(&self, end: &TurnEndEvent, dialect: Dialect, found: &mut Findings) -> bool {
         let what = "the turn's assistant message";
         match &self.assistant {
@@ -310,10 +311,10 @@ impl Turn {
     }
 }
 
-/// The tool that shows what it has printed so far, and that xcsh runs alone.
+/// The tool that reports its output so far, and that xcsh does not execute in parallel.
 const EXCLUSIVE: &str = "bash";
 
-/// What the model says that a call is for is an argument in the message, and none of the tool's.
+/// The argument with the purpose of a call, which the model adds and the tool does not get.
 const INTENT: &str = "_i";
 
 /// Whether `args` are those of the call.
@@ -322,10 +323,10 @@ fn is_given(call: &ToolCall, args: &JsonObject) -> bool {
     call.arguments == *args || call.arguments.iter().filter(of_tool).eq(args.iter().filter(of_tool))
 }
 
-/// A call that was skipped says so, and in the dialect's words.
+/// Judges the text of a skipped call.
 fn skipped(text: &str, is_error: bool, dialect: Dialect, found: &mut Findings) {
     let skipped = errors::skipped(dialect.base());
-    // A tool of its own may say that it skipped something.
+    // The text of another tool may mention skipping, too.
     let begins: String = skipped.split_inclusive(' ').take(2).collect();
     if is_error && text.starts_with(&begins) || text == skipped {
         let what = "the text of a call that was skipped";
@@ -336,7 +337,7 @@ fn skipped(text: &str, is_error: bool, dialect: Dialect, found: &mut Findings) {
     }
 }
 
-/// What a call came to, as its end and its result both say.
+/// The outcome of a call, in its end and in its result.
 #[derive(PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct CallOutcome<'a> {

@@ -1,4 +1,4 @@
-//! What opens a further turn, and what lets a run end.
+//! Judges the beginning of further turns and the end of runs.
 
 use super::{frame_context::FrameContext, queues::Queues};
 use crate::{
@@ -9,24 +9,24 @@ use crate::{
     },
 };
 
-/// Follows the turns of the open run.
+/// Tracks the turns of the current run.
 #[derive(Clone, Debug, Default)]
 pub struct TurnBoundaries {
-    /// The turn before the open one, in the same run; none where that is the first, or was missed.
+    /// The previous turn of the same run; `None` if there is none, or it was missed.
     before: Option<PreviousTurn>,
-    /// The open turn is the first of its run.
+    /// Whether the current turn is the first of its run.
     first: bool,
-    /// A message to the model has come in the open turn.
+    /// Whether a message to the model has come in the current turn.
     inputs: bool,
-    /// A result in the open turn asks for the end of the run.
+    /// Whether a result of the current turn requests the end of the run.
     terminates: bool,
-    /// Commands without an answer that stop a run.
+    /// The number of outstanding commands that stop a run.
     stopping: usize,
-    /// The open run was to be stopped.
+    /// Whether the current run was to be stopped.
     stopped: bool,
 }
 
-/// What is known of a turn that is over.
+/// A turn that has ended.
 #[derive(Clone, Copy, Debug)]
 struct PreviousTurn {
     calls: bool,
@@ -35,7 +35,7 @@ struct PreviousTurn {
 }
 
 impl TurnBoundaries {
-    /// Sees what the host wants.
+    /// Takes in a command.
     pub const fn on_command(&mut self, command: &RpcCommand) {
         if stops(command.kind()) {
             self.stopping += 1;
@@ -43,24 +43,24 @@ impl TurnBoundaries {
         }
     }
 
-    /// A command was answered.
+    /// Takes in a response.
     pub const fn on_response(&mut self, command: Command) {
         if stops(command) {
             self.stopping = self.stopping.saturating_sub(1);
         }
     }
 
-    /// Whether a follow-up may be delivered in the open turn.
+    /// Whether a follow-up may be delivered in the current turn.
     pub fn takes_follow_ups(&self) -> bool {
         self.before.is_none_or(|before| !before.calls || before.terminates)
     }
 
-    /// Whether the open run was to be stopped.
+    /// Whether the current run was to be stopped.
     pub const fn is_stopped(&self) -> bool {
         self.stopped
     }
 
-    /// Sees an event, behind the queues.
+    /// Takes in an event, after the queues have.
     pub fn on_event(
         &mut self,
         event: &AgentSessionEvent,
@@ -81,28 +81,28 @@ impl TurnBoundaries {
             },
             Event::ToolExecutionEnd(end) => self.terminates |= end.result.terminate == Some(true),
             Event::TurnEnd(end) => self.turn_ends(end),
-            // A run may go on behind one for a reason of its own.
+            // A run may continue after a compaction for its own reason.
             Event::CompactionEnd(_) => self.before = None,
             Event::AgentEnd(end) => self.run_ends(end, at, queues, found),
             _ => {}
         }
     }
 
-    /// An event was said of which the kind alone is known.
+    /// Takes in an event of which only the kind is known.
     pub fn on_unread_event(&mut self, kind: Kind) {
         if kind.is_event() {
             (self.before, self.first, self.inputs) = (None, false, true);
         }
     }
 
-    /// The answer of a turn begins.
+    /// Judges the beginning of a turn's answer.
     fn opens(&mut self, at: &FrameContext, queues: &mut Queues, found: &mut Findings) {
         match self.before {
             Some(before) if before.failed => {
                 found.fail(Rule::TurnCause, "the end of the run behind an answer that failed");
             }
             Some(before) => {
-                // A run that is stopped between two turns ends with a turn of its own.
+                // A run that is stopped between two turns ends with an additional turn.
                 let cause =
                     before.calls || self.inputs || self.stopped || at.now.closing || at.has_extensions;
                 found.expect(Rule::TurnCause, cause, || {
@@ -126,7 +126,7 @@ impl TurnBoundaries {
             failed: matches!(reason, StopReason::Error | StopReason::Aborted),
             terminates: std::mem::take(&mut self.terminates),
         };
-        // An answer that is put off is asked for again.
+        // A deferred answer is requested again.
         self.before = (reason != StopReason::Deferred).then_some(before);
     }
 
@@ -151,7 +151,7 @@ impl TurnBoundaries {
     }
 }
 
-/// Whether the last answer of the run is none.
+/// Whether the last assistant message of the run has failed.
 fn has_failed(end: &AgentEndEvent) -> bool {
     let last = end.messages.iter().rev().find_map(|message| match message {
         AgentMessage::Assistant(message) => Some(message.stop_reason),
@@ -160,7 +160,7 @@ fn has_failed(end: &AgentEndEvent) -> bool {
     matches!(last, Some(StopReason::Error | StopReason::Aborted))
 }
 
-/// Whether a command stops the run that is open.
+/// Whether a command stops the current run.
 const fn stops(command: Command) -> bool {
     command.cuts() || matches!(command, Command::Abort | Command::AbortAndPrompt)
 }

@@ -1,4 +1,4 @@
-//! What a message cost: the sums.
+//! Judges the sums in the usage of messages.
 
 use crate::{
     machine::findings::Findings,
@@ -6,7 +6,7 @@ use crate::{
 };
 use serde_json::Number;
 
-/// The totals are the sums of their parts.
+/// Judges that the totals are the sums of their parts.
 pub fn check_sums(message: &AssistantMessage, found: &mut Findings) {
     let Usage { total_tokens, output, cost, .. } = &message.usage;
     let counted: u64 = counters(&message.usage).iter().sum();
@@ -23,13 +23,13 @@ pub fn check_sums(message: &AssistantMessage, found: &mut Findings) {
     });
 }
 
-/// The APIs whose total is known to be the sum; others count more into it.
+/// The APIs whose total is the sum of its parts; others add more to it.
 const SUMMED: [&str; 3] = ["anthropic-messages", "openai-completions", "openai-responses"];
 
-/// Costs are sums of rounded products.
+/// The tolerated rounding error: costs are sums of rounded products.
 const EXACT: f64 = 1e-9;
 
-/// Input, output, and what was read from and written to a cache.
+/// Tokens by kind: input, output, cache read, cache write.
 pub const fn counters(usage: &Usage) -> [u64; 4] {
     [usage.input, usage.output, usage.cache_read, usage.cache_write]
 }

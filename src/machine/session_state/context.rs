@@ -1,21 +1,21 @@
-//! How much of the model's context is taken.
+//! The size of the model's context, as far as it is known.
 
 use crate::protocol::{AgentMessage, AssistantMessage, StopReason};
 
-/// What is known of the size of the context.
+/// The known size of the context.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ContextSize {
-    /// Nothing.
+    /// Not known.
     #[default]
     Unknown,
-    /// Nobody has counted it since it was summed up.
+    /// Not counted by a model since the last compaction.
     Uncounted,
-    /// The newest answer has counted so many tokens, and nothing stands behind it.
+    /// The number of tokens counted for the newest assistant message, with no message after it.
     Counted(u64),
 }
 
 impl ContextSize {
-    /// The size behind a message.
+    /// The size after a message.
     pub fn behind(message: &AgentMessage) -> Self {
         match message {
             AgentMessage::Assistant(answer) => counted(answer).map_or(Self::Unknown, Self::Counted),
@@ -24,7 +24,7 @@ impl ContextSize {
     }
 }
 
-/// The tokens of an answer that is good for counting.
+/// The context tokens of an assistant message, if its usage is reliable.
 fn counted(answer: &AssistantMessage) -> Option<u64> {
     let is_good = matches!(answer.stop_reason, StopReason::Stop | StopReason::ToolUse | StopReason::Length);
     let usage = &answer.usage;
@@ -33,6 +33,6 @@ fn counted(answer: &AssistantMessage) -> Option<u64> {
         0 => parts.iter().fold(0_u64, |sum, tokens| sum.saturating_add(*tokens)),
         total => total,
     };
-    // What is beyond the window may be told as less.
+    // A size beyond the context window may be reported as less.
     (is_good && all > 0 && all < u64::from(u32::MAX)).then_some(all)
 }

@@ -1,7 +1,6 @@
-//! A digest of a value as JSON, for what is only compared: 64 bits, however long the value is.
+//! A 64-bit digest of JSON values, for values that are only compared.
 //!
-//! Equal values have one digest whatever the order of their members is and however their numbers are written. It is no
-//! defence against whoever wants two values to have the same.
+//! The digest is independent of the order of members and of the spelling of numbers. It is not cryptographic.
 
 use serde::ser::{
     Impossible, Serialize, SerializeMap, SerializeSeq, SerializeStruct, SerializeTuple, SerializeTupleStruct,
@@ -9,7 +8,7 @@ use serde::ser::{
 };
 use std::fmt;
 
-/// The digest of `value`; 0 of one that is no JSON.
+/// The digest of `value`; 0 if it cannot be serialized.
 pub fn digest(value: &impl Serialize) -> u64 {
     value.serialize(Digester).unwrap_or_default()
 }
@@ -19,7 +18,7 @@ pub fn text_digest(text: &str) -> u64 {
     bytes(TEXT, text.as_bytes())
 }
 
-/// One digest of two.
+/// Combines two digests.
 pub const fn pair(one: u64, other: u64) -> u64 {
     mix(one ^ SEED, other ^ PRIME)
 }
@@ -27,7 +26,7 @@ pub const fn pair(one: u64, other: u64) -> u64 {
 const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
 const PRIME: u64 = 0xd6e8_feb8_6659_fd93;
 
-/// Where the digest of each kind of value starts.
+/// The initial digests of each kind of value.
 const NULL: u64 = 0x243f_6a88_85a3_08d3;
 const FLAG: u64 = 0x1319_8a2e_0370_7344;
 const NUMBER: u64 = 0xa409_3822_299f_31d0;
@@ -35,7 +34,7 @@ const TEXT: u64 = 0x082e_fa98_ec4e_6c89;
 const LIST: u64 = 0x4528_21e6_38d0_1377;
 const OBJECT: u64 = 0xbe54_66cf_34e9_0c6c;
 
-/// Both halves of a product: each bit of it depends on every bit of the factors.
+/// Mixes two numbers, by both halves of their product.
 const fn mix(one: u64, other: u64) -> u64 {
     let product = (one as u128) * (other as u128);
     (product as u64) ^ ((product >> 64) as u64)
@@ -53,17 +52,17 @@ fn bytes(start: u64, bytes: &[u8]) -> u64 {
 }
 
 fn number(value: f64) -> u64 {
-    // 0 and -0 are one number.
+    // 0 and -0 are equal.
     pair(NUMBER, (value + 0.0).to_bits())
 }
 
-/// Digests what is serialized into it.
+/// A serializer that computes the digest.
 struct Digester;
 
-/// A list so far.
+/// The digest of a list so far.
 struct List(u64);
 
-/// An object so far: the sum over its members, so that their order does not count.
+/// The digest of an object so far: a sum over its members, so that their order does not count.
 struct Object {
     members: u64,
     key: u64,

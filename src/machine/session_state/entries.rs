@@ -1,6 +1,6 @@
-//! The entries of the session, as the server lists them.
+//! The entries of the session, as the server has listed them.
 //!
-//! It grows with the session: some 50 bytes an entry, up to [`MOST`]. Of a session with more, nothing is known.
+//! Takes some 50 bytes for each entry, up to [`MOST`]. Of a session with more, nothing is known.
 
 use super::{
     digest::{digest, text_digest},
@@ -10,49 +10,49 @@ use super::{
 use crate::protocol::{AgentMessage, AgentMessageKind as Role, SessionEntry};
 use std::collections::HashMap;
 
-/// Entries that are kept.
+/// The most entries that are kept.
 const MOST: usize = 1 << 16;
 
-/// The entries that are known, in their order.
+/// The known entries, in their order.
 #[derive(Clone, Debug, Default)]
 pub struct Entries {
     known: Vec<KnownEntry>,
     places: HashMap<u64, usize>,
-    /// They were listed from the first on.
+    /// Whether the list begins with the session's first entry.
     are_listed: bool,
-    /// The version of the session in which all of them were listed, where that is known.
+    /// The version of the session in which all of them were listed, if known.
     pub version: Option<u64>,
-    /// Those that were told as they came and are in no list yet: id and digest.
+    /// Entries announced by events and not listed yet: id and digest.
     announced: Vec<(u64, u64)>,
-    /// The digests of what has to be among those that are listed next.
+    /// The digests of entries that the next list must contain, in any order.
     expected: Vec<u64>,
-    /// What was done whose entries come in this order.
+    /// The digests of entries that the next list must contain in this order.
     expected_in_order: Vec<u64>,
 }
 
-/// An entry.
+/// A known entry, as digests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KnownEntry {
     /// The digest of its id.
     pub id: u64,
     /// The digest of the whole.
     pub digest: u64,
-    /// The digest of what it says besides its id, its parent and its time.
+    /// The digest of the entry without its id, parent and timestamp.
     pub says: u64,
-    /// The digest of its parent's id.
+    /// The digest of the parent's id.
     pub parent: Option<u64>,
-    /// The message that it is.
+    /// The key of the message, if the entry is one.
     pub message: Option<MessageKey>,
-    /// The digest of what a message of the user says; 0: it has no text.
+    /// The digest of the text of a user message; 0 if it has no text.
     pub text: Option<u64>,
     /// The digest of the message of a shell command.
     pub shell: Option<u64>,
-    /// It marks another entry: such a mark is not taken along into a fork.
+    /// Whether the entry is a label, which a fork does not copy.
     pub is_label: bool,
 }
 
 impl KnownEntry {
-    /// What is kept of `entry`.
+    /// Extracts what is kept of an entry.
     pub fn of(entry: &SessionEntry) -> Self {
         let message = match entry {
             SessionEntry::Message(entry) => Some(&entry.message),
@@ -76,24 +76,24 @@ impl KnownEntry {
     }
 }
 
-/// How a list differs from what is known. Places are those of the list.
+/// A difference between a list and the known entries. Places are indices of the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryMismatch {
-    /// The entry at this place was another.
+    /// The entry at this place has changed.
     Altered(usize),
-    /// At this place stands another entry than before.
+    /// A different entry is at this place.
     Other(usize),
-    /// Entries that were there are gone: there should be so many at least.
+    /// Entries are missing; there should be at least this many.
     Gone(usize),
 }
 
 impl Entries {
-    /// How many are known, where they were listed from the first on.
+    /// The number of known entries, if they begin with the session's first.
     pub fn listed(&self) -> Option<usize> {
         self.are_listed.then_some(self.known.len())
     }
 
-    /// Another session has taken the place of this one, or something was missed.
+    /// Forgets all entries: the session has changed, or frames were missed.
     pub fn forget(&mut self) {
         *self = Self::default();
     }
@@ -108,28 +108,28 @@ impl Entries {
         self.known.get(place)
     }
 
-    /// An entry was told as it came.
+    /// Adds an entry that an event has announced.
     pub fn announce(&mut self, entry: &SessionEntry) {
         if self.announced.len() < MOST {
             self.announced.push((text_digest(entry.id()), digest(entry)));
         }
     }
 
-    /// Something was done that has an entry: the digest of what it says.
+    /// Expects an entry with this digest in the next list.
     pub fn expect(&mut self, says: u64) {
         if self.expected.len() < MOST {
             self.expected.push(says);
         }
     }
 
-    /// The same of what has its entry in the order in which it was done.
+    /// Expects an entry with this digest in the next list, after those expected in order before.
     pub fn expect_next(&mut self, says: u64) {
         if self.expected_in_order.len() < MOST {
             self.expected_in_order.push(says);
         }
     }
 
-    /// Holds a list that begins at the place `from` against what is known. `held`: so many have to be there.
+    /// Compares a list that begins at the place `from` with the known entries, of which `held` must be there.
     pub fn compare(&self, from: usize, told: &[KnownEntry], held: usize) -> Result<(), EntryMismatch> {
         let known = self.known.get(from..).unwrap_or_default();
         for (place, (known, told)) in known.iter().zip(told).enumerate() {
@@ -144,19 +144,18 @@ impl Entries {
         if told.len() < held { Err(EntryMismatch::Gone(held)) } else { Ok(()) }
     }
 
-    /// Whether those that were told as they came are in a list as they were told; `None`: none were.
+    /// Whether a list contains the announced entries unchanged; `None` if there are none.
     pub fn contains_announced(&self, from: usize, told: &[KnownEntry]) -> Option<bool> {
         let at: HashMap<u64, u64> = told.iter().map(|entry| (entry.id, entry.digest)).collect();
         let is = |(id, digest): &(u64, u64)| match self.places.get(id) {
-            // The list may begin behind it.
+            // The list may begin after it.
             Some(place) if *place < from => true,
             _ => at.get(id) == Some(digest),
         };
         (!self.announced.is_empty()).then(|| self.announced.iter().all(is))
     }
 
-    /// Whether the list has what commands have caused since the last; `None`: nothing was caused. `new`: what it has more
-    /// than the last.
+    /// Whether the `new` entries of a list contain the expected ones; `None` if none are expected.
     pub fn contains_expected(&self, new: &[KnownEntry]) -> Option<bool> {
         let mut says: HashMap<u64, usize> = HashMap::new();
         new.iter().for_each(|entry| *says.entry(entry.says).or_default() += 1);
@@ -168,7 +167,7 @@ impl Entries {
         owed.then(|| self.expected.iter().all(&mut is) && self.expected_in_order.iter().all(&mut comes))
     }
 
-    /// The entries from that place on are these, and nothing is owed any more.
+    /// Replaces the entries from a place on by a list, and clears all expectations.
     pub fn learn(&mut self, from: usize, told: &[KnownEntry]) {
         self.version = None;
         self.known.truncate(from);
@@ -183,7 +182,7 @@ impl Entries {
         self.expected_in_order.clear();
     }
 
-    /// What is known when the session is read again: what was told as it came was in no list.
+    /// The known entries after the session was reopened, without those that were announced only.
     pub fn reopened(self) -> Self {
         Self {
             version: None,
@@ -194,7 +193,8 @@ impl Entries {
         }
     }
 
-    /// What a fork at the entry with that id has of them; `None`: a copy of all. Where they are no plain row, nothing is known.
+    /// The known entries of a fork at the entry `id`, or of a full copy for `None`. Nothing is known if the entries are not a
+    /// plain sequence.
     pub fn forked(mut self, id: Option<&str>) -> Self {
         let end = match id {
             Some(id) => self.place(id),
@@ -204,7 +204,7 @@ impl Entries {
         for (place, entry) in self.known.iter().enumerate() {
             let is_copied = end.is_some_and(|end| place < end);
             let is_in_row = entry.parent == before && !(is_copied && entry.is_label);
-            // The parent of the entry at which it is forked is the last that is copied.
+            // The parent of the fork point is the last copied entry.
             if end.is_none_or(|end| place <= end) && !is_in_row {
                 return Self::default();
             }
@@ -216,25 +216,25 @@ impl Entries {
         self.reopened()
     }
 
-    /// The first message of host or model from the entry with that id on, where only plain followers stand behind it.
+    /// The first message of host or model from the entry `id` on, if the entries from there are a plain sequence.
     pub fn first_from(&self, id: &str) -> Option<MessageKey> {
         let from = &self.known[self.place(id)?..];
         let is_row = from.windows(2).all(|pair| pair[1].parent == Some(pair[0].id));
         from.iter().filter_map(|entry| entry.message).find(MessageKey::is_core).filter(|_| is_row)
     }
 
-    /// The messages of shell commands among them.
+    /// The digests of shell command messages among the entries.
     pub fn shells(&self) -> impl Iterator<Item = u64> {
         self.known.iter().filter_map(|entry| entry.shell)
     }
 
-    /// The messages among them.
+    /// The messages among the entries, with their places.
     pub fn messages(&self) -> impl Iterator<Item = (usize, MessageKey)> {
         self.known.iter().enumerate().filter_map(|(place, entry)| Some((place, entry.message?)))
     }
 }
 
-/// The digest of what an entry says besides its id, its parent and its time, of the kinds that commands cause.
+/// The digest of an entry without id, parent and timestamp, for the kinds of entries that commands cause; else 0.
 fn content_digest(entry: &SessionEntry) -> u64 {
     match entry {
         SessionEntry::ModelChange(it) => model_change(
@@ -250,22 +250,22 @@ fn content_digest(entry: &SessionEntry) -> u64 {
     }
 }
 
-/// What the entry of a change of the model says.
+/// The digest of the entry for a change of the model.
 pub fn model_change(provider: &str, model: &str) -> u64 {
     digest(&("model_change", provider, model))
 }
 
-/// What the entry of a change of the thinking level says.
+/// The digest of the entry for a change of the thinking level.
 pub fn level_change(level: &str) -> u64 {
     digest(&("thinking_level_change", level))
 }
 
-/// What the entry of a session's name says.
+/// The digest of the entry for a session's name.
 pub fn name_change(name: &str) -> u64 {
     digest(&("session_info", name))
 }
 
-/// What the entry of a compaction says.
+/// The digest of the entry for a compaction.
 pub fn compaction(summary: &str, first_kept: &str, tokens_before: u64) -> u64 {
     digest(&("compaction", summary, first_kept, tokens_before))
 }

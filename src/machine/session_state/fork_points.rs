@@ -1,42 +1,42 @@
-//! The user's messages of the session, at which it can be forked.
+//! The user messages of the session, at which it can be forked.
 //!
-//! It grows with the session: 24 bytes for each message of the user, up to [`MOST`].
+//! Takes 24 bytes for each user message, up to [`MOST`].
 
 use super::digest::text_digest;
 use crate::protocol::ForkMessage;
 
-/// Messages that are kept.
+/// The most messages that are kept.
 const MOST: usize = 1 << 16;
 
-/// The user's messages that have a text, in the order of the session.
+/// The user messages that have a text, in the order of the session.
 #[derive(Clone, Debug, Default)]
 pub struct ForkPoints {
     points: Vec<Point>,
-    /// There are no others before them.
+    /// Whether there are no others before them.
     are_all: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Point {
-    /// The digest of its entry's id; `None`: it was not told yet.
+    /// The digest of the entry's id; `None` if not known yet.
     entry: Option<u64>,
-    /// The digest of its text; `None`: it was not seen whole.
+    /// The digest of the text; `None` if it was shortened.
     text: Option<u64>,
 }
 
-/// How a list differs from what is known.
+/// A difference between a list and the known messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ForkMismatch {
     /// The message at this place of the list has another text.
     Text(usize),
     /// The message at this place of the list has another id than before.
     Id(usize),
-    /// There should be so many.
+    /// There should be this many messages.
     Count(usize),
 }
 
 impl ForkPoints {
-    /// The user has said something; `text`: the digest of the text, where it was seen whole.
+    /// Adds a user message; `text` is the digest of its text, if that was not shortened.
     pub fn add(&mut self, text: Option<u64>) {
         if self.points.len() == MOST {
             *self = Self::default();
@@ -44,22 +44,22 @@ impl ForkPoints {
         self.points.push(Point { entry: None, text });
     }
 
-    /// Something was missed.
+    /// Forgets all messages: frames were missed.
     pub fn forget(&mut self) {
         *self = Self::default();
     }
 
-    /// A session begins without messages.
+    /// Clears the list for a new session.
     pub fn clear(&mut self) {
         *self = Self { points: Vec::new(), are_all: true };
     }
 
-    /// Nobody has said anything before what was said.
+    /// Notes that there are no messages before the known ones.
     pub const fn mark_beginning(&mut self) {
         self.are_all = true;
     }
 
-    /// Holds a list of the server against what is known.
+    /// Compares a list of the server with the known messages.
     pub fn compare(&self, told: &[ForkMessage], whole: bool) -> Result<(), ForkMismatch> {
         let (known, count) = (self.points.len(), told.len());
         if count < known || (self.are_all && count > known) {
@@ -78,7 +78,7 @@ impl ForkPoints {
         Ok(())
     }
 
-    /// These are all there are.
+    /// Replaces the messages by a list of the server.
     pub fn learn(&mut self, told: &[ForkMessage], whole: bool) {
         let point = |told: &ForkMessage| Point {
             entry: Some(text_digest(&told.entry_id)),
@@ -88,14 +88,14 @@ impl ForkPoints {
         self.points = if self.are_all { told.iter().map(point).collect() } else { Vec::new() };
     }
 
-    /// The digest of the text of the message with that id, where it is known.
+    /// The digest of the text of the message with this id, if known.
     pub fn text_of(&self, entry: &str) -> Option<u64> {
         let entry = text_digest(entry);
         self.points.iter().find(|point| point.entry == Some(entry))?.text
     }
 
-    /// Another session goes on with what is before the message with that id and text. Gives how many messages of the user
-    /// follow it; `None`: that is not known, and nothing is any more.
+    /// Keeps the messages before the one with this id and text, for a fork. Returns the number of messages after it; `None` if
+    /// the message is not known, in which case all are forgotten.
     pub fn branch(&mut self, entry: &str, text: Option<&str>) -> Option<usize> {
         let entry = text_digest(entry);
         let by_id = self.points.iter().position(|point| point.entry == Some(entry));

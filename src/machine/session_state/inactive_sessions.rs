@@ -1,25 +1,25 @@
-//! What was known of the sessions that were left, for when one of them is taken up again.
+//! The messages and entries of inactive sessions, for when one of them is reopened.
 
 use super::{digest::text_digest, entries::Entries, fork_points::ForkPoints, message_log::MessageLog};
 use std::collections::VecDeque;
 
-/// Sessions that are remembered, the latest.
+/// The most sessions that are remembered.
 const KEPT: usize = 64;
-/// Messages and entries that are remembered, of all sessions together.
+/// The most messages and entries that are remembered, over all sessions.
 const MOST: usize = 1 << 16;
 
-/// What is known of a session.
+/// What is known of an inactive session.
 #[derive(Clone, Debug, Default)]
 pub struct InactiveSession {
-    /// Its messages.
+    /// The messages.
     pub log: MessageLog,
-    /// The user's messages among them.
+    /// The user messages among them.
     pub forks: ForkPoints,
-    /// Its entries.
+    /// The entries.
     pub entries: Entries,
 }
 
-/// The sessions that were left, by their files.
+/// The latest inactive sessions, by their files.
 #[derive(Clone, Debug, Default)]
 pub struct InactiveSessions(VecDeque<(u64, InactiveSession)>);
 
@@ -30,7 +30,7 @@ impl InactiveSession {
 }
 
 impl InactiveSessions {
-    /// The session of that file was left; `None`: what is in the file is not known.
+    /// Adds the session of a file; `None` if its content is not known.
     pub fn insert(&mut self, file: &str, session: Option<InactiveSession>) {
         let file = text_digest(file);
         self.0.retain(|(other, _)| *other != file);
@@ -44,14 +44,14 @@ impl InactiveSessions {
         }
     }
 
-    /// The session of that file is taken up again: what was known of it.
+    /// Takes the session of a file, which is reopened.
     pub fn take(&mut self, file: &str) -> Option<InactiveSession> {
         let file = text_digest(file);
         let place = self.0.iter().position(|(other, _)| *other == file)?;
         self.0.remove(place).map(|(_, session)| session)
     }
 
-    /// Some session may have changed that nobody can name.
+    /// Forgets all sessions: an unknown one may have changed.
     pub fn forget(&mut self) {
         self.0.clear();
     }

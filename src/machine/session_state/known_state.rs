@@ -1,4 +1,4 @@
-//! All members of the session's state, fed by frames.
+//! What frames have shown of the members of the session's state.
 
 use super::{
     levels::{Levels, without_thinking},
@@ -18,59 +18,61 @@ use crate::{
 use serde_json::Value;
 use std::collections::VecDeque;
 
-/// What is known of the session's state. Holds, besides the values, one copy of each command that has no response yet and
-/// changes the state; of more than 4,096 commands without response the oldest count as lost.
+/// What is known of the session's state. Stores a copy of each outstanding command that changes the state; of more than 4,096
+/// outstanding commands the oldest are dropped.
 #[derive(Clone, Debug, Default)]
 pub struct KnownState {
     slots: [MemberHistory; Member::ALL.len()],
-    /// Commands so far: their numbers are those of the requests.
+    /// The number of commands so far: the number of the next request.
     count: u64,
-    /// Commands without a response, oldest first.
+    /// Outstanding commands, oldest first.
     open: VecDeque<PendingCommand>,
-    /// Levels that were in effect, with the model that they were in effect with; the latest.
+    /// The latest levels that were in effect, each with its model.
     levels_seen: VecDeque<(String, ThinkingLevel)>,
     /// The frame of the first prompt for the next run.
     prompted: Option<u64>,
-    /// The frame of the prompt that the open run, or the last one, follows.
+    /// The frame of the prompt that began the current run, or the last one.
     run_prompt: u64,
-    /// What cycling models has shown.
+    /// The range of models that cycling goes through.
     cycling: CycleRange,
     sessions: SessionHistory,
-    /// Something was seen of an extension, which may change what it likes without a frame.
+    /// Whether an extension has acted, which may change members without a frame.
     has_extension_acted: bool,
 }
 
-/// What cycling models has shown: it does not change while a process lives.
+/// The range of models that cycling goes through, which is fixed for a process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CycleRange {
-    /// Nothing yet.
+    /// Not known yet.
     #[default]
     Unknown,
-    /// There was nothing to cycle through.
+    /// There is nothing to cycle through.
     Nothing,
-    /// It goes round all models that can be used.
+    /// All available models.
     All,
-    /// It goes round those that were named at the start.
+    /// The models that were named at the start of the process.
     Scoped,
 }
 
-/// A command without a response.
+/// An outstanding command.
 #[derive(Clone, Debug)]
 pub struct PendingCommand {
     number: u64,
-    /// The frame that it was.
+    /// The number of its frame.
     pub frame: u64,
-    /// It changes nothing.
+    /// Whether the command changes nothing.
     is_read: bool,
-    /// The command itself, where it changes the state.
+    /// The command, if it changes the state.
     pub command: Option<Box<RpcCommand>>,
 }
 
+/// The most outstanding commands that are kept.
 const MAX_COMMANDS: usize = 4096;
+/// The most levels that are remembered.
 const MAX_LEVELS: usize = 64;
 
 impl KnownState {
-    /// The host wrote a command.
+    /// Takes in a command.
     pub fn on_command(&mut self, command: &RpcCommand, at: &FrameContext) {
         let number = self.count;
         self.count += 1;
@@ -93,25 +95,25 @@ impl KnownState {
         if let RpcCommand::Prompt(prompt) = command
             && prompt.message.trim_start().starts_with('/')
         {
-            // It may be a command of an extension.
+            // The prompt may be a command of an extension.
             self.has_extension_acted = true;
         }
     }
 
-    /// The command of a request that has its response.
+    /// Takes the outstanding command of a request that was answered.
     pub fn take_command(&mut self, request: &OpenRequest) -> Option<PendingCommand> {
         let place = self.open.iter().position(|open| open.number == request.number)?;
         self.open.remove(place)
     }
 
-    /// Forgets what no open request and no run can have met any more.
+    /// Drops earlier values that no outstanding request and no run can refer to.
     pub fn forget_passed(&mut self, at: &FrameContext) {
         let oldest = self.open.front().map_or(at.frame, |open| open.frame).min(self.run_prompt);
         let oldest = self.prompted.map_or(oldest, |prompted| oldest.min(prompted));
         self.slots.iter_mut().for_each(|slot| slot.forget_before(oldest));
     }
 
-    /// A command was refused, or its response could not be read: what it may have changed is not known.
+    /// Takes in an unreadable response or an error: the members that the command may have changed become unknown.
     pub fn on_unread_response(&mut self, request: &OpenRequest, success: bool, at: &FrameContext) {
         if let Some(PendingCommand { command: Some(command), .. }) = self.take_command(request)
             && success
@@ -122,19 +124,19 @@ impl KnownState {
         }
     }
 
-    /// Takes what a success tells as it is, without judging it.
+    /// Learns the members that a success response reports, without judging them.
     pub fn learn(&mut self, success: &RpcSuccess, at: &FrameContext) {
         members_of_success(success, at.base(), &mut |_, value| {
             self.slots[value.member() as usize].change(at.frame, Knowledge::Known(value));
         });
     }
 
-    /// An event was said of which the kind alone is known.
+    /// Takes in an event of which only the kind is known.
     pub fn on_unread_event(&mut self, at: &FrameContext) {
         self.forget_all(at.frame);
     }
 
-    /// The model, where it is known.
+    /// The model, if known.
     pub fn model(&self) -> Option<&Model> {
         match self.slot(Member::Model).value()? {
             MemberValue::Model(model) => model.as_ref(),
@@ -142,7 +144,7 @@ impl KnownState {
         }
     }
 
-    /// The todos, where they are known.
+    /// The todos, if known.
     pub fn todo_phases(&self) -> Option<&[TodoPhase]> {
         match self.slot(Member::TodoPhases).value()? {
             MemberValue::TodoPhases(phases) => Some(phases),
@@ -150,7 +152,7 @@ impl KnownState {
         }
     }
 
-    /// The models to choose from, where they are known.
+    /// The available models, if known.
     pub fn models(&self) -> Option<&[Model]> {
         match self.slot(Member::Models).value()? {
             MemberValue::Models(models) => Some(models),
@@ -158,7 +160,7 @@ impl KnownState {
         }
     }
 
-    /// The thinking level, where it is known; `Some(None)`: none is set.
+    /// The thinking level, if known; `Some(None)` if none is set.
     pub fn level(&self) -> Option<Option<ThinkingLevel>> {
         match self.slot(Member::ThinkingLevel).value()? {
             MemberValue::ThinkingLevel(level) => Some(*level),
@@ -166,7 +168,7 @@ impl KnownState {
         }
     }
 
-    /// What the thinking level may have been since `frame`, the latest first; `None` where it is not known.
+    /// The possible thinking levels since `frame`, the latest first; `None` if they are not known.
     pub fn levels_since(&self, frame: u64) -> Option<Vec<Option<ThinkingLevel>>> {
         let level = |known: &Knowledge| match known {
             Knowledge::Known(MemberValue::ThinkingLevel(level)) => Some(*level),
@@ -175,33 +177,33 @@ impl KnownState {
         self.slot(Member::ThinkingLevel).since(frame).map(level).collect()
     }
 
-    /// An extension was seen that does something.
+    /// Notes that an extension has acted.
     pub const fn note_extension(&mut self) {
         self.has_extension_acted = true;
     }
 
-    /// What cycling models has shown.
+    /// The range of models that cycling goes through.
     pub const fn cycling(&self) -> CycleRange {
         self.cycling
     }
 
-    /// The frame of the prompt that the open run, or the last one, follows.
+    /// The frame of the prompt that began the current run, or the last one.
     pub const fn run_prompt(&self) -> u64 {
         self.run_prompt
     }
 
-    /// Whether every command without a response changes nothing.
+    /// Whether no outstanding command changes anything.
     pub fn has_only_reads_outstanding(&self) -> bool {
         self.open.iter().all(|open| open.is_read)
     }
 
-    /// Whether an extension was seen that may change what it likes.
+    /// Whether an extension has acted, which may change members without a frame.
     pub const fn may_change_silently(&self) -> bool {
         self.has_extension_acted
     }
 
-    /// Whether the member can have this value now. A model is the one of its name: its server knows members of it that the
-    /// dialect does not tell.
+    /// Whether the member can have this value now. Models are compared by name, as the server may know more members of a model
+    /// than the dialect reports.
     pub fn allows(&self, value: &MemberValue) -> bool {
         let now = self.slot(value.member()).now();
         match (value, now) {
@@ -212,7 +214,7 @@ impl KnownState {
         }
     }
 
-    /// Whether a command without a response may change the member.
+    /// Whether an outstanding command may change the member.
     pub fn is_changing(&self, member: Member) -> bool {
         self.open
             .iter()
@@ -220,7 +222,7 @@ impl KnownState {
             .any(|it| it.kind().changes().contains(&member))
     }
 
-    /// The levels that the model takes, as far as is known.
+    /// The thinking levels of the model, as far as they are known.
     pub fn levels(&self, base: Base) -> Option<Levels> {
         if let Some(MemberValue::ThinkingLevels(list)) = self.slot(Member::ThinkingLevels).value() {
             return Some(Levels::exactly(list));
@@ -232,7 +234,7 @@ impl KnownState {
         Some(levels)
     }
 
-    /// Takes in what a command that succeeded makes of the members.
+    /// Applies the effects of a successful command.
     pub fn apply_success(&mut self, command: &RpcCommand, success: &RpcSuccess, at: &FrameContext) {
         if let RpcSuccess::CycleModel(response) = success {
             self.cycling = match &response.data {
@@ -257,13 +259,13 @@ impl KnownState {
         }
     }
 
-    /// The session as it is known when it is left.
+    /// What is known of the session when it is left.
     pub fn previous_session(&self, at: &FrameContext) -> PreviousSession {
         let name = match self.slot(Member::SessionName).value() {
             Some(MemberValue::SessionName(name)) => Some(name.clone()),
             _ => None,
         };
-        // The answer that is broken off may be of another model, with which the session is taken up again.
+        // The interrupted answer may be of another model, with which the session would be reopened.
         let is_sure = !at.met.flow.is_streaming() && !self.sessions.answers_differ;
         let has_level = self.sessions.has_level && is_sure;
         PreviousSession {
@@ -278,7 +280,7 @@ impl KnownState {
         }
     }
 
-    /// What is known of the session that takes the place of the one that was left.
+    /// Switches to the session that replaces the previous one, and keeps what is known of it.
     pub fn switch_session(
         &mut self,
         command: &RpcCommand,
@@ -335,7 +337,7 @@ impl KnownState {
         }
     }
 
-    /// An event was said.
+    /// Takes in an event.
     pub fn on_event(&mut self, event: &AgentSessionEvent, at: &FrameContext) {
         if matches!(event, AgentSessionEvent::AgentStart(_)) {
             self.run_prompt = self.prompted.take().unwrap_or(self.run_prompt);
@@ -344,7 +346,7 @@ impl KnownState {
             && let AgentMessage::Assistant(answer) = &end.message
         {
             self.sessions.is_answered = true;
-            // Some servers take a session up again with the model of its last answer.
+            // Some servers reopen a session with the model of its last answer.
             self.sessions.answers_differ |= self
                 .model()
                 .is_none_or(|model| model.provider != answer.provider || model.id != answer.model);
@@ -399,7 +401,7 @@ impl KnownState {
         self.change(member, if is_doubtful { Knowledge::Unknown } else { to }, at.frame);
     }
 
-    /// The lists of todos without one that is done; unknown where none is.
+    /// The possible todo lists after one finished todo was removed; unknown if none is finished.
     fn without_finished_todo(&self) -> Knowledge {
         let Some(phases) = self.todo_phases() else { return Knowledge::Unknown };
         match without_one_finished(phases).map(MemberValue::TodoPhases).collect::<Vec<_>>() {
@@ -408,7 +410,7 @@ impl KnownState {
         }
     }
 
-    /// What a level becomes that was asked for; `None`: the one that is set.
+    /// The level in effect for a requested level, or for the current one if `wanted` is `None`.
     fn clamped(&self, wanted: Option<MemberValue>, record: &DialectRecord, base: Base) -> Knowledge {
         let Some(model) = self.model() else { return Knowledge::Unknown };
         let level = MemberValue::ThinkingLevel;
@@ -418,9 +420,9 @@ impl KnownState {
         let is_told = AgentSessionEventKind::ThinkingLevelChanged.is_in(base);
         let wanted = match (wanted, self.level()) {
             (Some(MemberValue::ThinkingLevel(level)), _) => level,
-            // An event has told it where it has changed with the model.
+            // If it has changed with the model, an event has reported it.
             (None, Some(now)) if is_told => return Knowledge::Known(level(now)),
-            // Where each model brings a level of its own, that is not known.
+            // If each model has a level of its own, that is not known.
             (None, Some(now)) if !record.level_follows_model => now,
             _ => return Knowledge::Unknown,
         };
@@ -436,7 +438,7 @@ impl KnownState {
         }
     }
 
-    /// Remembers that the level that is in effect is one that the model takes.
+    /// Remembers the level in effect as one that the model supports.
     pub fn note_level(&mut self) {
         if let (Some(model), Some(Some(level))) = (self.model(), self.level()) {
             let seen = (key(model), level);
@@ -455,13 +457,13 @@ impl KnownState {
         }
     }
 
-    /// From this frame on the member is another, as far as is known.
+    /// Changes what is known of a member from this frame on.
     pub fn change(&mut self, member: Member, to: Knowledge, frame: u64) {
         self.sessions.level_changes += u64::from(member == Member::ThinkingLevel);
         self.slot_mut(member).change(frame, to);
     }
 
-    /// The value of a member was told, and has not changed since it was asked for.
+    /// Learns the value of a member from a response; it has not changed since the request.
     pub fn learn_value(&mut self, value: MemberValue) {
         if let MemberValue::ThinkingLevel(level) = &value {
             self.sessions.learn_level(*level);
@@ -469,21 +471,21 @@ impl KnownState {
         self.slot_mut(value.member()).learn(value);
     }
 
-    /// What is known of a member.
+    /// The history of a member.
     pub const fn slot(&self, member: Member) -> &MemberHistory {
         &self.slots[member as usize]
     }
 
-    /// The same, to learn what was told.
+    /// The history of a member, to learn a reported value.
     pub const fn slot_mut(&mut self, member: Member) -> &mut MemberHistory {
         &mut self.slots[member as usize]
     }
 }
 
-/// Bytes of a string from which it may be one that was shortened.
+/// The least length, in bytes, of a string that a recorder may have shortened.
 const LONG: usize = 256;
 
-/// Whether a value of a frame of which some string was shortened can hold that string.
+/// Whether a value can contain the string that was shortened in its frame.
 pub fn may_be_cut(value: &MemberValue) -> bool {
     fn has_long(value: &Value) -> bool {
         match value {
@@ -496,17 +498,17 @@ pub fn may_be_cut(value: &MemberValue) -> bool {
     serde_json::to_value(value).is_ok_and(|value| has_long(&value))
 }
 
-/// What names a model.
+/// The name of a model, with its provider.
 pub fn key(model: &Model) -> String {
     format!("{}/{}", model.provider, model.id)
 }
 
-/// Whether a request to the user shows that an extension does something: one that takes a widget away shows nothing.
+/// Whether a UI request shows that an extension acts; removing a widget does not.
 pub fn is_act(request: &RpcExtensionUIRequest) -> bool {
     !matches!(request, RpcExtensionUIRequest::SetWidget(widget) if widget.widget_lines.is_none())
 }
 
-/// What a code makes of a value.
+/// Applies an effect code to a value.
 fn changed(value: MemberValue, code: EffectCode, record: &DialectRecord) -> Knowledge {
     let (MemberValue::SessionName(Some(name)), EffectCode::CleanName) = (value, code) else {
         return Knowledge::Unknown;
@@ -517,7 +519,7 @@ fn changed(value: MemberValue, code: EffectCode, record: &DialectRecord) -> Know
         DialectCleansSessionName::LineBreaks => name.contains(['\r', '\n']),
         DialectCleansSessionName::Controls => name.contains(char::is_control) || name.contains("  "),
     };
-    // Servers differ in what they trim besides blanks.
+    // Servers differ in which characters they trim besides blanks.
     let is_certain = !is_cleaned && !name.is_empty() && !name.contains(['\u{85}', '\u{feff}']);
     match is_certain {
         true => Knowledge::Known(MemberValue::SessionName(Some(name.to_owned()))),

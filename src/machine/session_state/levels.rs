@@ -1,26 +1,26 @@
-//! The thinking levels that a model takes, as far as the model's members tell.
+//! The thinking levels that a model supports, as far as the model's members show them.
 
 use crate::protocol::{
     Base, DialectLevelWithoutThinking, DialectRecord, Model, RpcCommandKind, ThinkingLevel,
 };
 
-/// The levels of a model: those that it takes for certain, and those that it may take.
+/// The thinking levels of a model: those that it certainly supports, and those that it may support.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Levels {
-    /// Taken for certain, in order.
+    /// Certainly supported, in order.
     certain: Vec<ThinkingLevel>,
-    /// Taken perhaps, in order.
+    /// Possibly supported, in order.
     possible: Vec<ThinkingLevel>,
 }
 
 impl Levels {
-    /// The levels of exactly this list.
+    /// Creates levels from a complete list.
     pub fn exactly(list: &[ThinkingLevel]) -> Self {
         Self { certain: list.to_vec(), possible: Vec::new() }
     }
 
-    /// The levels that `model` tells of itself in a dialect built on `base`. Where models tell nothing of their levels, each
-    /// may be missing.
+    /// The levels of `model` by its members, in a dialect built on `base`. If models do not report their levels, each may be
+    /// missing.
     pub fn of(model: &Model, base: Base) -> Self {
         if !model.reasoning {
             return Self::exactly(&[ThinkingLevel::Off]);
@@ -45,12 +45,12 @@ impl Levels {
         Self { certain: all.filter(takes).collect(), possible: Vec::new() }
     }
 
-    /// The whole list, where it is certain.
+    /// The complete list, if it is certain.
     pub fn list(&self) -> Option<&[ThinkingLevel]> {
         self.possible.is_empty().then_some(self.certain.as_slice())
     }
 
-    /// A level that was in effect with the model is one that it takes.
+    /// Marks a level that was in effect as certainly supported.
     pub fn confirm(&mut self, level: ThinkingLevel) {
         if self.possible.contains(&level) {
             self.possible.retain(|other| *other != level);
@@ -59,7 +59,7 @@ impl Levels {
         }
     }
 
-    /// What `wanted` can become: the next higher level that the model takes, else the next lower.
+    /// The levels that `wanted` can become: the next higher supported level, else the next lower.
     pub fn clamp(&self, wanted: ThinkingLevel) -> Vec<ThinkingLevel> {
         let higher = self.certain.iter().copied().find(|level| *level >= wanted);
         let mut results: Vec<_> = self.possible.iter().copied().filter(|level| *level >= wanted).collect();
@@ -68,7 +68,7 @@ impl Levels {
                 results.retain(|level| *level < certain);
                 results.push(certain);
             }
-            // Nothing as high is taken for certain: it may be any lower one.
+            // No level as high is certain, so it may be any lower one.
             None => {
                 let lower = self.certain.last().copied();
                 results.extend(
@@ -82,7 +82,7 @@ impl Levels {
         results
     }
 
-    /// The levels that can follow `current` when the host goes round.
+    /// The levels that can follow `current` when cycling.
     pub fn next(&self, current: ThinkingLevel) -> Vec<ThinkingLevel> {
         let mut all: Vec<_> = self.certain.iter().chain(&self.possible).copied().collect();
         all.sort_unstable();
@@ -99,7 +99,7 @@ impl Levels {
     }
 }
 
-/// The level of a model that does not think.
+/// The level of a model without thinking.
 pub const fn without_thinking(record: &DialectRecord) -> Option<ThinkingLevel> {
     match record.level_without_thinking {
         DialectLevelWithoutThinking::Off => Some(ThinkingLevel::Off),

@@ -1,44 +1,44 @@
-//! A list of messages that the server tells, held against what was said.
+//! Matches a list of messages from the server with the messages that were emitted.
 
 use super::message_record::MessageKey;
 
-/// A message that a list should have.
+/// A message that a list should contain.
 #[derive(Clone, Copy, Debug)]
 pub struct ExpectedMessage {
-    /// What it is known by.
+    /// The key of the message.
     pub key: MessageKey,
-    /// It has to be there.
+    /// Whether the message must be there; else it may be.
     pub is_needed: bool,
 }
 
-/// How much of a list is known.
+/// The ends of a list that are open.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Bounds {
-    /// Others may stand before the first.
+    /// Whether there may be others before the first.
     pub is_open_before: bool,
-    /// Others may stand behind the last.
+    /// Whether there may be others after the last.
     pub is_open_behind: bool,
 }
 
-/// What is wrong with a list. Places count from 0, those of the told list.
+/// A fault of a list. Places are indices of the server's list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ListFault {
-    /// The message at this place was said with other content.
+    /// The message at this place was emitted with other content.
     Altered(usize),
-    /// The message at this place stands there already.
+    /// The message at this place is repeated.
     Repeated(usize),
-    /// Nobody said the message at this place.
+    /// The message at this place was never emitted.
     NeverEmitted(usize),
-    /// The message at this place has changed places with others.
+    /// The message at this place is out of order.
     Misplaced(usize),
     /// A message of this role is missing before this place.
     Missing(MessageKey, usize),
 }
 
-/// For each told message its place among the expected ones; `None`: it is none of them.
+/// For each listed message its place among the expected ones; `None` if it is not one of them.
 pub type Pairs = Vec<Option<usize>>;
 
-/// Pairs what was told with what was expected, in order.
+/// Pairs the listed messages with the expected ones, in order.
 pub fn pair_up(
     expected: &[ExpectedMessage],
     told: &[MessageKey],
@@ -51,7 +51,7 @@ pub fn pair_up(
     let mut pairs: Pairs = vec![None; start];
     let mut next = 0;
     for (place, key) in told.iter().enumerate().skip(start) {
-        // The expected ones that may be left out are passed over.
+        // Expected messages that may be missing are skipped.
         let needed =
             expected[next..].iter().position(|it| it.is_needed).map_or(expected.len(), |it| next + it);
         let found = (next..expected.len().min(needed + 1)).find(|at| expected[*at].key.is(key));
@@ -60,7 +60,7 @@ pub fn pair_up(
             if key.is_core() && !(over && bounds.is_open_behind && !is_before(expected, next, key)) {
                 return Err(fault(expected, told, next, needed, place));
             }
-            // It may be one that nobody tells of; but not one that was told with other content.
+            // It may be a message without events, but not one that was emitted with other content.
             if !key.is_core() && expected.get(needed).is_some_and(|it| it.key.is_altered(key)) {
                 return Err(ListFault::Altered(place));
             }
@@ -74,12 +74,12 @@ pub fn pair_up(
     }
 }
 
-/// Where what is known begins in a list of which the beginning is not known.
+/// The place of the first known message in a list whose beginning is open.
 fn open_start(expected: &[ExpectedMessage], told: &[MessageKey]) -> Result<usize, ListFault> {
     let Some(first) = expected.iter().find(|it| it.is_needed) else { return Ok(told.len()) };
     let at = told.iter().position(|key| first.key.is(key));
     if let Some(at) = at {
-        // Those that may be left out stand before it.
+        // Messages that may be missing can precede it.
         let before = expected.iter().take_while(|it| !it.is_needed);
         let first = before.filter_map(|it| told[..at].iter().position(|key| it.key.is(key))).min();
         return Ok(first.unwrap_or(at));
@@ -90,7 +90,7 @@ fn open_start(expected: &[ExpectedMessage], told: &[MessageKey]) -> Result<usize
     })
 }
 
-/// Why the message at `place` is not one of the next.
+/// The fault of the message at `place`, which is not one of the next.
 fn fault(
     expected: &[ExpectedMessage],
     told: &[MessageKey],
@@ -125,7 +125,7 @@ fn is_before(expected: &[ExpectedMessage], next: usize, key: &MessageKey) -> boo
 }
 
 impl ListFault {
-    /// What was expected instead, in words; `list`: the place of the list in the frame, as a JSON pointer.
+    /// The expectation in words; `list` is the JSON pointer to the list in the frame.
     pub fn expected(&self, list: &str) -> String {
         match self {
             Self::Altered(place) => format!("the message at {list}/{place} as its `message_end` said it"),

@@ -1,7 +1,7 @@
-//! The messages of the session, as far as frames tell of them: what is in memory, which models are told of, and what is
-//! among the entries, which nothing leaves.
+//! The messages of the session, as far as frames have shown them: those in memory (the context of the model), and those
+//! among the entries, which are never removed.
 //!
-//! It grows with the session: some 100 bytes a message, up to [`MOST`] messages. Of more, the earlier ones are forgotten.
+//! Takes some 100 bytes for each message, up to [`MOST`] messages. Of more, the earlier ones are forgotten.
 
 use super::{
     list_match::{Bounds, ExpectedMessage, ListFault, Pairs, pair_up},
@@ -10,82 +10,82 @@ use super::{
 use crate::protocol::{AgentMessage, AgentMessageKind as Role};
 use std::{collections::HashMap, mem};
 
-/// Messages that are kept.
+/// The most messages that are kept.
 const MOST: usize = 1 << 16;
 
 /// The messages of a session.
 #[derive(Clone, Debug, Default)]
 pub struct MessageLog {
-    /// Those that were said, or listed by the server, in the order of the session's entries.
+    /// The messages that were emitted or listed, in the order of the session's entries.
     items: Vec<MessageRecord>,
-    /// The session had no message before the first of them.
+    /// Whether the first of them is the first of the session.
     is_whole: bool,
     memory: Memory,
-    /// Where the messages of the open run begin; `None`: none is open, or its beginning was missed.
+    /// The index of the first message of the current run; `None` if no run is open, or its beginning was missed.
     run: Option<usize>,
 }
 
-/// What is in memory before the latest messages.
+/// The messages in memory before the latest ones.
 #[derive(Clone, Debug, Default)]
 enum Memory {
-    /// Nobody knows; then all that were said.
+    /// Unknown messages, then all emitted ones.
     #[default]
     Unknown,
-    /// These, which stand for what was said before, and then the messages from that place on.
+    /// These messages, which replace earlier ones, then the emitted ones from an index on.
     From(Vec<MessageRecord>, usize),
-    /// A summary, the last of the messages before that place, and those from it on.
+    /// A summary, the last of the messages before an index, and those from it on.
     Compacted {
-        /// `None`: it was not seen whole.
+        /// The summary; `None` if it was shortened.
         summary: Option<Summary>,
         at: usize,
-        /// What is kept first, where that is known.
+        /// The first kept message, if known.
         first: Option<MessageKey>,
-        /// What is certain to be kept.
+        /// The newest message, if it is certainly kept.
         last: Option<MessageKey>,
     },
 }
 
-/// What a compaction tells of its summary.
+/// The summary of a compaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Summary {
-    /// The digest of its text.
+    /// The digest of the text.
     pub text: u64,
     /// Tokens of the context before it.
     pub tokens_before: u64,
 }
 
-/// What is wrong with the messages behind a summary.
+/// A fault of the messages after a summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeptFault {
-    /// They do not begin with the entry that was named.
+    /// They do not begin with the entry that the compaction named.
     First,
     /// The newest message is missing.
     Last,
 }
 
-/// What a list of the server shows.
+/// A list of messages from the server.
 pub struct ListedMessages {
-    /// What each message is known by, without those of shell commands.
+    /// The keys of the messages, without those of shell commands.
     keys: Vec<MessageKey>,
-    /// The places of these in the list.
+    /// Their places in the list.
     places: Vec<usize>,
 }
 
 impl ListedMessages {
-    /// Of these messages with their places; `whole`: no text in the frame was shortened.
+    /// Creates a list from messages with their places; `whole`: no text in the frame was shortened.
     pub fn of<'m>(messages: impl IntoIterator<Item = (usize, &'m AgentMessage)>, whole: bool) -> Self {
         let said = messages.into_iter().filter(|(_, message)| message.kind() != Role::BashExecution);
         let (places, keys) = said.map(|(place, message)| (place, MessageKey::of(message, whole))).unzip();
         Self { keys, places }
     }
 
-    /// Of marks with their places.
+    /// Creates a list from keys with their places.
     pub fn of_keys(keys: impl IntoIterator<Item = (usize, MessageKey)>) -> Self {
         let (places, keys) = keys.into_iter().unzip();
         Self { keys, places }
     }
 
-    /// A fault with the place in the list that the server told.
+    /// Converts a fault to the places of the server's list.
     fn placed(&self, fault: ListFault, from: usize) -> ListFault {
         let place = |at: usize| {
             let behind = self.places.last().map_or(0, |last| last + 1);
@@ -101,27 +101,27 @@ impl ListedMessages {
     }
 }
 
-/// How a list in memory fits to what was said.
+/// The match of a list in memory with the emitted messages.
 pub struct MemoryMatch {
-    /// Messages of the list before the paired ones: what stands for others.
+    /// The number of messages of the list before the paired ones, which replace others.
     head: usize,
-    /// The first message that the pairs may name.
+    /// The index of the first message that the pairs may refer to.
     from: usize,
     pairs: Pairs,
 }
 
 impl MessageLog {
-    /// How many messages are kept.
+    /// The number of messages.
     pub fn len(&self) -> usize {
         self.items.len()
     }
 
-    /// Whether all that is in memory is known.
+    /// Whether all messages in memory are known.
     pub fn is_memory_known(&self) -> bool {
         matches!(self.memory, Memory::From(..)) && self.in_memory().all(|item| item.memory != Presence::Maybe)
     }
 
-    /// The messages that are or may be in memory, as far as they were said; not what stands for others.
+    /// The emitted messages that are or may be in memory, without those that replace others.
     pub fn in_memory(&self) -> impl DoubleEndedIterator<Item = &MessageRecord> {
         self.items[self.in_memory_from()..].iter().filter(|item| item.memory != Presence::Out)
     }
@@ -133,8 +133,8 @@ impl MessageLog {
         }
     }
 
-    /// The answers that are or may be in memory, newest first, but for those that were aborted before they said anything;
-    /// and whether each is certain to be there.
+    /// The assistant messages that are or may be in memory, newest first, each with whether it certainly is. Those that were
+    /// aborted before they had content are left out.
     pub fn answers(&self) -> impl Iterator<Item = (&MessageRecord, bool)> {
         let certain_from = match &self.memory {
             Memory::Unknown => 0,
@@ -153,7 +153,7 @@ impl MessageLog {
         matches!(self.memory, Memory::From(..))
     }
 
-    /// What stands in memory for messages that are there no more.
+    /// The messages in memory that replace earlier ones.
     pub fn replacements(&self) -> &[MessageRecord] {
         match &self.memory {
             Memory::From(head, _) => head,
@@ -161,7 +161,7 @@ impl MessageLog {
         }
     }
 
-    /// A message is complete.
+    /// Adds a complete message.
     pub fn add(&mut self, item: MessageRecord) {
         if self.items.len() == MOST {
             self.forget();
@@ -169,17 +169,17 @@ impl MessageLog {
         self.items.push(item);
     }
 
-    /// A run begins.
+    /// Begins a run.
     pub const fn begin_run(&mut self) {
         self.run = Some(self.items.len());
     }
 
-    /// The text of a message, where it was seen whole.
+    /// The digest of a message's text, if it was not shortened.
     pub fn text_of(&self, key: &MessageKey) -> Option<u64> {
         self.items.iter().find(|item| item.key.is(key))?.text
     }
 
-    /// The messages of the run that ends; `None`: they are not all known.
+    /// Ends the run. Returns its messages; `None` if they are not all known.
     pub fn end_run(&mut self) -> Option<&[MessageRecord]> {
         self.items.get(self.run.take()?..)
     }
@@ -190,25 +190,25 @@ impl MessageLog {
         self.items[from..].iter_mut().for_each(|item| item.file = Presence::Maybe);
     }
 
-    /// Something of the session was missed.
+    /// Forgets all messages: frames were missed.
     pub fn forget(&mut self) {
         *self = Self::default();
     }
 
-    /// A session begins without messages.
+    /// Clears the log for a new session.
     pub fn clear(&mut self) {
         *self = Self { is_whole: true, memory: Memory::From(Vec::new(), 0), ..Self::default() };
     }
 
-    /// Nothing was in memory before the messages that were said.
+    /// Notes that there were no messages before the known ones.
     pub fn mark_beginning(&mut self) {
         if matches!(self.memory, Memory::Unknown) {
             (self.memory, self.is_whole) = (Memory::From(Vec::new(), 0), true);
         }
     }
 
-    /// The last answer leaves memory, and the results of its calls. Gives the answer where nothing else leaves, and that
-    /// is certain.
+    /// Removes the last assistant message and its tool results from memory. Returns the message if nothing else is removed, and
+    /// that is certain.
     pub fn remove_last_answer(&mut self, certain: bool) -> Option<MessageRecord> {
         let at = self.items.iter().rposition(|item| item.key.role == Role::Assistant)?;
         let was_in = self.items[at].memory == Presence::In;
@@ -219,13 +219,13 @@ impl MessageLog {
         (certain && is_last && was_in).then(|| self.items[at])
     }
 
-    /// Whether the last message is an answer that failed and may still be in memory.
+    /// Whether the last message is a failed assistant message that may still be in memory.
     pub fn ends_in_failure(&self) -> bool {
         self.items.last().is_some_and(|item| item.has_failed && item.memory != Presence::Out)
     }
 
-    /// A summary stands for messages in memory; `summary`: where it was seen whole. `first`: the message that is kept first,
-    /// where it is known; `keeps_last`: the newest is kept for certain.
+    /// Replaces messages in memory by a summary (`None` if it was shortened). `first` is the first kept message, if known;
+    /// `keeps_last`: the newest message is certainly kept.
     pub fn compact(&mut self, summary: Option<Summary>, first: Option<MessageKey>, keeps_last: bool) {
         let is_certain = |item: &MessageRecord| item.memory == Presence::In && item.file == Presence::In;
         let is_there = |key: &MessageKey| self.items.iter().any(|item| is_certain(item) && item.key.is(key));
@@ -236,7 +236,7 @@ impl MessageLog {
         self.memory = Memory::Compacted { summary, at: self.items.len(), first, last };
     }
 
-    /// What is wrong with what a list has behind the summary; `None`: nothing, as far as that is known.
+    /// The fault of the messages after the summary in a list; `None` if none is known.
     pub fn kept_fault(&self, listed: &ListedMessages) -> Option<KeptFault> {
         let Memory::Compacted { first, last, .. } = &self.memory else { return None };
         let keys = &listed.keys;
@@ -253,23 +253,23 @@ impl MessageLog {
         self.run.is_some()
     }
 
-    /// Whether the file has an answer, without which some servers write none.
+    /// Whether the session has an assistant message; without one, some servers write no file.
     pub fn has_answer(&self) -> bool {
         self.items.iter().any(|item| item.key.role == Role::Assistant && item.file == Presence::In)
     }
 
-    /// The session is read from its file again. Gives whether its messages are known.
+    /// Reopens the session from its file. Returns whether its messages are known.
     pub fn reopen(&mut self) -> bool {
         let is_known = self.branch(None);
-        // Some files have what is large in another form.
+        // Some servers store large content in another form.
         for item in self.items.iter_mut().filter(|item| item.is_large) {
             item.key.digest = None;
         }
         is_known
     }
 
-    /// Another session goes on with the messages before the user's message that `later` others follow; `None`: with all.
-    /// Gives whether they are known.
+    /// Keeps the messages before the user message that `later` others follow, or all for `None`, for a fork. Returns whether
+    /// they are known.
     pub fn branch(&mut self, later: Option<usize>) -> bool {
         let place = match later {
             None => Some(self.items.len()),
@@ -278,7 +278,7 @@ impl MessageLog {
                 users.nth(later).map(|(place, _)| place)
             }
         };
-        // What a compaction has left is not that of a branch before it.
+        // A branch from before a compaction has other messages in memory.
         let is_plain = match &self.memory {
             Memory::Unknown => true,
             Memory::From(head, from) => head.is_empty() && *from == 0,
@@ -294,8 +294,8 @@ impl MessageLog {
         true
     }
 
-    /// What is in memory is made anew from the entries: what a retry has left out comes back in some servers, what is no
-    /// entry goes, and what is an entry of another kind has the entry's time.
+    /// Rebuilds memory from the entries: messages that a retry had removed return in some servers, messages that are not entries
+    /// are gone, and those of another kind of entry have the entry's timestamp.
     fn rebuild(&mut self) {
         for item in &mut self.items {
             if item.memory == Presence::Out || item.file != Presence::In || !is_entry(item.key.role) {
@@ -304,8 +304,8 @@ impl MessageLog {
         }
     }
 
-    /// Holds a list of what is in memory against what was said. The first `held` messages have to be there; `is_calm`:
-    /// nothing is under way that adds any.
+    /// Matches a list of the messages in memory with the emitted ones, of which the first `held` must be there. `is_calm`:
+    /// nothing is running that adds messages.
     pub fn match_memory(
         &self,
         listed: &ListedMessages,
@@ -372,12 +372,12 @@ impl MessageLog {
         Ok(MemoryMatch { head: skip + head, from, pairs: pairs.into_iter().skip(head).map(own).collect() })
     }
 
-    /// Whether a summary has to stand for others in memory.
+    /// Whether memory must begin with a summary.
     pub const fn is_compacted(&self) -> bool {
         matches!(self.memory, Memory::Compacted { .. })
     }
 
-    /// The summary that has to stand for others in memory, where it is known.
+    /// The summary at the beginning of memory, if known.
     pub const fn summary(&self) -> Option<Summary> {
         match &self.memory {
             Memory::Compacted { summary, .. } => *summary,
@@ -385,7 +385,7 @@ impl MessageLog {
         }
     }
 
-    /// What is in memory is what the server has listed. `fit`: how it fits to what was said; `None`: it does not.
+    /// Replaces memory by a list of the server. `fit` is its match with the emitted messages; `None` if there is none.
     pub fn learn(&mut self, messages: &[AgentMessage], whole: bool, fit: Option<MemoryMatch>) {
         let said = messages.iter().filter(|message| message.kind() != Role::BashExecution);
         let listed: Vec<MessageRecord> = said.map(|message| MessageRecord::of(message, whole)).collect();
@@ -413,7 +413,7 @@ impl MessageLog {
                     learned.push(MessageRecord { memory: Presence::In, file: items[*at].file, ..*item });
                     next = at + 1;
                 }
-                // What nobody has said may be no entry.
+                // A message that was never emitted may not be an entry.
                 None => learned.push(MessageRecord { file: Presence::Maybe, ..*item }),
             }
         }
@@ -422,7 +422,7 @@ impl MessageLog {
         (self.items, self.memory, self.run) = (learned, Memory::From(head.to_vec(), from), None);
     }
 
-    /// Holds the messages among the entries against what was said. The first `held` have to be there.
+    /// Matches the messages among the entries with the emitted ones, of which the first `held` must be there.
     pub fn match_entries(
         &self,
         listed: &ListedMessages,
@@ -438,7 +438,7 @@ impl MessageLog {
         pair_up(&expected, &listed.keys, bounds).map(drop).map_err(|fault| listed.placed(fault, 0))
     }
 
-    /// Those among `messages` that were said with other content: what is wrong whatever else has happened.
+    /// The first listed message that was emitted with other content, which is a fault in any case.
     pub fn altered(&self, listed: &ListedMessages) -> Option<ListFault> {
         let mut said: HashMap<u64, Vec<MessageKey>> = HashMap::new();
         for item in &self.items {
@@ -454,7 +454,7 @@ impl MessageLog {
     }
 }
 
-/// Whether such messages are entries of the kind `message`.
+/// Whether messages of this role are entries of the kind `message`.
 pub const fn is_entry(role: Role) -> bool {
     matches!(role, Role::User | Role::Assistant | Role::ToolResult | Role::System)
 }

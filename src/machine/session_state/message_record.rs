@@ -1,4 +1,4 @@
-//! What is kept of a message: enough to know it again, and what it counts for. Never its text.
+//! What is stored of a message: its identity, its digest and its usage, but never its text.
 
 use super::digest::{digest, pair, text_digest};
 use crate::protocol::{
@@ -11,69 +11,70 @@ use std::{borrow::Cow, num::NonZeroU64};
 /// What a message is known by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageKey {
-    /// Who says it.
+    /// The role of the message.
     pub role: Role,
-    /// A digest of its role, its time and the call that it answers: what tells it from others. Of what extensions add: of
-    /// its role and its type.
+    /// The identity: a digest of the role, the timestamp and the tool call; for messages of extensions, of the role and the
+    /// custom type.
     pub name: u64,
-    /// A digest of the whole, without the time of what extensions add; `None`: it was not seen whole, or may change.
+    /// A digest of the whole message (for messages of extensions without the timestamp); `None` if it was shortened or may
+    /// change.
     pub digest: Option<NonZeroU64>,
 }
 
-/// A message that was said.
+/// A message that was emitted.
 #[derive(Clone, Copy, Debug)]
 pub struct MessageRecord {
-    /// What it is known by.
+    /// The identity of the message.
     pub key: MessageKey,
-    /// A digest of its text, of a user's or an assistant's message; 0: it has none. `None`: it was not seen whole.
+    /// A digest of the text of a user or assistant message, 0 if it has none; `None` if it was shortened.
     pub text: Option<u64>,
-    /// It was aborted before it had any content.
+    /// Whether the message was aborted before it had content.
     pub is_empty_abort: bool,
-    /// It is an answer that failed, or was aborted.
+    /// Whether the message is an assistant message that failed or was aborted.
     pub has_failed: bool,
-    /// It has a picture, or a very long text: what files may have in another form.
+    /// Whether the message has an image or a very long text, which files may store in another form.
     pub is_large: bool,
-    /// What it counts for.
+    /// The usage of the message.
     pub contribution: MessageUsage,
-    /// Whether it is in memory.
+    /// Whether the message is in memory.
     pub memory: Presence,
-    /// Whether it is among the entries of the session.
+    /// Whether the message is among the entries of the session.
     pub file: Presence,
 }
 
 /// Whether a message is in a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
-    /// It has to be.
+    /// Certainly.
     In,
-    /// It may be.
+    /// Possibly.
     Maybe,
-    /// It must not be.
+    /// Certainly not.
     Out,
 }
 
-/// What a message counts for in the statistics.
+/// The contribution of a message to the statistics.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MessageUsage {
-    /// Calls of tools.
+    /// The number of tool calls.
     pub calls: u64,
-    /// Tokens by kind: input, output, read from and written to a cache.
+    /// Tokens by kind: input, output, cache read, cache write.
     pub tokens: [u64; 4],
     /// US dollars.
     pub cost: f64,
-    /// Something else was used that is told nowhere in numbers of its own.
+    /// Whether there was further usage that is not reported in numbers.
     pub is_vague: bool,
 }
 
 impl MessageKey {
-    /// What `message` is known by; `whole`: no text in it was shortened.
+    /// The identity of `message`; `whole`: no text in it was shortened.
     pub fn of(message: &AgentMessage, whole: bool) -> Self {
         let (timestamp, call, changes) = match message {
             AgentMessage::User(it) => (it.timestamp, "", false),
             AgentMessage::System(it) => (it.timestamp, "", false),
             AgentMessage::Developer(it) => (it.timestamp, "", false),
             AgentMessage::Assistant(it) => (it.timestamp, "", false),
-            // Some servers shorten old results, and say so.
+            // Some servers shorten old results, and mark them.
             AgentMessage::ToolResult(it) => (it.timestamp, it.tool_call_id.as_str(), it.pruned_at.is_some()),
             AgentMessage::BashExecution(it) => (it.timestamp, "", false),
             AgentMessage::PythonExecution(it) => (it.timestamp, "", false),
@@ -95,7 +96,7 @@ impl MessageKey {
         Self { role, name, digest }
     }
 
-    /// Whether both are one message, as far as both are known.
+    /// Whether both are the same message, as far as both are known.
     pub fn is(&self, other: &Self) -> bool {
         self.role == other.role
             && match (self.digest, other.digest) {
@@ -110,14 +111,15 @@ impl MessageKey {
         has_identity && self.role == other.role && self.name == other.name && !self.is(other)
     }
 
-    /// Whether it is part of what hosts and models say to each other: only that has to be said before it is listed.
+    /// Whether the message belongs to the conversation of host and model; only such messages must be emitted before they are
+    /// listed.
     pub const fn is_core(&self) -> bool {
         matches!(self.role, Role::User | Role::Assistant | Role::ToolResult)
     }
 }
 
 impl MessageRecord {
-    /// What is kept of `message`; `whole`: no text in it was shortened.
+    /// Extracts what is stored of `message`; `whole`: no text in it was shortened.
     pub fn of(message: &AgentMessage, whole: bool) -> Self {
         let text = match message {
             AgentMessage::User(it) => shown_text(&joined(&it.content)),
@@ -141,7 +143,7 @@ impl MessageRecord {
         }
     }
 
-    /// Its place in counts by role: user, assistant, call, result.
+    /// The index in counts by role: user, assistant, call, result.
     pub const fn column(&self) -> Option<usize> {
         match self.key.role {
             Role::User => Some(0),
@@ -159,7 +161,7 @@ impl MessageUsage {
                 let calls = it.content.iter().filter(|block| matches!(block, AssistantContent::ToolCall(_)));
                 Self { calls: calls.count() as u64, ..Self::of_usage(&it.usage) }
             }
-            // Tools that ask a model tell what that has used, in some servers in details of their own.
+            // Tools that call a model report its usage, in some servers in their own details.
             AgentMessage::ToolResult(it) => {
                 let own = it.details.as_ref().is_some_and(|details| details.get("usage").is_some());
                 Self { is_vague: own || it.usage.is_some(), ..Self::default() }
@@ -168,14 +170,14 @@ impl MessageUsage {
         }
     }
 
-    /// What `usage` counts for.
+    /// The contribution of `usage`.
     pub fn of_usage(usage: &Usage) -> Self {
         let tokens = [usage.input, usage.output, usage.cache_read, usage.cache_write];
         Self { calls: 0, tokens, cost: usage.cost.total.as_f64().unwrap_or_default(), is_vague: false }
     }
 }
 
-/// Bytes of a text from which files may have it in another form.
+/// The least length, in bytes, of a text that files may store in another form.
 const LARGE: usize = 100_000;
 
 fn is_large(message: &AgentMessage) -> bool {
@@ -211,7 +213,7 @@ fn has_long_text(value: &Value) -> bool {
     }
 }
 
-/// The texts of a user's message, one behind the other.
+/// The concatenated texts of a user message.
 pub fn joined(content: &MessageContent) -> Cow<'_, str> {
     match content {
         MessageContent::Text(text) => text.into(),
@@ -228,7 +230,7 @@ pub fn joined(content: &MessageContent) -> Cow<'_, str> {
     }
 }
 
-/// The texts of an answer, one behind the other.
+/// The concatenated texts of an assistant message.
 pub fn answer_text(message: &AssistantMessage) -> Cow<'_, str> {
     if let [AssistantContent::Text(only)] = message.content.as_slice() {
         return (&only.text).into();
@@ -240,12 +242,12 @@ pub fn answer_text(message: &AssistantMessage) -> Cow<'_, str> {
     texts.collect()
 }
 
-/// The digest of a text; 0 of the empty one.
+/// The digest of a text; 0 for the empty one.
 pub fn shown_text(text: &str) -> u64 {
     if text.is_empty() { 0 } else { text_digest(text).max(1) }
 }
 
-/// What servers take away around a text: languages differ in what is blank, so all of it counts.
+/// Whether some server trims this character: languages differ in what is blank, so the union counts.
 pub fn is_blank(character: char) -> bool {
     character.is_whitespace() || character == '\u{feff}'
 }

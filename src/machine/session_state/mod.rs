@@ -1,21 +1,16 @@
-//! The state of the session as far as frames tell it.
+//! Models of the session's state, fed by frames. They store what is known and judge nothing: the rules are in `checks`.
 //!
-//! Each member is known, one of several values, or unknown: a recording may begin anywhere. `x-effects` of the schema says
-//! what commands and events make of the members, `x-tells` which response tells one; what is told is compared with what is
-//! known. A response may have been decided before frames that stand above it: a read may tell any value that its member
-//! had since the read was written.
+//! A recording may begin anywhere, so everything is unknown until a frame shows it, and again after frames were missed. A
+//! response may have been decided before frames that precede it: a read may report any value that its member had since the
+//! read was written.
 //!
-//! - `slot`: what is known of one member, and what it was before.
-//! - `facts`: all members, fed by frames.
-//! - `levels`: the thinking levels that a model takes, as far as it is told.
-//! - `sessions`: the sessions that a process has had.
-//! - `todos`: what the model writes.
-//! - `said_answers`: the texts of all answers of a process.
-//!
-//! What was said is a list of its own: `log` (the messages in memory), `entries` (those of the session), `account` (what they
-//! used and cost, by `prices`), `context` (how much of it a model has), `shells` (what waits for the end of a run), `fork_points`; `left`: what was known of them in
-//! the sessions that were left. What is only compared is kept as a `digest`. All of it is unknown until frames tell it, and
-//! again where some of them were missed.
+//! - Members of the state: `known_state` (all of them; `x-effects` of the schema says how commands and events change them),
+//!   `member_history` (one of them over time), `levels` (thinking levels), `todos`, `session_history` (earlier sessions).
+//! - Messages: `message_log` (in memory and in the session), `message_record` (what is stored of one), `list_match` (compares
+//!   them with a list), `fork_points`, `shells` (messages of shell commands), `answer_texts` (of the whole process).
+//! - Entries: `entries`.
+//! - Usage: `totals`, `prices`, `context`.
+//! - `inactive_sessions`: messages and entries of earlier sessions. `digest`: stands for values that are only compared.
 
 pub(super) mod answer_texts;
 pub(super) mod context;

@@ -1,31 +1,31 @@
-//! The prices of models, as the server tells them.
+//! The prices of models, as the server reports them.
 //!
-//! It grows with the models that are told of, up to [`MOST`].
+//! Grows with the number of models, up to [`MOST`].
 
 use super::digest::{pair, text_digest};
 use crate::protocol::{AssistantMessage, Model, Usage};
 use serde_json::Number;
 use std::collections::HashMap;
 
-/// Models that are kept.
+/// The most models that are kept.
 const MOST: usize = 4096;
 
-/// What each model costs.
+/// The prices of each model; `None` if they are not certain.
 #[derive(Clone, Debug, Default)]
 pub struct Prices(HashMap<u64, Option<[f64; 4]>>);
 
-/// US dollars by kind: input, output, read from and written to a cache.
+/// US dollars by kind of tokens: input, output, cache read, cache write.
 pub type Costs = [f64; 4];
 
-/// Prices are for so many tokens.
+/// The number of tokens that a price is for.
 const PER: f64 = 1e6;
-/// So much of a dollar, and of a cost, is lost by rounding.
+/// The tolerated rounding error, in dollars and relative to a cost.
 const ROUNDED: f64 = 1e-9;
-/// The APIs whose providers ask for nothing but the prices of the model; others have tiers of service.
+/// The APIs without service tiers: an answer costs exactly the prices of its model.
 const PLAIN: [&str; 2] = ["anthropic-messages", "openai-completions"];
 
 impl Prices {
-    /// The server has told of a model. One that was told with other prices before has none that are certain.
+    /// Learns the prices of a model. If they differ from earlier ones, the prices are no longer certain.
     pub fn learn(&mut self, model: &Model) {
         let cost = &model.cost;
         let parts = [&cost.input, &cost.output, &cost.cache_read, &cost.cache_write].map(Number::as_f64);
@@ -41,11 +41,11 @@ impl Prices {
         }
     }
 
-    /// What the answer costs by the prices of its model; `None`: they are not known, or there may be others.
+    /// The costs of an assistant message by the prices of its model; `None` if they are not certain.
     pub fn costs_of(&self, message: &AssistantMessage) -> Option<Costs> {
         let prices = (*self.0.get(&name(&message.provider, &message.model))?)?;
         let Usage { cost, cache_write1h, .. } = &message.usage;
-        // What is kept for longer costs more.
+        // Longer cache retention costs more.
         let is_plain =
             cost.total_from_provider != Some(true) && cache_write1h.is_none_or(|tokens| tokens == 0);
         let tokens = counters(&message.usage);
@@ -54,7 +54,7 @@ impl Prices {
     }
 }
 
-/// Whether an answer of that API costs what its tokens cost; elsewhere all kinds of tokens may cost the same part of it.
+/// Whether the reported costs are the expected ones. APIs with service tiers may scale all of them by one factor.
 pub fn match_reported(api: &str, expected: &Costs, told: &Costs) -> bool {
     let is = |one: f64, other: f64| (one - other).abs() <= ROUNDED * one.abs().max(1e-3);
     let all = |factor: f64| expected.iter().zip(told).all(|(one, other)| is(one * factor, *other));
@@ -65,7 +65,7 @@ pub fn match_reported(api: &str, expected: &Costs, told: &Costs) -> bool {
     of > 0.0 && sum > 0.0 && all(sum / of)
 }
 
-/// What the usage says that its tokens cost.
+/// The reported costs of a usage.
 pub fn costs(usage: &Usage) -> Costs {
     let cost = &usage.cost;
     [&cost.input, &cost.output, &cost.cache_read, &cost.cache_write]

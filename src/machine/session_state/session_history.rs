@@ -1,54 +1,53 @@
-//! The sessions that a process has had, as far as they were told: what a session that takes the place of another has of its
-//! own, and what one has when it is taken up again.
+//! The members of the state in earlier sessions of a process: what a new session must differ in, and what a reopened one has.
 
 use super::member_history::Knowledge;
 use crate::protocol::{MemberValue, Model, ThinkingLevel};
 use std::collections::VecDeque;
 
-/// A session as it was when it was left.
+/// The state of a session when it was left.
 #[derive(Clone, Debug, Default)]
 pub struct PreviousSession {
-    /// Its id.
+    /// The id, if known.
     pub id: Option<String>,
-    /// Its file.
+    /// The path of the file, if known.
     pub file: Option<String>,
-    /// Its name; `None`: not known.
+    /// The name; `None` if not known.
     pub name: Option<Option<String>>,
-    /// The model, where the session has an entry of it.
+    /// The model, if the session has an entry for it.
     pub model: Option<Model>,
-    /// The level, where the session has an entry of it.
+    /// The level, if the session has an entry for it.
     pub level: Option<Option<ThinkingLevel>>,
-    /// The session has an entry of its level.
+    /// Whether the session has an entry for its level.
     pub has_level: bool,
-    /// How often the level had changed.
+    /// The number of changes of the level until then.
     pub level_changes: u64,
-    /// It is in its file for certain: servers write none before the first answer.
+    /// Whether the file certainly exists: servers write none before the first assistant message.
     pub is_written: bool,
 }
 
-/// The sessions of a process; the latest that were left.
+/// The earlier sessions of a process, and notes about the current one.
 #[derive(Clone, Debug, Default)]
 pub struct SessionHistory {
     left: VecDeque<PreviousSession>,
-    /// The model was set in the session that is open: it has an entry of it.
+    /// Whether the model was set in the current session, which then has an entry for it.
     pub has_model: bool,
-    /// It has an answer.
+    /// Whether the current session has an assistant message.
     pub is_answered: bool,
-    /// Its newest answer is of another model.
+    /// Whether the newest assistant message is of another model.
     pub answers_differ: bool,
-    /// The level was set in it.
+    /// Whether the level was set in the current session.
     pub has_level: bool,
-    /// How often the level has changed.
+    /// The number of changes of the level so far.
     pub level_changes: u64,
-    /// So often it had when the open session began with the level of the one before; `None`: it did not.
+    /// That number when the current session began with the level of the previous one; `None` if it did not.
     pub same_level: Option<u64>,
 }
 
-/// Sessions that are remembered.
+/// The most sessions that are remembered.
 const KEPT: usize = 64;
 
 impl SessionHistory {
-    /// A session was left for another one.
+    /// Adds a session that was left.
     pub fn add(&mut self, session: PreviousSession) {
         self.left.retain(|other| other.id.is_none() || other.id != session.id);
         self.left.push_back(session);
@@ -59,7 +58,7 @@ impl SessionHistory {
         (self.is_answered, self.answers_differ) = (false, false);
     }
 
-    /// The level was told: where it is that of the session before, that is known, too.
+    /// Learns the current level, which is also that of the previous session if it was taken over.
     pub fn learn_level(&mut self, level: Option<ThinkingLevel>) {
         let is_same = self.same_level == Some(self.level_changes);
         if let Some(before) = self.left.back_mut().filter(|before| is_same && before.has_level) {
@@ -67,18 +66,18 @@ impl SessionHistory {
         }
     }
 
-    /// The session whose file that is.
+    /// The session with this file.
     pub fn of_file(&self, path: &str) -> Option<&PreviousSession> {
         self.left.iter().find(|session| session.file.as_deref() == Some(path))
     }
 
-    /// The id of a session that begins: none that another had.
+    /// The id of a new session: none of the earlier ones.
     pub fn new_id(&self) -> Knowledge {
         let ids = self.left.iter().filter_map(|session| session.id.clone());
         Knowledge::NoneOf(ids.map(MemberValue::SessionId).collect())
     }
 
-    /// The file of a session that begins: none that another had.
+    /// The file of a new session: none of the earlier ones.
     pub fn new_file(&self) -> Knowledge {
         let files = self.left.iter().filter_map(|session| session.file.clone());
         Knowledge::NoneOf(files.map(|file| MemberValue::SessionFile(Some(file))).collect())

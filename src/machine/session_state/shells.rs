@@ -1,6 +1,6 @@
-//! The shell commands of the host whose output is in the conversation.
+//! The messages of the host's shell commands in the session.
 //!
-//! It grows with the commands: some 50 bytes for each, up to [`MOST`].
+//! Takes some 50 bytes for each command, up to [`MOST`].
 
 use super::{
     digest::digest,
@@ -12,17 +12,17 @@ use std::{
     mem,
 };
 
-/// Commands that are kept.
+/// The most commands that are kept.
 const MOST: usize = 1 << 14;
 
-/// The messages of shell commands. Where they stand among the others depends on when a run ended, so that their places
-/// are known once they were listed.
+/// The messages of shell commands. Their places among the other messages depend on the end of a run, and are known only
+/// once they were listed.
 #[derive(Clone, Debug, Default)]
 pub struct ShellMessages {
     said: Vec<ShellMessage>,
-    /// There are no others.
+    /// Whether there are no others.
     are_all: bool,
-    /// A command has ended of which not all was seen.
+    /// Whether a command has ended whose output is not completely known.
     has_gaps: bool,
 }
 
@@ -30,70 +30,70 @@ pub struct ShellMessages {
 struct ShellMessage {
     digest: u64,
     presence: Presence,
-    /// It waits for a run to be over.
+    /// Whether the message waits for the end of a run.
     waits: bool,
-    /// That run was over when the open one began.
+    /// Whether that run had ended when the current one began.
     is_due: bool,
-    /// Whether models are not told of it; `None`: that is not known.
+    /// Whether the message is excluded from the model's context; `None` if not known.
     is_excluded: Option<bool>,
-    /// The message of host or model above it in the last list; `None`: it was in none.
+    /// The message of host or model before it in the last list; `None` if it was in none.
     above: Option<u64>,
 }
 
-/// A shell command's message in a list.
+/// The message of a shell command in a list.
 struct ListedShellMessage {
     place: usize,
     digest: u64,
-    /// Of the message with its time.
+    /// The digest of the message with its timestamp.
     whole: u64,
     is_excluded: bool,
-    /// The name of the message of host or model above it; 0: there is none.
+    /// The identity of the message of host or model before it; 0 if there is none.
     above: u64,
 }
 
-/// What is wrong with the messages of shell commands in a list.
+/// A fault of the messages of shell commands in a list. Places are indices of the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShellFault {
-    /// The message at this place is that of no command.
+    /// The message at this place belongs to no command.
     NeverEmitted(usize),
-    /// The message at this place stands above it already.
+    /// The message at this place is repeated.
     Repeated(usize),
-    /// The message at this place was told elsewhere before.
+    /// The message at this place was elsewhere before.
     Misplaced(usize),
-    /// The message at this place says otherwise whether models are told of it.
+    /// The message at this place has the wrong exclusion from the context.
     Exclusion(usize),
-    /// So many are missing.
+    /// This many messages are missing.
     Missing(usize),
 }
 
 impl ShellMessages {
-    /// A session begins without messages.
+    /// Clears the list for a new session.
     pub fn clear(&mut self) {
         *self = Self { are_all: true, ..Self::default() };
     }
 
-    /// Something was missed, or another session goes on.
+    /// Forgets all messages: frames were missed, or the session has changed.
     pub fn forget(&mut self) {
         *self = Self::default();
     }
 
-    /// There were no messages before those that are known.
+    /// Notes that there were no messages before the known ones.
     pub const fn mark_beginning(&mut self) {
         self.are_all = true;
     }
 
-    /// A command has ended of which not all was seen.
+    /// Notes that a command has ended whose output is not completely known.
     pub const fn miss(&mut self) {
         (self.are_all, self.has_gaps) = (false, true);
     }
 
-    /// More has happened than that messages were added: their places are not known.
+    /// Forgets the places of the messages: more has happened than messages being added.
     pub fn lose_places(&mut self) {
         self.said.iter_mut().for_each(|said| said.above = None);
     }
 
-    /// A command has ended; `is_excluded`: whether models are not told of it, where that is known. `waits`: a run is open,
-    /// which it does not interrupt. `certain`: in this session.
+    /// Adds the message of a finished command. `is_excluded`: whether it is excluded from the context, if known. `waits`: a run
+    /// is open, so the message is added after it. `certain`: the message certainly belongs to this session.
     pub fn end(
         &mut self,
         command: &str,
@@ -118,12 +118,12 @@ impl ShellMessages {
         });
     }
 
-    /// A run has begun by a prompt: what has waited so far comes before its answer.
+    /// Begins the run of a prompt: messages that have waited so far come before its first assistant message.
     pub fn begin_run(&mut self) {
         self.said.iter_mut().for_each(|said| said.is_due = said.waits);
     }
 
-    /// What was due when the run began is there. Gives how many that are.
+    /// Marks the messages that were due at the beginning of the run as present. Returns their number.
     pub fn settle(&mut self) -> u64 {
         let mut settled = 0;
         for said in self.said.iter_mut().filter(|said| said.waits && said.is_due) {
@@ -133,18 +133,18 @@ impl ShellMessages {
         settled
     }
 
-    /// A summary may stand for them, or they may have been left behind.
+    /// Marks all messages as possibly missing: a summary may have replaced them, or the session has changed.
     pub fn doubt(&mut self) {
         self.said.iter_mut().for_each(|said| said.presence = Presence::Maybe);
     }
 
-    /// Holds the messages of a list against the commands, of which none is open.
+    /// Compares the messages of a list with the commands, none of which is running.
     pub fn compare(&self, messages: &[AgentMessage]) -> Result<(), ShellFault> {
         let told: Vec<ListedShellMessage> = listed(messages).collect();
         if let Some(place) = self.doubled(&told) {
             return Err(ShellFault::Repeated(place));
         }
-        // What is above a message may be left out of a list.
+        // The message before it may be missing in a list.
         let names: HashSet<u64> = names_above(messages).chain([0]).collect();
         let is_free = |said: &ShellMessage| said.above.is_none_or(|above| !names.contains(&above));
         let mut left: Vec<&ShellMessage> = self.said.iter().collect();
@@ -167,8 +167,7 @@ impl ShellMessages {
         }
     }
 
-    /// The place of a message that a list has more often than its command was run: all those alike have one time, at which
-    /// it was seen what was run.
+    /// The place of a message that is listed more often than its command was run.
     fn doubled(&self, told: &[ListedShellMessage]) -> Option<usize> {
         let mut alike: HashMap<u64, Vec<&ListedShellMessage>> = HashMap::new();
         told.iter().for_each(|message| alike.entry(message.digest).or_default().push(message));
@@ -183,7 +182,7 @@ impl ShellMessages {
         doubled.next_back().map(|message| message.place)
     }
 
-    /// How many of the commands that have to be in the session are not among its entries.
+    /// The number of commands that must be in the session and are not among its entries.
     pub fn missing_from(&self, entries: impl Iterator<Item = u64>) -> usize {
         let mut entries: Vec<u64> = entries.collect();
         let is_missing = |said: &&ShellMessage| match entries.iter().position(|entry| *entry == said.digest) {
@@ -196,7 +195,7 @@ impl ShellMessages {
         self.said.iter().filter(|said| said.presence == Presence::In).filter(is_missing).count()
     }
 
-    /// These are in memory; `None`: they were not seen whole.
+    /// Learns the messages from a list of memory; `None` if it was shortened.
     pub fn learn(&mut self, told: Option<&[AgentMessage]>) {
         let Some(told) = told else {
             self.are_all = false;
@@ -205,7 +204,7 @@ impl ShellMessages {
         let mut waiting = mem::take(&mut self.said);
         waiting.retain(|said| said.waits);
         for message in listed(told).take(MOST) {
-            // One that waited is there by now.
+            // A message that waited is there by now.
             if let Some(at) = waiting.iter().position(|said| said.digest == message.digest) {
                 waiting.remove(at);
             }
@@ -221,18 +220,18 @@ impl ShellMessages {
         self.said.append(&mut waiting);
     }
 
-    /// How many have to be there.
+    /// The number of messages that must be there.
     pub fn certain(&self) -> usize {
         self.said.iter().filter(|said| said.presence == Presence::In).count()
     }
 
-    /// Whether how many there are is known.
+    /// Whether the number of messages is known.
     pub fn are_certain(&self) -> bool {
         self.certain() == self.said.len()
     }
 }
 
-/// The names of the messages of host or model in a list.
+/// For each message of a list, the identity of the last message of host or model before it.
 fn names_above(told: &[AgentMessage]) -> impl Iterator<Item = u64> {
     told.iter().map(|message| MessageKey::of(message, false)).filter(MessageKey::is_core).map(|key| key.name)
 }
@@ -261,7 +260,7 @@ fn of_result(command: &str, result: &BashResult) -> u64 {
     digest(&(command, &result.output, result.exit_code, result.cancelled, result.truncated))
 }
 
-/// The digest of what the message of a shell command says that its result has said.
+/// The digest of the message of a shell command, as far as the result of the command has the same members.
 pub fn shell_digest(message: &BashExecutionMessage) -> u64 {
     digest(&(&message.command, &message.output, message.exit_code, message.cancelled, message.truncated))
 }

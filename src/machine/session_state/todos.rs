@@ -1,4 +1,4 @@
-//! The todos that the model writes, and those that go when they are done.
+//! Todo lists: written by the model, and shortened by the server when a todo is finished.
 
 use crate::protocol::{TodoPhase, TodoStatus, ToolExecutionEndEvent};
 use serde::Deserialize;
@@ -6,24 +6,24 @@ use serde::Deserialize;
 /// The tool by which the model writes todos.
 const TOOL: &str = "todo_write";
 
-/// What `todo_write` tells beyond its content.
+/// The details of a result of `todo_write`.
 #[derive(Deserialize)]
 struct Written {
     phases: Vec<TodoPhase>,
 }
 
-/// The list that the model has written by a call that succeeded.
+/// The todo list in the result of a successful `todo_write`.
 pub fn written_todos(end: &ToolExecutionEndEvent) -> Option<Vec<TodoPhase>> {
     let details = end.result.details.as_ref().filter(|_| end.tool_name == TOOL && !end.is_error)?;
     serde_json::from_value::<Written>(details.clone()).ok().map(|written| written.phases)
 }
 
-/// Whether nothing is left to do for it.
+/// Whether a todo is finished.
 pub const fn is_finished(status: TodoStatus) -> bool {
     matches!(status, TodoStatus::Completed | TodoStatus::Abandoned)
 }
 
-/// What is left of the list where one todo that is done leaves it, whichever that is.
+/// The possible lists after one finished todo was removed.
 pub fn without_one_finished(phases: &[TodoPhase]) -> impl Iterator<Item = Vec<TodoPhase>> {
     let places = phases.iter().enumerate().flat_map(|(at, phase)| {
         let done = phase.tasks.iter().enumerate().filter(|(_, task)| is_finished(task.status));

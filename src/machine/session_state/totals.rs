@@ -1,15 +1,15 @@
-//! Counts of messages, tokens and dollars, as far as they are known.
+//! Totals of messages, tokens and dollars, as far as they are known.
 
 use super::message_record::{MessageRecord, MessageUsage};
 
-/// A sum over the messages of a list. Each part is known or not; what the server tells makes it known.
+/// Totals over the messages of a list. Each part is known or `None`; a value that the server reports makes it known.
 #[derive(Clone, Debug, Default)]
 pub struct Totals {
-    /// Messages of every role.
+    /// The number of messages of all roles.
     pub all: Option<u64>,
-    /// So many more may be there.
+    /// The number of further messages that may be there.
     pub slack: u64,
-    /// User messages, answers, calls of tools, their results.
+    /// The numbers of user messages, assistant messages, tool calls, and tool results.
     pub counts: Option<[u64; 4]>,
     /// Tokens by kind.
     pub tokens: Option<[u64; 4]>,
@@ -17,23 +17,23 @@ pub struct Totals {
     pub cost: Option<f64>,
 }
 
-/// So much of a dollar, and of a part of the sum, is lost by rounding.
+/// The tolerated rounding error, in dollars and relative to a total.
 const ROUNDED: f64 = 1e-9;
 
 impl Totals {
-    /// Of a list without messages.
+    /// The totals of an empty list.
     pub const fn empty() -> Self {
         Self { all: Some(0), slack: 0, counts: Some([0; 4]), tokens: Some([0; 4]), cost: Some(0.0) }
     }
 
-    /// Of these messages.
+    /// The totals of some messages.
     pub fn of<'i>(items: impl IntoIterator<Item = &'i MessageRecord>) -> Self {
         let mut account = Self::empty();
         items.into_iter().for_each(|item| account.add(item));
         account
     }
 
-    /// A message more.
+    /// Adds a message.
     pub fn add(&mut self, item: &MessageRecord) {
         self.add_other();
         if let Some(counts) = &mut self.counts {
@@ -43,12 +43,12 @@ impl Totals {
         self.spend(&item.contribution);
     }
 
-    /// A message more that counts for nothing but itself.
+    /// Adds a message without tokens or costs.
     pub fn add_other(&mut self) {
         self.all = self.all.map(|all| all + 1);
     }
 
-    /// Something was used.
+    /// Adds tokens and costs.
     pub fn spend(&mut self, contribution: &MessageUsage) {
         if contribution.is_vague {
             (self.tokens, self.cost) = (None, None);
@@ -62,7 +62,7 @@ impl Totals {
         self.cost = self.cost.map(|cost| cost + contribution.cost);
     }
 
-    /// A message less.
+    /// Removes a message.
     pub fn remove(&mut self, item: &MessageRecord) {
         self.all = self.all.and_then(|all| all.checked_sub(1));
         if let Some(mut counts) = self.counts.take() {
@@ -86,30 +86,30 @@ impl Totals {
         self.cost = self.cost.map(|cost| cost - item.contribution.cost);
     }
 
-    /// A message is there or not.
+    /// Allows for one message that may or may not be there.
     pub const fn allow_one(&mut self) {
         self.slack += 1;
     }
 
-    /// So many that may have been there are there now. Where the server has told a number since they may have been, that may
-    /// have counted them already.
+    /// Turns `count` possible messages into actual ones. If the server has reported a number since they became possible, that
+    /// number may include them already.
     pub fn settle(&mut self, count: u64) {
         let uncounted = count.min(self.slack);
         self.all = self.all.map(|all| all + uncounted);
         self.slack = self.slack - uncounted + (count - uncounted);
     }
 
-    /// The server has told how many messages there are.
+    /// Sets the number of messages to the one that the server has reported.
     pub const fn set_all(&mut self, all: u64) {
         (self.all, self.slack) = (Some(all), 0);
     }
 
-    /// Whether there may be so many messages.
+    /// Whether the reported number of messages is possible.
     pub fn fits_all(&self, told: u64) -> bool {
         self.all.is_none_or(|all| (all..=all + self.slack).contains(&told))
     }
 
-    /// Whether that is the sum in dollars; `None`: it is not known.
+    /// Whether the reported sum in dollars is right; `None` if the sum is not known.
     pub fn fits_cost(&self, told: f64) -> Option<bool> {
         self.cost.map(|cost| (cost - told).abs() <= ROUNDED * cost.abs().max(1.0))
     }
