@@ -156,6 +156,11 @@ impl Requests {
         number
     }
 
+    /// The number of the next request.
+    pub const fn next_number(&self) -> u64 {
+        self.count
+    }
+
     /// Adds a line, frame number `frame`, that was not a command.
     pub fn add_invalid_line(&mut self, frame: u64, error: &LineError) {
         let (kind, id) = match error {

@@ -36,7 +36,7 @@ use crate::{
     },
     protocol::{
         AgentSessionEvent, DialectPromptAck, Emission, Inbound, Outbound, PromptDisposition, RpcResponse,
-        RpcSuccess, RuleId as Rule,
+        RpcSuccess, RuleId as Rule, SessionMember,
     },
 };
 
@@ -107,20 +107,21 @@ impl ConversationChecks {
                         format!("an id that no open request has, not {id}")
                     });
                 }
-                self.state.on_command(command, at);
+                let number = requests.next_number();
+                self.state.on_command(number, command, at);
                 self.obligations.on_command(command, at);
-                self.prompts.on_command(command, at, &self.obligations);
-                self.responses.on_command(command, at, found);
+                self.prompts.on_command(number, command, at, &self.obligations);
+                self.responses.on_command(number, command, at, found);
                 self.after_run.on_command(command, at);
-                self.queues.on_command(command, at);
-                self.counts.on_command(command);
-                self.host_tools.on_command(command);
+                self.queues.on_command(number, command, at);
+                self.counts.on_command(number, command);
+                self.host_tools.on_command(number, command);
                 self.settle.on_command(command);
-                self.shell_outputs.on_command(command);
-                self.session.on_command(command);
+                self.shell_outputs.on_command(number, command);
+                self.session.on_command(number, command);
                 self.turn_boundaries.on_command(command);
-                self.skipped_calls.on_command(command);
-                self.switches.on_command(command);
+                self.skipped_calls.on_command(number, command);
+                self.switches.on_command(number, command);
                 self.delays.on_command(command.kind(), requests, at);
             }
             Inbound::ExtensionUIResponse(response) => self.dialogs.on_dialog_response(response, found),
@@ -312,9 +313,7 @@ impl ConversationChecks {
                 entry_lists::check_list(&list.data, self.counts.lists_all(request), found);
             }
             Some(RpcSuccess::GetTree(tree)) => entry_lists::check_tree(&tree.data, found),
-            Some(success)
-                if request.command.changes().contains(&crate::protocol::SessionMember::SessionId) =>
-            {
+            Some(success) if request.command.changes().contains(&SessionMember::SessionId) => {
                 self.queues.on_session_change(request, drops_queues(success));
                 self.session_events.forget();
                 self.entries.forget();

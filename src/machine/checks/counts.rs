@@ -28,8 +28,6 @@ pub struct Counts {
     /// The messages among all entries.
     entries: Option<Reported<Tally>>,
     stats: Option<Reported<Tally>>,
-    /// The number of commands so far: the number of the next request.
-    count: u64,
     /// The numbers of outstanding `get_entries` that request a part of the entries.
     partial: VecDeque<u64>,
     /// Whether the last run was cut short, so that it may continue unseen.
@@ -63,14 +61,13 @@ struct Tally {
 }
 
 impl Counts {
-    pub fn on_command(&mut self, command: &RpcCommand) {
+    pub fn on_command(&mut self, number: u64, command: &RpcCommand) {
         if let RpcCommand::GetEntries(GetEntriesCommand { since: Some(_), .. }) = command {
-            self.partial.push_back(self.count);
+            self.partial.push_back(number);
             if self.partial.len() > KEPT {
                 self.partial.pop_front();
             }
         }
-        self.count += 1;
         if !only_reads(command.kind()) {
             self.moment += 1;
         }

@@ -16,8 +16,6 @@ const KEPT: usize = 4096;
 
 #[derive(Clone, Debug, Default)]
 pub struct HostTools {
-    /// The number of commands so far: the number of the next request.
-    count: u64,
     /// The tools of outstanding `set_host_tools`.
     asked: VecDeque<(u64, Vec<HostToolDefinition>)>,
     /// The registered tools, each with whether the model is offered it.
@@ -45,9 +43,7 @@ struct Call {
 }
 
 impl HostTools {
-    pub fn on_command(&mut self, command: &RpcCommand) {
-        let number = self.count;
-        self.count += 1;
+    pub fn on_command(&mut self, number: u64, command: &RpcCommand) {
         if let RpcCommand::SetHostTools(set) = command {
             self.asked.push_back((number, set.tools.clone()));
             if self.asked.len() > KEPT {

@@ -22,8 +22,6 @@ const KEPT: usize = 4096;
 /// Tracks prompts until their messages are delivered.
 #[derive(Clone, Debug, Default)]
 pub struct Prompts {
-    /// The number of commands so far: the number of the next request.
-    count: u64,
     /// Outstanding prompts.
     asked: VecDeque<Prompt>,
     /// Acknowledged prompts whose run has not begun.
@@ -62,10 +60,14 @@ struct RunStart {
 }
 
 impl Prompts {
-    /// Takes in a command, before its request is opened.
-    pub fn on_command(&mut self, command: &RpcCommand, at: &FrameContext, obligations: &Obligations) {
-        let number = self.count;
-        self.count += 1;
+    /// Takes in a command, before its request with this number is opened.
+    pub fn on_command(
+        &mut self,
+        number: u64,
+        command: &RpcCommand,
+        at: &FrameContext,
+        obligations: &Obligations,
+    ) {
         let (text, images) = match command {
             RpcCommand::Prompt(it) => (&it.message, &it.images),
             RpcCommand::AbortAndPrompt(it) => (&it.message, &it.images),

@@ -18,8 +18,6 @@ use std::collections::VecDeque;
 
 #[derive(Clone, Debug, Default)]
 pub struct Queues {
-    /// The number of commands so far: the number of the next request.
-    count: u64,
     /// Outstanding commands that may queue a message or change a mode.
     asked: VecDeque<(u64, QueueCommand)>,
     /// The texts of prompts, delivered or not, with the numbers of their requests.
@@ -86,9 +84,7 @@ impl Queues {
         self.unsure || holds(&self.steering) || holds(&self.follow_up)
     }
 
-    pub fn on_command(&mut self, command: &RpcCommand, at: &FrameContext) {
-        let number = self.count;
-        self.count += 1;
+    pub fn on_command(&mut self, number: u64, command: &RpcCommand, at: &FrameContext) {
         match command {
             RpcCommand::Prompt(it) => self.on_text_sent(&it.message, it.images.as_deref()),
             RpcCommand::AbortAndPrompt(it) => self.on_text_sent(&it.message, it.images.as_deref()),

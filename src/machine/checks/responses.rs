@@ -23,8 +23,6 @@ const KEPT: usize = 4096;
 
 #[derive(Clone, Debug, Default)]
 pub struct Responses {
-    /// The number of commands so far: the number of the next request.
-    count: u64,
     commands: VecDeque<CommandNotes>,
     /// The number of runs so far.
     runs: u64,
@@ -60,9 +58,7 @@ struct CommandNotes {
 }
 
 impl Responses {
-    pub fn on_command(&mut self, command: &RpcCommand, at: &FrameContext, found: &mut Findings) {
-        let number = self.count;
-        self.count += 1;
+    pub fn on_command(&mut self, number: u64, command: &RpcCommand, at: &FrameContext, found: &mut Findings) {
         let mut asked = CommandNotes {
             number,
             digest: None,

@@ -44,8 +44,6 @@ const STORED_WHOLE: usize = 4096;
 /// The content of the session so far. Grows with the session, up to the limits of its parts.
 #[derive(Clone, Debug, Default)]
 pub struct SessionChecks {
-    /// The number of commands so far: the number of the next request.
-    count: u64,
     reads: VecDeque<PendingRead>,
     asked: VecDeque<(u64, CommandArguments)>,
     /// A version that increases with everything that may change the result of a read.
@@ -130,10 +128,8 @@ struct RunNotes {
 }
 
 impl SessionChecks {
-    /// Takes in a command.
-    pub fn on_command(&mut self, command: &RpcCommand) {
-        let number = self.count;
-        self.count += 1;
+    /// Takes in a command, the request with this number.
+    pub fn on_command(&mut self, number: u64, command: &RpcCommand) {
         match command {
             RpcCommand::Bash(bash) => {
                 let is_excluded = bash.exclude_from_context == Some(true);

@@ -9,8 +9,6 @@ use std::collections::{BTreeSet, VecDeque};
 
 #[derive(Clone, Debug, Default)]
 pub struct ShellOutputs {
-    /// The number of commands so far: the number of the next request.
-    count: u64,
     open: VecDeque<Shell>,
     /// The numbers of commands without an answer that are followed no more.
     dropped: BTreeSet<u64>,
@@ -34,9 +32,7 @@ const KEPT: usize = 256;
 const OUTPUT: usize = 1 << 20;
 
 impl ShellOutputs {
-    pub fn on_command(&mut self, command: &RpcCommand) {
-        let number = self.count;
-        self.count += 1;
+    pub fn on_command(&mut self, number: u64, command: &RpcCommand) {
         if let RpcCommand::Bash(bash) = command {
             // The output of commands with the same id cannot be told apart.
             let mut torn = false;

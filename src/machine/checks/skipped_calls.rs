@@ -16,8 +16,6 @@ const KEPT: usize = 4096;
 /// Tracks the results of the current turn.
 #[derive(Clone, Debug, Default)]
 pub struct SkippedCalls {
-    /// The number of commands so far: the number of the next request.
-    count: u64,
     /// Requested modes without a response.
     asked: VecDeque<(u64, InterruptMode)>,
     /// The interrupt mode; `None` until it is reported, and while it changes.
@@ -39,16 +37,15 @@ pub struct SkippedCalls {
 }
 
 impl SkippedCalls {
-    /// Takes in a command.
-    pub fn on_command(&mut self, command: &RpcCommand) {
+    /// Takes in a command, the request with this number.
+    pub fn on_command(&mut self, number: u64, command: &RpcCommand) {
         if let RpcCommand::SetInterruptMode(set) = command {
             self.mode = None;
-            self.asked.push_back((self.count, set.mode));
+            self.asked.push_back((number, set.mode));
             if self.asked.len() > KEPT {
                 self.asked.pop_front();
             }
         }
-        self.count += 1;
     }
 
     /// Takes in a response.

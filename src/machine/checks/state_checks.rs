@@ -31,9 +31,9 @@ impl StateChecks {
         &self.known
     }
 
-    /// Takes in a command.
-    pub fn on_command(&mut self, command: &RpcCommand, at: &FrameContext) {
-        self.known.on_command(command, at);
+    /// Takes in a command, the request with this number.
+    pub fn on_command(&mut self, number: u64, command: &RpcCommand, at: &FrameContext) {
+        self.known.on_command(number, command, at);
         if matches!(command, RpcCommand::Prompt(_) | RpcCommand::AbortAndPrompt(_))
             && !at.met.flow.is_streaming()
         {

@@ -16,8 +16,6 @@ const KEPT: usize = 4096;
 /// The switches for automatic retries and compactions.
 #[derive(Clone, Debug, Default)]
 pub struct Switches {
-    /// The number of commands so far: the number of the next request.
-    count: u64,
     retry: Switch,
     compaction: Switch,
 }
@@ -34,10 +32,8 @@ struct Switch {
 }
 
 impl Switches {
-    /// Takes in a command.
-    pub fn on_command(&mut self, command: &RpcCommand) {
-        let number = self.count;
-        self.count += 1;
+    /// Takes in a command, the request with this number.
+    pub fn on_command(&mut self, number: u64, command: &RpcCommand) {
         match command {
             RpcCommand::SetAutoRetry(set) => self.retry.ask(number, set.enabled),
             RpcCommand::SetAutoCompaction(set) => self.compaction.ask(number, set.enabled),

@@ -23,8 +23,6 @@ use std::collections::VecDeque;
 #[derive(Clone, Debug, Default)]
 pub struct KnownState {
     slots: [MemberHistory; Member::ALL.len()],
-    /// The number of commands so far: the number of the next request.
-    count: u64,
     /// Outstanding commands, oldest first.
     open: VecDeque<PendingCommand>,
     /// The latest levels that were in effect, each with its model.
@@ -72,10 +70,8 @@ const MAX_COMMANDS: usize = 4096;
 const MAX_LEVELS: usize = 64;
 
 impl KnownState {
-    /// Takes in a command.
-    pub fn on_command(&mut self, command: &RpcCommand, at: &FrameContext) {
-        let number = self.count;
-        self.count += 1;
+    /// Takes in a command, the request with this number.
+    pub fn on_command(&mut self, number: u64, command: &RpcCommand, at: &FrameContext) {
         let kept = (!command.kind().changes().is_empty()).then(|| Box::new(command.clone()));
         self.open.push_back(PendingCommand {
             number,
