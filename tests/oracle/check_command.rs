@@ -14,7 +14,7 @@ const PLAIN: &str = include_str!("plain.jsonl");
 const XCSH: &str = include_str!("xcsh.jsonl");
 
 #[test]
-fn a_conversation_by_the_rules_passes() {
+fn conversation_by_the_rules_passes() {
     let at = Directory::with(&[("plain.jsonl", PLAIN)]);
     let checked = at.check(&["plain.jsonl"], "");
     assert_eq!((checked.status, &*checked.errors), (0, ""));
@@ -23,7 +23,7 @@ fn a_conversation_by_the_rules_passes() {
 }
 
 #[test]
-fn a_violation_is_shown_with_what_was_around_it_and_fails() {
+fn violation_fails_with_excerpt() {
     let at = Directory::with(&[("spoilt.jsonl", &twice(PLAIN, 4))]);
     let report = at.report(&["spoilt.jsonl"], 1);
     let found = &report["subjects"][0]["findings"][0];
@@ -38,7 +38,7 @@ fn a_violation_is_shown_with_what_was_around_it_and_fails() {
 }
 
 #[test]
-fn finding_shows_request_it_goes_back_to() {
+fn finding_shows_causing_request() {
     let lines: Vec<&str> = PLAIN.lines().collect();
     let late = lines.iter().position(|line| line.contains(r#""agent_end""#)).unwrap();
     let request = r#"{"t":1,"dir":"in","frame":{"id":"far","type":"get_last_assistant_text"}}"#;
@@ -58,7 +58,7 @@ fn finding_shows_request_it_goes_back_to() {
 }
 
 #[test]
-fn the_same_cause_is_told_once() {
+fn same_cause_is_reported_once() {
     let lines: Vec<&str> = PLAIN.lines().collect();
     let again = [lines.join("\n"), [lines[15]; 500].join("\n")].join("\n");
     let at = Directory::with(&[("again.jsonl", &again)]);
@@ -68,7 +68,7 @@ fn the_same_cause_is_told_once() {
 }
 
 #[test]
-fn the_dialect_is_asked_for_or_named_by_the_recording_or_pi() {
+fn dialect_is_option_or_recorded_or_pi() {
     let named = |line: &str| line.replace(r#","dialect":"xcsh""#, "");
     let at = Directory::with(&[("named.jsonl", XCSH), ("unnamed.jsonl", &named(XCSH))]);
     let dialect = |args: &[&str], status| at.report(args, status)["subjects"][0]["dialect"].clone();
@@ -84,7 +84,7 @@ fn the_dialect_is_asked_for_or_named_by_the_recording_or_pi() {
 }
 
 #[test]
-fn a_log_of_stdout_is_judged_by_what_the_server_wrote_alone() {
+fn stdout_log_is_judged_by_server_rules() {
     let at = Directory::with(&[("stdout.log", &log(PLAIN))]);
     let report = at.report(&["stdout.log"], 0);
     let subject = &report["subjects"][0];
@@ -111,7 +111,7 @@ fn stdin_and_directories_are_read() {
 }
 
 #[test]
-fn lines_that_are_no_records_are_told_and_passed_over() {
+fn unreadable_lines_are_reported_and_skipped() {
     let mut lines: Vec<&str> = PLAIN.lines().collect();
     lines.splice(3..3, ["", "{\"t\":1", "{\"t\":1,\"dir\":\"out\"}", "{\"dir\":\"up\",\"frame\":{}}"]);
     let at = Directory::with(&[("broken.jsonl", &lines.join("\n"))]);
@@ -124,7 +124,7 @@ fn lines_that_are_no_records_are_told_and_passed_over() {
 }
 
 #[test]
-fn what_holds_no_record_does_not_pass() {
+fn file_without_records_does_not_pass() {
     let at = Directory::with(&[("empty.jsonl", ""), ("prose.txt", "one\ntwo\n")]);
     let report = at.report(&["empty.jsonl", "prose.txt"], 3);
     let told = |at: usize| report["subjects"][at]["reason"].as_str().unwrap().to_owned();
@@ -132,7 +132,7 @@ fn what_holds_no_record_does_not_pass() {
 }
 
 #[test]
-fn half_characters_in_a_recording_are_read() {
+fn lone_surrogates_are_read() {
     let halved = PLAIN.replace("Two words.", r"Two \ud83d");
     let at = Directory::with(&[("half.jsonl", &halved)]);
     assert_eq!(at.report(&["half.jsonl"], 0)["subjects"][0]["framesOut"], 13);
@@ -150,7 +150,7 @@ fn known_failures_pass_and_stale_ones_fail() {
 }
 
 #[test]
-fn a_report_goes_to_a_file_and_stdout_has_the_one_for_people() {
+fn report_file_leaves_text_on_stdout() {
     let at = Directory::with(&[("plain.jsonl", PLAIN)]);
     let checked = at.check(&["--format", "junit", "--report", "out.xml", "plain.jsonl"], "");
     assert_eq!(checked.status, 0);
@@ -174,7 +174,7 @@ fn every_rule_is_listed() {
 }
 
 #[test]
-fn a_command_line_that_cannot_be_understood_is_refused() {
+fn invalid_command_line_is_refused() {
     let at = Directory::with(&[("plain.jsonl", PLAIN), ("empty/notes.txt", ""), ("known.json", "{}")]);
     let refused = |args: &[&str]| {
         let checked = at.check(args, "");

@@ -38,7 +38,7 @@ proptest! {
 }
 
 #[test]
-fn a_recording_that_breaks_off_is_judged_until_there() {
+fn truncated_recording_is_judged_to_its_end() {
     struct Breaks;
     impl Read for Breaks {
         fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
@@ -54,7 +54,7 @@ fn a_recording_that_breaks_off_is_judged_until_there() {
 }
 
 #[test]
-fn overlong_line_is_told_and_passed_over() {
+fn overlong_line_is_reported_and_skipped() {
     let reading = JudgeOptions::default();
     let whole = reading.judge("plain", PLAIN.as_bytes());
     let longest = PLAIN.lines().map(str::len).max().unwrap();
@@ -72,14 +72,14 @@ fn overlong_line_is_told_and_passed_over() {
 }
 
 #[test]
-fn a_log_that_begins_with_prose_is_still_a_log() {
+fn log_may_begin_with_prose() {
     let log = "Starting…\n{\"type\":\"agent_start\"}\n";
     let subject = judged(log.as_bytes());
     assert_eq!((subject.frames_out, subject.sees.len()), (2, 0));
 }
 
 #[test]
-fn the_first_ten_lines_that_are_no_records_are_told() {
+fn first_ten_unreadable_lines_are_reported() {
     let log = format!("{}{}", PLAIN, "{\"t\":\n".repeat(30));
     let subject = judged(log.as_bytes());
     assert_eq!(subject.unread.len(), 10);
@@ -87,7 +87,7 @@ fn the_first_ten_lines_that_are_no_records_are_told() {
 }
 
 #[test]
-fn last_line_that_was_cut_is_remarked() {
+fn cut_last_line_is_remarked() {
     let whole = judged(PLAIN.trim_end().as_bytes());
     assert_eq!((whole.outcome, whole.remarks.len()), (Outcome::Passed, 0));
     let last = PLAIN.trim_end().rfind('\n').unwrap() + 1;

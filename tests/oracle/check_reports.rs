@@ -11,7 +11,7 @@ use pi_rpc::{
 use serde_json::{Value, json};
 
 #[test]
-fn the_report_for_people() {
+fn text_report() {
     let coloured = report(Tier::Observed).to_human();
     assert!(coloured.contains("\x1b["), "{coloured}");
     let plain = anstream::adapter::strip_str(&coloured).to_string();
@@ -19,7 +19,7 @@ fn the_report_for_people() {
 }
 
 #[test]
-fn the_report_as_json_is_as_its_schema_says() {
+fn json_report_fits_its_schema() {
     let mut report = serde_json::to_value(report(Tier::Observed)).unwrap();
     let errors: Vec<String> = jsonschema::validator_for(&report_schema())
         .unwrap()
@@ -33,13 +33,13 @@ fn the_report_as_json_is_as_its_schema_says() {
 }
 
 #[test]
-fn the_report_as_junit() {
+fn junit_report() {
     let junit = report(Tier::Observed).to_junit().unwrap();
     snapshots().bind(|| insta::assert_snapshot!("report_junit", junit));
 }
 
 #[test]
-fn what_fails_is_must_and_should_and_not_known() {
+fn unknown_must_and_should_findings_fail() {
     let outcome = |tier: Tier, known: &str, least: Tier| {
         let rule = rule_of(tier);
         let subject = Subject { findings: vec![found(rule, tier)], ..subject("one") };
@@ -55,7 +55,7 @@ fn what_fails_is_must_and_should_and_not_known() {
 }
 
 #[test]
-fn what_is_known_and_does_not_occur_fails() {
+fn stale_expectation_fails() {
     let status = |known: &str, least| Report::new(vec![subject("one")], expectations(known), least).status();
     assert_eq!(status("resp-once", Tier::Observed), 1);
     // A rule below the tier is not looked at, so nobody knows.
@@ -64,7 +64,7 @@ fn what_is_known_and_does_not_occur_fails() {
 }
 
 #[test]
-fn an_expected_failure_is_of_one_rule_kind_and_place() {
+fn expected_failure_names_rule_kind_and_place() {
     let known = |line: Value| {
         let subject = Subject { findings: vec![found(Rule::RespOnce, Tier::Must)], ..subject("a/one.jsonl") };
         let expected = json!({ "expected": [line] }).to_string();
@@ -88,7 +88,7 @@ fn an_expected_failure_is_of_one_rule_kind_and_place() {
 }
 
 #[test]
-fn an_expectation_that_cannot_be_meant_is_refused_by_its_place() {
+fn invalid_expectation_is_refused_with_place() {
     let error = |text: &str| Expectations::from_json(text).unwrap_err().to_string();
     let refused = [
         r#"{"expected":[{"rule":"resp-twice","why":"so"}]}"#,
@@ -103,7 +103,7 @@ fn an_expectation_that_cannot_be_meant_is_refused_by_its_place() {
 }
 
 #[test]
-fn expectations_about_other_subjects_are_left_out_when_only_some_are_judged() {
+fn expectations_for_unselected_subjects_are_dropped() {
     let text = r#"{"expected":[{"rule":"resp-once","scenario":"abort/*","why":"so"}]}"#;
     let mut expectations = Expectations::from_json(text).unwrap();
     expectations.retain_for(&["abort/idle"]);

@@ -52,7 +52,7 @@ const FROM_THE_BEGINNING: [Rule; 22] = [
 ];
 
 #[test]
-fn cut_recordings_have_no_finding_of_their_own() {
+fn cut_recordings_have_no_additional_finding() {
     let thorough = std::env::var_os("PI_RPC_THOROUGH").is_some_and(|value| value == "1");
     let recordings = names().into_iter().chain(lies::recordings()).map(|name| {
         let lines = recorded(&name).iter().map(ToString::to_string).collect();

@@ -59,7 +59,7 @@ fn extension_may_end_process_behind_response() {
 }
 
 #[test]
-fn id_of_any_type_is_echoed_by_right() {
+fn id_of_any_type_may_be_echoed() {
     let error = |id: &Value, command: &str| {
         let error = format!("Unknown command: {command}");
         json!({ "id": id, "type": "response", "command": command, "success": false, "error": error })
@@ -91,7 +91,7 @@ fn second_response_repeats_any_id() {
 }
 
 #[test]
-fn line_that_server_accepted_may_have_effects() {
+fn accepted_invalid_line_may_have_effects() {
     let update = json!({ "type": "bash_execution_update", "id": "1", "delta": "sh: undefined: not found" });
     let result = json!({ "output": "sh: undefined: not found", "exitCode": 127, "cancelled": false, "truncated": false });
     let ran = json!({ "id": "1", "type": "response", "command": "bash", "success": true, "data": result });
@@ -128,7 +128,7 @@ fn state(id: &str, level: &str, name: Option<&str>) -> Value {
 }
 
 #[test]
-fn name_that_server_took_is_not_held_against_it() {
+fn accepted_session_name_is_legal() {
     let set = |set: Value| {
         let asked = Talk::new(Pi1).asks("1", "get_state", "").out(state("1", "low", Some("old")));
         let answered = asked.record(1, "in", &set).done("2", "set_session_name");
@@ -159,7 +159,7 @@ fn state_may_tell_any_level_since_request() {
 }
 
 #[test]
-fn server_that_writes_nothing_is_not_judged() {
+fn silent_server_is_not_judged() {
     use pi_rpc::oracle::{Examination, View, read_record, report::Outcome};
     let subject = |talk: &Talk| {
         let mut examination = Examination::new("mute", Pi, View::Both);

@@ -88,7 +88,7 @@ fn spoilt(at: usize, spoil: impl FnOnce(&mut Value)) -> Vec<Value> {
 type Row = (&'static str, Vec<Vec<Value>>, &'static [Rule]);
 
 #[test]
-fn each_line_has_the_form_that_it_should() {
+fn form_of_each_line_is_judged() {
     let lone = |record: Value| vec![record];
     let mut beside = run();
     beside.push(out(json!({ "type": "news", "id": "n" })));
@@ -174,7 +174,7 @@ fn each_line_has_the_form_that_it_should() {
 }
 
 #[test]
-fn an_id_that_is_no_string_is_the_fault_of_the_host_alone() {
+fn non_string_id_is_fault_of_host() {
     let none = json!({ "type": "response", "command": "abort", "success": true });
     let echoed = |id: &Value| {
         let mut answer = none.clone();
@@ -198,7 +198,7 @@ fn an_id_that_is_no_string_is_the_fault_of_the_host_alone() {
 }
 
 #[test]
-fn a_prompt_without_text_that_is_refused_and_acknowledged_has_two_answers() {
+fn prompt_without_text_may_have_two_responses() {
     let answer = |more: Value| {
         let mut answer = json!({ "id": "p", "type": "response", "command": "prompt" });
         answer.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -212,7 +212,7 @@ fn a_prompt_without_text_that_is_refused_and_acknowledged_has_two_answers() {
 }
 
 #[test]
-fn a_dialog_that_nobody_will_answer_lets_a_run_go_with_the_input() {
+fn open_dialog_excuses_run_at_end() {
     let dialog = json!({
         "type": "extension_ui_request", "id": "u", "method": "confirm", "title": "t", "message": "m",
     });
@@ -248,7 +248,7 @@ fn each_process_is_judged_for_itself() {
 }
 
 #[test]
-fn a_prompt_without_a_run_shows_when_nothing_more_came_for_two_seconds() {
+fn silence_shows_prompt_without_run() {
     let acked = |t: u64| {
         let mut records = run()[..2].to_vec();
         records.push(json!({ "t": t, "dir": "meta", "frame": { "event": "stdin closed" } }));
@@ -260,7 +260,7 @@ fn a_prompt_without_a_run_shows_when_nothing_more_came_for_two_seconds() {
 }
 
 #[test]
-fn what_the_host_would_have_to_show_is_not_judged_without_it() {
+fn log_without_host_skips_rules_about_host() {
     let answers = run().into_iter().filter(|record| record["dir"] == "out");
     let mut records: Vec<Value> = answers.collect();
     assert_eq!(both(Pi, &records), [Rule::RespKnownId]);
@@ -275,7 +275,7 @@ fn what_the_host_would_have_to_show_is_not_judged_without_it() {
 }
 
 #[test]
-fn what_was_shortened_is_not_compared() {
+fn shortened_payloads_are_not_compared() {
     let shortened = |cut: bool| {
         spoilt(7, |it| {
             it["frame"]["message"]["content"] = json!([{ "type": "text", "text": "a…" }]);
@@ -314,7 +314,7 @@ fn twins() -> Vec<Value> {
 }
 
 #[test]
-fn a_session_file_is_a_tree_of_what_was_said() {
+fn session_file_is_tree_of_emitted_messages() {
     let rows: Vec<(&str, Vec<Value>, &[Rule])> = vec![
         ("nothing", file(|_| {}), &[]),
         ("no header", file(|it| drop(it.remove(0))), &[Rule::FileTree]),
@@ -337,7 +337,7 @@ fn a_session_file_is_a_tree_of_what_was_said() {
 }
 
 #[test]
-fn a_dialog_that_is_told_again_when_it_was_answered_waits_for_nobody() {
+fn repeated_answered_dialog_is_not_outstanding() {
     let ask = out(json!({ "type": "extension_ui_request", "id": "d", "method": "editor", "title": "?" }));
     let answer = inward(json!({ "type": "extension_ui_response", "id": "d", "cancelled": true }));
     let mut judge = Judge::new(Pi, View::Both);

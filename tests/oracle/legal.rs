@@ -122,7 +122,7 @@ pub fn failed(error: &str) -> Value {
 }
 
 #[test]
-fn a_prompt_that_was_refused_and_is_sent_again_as_a_follow_up_keeps_the_order() {
+fn prompt_resent_as_follow_up_keeps_order() {
     let busy =
         "Agent is already processing. Use steer() or followUp() to queue messages, or wait for completion.";
     let refused =
@@ -139,7 +139,7 @@ fn a_prompt_that_was_refused_and_is_sent_again_as_a_follow_up_keeps_the_order() 
 }
 
 #[test]
-fn a_wait_that_the_provider_asked_for_is_not_the_measure_of_the_next() {
+fn provider_delay_does_not_double() {
     let talk = |second: u64| {
         let first = Talk::new(Xcsh).ask("1", "prompt", "go").fails(&["go"], "overloaded");
         let again = first.retries(1, 30_000, "overloaded").fails(&[], "overloaded");
@@ -150,7 +150,7 @@ fn a_wait_that_the_provider_asked_for_is_not_the_measure_of_the_next() {
 }
 
 #[test]
-fn a_run_may_wait_for_a_compaction_or_a_dialog() {
+fn run_may_wait_for_compaction_or_dialog() {
     let acked = || Talk::new(Xcsh).ask("1", "prompt", "go");
     let compacts =
         json!({ "type": "auto_compaction_start", "reason": "threshold", "action": "context-full" });
@@ -163,7 +163,7 @@ fn a_run_may_wait_for_a_compaction_or_a_dialog() {
 }
 
 #[test]
-fn a_recording_may_end_while_something_takes_long() {
+fn recording_may_end_during_slow_work() {
     let talk = |id: &str, kind: &str| {
         let begun = Talk::new(Pi).ask("1", "abort", "");
         let asked = begun.record(1, "in", &json!({ "id": id, "type": kind, "command": "sleep 9" }));
@@ -175,7 +175,7 @@ fn a_recording_may_end_while_something_takes_long() {
 }
 
 #[test]
-fn a_loop_that_breaks_down_ends_its_run_with_the_reason_alone() {
+fn failed_loop_ends_run_with_error_only() {
     let begun = || Talk::new(Pi).ask("1", "prompt", "go").start();
     let ends = |talk: Talk, messages: Value| {
         talk.out(json!({ "type": "agent_end", "messages": messages })).input_ends(1).broken(Pi)
@@ -188,7 +188,7 @@ fn a_loop_that_breaks_down_ends_its_run_with_the_reason_alone() {
 }
 
 #[test]
-fn a_prompt_during_a_compaction_may_come_before_the_run_that_was_promised() {
+fn prompt_during_compaction_may_precede_announced_run() {
     let talk = |asks: bool| {
         let full = "prompt is too long";
         let run = Talk::new(Pi).ask("1", "prompt", "go").fails(&["go"], full);
@@ -205,7 +205,7 @@ fn a_prompt_during_a_compaction_may_come_before_the_run_that_was_promised() {
 }
 
 #[test]
-fn a_compaction_of_pi_that_found_nothing_has_no_result() {
+fn compaction_without_work_has_no_result() {
     let talk = |dialect: Dialect, again: bool| {
         let reason = if again { "overflow" } else { "threshold" };
         let start = json!({ "type": "auto_compaction_start", "reason": reason, "action": "context-full" });
@@ -226,7 +226,7 @@ fn a_compaction_of_pi_that_found_nothing_has_no_result() {
 }
 
 #[test]
-fn messages_of_one_millisecond_are_told_apart_in_the_file() {
+fn messages_of_same_millisecond_are_distinguished() {
     let talk = |first: &str| {
         let run = Talk::new(Pi).ask("1", "prompt", "a").start().begin(&["a"]).finish(&answer("stop"));
         let run = run.begin(&["b"]).finish(&answer("stop")).end().input_ends(1);
@@ -245,14 +245,14 @@ fn messages_of_one_millisecond_are_told_apart_in_the_file() {
 }
 
 #[test]
-fn an_array_is_no_frame_and_moves_nothing() {
+fn array_is_ignored_as_frame() {
     let talk = Talk::new(Pi).out(json!(["agent_start"])).ask("1", "prompt", "go");
     let talk = talk.start().begin(&["go"]).finish(&answer("stop")).end().input_ends(1);
     assert_eq!(talk.broken(Pi), [Rule::Framing]);
 }
 
 #[test]
-fn what_the_dialect_does_not_know_may_stand_between_any_two_frames() {
+fn unknown_frames_are_legal_anywhere() {
     let own = json!({ "type": "somebodys_own_event", "value": 1 });
     for name in names() {
         let trace = valid(&name);
@@ -271,7 +271,7 @@ fn what_the_dialect_does_not_know_may_stand_between_any_two_frames() {
 }
 
 #[test]
-fn a_text_that_waited_may_be_said_again_and_its_run_may_begin_before_its_answer() {
+fn repeated_prompt_may_start_before_its_response() {
     let run = |talk: Talk, text: &str| talk.start().begin(&[text]).finish(&answer("stop")).end();
     let response = |id: &str, became: &str| json!({ "id": id, "type": "response", "command": "prompt", "success": true, "data": { "disposition": became } });
     let settled = json!({ "type": "agent_settled" });
@@ -295,7 +295,7 @@ fn a_text_that_waited_may_be_said_again_and_its_run_may_begin_before_its_answer(
 }
 
 #[test]
-fn what_follows_run_may_follow_slash_command() {
+fn slash_command_may_precede_aftermath_of_run() {
     for dialect in [Pi, Xcsh] {
         let ended = || Talk::new(dialect).ask("1", "prompt", "go").fails(&["go"], "overloaded");
         let slash = || ended().ask("2", "prompt", "/do");
@@ -352,7 +352,7 @@ fn abort_may_cancel_compact_or_leave_it() {
 }
 
 #[test]
-fn abort_and_prompt_may_run_or_fail_while_compacting() {
+fn abort_and_prompt_during_compaction_may_fail() {
     let start = json!({ "type": "auto_compaction_start", "reason": "threshold", "action": "context-full" });
     let end = json!({
         "type": "auto_compaction_end", "action": "context-full", "aborted": true, "willRetry": false,
@@ -372,7 +372,7 @@ fn abort_and_prompt_may_run_or_fail_while_compacting() {
 }
 
 #[test]
-fn left_session_may_empty_queues() {
+fn session_change_may_clear_queues() {
     let queues = |steering: &[&str]| json!({ "type": "queue_update", "steering": steering, "followUp": [] });
     let queued = json!({
         "id": "1", "type": "response", "command": "steer", "success": true, "data": { "disposition": "queued" },

@@ -40,7 +40,7 @@ fn holds(when: Option<&When>, frame: &Value) -> bool {
 }
 
 #[test]
-fn what_must_come_before_an_event_has_come_before() {
+fn required_events_precede_each_event() {
     let mut looked = BTreeSet::new();
     for (dialect, meta) in metas() {
         for (name, records) in recordings(*dialect) {
@@ -61,7 +61,7 @@ fn what_must_come_before_an_event_has_come_before() {
 }
 
 #[test]
-fn the_first_event_behind_a_command_that_met_silence_is_one_that_it_causes() {
+fn first_event_after_idle_command_is_caused() {
     let mut looked = BTreeSet::new();
     for (dialect, meta) in metas() {
         for (name, records) in recordings(*dialect) {

@@ -63,7 +63,7 @@ fn of_host(name: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn recordings_without_a_fault_break_no_rule_of_the_server() {
+fn valid_recordings_break_no_server_rule() {
     let wrong: Vec<_> = names()
         .into_iter()
         .map(|name| (broken(dialect(&name), &valid(&name)), name))
@@ -107,7 +107,7 @@ fn recordings_exercise_every_other_rule() {
 }
 
 #[test]
-fn each_planted_fault_is_told_by_its_rules_and_no_others() {
+fn planted_faults_are_found_by_their_rules() {
     let told = mutants()
         .into_iter()
         .flat_map(|mutant| mutant.traces().map(|name| plant(&mutant, &name)).collect::<Vec<_>>());
@@ -129,7 +129,7 @@ fn plant(mutant: &Mutant, name: &str) -> Option<String> {
 }
 
 #[test]
-fn every_rule_has_a_mutant_in_every_dialect_that_has_the_rule() {
+fn every_rule_has_mutant_in_each_dialect() {
     let mutants = mutants();
     let missing: Vec<String> = [Dialect::Pi, Dialect::Pi1, Dialect::Xcsh]
         .into_iter()
@@ -153,7 +153,7 @@ fn every_rule_has_a_mutant_in_every_dialect_that_has_the_rule() {
 /// Everything that the server said is spoilt in every simple way. What nobody tells has to be legal, and is listed with
 /// the reason why it is.
 #[test]
-fn the_mutation_score_is_what_was_published() {
+fn mutation_score_is_as_published() {
     let [mut all, of_pi_1, of_xcsh] = thread::scope(|scope| {
         let parts = ["pi", "pi-1", "xcsh"].map(|dialect| scope.spawn(move || scores(dialect)));
         parts.map(|part| part.join().expect("a score"))

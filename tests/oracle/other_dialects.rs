@@ -23,14 +23,14 @@ fn is_known_as(of: Dialect, subject: &Subject) -> bool {
 }
 
 #[test]
-fn recordings_are_known_to_be_of_their_dialect() {
+fn recordings_match_their_dialect() {
     for name in names() {
         assert_eq!(judged(dialect(&name), &valid(&name)).reason, None, "{name}");
     }
 }
 
 #[test]
-fn recording_of_other_dialect_is_told_once() {
+fn foreign_recording_is_reported_once() {
     for (of, by) in [(Pi1, Pi), (Xcsh, Pi), (Xcsh, Pi1), (Pi1, Xcsh)] {
         for recording in ["plain", "tools"] {
             let subject = judged(by, &valid(&format!("{of}/{recording}")));
@@ -44,7 +44,7 @@ fn recording_of_other_dialect_is_told_once() {
 }
 
 #[test]
-fn single_foreign_frame_is_a_fault() {
+fn single_foreign_frame_is_violation() {
     let foreign = |of: Dialect, frame: Value| {
         let mut trace = valid(&format!("{of}/plain"));
         let at = trace.iter().position(|record| record["frame"]["type"] == "agent_start").unwrap();

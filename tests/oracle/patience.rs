@@ -47,7 +47,7 @@ fn late_answer_shows_missing_run() {
 }
 
 #[test]
-fn slow_reader_excuses_what_stood_before() {
+fn slow_reader_excuses_earlier_frames() {
     let asked = || reads(spawned(Pi).ask("1", "prompt", "go"), LONG);
     assert_eq!(read(runs(asked(), "go")).broken(Pi), []);
     assert_eq!(runs(read(asked()), "go").broken(Pi), [Rule::RunAfterAck]);
@@ -64,7 +64,7 @@ fn dialog_gives_prompt_more_time() {
 }
 
 #[test]
-fn abort_excuses_run_that_was_to_come() {
+fn abort_excuses_outstanding_run() {
     let stopped = spawned(Pi).ask("1", "prompt", "go").ask("2", "abort", "");
     assert_eq!(read(reads(stopped, LONG)).broken(Pi), []);
     let late =
@@ -87,7 +87,7 @@ fn shell_may_last_and_read_may_not() {
 }
 
 #[test]
-fn wait_before_retry_lasts_as_told() {
+fn retry_delay_lasts_as_announced() {
     let waits = || spawned(Xcsh).ask("1", "prompt", "go").fails(&["go"], "overloaded");
     let told = || waits().retries(1, 30_000, "overloaded");
     assert_eq!(read(reads(told(), 35_000)).broken(Xcsh), []);
@@ -128,7 +128,7 @@ fn extension_may_change_prompt() {
 }
 
 #[test]
-fn steering_behind_last_turn_waits_for_next_run() {
+fn steering_after_last_turn_waits() {
     let turn = || spawned(Pi).ask("1", "prompt", "go").start().begin(&["go"]);
     let before = turn().ask("2", "steer", "left").finish(&answer("stop")).end();
     let behind = turn().finish(&answer("stop")).ask("2", "steer", "left").end();
@@ -222,7 +222,7 @@ fn read_is_answered_in_time() {
 }
 
 #[test]
-fn aborted_answer_ends_in_time_and_aborted() {
+fn aborted_answer_ends_in_time() {
     for dialect in [Pi, Xcsh] {
         assert_eq!(ends(aborted(dialect), 1, "aborted").broken(dialect), [], "{dialect}");
         assert_eq!(ends(aborted(dialect), LONG, "aborted").broken(dialect), [Rule::InTime], "{dialect}");
@@ -242,7 +242,7 @@ fn step_of_run_comes_in_time() {
 }
 
 #[test]
-fn further_try_waits_as_told() {
+fn retry_waits_as_announced() {
     let waits =
         || spawned(Pi).ask("1", "prompt", "go").fails(&["go"], "overloaded").retries(1, 2000, "overloaded");
     let tries = |after: u64| waits().record(after, "out", &json!({ "type": "agent_start" })).broken(Pi);
@@ -253,7 +253,7 @@ fn further_try_waits_as_told() {
 }
 
 #[test]
-fn error_of_caller_is_not_tried_again() {
+fn invalid_request_is_not_retried() {
     let retried = |error: &str| {
         spawned(Pi).ask("1", "prompt", "go").fails(&["go"], error).retries(1, 2000, error).broken(Pi)
     };

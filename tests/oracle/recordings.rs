@@ -27,19 +27,19 @@ struct Expected {
 
 #[test]
 #[ignore = "RECORDINGS names the folder that has them"]
-fn the_recordings_of_pi_break_what_is_listed_and_nothing_else() {
+fn recordings_of_pi_break_listed_rules() {
     compare(Dialect::Pi, "pi-0.52.12");
 }
 
 #[test]
 #[ignore = "RECORDINGS names the folder that has them"]
-fn the_recordings_of_xcsh_break_what_is_listed_and_nothing_else() {
+fn recordings_of_xcsh_break_listed_rules() {
     compare(Dialect::Xcsh, "xcsh-19.54.0");
 }
 
 #[test]
 #[ignore = "RECORDINGS names the folder that has them"]
-fn the_recordings_of_pi_1_break_what_is_listed_and_nothing_else() {
+fn recordings_of_pi_1_break_listed_rules() {
     compare(Dialect::Pi1, "pi-1.5.2");
 }
 

@@ -45,7 +45,7 @@ fn recordings() -> Vec<(String, Dialect, String)> {
 }
 
 #[test]
-fn a_redacted_recording_is_judged_as_the_original_also_where_a_frame_is_missing_and_redacted_once() {
+fn redacted_recording_has_same_findings() {
     let mut wrong = Vec::new();
     for (name, dialect, original) in recordings() {
         let lines: Vec<&str> = original.lines().collect();
@@ -98,7 +98,7 @@ fn said<'v>(value: &'v Value, into: &mut Vec<&'v str>) {
 }
 
 #[test]
-fn no_word_of_a_message_a_call_or_an_output_is_left_but_those_of_the_protocol() {
+fn redaction_leaves_only_words_of_protocol() {
     let bundle: Value = serde_json::from_str(BUNDLE).expect("JSON");
     let mut of_protocol = Vec::new();
     ["errors", "texts"].iter().for_each(|key| texts(&bundle[key], &mut of_protocol));
@@ -124,7 +124,7 @@ fn frame(dir: &str, frame: &Value) -> String {
 }
 
 #[test]
-fn a_secret_is_gone_wherever_it_stood() {
+fn secret_is_redacted_everywhere() {
     let assistant = json!({
         "role": "assistant", "api": "a", "provider": "p", "model": "m", "stopReason": "toolUse", "timestamp": 2,
         "content": [
@@ -232,7 +232,7 @@ fn binary(dir: &Path, arguments: &[&str]) -> Command {
 }
 
 #[test]
-fn tap_records_without_what_was_said_and_passes_all_of_it() {
+fn redacting_tap_passes_everything_on() {
     let dir = tempfile::tempdir().unwrap();
     let server = [env!("CARGO_BIN_EXE_pi-rpc"), "serve", "--no-session", "--model", "scripted/demo"];
     let options = ["tap", "--record", "talk.jsonl", "--redact", "--"];
@@ -251,7 +251,7 @@ fn tap_records_without_what_was_said_and_passes_all_of_it() {
 }
 
 #[test]
-fn conform_keeps_conversations_without_what_was_said() {
+fn conform_keeps_redacted_recordings() {
     let dir = tempfile::tempdir().unwrap();
     let options = ["conform", "--scenario", "tools-one", "--keep", "kept", "--redact", "--"];
     let server = [env!("CARGO_BIN_EXE_pi-rpc"), "serve"];

@@ -20,7 +20,7 @@ fn written(records: &[Record<'_>]) -> (String, Vec<Kept>) {
 }
 
 #[test]
-fn each_record_is_a_line_of_its_kind() {
+fn written_records_are_read_back() {
     let argv = ["pi".to_owned(), "--mode".to_owned(), "rpc".to_owned()];
     let records = [
         Record::meta(0.0, &Meta::Spawn { argv: &argv, dialect: "pi", server: "pi" }),
@@ -49,7 +49,7 @@ fn each_record_is_a_line_of_its_kind() {
 }
 
 #[test]
-fn what_is_shortened_says_so() {
+fn shortened_record_is_marked() {
     let record = Record { cut: true, ..Record::line(0.0, Direction::Out, b"{}") };
     assert_eq!(written(&[record]).0, "{\"t\":0.0,\"dir\":\"out\",\"frame\":{},\"cut\":true}\n");
 }

@@ -69,7 +69,7 @@ fn subject(speaks: impl Into<DialectVersion>, trace: &Trace) -> Subject {
 }
 
 #[test]
-fn older_server_lacks_what_came_later() {
+fn older_server_may_lack_later_members() {
     for (name, trace) in of_pi_1() {
         let expected = broken(Pi1, &trace);
         let clears = trace.iter().any(|record| record["frame"]["command"] == "clear_queue");
@@ -90,7 +90,7 @@ fn older_server_lacks_what_came_later() {
 }
 
 #[test]
-fn newer_server_must_have_it() {
+fn newer_server_must_have_later_members() {
     let plain = valid("pi-1/plain");
     let newest = DialectVersion::parse("pi-1@1.5.2").unwrap();
     assert_eq!(broken_by(newest, &plain), []);
@@ -107,7 +107,7 @@ fn newer_server_must_have_it() {
 }
 
 #[test]
-fn report_says_which_version_was_assumed() {
+fn report_names_assumed_version() {
     let plain = valid("pi-1/plain");
     assert_eq!(subject(Pi1, &plain).version, None);
     assert_eq!(subject(Pi1, &aged(&plain, "0.84.4")).version.as_deref(), Some("before 0.99.0"));
