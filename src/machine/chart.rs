@@ -59,7 +59,7 @@ pub struct Arrow {
     pub from: FlowState,
     /// The state after.
     pub to: FlowState,
-    /// It ends a run without closing events.
+    /// Whether the frame ends a run without closing events.
     pub cut: bool,
     /// The kinds of frames that cause the transition.
     pub kinds: Vec<Kind>,
@@ -197,7 +197,7 @@ pub struct Edge {
     pub from: &'static str,
     /// The state after, without the superstate's name.
     pub to: &'static str,
-    /// It ends a run without closing events.
+    /// Whether the frame ends a run without closing events.
     pub cut: bool,
     /// The kinds of frames on the arrow.
     pub kinds: Vec<Kind>,

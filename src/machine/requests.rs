@@ -74,7 +74,7 @@ pub enum ResponseMatch {
 pub struct StrayResponse {
     /// The broken rule.
     pub rule: Rule,
-    /// What was expected instead.
+    /// The expectation of the rule.
     pub expected: String,
     /// The number of the frame that the response may have been meant for.
     pub cause: Option<u64>,
@@ -100,7 +100,7 @@ pub struct Requests {
 /// A line that was not a command, with what its error response may name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct InvalidLine {
-    /// How many requests came before it.
+    /// The number of requests before the line.
     number: u64,
     /// The number of its frame.
     frame: u64,

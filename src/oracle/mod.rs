@@ -1,6 +1,6 @@
 //! The oracle: judges servers, hosts and recordings by the state machine and the schema that this server itself runs on.
 //!
-//! It does not define the rules: those are in [`machine`](crate::machine) and `schema/rules`.
+//! It does not define the rules: those are in `schema/rules.json` and [`machine`](crate::machine).
 //!
 //! Frames arrive as [`Record`]s, from a file ([`JudgeOptions`]), from a live conversation ([`tap`]) or from a scenario
 //! ([`live`]). A [`Judge`] feeds them to the machine and returns [`Finding`]s; an [`Examination`] folds repeated findings

@@ -13,6 +13,7 @@ use crate::{
     },
 };
 
+/// The aftermath of the last run: its error, retries, delays and compactions.
 #[derive(Clone, Debug, Default)]
 pub struct AfterRun {
     /// The end of the last run.
@@ -68,6 +69,7 @@ enum LastRun {
 }
 
 impl AfterRun {
+    /// Takes in a command.
     pub fn on_command(&mut self, command: &RpcCommand, at: &FrameContext) {
         use RpcCommandKind as Command;
         if prompts(command.kind()) || matches!(command.kind(), Command::Abort | Command::AbortRetry) {
@@ -94,6 +96,7 @@ impl AfterRun {
         }
     }
 
+    /// Takes in a response.
     pub fn on_response(&mut self, request: &OpenRequest, at: &FrameContext, found: &mut Findings) {
         self.heard = self.heard.max(request.written);
         if request.command == RpcCommandKind::Compact && self.compact.take().is_some() {

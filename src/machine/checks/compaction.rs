@@ -111,6 +111,7 @@ pub struct ManualCompactions {
 const KEPT: usize = 64;
 
 impl ManualCompactions {
+    /// Takes in an event.
     pub fn on_event(&mut self, event: &AgentSessionEvent, at: &FrameContext) {
         if let AgentSessionEvent::CompactionStart(start) = event {
             self.open |= start.reason == CompactionReason::Manual;
@@ -132,6 +133,7 @@ impl ManualCompactions {
         self.unsure = true;
     }
 
+    /// Takes in a response.
     pub fn on_response(
         &mut self,
         answer: &ResponseHead,

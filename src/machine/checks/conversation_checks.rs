@@ -227,6 +227,7 @@ impl ConversationChecks {
         }
     }
 
+    /// Passes the kind of an outbound frame on to the checks that need nothing else.
     fn on_frame(&mut self, kind: Kind, at: &FrameContext, found: &mut Findings) {
         self.exit.on_outbound(kind);
         self.responses.on_frame(kind, at, found);

@@ -19,6 +19,7 @@ use std::collections::VecDeque;
 /// The most commands that are kept.
 const KEPT: usize = 4096;
 
+/// The latest reported counts, and what may have changed them.
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
     /// A version that increases with everything that may change a count.
@@ -61,6 +62,7 @@ struct Tally {
 }
 
 impl Counts {
+    /// Takes in a command, the request with this number.
     pub fn on_command(&mut self, number: u64, command: &RpcCommand) {
         if let RpcCommand::GetEntries(GetEntriesCommand { since: Some(_), .. }) = command {
             self.partial.push_back(number);
@@ -85,6 +87,7 @@ impl Counts {
         }
     }
 
+    /// Takes in a response.
     pub fn on_response(
         &mut self,
         request: &OpenRequest,

@@ -9,6 +9,7 @@ use std::collections::{HashSet, VecDeque};
 /// The most ids that are remembered, to detect repeated ones.
 const REMEMBERED: usize = 4096;
 
+/// The outstanding dialogs, and the ids of all UI requests.
 #[derive(Clone, Debug, Default)]
 pub struct Dialogs {
     known: HashSet<String>,
@@ -23,6 +24,7 @@ impl Dialogs {
         self.known.contains(id)
     }
 
+    /// Takes in a UI request.
     pub fn on_request(&mut self, request: &RpcExtensionUIRequest, found: &mut Findings) {
         let id = request.id().to_owned();
         let new = self.known.insert(id.clone());
@@ -51,6 +53,7 @@ impl Dialogs {
         }
     }
 
+    /// Takes in a dialog response.
     pub fn on_dialog_response(&mut self, response: &RpcExtensionUIResponse, found: &mut Findings) {
         let place = self.open.iter().position(|(_, request)| request.id() == response.id());
         let Some((frame, request)) = place.and_then(|place| self.open.remove(place)) else {

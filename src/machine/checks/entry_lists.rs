@@ -14,6 +14,7 @@ pub struct AppendedEntries(HashSet<String>);
 const KEPT: usize = 4096;
 
 impl AppendedEntries {
+    /// Takes in an announced entry.
     pub fn on_entry(&mut self, entry: &SessionEntry, found: &mut Findings) {
         if self.0.len() == KEPT {
             self.0.clear();

@@ -14,6 +14,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 /// The most calls and registrations that are kept.
 const KEPT: usize = 4096;
 
+/// The registered host tools and their outstanding calls.
 #[derive(Clone, Debug, Default)]
 pub struct HostTools {
     /// The tools of outstanding `set_host_tools`.
@@ -43,6 +44,7 @@ struct Call {
 }
 
 impl HostTools {
+    /// Takes in a command, the request with this number.
     pub fn on_command(&mut self, number: u64, command: &RpcCommand) {
         if let RpcCommand::SetHostTools(set) = command {
             self.asked.push_back((number, set.tools.clone()));
@@ -52,6 +54,7 @@ impl HostTools {
         }
     }
 
+    /// Takes in a response.
     pub fn on_response(&mut self, request: &OpenRequest, success: bool) {
         let place = self.asked.iter().position(|(number, _)| *number == request.number);
         let Some((_, tools)) = place.and_then(|place| self.asked.remove(place)).filter(|_| success) else {
@@ -69,6 +72,7 @@ impl HostTools {
             .collect();
     }
 
+    /// Takes in an event.
     pub fn on_event(&mut self, event: &AgentSessionEvent, at: &FrameContext, found: &mut Findings) {
         use AgentSessionEvent as Event;
         match event {
@@ -139,6 +143,7 @@ impl HostTools {
         }
     }
 
+    /// Takes in a host tool call.
     pub fn on_call(&mut self, call: &HostToolCall, at: &FrameContext, found: &mut Findings) {
         let same = |open: &&Call| open.id == call.id || open.of == call.tool_call_id;
         let again = self.open.iter().find(same).map(|open| open.frame);
@@ -187,12 +192,14 @@ impl HostTools {
         }
     }
 
+    /// Takes in an update of the host.
     pub fn on_update(&mut self, update: &HostToolUpdate, found: &mut Findings) {
         self.work.on_update(update);
         let open = self.open.iter().any(|call| call.id == update.id);
         found.expect(Rule::HostToolOpen, open, || "progress of a call that is open".to_owned());
     }
 
+    /// Takes in the result of the host.
     pub fn on_result(&mut self, result: &HostToolResult, found: &mut Findings) {
         self.work.on_result(result);
         let place = self.open.iter().position(|call| call.id == result.id);

@@ -16,6 +16,7 @@ use crate::{
 };
 use std::collections::VecDeque;
 
+/// The steering and follow-up queues, as far as the host can know them.
 #[derive(Clone, Debug, Default)]
 pub struct Queues {
     /// Outstanding commands that may queue a message or change a mode.
@@ -84,6 +85,7 @@ impl Queues {
         self.unsure || holds(&self.steering) || holds(&self.follow_up)
     }
 
+    /// Takes in a command, the request with this number.
     pub fn on_command(&mut self, number: u64, command: &RpcCommand, at: &FrameContext) {
         match command {
             RpcCommand::Prompt(it) => self.on_text_sent(&it.message, it.images.as_deref()),

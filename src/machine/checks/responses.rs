@@ -21,6 +21,7 @@ use std::{
 /// The most commands of which notes are kept.
 const KEPT: usize = 4096;
 
+/// Notes on outstanding commands, and on the run that an acknowledged prompt owes.
 #[derive(Clone, Debug, Default)]
 pub struct Responses {
     commands: VecDeque<CommandNotes>,
@@ -58,6 +59,7 @@ struct CommandNotes {
 }
 
 impl Responses {
+    /// Takes in a command, the request with this number.
     pub fn on_command(&mut self, number: u64, command: &RpcCommand, at: &FrameContext, found: &mut Findings) {
         let mut asked = CommandNotes {
             number,

@@ -6,6 +6,7 @@ use crate::{
     protocol::{AgentEndEvent, AgentMessage, AgentSessionEvent, Dialect, RuleId as Rule, StopReason},
 };
 
+/// The current run: its messages so far and its current turn.
 #[derive(Clone, Debug, Default)]
 pub struct Run {
     messages: Vec<EndedMessage>,
@@ -20,6 +21,7 @@ pub struct Run {
     unbegun: bool,
 }
 
+/// A message that has begun and not ended.
 #[derive(Clone, Debug)]
 pub struct OpenMessage {
     message: StoredMessage,
@@ -49,6 +51,7 @@ impl Run {
         self.turn.iter_mut().for_each(Turn::mark_incomplete);
     }
 
+    /// Takes in an event.
     pub fn on_event(&mut self, event: &AgentSessionEvent, dialect: Dialect, found: &mut Findings) {
         use AgentSessionEvent as Event;
         if let Some(open) = self.open.as_mut().filter(|open| !open.parted) {

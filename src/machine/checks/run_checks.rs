@@ -105,6 +105,7 @@ impl RunChecks {
         self.compaction = CompactionStart::Missed;
     }
 
+    /// Takes in an event.
     fn on_event(&mut self, event: &AgentSessionEvent, found: &mut Findings) {
         use AgentSessionEvent as Event;
         match event {

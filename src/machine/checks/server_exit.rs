@@ -23,6 +23,7 @@ pub struct ServerExit {
     pub waited: bool,
 }
 
+/// What was running when the input ended.
 #[derive(Clone, Debug, Default)]
 pub struct EndChecks {
     /// Whether a run was open when the input ended, and no dialog, which could not be answered any more.
@@ -40,6 +41,7 @@ impl EndChecks {
         self.answered = matches!(kind, Kind::Response(..));
     }
 
+    /// Takes in the end of the input.
     pub fn on_end_of_input(&mut self, state: State, requests: &Requests) {
         if !std::mem::replace(&mut self.over, true) {
             self.run = state.flow.is_streaming() && state.dialogs == 0;
@@ -47,6 +49,7 @@ impl EndChecks {
         }
     }
 
+    /// Takes in the end of the process or of the recording.
     pub fn on_exit(
         &self,
         end: &ServerExit,

@@ -5,6 +5,7 @@ use crate::{
     protocol::{AgentSessionEvent, RpcCommandKind, RuleId as Rule, ThinkingLevel},
 };
 
+/// The latest names and levels from events, and the state of retrying a summary.
 #[derive(Clone, Debug, Default)]
 pub struct SessionEvents {
     /// The level of the last event, and the number of its frame.
@@ -28,6 +29,7 @@ enum SummaryRetry {
 }
 
 impl SessionEvents {
+    /// Takes in an event.
     pub fn on_event(&mut self, event: &AgentSessionEvent, found: &mut Findings) {
         use AgentSessionEvent as Event;
         match event {

@@ -12,6 +12,7 @@ use crate::{
     },
 };
 
+/// What the end of the last run has announced.
 #[derive(Clone, Debug, Default)]
 pub struct SettleChecks {
     /// Whether the end of the last run has announced a retry; `None` after that was settled, or without an announcement.
@@ -25,10 +26,12 @@ pub struct SettleChecks {
 }
 
 impl SettleChecks {
+    /// Takes in a command.
     pub const fn on_command(&mut self, command: &RpcCommand) {
         self.stopped |= matches!(command.kind(), RpcCommandKind::Abort) || command.kind().cuts();
     }
 
+    /// Takes in an event.
     pub fn on_event(
         &mut self,
         event: &AgentSessionEvent,

@@ -7,6 +7,7 @@ use crate::{
 };
 use std::collections::{BTreeSet, VecDeque};
 
+/// The outputs of running shell commands, as reported by events.
 #[derive(Clone, Debug, Default)]
 pub struct ShellOutputs {
     open: VecDeque<Shell>,
@@ -32,6 +33,7 @@ const KEPT: usize = 256;
 const OUTPUT: usize = 1 << 20;
 
 impl ShellOutputs {
+    /// Takes in a command, the request with this number.
     pub fn on_command(&mut self, number: u64, command: &RpcCommand) {
         if let RpcCommand::Bash(bash) = command {
             // The output of commands with the same id cannot be told apart.
@@ -82,6 +84,7 @@ impl ShellOutputs {
         self.open.iter_mut().for_each(|shell| shell.torn = true);
     }
 
+    /// Takes in a response.
     pub fn on_response(
         &mut self,
         request: &OpenRequest,

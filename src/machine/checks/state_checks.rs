@@ -109,6 +109,7 @@ impl StateChecks {
         }
     }
 
+    /// Takes in an event.
     fn on_event(&mut self, event: &AgentSessionEvent, at: &FrameContext, found: &mut Findings) {
         if let AgentSessionEvent::TodoReminder(reminder) = event
             && !at.cut

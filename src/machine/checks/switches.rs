@@ -103,6 +103,7 @@ impl Switch {
         }
     }
 
+    /// Takes in a response.
     fn on_response(&mut self, number: u64, success: bool) {
         let place = self.asked.iter().position(|(asked, _)| *asked == number);
         let Some((_, on)) = place.and_then(|place| self.asked.remove(place)) else { return };

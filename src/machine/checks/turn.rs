@@ -13,6 +13,7 @@ use crate::{
 use serde::Serialize;
 use serde_json::Value;
 
+/// The current turn: its assistant message, calls and results.
 #[derive(Clone, Debug, Default)]
 pub struct Turn {
     pub partial_message: Option<PartialMessage>,
@@ -33,6 +34,7 @@ pub struct Turn {
     incomplete: bool,
 }
 
+/// A tool call of the assistant message.
 #[derive(Clone, Debug)]
 pub struct Call {
     call: ToolCall,

@@ -8,7 +8,7 @@ use crate::protocol::{
 use serde_json::Value;
 use std::{borrow::Cow, num::NonZeroU64};
 
-/// What a message is known by.
+/// The identity of a message, with a digest of its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageKey {
     /// The role of the message.
