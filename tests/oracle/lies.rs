@@ -1,7 +1,7 @@
 //! Would the oracle see through a server that lies? Each lie breaks one promise of the protocol and is consistent in itself:
-//! where a value is told again, it is changed there, too.
+//! where a value is repeated, it is changed there, too.
 //!
-//! `lies/catalogue` has the lies, `lies/recordings` the conversations in which they are told, and `lies/scenarios` what our
+//! `lies/catalogue` has the lies, `lies/recordings` the conversations in which they are result, and `lies/scenarios` what our
 //! own server was asked in these.
 
 mod catalogue;
@@ -28,7 +28,7 @@ use std::{
 const DIALECTS: [&str; 3] = ["pi", "pi-1", "xcsh"];
 
 /// What became of a lie in one dialect.
-struct Told {
+struct LieResult {
     lie: Lie,
     dialect: &'static str,
     trace: Trace,
@@ -37,14 +37,14 @@ struct Told {
 }
 
 /// Tells every lie, in every dialect that it is for.
-fn told() -> Vec<Told> {
+fn results() -> Vec<LieResult> {
     let lies = lies();
     thread::scope(|scope| {
         let parts = DIALECTS.map(|dialect| {
             let lies = &lies;
             scope.spawn(move || {
                 let here = lies.iter().filter(|lie| lie.is_for(dialect));
-                here.map(|lie| tell(lie, dialect)).collect::<Vec<_>>()
+                here.map(|lie| judge_lie(lie, dialect)).collect::<Vec<_>>()
             })
         });
         parts.into_iter().flat_map(|part| part.join().expect("a part")).flatten().collect()
@@ -52,17 +52,17 @@ fn told() -> Vec<Told> {
 }
 
 /// Nothing where the recording has no place for the lie.
-fn tell(lie: &Lie, dialect: &'static str) -> Option<Told> {
+fn judge_lie(lie: &Lie, dialect: &'static str) -> Option<LieResult> {
     let name = format!("{dialect}/{}", lie.recording);
     let mut trace = recorded(&name);
     let steps = lie.steps(dialect);
-    let told = catch_unwind(AssertUnwindSafe(|| {
+    let result = catch_unwind(AssertUnwindSafe(|| {
         steps.iter().for_each(|step| step.apply(dialect, &mut trace));
     }));
-    if told.is_err() {
-        eprintln!("lie {} cannot be told in {name}", lie.number);
+    if result.is_err() {
+        eprintln!("lie {} cannot be applied to {name}", lie.number);
     }
-    told.ok().map(|()| Told { lie: lie.clone(), dialect, rules: broken(dialect, &trace), trace })
+    result.ok().map(|()| LieResult { lie: lie.clone(), dialect, rules: broken(dialect, &trace), trace })
 }
 
 /// The rules for servers that the recording breaks: what fails a check.
@@ -79,9 +79,9 @@ fn broken(dialect: &str, trace: &Trace) -> BTreeSet<String> {
 
 /// Whether some lie in that dialect breaks the rule.
 pub fn is_broken(dialect: &str, rule: &str) -> bool {
-    let is_told =
+    let is_found =
         |lie: &Lie| lie.is_for(dialect) && !lie.is_pending(dialect) && !lie.not_found.contains_key(dialect);
-    lies().iter().any(|lie| is_told(lie) && lie.found.iter().any(|name| name == rule))
+    lies().iter().any(|lie| is_found(lie) && lie.found.iter().any(|name| name == rule))
 }
 
 #[test]
@@ -100,25 +100,25 @@ fn lies_are_numbered_in_order() {
 
 #[test]
 fn every_lie_is_found_or_excused() {
-    let told = told();
-    let mut wrong: Vec<String> = told.iter().filter_map(Told::differs).collect();
+    let results = results();
+    let mut wrong: Vec<String> = results.iter().filter_map(LieResult::differs).collect();
     let planted: usize = lies().iter().map(Lie::dialect_count).sum();
-    assert_eq!(told.len(), planted, "some lies cannot be told, see above");
+    assert_eq!(results.len(), planted, "some lies cannot be applied, see above");
     let mut by_lie: BTreeMap<u32, (&Lie, BTreeSet<&String>)> = BTreeMap::new();
-    for told in &told {
-        by_lie.entry(told.lie.number).or_insert((&told.lie, BTreeSet::new())).1.extend(&told.rules);
+    for result in &results {
+        by_lie.entry(result.lie.number).or_insert((&result.lie, BTreeSet::new())).1.extend(&result.rules);
     }
     for (lie, rules) in by_lie.values() {
         let idle = lie.found.iter().filter(|rule| !rules.contains(rule));
         wrong.extend(idle.map(|rule| format!("lie {}: {rule} is listed and tells it nowhere", lie.number)));
     }
     assert_eq!(wrong, Vec::<String>::new());
-    let shown = table(&told);
+    let shown = table(&results);
     println!("{shown}");
     insta::assert_snapshot!("lies", shown);
 }
 
-impl Told {
+impl LieResult {
     /// What the catalogue says otherwise.
     fn differs(&self) -> Option<String> {
         let Self { lie, dialect, rules, .. } = self;
@@ -128,7 +128,7 @@ impl Told {
             (true, true) => None,
             (false, false) if listed => None,
             _ => Some(format!(
-                "lie {} ({dialect}, {}): told by {rules:?}, listed are {:?}",
+                "lie {} ({dialect}, {}): found by {rules:?}, listed are {:?}",
                 lie.number, lie.lie, lie.found
             )),
         }
@@ -136,29 +136,34 @@ impl Told {
 }
 
 /// How many are found, and which are not.
-fn table(told: &[Told]) -> String {
+fn table(results: &[LieResult]) -> String {
     let mut out = String::new();
-    let mut areas: Vec<&str> = told.iter().map(|told| told.lie.area.as_str()).collect();
+    let mut areas: Vec<&str> = results.iter().map(|result| result.lie.area.as_str()).collect();
     areas.sort_unstable();
     areas.dedup();
     let _ = writeln!(out, "{:<12} {:>9} {:>9} {:>9} {:>9}", "found of", "pi", "pi-1", "xcsh", "all");
     for area in areas.iter().copied().chain(["all"]) {
         let _ = write!(out, "{area:<12}");
         for dialect in DIALECTS.into_iter().chain(["all"]) {
-            let counted = |told: &&Told| {
-                (area == "all" || told.lie.area == area) && (dialect == "all" || told.dialect == dialect)
+            let counted = |result: &&LieResult| {
+                (area == "all" || result.lie.area == area) && (dialect == "all" || result.dialect == dialect)
             };
-            let counted: Vec<&Told> = told.iter().filter(counted).collect();
-            let found = counted.iter().filter(|told| !told.rules.is_empty()).count();
+            let counted: Vec<&LieResult> = results.iter().filter(counted).collect();
+            let found = counted.iter().filter(|result| !result.rules.is_empty()).count();
             let _ = write!(out, " {:>9}", format!("{found}/{}", counted.len()));
         }
         out.push('\n');
     }
-    let found = told.iter().filter(|told| !told.rules.is_empty()).count();
-    let _ = writeln!(out, "{:.1} % of {} are found", 100.0 * found as f64 / told.len() as f64, told.len());
-    for told in told.iter().filter(|told| told.rules.is_empty()) {
-        let why = told.lie.not_found.get(told.dialect).map_or("pending", String::as_str);
-        let _ = writeln!(out, "not found: {} in {}: {}: {why}", told.lie.number, told.dialect, told.lie.lie);
+    let found = results.iter().filter(|result| !result.rules.is_empty()).count();
+    let _ =
+        writeln!(out, "{:.1} % of {} are found", 100.0 * found as f64 / results.len() as f64, results.len());
+    for result in results.iter().filter(|result| result.rules.is_empty()) {
+        let why = result.lie.not_found.get(result.dialect).map_or("pending", String::as_str);
+        let _ = writeln!(
+            out,
+            "not found: {} in {}: {}: {why}",
+            result.lie.number, result.dialect, result.lie.lie
+        );
     }
     out
 }
@@ -168,10 +173,10 @@ fn table(told: &[Told]) -> String {
 fn lies_are_listed_and_written() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/lies");
     fs::create_dir_all(&folder).expect("a folder");
-    for told in told() {
-        let (number, dialect) = (told.lie.number, told.dialect);
-        println!("{}", json!({ "number": number, "dialect": dialect, "rules": told.rules }));
-        let lines: String = told.trace.iter().map(|record| format!("{record}\n")).collect();
+    for result in results() {
+        let (number, dialect) = (result.lie.number, result.dialect);
+        println!("{}", json!({ "number": number, "dialect": dialect, "rules": result.rules }));
+        let lines: String = result.trace.iter().map(|record| format!("{record}\n")).collect();
         fs::write(folder.join(format!("{number:03}-{dialect}.jsonl")), lines).expect("a recording");
     }
 }

@@ -1,10 +1,10 @@
-//! How good is the oracle? Faults are planted in recordings that have none, and each has to be told by the rules that
+//! How good is the oracle? Faults are planted in recordings that have none, and each has to be found by the rules that
 //! it breaks and by no others.
 
 use crate::{
     lies,
     mutation_support::{
-        LEGAL, Op, Spoilt, broken, dialect, mutants_file, names, read, recorded, tells, valid, ways, why,
+        LEGAL, Op, Spoilt, broken, dialect, finds, mutants_file, names, read, recorded, valid, ways, why,
     },
 };
 use pi_rpc::{
@@ -103,29 +103,29 @@ fn recordings_exercise_every_other_rule() {
         let never = rules.filter(|rule| !exercised.contains(rule.as_str()));
         missing.extend(never.map(|rule| format!("{of}: {rule}")));
     }
-    assert!(missing.is_empty(), "put to the test by no recording of tests/oracle: {missing:?}");
+    assert!(missing.is_empty(), "exercised by no recording of tests/oracle: {missing:?}");
 }
 
 #[test]
 fn planted_faults_are_found_by_their_rules() {
-    let told = mutants()
+    let found = mutants()
         .into_iter()
-        .flat_map(|mutant| mutant.traces().map(|name| plant(&mutant, &name)).collect::<Vec<_>>());
-    let wrong: Vec<String> = told.flatten().collect();
+        .flat_map(|mutant| mutant.traces().map(|name| mismatch(&mutant, &name)).collect::<Vec<_>>());
+    let wrong: Vec<String> = found.flatten().collect();
     assert_eq!(wrong, Vec::<String>::new());
 }
 
-/// What is wrong with what is told of the fault in that recording.
-fn plant(mutant: &Mutant, name: &str) -> Option<String> {
+/// What is wrong with what is found of the fault in that recording.
+fn mismatch(mutant: &Mutant, name: &str) -> Option<String> {
     let mut trace = valid(name);
     mutant.ops.iter().for_each(|op| op.apply(&mut trace));
-    let told = broken(dialect(name), &trace);
+    let found = broken(dialect(name), &trace);
     // A rule that the dialect does not have tells nothing.
     let has =
         |rule: &&String| RuleId::parse(rule).is_none_or(|rule| rule.tier(dialect(name).base()).is_some());
     let mut breaks: BTreeSet<String> = mutant.breaks.iter().filter(has).cloned().collect();
     breaks.append(&mut of_host(name));
-    (told != breaks).then(|| format!("{} ({name}): breaks {told:?}, listed are {breaks:?}", mutant.what))
+    (found != breaks).then(|| format!("{} ({name}): breaks {found:?}, listed are {breaks:?}", mutant.what))
 }
 
 #[test]
@@ -164,33 +164,33 @@ fn mutation_score_is_as_published() {
     let shown = shown(&all);
     println!("{shown}");
     insta::assert_snapshot!("mutation_score", shown);
-    let untold: Vec<(&str, &str)> =
-        all.iter().flat_map(|(way, score)| score.untold.keys().map(|what| (*way, what.as_str()))).collect();
-    let holes: Vec<_> = untold.iter().filter(|(way, what)| why(way, what).is_none()).collect();
-    assert_eq!(holes, Vec::<&(&str, &str)>::new(), "nobody tells, and nobody says why");
+    let missed: Vec<(&str, &str)> =
+        all.iter().flat_map(|(way, score)| score.missed.keys().map(|what| (*way, what.as_str()))).collect();
+    let holes: Vec<_> = missed.iter().filter(|(way, what)| why(way, what).is_none()).collect();
+    assert_eq!(holes, Vec::<&(&str, &str)>::new(), "not found, and no reason is listed");
     let stale = |(of, begins, _): &&(&str, &str, &str)| {
-        !untold.iter().any(|(way, what)| way == of && what.starts_with(begins))
+        !missed.iter().any(|(way, what)| way == of && what.starts_with(begins))
     };
     assert_eq!(
         LEGAL.iter().filter(stale).collect::<Vec<_>>(),
         Vec::<&(&str, &str, &str)>::new(),
-        "told after all"
+        "found after all"
     );
 }
 
 #[derive(Default)]
 struct Score {
     planted: usize,
-    told: usize,
-    untold: BTreeMap<String, usize>,
+    found: usize,
+    missed: BTreeMap<String, usize>,
 }
 
 impl Score {
     fn add(&mut self, other: &Self) {
         self.planted += other.planted;
-        self.told += other.told;
-        for (what, count) in &other.untold {
-            *self.untold.entry(what.clone()).or_default() += count;
+        self.found += other.found;
+        for (what, count) in &other.missed {
+            *self.missed.entry(what.clone()).or_default() += count;
         }
     }
 }
@@ -207,9 +207,9 @@ fn scores(of: &str) -> BTreeMap<&'static str, Score> {
             for Spoilt { way, what, lines: spoilt, replaces } in ways(&trace, at, &mut done) {
                 let score = scores.entry(way).or_default();
                 score.planted += 1;
-                match tells(judge.clone(), spoilt.iter().chain(&lines[at + replaces..]), &of_host(&name)) {
-                    true => score.told += 1,
-                    false => *score.untold.entry(what).or_default() += 1,
+                match finds(judge.clone(), spoilt.iter().chain(&lines[at + replaces..]), &of_host(&name)) {
+                    true => score.found += 1,
+                    false => *score.missed.entry(what).or_default() += 1,
                 }
             }
             judge.observe(&read(line));
@@ -221,11 +221,11 @@ fn scores(of: &str) -> BTreeMap<&'static str, Score> {
 fn shown(scores: &BTreeMap<&str, Score>) -> String {
     let mut out = String::new();
     for (way, score) in scores {
-        let share = 100.0 * score.told as f64 / score.planted as f64;
-        let _ = writeln!(out, "{way}: {} of {} told ({share:.1} %)", score.told, score.planted);
-        for (what, count) in &score.untold {
+        let share = 100.0 * score.found as f64 / score.planted as f64;
+        let _ = writeln!(out, "{way}: {} of {} found ({share:.1} %)", score.found, score.planted);
+        for (what, count) in &score.missed {
             let why = why(way, what).unwrap_or("a hole");
-            let _ = writeln!(out, "  not told: {count} × {what}: {why}");
+            let _ = writeln!(out, "  not found: {count} × {what}: {why}");
         }
     }
     out

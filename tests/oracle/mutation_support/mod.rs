@@ -71,7 +71,7 @@ pub fn broken(dialect: Dialect, trace: &[Value]) -> BTreeSet<String> {
 }
 
 /// Whether the judge tells anything of the lines but those rules.
-pub fn tells<'a>(judge: Judge, mut lines: impl Iterator<Item = &'a String>, but: &BTreeSet<String>) -> bool {
+pub fn finds<'a>(judge: Judge, mut lines: impl Iterator<Item = &'a String>, but: &BTreeSet<String>) -> bool {
     let mut told = false;
     findings(judge, lines.by_ref(), |rule| {
         told |= !but.contains(rule.as_str());
