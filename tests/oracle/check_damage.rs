@@ -1,4 +1,4 @@
-//! Recordings that are damaged anywhere are judged as far as they go.
+//! Damaged recordings are judged as far as they can be read.
 
 use pi_rpc::oracle::{
     JudgeOptions,

@@ -1,4 +1,4 @@
-//! Recordings that begin in the middle: of them the judge says nothing that it does not say of the whole.
+//! Recordings that begin in the middle yield no finding that the whole recording does not.
 //!
 //! A sample of the places is tried; `PI_RPC_THOROUGH=1` tries all.
 

@@ -1,4 +1,4 @@
-//! What originals do by right, and what looked like a fault of theirs: nothing is told of it, and of the fault beside it is.
+//! Legal behaviour of the originals that looks like a fault yields no finding, while the fault next to it does.
 
 use crate::legal::{Talk, answer, user};
 use pi_rpc::{

@@ -1,4 +1,4 @@
-//! What shows in lines, processes and files: one fault at a time, and the exact rules that the judge reports.
+//! Faults of lines, processes and files, one at a time, with the exact rules that the judge reports.
 
 use pi_rpc::{
     machine::Rule,

@@ -1,4 +1,4 @@
-//! What looks wrong and is not: conversations that a legal server may lead, of which the judge must say nothing.
+//! Legal conversations that look wrong yield no finding.
 
 use crate::mutation_support::{broken, dialect, names, valid};
 use pi_rpc::{

@@ -1,8 +1,8 @@
-//! Would the oracle see through a server that lies? Each lie breaks one promise of the protocol and is consistent in itself:
+//! The oracle finds lies: planted faults that are consistent in themselves. Each breaks one promise of the protocol, and
 //! where a value is repeated, it is changed there, too.
 //!
-//! `lies/catalogue` has the lies, `lies/recordings` the conversations in which they are result, and `lies/scenarios` what our
-//! own server was asked in these.
+//! `lies/catalogue` has the lies, `lies/recordings` the conversations in which they are planted, and `lies/scenarios` the
+//! scenarios from which our own server made these.
 
 mod catalogue;
 mod wide;
@@ -27,16 +27,16 @@ use std::{
 
 const DIALECTS: [&str; 3] = ["pi", "pi-1", "xcsh"];
 
-/// What became of a lie in one dialect.
+/// The findings about a lie in one dialect.
 struct LieResult {
     lie: Lie,
     dialect: &'static str,
     trace: Trace,
-    /// The rules that tell.
+    /// The rules that find the lie.
     rules: BTreeSet<String>,
 }
 
-/// Tells every lie, in every dialect that it is for.
+/// Plants and judges every lie in each of its dialects.
 fn results() -> Vec<LieResult> {
     let lies = lies();
     thread::scope(|scope| {
@@ -51,7 +51,7 @@ fn results() -> Vec<LieResult> {
     })
 }
 
-/// Nothing where the recording has no place for the lie.
+/// Plants and judges a lie; `None` if the recording has no place for it.
 fn judge_lie(lie: &Lie, dialect: &'static str) -> Option<LieResult> {
     let name = format!("{dialect}/{}", lie.recording);
     let mut trace = recorded(&name);
@@ -65,7 +65,7 @@ fn judge_lie(lie: &Lie, dialect: &'static str) -> Option<LieResult> {
     result.ok().map(|()| LieResult { lie: lie.clone(), dialect, rules: broken(dialect, &trace), trace })
 }
 
-/// The rules for servers that the recording breaks: what fails a check.
+/// The rules of tier MUST or SHOULD about servers that the recording breaks.
 fn broken(dialect: &str, trace: &Trace) -> BTreeSet<String> {
     let mut judge = Judge::new(Dialect::parse(dialect).expect("a dialect"), View::Both);
     let mut findings: Vec<_> =
@@ -77,7 +77,7 @@ fn broken(dialect: &str, trace: &Trace) -> BTreeSet<String> {
     failing.map(|violation| violation.rule.to_string()).collect()
 }
 
-/// Whether some lie in that dialect breaks the rule.
+/// Whether some lie in this dialect breaks the rule.
 pub fn is_broken(dialect: &str, rule: &str) -> bool {
     let is_found =
         |lie: &Lie| lie.is_for(dialect) && !lie.is_pending(dialect) && !lie.not_found.contains_key(dialect);
@@ -119,7 +119,7 @@ fn every_lie_is_found_or_excused() {
 }
 
 impl LieResult {
-    /// What the catalogue says otherwise.
+    /// The difference from the catalogue, if any.
     fn differs(&self) -> Option<String> {
         let Self { lie, dialect, rules, .. } = self;
         let excused = lie.not_found.contains_key(*dialect) || lie.is_pending(dialect);
@@ -135,7 +135,7 @@ impl LieResult {
     }
 }
 
-/// How many are found, and which are not.
+/// The table of found lies, and the list of the others.
 fn table(results: &[LieResult]) -> String {
     let mut out = String::new();
     let mut areas: Vec<&str> = results.iter().map(|result| result.lie.area.as_str()).collect();

@@ -1,4 +1,4 @@
-//! What the meta files say of causes and order, held against conversations that keep every rule.
+//! Causes and order in the meta files agree with valid conversations.
 
 use pi_rpc::{
     export::{CommandAbout, EventAbout, Meta, When, meta},

@@ -1,5 +1,4 @@
-//! How good is the oracle? Faults are planted in recordings that have none, and each has to be found by the rules that
-//! it breaks and by no others.
+//! The oracle finds planted faults: each by the rules that it breaks, and by no others.
 
 use crate::{
     lies,
@@ -22,15 +21,15 @@ use std::{
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Mutant {
-    /// What is wrong.
+    /// A description of the fault.
     what: String,
-    /// The recording that is spoilt, in each of the dialects.
+    /// The recording in which the fault is planted, in each of the dialects.
     trace: String,
     #[serde(default = "every")]
     dialects: Vec<String>,
     #[serde(rename = "do")]
     ops: Vec<Op>,
-    /// The rules that tell.
+    /// The rules that find the fault.
     breaks: BTreeSet<String>,
 }
 
@@ -49,11 +48,11 @@ fn mutants() -> Vec<Mutant> {
     serde_json::from_str(&mutants_file()).expect("mutants.json")
 }
 
-/// What the host does wrong in the recordings, on purpose: it is how servers refuse.
+/// The rules that hosts of the recordings break on purpose, to show how servers refuse.
 const OF_HOST: [(&str, &[&str]); 2] =
     [("busy", &["host-prompt-busy"]), ("refusals", &["host-line", "host-schema"])];
 
-/// What the host does wrong in that recording.
+/// The rules that the host of a recording breaks on purpose.
 fn of_host(name: &str) -> BTreeSet<String> {
     let rules = OF_HOST
         .iter()
@@ -115,12 +114,12 @@ fn planted_faults_are_found_by_their_rules() {
     assert_eq!(wrong, Vec::<String>::new());
 }
 
-/// What is wrong with what is found of the fault in that recording.
+/// The difference between the findings about the fault in a recording and the listed rules, if any.
 fn mismatch(mutant: &Mutant, name: &str) -> Option<String> {
     let mut trace = valid(name);
     mutant.ops.iter().for_each(|op| op.apply(&mut trace));
     let found = broken(dialect(name), &trace);
-    // A rule that the dialect does not have tells nothing.
+    // A rule that the dialect does not have finds nothing.
     let has =
         |rule: &&String| RuleId::parse(rule).is_none_or(|rule| rule.tier(dialect(name).base()).is_some());
     let mut breaks: BTreeSet<String> = mutant.breaks.iter().filter(has).cloned().collect();
@@ -150,8 +149,8 @@ fn every_rule_has_mutant_in_each_dialect() {
     );
 }
 
-/// Everything that the server said is spoilt in every simple way. What nobody tells has to be legal, and is listed with
-/// the reason why it is.
+/// Spoils every frame of the server in every simple way. A change without a finding has to be legal, and is listed with the
+/// reason.
 #[test]
 fn mutation_score_is_as_published() {
     let [mut all, of_pi_1, of_xcsh] = thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! Recordings of another dialect than the one that they are judged by: that is told, once, and nothing else.
+//! A recording of another dialect than the judged one is reported as such, once, without findings.
 
 use crate::mutation_support::{dialect, names, valid};
 use pi_rpc::{

@@ -1,4 +1,4 @@
-//! How long the judge waits for what has to follow, and what it takes for an excuse; the same of turns and queues.
+//! Deadlines of the judge for events that have to follow, and what excuses a delay; also for turns and queues.
 
 use crate::legal::{Talk, answer, user};
 use pi_rpc::{

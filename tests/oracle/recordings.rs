@@ -1,5 +1,5 @@
-//! Every recording of the originals, judged: what they break is listed, each with the reason why it is a defect of theirs
-//! or a documented exception. The recordings are no part of this project: `RECORDINGS` names their folder.
+//! Every violation in the recordings of the originals is listed, with the reason why it is a defect or a documented exception.
+//! The recordings are not part of this project: `RECORDINGS` names their folder.
 
 use pi_rpc::{
     machine::Tier,

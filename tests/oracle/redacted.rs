@@ -1,4 +1,4 @@
-//! `--redact`: what was said is gone, and the judge says the same.
+//! `--redact` removes private text, and the judge finds the same.
 
 use pi_rpc::{
     oracle::{Judge, TraceWriter, View, read_record},

@@ -1,4 +1,4 @@
-//! Recordings are read as they were written.
+//! Recordings are read back as they were written.
 
 use pi_rpc::oracle::{Body, Direction, Meta, Record, TraceWriter, read_record};
 use proptest::{collection::vec, prelude::*};

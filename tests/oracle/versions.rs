@@ -1,4 +1,4 @@
-//! Members that came later: an older server of the dialect need not have them, and a newer one must.
+//! Members of later versions: an older server of the dialect may lack them, a newer one must have them.
 
 use crate::mutation_support::{Trace, broken, dialect, names, valid};
 use pi_rpc::{

@@ -5,12 +5,12 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::{collections::BTreeMap, fs, path::Path};
 
-/// A promise of the protocol, and a server that does not keep it.
+/// A promise of the protocol, and how a server breaks it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Lie {
     pub number: u32,
-    /// Where the promise stands in the pages about the protocol.
+    /// The place of the promise in the documents of the protocol.
     #[serde(rename = "place")]
     _place: String,
     #[serde(rename = "promise")]
@@ -22,16 +22,16 @@ pub struct Lie {
     pub recording: String,
     #[serde(rename = "do")]
     steps: Value,
-    /// The rules of which each dialect's lie is told by some.
+    /// The rules that find the lie, some of them in each dialect.
     #[serde(default)]
     pub found: Vec<String>,
-    /// Why nothing tells it, by dialect.
+    /// The reason why no rule can find the lie, by dialect.
     #[serde(default)]
     pub not_found: BTreeMap<String, String>,
-    /// The dialects in which no rule tells it yet.
+    /// The dialects in which no rule finds the lie yet.
     #[serde(default)]
     pending: Vec<String>,
-    /// What it is about: the file that it stands in.
+    /// The area: the name of the file.
     #[serde(skip)]
     pub area: String,
 }
@@ -40,7 +40,7 @@ fn every() -> Vec<String> {
     super::DIALECTS.map(str::to_owned).to_vec()
 }
 
-/// What is called otherwise in a dialect: the name here, in `pi`, in `pi-1`, in `xcsh`.
+/// Names that differ between dialects: the name here, in `pi`, in `pi-1`, in `xcsh`.
 const NAMES: [(&str, [&str; 3]); 6] = [
     ("$pending", ["pendingMessageCount", "pendingMessageCount", "queuedMessageCount"]),
     ("$fork_messages", ["get_fork_messages", "get_fork_messages", "get_branch_messages"]),
@@ -64,7 +64,7 @@ impl Lie {
         self.pending.iter().any(|name| name == dialect)
     }
 
-    /// The steps, in the words of a dialect. `{2}` is an index in a list that a system message opens where there is one.
+    /// The steps with the names of a dialect. `{2}` is an index in a list that begins with a system message, if there is one.
     pub fn steps(&self, dialect: &str) -> Vec<Step> {
         let column = super::DIALECTS.iter().position(|name| *name == dialect).expect("a dialect");
         let mut text = self.steps.to_string();
@@ -90,7 +90,7 @@ fn files(folder: &Path) -> Vec<std::path::PathBuf> {
     files
 }
 
-/// All lies, in order. They are read when the test runs: writing one takes no compiler.
+/// All lies, in order. They are read when the test runs, so that adding one takes no compilation.
 pub fn lies() -> Vec<Lie> {
     let mut lies = Vec::new();
     for path in files(&folder("catalogue")) {

@@ -1,20 +1,20 @@
-//! Changes across a recording: what makes a lie consistent with itself.
+//! Changes across a whole recording, which make a lie consistent with itself.
 
 use crate::mutation_support::{Op, Trace, place, set};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// One step of a lie: a change in one place, or one that reaches over the recording.
+/// One step of a lie: a change in one place, or across the recording.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 pub enum Step {
     /// A change in one place.
     At(Op),
-    /// A change that reaches over the recording.
+    /// A change across the recording.
     Wide(Wide),
 }
 
-/// A change that reaches over the recording. It changes only what the server wrote; places are those of [`Op`].
+/// A change across the recording, in frames of the server only. Places are those of [`Op`].
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub enum Wide {

@@ -1,4 +1,4 @@
-//! What the simple ways to spoil a recording do not spoil, and why not.
+//! Simple changes of a recording that are legal, each with the reason.
 
 const ENDED: &str = "the input has ended, and xcsh then exits without another word";
 const MAY_BE_ABSENT: &str = "it may be absent, and there may be others";
@@ -12,7 +12,7 @@ const BESIDE: &str = "it is done beside what else goes on, and may be answered b
 
 const ENTRY: &str = "what is kept besides messages is told as it comes, and not always";
 
-/// The way, how the label of the frame begins, and why nobody can tell.
+/// The way of spoiling, the beginning of the frame's label, and the reason why the change is legal.
 pub const LEGAL: &[(&str, &str, &str)] = &[
     ("dropped", "agent_end", ENDED),
     ("dropped", "agent_settled", "the input ends before anything tells that the rest is over"),
@@ -79,7 +79,7 @@ pub const LEGAL: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Why that is no fault.
+/// The reason why a change is legal, if it is listed.
 pub fn why(way: &str, what: &str) -> Option<&'static str> {
     LEGAL.iter().find(|row| row.0 == way && what.starts_with(row.1)).map(|row| row.2)
 }

@@ -1,4 +1,4 @@
-//! Recordings without a fault, spoilt on purpose, and what the oracle says to them.
+//! Plants faults in valid recordings, and judges the results.
 
 mod legal;
 mod ops;
@@ -18,7 +18,7 @@ use std::{collections::BTreeSet, fs, path::Path};
 /// A recording, a record at a time.
 pub type Trace = Vec<Value>;
 
-/// The planted faults. Read when the test runs: writing one takes no compiler.
+/// The file of planted faults, read when the test runs, so that adding one takes no compilation.
 pub fn mutants_file() -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/oracle/mutants.json");
     fs::read_to_string(path).expect("mutants.json")
@@ -70,7 +70,7 @@ pub fn broken(dialect: Dialect, trace: &[Value]) -> BTreeSet<String> {
     broken
 }
 
-/// Whether the judge tells anything of the lines but those rules.
+/// Whether the judge finds a violation of a rule other than `but` in the lines.
 pub fn finds<'a>(judge: Judge, mut lines: impl Iterator<Item = &'a String>, but: &BTreeSet<String>) -> bool {
     let mut told = false;
     findings(judge, lines.by_ref(), |rule| {
@@ -80,7 +80,7 @@ pub fn finds<'a>(judge: Judge, mut lines: impl Iterator<Item = &'a String>, but:
     told
 }
 
-/// Judges the lines until `go_on` has heard enough.
+/// Judges the lines until `go_on` returns false.
 fn findings(
     mut judge: Judge,
     lines: impl Iterator<Item = impl AsRef<str>>,

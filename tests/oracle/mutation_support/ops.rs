@@ -1,9 +1,9 @@
-//! The language in which faults are planted: in recordings, and in what a server says.
+//! The operations that plant faults in recordings, and in the output of a server.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// One thing that is done to a recording. A place is `dir type[.detail][#n]`: the n-th record of that direction and
+/// One change of a recording. A place is `dir type[.detail][#n]`: the n-th record of that direction and
 /// type (from 1, or from the end where it is negative) of which some of role, update, method, command, event or id is
 /// `detail`.
 #[derive(Clone, Debug, Deserialize)]
@@ -30,7 +30,7 @@ pub enum Op {
 }
 
 impl Op {
-    /// Does it.
+    /// Applies the change.
     pub fn apply(&self, trace: &mut Vec<Value>) {
         match self {
             Self::Drop(at) => drop(trace.remove(place(trace, at))),

@@ -1,18 +1,18 @@
-//! The simple ways to spoil a recording: each is tried with everything that the server said.
+//! The simple ways to spoil a recording, each tried with every frame of the server.
 
 use super::{Trace, half};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
-/// One record spoilt.
+/// A spoilt record.
 pub struct Spoilt {
-    /// How.
+    /// The way of spoiling.
     pub way: &'static str,
-    /// What was spoilt: the type of the frame, with its role, method or command, and where in it.
+    /// The label: the type of the frame, with its role, method or command, and the place in it.
     pub what: String,
-    /// What stands there now.
+    /// The records that replace it.
     pub lines: Vec<String>,
-    /// How many records it stands for.
+    /// The number of records that are replaced.
     pub replaces: usize,
 }
 
