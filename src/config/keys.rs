@@ -231,7 +231,7 @@ impl Keys {
     ///
     /// # Errors
     ///
-    /// There are none.
+    /// A source of credentials is missing or has expired, or the API is not supported.
     pub fn check(&self, model: &Model) -> Result<(), CredentialError> {
         if Api::parse(&model.api).is_none() && !self.streams.contains(&model.provider) {
             return Err(CredentialError::Api(model.api.clone()));
@@ -241,7 +241,11 @@ impl Keys {
             _ if self.cli_key(provider).is_some() => Ok(()),
             Some(Login::Oauth { expires, .. }) if has_passed(*expires) => self.expired(provider),
             _ if self.is_configured(provider) => Ok(()),
-            _ => self.no_key(provider),
+            _ => Err(CredentialError::NoKey {
+                provider: provider.clone(),
+                variables: self.variables(provider),
+                agent: self.agent.clone(),
+            }),
         }
     }
 
@@ -404,11 +408,6 @@ impl Keys {
 
     fn expired(&self, provider: &str) -> Result<(), CredentialError> {
         Err(CredentialError::Expired { provider: provider.to_owned(), agent: self.agent.clone() })
-    }
-
-    fn no_key<T>(&self, provider: &str) -> Result<T, CredentialError> {
-        let variables = self.variables(provider);
-        Err(CredentialError::NoKey { provider: provider.to_owned(), variables, agent: self.agent.clone() })
     }
 }
 

@@ -137,7 +137,11 @@ impl<'r> FileReader<'r> {
             Err(_) if is_last && is_torn(&raw) => return self.torn(&raw, start),
             Err(_) => {
                 self.skipped.push(self.line);
-                self.keep(&raw);
+                // Lines before the header belong to no session.
+                if let Some(tree) = &mut self.tree {
+                    self.damaged.push((tree.entries().len(), self.line));
+                    tree.keep_stray_line(feed(&raw));
+                }
                 return Ok(());
             }
         };
@@ -162,14 +166,6 @@ impl<'r> FileReader<'r> {
                 self.entry(&head, line);
                 Ok(())
             }
-        }
-    }
-
-    /// Keeps an unreadable line; lines before the header belong to no session.
-    fn keep(&mut self, raw: &[u8]) {
-        if let Some(tree) = &mut self.tree {
-            self.damaged.push((tree.entries().len(), self.line));
-            tree.keep_stray_line(feed(raw));
         }
     }
 

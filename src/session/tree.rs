@@ -285,17 +285,14 @@ impl Tree {
     /// The label entry of each labelled entry, by its id.
     pub(super) fn label_entries(&self) -> BTreeMap<String, LabelEntry> {
         let mut marks = BTreeMap::new();
-        for mark in self.of_kind(SessionEntryKind::Label).filter_map(Entry::read::<LabelEntry>) {
+        let labels = self.entries.iter().filter(|entry| entry.kind() == Some(SessionEntryKind::Label));
+        for mark in labels.filter_map(Entry::read::<LabelEntry>) {
             match mark.label.as_ref().is_some_and(|text| !text.is_empty()) {
                 true => marks.insert(mark.target_id.clone(), mark),
                 false => marks.remove(&mark.target_id),
             };
         }
         marks
-    }
-
-    fn of_kind(&self, kind: SessionEntryKind) -> impl Iterator<Item = &Entry> {
-        self.entries.iter().filter(move |entry| entry.kind() == Some(kind))
     }
 
     /// All lines of a new file, line feeds included.

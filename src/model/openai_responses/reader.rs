@@ -204,7 +204,11 @@ impl AnswerReader {
         let Some(at) = self.find(event, kind).or_else(|| self.add(item, place(event))) else { return };
         let (whole, signature) = match kind {
             ItemKind::Reasoning => (thoughts(item), Some(item.to_string())),
-            ItemKind::Message => (parts(&item["content"], part_text, ""), text_mark(item)),
+            ItemKind::Message => {
+                let phase = text(item, "phase").map(str::to_owned);
+                let signature = text(item, "id").map(|id| TextSignature { id: id.to_owned(), phase }.write());
+                (parts(&item["content"], part_text, ""), signature)
+            }
             ItemKind::Call => (text(item, "arguments").unwrap_or_default().to_owned(), None),
         };
         self.complete(at, &whole);
@@ -270,11 +274,6 @@ fn parts(list: &Value, text: impl Fn(&Value) -> String, between: &str) -> String
 fn part_text(part: &Value) -> String {
     let key = if part["type"] == "refusal" { "refusal" } else { "text" };
     part[key].as_str().unwrap_or_default().to_owned()
-}
-
-fn text_mark(item: &Value) -> Option<String> {
-    let phase = text(item, "phase").map(str::to_owned);
-    text(item, "id").map(|id| TextSignature { id: id.to_owned(), phase }.write())
 }
 
 /// Reads the server's token counts; cached tokens are part of `input_tokens`, thinking of `output_tokens`.
