@@ -330,7 +330,7 @@ fn what_cannot_be_served_is_refused_in_words() {
         ),
         (&["serve", "--model"], 2, "Error: "),
         (&["serve", "--resume"], 1, "Error: --resume: expected the path or id of a session"),
-        (&["--mode", "rpc", "-r"], 1, "Error: --resume lets a person choose"),
+        (&["--mode", "rpc", "-r"], 1, "Error: --resume: expected the path or id of a session"),
         (&["serve", "-c", "--fork", "x"], 1, "Error: --fork cannot be combined with --continue\n"),
         (&["serve", "--fork", "x", "--session", "x"], 1, "Error: --session cannot be combined with --fork\n"),
         (&["serve", "--session", "x", "-c"], 1, "Error: --continue cannot be combined with --session\n"),

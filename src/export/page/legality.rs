@@ -94,11 +94,11 @@ fn outcomes_in_state<'a>(index: &'a SchemaIndex, def: &str, state: &str) -> Outc
     grouped_by_value(index.bases.iter().filter_map(outcomes))
 }
 
-fn outcomes_cell(outcomes: &Outcomes) -> Markup {
+fn outcomes_cell(by_bases: &Outcomes) -> Markup {
     html! {
-        @for (bases, outcomes) in outcomes {
+        @for (bases, outcomes) in by_bases {
             div.case {
-                @if outcomes.len() > 1 { (dialect_marks(bases)) " " }
+                @if by_bases.len() > 1 { (dialect_marks(bases)) " " }
                 (outcome_list(outcomes))
             }
         }
