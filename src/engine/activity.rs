@@ -9,7 +9,7 @@ use std::time::Duration;
 /// What the agent is doing; data that only one state has lies in its variant.
 #[derive(Debug)]
 pub enum Activity {
-    /// Nothing: the next prompt opens a run.
+    /// No run is open, and none follows by itself.
     Idle,
     /// A prompt is accepted; its run opens after the `before_agent_start` hook.
     Starting,

@@ -52,6 +52,7 @@ impl Engine {
         self.session_full()
     }
 
+    /// The error if the session has reached its limit.
     fn session_full(&self) -> Option<String> {
         let limit = self.limits.session;
         let is_full = self.store.session.tree().bytes() > limit;

@@ -41,6 +41,7 @@ impl Engine {
         }
     }
 
+    /// Reports the patterns that match no tool, once.
     fn report_unmatched(&mut self) {
         if self.tools.consent_patterns.unmatched.is_empty()
             || std::mem::replace(&mut self.tools.consent_patterns.reported, true)
@@ -153,6 +154,7 @@ const OPTION: &str = "--confirm-tools";
 /// Stands for the event in an `extension_error` about the option.
 const GUARD: &str = "confirm_tools";
 
+/// Builds the consent dialog.
 fn question(title: String) -> RpcExtensionUIRequest {
     let options = vec![texts::allow_once(), texts::allow_session(), texts::deny()];
     SelectRequest { id: String::new(), title, options, timeout: None }.into()

@@ -373,6 +373,7 @@ impl Engine {
         }
     }
 
+    /// Queues an output.
     pub(in crate::engine) fn push(&mut self, output: Output) {
         self.outputs.push_back(output);
     }

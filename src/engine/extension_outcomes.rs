@@ -45,6 +45,7 @@ impl Engine {
         result
     }
 
+    /// Performs the component's outputs until there are none.
     fn drain_extensions(&mut self) {
         for output in self.extensions.take_outputs() {
             self.perform_extension_output(output);
@@ -177,6 +178,7 @@ impl Engine {
 
 /// Handling of its outputs.
 impl Engine {
+    /// Performs an output of the component.
     fn perform_extension_output(&mut self, output: ExtensionOutput) {
         match output {
             ExtensionOutput::Perform(output) => self.push(output),
@@ -326,6 +328,7 @@ impl Engine {
         faults
     }
 
+    /// Adds a tool of an extension to the toolbox.
     fn add_tool(&mut self, place: usize, tool: &ExtensionTool, offered: bool) -> Result<(), String> {
         let base = self.dialect.base();
         let (name, description) = (tool.name.trim(), tool.description.trim());

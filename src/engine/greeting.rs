@@ -45,8 +45,8 @@ impl Engine {
         self.lifecycle.is_greeted()
     }
 
-    /// Whether it leads to something that is said, and the host has not been greeted; or it is a line of the host, and
-    /// none is served yet.
+    /// Whether an input is to be held: it causes frames and the host has not been greeted, or it is a line of the host
+    /// and none is served yet.
     pub(in crate::engine) fn waits_for_greeting(&self, input: &Input) -> bool {
         let line = match input {
             Input::Frame(frame) => !matches!(**frame, Inbound::ExtensionUIResponse(_)),

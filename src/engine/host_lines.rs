@@ -20,6 +20,7 @@ impl Engine {
         }
     }
 
+    /// Serves a line.
     fn serve_line(&mut self, line: QueuedLine) {
         match line {
             QueuedLine::Command(command) => self.serve_command(command, false),
@@ -42,6 +43,7 @@ impl Engine {
         waits || compacts || self.has_command_hook() || self.extensions.has_unaccepted_command()
     }
 
+    /// Serves the next queued line; `false` if there is none or a command before it is unfinished.
     pub(in crate::engine) fn serve_next_line(&mut self) -> bool {
         let serial = self.dialect.record().dispatch == DialectDispatch::SerialWithControlLane;
         if self.holds_commands() || serial && self.is_busy() {

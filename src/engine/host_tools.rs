@@ -126,6 +126,7 @@ impl Engine {
         self.requests.host_tools.values().any(|other| *other == call)
     }
 
+    /// Removes an outstanding call at the host, and returns its id on the wire.
     fn remove_host_call(&mut self, call: CallId) -> Option<String> {
         let id = self.requests.host_tools.iter().find(|(_, other)| **other == call)?.0.clone();
         self.requests.host_tools.remove(&id);

@@ -50,9 +50,9 @@ pub enum Input {
     ToolEnd {
         /// The call it belongs to.
         call: CallId,
-        /// What it returns.
+        /// The result.
         result: AgentToolResult,
-        /// Whether it failed.
+        /// Whether the tool failed.
         is_error: bool,
     },
     /// Output of a shell command of the host.
@@ -73,21 +73,21 @@ pub enum Input {
     Extension {
         /// Its process.
         from: CallId,
-        /// What it wrote.
+        /// The frame.
         frame: Box<FromExtension>,
     },
     /// An extension wrote a line that is no frame.
     ExtensionBadLine {
         /// Its process.
         from: CallId,
-        /// What is wrong with the line.
+        /// The fault.
         text: String,
     },
     /// An extension wrote a `register` that is no frame.
     ExtensionBadRegister {
         /// Its process.
         from: CallId,
-        /// What is wrong with it.
+        /// The fault.
         text: String,
     },
     /// The process of an extension is gone, or could not be started. Comes once for each [`Output::StartExtension`],
@@ -139,7 +139,7 @@ pub enum Input {
     Shutdown,
 }
 
-/// Something to perform, in order.
+/// An operation to perform, in order.
 #[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant, reason = "most outputs are frames")]
 pub enum Output {

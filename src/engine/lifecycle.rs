@@ -41,7 +41,7 @@ pub enum Lifecycle {
     },
     /// The process exits soon: no run opens any more. The input has ended, or is not read any more.
     Stopping {
-        /// What becomes of the work under way.
+        /// How the work under way ends.
         stop: Stop,
         /// Whether extensions are notified of the exit.
         exit_notice: ExitNotice,
@@ -78,18 +78,18 @@ pub enum HostInput {
 pub enum ExitNotice {
     /// Not yet.
     Pending,
-    /// They were, and have until [`EXIT_TIMEOUT`](crate::engine::limits::EXIT_TIMEOUT).
+    /// Notified; they have until [`EXIT_TIMEOUT`](crate::engine::limits::EXIT_TIMEOUT).
     Sent,
 }
 
-/// What becomes of the work under way when the process stops.
+/// How the work under way ends when the process stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// Nothing is waited for: `xcsh` after the end of the input.
+    /// The work is left as it is: `xcsh` after the end of the input.
     Leave,
-    /// It is aborted: `pi-1` after the end of the input, every dialect after a signal.
+    /// The work is aborted: `pi-1` after the end of the input, every dialect after a signal.
     Abort,
-    /// It is aborted by a signal that comes while it is being left.
+    /// The work was left, and is then aborted by a signal.
     LeaveAborted,
 }
 

@@ -69,7 +69,7 @@ pub struct FirstModel {
     pub beginning: Option<Box<(Session, InitialModel)>>,
 }
 
-/// What decides on the model that a session begins with.
+/// The choices that decide on the model of a session at its beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InitialModel {
     /// The session is an earlier one, and may name its model.

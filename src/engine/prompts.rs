@@ -464,6 +464,7 @@ impl Engine {
         }
     }
 
+    /// Builds the user's message from a prompt's text and images.
     pub(in crate::engine) fn user_message(
         &self,
         text: String,

@@ -38,6 +38,7 @@ impl Engine {
         }
     }
 
+    /// The state of the session, for extensions.
     fn queried_state(&self) -> QueriedState {
         let tree = self.store.session.tree();
         QueriedState {
@@ -61,6 +62,7 @@ impl Engine {
         }
     }
 
+    /// The entries from the index `since` on, for extensions.
     fn queried_entries(&self, since: u64) -> QueriedEntries {
         let tree = self.store.session.tree();
         let known = usize::try_from(since).unwrap_or(usize::MAX);
@@ -72,6 +74,7 @@ impl Engine {
         }
     }
 
+    /// All tools, for extensions.
     fn queried_tools(&self) -> QueriedTools {
         let tools = self.tools.all().map(|(spec, owner, active)| {
             let (path, prompt_guidelines) = match owner {
@@ -95,6 +98,7 @@ impl Engine {
         QueriedTools { tools: tools.collect() }
     }
 
+    /// The system prompt and its parts, for extensions.
     fn queried_prompt(&self) -> QueriedPrompt {
         let names: Vec<&str> = self.tools.specs().iter().map(|spec| spec.name.as_str()).collect();
         let mut options = JsonObject::new();

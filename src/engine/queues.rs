@@ -149,6 +149,7 @@ impl Queue {
     }
 }
 
+/// The text of a message of the user; `None` for other messages.
 fn user_text(message: &AgentMessage) -> Option<String> {
     match message {
         AgentMessage::User(message) => Some(text_of(&message.content)),

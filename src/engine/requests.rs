@@ -64,11 +64,11 @@ pub struct ResourceRequest;
 pub struct ModelRequest {
     /// The partial message.
     pub partial: PartialMessage,
-    /// What to do with the complete answer.
+    /// The continuation once the answer is complete.
     pub continuation: ModelContinuation,
 }
 
-/// What to do with the answer of a model.
+/// The continuation of a request of a model.
 #[derive(Debug)]
 pub enum ModelContinuation {
     /// Complete the message of the open turn, whose deltas the host sees.
@@ -81,7 +81,7 @@ pub enum ModelContinuation {
     Action,
 }
 
-/// What to do with the result of a tool.
+/// The continuation of a tool.
 #[derive(Debug)]
 pub enum ToolContinuation {
     /// End the call at this place of the open turn's batch.

@@ -63,6 +63,7 @@ impl Engine {
         self.finish_shell(shell, end);
     }
 
+    /// Starts a shell command.
     fn run_shell(&mut self, command: BashCommand) {
         let call = self.ids.call();
         let shell = self.shell(command);
@@ -75,6 +76,7 @@ impl Engine {
         }));
     }
 
+    /// Cancels all running shell commands.
     pub(in crate::engine) fn cancel_shells(&mut self) {
         let calls: Vec<_> = self.requests.shells.keys().copied().collect();
         for call in calls {
@@ -90,6 +92,7 @@ impl Engine {
         self.finish_shell(shell, end);
     }
 
+    /// The data of a shell command that its end needs.
     fn shell(&self, command: BashCommand) -> Shell {
         Shell {
             id: command.id,
@@ -106,6 +109,7 @@ impl Engine {
         self.cancel_shells();
     }
 
+    /// Emits output of a shell command.
     pub(in crate::engine) fn on_shell_progress(&mut self, call: CallId, delta: String) {
         if let Some(shell) = self.requests.shells.get(&call) {
             let id = shell.id.clone();
@@ -113,6 +117,7 @@ impl Engine {
         }
     }
 
+    /// Handles the end of a shell command.
     pub(in crate::engine) fn on_shell_end(&mut self, call: CallId, end: Result<ShellEnd, String>) {
         let Some(shell) = self.requests.shells.remove(&call) else { return };
         match end {
@@ -125,6 +130,7 @@ impl Engine {
         }
     }
 
+    /// Responds to a shell command that has ended, and appends its message.
     fn finish_shell(&mut self, shell: Shell, end: ShellEnd) {
         let message = self.shell_message(&shell, &end);
         if let Some(directory) = &end.directory {
@@ -152,6 +158,7 @@ impl Engine {
         true
     }
 
+    /// The message of a shell command in the session.
     fn shell_message(&self, shell: &Shell, end: &ShellEnd) -> Arc<AgentMessage> {
         Arc::new(AgentMessage::BashExecution(BashExecutionMessage {
             command: shell.command.clone(),
@@ -166,6 +173,7 @@ impl Engine {
         }))
     }
 
+    /// The data of the response to `bash`.
     fn bash_result(end: ShellEnd) -> BashResult {
         let [total_lines, total_bytes, output_lines, output_bytes] = end.counts.map(Some);
         BashResult {

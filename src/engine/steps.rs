@@ -21,6 +21,7 @@ impl Engine {
         true
     }
 
+    /// Performs a step.
     fn perform(&mut self, step: PendingStep) {
         match step {
             PendingStep::OpenTurn(inputs) => self.open_first_turn(inputs),

@@ -109,6 +109,7 @@ impl SystemState {
     }
 }
 
+/// The declaration of a tool in a system message.
 fn declared(tool: &ToolSpec) -> SystemTool {
     let parameters = match &tool.parameters {
         Value::Object(schema) => schema.clone(),

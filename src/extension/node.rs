@@ -19,7 +19,7 @@ const PROGRAMS: [&str; 2] = ["node", "bun"];
 /// The folder in those of caches.
 const CACHE: &str = "pi-rpc";
 
-/// What runs pi's own extensions.
+/// The runtime for pi's own extensions: Node or Bun.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeHost {
     /// Node or Bun.

@@ -30,7 +30,7 @@ const CACHE: &str = "PI_RPC_CACHE";
 /// Names this program, which strips the types of TypeScript where the runtime cannot.
 const PROGRAM: &str = "PI_RPC_PROGRAM";
 
-/// What lets Node before 22.15 load modules the way extensions need; newer ones do not mind.
+/// Options that let Node before 22.15 load modules as extensions need; ignored by newer versions.
 const NODE_OPTIONS: [&str; 2] = ["--experimental-vm-modules", "--experimental-import-meta-resolve"];
 
 /// The name of that folder, beside the program, so that each version has its own.

@@ -26,7 +26,7 @@ pub struct Stripped {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
 #[error("{message}")]
 pub struct SyntaxError {
-    /// What is wrong, in the parser's words.
+    /// The parser's message.
     pub message: String,
     /// Where, from 1; `None`: not known.
     pub line: Option<usize>,

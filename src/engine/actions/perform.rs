@@ -175,6 +175,7 @@ impl Engine {
         self.serve_command(command(Some(id)), false);
     }
 
+    /// Serves `new_session` of an extension.
     fn act_new_session(&mut self, process: CallId, action: ExtensionNewSession) {
         let ExtensionNewSession { id: own, parent_session, entries, .. } = action;
         match messages(entries.unwrap_or_default(), self.now.wall) {
@@ -186,6 +187,7 @@ impl Engine {
         }
     }
 
+    /// Serves `fork` of an extension.
     fn act_fork(&mut self, process: CallId, action: ExtensionFork) {
         let ExtensionFork { id: own, entry_id, position, .. } = action;
         let includes = position == Some(ForkPosition::At);

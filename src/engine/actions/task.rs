@@ -19,7 +19,7 @@ pub enum ActionTask {
     /// The host is asked whether a tool may run outside of the conversation.
     Consent {
         tool_name: String,
-        /// What it is to run with.
+        /// The arguments of the tool.
         arguments: JsonObject,
     },
     /// A tool runs outside of the conversation.
@@ -35,7 +35,7 @@ pub enum ActionTask {
 pub struct ServedCommand {
     /// The id that stands for the action.
     pub id: RequestId,
-    /// What a new session begins with.
+    /// The messages that a new session begins with.
     pub first_messages: Vec<AgentMessage>,
     /// A session is forked with the entry that is named, not before it.
     pub includes_entry: bool,
@@ -51,7 +51,7 @@ pub struct Navigation {
 /// How far a navigation is.
 #[derive(Debug)]
 pub enum NavigationStage {
-    /// It has not begun, or is about to move.
+    /// No hook or summary is outstanding.
     Between,
     /// Extensions may cancel it, by this hook.
     Hooked(CallId),
@@ -62,7 +62,7 @@ pub enum NavigationStage {
 }
 
 impl ActionTask {
-    /// Whether it goes on when the extension is gone.
+    /// Whether the task continues after the end of the extension's process.
     pub const fn outlives_process(&self) -> bool {
         matches!(self, Self::Command(_) | Self::Navigation(_))
     }

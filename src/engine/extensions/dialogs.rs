@@ -76,6 +76,7 @@ impl ExtensionHost {
         true
     }
 
+    /// Opens a dialog at the host, and suspends the deadline of the request that it belongs to.
     fn open_dialog(
         &mut self,
         owner: DialogOwner,
@@ -210,6 +211,7 @@ impl ExtensionHost {
         }
     }
 
+    /// Removes the first dialog that `which` picks.
     fn take_dialog(&mut self, which: impl Fn(&Dialog) -> bool) -> Option<Dialog> {
         let at = self.dialogs.iter().position(which)?;
         let dialog = self.dialogs.remove(at);
@@ -239,6 +241,7 @@ impl ExtensionHost {
         }
     }
 
+    /// Sends an extension the response to its dialog, or the default.
     fn respond_to_dialog(&mut self, process: CallId, id: String, response: Option<RpcExtensionUIResponse>) {
         let default = UICancelledResponse { id: id.clone(), timed_out: None };
         let mut response = response.unwrap_or(RpcExtensionUIResponse::UICancelledResponse(default));
@@ -247,6 +250,7 @@ impl ExtensionHost {
     }
 }
 
+/// When a dialog times out; `None`: never.
 fn dialog_due(request: &RpcExtensionUIRequest, context: &Context<'_>) -> Option<Duration> {
     let timeout = match request {
         RpcExtensionUIRequest::Select(request) => request.timeout,
@@ -258,6 +262,7 @@ fn dialog_due(request: &RpcExtensionUIRequest, context: &Context<'_>) -> Option<
     timeout.filter(expires).map(|ms| context.now.monotonic + Duration::from_millis(ms))
 }
 
+/// Generates the id of a UI request, in the dialect's form.
 fn ui_id(context: &mut Context<'_>) -> String {
     match context.dialect.record().ids.ui {
         DialectIdsUi::Uuid4 => context.ids.uuid(),

@@ -73,12 +73,14 @@ impl ExtensionHost {
         }
     }
 
+    /// Has the server add, change or remove a provider.
     fn change_provider(&mut self, change: ProviderChange, config: Option<JsonObject>) {
         let (name, streams) = (change.name.clone(), change.streams);
         self.providers.change = Some(change);
         self.perform(Output::ChangeProvider { name, config, streams });
     }
 
+    /// Records the registration of an extension.
     fn register(&mut self, place: usize, mut registered: ExtensionRegister, context: &Context<'_>) {
         let base = context.dialect.base();
         let mut faults = Vec::new();

@@ -48,7 +48,7 @@ pub enum Hook {
         is_cancelled: bool,
         /// Takes the place of a model's summary.
         compaction: Option<HookCompaction>,
-        /// What the summary is to emphasise.
+        /// Topics that the summary is to emphasise.
         focus: Option<String>,
     },
     /// Another branch of the session is about to be taken up, for the action.

@@ -162,6 +162,7 @@ impl ExtensionHost {
         self.all.iter().any(|extension| extension.is_hooked(hook))
     }
 
+    /// Places of the extensions that registered for this event in `awaits`.
     fn awaiting(&self, event: &str) -> Vec<usize> {
         let places = self.all.iter().enumerate().filter(|(_, extension)| extension.awaits(event));
         places.map(|(place, _)| place).collect()

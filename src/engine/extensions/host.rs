@@ -208,5 +208,5 @@ impl ExtensionHost {
     }
 }
 
-/// What an extension of pi's own kind was doing, in the words of `extension_error`, that could not be loaded.
+/// Stands for the event in an `extension_error` about an extension that could not be loaded.
 pub const LOAD: &str = "load";

@@ -48,7 +48,7 @@ pub struct Extension {
     pub hangs: usize,
     /// Its dialogs that were not shown.
     pub unshown: UnshownDialogs,
-    /// What it has registered; kept while it is not running.
+    /// The latest registration, kept while the process is not running.
     pub registered: ExtensionRegister,
 }
 
@@ -68,9 +68,9 @@ pub enum ProcessStage {
 pub enum FailureSource<'a> {
     /// A slash command.
     Command(&'a str),
-    /// The extension at this place, and what it was doing.
+    /// The extension at this place, and the event that failed.
     Extension(usize, &'a str),
-    /// Something in this file, and what it was doing.
+    /// This file, and the event that failed.
     File(&'a str, &'a str),
     /// An action of an extension.
     Runtime(&'a str),
@@ -102,7 +102,7 @@ impl Extension {
         }
     }
 
-    /// Whether it registered for the hook.
+    /// Whether the extension registered for the hook.
     pub fn is_hooked(&self, hook: HookName) -> bool {
         self.registered.hooks.iter().flatten().any(|name| *name == hook)
     }
@@ -112,7 +112,7 @@ impl Extension {
         self.registered.awaits.iter().flatten().any(|name| name == event) && self.is_hooked(HookName::Event)
     }
 
-    /// Whether it receives events of that type, and nothing waits for it.
+    /// Whether the extension receives events of that type without being awaited.
     pub fn observes(&self, event: &str) -> bool {
         self.stage == ProcessStage::Running
             && !self.awaits(event)

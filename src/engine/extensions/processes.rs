@@ -26,7 +26,7 @@ const PROTOCOL: u64 = 1;
 pub struct ProcessEnd {
     /// The place of its extension.
     pub place: usize,
-    /// It is started again.
+    /// Whether the extension is restarted.
     pub restarts: bool,
     /// Why it ended, for people.
     pub text: String,
@@ -193,6 +193,7 @@ impl ExtensionHost {
         self.all[place].due = None;
     }
 
+    /// Starts the process of an extension, and sends its first frame.
     fn start(&mut self, place: usize, context: &mut Context<'_>) {
         let process = context.ids.call();
         let due = context.now.monotonic + self.registers_within(place);
@@ -219,6 +220,7 @@ impl ExtensionHost {
         self.send(process, hello);
     }
 
+    /// Stops the process of an extension.
     fn stop(&mut self, place: usize) {
         self.all[place].stage = ProcessStage::Ending;
         if let Some(process) = self.all[place].process {
@@ -236,7 +238,7 @@ impl ExtensionHost {
 /// The longest text of an `extension_error`, in bytes.
 const TEXT: usize = 4096;
 
-/// What extensions were doing, in the words of `extension_error`.
+/// Names of failures for the event of an `extension_error`.
 const COMMAND: &str = "command";
 const END: &str = "end";
 const FRAME: &str = "frame";
@@ -245,6 +247,7 @@ const RUNTIME: &str = "<runtime>";
 const SKILL: &str = "skill_expansion";
 const START: &str = "start";
 
+/// Shortens a text to the limit of an `extension_error`.
 fn shortened(text: &str) -> String {
     match text.len() > TEXT {
         true => format!("{}…", &text[..text.floor_char_boundary(TEXT)]),

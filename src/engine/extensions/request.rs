@@ -82,12 +82,12 @@ pub enum Deadline {
 }
 
 impl RequestKind {
-    /// Whether it belongs to the calls of the batch.
+    /// Whether the request belongs to a call of the batch.
     pub const fn is_of_call(&self) -> bool {
         matches!(self, Self::Tool(_) | Self::Hook { owner: HookOwner::Call, .. })
     }
 
-    /// Whether it belongs to the run, or to the prompt that leads to one.
+    /// Whether the request belongs to the run or to a prompt.
     pub const fn is_of_run(&self) -> bool {
         self.is_of_call() || matches!(self, Self::Hook { owner: HookOwner::Prompt, .. })
     }

@@ -284,6 +284,7 @@ impl ExtensionHost {
         self.requests.values().any(|it| matches!(it.kind, RequestKind::Shutdown))
     }
 
+    /// Registers a request, and returns its id for the frame.
     fn open_request(
         &mut self,
         place: usize,
@@ -313,6 +314,7 @@ impl ExtensionHost {
         Some(request)
     }
 
+    /// Fails a request: performs its continuation with the error.
     fn fail_request(&mut self, id: CallId, text: &str, context: &mut Context<'_>) {
         let Some(Request { place, kind, is_cancelled, .. }) = self.close_request(id) else { return };
         match kind {

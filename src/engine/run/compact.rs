@@ -193,11 +193,12 @@ impl Engine {
         }
     }
 
+    /// Selects the messages to summarise and to keep; fails if there is nothing to compact.
     fn prepare_compaction(&self) -> Result<Preparation, NothingToCompact> {
         prepare(&self.store.session.tree().path_entries(), self.kept_tokens())
     }
 
-    /// The same after a request that did not fit: one message may be too long for the context.
+    /// Prepares a compaction after a request that did not fit, where one message may exceed the context.
     fn prepare_overflow_compaction(&self) -> Result<Preparation, NothingToCompact> {
         let window = self.models.choice().model.context_window;
         let path = self.store.session.tree().path_entries();
@@ -214,6 +215,7 @@ impl Engine {
         self.modes.compaction.keep_recent.min(most)
     }
 
+    /// Begins a compaction: sends `session_before_compact`, or requests the summary.
     fn begin_compaction(
         &mut self,
         why: CompactionCause,
@@ -287,6 +289,7 @@ impl Engine {
         self.append_compaction(result, true);
     }
 
+    /// Appends the compaction's entry.
     pub(in crate::engine) fn append_compaction(&mut self, result: CompactionResult, from_hook: bool) {
         let system_message = checkpoint(self.store.session.system_messages(), self.now.wall).map(Box::new);
         self.append(NewEntry::Compaction { result: Box::new(result.clone()), from_hook, system_message });
@@ -349,7 +352,7 @@ impl Engine {
         }
     }
 
-    /// What follows an automatic compaction by itself: in some dialects the model is asked to go on; messages that
+    /// Continues after an automatic compaction: in some dialects the model is asked to continue; messages that
     /// waited are mark_delivered.
     fn continue_after(&mut self, reason: CompactionReason) {
         let rules = &self.dialect.record().compaction;
@@ -462,6 +465,7 @@ impl Engine {
         AgentSessionEventKind::CompactionStart.is_in(self.dialect.base())
     }
 
+    /// Emits the dialect's event for the start of a compaction.
     fn emit_compaction_start(&mut self, reason: CompactionReason) {
         if self.emits_manual_compactions() {
             self.emit_event(CompactionStartEvent { reason });
@@ -473,6 +477,7 @@ impl Engine {
         }
     }
 
+    /// Emits the dialect's event for the end of a compaction.
     fn emit_compaction_end(&mut self, end: CompactionEndEvent) {
         if self.emits_manual_compactions() {
             return self.emit_event(end);

@@ -32,9 +32,9 @@ pub struct Compaction {
 /// The cause of a compaction.
 #[derive(Debug)]
 pub enum CompactionCause {
-    /// By `compact`.
+    /// The command `compact`, with its id.
     Command(Option<RequestId>),
-    /// By a full context.
+    /// A full context.
     Full {
         reason: CompactionReason,
         /// The request that did not fit is made again.
@@ -45,7 +45,7 @@ pub enum CompactionCause {
 /// Work that waits for the end of a compaction.
 #[derive(Debug)]
 pub enum AfterCompaction {
-    /// Nothing but what follows by itself.
+    /// No work; only automatic continuations follow.
     Nothing,
     /// A prompt that was acknowledged meanwhile, or that found the context full.
     Prompt(Box<RunStart>),

@@ -8,9 +8,9 @@ use crate::protocol::{CompactCommand, RequestId, RpcCommandKind};
 pub enum AfterRun {
     /// The response to an abort.
     AbortResponse {
-        /// Of the request.
+        /// The id of the abort command.
         id: Option<RequestId>,
-        /// Of the request.
+        /// The kind of the abort command.
         kind: RpcCommandKind,
     },
     /// A change of the session.

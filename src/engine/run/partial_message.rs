@@ -26,7 +26,7 @@ pub struct PartialMessage {
     word: Option<String>,
     /// The blocks that are still open; of a call, the raw text of its arguments.
     open: BTreeMap<usize, String>,
-    /// Something beside the content changed since the last update.
+    /// Whether anything besides the content has changed since the last update.
     changed: bool,
     began: Duration,
     first: Option<Duration>,
@@ -153,6 +153,7 @@ impl PartialMessage {
         }
     }
 
+    /// Begins a block.
     fn start(&mut self, index: usize, block: BlockStart, now: Now) -> Progress {
         if index != self.message.content.len() {
             return Progress::Quiet;
@@ -182,6 +183,7 @@ impl PartialMessage {
         self.update(index, Step::Start(content))
     }
 
+    /// Appends a delta to an open block.
     fn delta(&mut self, index: usize, delta: String) -> Progress {
         let Some(raw) = self.open.get_mut(&index) else { return Progress::Quiet };
         match self.message.content.get_mut(index) {
@@ -195,6 +197,7 @@ impl PartialMessage {
         self.update(index, Step::Delta(delta))
     }
 
+    /// Ends a block.
     fn end(&mut self, index: usize, signature: Option<String>) -> Progress {
         let (Some(raw), Some(block)) = (self.open.remove(&index), self.message.content.get_mut(index)) else {
             return Progress::Quiet;
@@ -209,6 +212,7 @@ impl PartialMessage {
         self.update(index, Step::End(whole))
     }
 
+    /// Sets the signature of a block.
     fn sign(&mut self, index: usize, signature: String) {
         match self.message.content.get_mut(index) {
             Some(AssistantContent::Text(block)) => block.text_signature = Some(signature),
@@ -242,6 +246,7 @@ impl PartialMessage {
     }
 }
 
+/// The block for redacted thinking, in the dialect's form.
 fn redacted(data: String, dialect: Dialect) -> AssistantContent {
     match dialect.record().redacted_thinking {
         DialectRedactedThinking::OwnBlock => {

@@ -63,6 +63,7 @@ impl Engine {
         }
     }
 
+    /// Emits progress of a tool.
     pub(in crate::engine) fn tool_progress(&mut self, call: CallId, partial_result: AgentToolResult) {
         let ending = self.activity.run().is_none_or(Run::ends_early);
         // Progress of a tool of an action is not emitted.
@@ -237,6 +238,7 @@ impl Engine {
         }
     }
 
+    /// Runs all permitted calls.
     fn run_ready(&mut self) {
         while let Some(at) = self.first_in_stage(|stage| matches!(stage, CallStage::Ready(_))) {
             let stage = self.slot(at).map(|slot| std::mem::replace(&mut slot.stage, CallStage::Done));
@@ -246,6 +248,7 @@ impl Engine {
         }
     }
 
+    /// Emits the ends of calls that were held, in order.
     fn release_held(&mut self) {
         let Some(at) = self.first_in_stage(|stage| matches!(stage, CallStage::Held(..))) else { return };
         let stage = self.slot(at).map(|slot| std::mem::replace(&mut slot.stage, CallStage::Done));
@@ -276,6 +279,7 @@ impl Engine {
         }
     }
 
+    /// Marks the calls of the batch that have not begun as skipped.
     fn skip_next_call(&mut self) {
         if let Some(batch) = self.activity.run_mut().and_then(Run::batch_mut) {
             batch.skipping = true;
@@ -305,6 +309,7 @@ impl Engine {
         self.tools.check(self.dialect.base(), &call.name, arguments)
     }
 
+    /// Emits `tool_execution_start` of a call.
     fn emit_call_start(&mut self, at: usize) {
         let Some(call) = self.slot(at).map(|slot| slot.call.clone()) else { return };
         self.emit_event(ToolExecutionStartEvent {
@@ -316,11 +321,13 @@ impl Engine {
         });
     }
 
+    /// Emits the end of a call that is not run.
     fn emit_unrun_call(&mut self, at: usize) {
         let result = self.unrun_result(at);
         self.emit_call_end(at, result, true);
     }
 
+    /// The result of a skipped call.
     fn skipped_result(&self) -> (AgentToolResult, bool) {
         (error_result(&errors::skipped(self.dialect.base())), true)
     }
@@ -396,10 +403,12 @@ impl Engine {
 
 /// Access to the batch.
 impl Engine {
+    /// The dialect's style of tool execution.
     const fn style(&self) -> DialectToolExecution {
         self.dialect.record().tool_execution
     }
 
+    /// Whether calls run side by side: the style allows that, and no tool of the batch is exclusive.
     fn is_parallel(&self) -> bool {
         let parallel =
             matches!(self.style(), DialectToolExecution::ParallelSkip | DialectToolExecution::ParallelNoskip);
@@ -443,12 +452,14 @@ impl Engine {
         }
     }
 
+    /// Moves a call to a stage.
     pub(in crate::engine) fn set_call_stage(&mut self, at: usize, stage: CallStage) {
         if let Some(slot) = self.slot(at) {
             slot.stage = stage;
         }
     }
 
+    /// The first call in a stage that `wanted` accepts.
     fn first_in_stage(&self, wanted: impl Fn(&CallStage) -> bool) -> Option<usize> {
         self.batch()?.calls.iter().position(|slot| wanted(&slot.stage))
     }
@@ -524,6 +535,7 @@ impl Engine {
         self.activity.run().is_none_or(Run::ends_early) || self.batch().is_some_and(|batch| batch.skipping)
     }
 
+    /// Ends the batch and its turn.
     fn end_batch(&mut self) {
         let phase = self.activity.run_mut().map(|run| &mut run.phase);
         if let Some(Phase::Tools { batch, .. }) = phase

@@ -23,7 +23,7 @@ pub struct Run {
     pub system_prompt: Arc<str>,
     /// The thinking level of its model.
     pub level: Option<ThinkingLevel>,
-    /// What steering does to tool calls, as it was when the run began.
+    /// Whether steering interrupts tool calls, as set when the run began.
     pub interrupt: InterruptMode,
     /// Why the run ends before a model is requested again.
     pub early_end: Option<EarlyEnd>,
@@ -79,7 +79,7 @@ pub struct EndedRun {
     pub answer: AssistantMessage,
     /// The provider's `retry-after`.
     pub retry_after: Option<Duration>,
-    /// It ended because a message could not be persisted.
+    /// Whether the run ended because a message could not be persisted.
     pub is_unpersisted: bool,
     /// The rules that its last answer was stopped for.
     pub broken_rules: Vec<Rule>,

@@ -29,9 +29,9 @@ pub struct RequestedPart {
 /// How far a part of the summary is.
 #[derive(Debug)]
 pub enum SummaryProgress {
-    /// This request of it is outstanding, or has failed for good.
+    /// Requested by this request, which is outstanding or has finally failed.
     Outstanding(CallId),
-    /// It is requested again at this moment of the monotonic clock.
+    /// Retried at this moment of the monotonic clock.
     Retrying(Duration),
     /// It is written.
     Written { text: String, usage: Usage },

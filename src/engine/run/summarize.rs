@@ -67,6 +67,7 @@ impl Engine {
         self.append_compaction(result, false);
     }
 
+    /// Requests a part of the summary for the first time.
     fn begin_part(&mut self, part: SummaryPart, request: SummaryRequest) {
         let progress = SummaryProgress::Outstanding(self.request_part(part, &request));
         if let Some(compaction) = self.activity.compaction_mut() {
@@ -103,6 +104,7 @@ impl Engine {
         }
     }
 
+    /// Fails the compaction whose part could not be written.
     fn summary_failed(&mut self, part: SummaryPart, reason: &str) {
         let base = self.dialect.base();
         self.end_compaction(Some(match part {
@@ -125,6 +127,7 @@ impl Engine {
         }
     }
 
+    /// The state of a requested part.
     fn requested_part(&mut self, part: SummaryPart) -> Option<&mut RequestedPart> {
         self.activity.compaction_mut()?.summaries.requested.iter_mut().find(|it| it.part == part)
     }

@@ -163,6 +163,7 @@ impl Engine {
         self.perform_after_notifications(PendingStep::CompleteMessage(Box::new(message)));
     }
 
+    /// Opens a turn with these messages.
     fn open_turn(&mut self, inputs: impl IntoIterator<Item = TurnInput>) {
         if let Some(run) = self.activity.run_mut() {
             run.phase = Phase::Turn(VecDeque::new());
@@ -316,6 +317,7 @@ impl Engine {
         self.complete_message(AgentMessage::Assistant(message));
     }
 
+    /// Ends the open turn.
     fn end_turn(&mut self, tool_results: Vec<ToolResultMessage>) {
         let Some(message) = self.activity.run_mut().and_then(Run::take_answer) else { return };
         self.emit_event(TurnEndEvent { message, tool_results });

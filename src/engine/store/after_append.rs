@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// The continuation once all entries so far are persisted.
 #[derive(Debug)]
 pub enum AfterAppend {
-    /// Nothing: it was emitted before.
+    /// No continuation.
     Nothing,
     /// A message of the run is complete.
     MessageEnd(Arc<AgentMessage>),
@@ -31,9 +31,9 @@ pub enum AfterAppend {
     OpenRun {
         /// Who receives the response.
         recipient: Recipient,
-        /// What the user says.
+        /// The user's message.
         message: Box<UserMessage>,
-        /// It was aborted before it was served.
+        /// Whether an abort came before the prompt was served.
         is_aborted: bool,
     },
     /// Complete the compaction.
@@ -42,7 +42,7 @@ pub enum AfterAppend {
     Navigation {
         /// The action that wanted it.
         call: CallId,
-        /// What extensions receive of it.
+        /// The event for extensions.
         event: Box<TreeHook>,
         /// The session as it was.
         before: Box<Session>,
@@ -59,14 +59,14 @@ pub enum AfterAppend {
 /// The response to a command whose change is written.
 #[derive(Debug)]
 pub enum ChangeResponse {
-    /// This one.
+    /// A response with data.
     Response(Box<RpcSuccess>),
     /// The plain success.
     Success(Recipient),
 }
 
 impl ChangeResponse {
-    /// This response.
+    /// Wraps a response.
     pub fn response(response: impl Into<RpcSuccess>) -> Self {
         Self::Response(Box::new(response.into()))
     }

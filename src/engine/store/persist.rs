@@ -141,6 +141,7 @@ impl Engine {
         }
     }
 
+    /// Performs the continuation of persisted entries.
     fn follow_append(&mut self, next: AfterAppend, appended: &Appended) {
         match next {
             AfterAppend::Nothing => {}
@@ -224,6 +225,7 @@ impl Engine {
         }
     }
 
+    /// Emits `message_end`, and continues the run.
     fn emit_message_end(&mut self, message: Arc<AgentMessage>, _: &Appended) {
         if let Some(run) = self.activity.run_mut() {
             run.messages.push(message.clone());

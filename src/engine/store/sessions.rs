@@ -353,6 +353,7 @@ impl Engine {
         (header, file)
     }
 
+    /// Replaces the session, and resets the state that belongs to it.
     fn replace_session(&mut self, next: Session) {
         self.store.session = next;
         self.reset_for_session();
@@ -371,6 +372,7 @@ impl Engine {
 /// Stands for the event in an `extension_error` about a damaged session file.
 pub const SESSION: &str = "session";
 
+/// The response to `fork` or `branch`.
 fn fork_response(id: Option<RequestId>, kind: RpcCommandKind, data: ForkResult) -> RpcSuccess {
     match kind {
         RpcCommandKind::Branch => BranchResponse { id, data }.into(),

@@ -112,7 +112,7 @@ impl Todos {
         }
     }
 
-    /// All todos are new ones, whatever their ids.
+    /// Drops all timers: the list was replaced.
     pub(super) fn forget_timers(&mut self) {
         self.timers.clear();
     }
@@ -121,6 +121,7 @@ impl Todos {
         self.phases.iter().flat_map(|phase| &phase.tasks)
     }
 
+    /// Removes phases without todos.
     fn drop_empty(&mut self) {
         self.phases.retain(|phase| !phase.tasks.is_empty());
     }
@@ -176,6 +177,7 @@ pub(super) fn next_number<'a>(ids: impl Iterator<Item = &'a str>, prefix: &str) 
     numbers.filter(|number| *number < u64::from(u32::MAX)).max().unwrap_or(0) + 1
 }
 
+/// Generates missing and repeated ids of phases and todos.
 fn fill_ids(phases: &mut [Phase]) {
     fill(phases.iter_mut().map(|phase| &mut phase.id).collect(), PHASE);
     fill(phases.iter_mut().flat_map(|phase| &mut phase.tasks).map(|task| &mut task.id).collect(), TASK);

@@ -139,7 +139,7 @@ impl Todos {
         })
     }
 
-    /// Of several todos in progress the first one stays so; if there is none, the first pending one gets its turn.
+    /// Keeps only the first todo in progress; if there is none, starts the first pending one.
     fn put_one_in_progress(&mut self) {
         let is = |status| move |task: &Task| task.status == status;
         let first = |status| self.tasks().position(is(status));
@@ -150,7 +150,7 @@ impl Todos {
         }
     }
 
-    /// What the model reads: what could not be done, then the list; of the todo in progress all that is known.
+    /// Formats the result for the model: failed operations, then the list, with details of the todo in progress.
     fn result_text(&self, errors: &[String]) -> String {
         let mut text = String::new();
         if !errors.is_empty() {

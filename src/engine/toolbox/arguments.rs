@@ -100,7 +100,7 @@ impl Toolbox {
         }
     }
 
-    /// The same with further tools that are offered only when an extension chooses them.
+    /// Adds tools of the server that are offered only when an extension chooses them.
     #[must_use]
     pub fn with_spare(mut self, spare: Vec<ToolSpec>) -> Self {
         self.spare = spare;

@@ -101,7 +101,7 @@ impl CompiledRule {
         self.globs.is_some()
     }
 
-    /// Whether it is about the file at `path`. `None`: it is not known yet which file it is.
+    /// Whether the rule applies to the file at `path`; `None`: the path is not known yet.
     pub fn matches_path(&self, path: Option<&str>) -> Option<bool> {
         match &self.globs {
             None => Some(true),
