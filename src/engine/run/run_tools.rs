@@ -215,7 +215,7 @@ impl Engine {
     /// Announces and checks a call; steering that came in between skips them all.
     fn prepare(&mut self, at: usize) {
         if at > 0 && self.style() == DialectToolExecution::ParallelSkip && !self.queues.steering.is_empty() {
-            return self.skip_next_call();
+            return self.skip_rest();
         }
         self.emit_call_start(at);
         self.perform_after_notifications(PendingStep::CheckCall(at));
@@ -274,13 +274,13 @@ impl Engine {
             DialectToolExecution::ParallelSkip | DialectToolExecution::ParallelNoskip => false,
         };
         if skips && !self.is_stopping() && !self.queues.steering.is_empty() {
-            self.skip_next_call();
+            self.skip_rest();
             self.cancel_tools();
         }
     }
 
     /// Marks the calls of the batch that have not begun as skipped.
-    fn skip_next_call(&mut self) {
+    fn skip_rest(&mut self) {
         if let Some(batch) = self.activity.run_mut().and_then(Run::batch_mut) {
             batch.skipping = true;
         }
