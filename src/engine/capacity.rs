@@ -4,10 +4,9 @@ use crate::engine::{
     core::Engine,
     extensions::hook::Hook,
     limits::{ITEM_BYTES, image_bytes, message_bytes},
-    prompt::Prompt,
     run::deferred::AfterRun,
 };
-use crate::protocol::{Disposition, RpcCommand, RpcCommandKind, errors};
+use crate::protocol::{Disposition, ImageContent, RpcCommand, RpcCommandKind, errors};
 
 impl Engine {
     /// How many lines of the host are read but not served yet.
@@ -62,30 +61,19 @@ impl Engine {
     /// Size of all queued and deferred content, in bytes.
     fn waiting_bytes(&self) -> usize {
         let queued = self.queues.steering.bytes() + self.queues.follow_up.bytes();
-        let behind: usize = self.backlog.after_run.iter().map(after_run_bytes).sum();
-        let asked: usize = self.extensions.hooks().map(hook_bytes).sum();
+        let of_text = |text: &str, images: &Option<Vec<ImageContent>>| {
+            ITEM_BYTES + text.len() + image_bytes(images.iter().flatten())
+        };
+        let deferred = self.backlog.after_run.iter().map(|next| match next {
+            AfterRun::AfterPrompt(prompt) | AfterRun::Prompt(prompt) => of_text(&prompt.text, &prompt.images),
+            _ => ITEM_BYTES,
+        });
+        let hooked = self.extensions.hooks().map(|hook| match hook {
+            Hook::Input { event, .. } => of_text(&event.text, &event.images),
+            _ => ITEM_BYTES,
+        });
         let of_extensions = self.queues.next_prompt.iter().chain(&self.queues.triggering);
         let messages = self.backlog.shell_messages.iter().map(|message| &**message).chain(of_extensions);
-        queued + behind + asked + messages.map(message_bytes).sum::<usize>()
-    }
-}
-
-fn after_run_bytes(next: &AfterRun) -> usize {
-    match next {
-        AfterRun::AfterPrompt(prompt) | AfterRun::Prompt(prompt) => prompt_bytes(prompt),
-        _ => ITEM_BYTES,
-    }
-}
-
-fn prompt_bytes(prompt: &Prompt) -> usize {
-    ITEM_BYTES + prompt.text.len() + image_bytes(prompt.images.iter().flatten())
-}
-
-fn hook_bytes(hook: &Hook) -> usize {
-    match hook {
-        Hook::Input { event, .. } => {
-            ITEM_BYTES + event.text.len() + image_bytes(event.images.iter().flatten())
-        }
-        _ => ITEM_BYTES,
+        queued + deferred.sum::<usize>() + hooked.sum::<usize>() + messages.map(message_bytes).sum::<usize>()
     }
 }

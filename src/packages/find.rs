@@ -117,7 +117,7 @@ fn rank(info: &SourceInfo) -> u8 {
     };
     match info.origin {
         SourceOrigin::Package => 4,
-        _ => scope + if is_named(info) { 0 } else { 1 },
+        _ => scope + if info.source == SOURCE_NAMED { 0 } else { 1 },
     }
 }
 
@@ -161,9 +161,4 @@ impl PackageResources {
             SourcePlace::Listed | SourcePlace::Folder | SourcePlace::Package => self.packaged.push(info),
         }
     }
-}
-
-/// Whether the settings name the file or its folder.
-fn is_named(info: &SourceInfo) -> bool {
-    info.source == SOURCE_NAMED
 }

@@ -280,7 +280,11 @@ impl Engine {
     /// Runs the tool calls of the emitted assistant message, or ends the turn.
     fn on_answer_emitted(&mut self) {
         let Some(message) = self.activity.run().and_then(Run::answer).cloned() else { return };
-        let calls: Vec<ToolCall> = message.content.iter().filter_map(as_call).cloned().collect();
+        let calls = message.content.iter().filter_map(|block| match block {
+            AssistantContent::ToolCall(call) => Some(call.clone()),
+            _ => None,
+        });
+        let calls: Vec<ToolCall> = calls.collect();
         let failed = has_failed(&message);
         if !calls.is_empty() && (!failed || self.dialect.record().results_for_failed_calls) {
             return self.start_batch(&message, calls);
@@ -346,12 +350,5 @@ impl Engine {
             Some(_) => Activity::Settling(None),
             None => Activity::Idle,
         }
-    }
-}
-
-const fn as_call(block: &AssistantContent) -> Option<&ToolCall> {
-    match block {
-        AssistantContent::ToolCall(call) => Some(call),
-        _ => None,
     }
 }
