@@ -196,7 +196,7 @@ impl Engine {
         self.abort_chain();
         self.cancel_run_requests();
         self.cancel_retry();
-        // Before the compaction: a turn that waits for it is to ask no model.
+        // First, so that a turn that waits for the compaction requests no model.
         self.abort_run();
         self.cancel_compaction();
     }

@@ -48,7 +48,7 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     let lower = name.to_lowercase();
     let distance = |it: &str| strsim::damerau_levenshtein(&lower, &it.to_lowercase());
     let near = known.into_iter().map(|it| (distance(it), it));
-    // Of a short name hardly anything would be left.
+    // Short names would match almost anything.
     near.filter(|(distance, it)| *distance <= 2 && 2 * *distance < it.len()).min().map(|(_, it)| it)
 }
 

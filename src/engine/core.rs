@@ -243,7 +243,7 @@ impl Engine {
                 || self.advance_steps()
                 || self.fail_next_call()
                 || match self.lifecycle.leaves_work() {
-                    // The calls that the host would have carried out have their results; nothing else goes on.
+                    // Calls at the host have error results by now; only their ends are still emitted.
                     true => self.emit_next_call_end(),
                     false => self.advance_work(),
                 }

@@ -17,7 +17,7 @@ use crate::protocol::{FromExtension, Inbound, Outbound, SessionStartHook, Sessio
 impl Engine {
     /// Greets the host once every extension has registered or failed to; `false` if already done.
     pub(in crate::engine) fn advance_greeting(&mut self) -> bool {
-        // Told to stop before that: nothing is said at all.
+        // Stopped before the greeting: no frame is emitted.
         if self.lifecycle.is_greeted() || self.lifecycle.is_stopping() || self.extensions.are_starting() {
             return false;
         }
@@ -57,7 +57,7 @@ impl Engine {
         (line && !self.lifecycle.is_greeting_over())
             || !self.is_open()
                 && match input {
-                    // What is answered at once, and what the session begins with.
+                    // Answers needed before `register`, and models to begin with.
                     Input::Extension { frame, .. }
                         if matches!(
                             **frame,

@@ -28,7 +28,7 @@ impl Engine {
             QueuedLine::AbortedPrompt(command) => self.serve_command(command, true),
             QueuedLine::AbortedCompaction(command) => self.refuse_compaction(command),
             QueuedLine::BadLine(error) => {
-                // Only now: its error may have no id, and those of the commands before it come first.
+                // In order: an error without an id must follow the responses to the commands before it.
                 self.machine.invalid_line(&error);
                 let response = error.response(self.dialect);
                 self.emit(Outbound::Response(response.into()));

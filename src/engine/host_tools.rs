@@ -58,7 +58,7 @@ impl Engine {
             }
             let (name, description) = (name.to_owned(), description.to_owned());
             let spec = ToolSpec { name, description, parameters, exclusive: false };
-            // A name that is kept stays as it was.
+            // A tool that stays keeps whether it is offered.
             let before = self.tools.owner(&spec.name).map(|_| self.tools.is_offered(&spec.name));
             tools.push((spec, before.unwrap_or(!tool.hidden.unwrap_or(false))));
         }

@@ -149,7 +149,7 @@ impl Engine {
             self.backlog.intake = Intake::Free;
             return self.respond_accepted(&prompt.recipient, PromptDisposition::Handled);
         }
-        // What an extension says for the user is meant as it stands.
+        // Texts of extensions are not expanded.
         if matches!(prompt.recipient, Recipient::Extension { .. }) {
             return self.queue_or_run_prompt(prompt);
         }
@@ -268,7 +268,7 @@ impl Engine {
         if disposition == Some(Disposition::Preempt)
             && prompt.command.kind() == RpcCommandKind::AbortAndPrompt
         {
-            // It had met no run; one that has begun since is ended for it all the same.
+            // The command met no run, but ends one that has begun since.
             return self.preempt(AfterRun::Prompt(Box::new(prompt)));
         }
         let Prompt { recipient, text, images, is_aborted, .. } = prompt;

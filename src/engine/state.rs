@@ -20,12 +20,12 @@ impl Engine {
         let pending = Some(self.queued() as u64);
         let is_streaming = match self.dialect.record().streaming_flag {
             DialectStreamingFlag::Run => self.activity.is_streaming(),
-            // The host's own compaction is no work towards a run.
+            // A compaction requested by the host leads to no run.
             DialectStreamingFlag::Busy => {
                 let on_request = |it: &Compaction| it.is_manual() && !it.has_prompt();
                 self.is_working() && !self.activity.compaction().is_some_and(on_request)
             }
-            // Also while a prompt waits for a compaction that it needs; not while the host's own one is under way.
+            // Also while a prompt waits for its compaction; not during one requested by the host.
             DialectStreamingFlag::Settled => {
                 let compacts_first = self.activity.compaction().is_some_and(Compaction::has_prompt);
                 self.series.chain.is_some() || matches!(self.activity, Activity::Starting) || compacts_first

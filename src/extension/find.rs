@@ -79,7 +79,7 @@ pub fn find(places: &SearchPlaces<'_>) -> FoundExtensions {
         finder.add_members(folder);
     }
     finder.reach(Position::Last);
-    // What is found in another place, too, is known by now.
+    // Files that other places contain, too, are known by now.
     let mut withheld = Finder { known: finder.known, ..Finder::default() };
     withheld.add_configured(places, places.withheld_configured);
     for folder in places.withheld_folders {
@@ -114,7 +114,7 @@ impl Finder {
         let path = places.directory.join(expand_home(name, places.environment));
         match path.is_dir() {
             true => self.add_named_folder(path),
-            // It was found where pi's are looked for.
+            // An extension of pi's own kind, found by `packages`.
             false if is_pi_extension(&path) && path.exists() => {}
             false => self.add(path),
         }

@@ -193,7 +193,7 @@ async fn end_group(mut child: Child, group: Group) {
             }
         }
     }
-    // If the wait did not come round to it.
+    // The loop may have ended before the exit was collected.
     let _ = child.try_wait();
     group.release();
 }

@@ -140,7 +140,7 @@ fn start_failure(path: &Path, error: &io::Error) -> String {
 
 /// The interpreter that a script names after `#!`.
 fn interpreter(path: &Path) -> Option<String> {
-    // As much as systems look at.
+    // Systems read at most this much of the first line.
     let mut line = Vec::new();
     BufReader::new(regular_files::open(path).ok()?.take(256)).read_until(b'\n', &mut line).ok()?;
     let named = line.strip_prefix(b"#!")?;

@@ -53,7 +53,7 @@ impl StdoutReader {
         greeted: watch::Receiver<bool>,
         inputs: mpsc::Sender<QueuedInput>,
     ) -> Self {
-        // The longest line must find room.
+        // There must be permits for the longest line.
         let max_frame = max_frame.clamp(1, Semaphore::MAX_PERMITS.min(u32::MAX as usize));
         Self { from, dialect, max_frame, gate, greeted, shares: Arc::new(Semaphore::new(max_frame)), inputs }
     }
@@ -168,7 +168,7 @@ const REGISTER_START: &[u8] = br#"{"type":"register""#;
 
 fn describe_bad_line(line: &[u8], error: &str) -> String {
     let error = error.replace(" at line 1 column", " at column");
-    // Bytes, so that little is decoded of much; the last character may be half a one.
+    // Cut in bytes, to decode little of a long line; the last character may be incomplete.
     let beginning = String::from_utf8_lossy(&line[..line.len().min(4 * SHOWN_CHARS)]).trim().to_owned();
     let shown: String = beginning.chars().take(SHOWN_CHARS).collect();
     let more = if shown.len() < line.trim_ascii().len() { "…" } else { "" };

@@ -60,7 +60,7 @@ fn unpack_into(cache: &Path, files: &[(&str, &str)]) -> io::Result<PathBuf> {
     write(fresh.path(), files)?;
     let mut replaced = fs::rename(fresh.path(), &folder);
     if replaced.is_err() && !is_complete(&folder, files) {
-        // What was left of it goes to where the new one was made, and away with that.
+        // The rest of the old folder is moved into a temporary one, which is removed.
         let old = tempfile::Builder::new().prefix(".old-").tempdir_in(cache)?;
         fs::rename(&folder, old.path().join("node"))?;
         replaced = fs::rename(fresh.path(), &folder);
@@ -68,7 +68,7 @@ fn unpack_into(cache: &Path, files: &[(&str, &str)]) -> io::Result<PathBuf> {
     match replaced {
         // The folder has another name now: there is nothing to remove.
         Ok(()) => drop(fresh.keep()),
-        // Another server was faster.
+        // Another server has unpacked the same program meanwhile.
         Err(_) if is_complete(&folder, files) => {}
         Err(error) => return Err(error),
     }

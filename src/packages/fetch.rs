@@ -70,7 +70,7 @@ pub(super) fn fetch(
         }
         Source::Local(_) => {}
     }
-    // Another server may have been faster: its is as good.
+    // Another server may have fetched the same package meanwhile.
     match fs::rename(fresh.path(), &kept) {
         Ok(()) => drop(fresh.keep()),
         Err(_) if package.is_dir() => {}

@@ -108,7 +108,7 @@ impl<'a> Finder<'a> {
             if hidden || done.contains(&(own.clone(), owner.scope)) {
                 continue;
             }
-            // What the project only narrows is where the user has it.
+            // A package that the project only filters is in the user's directory.
             let base = all.iter().filter(elsewhere).map(|(other, ..)| *other).next();
             let base =
                 base.filter(|_| owner.scope == SourceScope::Project && package.autoload == Some(false));
@@ -133,7 +133,7 @@ impl<'a> Finder<'a> {
         let of_user = base.scope == SourceScope::User;
         let Some(root) = find_installed(source, base.directory, of_user, self.places.environment) else {
             let option = if of_user { "" } else { "-l " };
-            // A settings file is for many machines; not each of them has everything.
+            // Settings are shared between machines; a missing local path is no failure.
             if !matches!(source, Source::Local(_)) {
                 let text =
                     format!("the package is not installed: run `pi install {option}{}`", package.source);
@@ -184,7 +184,7 @@ impl<'a> Finder<'a> {
                 );
                 self.candidates.len() > before
             }
-            // The folder itself is what is loaded.
+            // The folder itself is loaded.
             None if folder::entry_points(root).is_some() => {
                 self.candidates.push(candidates(ResourceKind::Extensions, root.to_owned(), root, true));
                 true
@@ -260,7 +260,7 @@ impl<'a> Finder<'a> {
             };
             let root = match root {
                 Ok(root) if root.exists() => root,
-                // Whether it might have been an executable cannot be known.
+                // The missing file might have been an executable.
                 Ok(_) => {
                     self.found.others.push(number);
                     continue;

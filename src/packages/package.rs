@@ -115,7 +115,7 @@ pub(super) type Part = (ResourceKind, PathBuf, bool);
 
 /// Lists the files of the package in `root`, filtered by `wanted`; `None` if the folder is no package.
 pub(super) fn package_files(root: &Path, wanted: &Package, warnings: &mut Vec<String>) -> Option<Vec<Part>> {
-    // One that says nothing of what it brings is taken as one without.
+    // A manifest that names no files counts as absent.
     let manifest = Manifest::read(root).filter(Manifest::names_anything);
     let is_package = manifest.is_some()
         || wanted.is_filtered()
@@ -176,7 +176,7 @@ fn expand_glob(glob: &str, root: &Path) -> Vec<PathBuf> {
     let glob = glob.strip_prefix("./").unwrap_or(glob);
     let Ok(matcher) = GlobBuilder::new(glob).literal_separator(true).build() else { return Vec::new() };
     let matcher = matcher.compile_matcher();
-    // Nothing is looked for outside of the folder that the plain beginning of the glob names.
+    // Only the folder that the literal beginning of the glob names is searched.
     let plain = glob.split('/').take_while(|part| !part.contains(['*', '?', '[', '{']));
     let begin = absolute(root, plain.collect::<PathBuf>());
     let mut walk = WalkBuilder::new(begin);

@@ -77,7 +77,7 @@ fn repository(text: &str) -> Option<Source> {
         (None, None) => format!("https://{host}/{path}"),
     };
     let path = path.strip_suffix(".git").unwrap_or(path);
-    // Neither the user nor the port tells hosts apart.
+    // User and port are no part of the identity of a host.
     let host = host.rsplit('@').next().unwrap_or(host);
     let host = host.split(':').next().unwrap_or(host);
     let is_whole = !host.is_empty()

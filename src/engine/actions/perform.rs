@@ -86,7 +86,7 @@ impl Engine {
             FromExtension::RunTool(it) => self.run_action_tool(process, it),
             FromExtension::Complete(it) => self.request_completion(process, it),
             FromExtension::Withdraw(it) => self.withdraw(process, &it.id),
-            // The component has dealt with these.
+            // Handled by the component.
             FromExtension::Register(_)
             | FromExtension::Accept(_)
             | FromExtension::Done(_)
@@ -284,7 +284,7 @@ impl Engine {
             Some(DeliverAs::NextTurn) => self.queues.next_prompt.push(message),
             Some(DeliverAs::FollowUp) if waits => self.queues.follow_up.push(message),
             _ if waits => self.queues.steering.push(message),
-            // It is not certain yet that a run begins.
+            // A prompt may still open no run.
             _ if triggers && self.has_prompt_under_way() => self.queues.triggering.push(message),
             _ if triggers => {
                 if let Some(error) = self.models.choice().unusable.clone() {

@@ -27,7 +27,7 @@ impl ExtensionHost {
     /// Handles a UI request of an extension: opens a dialog or emits a notice.
     pub(super) fn request_ui(&mut self, process: CallId, call: ExtensionUICall, context: &mut Context<'_>) {
         let ExtensionUICall { origin, request } = call;
-        // A request that is over has left its dialogs to the extension.
+        // Dialogs of a request that is over belong to the extension.
         let origin = origin.and_then(|origin| self.origin(process, &origin));
         if !request.kind().is_dialog() {
             return self.show_notice(request, origin.is_some(), context);
@@ -114,7 +114,7 @@ impl ExtensionHost {
     /// Resolves a dialog of an extension that is being stopped with its default, without a request to the host.
     pub(super) fn decline_dialog(&mut self, process: CallId, own: String) {
         let Some(place) = self.place_of(process) else { return };
-        // One that asks in a loop gets no more responses.
+        // An extension that opens dialogs in a loop gets no more responses.
         if self.all[place].unshown.withheld.len() < MAX_DIALOGS {
             self.resolve_unshown(place, process, own, None);
         }
@@ -123,7 +123,7 @@ impl ExtensionHost {
     /// Detaches the dialogs of a request that is over: they then belong to the extension.
     pub(super) fn detach_dialogs(&mut self, process: CallId, request: CallId) {
         self.dialogs.iter_mut().for_each(|dialog| dialog.detach(request));
-        // An extension that ends its requests does not ask in a loop.
+        // An extension that completes its requests does not open dialogs in a loop.
         if let Some(place) = self.place_of(process) {
             self.all[place].unshown.count = 0;
         }
@@ -175,11 +175,11 @@ impl ExtensionHost {
             context.dialect.record().emits_title == DialectEmitsTitle::OptIn && !self.emits_title;
         let is_hidden = match request.kind() {
             RpcExtensionUIRequestKind::SetTitle => hides_titles,
-            // The dialogs that close are known here.
+            // The component itself emits `cancel` for dialogs that close.
             RpcExtensionUIRequestKind::Cancel => true,
             _ => false,
         };
-        // The original has exited by the time it would be silent.
+        // Once events are withheld, the original would have exited.
         if !is_hidden && context.lifecycle.is_greeted() && (live || !context.withholds_events) {
             request.set_id(ui_id(context));
             self.push(ExtensionOutput::Emit(Outbound::ExtensionUIRequest(request)));

@@ -371,7 +371,7 @@ impl Hook {
                 *is_cancelled |= cancelled;
                 false
             }
-            // The extension might have run it on another machine.
+            // The extension might have run the command on another machine.
             Self::UserBash { failure, .. } => {
                 *failure = Some(text.to_owned());
                 true

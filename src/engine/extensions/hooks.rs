@@ -22,7 +22,7 @@ impl ExtensionHost {
     /// Sends a hook under this id to every extension that registered for it; completes at once if there is none.
     pub fn send_hook(&mut self, id: CallId, hook: Hook, context: &mut Context<'_>) {
         let places = match &hook {
-            // Too late for anyone to respond.
+            // Too late for a response.
             _ if context.lifecycle.is_stopping() => Vec::new(),
             Hook::Event { event } => self.awaiting(event_type(event)),
             hook => self.hooked_places(hook.name()),

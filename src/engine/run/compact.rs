@@ -125,7 +125,7 @@ impl Engine {
         let model = &self.models.choice().model;
         let window = model.context_window;
         let same = answer.provider == model.provider && answer.model == model.id;
-        // It is among the last: looked for from the end.
+        // The answer is among the last messages.
         let is_old = !self.store.session.messages()[self.store.session.compacted()..].iter().rev().any(|message| {
             matches!(message.as_ref(), AgentMessage::Assistant(it) if it.timestamp == answer.timestamp)
         });
@@ -337,7 +337,7 @@ impl Engine {
                 if will_retry {
                     self.store.session.forget_last_answer(StopReason::Error);
                 }
-                // A prompt that came meanwhile asks in its place.
+                // A prompt that came meanwhile requests the model instead.
                 let will_retry = will_retry && matches!(next, AfterCompaction::Nothing) && !is_aborted;
                 let end = CompactionEndEvent { result: Some(result), will_retry, ..ended(reason) };
                 self.emit_compaction_end(end);

@@ -106,7 +106,7 @@ impl PartialMessage {
                 Progress::Quiet
             }
             StreamEvent::Usage(counts) => {
-                // No provider tells its price.
+                // Providers state no price.
                 self.message.usage = usage(counts, &self.price, Some(false));
                 self.changed = true;
                 Progress::Quiet

@@ -87,7 +87,7 @@ impl Engine {
         }
         let (result, is_error) = match self.batch().is_some_and(|batch| batch.skipping) && !self.is_parallel()
         {
-            // It was stopped for the steering: what it made of that does not count.
+            // Cancelled for steering: its own result does not count.
             true => self.skipped_result(),
             false => (result, is_error),
         };
@@ -97,7 +97,7 @@ impl Engine {
     /// Ends a call that has not run: it was prevented, or the run is ending.
     pub(in crate::engine) fn end_unrun_call(&mut self, at: usize, result: AgentToolResult) {
         match self.is_parallel() {
-            // One after the other is asked about.
+            // The next call is checked once this one is decided.
             true => self.emit_call_end(at, result, true),
             false => self.set_call_stage(at, CallStage::Held(result, true)),
         }
@@ -182,7 +182,7 @@ impl Engine {
             self.release_held();
             return true;
         }
-        // One is asked about after the other; what runs is waited for below.
+        // Calls are checked one after another; running ones are awaited below.
         if self
             .first_in_stage(|stage| matches!(stage, CallStage::Preparing | CallStage::Checked(_)))
             .is_some()

@@ -41,10 +41,10 @@ impl Engine {
     /// time.
     pub(in crate::engine) fn delay(&mut self, input: Input) {
         match input {
-            // Deadlines are looked at again when the request is over.
+            // Deadlines are checked again once the request has ended.
             Input::Time => {}
             Input::Shutdown => {
-                // What the host has written before, and is not served, comes too late.
+                // Lines of the host that are not served yet are dropped.
                 self.backlog.behind_disk.push_front(Input::Shutdown);
                 self.push(Output::HurryStore);
             }

@@ -116,7 +116,7 @@ impl Store {
     pub fn complete(&mut self) -> Option<Duration> {
         let Disk::Writing(since) = self.disk else { return None };
         self.disk = Disk::Free;
-        // What was only synced had been written before.
+        // A sync writes no further entries.
         if !self.is_syncing() {
             self.session.mark_written();
         }

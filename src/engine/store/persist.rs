@@ -102,11 +102,11 @@ impl Engine {
         self.postpone_extensions(since);
         let text = errors::store_failed(self.dialect.base(), reason);
         match next {
-            // What is left out stays so, and is written when a file works again.
+            // The exclusion stays, and is written once writes succeed again.
             None | Some(AfterAppend::Nothing | AfterAppend::Entries { .. }) => {}
             Some(AfterAppend::MessageEnd(message)) => self.on_message_unwritten(message, text, &appended),
             Some(AfterAppend::RunEnd(end)) => {
-                // It is written, and only a loss of power can still cost it: the run has not failed.
+                // The entries are written, only the sync has failed: the run has not failed.
                 self.store.retry_write();
                 let path = self.session_file().unwrap_or_default();
                 self.report_failure(FailureSource::File(&path, SESSION), &text);
@@ -266,7 +266,7 @@ impl Engine {
         }
         self.store.session.undo();
         self.append(NewEntry::Message(answer.clone()));
-        // Not at once again.
+        // Not retried at once.
         self.store.wait();
         self.emit_message_end(answer, appended);
     }

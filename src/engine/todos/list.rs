@@ -173,7 +173,7 @@ pub(super) const TASK: &str = "task-";
 /// The number after the highest one in use among `ids`; from 1.
 pub(super) fn next_number<'a>(ids: impl Iterator<Item = &'a str>, prefix: &str) -> u64 {
     let numbers = ids.filter_map(|id| id.strip_prefix(prefix)?.parse().ok());
-    // An id may end in any number; those that no list comes to are no numbers of ours.
+    // Ids of the host may end in any number; huge ones are not counted on from.
     numbers.filter(|number| *number < u64::from(u32::MAX)).max().unwrap_or(0) + 1
 }
 

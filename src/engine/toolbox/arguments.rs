@@ -42,7 +42,7 @@ impl Tool {
 
     fn validator(&self) -> Result<&Validator, SchemaFault> {
         let compiled = self.validator.get_or_init(|| match self.owner {
-            // What our own schemas use means the same in draft 7, whose own schema is far less to compile.
+            // Our schemas mean the same in draft 7, whose metaschema compiles faster.
             ToolOwner::Server => {
                 compile(jsonschema::options().with_draft(Draft::Draft7), &self.spec.parameters)
             }

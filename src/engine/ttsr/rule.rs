@@ -136,7 +136,7 @@ impl Scope {
 
 fn condition(text: &str) -> Result<Regex, String> {
     let regex = Regex::new(text).map_err(|error| {
-        // The last line says what is wrong, those before it show where.
+        // The last line states the fault, the lines before it show the place.
         let text = error.to_string();
         text.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned()
     })?;

@@ -51,7 +51,7 @@ impl Rules {
         let from = block.text.floor_char_boundary(block.text.len().saturating_sub(LOOK_BACK));
         block.text.push_str(delta);
         let WatchedBlock { text, path, matched } = block;
-        // A path ends with a quotation mark: all that streams need not be parsed at each step.
+        // A path ends with a quotation mark: without one, the arguments need not be parsed again.
         let has_file = |rule: &CompiledRule| rule.is_of_files() && rule.watches(watched);
         if path.is_none() && delta.contains('"') && self.compiled.iter().any(has_file) {
             *path = path_in(text);
