@@ -1,4 +1,4 @@
-//! Session files that real pi and our server read of each other.
+//! Session files that pi and this server read from each other.
 //!
 //! Two releases of pi are installed from the npm registry below `target`, once. Without `npm` or a network nothing
 //! is tested, which is told on stderr; `PI_RPC_REQUIRE_PEERS=1` makes that a failure.

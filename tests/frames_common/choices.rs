@@ -1,5 +1,5 @@
-//! Randomness as a list of numbers: a shorter list of smaller numbers makes a simpler value, so that proptest shrinks
-//! the numbers and the value follows.
+//! Randomness as a list of numbers: a shorter list of smaller numbers leads to a simpler value, so that proptest
+//! shrinks the numbers and the value follows.
 
 use proptest::prelude::*;
 
@@ -8,7 +8,7 @@ pub fn choices() -> impl Strategy<Value = Vec<u32>> {
     prop::collection::vec(any::<u32>(), 0..500)
 }
 
-/// Hands the numbers out; when they are used up, every choice is the first.
+/// Reader of the numbers; after the last one, every choice is the first.
 pub struct Choices<'a>(std::slice::Iter<'a, u32>);
 
 impl<'a> Choices<'a> {

@@ -1,10 +1,10 @@
-//! What reading and writing a frame should leave of it.
+//! Expected result of reading and writing a frame.
 
 use super::{Frames, ref_name, strings};
 use serde_json::{Map, Value};
 
 impl Frames {
-    /// `value`, which is a `def`, without what the dialect does not know; null that means absent counts as absent.
+    /// `value`, a `def`, without members that the dialect does not have; null counts as absent where it means that.
     pub fn known_part(&self, def: &str, value: &Value) -> Value {
         let schema = &self.defs[def];
         let (Some(properties), Some(map)) = (schema["properties"].as_object(), value.as_object()) else {
@@ -43,7 +43,8 @@ impl Frames {
         }
     }
 
-    /// `value`, read as a `def`, without the optional members that are `null`; of unions each branch counts that it may be.
+    /// `value`, read as a `def`, without the optional members that are `null`; of unions each branch counts that it may
+    /// be.
     pub fn without_nulls(&self, def: &str, value: &Value) -> Value {
         let mut value = value.clone();
         self.drop_nulls(&self.defs[def], &mut value);

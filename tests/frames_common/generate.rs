@@ -1,4 +1,4 @@
-//! Values that the schema allows.
+//! Generator of values that the schema allows.
 
 use super::{Choices, Frames, ref_name, strings};
 use serde_json::{Map, Value, json};
@@ -25,7 +25,7 @@ const TEXTS: [&str; 14] = [
 const STRANGE_KEYS: [&str; 6] = ["x", "", "Type", "$ref", "ключ 🔑", "__proto__"];
 
 impl Frames {
-    /// A value of `def`; adds to `seen` every def that it holds a value of.
+    /// Generates a value of `def`; adds every def in it to `seen`.
     pub fn value(&self, def: &str, choices: &mut Choices, seen: &mut BTreeSet<String>) -> Value {
         seen.insert(def.to_owned());
         match self.defs[def].get("properties") {
@@ -88,7 +88,8 @@ impl Frames {
         Value::Object(out)
     }
 
-    /// A property that `def` does not have here: one of another dialect, right or wrong there, or of no dialect.
+    /// Generates a member that `def` does not have in the dialect: one of another dialect, valid or not there, or of
+    /// none.
     fn unknown(&self, def: &str, choices: &mut Choices) -> (String, Value) {
         let known = &self.defs[def]["properties"];
         let everywhere = self.bundle[def]["properties"].as_object().expect("properties");

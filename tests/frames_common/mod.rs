@@ -1,4 +1,4 @@
-//! Frames made up from the exported schema, whole and spoiled, for the tests that compare readers with it.
+//! Generated frames of the exported schema, valid and spoiled, for tests that compare readers with it.
 #![allow(dead_code, unused_imports)] // Each test file uses its part.
 
 mod choices;
@@ -18,7 +18,7 @@ use pi_rpc::{
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// One dialect's exported schema, and what the other dialects know.
+/// Exported schema of one dialect, with the vocabulary of the others.
 pub struct Frames {
     dialect: Dialect,
     defs: Value,
@@ -31,7 +31,7 @@ pub struct Frames {
 }
 
 impl Frames {
-    /// Those of `dialect`.
+    /// Loads the frames of `dialect`.
     pub fn of(dialect: Dialect) -> Self {
         let bundle: Value = serde_json::from_str(BUNDLE).expect("JSON");
         let bundle = bundle["$defs"].clone();
@@ -48,7 +48,7 @@ impl Frames {
         Self { dialect, defs, bundle, words, keys }
     }
 
-    /// Decides whether a value is a `def`.
+    /// Validator of `def`.
     pub fn validator(&self, def: &str) -> jsonschema::Validator {
         let mut schema = json_schema(self.dialect);
         schema.as_object_mut().expect("an object").remove("oneOf");

@@ -1,4 +1,4 @@
-//! What a frame consists of.
+//! Places in a frame.
 
 use super::{Frames, ref_name};
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 /// A value of a def, somewhere in a frame.
 pub struct Place<'v> {
     pub def: String,
-    /// Where it is: a JSON pointer from the frame.
+    /// JSON pointer from the frame.
     pub pointer: String,
     pub value: &'v Value,
     /// Whether it lies in a union that has no tag, so that a mistake in it is one in each branch.

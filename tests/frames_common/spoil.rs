@@ -1,11 +1,11 @@
-//! Values with one thing changed somewhere: most of them are no longer what the schema allows.
+//! Spoiled values, with one change somewhere; the schema refuses most of them.
 
 use super::{Choices, Frames, generate::free};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
 impl Frames {
-    /// Changes one thing in `frame`, of which `leaves` are the kinds that there are.
+    /// Changes one place in `frame`; `leaves` are the kinds of frames.
     pub fn spoil(&self, frame: &mut Value, leaves: &[String], choices: &mut Choices) {
         if choices.once_in(10) {
             return self.merge(frame, leaves, choices);

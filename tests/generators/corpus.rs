@@ -1,4 +1,4 @@
-//! The frames that everything is tried with.
+//! The frames that all tools read.
 
 use crate::{frames_common::Frames, made_up::made_up};
 use pi_rpc::protocol::Dialect;
@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Who wrote a frame.
+/// Writer of a frame.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Dir {
@@ -52,7 +52,7 @@ pub fn file(dialect: Dialect) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("generators/frames/{dialect}.jsonl"))
 }
 
-/// The frames that our tools recorded, one for each shape.
+/// Frames that this server recorded, one for each shape.
 pub fn recorded(dialect: Dialect) -> Vec<Sample> {
     let file = file(dialect);
     let text = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
@@ -61,7 +61,7 @@ pub fn recorded(dialect: Dialect) -> Vec<Sample> {
         .collect()
 }
 
-/// The recorded frames, and those that are made up from the schema.
+/// Recorded frames, and generated ones.
 pub fn samples(dialect: Dialect) -> Vec<Sample> {
     [recorded(dialect), made_up(dialect)].concat()
 }
@@ -70,8 +70,8 @@ pub fn samples(dialect: Dialect) -> Vec<Sample> {
 const ORIGINALS: [(Dialect, &str); 3] =
     [(Dialect::Pi, "pi-0.52.12"), (Dialect::Pi1, "pi-1.5.2"), (Dialect::Xcsh, "xcsh-19.54.0")];
 
-/// The frames of real recordings, which are no part of this project, each once: none, but where `RECORDINGS` names their
-/// folder. Some hosts are wrong on purpose; what answers their worst is no frame either.
+/// The frames of real recordings, which are no part of this project, each once: none, but where `RECORDINGS` names
+/// their folder. Some hosts are wrong on purpose; what answers their worst is no frame either.
 pub fn originals(dialect: Dialect) -> Vec<Sample> {
     let Some(recordings) = std::env::var_os("RECORDINGS") else { return Vec::new() };
     let validator = Frames::of(dialect).validator("Inbound");
@@ -103,7 +103,7 @@ pub fn read_folders(folders: &[PathBuf]) -> Vec<Sample> {
     samples
 }
 
-/// The frame of a record; none where it holds no whole frame.
+/// Frame of a record; `None` if it has no complete frame.
 fn read_record(line: &str) -> Option<Sample> {
     // Half a character as an escape, which no Rust string can hold.
     let record: Value = serde_json::from_str(line).ok()?;

@@ -1,4 +1,4 @@
-//! What the recorded frames cover; and how they were taken out of recordings.
+//! Coverage of the recorded frames, and their selection from recordings.
 
 use crate::{
     corpus::{Sample, bases, file, read_folders, recorded, samples},
@@ -11,7 +11,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// More than this nobody reads.
+/// Maximum number of recorded frames, so that they can be reviewed.
 const MOST_BYTES: u64 = 400_000;
 
 #[test]
@@ -62,7 +62,7 @@ fn derive() {
     }
 }
 
-/// The smallest frames that together show all that `samples` show.
+/// Smallest frames with the same coverage as `samples`.
 fn reduced(dialect: Dialect, mut samples: Vec<Sample>) -> Vec<Sample> {
     let frames = Frames::of(dialect);
     let [inbound, outbound] = ["Inbound", "Outbound"].map(|root| frames.validator(root));
@@ -80,7 +80,7 @@ fn reduced(dialect: Dialect, mut samples: Vec<Sample>) -> Vec<Sample> {
     samples
 }
 
-/// What a frame shows: the defs in it, each with the fields that it has and the word that it is.
+/// Coverage of a frame: its defs, each with its members, and its enumeration values.
 pub fn facts(frames: &Frames, sample: &Sample) -> BTreeSet<String> {
     let mut facts = BTreeSet::new();
     for place in frames.places(sample.root(), &sample.frame) {
@@ -95,7 +95,7 @@ pub fn facts(frames: &Frames, sample: &Sample) -> BTreeSet<String> {
     facts
 }
 
-/// Everything that the frames of a dialect can show.
+/// Complete coverage of a dialect.
 fn all(frames: &Frames) -> BTreeSet<String> {
     let mut facts = BTreeSet::new();
     for def in ["Inbound", "Outbound"].iter().flat_map(|root| frames.reachable(root)) {

@@ -1,4 +1,4 @@
-//! Frames handed to a tool, and what it says to them.
+//! Frames for a tool, and its verdicts.
 
 use crate::{
     corpus::{Sample, bases, originals, samples},
@@ -14,27 +14,27 @@ use std::{
     sync::OnceLock,
 };
 
-/// What a tool says to a frame.
+/// Verdict of a tool about a frame.
 #[derive(Debug, Deserialize)]
 pub struct Verdict {
-    /// What is wrong with it, a text for each mistake; empty: nothing.
+    /// Error texts, one for each mistake; empty: valid.
     pub errors: Vec<String>,
-    /// What the tool writes, having read it; none where it only judges.
+    /// The frame as the tool writes it after reading; `None` if it only validates.
     pub written: Option<Value>,
 }
 
-/// What a tool can.
+/// Abilities of a tool.
 pub struct Tool {
-    /// It has one error for one mistake, where unions have tags.
+    /// Whether one mistake leads to one error, where unions have tags.
     pub has_one_error: bool,
-    /// It cannot tell an empty list, or null, from what is absent.
+    /// Whether an empty list, or null, is indistinguishable from absence.
     pub drops_empty: bool,
-    /// The mistakes that it does not see.
+    /// Mistakes that the tool does not detect.
     pub is_blind: fn(&Spoiled) -> bool,
 }
 
 impl Tool {
-    /// One that sees everything.
+    /// A tool that detects everything.
     pub const EXACT: Self = Self { has_one_error: true, drops_empty: false, is_blind: |_| false };
 }
 
@@ -64,8 +64,8 @@ impl Made {
 pub struct Bench {
     pub dialect: Dialect,
     pub made: &'static Made,
-    /// Where the tool finds `schema.json`, the exported schema as it is, and `frames.jsonl`: `{root, frame}` in each line,
-    /// first the good ones; and where it writes what it makes.
+    /// Where the tool finds `schema.json`, the exported schema as it is, and `frames.jsonl`: `{root, frame}` in each
+    /// line, first the good ones; and where it writes what it makes.
     pub folder: PathBuf,
 }
 
@@ -95,7 +95,8 @@ impl Bench {
         printed.lines().map(read).collect()
     }
 
-    /// Every frame is taken and comes out as it went in, and every spoiled one is refused, as far as the tool can.
+    /// Checks that every frame is accepted and written unchanged, and every spoiled one refused, as far as the tool
+    /// can.
     #[track_caller]
     pub fn judge(&self, verdicts: &[Verdict], tool: &Tool) {
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Frames that the schema allows, made up from it: with them every field is there, which no recording promises.
+//! Generated frames that cover every member, which recordings do not guarantee.
 
 use crate::{
     corpus::{Dir, Sample},
@@ -13,13 +13,13 @@ use proptest::{
 use serde_json::{Number, Value};
 use std::collections::BTreeSet;
 
-/// How many of each kind, whatever they show.
+/// Number of frames of each kind, whatever they cover.
 const EACH: usize = 6;
 
-/// How often it is tried whether another one shows something new.
+/// Number of attempts to find a frame that covers something new.
 const TRIES: usize = 300;
 
-/// Frames of each kind, the same each time: some, and all that show what none before it does.
+/// Deterministic frames of each kind: some, and all that add to the coverage.
 pub fn made_up(dialect: Dialect) -> Vec<Sample> {
     let frames = Frames::of(dialect);
     let mut runner = TestRunner::deterministic();

@@ -1,4 +1,4 @@
-//! Frames with one mistake each, made of good ones: wherever a field is, each way in which it can be wrong, once.
+//! Frames with one mistake each: each kind of mistake once for every member.
 
 use crate::{
     corpus::{Dir, Sample},
@@ -8,24 +8,24 @@ use pi_rpc::protocol::Dialect;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// What is wrong with a value.
+/// Kind of mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mistake {
-    /// A field that must be there is not.
+    /// A required member is missing.
     Missing,
-    /// It is of another type.
+    /// The value has another type.
     Type,
-    /// It is null, and may not be.
+    /// The value is null, which is not allowed.
     Null,
-    /// It is a word that is none of those that it may be; for a tag: no tag.
+    /// The value is not in the enumeration; for a tag: an unknown tag.
     Word,
-    /// It is a fraction, and must be whole.
+    /// The value is not an integer.
     Fraction,
-    /// It is past what it may be.
+    /// The value is out of bounds.
     Range,
 }
 
-/// A frame with one mistake.
+/// Frame with one mistake.
 #[derive(Clone, Debug)]
 pub struct Spoiled {
     pub dir: Dir,
@@ -48,7 +48,7 @@ impl Spoiled {
     }
 }
 
-/// Every mistake once, each in the smallest frame that it can be made in.
+/// Every mistake once, each in the smallest possible frame.
 pub fn spoiled(dialect: Dialect, samples: &[Sample]) -> Vec<Spoiled> {
     let frames = Frames::of(dialect);
     let mut samples: Vec<&Sample> = samples.iter().collect();

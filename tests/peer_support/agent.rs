@@ -1,4 +1,4 @@
-//! A real pi or our server, as a host sees them.
+//! A published pi or this server, from the side of a host.
 
 use super::install::Words;
 use crate::serve_support::{Server, binary, command, write_agent_file};
@@ -11,16 +11,16 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// Who reads and writes files.
+/// Program that reads and writes session files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// The binary that is tested.
+    /// This server.
     Ours,
     /// A published pi, by its command.
     Pi(Words),
 }
 
-/// One that runs, with a home of its own.
+/// Running program, with a home of its own.
 pub struct Agent {
     pub server: Server,
     pub kind: Kind,
@@ -185,8 +185,8 @@ fn models(vendor: SocketAddr) -> Value {
     } })
 }
 
-/// The model is not one of the command line: pi 0.73 would take that for every session that it opens. A compaction keeps
-/// next to nothing, so that it has something to do in a short conversation.
+/// The model is not one of the command line: pi 0.73 would take that for every session that it opens. A compaction
+/// keeps next to nothing, so that it has something to do in a short conversation.
 fn settings() -> Value {
     json!({ "defaultProvider": "first", "defaultModel": "model", "compaction": { "enabled": false, "keepRecentTokens": 1 }, "retry": { "enabled": false } })
 }

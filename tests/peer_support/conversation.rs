@@ -1,4 +1,4 @@
-//! A conversation with one of everything that a file can hold.
+//! A conversation with every kind of entry that a session file can have.
 
 use super::{Agent, Kind};
 use crate::serve_support::FakeVendor;
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::path::PathBuf;
 use tempfile::TempDir;
 
-/// What an agent has written.
+/// Session files of a program.
 pub struct Written {
     /// Who wrote it.
     pub kind: Kind,

@@ -1,10 +1,10 @@
-//! Files that nobody would write in a short conversation.
+//! Session files that do not arise in a short conversation.
 
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// A file's name, its text for a working directory, how many messages pi reads, and how many more before those are read here:
-/// pi forgets what stands before a damaged line.
+/// A file's name, its text for a working directory, how many messages pi reads, and how many more before those are read
+/// here: pi forgets what stands before a damaged line.
 type File = (&'static str, fn(&Path) -> String, usize, usize);
 
 /// The files.

@@ -1,8 +1,9 @@
 //! The published packages, installed once, from the lock files beside this file.
 //!
-//! 0.52.12 and 0.73.1 are installed as npm does it. 1.5.2 is a bundle that has nearly all of its packages inside; two of those
-//! it names besides are not published. So its entry in the lock file, which is written by hand, depends on nothing, and what
-//! the bundle does load from outside stands beside it, as does a Node.js that is recent enough for it.
+//! 0.52.12 and 0.73.1 are installed as npm does it. 1.5.2 is a bundle that has nearly all of its packages inside; two
+//! of those it names besides are not published. So its entry in the lock file, which is written by hand, depends on
+//! nothing, and what the bundle does load from outside stands beside it, as does a Node.js that is recent enough for
+//! it.
 
 use crate::toolchain_support::{had, locked};
 use std::{path::PathBuf, sync::OnceLock};

@@ -1,4 +1,4 @@
-//! Published releases of pi beside our server.
+//! Published releases of pi, for comparison with this server.
 #![allow(dead_code, unused_imports)] // each test binary uses its part
 
 mod agent;

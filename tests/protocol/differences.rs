@@ -1,4 +1,4 @@
-//! What `--diff` makes of single changes: whom they break, and which version they ask for.
+//! `--diff` for single changes: whom they break, and the version that they require.
 
 use pi_rpc::{
     export::{Bump, bump, diff, json_schema, meta},
@@ -6,7 +6,7 @@ use pi_rpc::{
 };
 use serde_json::{Value, json};
 
-/// What is changed (a JSON pointer, and what comes there: null takes it away), what is told of it, and what it asks for.
+/// Change (a JSON pointer and the new value; null removes it), the expected differences, and the required bump.
 type Row = (&'static str, Value, &'static [(&'static str, &'static str)], Bump);
 
 const BOTH: &str = "both";

@@ -1,5 +1,5 @@
-//! What `pi-rpc schema` prints is kept once in the repository, so that a change of the wire shows in review, and a change
-//! of a dialect comes with the version that `schema/README.md` asks for. `UPDATE=1 cargo test --test protocol exported`
+//! Exports of `pi-rpc schema` are stored in the repository, so that a change of the wire shows in review, and a change
+//! of a dialect has the version that `schema/README.md` requires. `UPDATE=1 cargo test --test protocol exported`
 //! rewrites the files once the version fits.
 
 use crate::{
@@ -22,7 +22,7 @@ use std::{
 
 const FOLDER: &str = "snapshots/exported";
 
-/// The formats that there are once, and where each is kept.
+/// Formats that do not depend on the dialect, and their files.
 const ALONE: [(&str, &str); 10] = [
     ("meta-schema", "snapshots/exported/meta-schema.json"),
     ("script", "snapshots/exported/script.json"),
@@ -38,16 +38,16 @@ const ALONE: [(&str, &str); 10] = [
 
 /// A file of the repository that `pi-rpc schema` prints.
 struct Exported {
-    /// Below the repository.
+    /// Path within the repository.
     path: String,
-    /// What is printed today.
+    /// Current output.
     text: String,
-    /// The file that it is kept as the difference from.
+    /// File that this one is stored as a difference from.
     base: Option<&'static Self>,
 }
 
 impl Exported {
-    /// The text as it was published; `None`: never, or its base was not the one that is kept.
+    /// Stored text; `None`: there is none, or it belongs to another base.
     fn published(&self) -> Option<String> {
         let kept = fs::read_to_string(self.file()).ok()?;
         match self.base {
@@ -83,7 +83,7 @@ fn has_frames(dialect: Dialect) -> bool {
     dialect.base().as_str() == dialect.as_str()
 }
 
-/// Every file, bases first: all but those of `pi` are kept as differences.
+/// All files, bases first; those of all dialects except `pi` are stored as differences.
 fn files() -> &'static [&'static Exported] {
     static FILES: OnceLock<Vec<&'static Exported>> = OnceLock::new();
     FILES.get_or_init(|| {
@@ -136,7 +136,7 @@ fn dotted(version: [u64; 3]) -> String {
     version.map(|part| part.to_string()).join(".")
 }
 
-/// The least version that such a change asks for.
+/// Lowest version that such a change requires.
 fn least([major, minor, patch]: [u64; 3], bump: Bump) -> [u64; 3] {
     match bump {
         Bump::None => [major, minor, patch],

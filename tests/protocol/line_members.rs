@@ -1,4 +1,4 @@
-//! A line whose members are all scalars is read in one go, any other in two: what comes of it is the same.
+//! A line with scalar members only is read once, any other twice, with the same result.
 
 use pi_rpc::protocol::{Dialect, LineError, RpcCommandKind, read_line};
 use proptest::{prelude::*, sample::select, test_runner::RngSeed};

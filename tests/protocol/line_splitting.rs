@@ -1,9 +1,9 @@
-//! `LineSplitter` finds the lines of a stream however it is cut into chunks.
+//! `LineSplitter` finds the lines of a stream for any cuts into chunks.
 
 use pi_rpc::protocol::{LineSplitter, SplitLine};
 use proptest::{prelude::*, test_runner::RngSeed};
 
-/// What came out: a line, or the length of one that was too long.
+/// Result: a line, or the length of one that was too long.
 type Found = Result<Vec<u8>, usize>;
 
 fn own(line: SplitLine<'_>) -> Found {
@@ -30,7 +30,7 @@ fn split(chunks: &[&[u8]], limit: usize, eager: bool) -> Vec<Found> {
     found
 }
 
-/// What the standard library finds in the whole.
+/// Lines of the whole, by the standard library.
 fn reference(bytes: &[u8], limit: usize) -> Vec<Found> {
     let mut lines: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').collect();
     if lines.last().is_some_and(|rest| rest.is_empty()) {

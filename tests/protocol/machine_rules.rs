@@ -1,5 +1,5 @@
-//! One fault at a time: the exact rules that the machine reports in order, and that it recovers. What any recording can
-//! show is planted by `tests/oracle/mutants.json` in every dialect; here is what its rules do not tell apart.
+//! One fault at a time: the exact rules that the machine reports, in order, and its recovery. Faults that any recording
+//! can have are planted by `tests/oracle/mutants.json` in every dialect; here are those that it does not distinguish.
 
 use crate::machine_support::{Frame, Talk, assistant, event, grows, judge, message, talk, user};
 use pi_rpc::{
@@ -12,7 +12,7 @@ use pi_rpc::{
 };
 use serde_json::{Value, json};
 
-/// What is wrong, the dialect, the spoilt conversation, the rules that it breaks, in order.
+/// Fault, dialect, spoilt conversation, and the rules that it breaks, in order.
 type Row = (&'static str, Dialect, Talk, &'static [Rule]);
 
 fn out(frame: Value) -> Frame {

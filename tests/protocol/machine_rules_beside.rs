@@ -11,7 +11,7 @@ use pi_rpc::{
 };
 use serde_json::{Value, json};
 
-/// What is wrong, the dialect, the conversation, the rules that it breaks, in order.
+/// Fault, dialect, conversation, and the rules that it breaks, in order.
 type Row = (&'static str, Dialect, Talk, &'static [Rule]);
 
 const QUIET: Frame =
@@ -116,7 +116,7 @@ fn retry_ends(success: bool, attempt: u64) -> Frame {
     }
 }
 
-/// A failed run that is tried again: without a prompt of its own.
+/// A retried run, without a prompt of its own.
 fn again() -> Talk {
     fails().cut(&["prompt", "ack", "input start", "input end"]).set("agent_end", "/messages/0", json!(null))
 }

@@ -1,4 +1,4 @@
-//! The machine and the schema's tables say the same: every state with every kind of frame.
+//! The machine agrees with the tables of the schema, for every state and every kind of frame.
 
 use crate::machine_support::snapshot;
 use pi_rpc::{
@@ -13,7 +13,7 @@ fn bases() -> BTreeSet<Base> {
     Dialect::ALL.into_iter().map(Dialect::base).collect()
 }
 
-/// Where the table says that `kind` leads from `from`; none: it may not be said there.
+/// State that `kind` leads to from `from` by the table; `None`: it is illegal there.
 fn table(base: Base, kind: Kind, from: FlowState) -> BTreeSet<FlowState> {
     kind.fires(base).filter(|row| row.states.contains(&from)).map(|row| row.to.unwrap_or(from)).collect()
 }
@@ -31,7 +31,7 @@ fn is_inbound(kind: Kind) -> bool {
     )
 }
 
-/// Whether a kind stands for a step that no frame announces: the schema's tables do not have those.
+/// Whether a kind is an unannounced step, which the tables of the schema do not have.
 fn is_unannounced(kind: Kind) -> bool {
     matches!(kind, Kind::Unannounced(_))
 }
@@ -45,7 +45,7 @@ fn cells() -> impl Iterator<Item = (Base, Cell)> {
     bases().into_iter().flat_map(|base| walk(base).into_iter().map(move |cell| (base, cell)))
 }
 
-/// The states that dialects built on `base` have.
+/// States of `base`.
 fn states(base: Base) -> BTreeSet<FlowState> {
     FlowState::ALL.into_iter().filter(|state| state.is_in(base)).collect()
 }
@@ -124,7 +124,7 @@ fn unannounced_steps_lead_where_listed() {
     }
 }
 
-/// Messages of these roles stand in the conversation, but no event tells of them.
+/// Roles of messages that no event reports.
 fn is_never_said(kind: Kind) -> bool {
     use AgentMessageKind as Role;
     let silent = [
@@ -222,7 +222,7 @@ fn the_dispositions_are_what_was_published() {
     snapshot("machine_dispositions", out.trim_end());
 }
 
-/// A row for each command, a column for each state; states that never differ stand together.
+/// Table with a row for each command and a column for each group of states that never differ.
 fn dispositions(base: Base) -> String {
     let commands: Vec<RpcCommandKind> =
         RpcCommandKind::ALL.into_iter().filter(|command| command.is_in(base)).collect();
@@ -249,7 +249,7 @@ fn dispositions(base: Base) -> String {
     out
 }
 
-/// The disposition; where it depends on a field, each of its values with what it leads to.
+/// Disposition; if it depends on a member, one for each value of that member.
 fn cell(command: RpcCommandKind, state: FlowState, base: Base) -> String {
     let of = |choice| match Case::first(command.cases(state), base, |_| choice) {
         None => "nothing".to_owned(),

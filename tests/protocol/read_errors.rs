@@ -1,4 +1,4 @@
-//! What hosts are told about lines that are no frames: the texts are in `snapshots/`, to be reviewed as a whole.
+//! Error texts for lines that are not frames; they are in `snapshots/`, for review as a whole.
 
 use crate::{
     frames_common::{Choices, Frames, ref_name},
@@ -15,15 +15,15 @@ const BASES: [Dialect; 2] = [Dialect::Pi, Dialect::Xcsh];
 
 /// A command with one field wrong.
 struct Wrong {
-    /// Which field, as errors spell it.
+    /// Member, as errors spell it.
     path: String,
-    /// What stands there; `None`: nothing.
+    /// Its value; `None`: absent.
     value: Option<Value>,
     /// The whole command.
     line: Value,
 }
 
-/// Every command of the dialect with every field of it, the inner ones too, missing or wrong.
+/// Every command of the dialect with each of its members, at any depth, missing or wrong.
 fn wrong_commands(dialect: Dialect) -> Vec<(String, Vec<Wrong>)> {
     let frames = Frames::of(dialect);
     let defs = &json_schema(dialect)["$defs"];
@@ -177,7 +177,7 @@ fn foreign_field_is_ignored() {
     assert_eq!(reason(line, Dialect::Xcsh), "`locale`: invalid type: integer `5`, expected a string");
 }
 
-/// Lines that are hard to read, by what is the matter with them.
+/// Lines that are hard to read, by their problem.
 fn hostile_lines() -> Vec<(&'static str, Vec<u8>)> {
     let nested = |open: &str, close: &str| {
         format!(r#"{{"id":"a","type":"prompt","message":{}0{}}}"#, open.repeat(20_000), close.repeat(20_000))

@@ -1,6 +1,6 @@
-//! `read` accepts a frame if and only if the exported schema of the dialect does, and keeps all that the dialect knows.
+//! `read` accepts a frame if and only if the exported schema of the dialect does, and keeps all members of the dialect.
 //!
-//! The frames are made from the exported schema itself, of every kind in turn; then one thing in each is spoiled. The
+//! The frames are generated from the exported schema, of every kind in turn; then each is spoiled in one place. The
 //! seed is fixed, `PROPTEST_RNG_SEED` and `PROPTEST_CASES` go further.
 
 use crate::frames_common::{Choices, Frames, choices, same};
@@ -9,7 +9,7 @@ use proptest::test_runner::{Config, RngSeed, TestCaseError, TestError, TestRunne
 use serde_json::{Value, json};
 use std::{cell::RefCell, collections::BTreeSet};
 
-/// Reads and writes again.
+/// Reads a frame and writes it again.
 type Reader = fn(&[u8], Dialect) -> Result<Value, String>;
 
 /// The [`Reader`] of a type of frames.
@@ -22,18 +22,18 @@ macro_rules! reader {
     };
 }
 
-/// Everything that one test needs.
+/// Context of one test.
 struct Bench {
     dialect: Dialect,
     root: &'static str,
     frames: Frames,
     validator: jsonschema::Validator,
     reader: Reader,
-    /// How many frames of each kind are made.
+    /// Number of frames of each kind.
     cases: u32,
 }
 
-/// What came up.
+/// Defs that occurred.
 #[derive(Default)]
 struct Tally {
     seen: BTreeSet<String>,
@@ -48,7 +48,7 @@ impl Bench {
         Self { dialect, root, frames, validator, reader, cases: 100 }
     }
 
-    /// Runs `cases` for each kind of frame, and demands that every def of the dialect came up.
+    /// Runs `cases` for each kind of frame, and checks that every def of the dialect occurred.
     fn run(&self) {
         let leaves = self.frames.leaves(self.root);
         let tally = RefCell::new(Tally::default());

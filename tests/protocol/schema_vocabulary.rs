@@ -1,4 +1,4 @@
-//! Every def of `schema/` keeps the rules of `schema/README.md`; and every rule is broken, to show that it holds.
+//! Every def of `schema/` keeps the rules of `schema/README.md`, and every rule finds a spoiled schema.
 
 use crate::vocabulary::{RULES, SPOILED, complaints, spoil};
 use pi_rpc::protocol::BUNDLE;

@@ -1,12 +1,12 @@
-//! How one exported text differs from another, as text: what a dialect is kept as beside the one that is kept whole.
+//! Text difference between two exports, in which dialects other than `pi` are stored.
 //!
-//! A line `@ COUNT PATH` skips lines that are the same, and names where in the JSON they end; a line `-…` is of the base
-//! alone, a line `+…` of the other text alone. Counts are relative, so that a change moves no line but its own.
+//! A line `@ COUNT PATH` skips lines that are the same, and names where in the JSON they end; a line `-…` is of the
+//! base alone, a line `+…` of the other text alone. Counts are relative, so that a change moves no line but its own.
 
 use similar::{ChangeTag, TextDiff};
 use std::fmt::Write as _;
 
-/// The delta that makes `text` of `base`.
+/// Difference of `text` from `base`.
 pub fn delta(base: &str, text: &str) -> String {
     let lines: Vec<&str> = base.lines().collect();
     let (mut out, mut old, mut same) = (String::new(), 0, 0);
@@ -43,7 +43,7 @@ fn path(before: &[&str], line: &str) -> String {
     names.iter().rev().map(|name| name.trim_start_matches('"')).collect::<Vec<_>>().join("/")
 }
 
-/// The text that a delta makes of its base; `None`: it belongs to another base.
+/// Applies a difference to its base; `None`: it belongs to another base.
 pub fn applied(base: &str, delta: &str) -> Option<String> {
     let (mut rest, mut out) = (base.split_inclusive('\n'), String::new());
     for line in delta.split_inclusive('\n') {

@@ -1,4 +1,4 @@
-//! What a project may run: each cell of the tables in `SECURITY.md`, seen with the real binary.
+//! Approval of projects: each cell of the tables in `SECURITY.md`, with the real binary.
 
 use crate::extended_support::{executable, script};
 use crate::serve_support::{Server, binary, command, of_type, thorough};
@@ -9,8 +9,8 @@ use tempfile::TempDir;
 
 const DIALECTS: [Dialect; 3] = [Pi, Xcsh, Pi1];
 
-/// What a project brings along: the row of the table, the name of what runs, and what errors call it. `.pi` stands for the
-/// project's directory.
+/// What a project brings along: the row of the table, the name of what runs, and what errors call it. `.pi` stands for
+/// the project's directory.
 struct Code {
     row: &'static str,
     name: &'static str,

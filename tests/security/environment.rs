@@ -1,4 +1,4 @@
-//! What children are given of the environment, and what they can see of it elsewhere.
+//! Environment of child processes, and access to that of the server.
 
 use crate::extended_support::{executable, script};
 use crate::serve_support::{Server, bash_turns, binary, command, write_agent_file, write_models_file};
@@ -124,7 +124,8 @@ fn unprivileged(dir: &Path) -> Command {
         return command(binary(), dir);
     }
     let copy = dir.join("pi-rpc");
-    // A process of its own writes it: what we have open for writing, another test's child may inherit, and then it cannot run.
+    // A process of its own writes it: what we have open for writing, another test's child may inherit, and then it
+    // cannot run.
     assert!(Command::new("cp").arg(binary()).arg(&copy).status().unwrap().success());
     chown(dir, Some(NOBODY), Some(NOBODY)).unwrap();
     let mut command = command(&copy, dir);

@@ -1,4 +1,4 @@
-//! What a model, a server or a file says cannot move the cursor of whoever reads about it, nor hide or turn anything.
+//! Texts of models, servers and files cannot move the cursor of a terminal, or hide or reorder text.
 
 use crate::extended_support::{executable, script};
 use crate::serve_support::{binary, command, write_agent_file, write_models_file};

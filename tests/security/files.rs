@@ -1,4 +1,4 @@
-//! Whoever may read a file that the program makes: its user alone, whatever the umask says.
+//! Created files are readable only by their user, whatever the umask.
 
 use crate::serve_support::{Server, binary, command};
 use pi_rpc::protocol::Dialect;

@@ -1,4 +1,4 @@
-//! An endpoint that tells everybody what it was sent.
+//! An endpoint that repeats everything that it was sent.
 
 use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},

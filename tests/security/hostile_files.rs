@@ -1,5 +1,5 @@
-//! Files that a project brings along and that are none, or are enormous: the server neither hangs, nor eats the host's
-//! commands, nor takes memory for them.
+//! Devices, pipes and huge files in a project: the server does not hang, lose commands of the host,
+//! or use memory for them.
 
 use crate::serve_support::{BOTH, Server, binary, command};
 use pi_rpc::protocol::Dialect;

@@ -1,4 +1,4 @@
-//! Keys come in by every way that there is, and get out by none.
+//! Keys from all sources are redacted in all outputs.
 
 use crate::extended_support::script;
 use crate::hostile::{Hostile, WAYS};

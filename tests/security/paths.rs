@@ -1,4 +1,4 @@
-//! Paths that a host or a model names: what is not meant to be changed is not, and nothing is waited for or read for ever.
+//! Paths from a host or a model: protected files stay unchanged, and reading never hangs or is endless.
 
 use crate::extended_support::outcome;
 use crate::serve_support::{Server, at_once, binary, command, pairs, sample};

@@ -1,4 +1,4 @@
-//! Folders that are filled once.
+//! Directories that are filled once.
 
 use super::progress;
 use std::{

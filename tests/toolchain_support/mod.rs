@@ -1,7 +1,7 @@
-//! What other languages bring: Node.js with packages, Python with packages, published programs.
+//! Toolchains of other languages: Node.js with packages, Python with packages, published programs.
 //!
-//! Everything is installed once, below `target/`, from lock files with exact versions. A test that cannot have what it
-//! needs is not run, and says so; where it must run, a variable set to 1 makes that a failure.
+//! Everything is installed once, below `target/`, from lock files with exact versions. A test whose toolchain is
+//! missing is skipped with a note; an environment variable set to 1 makes that a failure.
 #![allow(dead_code, unused_imports)] // each test binary uses its part
 
 mod home;

@@ -1,4 +1,4 @@
-//! Node.js and what npm installs.
+//! Node.js and packages of npm.
 
 use super::{had, installed, run};
 use std::{
@@ -7,7 +7,7 @@ use std::{
     process::Command,
 };
 
-/// Set to 1, it makes a failure of what else would be left out.
+/// Environment variable: 1 turns a missing Node.js into a failure.
 const REQUIRED: &str = "PI_RPC_REQUIRE_NODE";
 
 /// The folder that has `node_modules`, as the `package.json` and the `package-lock.json` of `folder` (of this project)

@@ -1,4 +1,4 @@
-//! Python and what pip installs.
+//! Python and packages of pip.
 
 use super::{had, installed, run};
 use std::{
@@ -7,13 +7,13 @@ use std::{
     process::Command,
 };
 
-/// Set to 1, it makes a failure of what else would be left out.
+/// Environment variable: 1 turns a missing Python into a failure.
 const REQUIRED: &str = "PI_RPC_REQUIRE_PYTHON";
 
-/// Names another Python than the `python3` of the path.
+/// Environment variable: the Python to use instead of `python3`.
 const PYTHON: &str = "PI_RPC_PYTHON";
 
-/// The oldest Python that what we install runs on.
+/// Oldest supported Python.
 const OLDEST: (u32, u32) = (3, 10);
 
 /// The Python to test with; `None` where there is none of that version or newer, which is told.

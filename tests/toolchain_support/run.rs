@@ -1,4 +1,4 @@
-//! Programs that are not ours, and what is told where there are none.
+//! Running of external programs, and notes about missing ones.
 
 use std::{
     env,

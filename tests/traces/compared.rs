@@ -1,5 +1,5 @@
-//! What this server says has the shape of what the originals said in the same conversation, but for the differences
-//! that are wanted. `tests/traces/README.md` tells how the files there came about.
+//! The frames of this server have the same shapes as those of the originals in the same conversation, except for the
+//! listed differences. `tests/traces/README.md` describes the files.
 
 use crate::trace_support::{Differences, Entry, Host, RECORDED, RETRY_BASE_MS, SCENARIOS, Skeleton, records};
 use pi_rpc::protocol::Dialect;

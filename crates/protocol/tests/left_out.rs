@@ -6,7 +6,7 @@ const MANIFEST: &str = include_str!("../../../Cargo.toml");
 const CONFIG: &str = include_str!("../../../.cargo/config.toml");
 
 fn main() -> ExitCode {
-    // Nobody asked for the line who asked for certain tests.
+    // The line is not needed if certain tests were selected.
     if std::env::args().len() > 1 {
         return ExitCode::SUCCESS;
     }

@@ -1,4 +1,4 @@
-//! Rules for commands: their responses, what becomes of them in each state, where they lead.
+//! Rules for commands: their responses, their disposition in each state, the states that they lead to.
 
 use super::*;
 

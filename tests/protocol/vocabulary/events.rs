@@ -1,11 +1,11 @@
-//! Rules for what servers say on their own: where it fires, which answer it wants.
+//! Rules for events and UI requests: the states in which they occur, and their responses.
 
 use super::*;
 
-/// What a case may ask for besides a property of the event itself: properties of its message.
+/// Conditions of cases in addition to members of the event: members of its message.
 const OF_MESSAGE: [&str; 2] = ["role", "stopReason"];
 
-/// Every frame that a server may write, responses left out.
+/// All outbound frames except responses.
 fn events(bundle: &Value) -> Vec<&str> {
     let responses = leaves(bundle, "RpcResponse");
     leaves(bundle, "Outbound").into_iter().filter(|name| !responses.contains(name)).collect()

@@ -1,4 +1,4 @@
-//! The rules of `schema/README.md`, each as a function from a bundle to its complaints.
+//! The rules of `schema/README.md`, each as a function from a bundle to its violations.
 
 mod commands;
 mod defs;
@@ -12,10 +12,10 @@ pub use spoiled::{SPOILED, spoil};
 
 use serde_json::Value;
 
-/// What is wrong with a bundle: where, and what.
+/// Violations: places and descriptions.
 pub type Complaints = Vec<String>;
 
-/// A rule's name, and what finds the places that break it.
+/// Name of a rule, and the function that finds its violations.
 pub type Rule = (&'static str, fn(&Value) -> Complaints);
 
 pub const RULES: [Rule; 28] = [
@@ -49,7 +49,7 @@ pub const RULES: [Rule; 28] = [
     ("dialects fit their record", records::records),
 ];
 
-/// What every rule has to say.
+/// Violations of all rules.
 pub fn complaints(bundle: &Value) -> Complaints {
     RULES.iter().flat_map(|(_, rule)| rule(bundle)).collect()
 }
@@ -134,7 +134,7 @@ fn state<'b>(bundle: &'b Value, name: &str) -> &'b Value {
     flow(bundle).find(|state| state["name"] == *name).unwrap_or(&Value::Null)
 }
 
-/// The states that have no states of their own.
+/// Leaf states.
 fn leaf_states(bundle: &Value) -> Vec<&str> {
     let all = states(bundle);
     let inner = |state: &&str| !all.iter().any(|other| other.starts_with(&format!("{state}.")));

@@ -1,4 +1,4 @@
-//! Rules for the state of the session: its members, what frames make of them, which responses tell them.
+//! Rules for the session state: its members, the effects of frames on them, the responses that report them.
 
 use super::*;
 
@@ -158,7 +158,7 @@ fn members_of(row: &Value) -> impl Iterator<Item = (&String, &Value)> {
     super::members(row)
 }
 
-/// Why a path leads nowhere.
+/// Reason why a path is invalid.
 fn lost(bundle: &Value, path: &str, roots: &[(&str, &str)]) -> Option<String> {
     let mut steps = path.split('.');
     let root = steps.next().unwrap_or_default();

@@ -1,9 +1,9 @@
-//! One spoiled copy of the bundle for everything that a rule can complain about.
+//! Spoiled copies of the bundle, one for each kind of violation.
 
 use serde_json::Value;
 
-/// The rule that is broken, what is changed (a JSON pointer and the new value, or nothing in its place), and all
-/// that the rules together then say.
+/// Violated rule, change (a JSON pointer and the new value, or None to remove it), and the expected
+/// violations of all rules.
 pub type Spoiled = (&'static str, &'static [(&'static str, Option<&'static str>)], &'static [&'static str]);
 
 /// Changes `bundle` at each place.

@@ -1,4 +1,4 @@
-//! Differences from what was recorded that are wanted, each with its reason.
+//! Intended differences from the recordings, each with its reason.
 
 use super::Skeleton;
 use serde::Deserialize;
@@ -12,7 +12,7 @@ pub struct Differences(pub Vec<Difference>);
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Difference {
-    /// Why this server is right to differ.
+    /// Reason for the difference.
     pub why: String,
     dialects: Vec<String>,
     /// Where it must be met; all scenarios that have it by default.

@@ -1,4 +1,4 @@
-//! What was recorded from the originals and what this server says, in one form that can be compared.
+//! Conversations of the originals and of this server in one comparable form.
 //!
 //! A conversation, recorded or had, is a list of [`Record`]s; its [`Skeleton`] holds the shapes that are compared.
 //! [`SCENARIOS`] has the conversations with our server; [`Differences`] are those that are wanted.

@@ -1,4 +1,4 @@
-//! What of a frame is compared: never a text, always its kind.
+//! Shapes of frames: the part that is compared, without texts.
 
 use serde_json::Value;
 

@@ -1,11 +1,11 @@
-//! What is compared of a conversation.
+//! Skeletons: the part of a conversation that is compared.
 
 use super::{shape, stored};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// One thing of a conversation, seen by the host.
+/// Record of a conversation, from the side of the host.
 #[derive(Debug, Clone)]
 pub enum Record {
     /// A server was started.
@@ -14,7 +14,7 @@ pub enum Record {
     Sent(Value),
     /// The host has sent bytes that are more or less than a frame.
     SentBytes,
-    /// The server has said a frame.
+    /// A frame of the server.
     Said(Value),
     /// A session's file holds these lines.
     Stored(Vec<Value>),

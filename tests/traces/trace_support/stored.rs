@@ -1,5 +1,5 @@
-//! What of the files is compared: of a session's its entries in their order, their keys in their order, and whom they
-//! follow; of others the names.
+//! Shapes of files: of session files the entries with their keys, in order, and their
+//! parents; of other files the names.
 
 use super::shape;
 use regex_lite::Regex;
