@@ -1,5 +1,7 @@
 //! The RPC protocol of coding agents, as a schema, a state machine and a server.
 //!
+//! The [`guide`] has worked examples.
+//!
 //! - [`protocol`]: the frames, generated from `schema/`, and how bytes become frames.
 //! - [`machine`]: the state machine of a conversation, and the legality of frames.
 //! - [`engine`]: the decisions of the agent, without IO.
@@ -34,6 +36,8 @@ pub mod export;
 pub mod extension;
 #[cfg(feature = "engine")]
 mod folder_walk;
+#[cfg(feature = "serve")]
+pub mod guide;
 #[cfg(feature = "serve")]
 mod harmless;
 #[cfg(feature = "engine")]
