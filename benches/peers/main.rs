@@ -7,7 +7,7 @@
 //! - `--only NAME` (any number of times): only the measurements whose names begin so; they are printed as they are made
 //! - `--runs N`: how often each is made (5)
 //! - `--peers pi-1.5.2,…`: only these; `--peers none` for ours alone
-//! - `--write`: the table goes into README.md, the plots into `docs/plots/`
+//! - `--write`: the table goes into the book and the README, the plots into `docs/plots/`
 
 mod asks;
 mod idle;
@@ -200,7 +200,7 @@ fn conditions(model: &Model) -> Outcome<String> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let said = model.alone()?;
     Ok(format!(
-        "{cores} cores ({name}), load average at the start {}. The model server alone says 8,000 deltas in {}.",
+        "{cores} cores ({name}), load average at the start {}. The model server alone writes 8,000 deltas in {}.",
         load.join(" "),
         table::seconds(said),
     ))

@@ -78,9 +78,9 @@ const ROWS: &[Row] = &[
     row("8,000 deltas a millisecond apart, snapshots: written to stdout", Of(("paced-8000", "bytes")), Bytes, Nothing),
     row("… processor time for a GB", Over(("paced-8000", "cpu"), ("paced-8000", "bytes")), SecondsPerByte, Nothing),
     row("… of that of `cat` with these bytes", Over(("paced-8000", "cpu"), ("paced-8000", "cat")), Times, Nothing),
-    row("2,000 deltas, what is new alone", Of(("deltas-2000", "wall")), Seconds, Fewer(5.0)).news(),
+    row("2,000 deltas, without snapshots", Of(("deltas-2000", "wall")), Seconds, Fewer(5.0)).news(),
     row("… peak memory", Of(("deltas-2000", "peak")), Bytes, Most(16.0 * MB)).news(),
-    row("8,000 deltas, what is new alone", Of(("deltas-8000", "wall")), Seconds, Fewer(5.0)).news(),
+    row("8,000 deltas, without snapshots", Of(("deltas-8000", "wall")), Seconds, Fewer(5.0)).news(),
     row("… of the time for 2,000", Over(("deltas-8000", "wall"), ("deltas-2000", "wall")), Times, Most(5.0)).news(),
     row("50 calls of bash (`true`), each, with the model that asks for it", Of(("tools", "each")), Seconds, Nothing),
     row("… from its start to its end", Of(("tools", "running")), Seconds, Nothing),
@@ -219,15 +219,38 @@ fn digits(figure: f64) -> String {
     }
 }
 
-const BEGIN: &str = "<!-- cargo bench --bench peers -- --write -->\n";
-const END: &str = "<!-- end of the table -->\n";
+/// The lines of the short table.
+const SHORT: [&str; 8] = [
+    "Start of the process to the first answer",
+    "… resident memory after it",
+    "`get_state`, round trip: median of 2,000",
+    "An answer of 2,000 deltas, with snapshots",
+    "2,000 deltas, without snapshots",
+    "50 calls of bash (`true`), each, with the model that asks for it",
+    "Switch to a session of 10,000 messages (5 MB)",
+    "1,000 idle conversations, a process each",
+];
 
-/// Writes the table into the README, between its marks.
+/// The lines of `table` that the README has, without the goals.
+fn short(table: &str) -> String {
+    let is_short = |line: &str| SHORT.iter().any(|title| line.starts_with(&format!("| {title} |")));
+    let rows = table.lines().enumerate().filter(|(at, line)| *at < 2 || is_short(line));
+    let cells = rows.filter_map(|(_, line)| line.trim_end_matches('|').rsplit_once('|'));
+    cells.map(|(kept, _)| format!("{kept}|\n")).collect()
+}
+
+/// Puts the table into the book, and the short one into the README, each between its marks.
 pub fn write(conditions: &str, table: &str) -> Outcome<()> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
-    let text = fs::read_to_string(&path).map_err(|error| error.to_string())?;
-    let parts = text.split_once(BEGIN).and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
-    let (before, after) = parts.ok_or("README.md has no place for the table")?;
-    let text = format!("{before}{BEGIN}{conditions}\n\n{table}{END}{after}");
-    fs::write(path, text).map_err(|error| error.to_string())
+    let whole = format!("{conditions}\n\n{table}");
+    let begin = "<!-- cargo bench --bench peers -- --write -->\n";
+    put("docs/explanation/performance.md", begin, "<!-- end of the table -->\n", &whole)?;
+    put("README.md", "<!-- short table -->\n", "<!-- end of the short table -->\n", &short(table))
+}
+
+fn put(path: &str, begin: &str, end: &str, table: &str) -> Outcome<()> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+    let text = fs::read_to_string(&file).map_err(|error| error.to_string())?;
+    let parts = text.split_once(begin).and_then(|(before, rest)| Some((before, rest.split_once(end)?.1)));
+    let (before, after) = parts.ok_or_else(|| format!("{path} has no place for the table"))?;
+    fs::write(file, format!("{before}{begin}{table}{end}{after}")).map_err(|error| error.to_string())
 }

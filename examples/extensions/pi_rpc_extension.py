@@ -17,7 +17,7 @@ Make your file executable and name it: pi-rpc serve -e ./yours.py
 Every command, tool call, hook and model call runs in a thread of its own, so one that waits for the user does not delay
 others. Observers (`on`) run one after another. An exception is reported to the host, or to the model if a tool raised
 it; in the hook `tool_call` it blocks the call. `print` goes to stderr: stdout belongs to the protocol, which `pi-rpc
-schema --part extension` prints. docs/hooks.md lists the hooks. `pi_rpc_frames.py` has the types of frames for mypy and
+schema --part extension` prints. docs/reference/hooks.md lists the hooks. `pi_rpc_frames.py` has the types of frames for mypy and
 pyright; put it beside this file, too, and import it below `if TYPE_CHECKING:`.
 """
 

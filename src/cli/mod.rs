@@ -6,6 +6,7 @@
 
 mod check;
 mod conform;
+mod docs;
 mod extensions;
 mod log;
 mod mock_llm;
@@ -14,6 +15,7 @@ mod options;
 mod printed_prompts;
 mod process_privacy;
 mod prompt_commands;
+mod reference;
 mod replay;
 mod report_options;
 mod schema;
@@ -22,6 +24,8 @@ mod session;
 mod strip_types;
 mod suggestions;
 mod tap;
+
+pub use reference::reference_blocks;
 
 use crate::{
     harmless::harmless_lines,
@@ -74,6 +78,9 @@ enum Command {
     /// Record and judge the conversation of a host and a server, passing every byte through
     #[command(after_help = tap::HELP)]
     Tap(tap::Options),
+    /// Print a page of the book about pi-rpc, or write all of it to a folder
+    #[command(after_help = docs::HELP)]
+    Docs(docs::Options),
     /// Read TypeScript from stdin, write JavaScript as JSON (for the Node host)
     #[command(hide = true)]
     StripTypes(strip_types::Options),
@@ -91,11 +98,11 @@ Examples:
 /// The output of `--version`, which hosts parse: the bare number.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Runs a command line, program name included.
-pub fn run(arguments: Vec<OsString>) -> ExitCode {
+/// Runs a command line, program name included. `book`: the files of `docs/`, by their paths in it.
+pub fn run(arguments: Vec<OsString>, book: &[(&str, &str)]) -> ExitCode {
     match is_host_command_line(arguments.get(1..).unwrap_or_default()) {
         true => serve::run(arguments.first(), &arguments[1..]),
-        false => dispatch(&arguments),
+        false => dispatch(&arguments, book),
     }
 }
 
@@ -107,7 +114,7 @@ fn is_host_command_line(words: &[OsString]) -> bool {
     !is_subcommand && own.filter_map(|word| word.to_str()).any(options::is_host_option)
 }
 
-fn dispatch(arguments: &[OsString]) -> ExitCode {
+fn dispatch(arguments: &[OsString], book: &[(&str, &str)]) -> ExitCode {
     match Cli::parse_from(arguments).command {
         Command::Serve { options } => serve::run(arguments.first(), &options),
         Command::Check(options) => check::run(&options),
@@ -117,6 +124,7 @@ fn dispatch(arguments: &[OsString]) -> ExitCode {
         Command::MockLlm(options) => mock_llm::run(&options),
         Command::Replay(options) => replay::run(&options),
         Command::Tap(options) => tap::run(options),
+        Command::Docs(options) => docs::run(&options, book),
         Command::StripTypes(options) => strip_types::run(&options),
     }
 }

@@ -54,6 +54,8 @@ enum Format {
     Hooks,
     /// The chart of the states as a Mermaid diagram
     Mermaid,
+    /// The same as a drawing (SVG)
+    Svg,
     /// The dialects: name → base, title and version
     Dialects,
     /// The JSON Schema of script files for the scripted model
@@ -77,7 +79,13 @@ impl Format {
     const fn is_per_dialect(self) -> bool {
         matches!(
             self,
-            Self::JsonSchema | Self::Meta | Self::Typescript | Self::Html | Self::Hooks | Self::Mermaid
+            Self::JsonSchema
+                | Self::Meta
+                | Self::Typescript
+                | Self::Html
+                | Self::Hooks
+                | Self::Mermaid
+                | Self::Svg
         )
     }
 
@@ -184,6 +192,7 @@ fn text(options: &Options, dialect: Dialect, schema: Value) -> String {
         Format::Python => export::python_types(),
         Format::Hooks => export::hook_reference(dialect),
         Format::Mermaid => chart(dialect.base()).trim_end().to_owned(),
+        Format::Svg => export::chart_drawing(dialect),
         Format::Dialects => pretty(dialect_list()),
         Format::Settings => SETTINGS_SCHEMA.trim_end().to_owned(),
         Format::Models => models_file::SCHEMA.trim_end().to_owned(),

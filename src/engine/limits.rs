@@ -2,7 +2,7 @@
 
 pub use crate::engine::{
     extensions::dialog::{MAX_DIALOGS, MAX_UNSHOWN_DIALOGS},
-    extensions::process::{MAX_BAD_LINES, MAX_HANGS, MAX_RESTARTS, REGISTER_TIMEOUT},
+    extensions::process::{HOST_REGISTER_TIMEOUT, MAX_BAD_LINES, MAX_HANGS, MAX_RESTARTS, REGISTER_TIMEOUT},
     extensions::request::{ACCEPT_TIMEOUT, CANCEL_TIMEOUT, END_OF_INPUT_TIMEOUT, EXIT_TIMEOUT, HOOK_TIMEOUT},
 };
 use crate::protocol::{AgentMessage, ImageContent, MessageContent, UserContent};

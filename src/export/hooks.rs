@@ -98,18 +98,18 @@ extension`; in Python they are in `examples/extensions/pi_rpc_frames.py`.
 ";
 
 /// The definitions, exported and annotated.
-struct Page<'a> {
-    exported: &'a Value,
-    annotated: &'a Value,
+pub(super) struct Page<'a> {
+    pub exported: &'a Value,
+    pub annotated: &'a Value,
 }
 
 impl Page<'_> {
-    fn description(&self, def: &str) -> &str {
+    pub fn description(&self, def: &str) -> &str {
         self.annotated[def]["description"].as_str().unwrap_or_default()
     }
 
     /// Writes a table of the `wanted` members of a definition.
-    fn members(&self, def: &str, wanted: impl Fn(&str) -> bool, title: &str, out: &mut String) {
+    pub fn members(&self, def: &str, wanted: impl Fn(&str) -> bool, title: &str, out: &mut String) {
         let (schema, told) = (&self.exported[def], &self.annotated[def]["properties"]);
         let required = schema["required"].as_array().map_or(&[][..], Vec::as_slice);
         let members = schema["properties"].as_object().into_iter().flatten();

@@ -6,6 +6,8 @@
 
 mod diff;
 #[cfg(feature = "serve")]
+mod extension_frames;
+#[cfg(feature = "serve")]
 mod hooks;
 mod json_schema;
 mod meta;
@@ -17,6 +19,8 @@ mod typescript;
 
 pub use diff::{Bump, Difference, bump, diff};
 #[cfg(feature = "serve")]
+pub use extension_frames::extension_frames;
+#[cfg(feature = "serve")]
 pub use hooks::{Hook, hook_reference, hooks};
 pub use json_schema::{json_schema, part_schema, schema_id};
 pub use meta::{
@@ -25,7 +29,7 @@ pub use meta::{
     When, meta, meta_schema,
 };
 #[cfg(feature = "serve")]
-pub use page::{Examples, reference_page};
+pub use page::{Examples, chart_drawing, reference_page};
 pub use parts::{Part, file_id, with_file_id};
 pub use python::python_types;
 pub use typescript::typescript;

@@ -50,8 +50,8 @@ pub(crate) use processes::Group;
 pub use processes::Processes;
 pub use run::{Block, ToolContext, ToolOutput, run};
 pub use shell::{
-    CommandEnd, Progress, ShellControl, ShellError, ShellOptions, ShellOutcome, ShellSnapshot, StopNotice,
-    run_shell,
+    CommandEnd, OUTPUT_FILE_LIMIT, Progress, ShellControl, ShellError, ShellOptions, ShellOutcome,
+    ShellSnapshot, StopNotice, run_shell,
 };
 pub use spec::{DEFAULT_TOOLS, Replacement, specs};
 pub use truncate::{Limits, MAX_BYTES, MAX_LINES, NO_LINE_LIMIT, size_text, truncate_head, truncate_tail};

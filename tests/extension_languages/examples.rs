@@ -1,9 +1,11 @@
-//! The example extensions: the commands of the README as they stand there, and what the extensions ask and answer.
+//! The example extensions: the commands of the book as they stand there, and what the extensions ask and answer.
 //!
 //! Without a Python nothing is tested, which is told on stderr; `PI_RPC_REQUIRE_PYTHON=1` makes that a failure.
 
 use crate::{
+    documents_support::{Block, Clone, blocks, page},
     extended_support::{executable, outcome},
+    node_host,
     python_support::{Played, examples, python},
     serve_support::{Server, binary, command, of_type},
 };
@@ -13,11 +15,9 @@ use std::{env, fs, path::Path, process::Output};
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
-/// `cargo run` of what is built already.
-const CARGO: &str = r#"#!/bin/sh
-[ "$1 $2 $3" = "run --quiet --" ] || { echo "cargo $*: not what is expected" >&2; exit 1; }
-shift 3
-exec "$BINARY" "$@" | tee "$OUT"
+/// The binary, which keeps what it prints where `sleep` reads it.
+const TEED: &str = r#"#!/bin/sh
+"$BINARY" "$@" | tee "$OUT"
 "#;
 
 /// `sleep` until the question is seen: a second is not long on every machine.
@@ -29,18 +29,17 @@ while ! grep -q extension_ui_request "$OUT" 2> /dev/null; do
 done
 "#;
 
-/// The commands of the README's section about extensions, each behind its comment.
+/// The commands of the guide to the examples, each behind its comment.
 fn commands() -> Vec<String> {
-    let readme = fs::read_to_string(Path::new(ROOT).join("README.md")).unwrap();
-    let section = readme.split("\n## Extensions\n").nth(1).expect("the section");
-    let block = section.split("```sh\n").nth(1).expect("its commands").split("```").next().unwrap();
-    block.split("\n\n").map(str::to_owned).collect()
+    let all = blocks(&page("docs/how-to/extend-in-python.md"));
+    let block = all.into_iter().rfind(|block| block.is_run(Some("needs-python"))).expect("its commands");
+    block.text.trim_end().split("\n\n").map(str::to_owned).collect()
 }
 
 /// What a command line says on stdout, which are frames.
 fn said(line: &str) -> Vec<Value> {
     let dir = tempfile::tempdir().unwrap();
-    executable(dir.path(), "cargo", CARGO);
+    executable(dir.path(), "pi-rpc", TEED);
     executable(dir.path(), "sleep", SLEEP);
     let path = format!("{}:{}", dir.path().display(), env::var("PATH").unwrap());
     let mut shell = command(Path::new("sh"), dir.path());
@@ -92,12 +91,32 @@ fn readme_commands_match_their_comments() {
     });
     assert_eq!(response, &wanted);
 
-    assert!(count.contains("Adds a tool that tells how far it has come"), "{count}");
+    assert!(count.contains("Adds a tool that reports its progress"), "{count}");
     let frames = said(&count);
     let updates = of_type(&frames, "tool_execution_update");
     assert_eq!(updates[0]["partialResult"]["content"][0]["text"], "Counting…");
     let (text, failed) = outcome(&frames);
     assert!(!failed && text.contains(" lines in ") && text.contains(" .rs"), "{text}");
+}
+
+#[test]
+fn extensions_of_the_book_run() {
+    let node = node_host::any().map(|node| node.to_string_lossy().into());
+    for (guide, need, name, program) in [
+        ("docs/how-to/extend-in-python.md", "needs-python", "python3", python()),
+        ("docs/how-to/extend-in-typescript.md", "needs-node", "node", node),
+    ] {
+        let Some(program) = program else { continue };
+        let all = blocks(&page(guide));
+        // The first trial of a page is that of the extension that the page writes.
+        let tried = all.iter().position(|block| block.is_run(Some(need))).expect("a trial");
+        let is_run = |block: &&Block| block.is_run(None) || block.is_run(Some(need));
+        let run: Vec<&Block> = all[..=tried].iter().filter(is_run).collect();
+        let clone = Clone::new(binary());
+        clone.program(name, &format!("#!/bin/sh\nexec '{program}' \"$@\"\n"));
+        let printed = clone.run_all(&run).unwrap_or_else(|error| panic!("{guide}: {error}"));
+        assert_eq!(printed.last().unwrap().trim(), "\"message\":\"Hello, Ada\"", "{guide}");
+    }
 }
 
 #[test]

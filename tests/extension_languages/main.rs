@@ -1,6 +1,8 @@
 //! Extensions in Python, and in TypeScript under Node.js.
 #![cfg(feature = "serve")]
 
+#[path = "../documents_support/mod.rs"]
+mod documents_support;
 #[path = "../extension/extended_support/mod.rs"]
 mod extended_support;
 mod python_support;

@@ -118,6 +118,11 @@ fn about_loading() -> Vec<PathBuf> {
     ABOUT_LOADING.iter().map(|name| folder.join(format!("{name}.test.mjs"))).collect()
 }
 
+/// A Node.js that runs extensions; `None` where there is none, which is told.
+pub fn any() -> Option<PathBuf> {
+    had(in_path().or_else(|_| oldest()), REQUIRED)
+}
+
 fn hooked() -> Result<PathBuf, String> {
     let given = env::var_os("PI_RPC_NODE").map_or_else(|| "node".into(), PathBuf::from);
     if is_since(&given, HOOKED) {

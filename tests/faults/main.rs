@@ -1,5 +1,5 @@
 //! Faults of everything around the server, injected into the real binary: what the host sees, and that no accepted
-//! command is lost and no process is left over. Each test compares its row of the table in `docs/reliability.md` with
+//! command is lost and no process is left over. Each test compares its row of the table in `docs/explanation/reliability.md` with
 //! its observations.
 #![cfg(feature = "serve")]
 

@@ -33,7 +33,7 @@ const ALONE: [(&str, &str); 10] = [
     ("dialects", "snapshots/exported/dialects.json"),
     ("settings", "data/settings.schema.json"),
     ("models", "data/models-file.schema.json"),
-    ("hooks", "docs/hooks.md"),
+    ("hooks", "docs/reference/hooks.md"),
 ];
 
 /// A file of the repository that `pi-rpc schema` prints.

@@ -1,4 +1,4 @@
-//! Approval of projects: each cell of the tables in `SECURITY.md`, with the real binary.
+//! Approval of projects: each cell of the tables in `docs/explanation/security.md`, with the real binary.
 
 use crate::extended_support::{executable, script};
 use crate::serve_support::{Server, binary, command, of_type, thorough};
@@ -272,14 +272,14 @@ fn project_code_runs_as_security_md_says() {
     assert_table(&format!("| What a project brings along | {} |", heads.join(" | ")), rows.collect());
 }
 
-/// Holds the table in `SECURITY.md` below `head` to these rows: no other, no fewer.
+/// Holds the table in `docs/explanation/security.md` below `head` to these rows: no other, no fewer.
 #[track_caller]
 fn assert_table(head: &str, rows: Vec<(String, String)>) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("SECURITY.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/explanation/security.md");
     let text = fs::read_to_string(path).unwrap();
     let told = text.lines().skip_while(|line| *line != head).skip(2).take_while(|line| line.starts_with('|'));
     let seen: Vec<String> = rows.iter().map(|(row, cells)| format!("| {row} | {cells} |")).collect();
-    assert_eq!(told.collect::<Vec<_>>(), seen, "the table of SECURITY.md below {head}, and what was seen");
+    assert_eq!(told.collect::<Vec<_>>(), seen, "the table of docs/explanation/security.md below {head}, and what was seen");
 }
 
 /// A way in which a project might get its approval, as the table names it.

@@ -1,4 +1,4 @@
-//! Security: each test is a line of the table in `SECURITY.md`.
+//! Security: each test is a line of the table in `docs/explanation/security.md`.
 #![cfg(feature = "serve")]
 
 mod approval;

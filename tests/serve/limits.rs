@@ -19,7 +19,7 @@ use std::{
 
 #[test]
 fn the_limits_of_the_document_are_those_that_hold() {
-    let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reliability.md");
+    let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reference/limits.md");
     let document = fs::read_to_string(document).unwrap();
     let usual = Limits::default();
     let bytes = |bytes: usize| match bytes >> 30 {

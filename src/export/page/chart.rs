@@ -44,6 +44,27 @@ const GAP: i32 = 44;
 /// Top edge of the flow.
 const TOP: i32 = 44;
 
+/// The colours of a drawing that stands alone.
+const COLOURS: &str = "
+svg { --card: #f1f2ee; --text: #1d2024; --faint: #5b6169; --line: #d9dbd5; --strong: #8a9099; --box: #ffffff; --mono: monospace; }
+@media (prefers-color-scheme: dark) {
+  svg { --card: #1e2125; --text: #e4e6e9; --faint: #a0a7b0; --line: #343940; --strong: #7d858f; --box: #23272c; }
+}
+";
+
+/// It is as wide as whatever shows it.
+const SIZE: &str = "svg.chart { min-width: 0; max-width: none; }\n";
+
+/// The chart of the base of `dialect` as an SVG file.
+pub fn chart_drawing(dialect: Dialect) -> String {
+    let index = SchemaIndex::new(dialect);
+    let base = index.bases.iter().copied().find(|base| base.base() == dialect.base()).unwrap_or(dialect);
+    let drawn = chart(&index, base).into_string();
+    let style = format!("<style>{COLOURS}{}{SIZE}</style><defs>", include_str!("chart.css"));
+    let drawn = drawn.replacen("<svg ", "<svg xmlns=\"http://www.w3.org/2000/svg\" ", 1);
+    drawn.replacen("<defs>", &style, 1).replace("; the same as a list is below", "")
+}
+
 /// The chart of a base dialect.
 pub(super) fn chart(index: &SchemaIndex, base: Dialect) -> Markup {
     let flow = Flow::of(base);

@@ -16,7 +16,7 @@ use super::{
 use crate::{html::head, protocol::Dialect};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-const STYLE: &str = include_str!("style.css");
+const STYLE: &str = concat!(include_str!("style.css"), include_str!("chart.css"));
 const SCRIPT: &str = include_str!("script.js");
 const TITLE: &str = "The RPC protocol of coding agents";
 

@@ -24,6 +24,7 @@ mod session;
 mod shapes;
 mod texts;
 
+pub use chart::chart_drawing;
 pub use document::reference_page;
 pub use example::Examples;
 pub(super) use json::pretty;
