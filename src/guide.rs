@@ -46,7 +46,7 @@
 //! ```
 //! use pi_rpc::{
 //!     machine::{Machine, Rule},
-//!     protocol::{Dialect, Disposition, FlowState, Inbound, Outbound, RpcCommand, Said, read},
+//!     protocol::{Dialect, Disposition, FlowState, Inbound, Outbound, RpcCommand, Emission, read},
 //! };
 //!
 //! let mut machine = Machine::new(Dialect::Pi, true);
@@ -61,7 +61,7 @@
 //!
 //! let mut says = |frame: &str| -> Result<_, pi_rpc::protocol::ReadError> {
 //!     let frame: Outbound = read(frame.as_bytes(), Dialect::Pi)?;
-//!     let violations = machine.outbound(&Said::Frame(frame));
+//!     let violations = machine.outbound(&Emission::Frame(frame));
 //!     Ok((machine.flow(), violations, fate(&machine, command)))
 //! };
 //! says(r#"{"id":"1","type":"response","command":"prompt","success":true}"#)?;
@@ -82,13 +82,13 @@
 //!
 //! # Judge a recording
 //!
-//! [`Reading`](crate::oracle::Reading) judges a file that `pi-rpc tap` has recorded, or a plain log of what a server wrote. A
+//! [`JudgeOptions`](crate::oracle::JudgeOptions) judges a file that `pi-rpc tap` has recorded, or a plain log of what a server wrote. A
 //! [`Report`](crate::oracle::report::Report) puts the outcomes together for people, JUnit or a browser.
 //!
 //! ```
 //! use pi_rpc::{
 //!     machine::{Rule, Tier},
-//!     oracle::{Expectations, Reading, report::Report},
+//!     oracle::{Expectations, JudgeOptions, report::Report},
 //! };
 //!
 //! // The server announces a message and never ends it.
@@ -101,7 +101,7 @@
 //! {"t":5,"dir":"out","frame":{"type":"message_start","message":{"role":"user","content":"Hello","timestamp":1}}}
 //! {"t":6,"dir":"out","frame":{"type":"agent_end","messages":[]}}
 //! "#;
-//! let subject = Reading::default().judge("unfinished", recording.trim_start().as_bytes());
+//! let subject = JudgeOptions::default().judge("unfinished", recording.trim_start().as_bytes());
 //! assert!(subject.findings.iter().any(|found| found.rule == Rule::RunNesting && found.tier == Tier::Must));
 //!
 //! let report = Report::new(vec![subject], Expectations::default(), Tier::Should);
@@ -121,10 +121,10 @@
 //!
 //! ```
 //! use pi_rpc::{
-//!     engine::{Engine, Extending, Input, Modes, Now, Output, Place, Setup, Toolbox, limits::Limits},
+//!     engine::{Engine, ExtensionSetup, Input, Modes, Now, Output, SessionStorage, Setup, Toolbox, limits::Limits},
 //!     model::types::{BlockStart, Finish, StreamEvent},
 //!     protocol::{Dialect, Encoder, read},
-//!     server::Library,
+//!     server::ModelLibrary,
 //! };
 //! use std::time::Duration;
 //!
@@ -132,18 +132,18 @@
 //! let now = Now { monotonic: Duration::ZERO, wall: 1_800_000_000_000 };
 //! let setup = Setup {
 //!     dialect,
-//!     models: Library::scripted("demo").expect("it needs no file").choices().to_vec(),
+//!     models: ModelLibrary::scripted("demo").expect("it needs no file").choices().to_vec(),
 //!     start: 0,
 //!     chosen: false,
 //!     scope: None,
 //!     level: None,
 //!     modes: Modes::of(dialect),
 //!     limits: Limits::default(),
-//!     place: Place::in_memory("/work"),
+//!     place: SessionStorage::in_memory("/work"),
 //!     session: None,
 //!     tools: Toolbox::new(Vec::new()),
 //!     system_prompt: "You help.".into(),
-//!     extending: Extending::default(),
+//!     extending: ExtensionSetup::default(),
 //!     name: None,
 //!     seed: 1,
 //!     checked: true,
@@ -206,8 +206,8 @@
 //! server.args(["serve", "--no-session", "--model", "scripted/demo"]);
 //! let (client, _events) = Client::spawn(Options::new(server, Dialect::Pi)).await?;
 //!
-//! let reply = client.prompt("What is in this folder?").await?;
-//! assert!(reply.text().contains("folder"), "{}", reply.text());
+//! let result = client.prompt("What is in this folder?").await?;
+//! assert!(result.text().contains("folder"), "{}", result.text());
 //!
 //! let state = client.call(GetStateCommand::default()).await?;
 //! assert!(!state.is_streaming);
