@@ -143,7 +143,7 @@
 //!     session: None,
 //!     tools: Toolbox::new(Vec::new()),
 //!     system_prompt: "You help.".into(),
-//!     extending: ExtensionSetup::default(),
+//!     extension_setup: ExtensionSetup::default(),
 //!     name: None,
 //!     seed: 1,
 //!     checked: true,
