@@ -1,7 +1,7 @@
 //! The supported APIs, by the names in a model's `api`.
 
 use super::{
-    anthropic, openai_completions, openai_responses,
+    anthropic, google, openai_completions, openai_responses,
     request::{HttpRequest, ModelRequest, Reader},
 };
 
@@ -10,6 +10,8 @@ use super::{
 pub enum Api {
     /// `anthropic-messages`.
     AnthropicMessages,
+    /// `google-generative-ai`.
+    GoogleGenerativeAi,
     /// `openai-completions`.
     OpenaiCompletions,
     /// `openai-responses`.
@@ -18,7 +20,8 @@ pub enum Api {
 
 impl Api {
     /// Every API, in the order in which users see them.
-    pub const ALL: [Self; 3] = [Self::AnthropicMessages, Self::OpenaiCompletions, Self::OpenaiResponses];
+    pub const ALL: [Self; 4] =
+        [Self::AnthropicMessages, Self::GoogleGenerativeAi, Self::OpenaiCompletions, Self::OpenaiResponses];
 
     /// Parses the name of an API.
     pub fn parse(name: &str) -> Option<Self> {
@@ -29,6 +32,7 @@ impl Api {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::AnthropicMessages => "anthropic-messages",
+            Self::GoogleGenerativeAi => "google-generative-ai",
             Self::OpenaiCompletions => "openai-completions",
             Self::OpenaiResponses => "openai-responses",
         }
@@ -38,6 +42,7 @@ impl Api {
     pub fn request(self, request: &ModelRequest<'_>) -> HttpRequest {
         match self {
             Self::AnthropicMessages => anthropic::request(request),
+            Self::GoogleGenerativeAi => google::request(request),
             Self::OpenaiCompletions => openai_completions::request(request),
             Self::OpenaiResponses => openai_responses::request(request),
         }
@@ -47,6 +52,7 @@ impl Api {
     pub fn reader(self) -> Box<dyn Reader> {
         match self {
             Self::AnthropicMessages => anthropic::reader(),
+            Self::GoogleGenerativeAi => google::reader(),
             Self::OpenaiCompletions => openai_completions::reader(),
             Self::OpenaiResponses => openai_responses::reader(),
         }

@@ -1,5 +1,6 @@
 //! Splits the body of an answer into server-sent events, however its bytes arrive.
 
+use super::stray_json::StrayJson;
 use bytes::{Buf as _, Bytes};
 use eventsource_stream::{EventStreamError, Eventsource};
 use futures_util::{Stream, StreamExt, stream};
@@ -46,7 +47,8 @@ pub fn events(
     let unread = Arc::new(AtomicUsize::new(0));
     let pieces = Some(Box::pin(pieces));
     let (line, whole) = (Vec::new(), Bytes::new());
-    let body = LineBuffer { pieces, line, whole, read: 0, broken: None, unread: unread.clone() };
+    let stray = StrayJson::default();
+    let body = LineBuffer { pieces, line, whole, stray, read: 0, broken: None, unread: unread.clone() };
     let lines = stream::unfold(body, |mut body| async move { Some((body.next().await?, body)) });
     lines.eventsource().map(move |event| {
         unread.store(0, Ordering::Relaxed);
@@ -62,6 +64,8 @@ struct LineBuffer<P> {
     line: Vec<u8>,
     /// Complete lines that are not passed on yet.
     whole: Bytes,
+    /// Finds JSON among the lines.
+    stray: StrayJson,
     /// Bytes read so far.
     read: usize,
     /// An error behind the complete lines.
@@ -82,6 +86,7 @@ impl<P: Stream<Item = Result<Bytes, String>>> LineBuffer<P> {
                 self.pieces = None;
                 return Some(Err(broken));
             }
+            self.whole = self.stray.mark(mem::take(&mut self.whole));
         }
         let after = self.whole.len().min(LINE_BATCH_BYTES);
         let rest = memchr::memchr(b'\n', &self.whole[after..]);

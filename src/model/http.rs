@@ -183,7 +183,11 @@ impl Http {
                 ))
             })?;
             let Some(event) = next else { break };
-            let event = event.map_err(RequestFailure::new)?;
+            let event = match event {
+                Ok(event) => event,
+                Err(_) if reader.is_complete() => break,
+                Err(reason) => return Err(RequestFailure::new(reason)),
+            };
             let made = reader.event(&event.name, &event.data);
             let says = !made.is_empty();
             if forward_events(made, events, redactor).await {
@@ -406,7 +410,7 @@ async fn refusal(
     let status = response.status();
     let number = status.as_u16();
     let header = |name: &str| response.headers().get(name)?.to_str().ok().map(str::trim);
-    let retry_after = retry_after(header, SystemTime::now());
+    let mut retry_after = retry_after(header, SystemTime::now());
     let is_transient = is_transient(number, header);
     let location = header(LOCATION.as_str()).map(str::to_owned);
     let message = match location.filter(|_| status.is_redirection()) {
@@ -417,7 +421,10 @@ async fn refusal(
         None => {
             let body = redactor.redact(read_error_body(response, patience).await);
             match serde_json::from_str::<Value>(&body) {
-                Ok(body) => format!("{number} {}", reader.refusal(&body).unwrap_or_else(|| body.to_string())),
+                Ok(body) => {
+                    retry_after = retry_after.or_else(|| reader.retry_after(&body));
+                    format!("{number} {}", reader.refusal(&body).unwrap_or_else(|| body.to_string()))
+                }
                 Err(_) if body.trim().is_empty() => format!("{number} status code (no body)"),
                 Err(_) => format!("{number} {}", shorten(&body)),
             }

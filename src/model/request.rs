@@ -3,7 +3,7 @@
 use super::types::{StreamEvent, ToolSpec};
 use crate::protocol::{AgentMessage, Model, ThinkingLevel};
 use serde_json::Value;
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
 /// A model and the data that a request to it needs.
 #[derive(Clone, Debug, PartialEq)]
@@ -131,8 +131,18 @@ pub trait Reader: Send {
     /// Ends the stream, which had no connection error.
     fn end(&mut self) -> Vec<StreamEvent>;
 
+    /// Whether the events so far are a complete answer, so that a connection error behind them loses nothing.
+    fn is_complete(&self) -> bool {
+        false
+    }
+
     /// Extracts the text from the `body` of a refusal, to follow its status. `None`: use the whole body.
     fn refusal(&self, _body: &Value) -> Option<String> {
+        None
+    }
+
+    /// How long the `body` of a refusal asks to wait, where the head of the answer does not say.
+    fn retry_after(&self, _body: &Value) -> Option<Duration> {
         None
     }
 }

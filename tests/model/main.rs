@@ -8,6 +8,8 @@ mod anthropic_request;
 mod anthropic_stream;
 mod convert;
 mod failures;
+mod google_request;
+mod google_stream;
 #[cfg(feature = "serve")]
 mod http_ask;
 #[cfg(feature = "serve")]
