@@ -77,10 +77,11 @@ pub(super) async fn handle(
         Ok(_) if body.is_err() => Err(too_large(exchange.vendor)),
         route => route,
     };
-    let allowed = route.and_then(|route| exchange.vendor.check_key(&parts.headers).map(|()| route));
+    let query = parts.uri.query().unwrap_or_default();
+    let allowed = route.and_then(|route| exchange.vendor.check_key(&parts.headers, query).map(|()| route));
     match allowed {
         Ok(Route::Models(id)) => exchange.models(id),
-        Ok(Route::Answer) => exchange.answer(&parts.headers).await,
+        Ok(Route::Answer) => exchange.answer(path, query, &parts.headers).await,
         Err(refusal) => exchange.refuse(&refusal),
     }
 }
@@ -108,6 +109,7 @@ fn route<'a>(method: &Method, path: &'a str, vendor: Vendor) -> Result<Route<'a>
 fn no_such_url(method: &Method, path: &str, vendor: Vendor) -> VendorRefusal {
     match vendor {
         Vendor::Anthropic => VendorRefusal::of(404, "not_found_error", "Not Found"),
+        Vendor::Google => VendorRefusal::of(404, "NOT_FOUND", "Not Found"),
         Vendor::Completions | Vendor::Responses => {
             VendorRefusal::of(404, "invalid_request_error", format!("Invalid URL ({method} {path})"))
         }
@@ -117,6 +119,8 @@ fn no_such_url(method: &Method, path: &str, vendor: Vendor) -> VendorRefusal {
 fn not_allowed(method: &Method, path: &str, vendor: Vendor) -> VendorRefusal {
     match vendor {
         Vendor::Anthropic => VendorRefusal::of(405, "invalid_request_error", "Method Not Allowed"),
+        // The service knows no such method of such a model.
+        Vendor::Google => VendorRefusal::of(404, "NOT_FOUND", "Not Found"),
         Vendor::Completions | Vendor::Responses => {
             let message = format!("Not allowed to {method} on {path}.");
             VendorRefusal::of(405, "invalid_request_error", message).code("method_not_supported")
@@ -140,8 +144,8 @@ struct Exchange {
 }
 
 impl Exchange {
-    async fn answer(mut self, headers: &HeaderMap) -> Response {
-        if let Err(refusal) = self.check(headers) {
+    async fn answer(mut self, path: &str, query: &str, headers: &HeaderMap) -> Response {
+        if let Err(refusal) = self.check(path, headers) {
             if !self.shared.lenient || !self.received.body.is_object() {
                 return self.refuse(&refusal);
             }
@@ -152,8 +156,9 @@ impl Exchange {
         let ask = context.scripted_call(self.shared.calls.fetch_add(1, Ordering::Relaxed) + 1);
         let turn = lock(&self.shared.player).take(&ask).into_owned();
         let mut steps = turn.steps(&ask);
-        let writer = self.vendor.writer(body);
-        let streams = body["stream"] == true && begins_answer(&turn);
+        let writer = self.vendor.writer(path, body);
+        let in_list = self.vendor == Vendor::Google && self.vendor.streams(path, body) && !has_events(query);
+        let streams = self.vendor.streams(path, body) && !in_list && begins_answer(&turn);
         self.received.status = status(&turn, streams);
         self.shared.journal.add(self.received);
 
@@ -173,6 +178,7 @@ impl Exchange {
         }
         match answer.outcome().await {
             AnswerOutcome::Whole(json) => {
+                let json = if in_list { json!([json]) } else { json };
                 respond(self.vendor, 200, &self.request_id, JSON, answer.piece(json.to_string()))
             }
             AnswerOutcome::Failed(failure) => {
@@ -181,12 +187,15 @@ impl Exchange {
         }
     }
 
-    fn check(&self, headers: &HeaderMap) -> Result<(), VendorRefusal> {
+    fn check(&self, path: &str, headers: &HeaderMap) -> Result<(), VendorRefusal> {
         match (&self.received.body, self.vendor) {
-            (Value::Object(_), vendor) => vendor.check(headers, &self.received.body),
+            (Value::Object(_), vendor) => vendor.check(path, headers, &self.received.body),
             (_, Vendor::Anthropic) => {
                 Err(VendorRefusal::invalid("The request body is not a valid JSON object"))
             }
+            (_, Vendor::Google) => Err(VendorRefusal::invalid(
+                "Invalid JSON payload received. Expected an object at the root of the payload.",
+            )),
             (_, Vendor::Completions | Vendor::Responses) => Err(VendorRefusal::invalid(
                 "We could not parse the JSON body of your request. (HINT: This likely means you aren't using your \
                  HTTP library correctly. The OpenAI API expects a JSON payload, but what was sent was not valid JSON.)",
@@ -203,11 +212,23 @@ impl Exchange {
             Vendor::Completions | Vendor::Responses => json!({
                 "id": MODEL, "object": "model", "created": CREATED, "owned_by": "pi-rpc",
             }),
+            Vendor::Google => json!({
+                "name": format!("models/{MODEL}"), "version": "1", "displayName": name,
+                "inputTokenLimit": 1_048_576, "outputTokenLimit": 65_536,
+                "supportedGenerationMethods": ["generateContent"],
+            }),
         };
         let body = match (id, self.vendor) {
             (Some(MODEL), _) => one,
             (Some(id), Vendor::Anthropic) => {
                 return self.refuse(&VendorRefusal::of(404, "not_found_error", format!("model: {id}")));
+            }
+            (Some(id), Vendor::Google) => {
+                let message = format!(
+                    "models/{id} is not found for API version v1beta, or is not supported for generateContent. Call \
+                     ListModels to see the list of available models and their supported methods."
+                );
+                return self.refuse(&VendorRefusal::of(404, "NOT_FOUND", message));
             }
             (Some(id), _) => {
                 let message = format!("The model '{id}' does not exist");
@@ -217,6 +238,7 @@ impl Exchange {
             (None, Vendor::Anthropic) => {
                 json!({ "data": [one], "has_more": false, "first_id": MODEL, "last_id": MODEL })
             }
+            (None, Vendor::Google) => json!({ "models": [one] }),
             (None, _) => json!({ "object": "list", "data": [one] }),
         };
         self.received.status = Some(200);
@@ -238,6 +260,11 @@ fn begins_answer(turn: &Turn) -> bool {
     !turn.say.is_empty() || (turn.fail.is_none() && !turn.hang)
 }
 
+/// Whether a stream of Google's comes as events; otherwise it comes as a list.
+fn has_events(query: &str) -> bool {
+    query.split('&').any(|member| member == "alt=sse")
+}
+
 /// The status of the response to the turn; `None`: there is no response.
 fn status(turn: &Turn, streams: bool) -> Option<u16> {
     match &turn.fail {
@@ -255,7 +282,7 @@ fn fail(failure: &Failure, vendor: Vendor, request_id: &str, connection: &Connec
     };
     let kind = if body.starts_with('{') { JSON } else { "text/plain; charset=utf-8" };
     let mut response = respond(vendor, status, request_id, kind, body.into());
-    if let Some(seconds) = failure.retry_after {
+    if let Some(seconds) = failure.retry_after.filter(|_| vendor != Vendor::Google) {
         response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
     }
     response

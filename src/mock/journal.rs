@@ -104,6 +104,14 @@ fn line(received: &ReceivedRequest) -> String {
             "***".clone_into(value);
         }
     }
+    if let Some((path, query)) = shown.path.split_once('?') {
+        let masked = |member: &str| match member.split_once('=') {
+            Some((name, _)) if SECRET.iter().any(|part| name.contains(part)) => format!("{name}=***"),
+            _ => member.to_owned(),
+        };
+        let query: Vec<String> = query.split('&').map(masked).collect();
+        shown.path = format!("{path}?{}", query.join("&"));
+    }
     serde_json::to_string(&shown).unwrap_or_default() + "\n"
 }
 

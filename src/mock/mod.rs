@@ -1,8 +1,8 @@
 //! The scripted model behind the HTTP APIs of real vendors, to test their clients without a key.
 //!
-//! One server speaks Anthropic Messages, OpenAI Chat Completions and OpenAI Responses, distinguished by the path. Its
-//! answers come from a script of [`crate::model::scripted`], expanded to the engine's stream events and rendered for
-//! the vendor. A request that the vendor would refuse is refused, with the vendor's status and text.
+//! One server speaks Anthropic Messages, OpenAI Chat Completions, OpenAI Responses and Google's Gemini API, distinguished
+//! by the path. Its answers come from a script of [`crate::model::scripted`], expanded to the engine's stream events and
+//! rendered for the vendor. A request that the vendor would refuse is refused, with the vendor's status and text.
 //!
 //! A request passes `handle` (vendor, credentials) → `fault` and the vendor's `rules` (shape and further rules) →
 //! `prompt_context` (the part that scripts see) → the player's turn → `answer` (delays, cuts, silence) with the
@@ -13,6 +13,7 @@ mod anthropic;
 mod completions;
 mod connection;
 mod fault;
+mod google;
 mod handle;
 mod journal;
 mod prompt_context;

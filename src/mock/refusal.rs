@@ -52,6 +52,7 @@ impl VendorRefusal {
             Vendor::Completions | Vendor::Responses => json!({
                 "error": { "message": message, "type": kind, "param": param, "code": code },
             }),
+            Vendor::Google => google_body(self.status, message, google_status(self.status)),
         }
     }
 }
@@ -63,10 +64,46 @@ pub(super) fn failure_body(failure: &Failure, vendor: Vendor) -> Option<String> 
     if vendor == Vendor::Anthropic || failure.body.is_some() {
         return failure.body();
     }
+    if vendor == Vendor::Google {
+        return Some(google_failure(status, failure).to_string());
+    }
     let (kind, code) = openai_kind(status);
     let refusal =
         VendorRefusal::of(status, failure.kind.as_deref().unwrap_or(kind), failure.message_or_usual());
     Some(VendorRefusal { code, ..refusal }.body(vendor, "").to_string())
+}
+
+/// A scripted failure as Google words it: the wait is in the body, not in a header.
+fn google_failure(status: u16, failure: &Failure) -> Value {
+    let kind = failure.kind.as_deref().unwrap_or(google_status(status));
+    let mut body = google_body(status, failure.message_or_usual(), kind);
+    if let Some(seconds) = failure.retry_after {
+        body["error"]["details"] = json!([{
+            "@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": format!("{seconds}s"),
+        }]);
+    }
+    body
+}
+
+fn google_body(status: u16, message: &str, kind: &str) -> Value {
+    json!({ "error": { "code": status, "message": message, "status": kind } })
+}
+
+/// The `status` of Google's errors with an HTTP status.
+const fn google_status(status: u16) -> &'static str {
+    match status {
+        401 => "UNAUTHENTICATED",
+        403 => "PERMISSION_DENIED",
+        404 => "NOT_FOUND",
+        409 => "ABORTED",
+        429 => "RESOURCE_EXHAUSTED",
+        499 => "CANCELLED",
+        501 => "UNIMPLEMENTED",
+        503 | 529 => "UNAVAILABLE",
+        504 => "DEADLINE_EXCEEDED",
+        500.. => "INTERNAL",
+        _ => "INVALID_ARGUMENT",
+    }
 }
 
 /// The usual `type` and `code` of OpenAI's errors with a status.

@@ -1,7 +1,7 @@
 //! The APIs that are spoken, and their dispatch.
 
 use super::{
-    answer::AnswerWriter, anthropic, completions, fault, prompt_context::PromptContext,
+    answer::AnswerWriter, anthropic, completions, fault, google, prompt_context::PromptContext,
     refusal::VendorRefusal, responses, wording,
 };
 use axum::http::HeaderMap;
@@ -18,6 +18,8 @@ pub(super) enum Vendor {
     Completions,
     /// OpenAI Responses.
     Responses,
+    /// Google's Gemini API.
+    Google,
 }
 
 static ANTHROPIC: LazyLock<Validator> =
@@ -26,6 +28,9 @@ static COMPLETIONS: LazyLock<Validator> =
     LazyLock::new(|| compile(include_str!("../../schema/vendors/openai-completions.json")));
 static RESPONSES: LazyLock<Validator> =
     LazyLock::new(|| compile(include_str!("../../schema/vendors/openai-responses.json")));
+
+static GOOGLE: LazyLock<Validator> =
+    LazyLock::new(|| compile(include_str!("../../schema/vendors/google-generative-ai.json")));
 
 fn compile(text: &str) -> Validator {
     let schema: Value = serde_json::from_str(text).expect("our own schema is JSON");
@@ -39,14 +44,22 @@ impl Vendor {
             ("/v1/messages", Self::Anthropic),
             ("/chat/completions", Self::Completions),
             ("/responses", Self::Responses),
+            (":generateContent", Self::Google),
+            (":streamGenerateContent", Self::Google),
         ];
         endpoints.into_iter().find(|(end, _)| path.ends_with(end)).map(|(_, vendor)| vendor)
     }
 
     /// The API whose clients send such headers, if the path does not show it.
     pub fn of_headers(headers: &HeaderMap) -> Self {
-        let anthropic = headers.contains_key("anthropic-version") || headers.contains_key("x-api-key");
-        if anthropic { Self::Anthropic } else { Self::Completions }
+        let signs = [
+            ("anthropic-version", Self::Anthropic),
+            ("x-api-key", Self::Anthropic),
+            ("x-goog-api-key", Self::Google),
+            ("x-goog-api-client", Self::Google),
+        ];
+        let sign = signs.into_iter().find(|(name, _)| headers.contains_key(*name));
+        sign.map_or(Self::Completions, |(_, vendor)| vendor)
     }
 
     /// The header with a request's id.
@@ -54,11 +67,12 @@ impl Vendor {
         match self {
             Self::Anthropic => "request-id",
             Self::Completions | Self::Responses => "x-request-id",
+            Self::Google => "x-gemini-request-id",
         }
     }
 
-    /// Refuses a request without a key. Any key is accepted.
-    pub fn check_key(self, headers: &HeaderMap) -> Result<(), VendorRefusal> {
+    /// Refuses a request without a key, which Google also accepts in the `query`. Any key is accepted.
+    pub fn check_key(self, headers: &HeaderMap, query: &str) -> Result<(), VendorRefusal> {
         let value = |name| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let bearer = value("authorization").strip_prefix("Bearer ").unwrap_or_default();
         let has_key = !bearer.trim().is_empty();
@@ -67,6 +81,20 @@ impl Vendor {
             Self::Anthropic => {
                 Err(VendorRefusal::of(401, "authentication_error", "x-api-key header is required"))
             }
+            Self::Google if has_key || !value("x-goog-api-key").trim().is_empty() => Ok(()),
+            Self::Google
+                if query
+                    .split('&')
+                    .any(|member| member.strip_prefix("key=").is_some_and(|key| !key.is_empty())) =>
+            {
+                Ok(())
+            }
+            Self::Google => Err(VendorRefusal::of(
+                403,
+                "PERMISSION_DENIED",
+                "Method doesn't allow unregistered callers (callers without established identity). Please use API Key \
+                 or other form of API consumer identity to call this API.",
+            )),
             Self::Completions | Self::Responses if has_key => Ok(()),
             Self::Completions | Self::Responses => Err(VendorRefusal::of(
                 401,
@@ -77,8 +105,8 @@ impl Vendor {
         }
     }
 
-    /// Refuses what the vendor refuses: first by the body's shape, then by the further rules.
-    pub fn check(self, headers: &HeaderMap, body: &Value) -> Result<(), VendorRefusal> {
+    /// Refuses what the vendor refuses at `path`: first by the body's shape, then by the further rules.
+    pub fn check(self, path: &str, headers: &HeaderMap, body: &Value) -> Result<(), VendorRefusal> {
         match self {
             Self::Anthropic => {
                 let version = anthropic::rules::version(headers)?;
@@ -93,6 +121,11 @@ impl Vendor {
                 fault::find(&RESPONSES, body).map_or(Ok(()), |fault| Err(wording::openai(&fault)))?;
                 responses::rules::check(body)
             }
+            Self::Google => {
+                let body = &google::camel_case(body);
+                fault::find(&GOOGLE, body).map_or(Ok(()), |fault| Err(google::rules::wording(&fault)))?;
+                google::rules::check(google::model(path), body)
+            }
         }
     }
 
@@ -102,15 +135,25 @@ impl Vendor {
             Self::Anthropic => anthropic::prompt_context(body),
             Self::Completions => completions::prompt_context(body),
             Self::Responses => responses::prompt_context(body),
+            Self::Google => google::prompt_context(body),
         }
     }
 
-    /// Creates the writer of the answer to `body`.
-    pub fn writer(self, body: &Value) -> Box<dyn AnswerWriter> {
+    /// Whether the request `body` to `path` asks for a stream.
+    pub fn streams(self, path: &str, body: &Value) -> bool {
+        match self {
+            Self::Google => google::streams(path),
+            Self::Anthropic | Self::Completions | Self::Responses => body["stream"] == true,
+        }
+    }
+
+    /// Creates the writer of the answer to the request `body` to `path`.
+    pub fn writer(self, path: &str, body: &Value) -> Box<dyn AnswerWriter> {
         match self {
             Self::Anthropic => Box::new(anthropic::writer::MessageWriter::new(body)),
             Self::Completions => Box::new(completions::writer::ChunkWriter::new(body)),
             Self::Responses => Box::new(responses::writer::ItemWriter::new(body)),
+            Self::Google => Box::new(google::writer::PartWriter::new(google::model(path))),
         }
     }
 }

@@ -1,13 +1,13 @@
 //! Answers that fail: before anything, in the middle, with the connection, or never.
 
-use crate::mock_support::{COMPLETIONS, MESSAGES, RESPONSES, prompt, serve, turns};
+use crate::mock_support::{COMPLETIONS, GOOGLE, MESSAGES, RESPONSES, prompt, serve, turns};
 use serde_json::{Value, json};
 use std::{
     io::{BufRead as _, BufReader},
     process::{Command, Stdio},
 };
 
-const ALL: [&str; 3] = [MESSAGES, COMPLETIONS, RESPONSES];
+const ALL: [&str; 4] = [MESSAGES, COMPLETIONS, RESPONSES, GOOGLE];
 
 #[tokio::test]
 async fn early_failure_is_http_error() {
@@ -18,11 +18,18 @@ async fn early_failure_is_http_error() {
     });
     let anthropic =
         json!({ "type": "error", "error": { "type": "rate_limit_error", "message": "Slow down" } });
-    for (path, expected) in [(MESSAGES, &anthropic), (COMPLETIONS, &openai), (RESPONSES, &openai)] {
+    let google = json!({ "error": {
+        "code": 429, "message": "Slow down", "status": "RESOURCE_EXHAUSTED",
+        "details": [{ "@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "7s" }],
+    } });
+    let expected = [anthropic, openai.clone(), openai, google];
+    for (path, expected) in ALL.into_iter().zip(&expected) {
         for stream in [true, false] {
             let response = served.send(path, &prompt(path, "hi", stream)).await;
             assert_eq!(response.status(), 429, "{path}");
-            assert_eq!(response.headers()["retry-after"], "7", "{path}");
+            // Google's service tells it in the body.
+            let wait = response.headers().get("retry-after").map(|wait| wait.to_str().unwrap());
+            assert_eq!(wait, (path != GOOGLE).then_some("7"), "{path}");
             let body: Value = serde_json::from_str(&response.text().await.unwrap()).unwrap();
             assert_eq!(body, *expected, "{path}");
         }
@@ -57,6 +64,7 @@ async fn late_failure_is_error_event() {
             "event: error\ndata: {\"type\":\"error\",\"sequence_number\":5,\"code\":\"server_error\",\
              \"message\":\"Overloaded\",\"param\":null}\n\n",
         ),
+        (GOOGLE, "{\"error\":{\"code\":529,\"message\":\"Overloaded\",\"status\":\"UNAVAILABLE\"}}\r\n\r\n"),
     ];
     for (path, end) in ends {
         let (status, text) = served.ask(path, &prompt(path, "hi", true)).await;

@@ -11,6 +11,8 @@ mod completions;
 #[cfg(feature = "serve")]
 mod failures;
 #[cfg(feature = "serve")]
+mod google;
+#[cfg(feature = "serve")]
 mod refusals;
 #[cfg(feature = "serve")]
 mod responses;

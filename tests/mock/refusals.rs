@@ -1,6 +1,8 @@
 //! Requests that the vendors refuse, and their errors.
 
-use crate::mock_support::{COMPLETIONS, MESSAGES, RESPONSES, Served, answered, prompt, snapshots, turns};
+use crate::mock_support::{
+    COMPLETIONS, GOOGLE, MESSAGES, RESPONSES, Served, answered, prompt, snapshots, turns,
+};
 use serde_json::{Value, json};
 
 async fn mock() -> Served {
@@ -32,7 +34,8 @@ async fn refusals(path: &str, bad: &[Value]) -> String {
             (param, code) => format!(" [{} {}]", param.unwrap_or("-"), code.unwrap_or("-")),
         };
         let said = error["message"].as_str().unwrap_or("(answered)");
-        table += &format!("{changes}\n    {status} {}{param}\n    {said}\n\n", error["type"]);
+        let kind = error.get("type").unwrap_or(&error["status"]);
+        table += &format!("{changes}\n    {status} {kind}{param}\n    {said}\n\n");
     }
     table
 }
@@ -243,6 +246,76 @@ async fn responses_refusals_name_the_parameter() {
 }
 
 #[tokio::test]
+async fn google_refusals_name_field_and_rule() {
+    let user = |parts: Value| json!({ "role": "user", "parts": parts });
+    let says = |parts: Value| json!({ "role": "model", "parts": parts });
+    let text = json!({ "text": "hi" });
+    let call = |id: &str| json!({ "functionCall": { "name": "read", "args": {}, "id": id } });
+    let result = |id: &str| json!({ "functionResponse": { "name": "read", "response": { "output": "ok" }, "id": id } });
+    let contents = |contents: &[Value]| json!({ "contents": contents });
+    let after = |rest: &[Value]| contents(&[&[user(json!([text]))], rest].concat());
+    let thinks = |config: Value| json!({ "generationConfig": { "thinkingConfig": config } });
+    let calling = |config: Value| json!({ "toolConfig": { "functionCallingConfig": config } });
+    let image = |mime: &str, data: &str| json!({ "inlineData": { "mimeType": mime, "data": data } });
+    let bad = [
+        json!({ "contents": null }),
+        json!({ "contents": [] }),
+        json!({ "contents": "hi" }),
+        json!({ "nonsense": 1 }),
+        json!({ "stream_options": {} }),
+        contents(&[json!({ "role": "user" })]),
+        contents(&[user(json!([]))]),
+        contents(&[json!({ "role": "assistant", "parts": [text] })]),
+        contents(&[json!({ "role": "user", "content": "hi" })]),
+        contents(&[user(json!([{}]))]),
+        contents(&[user(json!([{ "text": 7 }]))]),
+        contents(&[user(json!([{ "text": "a", "type": "text" }]))]),
+        contents(&[user(
+            json!([{ "text": "a", "inlineData": { "mimeType": "image/png", "data": "AAAA" } }]),
+        )]),
+        contents(&[user(json!([image("png", "AAAA")]))]),
+        contents(&[user(json!([image("image/png", "data:")]))]),
+        contents(&[says(json!([call("a")])), user(json!([result("a")]))]),
+        contents(&[user(json!([result("a")]))]),
+        after(&[says(json!([call("a")]))]),
+        after(&[says(json!([call("a"), call("b")])), user(json!([result("a")]))]),
+        after(&[says(json!([call("a")])), user(json!([text]))]),
+        after(&[says(json!([call("a")])), user(json!([result("b")]))]),
+        after(&[says(json!([text])), says(json!([call("a")])), user(json!([result("a")]))]),
+        after(&[says(json!([{ "text": "a", "thoughtSignature": "no base64" }]))]),
+        json!({ "systemInstruction": "Be brief." }),
+        json!({ "systemInstruction": { "parts": [] } }),
+        json!({ "tools": [{ "functionDeclarations": [{ "name": "read it" }] }] }),
+        json!({ "tools": [{ "functionDeclarations": [{ "name": "a" }, { "name": "a" }] }] }),
+        json!({ "tools": [{ "functionDeclarations": [{ "name": "a", "parameters": {}, "parametersJsonSchema": {} }] }] }),
+        json!({ "tools": [{ "type": "function" }] }),
+        calling(json!({ "mode": "SOMETIMES" })),
+        calling(json!({ "mode": "ANY" })),
+        calling(json!({ "mode": "AUTO", "allowedFunctionNames": ["a"] })),
+        json!({ "generationConfig": { "maxOutputTokens": "many" } }),
+        json!({ "generationConfig": { "max_tokens": 1 } }),
+        json!({ "generationConfig": { "stopSequences": ["a", "b", "c", "d", "e", "f"] } }),
+        thinks(json!({ "thinkingLevel": "EXTREME" })),
+        thinks(json!({ "thinkingLevel": "LOW", "thinkingBudget": 1 })),
+    ];
+    let table = refusals(GOOGLE, &bad).await;
+    snapshots().bind(|| insta::assert_snapshot!("mock_refusals_google", table));
+    let of_models = [
+        ("gemini-2.5-pro", thinks(json!({ "thinkingBudget": 0 }))),
+        ("gemini-2.5-pro", thinks(json!({ "thinkingBudget": 100 }))),
+        ("gemini-2.5-flash", thinks(json!({ "thinkingBudget": 30_000 }))),
+        ("gemini-2.5-flash", thinks(json!({ "thinkingLevel": "LOW" }))),
+        ("gemini-3-flash-preview", after(&[says(json!([call("a")])), user(json!([result("a")]))])),
+    ];
+    let mut table = String::new();
+    for (model, bad) in of_models {
+        table += &format!("{model} ");
+        table += &refusals(&format!("/v1beta/models/{model}:generateContent"), &[bad]).await;
+    }
+    snapshots().bind(|| insta::assert_snapshot!("mock_refusals_google_models", table));
+}
+
+#[tokio::test]
 async fn missing_key_or_version_is_refused() {
     let served = mock().await;
     let post = |path: &str| served.post(path).body(prompt(path, "hi", false).to_string());
@@ -250,6 +323,9 @@ async fn missing_key_or_version_is_refused() {
     let no_key = "You didn't provide an API key. You need to provide your API key in an Authorization header using \
                   Bearer auth (i.e. Authorization: Bearer YOUR_KEY).";
     let openai = json!({ "message": no_key, "type": "invalid_request_error", "param": null, "code": null });
+    let no_caller = "Method doesn't allow unregistered callers (callers without established identity). Please use API Key \
+                     or other form of API consumer identity to call this API.";
+    let google = json!({ "code": 403, "message": no_caller, "status": "PERMISSION_DENIED" });
     let no_header = anthropic("authentication_error", "x-api-key header is required");
     let no_version = anthropic("invalid_request_error", "anthropic-version: header is required");
     let bad_version = anthropic("invalid_request_error", "anthropic-version: \"1\" is not a valid version");
@@ -259,6 +335,7 @@ async fn missing_key_or_version_is_refused() {
         (post(MESSAGES).bearer_auth("k"), 400, &no_version),
         (post(MESSAGES).bearer_auth("k").header("anthropic-version", "1"), 400, &bad_version),
         (post(COMPLETIONS), 401, &openai),
+        (post(GOOGLE), 403, &google),
         (post(RESPONSES).header("authorization", "Bearer "), 401, &openai),
     ];
     for (request, status, error) in bad {
@@ -277,6 +354,13 @@ async fn invalid_body_path_and_method_are_refused() {
         (served.post(RESPONSES).body("[]"), 400, no_json),
         (served.get("/v1/files"), 404, "Invalid URL (GET /v1/files)"),
         (dated(served.get("/v1/files")), 404, "Not Found"),
+        (served.get("/v1beta/files").header("x-goog-api-client", "c"), 404, "Not Found"),
+        (
+            served.post(GOOGLE).body("[]"),
+            400,
+            "Invalid JSON payload received. Expected an object at the root of the payload.",
+        ),
+        (served.get(GOOGLE), 404, "Not Found"),
         (served.get(COMPLETIONS), 405, "Not allowed to GET on /v1/chat/completions."),
         (served.get(MESSAGES), 405, "Method Not Allowed"),
         (served.get("/v1/models/other"), 404, "The model 'other' does not exist"),

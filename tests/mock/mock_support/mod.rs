@@ -18,10 +18,11 @@ pub fn snapshots() -> insta::Settings {
     settings
 }
 
-/// The three endpoints.
+/// The endpoints. [`Served::request`] makes Google's one for streams where a body asks for one with `stream`, as the others'.
 pub const MESSAGES: &str = "/v1/messages";
 pub const COMPLETIONS: &str = "/v1/chat/completions";
 pub const RESPONSES: &str = "/v1/responses";
+pub const GOOGLE: &str = "/v1beta/models/m:generateContent";
 
 /// A mock that plays until it is dropped.
 pub struct Served {
@@ -59,11 +60,21 @@ pub async fn serve(turns: Value, settings: impl FnOnce(Mock) -> Mock) -> Served 
 impl Served {
     /// A request with everything that the vendors' headers must have.
     pub fn request(&self, path: &str, body: &Value) -> RequestBuilder {
-        let request = self.post(path).body(body.to_string());
+        let (mut path, mut body) = (path.to_owned(), body.clone());
+        if path.ends_with(":generateContent")
+            && let Some(stream) = body.as_object_mut().and_then(|members| members.shift_remove("stream"))
+            && stream == true
+        {
+            path = path.replace(":generateContent", ":streamGenerateContent?alt=sse");
+        }
+        let request = self.post(&path).body(body.to_string());
         let request = request.header("content-type", "application/json");
-        match path.contains("/messages") {
-            true => request.header("x-api-key", "key").header("anthropic-version", "2023-06-01"),
-            false => request.header("authorization", "Bearer key"),
+        match path {
+            path if path.contains("/messages") => {
+                request.header("x-api-key", "key").header("anthropic-version", "2023-06-01")
+            }
+            path if path.contains("enerateContent") => request.header("x-goog-api-key", "key"),
+            _ => request.header("authorization", "Bearer key"),
         }
     }
 
@@ -107,6 +118,9 @@ pub fn prompt(path: &str, text: &str, stream: bool) -> Value {
     match path {
         MESSAGES => json!({ "model": "m", "max_tokens": 1024, "messages": [message], "stream": stream }),
         COMPLETIONS => json!({ "model": "m", "messages": [message], "stream": stream }),
+        path if path.contains(":generateContent") => {
+            json!({ "contents": [{ "role": "user", "parts": [{ "text": text }] }], "stream": stream })
+        }
         _ => json!({ "model": "m", "input": [message], "stream": stream }),
     }
 }
