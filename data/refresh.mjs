@@ -12,6 +12,7 @@ const PROVIDERS = [
   "anthropic",
   "cerebras",
   "deepseek",
+  "google",
   "groq",
   "minimax",
   "minimax-cn",
@@ -24,7 +25,7 @@ const PROVIDERS = [
 ];
 
 /** APIs that this program speaks. */
-const APIS = ["anthropic-messages", "openai-completions", "openai-responses"];
+const APIS = ["anthropic-messages", "google-generative-ai", "openai-completions", "openai-responses"];
 
 /** What is told of a model's API; the rest of `compat` concerns features that this program does not use. */
 const COMPAT = [

@@ -175,11 +175,11 @@ fn missing_key_is_explained() {
 
 #[test]
 fn unsupported_api_is_listed_and_refused() {
-    let models = custom(json!({"api": "google-generative-ai"}), json!({}));
+    let models = custom(json!({"api": "mistral-conversations"}), json!({}));
     let config = configured(&models, &json!({}), &[]);
     let selection = select(&config, &SelectionOptions::default()).unwrap();
-    let reason = "The API \"google-generative-ai\" is not supported by this version; supported: \
-                  anthropic-messages, openai-completions, openai-responses.";
+    let reason = "The API \"mistral-conversations\" is not supported by this version; supported: \
+                  anthropic-messages, google-generative-ai, openai-completions, openai-responses.";
     let offer = &selection.offers[selection.start];
     assert_eq!((offer.listed, offer.usable.clone()), (true, Err(reason.to_owned())));
     let error = selection.keys.credentials(&offer.endpoint.model).unwrap_err();
