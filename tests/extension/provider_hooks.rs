@@ -53,18 +53,22 @@ fn what_they_make_of_a_request_is_what_is_sent() {
         }
         before_provider_request() {
           rest=${line#*'"payload":{'}
-          printf ',"result":{"payload":{"temperature":0.25,%s' "${rest%'}'}"
+          printf ',"result":{"payload":{"$member":0.25,%s' "${rest%'}'}"
         }"#;
     for api in APIS {
         let hooks = ["before_provider_request", "before_provider_headers"];
-        let (vendor, mut server) = server(api, &hooks, functions);
+        // Google's service has the temperature elsewhere, and the model in the path.
+        let is_google = api == "google-generative-ai";
+        let (member, value) = if is_google { ("store", json!(true)) } else { ("temperature", json!(0.25)) };
+        let functions = functions.replace("$member\":0.25", &format!("{member}\":{value}"));
+        let (vendor, mut server) = server(api, &hooks, &functions);
         let frames = server.run("hi");
         assert_eq!(of_type(&frames, "extension_error"), Vec::<&Value>::new(), "{api}");
         let request = received(&vendor);
         assert_eq!((request.refusal.as_deref(), request.status), (None, Some(200)), "{api}");
         assert_eq!(request.header("x-extension"), Some("was here"), "{api}");
-        assert_eq!(request.body["temperature"], 0.25, "{api}");
-        assert_eq!(request.body["model"], "model", "{api}");
+        assert_eq!(request.body[member], value, "{api}");
+        assert!(is_google || request.body["model"] == "model", "{api}");
         assert_eq!(asked(&server), ["before_provider_headers", "before_provider_request"], "{api}");
         server.finishes();
     }

@@ -111,10 +111,12 @@ fn odd_streams(api: &str) -> Vec<(String, Option<&'static str>)> {
     let nothings = "data:\n\ndata: null\n\ndata: []\n\ndata: 7\n\ndata: \"x\"\n\nid: 1\n\nretry: 5\n\n";
     let deep = format!("data: {}\n\n", "[".repeat(20_000));
     let bare = first.replace("\"id\":", "\"no\":");
+    // Google's stream has no last event: what comes until its end is said.
+    let repeated = if api == "google-generative-ai" { "Emission.Emission." } else { "Emission." };
     let alike = [first.as_str(), &said, &last].concat().replace('\n', "\r\n");
     vec![
         (format!("{first}{unknown}{nothings}{said}{last}"), Some("Emission.")),
-        (format!("\u{feff}{first}{said}{last}{last}{said}"), Some("Emission.")),
+        (format!("\u{feff}{first}{said}{last}{last}{said}"), Some(repeated)),
         (format!("{bare}{said}{last}"), Some("Emission.")),
         (alike, Some("Emission.")),
         (format!("{first}{said}{deep}{last}"), None),
@@ -187,6 +189,12 @@ fn call(api: &str, arguments: &str) -> String {
         ]
         .map(event)
         .concat(),
+        "google-generative-ai" => {
+            let arguments = if arguments.is_empty() { "null" } else { arguments };
+            let call = format!(r#"{{"functionCall":{{"id":"t1","name":"bash","args":{arguments}}}}}"#);
+            let stop = event(json!({ "candidates": [{ "finishReason": "STOP" }] }));
+            format!("data: {{\"candidates\":[{{\"content\":{{\"parts\":[{call}]}}}}]}}\n\n{stop}")
+        }
         _ => [
             json!({ "type": "response.created", "response": { "id": "r" } }),
             json!({ "type": "response.output_item.added", "output_index": 0,
@@ -211,7 +219,9 @@ fn invalid_call_arguments_are_answered_to_model() {
     for (at, api) in APIS.into_iter().enumerate() {
         let endpoint = Endpoint::new();
         let mut talk = Talk::new(&endpoint, api, &[]);
-        let tried = (0..cases.len()).filter(|case| thorough() || case % APIS.len() == at);
+        // Google's arguments are a value of the chunk: what is no JSON, or too deep, makes it unreadable.
+        let can_be_sent = |case: &usize| api != "google-generative-ai" || [0, 3, 5].contains(case);
+        let tried = (0..cases.len()).filter(|case| thorough() || case % APIS.len() == at).filter(can_be_sent);
         for arguments in tried.map(|case| &cases[case]) {
             times += 1;
             let (first, calls) = (endpoint.asked(), call(api, arguments));

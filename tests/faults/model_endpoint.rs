@@ -184,6 +184,11 @@ pub fn start(api: &str) -> String {
         "openai-completions" => {
             vec![json!({ "id": "c1", "choices": [{ "delta": { "role": "assistant" } }] })]
         }
+        "google-generative-ai" => {
+            vec![
+                json!({ "responseId": "g1", "candidates": [{ "content": { "role": "model", "parts": [{ "text": "" }] } }] }),
+            ]
+        }
         _ => vec![
             json!({ "type": "response.created", "response": { "id": "resp_1" } }),
             json!({ "type": "response.output_item.added", "output_index": 0,
@@ -201,6 +206,7 @@ pub fn delta(api: &str, text: &str) -> String {
         "anthropic-messages" => json!({ "type": "content_block_delta", "index": 0,
             "delta": { "type": "text_delta", "text": text } }),
         "openai-completions" => json!({ "id": "c1", "choices": [{ "delta": { "content": text } }] }),
+        "google-generative-ai" => json!({ "candidates": [{ "content": { "parts": [{ "text": text }] } }] }),
         _ => json!({ "type": "response.output_text.delta", "output_index": 0, "delta": text }),
     })
 }
@@ -216,6 +222,7 @@ pub fn end(api: &str) -> String {
             let stop = json!({ "id": "c1", "choices": [{ "delta": {}, "finish_reason": "stop" }] });
             event(&stop) + "data: [DONE]\n\n"
         }
+        "google-generative-ai" => event(&json!({ "candidates": [{ "finishReason": "STOP" }] })),
         _ => event(&json!({ "type": "response.completed",
             "response": { "id": "resp_1", "status": "completed" } })),
     }

@@ -25,3 +25,4 @@ mod slow_reader;
 mod terminal;
 mod thirty_turns;
 mod todos;
+mod vendor_pairs;

@@ -1,4 +1,4 @@
-//! The fake vendor beside the real binary: three APIs, one script.
+//! The fake vendor beside the real binary: each API, one script.
 
 use super::{Server, binary, command};
 use pi_rpc::{
@@ -11,7 +11,8 @@ use std::{fs, net::SocketAddr, path::Path, sync::Arc, thread};
 use tempfile::TempDir;
 
 /// The APIs that models speak, by their names in models.json.
-pub const APIS: [&str; 3] = ["anthropic-messages", "openai-completions", "openai-responses"];
+pub const APIS: [&str; 4] =
+    ["anthropic-messages", "openai-completions", "openai-responses", "google-generative-ai"];
 
 /// A vendor that plays a script until the test is over.
 pub struct FakeVendor {
