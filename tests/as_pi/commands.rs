@@ -10,7 +10,7 @@ use crate::{
 };
 use pi_rpc::prompt::{
     Commands,
-    discover::{Found, Named, Places},
+    discover::{Discovered, NamedPaths, SearchPlaces},
 };
 use serde_json::{Value, json};
 use std::{fs, path::Path};
@@ -141,13 +141,13 @@ fn pi_0_52_expands_prompts_alike() {
     let vendor = vendor();
     let mut theirs = Agent::start_in(home(), Kind::Pi(pi), vendor.address, &[]);
     let home = theirs.server.dir.path().to_owned();
-    let commands = Found::find(&Places {
+    let commands = Discovered::find(&SearchPlaces {
         working: home.clone(),
         home: Some(home.clone()),
         user: home.join(".pi/agent"),
         project: home.join(".pi"),
-        skills: Named { by_project: vec!["../lists".to_owned()], ..Named::default() },
-        ..Places::default()
+        skills: NamedPaths { by_project: vec!["../lists".to_owned()], ..NamedPaths::default() },
+        ..SearchPlaces::default()
     })
     .commands;
     let prompts = [

@@ -13,6 +13,7 @@ mod toolchain_support;
 mod trace_support;
 
 mod commands;
+mod google_requests;
 mod rpc_client;
 mod sessions;
 mod trace_typescript;

@@ -35,7 +35,12 @@ impl Agent {
 
     /// Starts in that home.
     pub fn start_in(dir: TempDir, kind: Kind, vendor: SocketAddr, options: &[&str]) -> Self {
-        write_agent_file(dir.path(), Dialect::Pi, "models.json", &models(vendor));
+        Self::start_with(dir, kind, &models(vendor), options)
+    }
+
+    /// Starts in that home, with that `models.json`.
+    pub fn start_with(dir: TempDir, kind: Kind, models: &Value, options: &[&str]) -> Self {
+        write_agent_file(dir.path(), Dialect::Pi, "models.json", models);
         write_agent_file(dir.path(), Dialect::Pi, "settings.json", &settings());
         let (program, words) = match kind {
             Kind::Ours => (binary(), [].as_slice()),
