@@ -21,9 +21,13 @@ const OTHERS: [&str; 10] = [
     "tests/traces/README.md",
 ];
 
-/// Files that CONTRIBUTING.md has the reader make.
-const EXAMPLES: [&str; 3] =
-    ["schema/dialects/pi@0.60.json", "tests/oracle/valid/DIALECT/", "tests/oracle/valid/pi-1/naming.jsonl"];
+/// Files that CONTRIBUTING.md has the reader make, and one of every git repository.
+const EXAMPLES: [&str; 4] = [
+    ".git/info/exclude",
+    "schema/dialects/pi@0.60.json",
+    "tests/oracle/valid/DIALECT/",
+    "tests/oracle/valid/pi-1/naming.jsonl",
+];
 
 #[test]
 fn links_lead_to_files_and_headings() {

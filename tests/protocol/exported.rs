@@ -280,7 +280,7 @@ fn output_option_writes_and_wrong_part_fails() {
     for (arguments, why) in [
         (&["--dialect", "po"][..], "po"),
         (&["--part", "host-tools"], "--part host-tools: the dialect pi has no such frames"),
-        (&["--part", "ui", "--format", "meta"], "--part goes with --format json-schema and typescript"),
+        (&["--part", "ui", "--format", "meta"], "--part: expected --format json-schema or typescript"),
         (
             &["--diff", "pi", "nowhere.json"],
             "nowhere.json: expected a dialect or an exported file: No such file",

@@ -279,7 +279,11 @@ fn assert_table(head: &str, rows: Vec<(String, String)>) {
     let text = fs::read_to_string(path).unwrap();
     let told = text.lines().skip_while(|line| *line != head).skip(2).take_while(|line| line.starts_with('|'));
     let seen: Vec<String> = rows.iter().map(|(row, cells)| format!("| {row} | {cells} |")).collect();
-    assert_eq!(told.collect::<Vec<_>>(), seen, "the table of docs/explanation/security.md below {head}, and what was seen");
+    assert_eq!(
+        told.collect::<Vec<_>>(),
+        seen,
+        "the table of docs/explanation/security.md below {head}, and what was seen"
+    );
 }
 
 /// A way in which a project might get its approval, as the table names it.

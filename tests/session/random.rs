@@ -2,11 +2,12 @@
 
 use crate::session_support::*;
 use pi_rpc::{
-    protocol::{Dialect, ThinkingLevel},
+    protocol::{AgentMessage, Dialect, ThinkingLevel},
     session::{FileEnd, NewEntry, ReadError, Tree},
 };
 use proptest::{collection::vec, prelude::*, sample::Index};
 use serde_json::json;
+use std::sync::Arc;
 
 /// One step of a session.
 #[derive(Clone, Debug)]
@@ -53,7 +54,13 @@ fn grown(dialect: Dialect, steps: Vec<Step>) -> Tree {
     for (seconds, step) in steps.into_iter().enumerate() {
         let stamp = stamp(dialect, seconds as u64);
         match step {
-            Step::Append(new) => {
+            Step::Append(mut new) => {
+                // In the file these have the time of their entry.
+                if let NewEntry::Message(message) = &mut *new
+                    && let AgentMessage::Custom(custom) = Arc::make_mut(message)
+                {
+                    custom.timestamp = stamp.wall_ms;
+                }
                 tree.append(*new, stamp, &mut random);
             }
             Step::Rename(name) => {
