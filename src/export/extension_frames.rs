@@ -17,7 +17,7 @@ pub fn extension_frames(dialect: Dialect) -> String {
     let mut out = String::new();
     for (title, union) in [("From the server", "ToExtension"), ("From the extension", "FromExtension")] {
         // Writing to a string cannot fail.
-        let _ = write!(out, "## {title}\n");
+        let _ = writeln!(out, "## {title}");
         let frames = schema["$defs"][union]["discriminator"]["mapping"].as_object().into_iter().flatten();
         for (name, def) in frames.filter_map(|(name, target)| Some((name, target_name(target)?))) {
             let _ = write!(out, "\n### {name}\n\n{}\n\n", page.description(def));
