@@ -1,4 +1,5 @@
-//! Work that is deferred: until the greeting, the end of the command before it, the end of the run.
+//! Everything that the engine has accepted and cannot do yet, by what it waits for: the greeting, the command before it, or
+//! the end of the run (whose entries are in [`run::deferred`](crate::engine::run::deferred)).
 //!
 //! Plain data; [`Engine`](crate::engine::Engine) fills and drains it in `core`, `host_lines`, `prompts` and
 //! `run::after_run`.

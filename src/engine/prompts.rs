@@ -71,8 +71,9 @@ impl Engine {
         Some(errors::command_not_loaded(self.dialect.base(), name, path, reason))
     }
 
-    /// Defers a prompt until the prompts before it are examined. An extension gets its response at once: its own hook
-    /// may be the outstanding one.
+    /// Defers a prompt until the prompts before it are examined.
+    ///
+    /// An extension gets its response at once: its own hook may be the outstanding one.
     fn defer_prompt(&mut self, mut prompt: Prompt) {
         if let Recipient::Extension { process, id, .. } = &mut prompt.recipient
             && let Some(id) = id.take()
@@ -119,8 +120,9 @@ impl Engine {
         true
     }
 
-    /// Handles the outcome of a prompt's `input` hook: expands the prompt now, or once it is decided what follows the
-    /// run that has just ended.
+    /// Handles the outcome of a prompt's `input` hook.
+    ///
+    /// The prompt is expanded now, or once it is decided what follows the run that has just ended.
     pub(in crate::engine) fn on_prompt_hooked(&mut self, prompt: Prompt, is_handled: bool) {
         match self.holds_commands() {
             true => self.backlog.intake = Intake::Examined { prompt: Box::new(prompt), is_handled },

@@ -30,7 +30,7 @@ pub(super) struct FrameWriter {
 /// The error if too many bytes are pending: the extension does not read.
 pub(super) struct QueueFull;
 
-/// Creates a queue that accepts frames while at most `most` bytes are pending.
+/// Creates a queue that accepts frames while at most `max_pending` bytes are pending.
 pub(super) fn frame_queue(max_pending: usize) -> (FrameQueue, FrameWriter) {
     let (sender, frames) = mpsc::unbounded_channel();
     let pending = Arc::new(AtomicUsize::new(0));

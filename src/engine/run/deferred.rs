@@ -1,4 +1,4 @@
-//! Work that is deferred to the end of the open run.
+//! The kinds of work that wait for the end of the open run: an entry of the backlog.
 
 use crate::engine::{prompt::Prompt, store::next_session::NextSession};
 use crate::protocol::{CompactCommand, RequestId, RpcCommandKind};

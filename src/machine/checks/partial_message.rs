@@ -204,7 +204,7 @@ impl PartialMessage {
         let empty = match (at_request, start.content.as_slice()) {
             (true, content) => content.is_empty() && counters(&start.usage).iter().all(|count| *count == 0),
             (false, []) => true,
-            (false, [block]) => is_opened(block),
+            (false, [block]) => is_empty_block(block),
             (false, _) => false,
         };
         found.expect(Rule::AssistantStartEmpty, as_it_ends || empty, || match at_request {
@@ -290,7 +290,7 @@ fn text_of(block: &AssistantContent) -> Option<&str> {
 }
 
 /// Whether a block is still empty.
-fn is_opened(block: &AssistantContent) -> bool {
+fn is_empty_block(block: &AssistantContent) -> bool {
     match block {
         AssistantContent::ToolCall(call) => call.arguments.is_empty(),
         block => text_of(block).is_none_or(str::is_empty),

@@ -25,12 +25,12 @@ pub struct Observer {
 
 impl Observer {
     /// Starts the thread, which first records the start of the process.
-    pub fn start(sheet: TapOptions) -> io::Result<Self> {
+    pub fn start(options: TapOptions) -> io::Result<Self> {
         let (sender, receiver) = channel();
         let waiting = Arc::new(AtomicUsize::new(0));
         let queue = Queue { sender, waiting: waiting.clone(), lost: 0, start: Instant::now() };
         let recorder = thread::Builder::new().name("observer".to_owned());
-        let recorder = recorder.spawn(move || run(Recorder::start(sheet), &receiver, &waiting))?;
+        let recorder = recorder.spawn(move || run(Recorder::start(options), &receiver, &waiting))?;
         Ok(Self { handle: ObserverHandle(Arc::new(Mutex::new(queue))), recorder })
     }
 

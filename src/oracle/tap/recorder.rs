@@ -51,8 +51,8 @@ type Counts = [[u64; Tier::ALL.len()]; Side::ALL.len()];
 
 impl Recorder {
     /// Creates a recorder and records the start of the process.
-    pub fn start(sheet: TapOptions) -> Self {
-        let TapOptions { spoken, argv, trace, redact, report, tier } = sheet;
+    pub fn start(options: TapOptions) -> Self {
+        let TapOptions { spoken, argv, trace, redact, report, tier } = options;
         let mut recorder = Self {
             spoken,
             host_lines: LineSplitter::new(LONGEST),
