@@ -74,6 +74,8 @@ pub struct SessionChecks {
     pub(super) file: Option<String>,
     /// Whether the session was created in this process, so that the server has named its file.
     pub(super) has_begun: bool,
+    /// The frame of the newest message of an extension.
+    pub(super) extension_message: u64,
     /// The inactive sessions.
     pub(super) left: InactiveSessions,
     run: RunNotes,
@@ -383,7 +385,10 @@ impl SessionChecks {
                 return self.shells.miss();
             }
             // Messages of extensions are entries of another kind.
-            AgentMessage::Custom(_) | AgentMessage::HookMessage(_) => self.session.allow_one(),
+            AgentMessage::Custom(_) | AgentMessage::HookMessage(_) => {
+                self.extension_message = at.frame;
+                self.session.allow_one();
+            }
             _ => self.session.add(&item),
         }
         if is_fork_point(&item) {

@@ -135,7 +135,13 @@ impl SessionChecks {
                     self.exported(path.as_deref(), &it.data.path, at, found);
                 }
             }
-            RpcSuccess::NewSession(it) if !it.data.cancelled => self.begins_empty(),
+            RpcSuccess::NewSession(it) if !it.data.cancelled => {
+                self.begins_empty();
+                // An extension's message before the response may belong to the new session.
+                if self.extension_message > request.frame {
+                    self.miss();
+                }
+            }
             RpcSuccess::SwitchSession(it) if !it.data.cancelled => self.on_reopened(asked, at),
             RpcSuccess::Fork(it) => self.forked(asked, &it.data, at, found),
             RpcSuccess::Branch(it) => self.forked(asked, &it.data, at, found),

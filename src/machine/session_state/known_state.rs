@@ -11,7 +11,7 @@ use crate::{
     protocol::{
         AgentMessage, AgentMessageKind, AgentSessionEvent, AgentSessionEventKind, Base,
         DialectCleansSessionName, DialectRecord, Effect, EffectCode, MemberValue, Model, RpcCommand,
-        RpcExtensionUIRequest, RpcSuccess, SessionMember as Member, ThinkingLevel, TodoPhase,
+        RpcExtensionUIRequest, RpcSuccess, SessionMember as Member, StopReason, ThinkingLevel, TodoPhase,
         effects_of_event, effects_of_success, members_of_success,
     },
 };
@@ -341,7 +341,9 @@ impl KnownState {
         if let AgentSessionEvent::MessageEnd(end) = event
             && let AgentMessage::Assistant(answer) = &end.message
         {
-            self.sessions.is_answered = true;
+            // An answer that was cut off may come to no file, and with it the session.
+            let is_cut_off = matches!(answer.stop_reason, StopReason::Aborted | StopReason::Error);
+            self.sessions.is_answered |= !is_cut_off;
             // Some servers reopen a session with the model of its last answer.
             self.sessions.answers_differ |= self
                 .model()

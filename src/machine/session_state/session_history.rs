@@ -31,7 +31,7 @@ pub struct SessionHistory {
     left: VecDeque<PreviousSession>,
     /// Whether the model was set in the current session, which then has an entry for it.
     pub has_model: bool,
-    /// Whether the current session has an assistant message.
+    /// Whether the current session has a complete assistant message.
     pub is_answered: bool,
     /// Whether the newest assistant message is of another model.
     pub answers_differ: bool,
