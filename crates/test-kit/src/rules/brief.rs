@@ -26,7 +26,7 @@ use std::{
 /// Tools that are offered to the model.
 pub static TOOLS: LazyLock<Toolbox> = LazyLock::new(toolbox);
 
-/// [`TOOLS`] for an engine that owns them.
+/// `TOOLS` for an engine that owns them.
 pub fn toolbox() -> Toolbox {
     Toolbox::new(specs(&Dialect::Pi.record().tools))
 }
