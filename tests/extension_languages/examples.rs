@@ -113,7 +113,8 @@ fn extensions_of_the_book_run() {
         let is_run = |block: &&Block| block.is_run(None) || block.is_run(Some(need));
         let run: Vec<&Block> = all[..=tried].iter().filter(is_run).collect();
         let clone = Clone::new(binary());
-        clone.program(name, &format!("#!/bin/sh\nexec '{program}' \"$@\"\n"));
+        // Without the folder of this script in its path: the program may have the same name.
+        clone.program(name, &format!("#!/bin/sh\nPATH=${{PATH#*:}} exec '{program}' \"$@\"\n"));
         let printed = clone.run_all(&run).unwrap_or_else(|error| panic!("{guide}: {error}"));
         assert_eq!(printed.last().unwrap().trim(), "\"message\":\"Hello, Ada\"", "{guide}");
     }
