@@ -91,7 +91,7 @@ fn broken_streams_are_errors_with_partial_content() {
         let said = talk.run("hello?");
         let expected = json!("terminated: the provider's answer is not UTF-8");
         assert_eq!((&said["errorMessage"], text_of(&said)), (&expected, "Half"), "{api}");
-        // Emission to be packed, and is not: nothing was asked to be.
+        // Declared as packed, and is not: nothing was asked to be.
         let headers = "content-encoding: gzip\r\ncontent-type: text/event-stream\r\n";
         endpoint.says(answer(200, headers, stream(api, &["Plain."]).as_bytes()));
         assert_eq!(text_of(&talk.run("hello?")), "Plain.");
@@ -106,19 +106,19 @@ fn broken_streams_are_errors_with_partial_content() {
 
 /// Events in another order and shape than documented, and the text that they make; `None`: an error.
 fn odd_streams(api: &str) -> Vec<(String, Option<&'static str>)> {
-    let (first, said, last) = (start(api), delta(api, "Emission."), end(api));
+    let (first, said, last) = (start(api), delta(api, "Response."), end(api));
     let unknown = "event: brand_new\ndata: {\"type\":\"brand_new\",\"index\":7}\n\n";
     let nothings = "data:\n\ndata: null\n\ndata: []\n\ndata: 7\n\ndata: \"x\"\n\nid: 1\n\nretry: 5\n\n";
     let deep = format!("data: {}\n\n", "[".repeat(20_000));
     let bare = first.replace("\"id\":", "\"no\":");
     // Google's stream has no last event: what comes until its end is said.
-    let repeated = if api == "google-generative-ai" { "Emission.Emission." } else { "Emission." };
+    let repeated = if api == "google-generative-ai" { "Response.Response." } else { "Response." };
     let alike = [first.as_str(), &said, &last].concat().replace('\n', "\r\n");
     vec![
-        (format!("{first}{unknown}{nothings}{said}{last}"), Some("Emission.")),
+        (format!("{first}{unknown}{nothings}{said}{last}"), Some("Response.")),
         (format!("\u{feff}{first}{said}{last}{last}{said}"), Some(repeated)),
-        (format!("{bare}{said}{last}"), Some("Emission.")),
-        (alike, Some("Emission.")),
+        (format!("{bare}{said}{last}"), Some("Response.")),
+        (alike, Some("Response.")),
         (format!("{first}{said}{deep}{last}"), None),
         (last.clone(), Some("")),
         (nothings.to_owned(), None),
@@ -147,7 +147,7 @@ fn unusual_streams_are_read_or_errors() {
         }
         // What begins twice is legal to the host in any case: the oracle has judged it.
         for body in [
-            format!("{0}{0}{1}{2}", start(api), delta(api, "Emission."), end(api)),
+            format!("{0}{0}{1}{2}", start(api), delta(api, "Response."), end(api)),
             delta(api, "Lost.") + &end(api),
         ] {
             endpoint.says(format!("{OPEN}{body}"));
@@ -158,7 +158,7 @@ fn unusual_streams_are_read_or_errors() {
         talk.ends_well(&endpoint, api);
     }
     row(
-        "sends events that nobody knows, twice, without ids, without a beginning, nested without measure",
+        "sends events of unknown types, repeated events, events without ids or without a start, and deeply nested ones",
         times,
     );
 }

@@ -152,7 +152,7 @@ pub const OPEN: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nco
 pub fn answer(status: u16, headers: &str, body: &[u8]) -> Vec<u8> {
     let length = body.len();
     let head = format!(
-        "HTTP/1.1 {status} Emission\r\nconnection: close\r\ncontent-length: {length}\r\n{headers}\r\n"
+        "HTTP/1.1 {status} Scripted\r\nconnection: close\r\ncontent-length: {length}\r\n{headers}\r\n"
     );
     [head.as_bytes(), body].concat()
 }

@@ -57,7 +57,7 @@ pub fn ok(body: &str) -> String {
 /// An answer with more `headers`, each ended by CR LF.
 pub fn with_status(status: u16, headers: &str, body: &str) -> String {
     let length = body.len();
-    format!("HTTP/1.1 {status} Emission\r\ncontent-length: {length}\r\n{headers}\r\n{body}")
+    format!("HTTP/1.1 {status} Scripted\r\ncontent-length: {length}\r\n{headers}\r\n{body}")
 }
 
 /// A request to `url` with a key.

@@ -8,7 +8,7 @@
 //! What chance or the clock decides (ids, times, durations, paths of temporary files, ports) is replaced before the
 //! lines are compared, and how far a command's output has come is left out: that is the system's. Some conversations
 //! are decided by timing all the same (two shell commands at once): OLD plays each twice, and where it differs from
-//! itself, NEW has to equal one of the two, or it is told apart from a difference.
+//! itself, NEW has to equal one of the two; only then is the conversation not reported as a difference.
 
 mod server;
 mod unlike;
