@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_has_changed_is_told_and_makes_what_is_known_of_what_was() {
+    fn changes_lead_from_old_to_new_state() {
         let before =
             known(&[("preamble", "I"), ("skills", "sew"), ("cwd", "/a")], &[("read", "r"), ("ls", "l")]);
         let now =

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn many_at_once_make_one_folder_and_leave_nothing_behind() {
+    fn concurrent_unpacks_leave_one_folder() {
         let home = tempfile::tempdir().unwrap();
         let cache = home.path().join("cache/pi-rpc");
         let made = thread::scope(|scope| {
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_others_can_write_is_not_used() {
+    fn writable_or_linked_folder_is_not_used() {
         let home = tempfile::tempdir().unwrap();
         let folder = unpack_into(home.path(), SMALL).unwrap();
         fs::set_permissions(&folder, Permissions::from_mode(0o777)).unwrap();

@@ -93,13 +93,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_short_is_shown_as_it_is() {
+    fn short_line_is_shown_whole() {
         let line = "é".repeat(WHOLE / 2);
         assert_eq!(text(line.as_bytes()), line);
     }
 
     #[test]
-    fn what_is_long_loses_its_middle_between_characters() {
+    fn long_line_is_cut_at_character_boundaries() {
         let line = format!("a{}", "é".repeat(WHOLE));
         let wanted = format!("a{} … {}", "é".repeat(HEAD / 2 - 1), "é".repeat(TAIL / 2));
         assert_eq!(text(line.as_bytes()), wanted);

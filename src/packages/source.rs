@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn packages_of_npm_have_a_name_and_perhaps_a_version() {
+    fn npm_source_has_name_and_optional_version() {
         for (text, name) in
             [("npm:a", "a"), ("npm:a@1.2", "a"), ("npm: @a/b ", "@a/b"), ("npm:@a/b@^1", "@a/b")]
         {
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn repositories_are_told_by_their_address_or_by_a_prefix() {
+    fn git_source_has_address_or_prefix() {
         let of = |repository, reference| git(repository, "github.com", "a/b", reference);
         let https = "https://github.com/a/b";
         for (text, expected) in [

@@ -20,7 +20,7 @@ const COMPARED: [&str; 7] = [
 ];
 
 #[tokio::test]
-async fn every_conversation_is_had_in_every_dialect_whatever_the_hazards() {
+async fn every_conversation_passes_in_every_dialect() {
     let free = Arc::new(Semaphore::new(AT_ONCE));
     let mut playing = JoinSet::new();
     for (place, (name, text)) in texts().into_iter().enumerate() {

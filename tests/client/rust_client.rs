@@ -89,7 +89,7 @@ fn talkative(done: &Path) -> String {
 }
 
 #[tokio::test]
-async fn a_server_whose_events_nobody_takes_waits_and_none_is_lost() {
+async fn unread_events_block_server_without_loss() {
     let dir = tempfile::tempdir().unwrap();
     let done = dir.path().join("done");
     let options = Options { unread: 10_000, ..shell(&talkative(&done)) };
@@ -112,7 +112,7 @@ async fn a_server_whose_events_nobody_takes_waits_and_none_is_lost() {
 }
 
 #[tokio::test]
-async fn a_call_is_answered_behind_events_that_nobody_takes_and_what_was_dropped_is_counted() {
+async fn call_completes_behind_dropped_and_counted_events() {
     let dir = tempfile::tempdir().unwrap();
     let options = Options {
         unread: 10_000,
@@ -135,7 +135,7 @@ async fn a_call_is_answered_behind_events_that_nobody_takes_and_what_was_dropped
 }
 
 #[tokio::test]
-async fn a_dropped_client_leaves_no_process_of_the_group() {
+async fn dropping_last_client_kills_process_group() {
     let (client, events) = spawn("sleep 61 & sleep 62").await;
     let process = client.id();
     assert_ne!(nothing_is_left(process, None), Ok(()));
@@ -148,7 +148,7 @@ async fn a_dropped_client_leaves_no_process_of_the_group() {
 }
 
 #[tokio::test]
-async fn a_server_that_does_not_end_with_its_input_is_sent_term_and_then_kill() {
+async fn close_sends_term_and_then_kill() {
     for (script, status) in [
         ("cat > /dev/null; exit 3", 3),
         ("exec sleep 61", 143),
@@ -171,7 +171,7 @@ async fn a_server_that_does_not_end_with_its_input_is_sent_term_and_then_kill() 
 }
 
 #[tokio::test]
-async fn what_waits_fails_when_the_server_ends_with_its_last_words() {
+async fn exit_fails_outstanding_call_with_stderr() {
     let (client, events) = spawn("read line; echo One >&2; echo Two >&2; exit 5").await;
     let error = client.call(GetStateCommand::default()).await.unwrap_err();
     assert_eq!(error.to_string(), "the server has ended with status 5: Two");
@@ -181,7 +181,7 @@ async fn what_waits_fails_when_the_server_ends_with_its_last_words() {
 }
 
 #[tokio::test]
-async fn an_answer_that_comes_too_late_is_an_event() {
+async fn late_response_is_an_event() {
     let late = r#"read one; read two; echo '{"id":"call-1","type":"response","command":"get_available_models","success":true,"data":{"models":[]}}'
 echo '{"id":"call-2","type":"response","command":"get_available_models","success":true,"data":{"models":[]}}'"#;
     let (client, events) = spawn(late).await;
@@ -201,7 +201,7 @@ echo '{"id":"call-2","type":"response","command":"get_available_models","success
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_ready_in_time_is_ended() {
+async fn server_not_ready_in_time_is_ended() {
     let options = Options { start_within: Duration::from_millis(50), ..in_xcsh("exec sleep 61") };
     let error = Client::spawn(options).await.err().unwrap();
     assert_eq!(error.to_string(), "the server was not ready within 50ms");
@@ -213,7 +213,7 @@ async fn a_server_that_is_not_ready_in_time_is_ended() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_none_fails_its_call_and_no_other() {
+async fn invalid_response_fails_its_call_alone() {
     let wrong = r#"read one; read two; read three
 echo '{"id":"call-1","type":"response","command":"get_state","success":true,"data":{}}'
 echo '{"id":"call-2","type":"response","command":"get_available_models","success":true,"data":{"models":[]}}'
@@ -232,7 +232,7 @@ echo '{"id":"call-3","type":"response","command":"get_available_models","success
 }
 
 #[tokio::test]
-async fn what_is_no_frame_is_handed_over_as_it_came() {
+async fn invalid_lines_are_passed_on_unchanged() {
     let (client, events) =
         spawn(r#"printf 'no JSON\n\n[1]\n\377\r\n{"type":"agent_start","more":1}\n{"type":"agent_start","half":"\\ud800"}\nunfinished'"#).await;
     client.close().await;
@@ -254,7 +254,7 @@ async fn what_is_no_frame_is_handed_over_as_it_came() {
 }
 
 #[tokio::test]
-async fn a_command_of_another_dialect_is_not_sent() {
+async fn command_of_other_dialect_is_not_sent() {
     let (client, _events) =
         Client::spawn(in_xcsh("echo '{\"type\":\"ready\",\"version\":\"1\"}'; cat > /dev/null"))
             .await
@@ -264,7 +264,7 @@ async fn a_command_of_another_dialect_is_not_sent() {
 }
 
 #[tokio::test]
-async fn a_prompt_that_begins_no_run_is_over_and_forbids_no_other() {
+async fn prompt_without_run_allows_another() {
     let (client, _events) = spawn(ANSWERS).await;
     for _ in 0..2 {
         let said = client.prompt("/command").await.unwrap();
@@ -274,14 +274,14 @@ async fn a_prompt_that_begins_no_run_is_over_and_forbids_no_other() {
 }
 
 #[tokio::test]
-async fn a_run_that_begins_long_after_its_prompt_was_acknowledged_is_waited_for() {
+async fn prompt_awaits_run_that_starts_late() {
     let script = format!("read prompt; {ACKNOWLEDGED}\n{}{ANSWERS}", later(&run("At last", "stop")));
     let (client, _events) = spawn(&script).await;
     assert_eq!(client.prompt("Hello").await.unwrap().text(), "At last");
 }
 
 #[tokio::test]
-async fn a_run_that_never_begins_is_waited_for_only_so_long() {
+async fn prompt_stops_awaiting_run_after_limit() {
     let options = Options { begin_within: Duration::from_millis(50), ..shell(ANSWERS) };
     let (client, _events) = Client::spawn(options).await.unwrap();
     let started = Instant::now();
@@ -290,7 +290,7 @@ async fn a_run_that_never_begins_is_waited_for_only_so_long() {
 }
 
 #[tokio::test]
-async fn a_prompt_that_is_acknowledged_behind_its_run_promises_no_other() {
+async fn prompt_acknowledged_after_run_awaits_no_other() {
     let script = format!("read prompt; {}{ACKNOWLEDGED}\n{ANSWERS}", run("Quick", "stop"));
     let (client, _events) = spawn(&script).await;
     let started = Instant::now();
@@ -299,7 +299,7 @@ async fn a_prompt_that_is_acknowledged_behind_its_run_promises_no_other() {
 }
 
 #[tokio::test]
-async fn the_run_that_a_compaction_makes_room_for_is_waited_for() {
+async fn prompt_awaits_run_after_compaction() {
     let compaction = r#"echo '{"type":"auto_compaction_start","reason":"overflow"}'
 echo '{"type":"auto_compaction_end","result":{"summary":"s","firstKeptEntryId":"a","tokensBefore":1,"details":{}},"aborted":false,"willRetry":true}'"#;
     let script = format!(
@@ -312,7 +312,7 @@ echo '{"type":"auto_compaction_end","result":{"summary":"s","firstKeptEntryId":"
 }
 
 #[tokio::test]
-async fn an_error_without_an_id_is_for_the_newest_call_that_fails_so() {
+async fn error_without_id_fails_newest_matching_call() {
     let script = r#"read state; read models; read compact; read bash
 echo '{"type":"response","command":"parse","success":false,"error":"Nothing to compact"}'
 echo '{"type":"response","command":"bash","success":false,"error":"No shell"}'
@@ -345,7 +345,7 @@ echo '{"type":"response","command":"parse","success":false,"error":"No state"}'"
 }
 
 #[tokio::test]
-async fn an_id_that_is_no_text_answers_nothing() {
+async fn non_string_id_matches_no_call() {
     let script = r#"read models
 echo '{"type":"response","id":[1],"command":"x","success":false,"error":"e"}'
 echo '{"type":"response","id":1,"command":"get_available_models","success":true,"data":{"models":[]}}'
@@ -356,7 +356,7 @@ echo '{"type":"response","id":"call-1","command":"get_available_models","success
 }
 
 #[tokio::test]
-async fn a_server_that_closes_a_pipe_and_lives_on_is_ended() {
+async fn server_that_closes_a_pipe_is_ended() {
     for script in ["exec >&-; exec sleep 61", "exec <&-; exec sleep 61"] {
         let options = Options { end_within: Duration::from_millis(50), ..shell(script) };
         let (client, events) = Client::spawn(options).await.unwrap();
@@ -370,7 +370,7 @@ async fn a_server_that_closes_a_pipe_and_lives_on_is_ended() {
 }
 
 #[tokio::test]
-async fn a_server_that_writes_a_line_that_is_too_long_is_killed() {
+async fn server_with_overlong_line_is_killed() {
     let script = "read state; echo 12345678901; sleep 61";
     let (client, _events) = Client::spawn(Options { longest_line: 10, ..shell(script) }).await.unwrap();
     let error = client.call(GetStateCommand::default()).await.unwrap_err();
@@ -378,7 +378,7 @@ async fn a_server_that_writes_a_line_that_is_too_long_is_killed() {
 }
 
 #[tokio::test]
-async fn a_dialog_before_the_server_is_ready_is_answered() {
+async fn dialog_before_ready_is_answered() {
     let script = r#"echo '{"type":"extension_ui_request","id":"d1","method":"confirm","title":"Trust it?","message":"m","timeout":0}'
 read answer; echo '{"type":"ready","version":"1"}'; echo "$answer""#;
     let on_dialog = DialogHandler::new(|_| async { DialogResponse::Confirmed(true) });
@@ -391,7 +391,7 @@ read answer; echo '{"type":"ready","version":"1"}'; echo "$answer""#;
 }
 
 #[tokio::test]
-async fn a_run_is_over_though_the_frame_that_ends_it_holds_what_the_dialect_does_not_know() {
+async fn unreadable_agent_end_still_ends_run() {
     let run = r#"read prompt; echo '{"type":"agent_start"}'
 echo '{"id":"call-1","type":"response","command":"prompt","success":true}'; read state
 echo '{"type":"agent_end","messages":[{"role":"hologram"}]}'"#;
@@ -407,7 +407,7 @@ echo '{"type":"agent_end","messages":[{"role":"hologram"}]}'"#;
 }
 
 #[tokio::test]
-async fn a_prompt_in_a_run_is_refused_with_the_state_and_the_servers_words() {
+async fn prompt_in_run_is_refused_with_state() {
     let (client, mut events) = spawn(&format!("echo '{{\"type\":\"agent_start\"}}'; {ANSWERS}")).await;
     events.next().await.unwrap();
     let error = client.prompt("Now").await.unwrap_err();
@@ -419,7 +419,7 @@ async fn a_prompt_in_a_run_is_refused_with_the_state_and_the_servers_words() {
 }
 
 #[tokio::test]
-async fn a_dialog_that_is_called_off_drops_what_was_about_to_answer_it() {
+async fn cancelled_dialog_drops_its_handler() {
     let script = r#"echo '{"type":"ready","version":"1"}'; read go
 echo '{"type":"extension_ui_request","id":"d1","method":"editor","title":"Write"}'; read go
 echo '{"type":"extension_ui_request","id":"d2","method":"cancel","targetId":"d1"}'; cat > /dev/null"#;

@@ -62,7 +62,7 @@ async fn soon<T>(what: impl Future<Output = T>) -> T {
 }
 
 #[tokio::test]
-async fn a_prompt_is_over_when_the_session_has_settled_whatever_the_server_says_of_itself_before() {
+async fn prompt_ends_when_session_has_settled() {
     let half = answer(1, "prompt", "started") + &run("half", "error", true) + RETRY;
     let script = half + &later(&(run("whole", "stop", false) + "sleep 0.15; " + SETTLED));
     let (client, _events) = spawn(Dialect::Pi1, &script).await;
@@ -70,7 +70,7 @@ async fn a_prompt_is_over_when_the_session_has_settled_whatever_the_server_says_
 }
 
 #[tokio::test]
-async fn a_prompt_that_an_extension_took_waits_for_no_run_not_even_for_an_open_one() {
+async fn handled_prompt_awaits_no_run() {
     let open = answer(2, "prompt", "started") + "echo '{\"type\":\"agent_start\"}'\n";
     let script = answer(1, "prompt", "handled") + &open + &answer(3, "prompt", "handled");
     let (client, mut events) = spawn(Dialect::Pi1, &script).await;
@@ -89,7 +89,7 @@ async fn a_prompt_that_an_extension_took_waits_for_no_run_not_even_for_an_open_o
 }
 
 #[tokio::test]
-async fn what_became_of_a_message_for_a_queue_is_told() {
+async fn queue_command_returns_disposition() {
     let script = answer(1, "steer", "queued") + &answer(2, "follow_up", "handled");
     let (client, _events) = spawn(Dialect::Pi1, &script).await;
     let outcome = |disposition| Some(QueueOutcome { disposition });
@@ -98,7 +98,7 @@ async fn what_became_of_a_message_for_a_queue_is_told() {
 }
 
 #[tokio::test]
-async fn on_the_way_to_it_what_follows_a_compaction_is_waited_for() {
+async fn old_pi_prompt_awaits_run_after_compaction() {
     let compaction = r#"read prompt; echo '{"id":"call-1","type":"response","command":"prompt","success":true}'
 echo '{"type":"compaction_start","reason":"overflow"}'
 echo '{"type":"compaction_end","reason":"overflow","aborted":false,"willRetry":true}'

@@ -78,7 +78,7 @@ fn all_broken() -> Vec<Broken> {
 }
 
 #[test]
-fn every_scenario_is_failed_by_a_broken_server() {
+fn every_scenario_fails_some_broken_server() {
     let rows = all_broken();
     assert!(rows.iter().all(|row| row.stops.is_some() || !row.breaks.is_empty()), "nothing tells");
     let scenarios = Scenario::built_in().unwrap();

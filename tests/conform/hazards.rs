@@ -138,7 +138,7 @@ fn all_hazards_together_break_no_must() {
 }
 
 #[test]
-fn a_hazard_or_a_seed_that_does_not_exist_is_refused() {
+fn unknown_hazard_and_invalid_seed_are_refused() {
     let dir = tempfile::tempdir().unwrap();
     let refused = |options: &[&str]| {
         let output = command(binary(), dir.path()).arg("serve").args(options).output().unwrap();
@@ -182,7 +182,7 @@ fn pieces(steps: &[WriteStep]) -> Vec<&[u8]> {
 }
 
 #[test]
-fn cutting_changes_no_byte_and_cuts_where_it_hurts() {
+fn cutting_keeps_bytes_and_splits_characters() {
     let all = frames();
     for hazard in [Hazard::Chunks, Hazard::Dribble] {
         let (mut within, mut before_feed) = (0, 0);
@@ -199,7 +199,7 @@ fn cutting_changes_no_byte_and_cuts_where_it_hurts() {
 }
 
 #[test]
-fn a_dribble_is_a_byte_at_a_time_at_both_ends() {
+fn dribble_cuts_both_ends_into_bytes() {
     let steps = steps(Hazard::Dribble, 0);
     let lengths: Vec<usize> = pieces(&steps).iter().map(|piece| piece.len()).collect();
     assert!(lengths[..1024].iter().chain(&lengths[1025..]).all(|length| *length == 1));
@@ -207,7 +207,7 @@ fn a_dribble_is_a_byte_at_a_time_at_both_ends() {
 }
 
 #[test]
-fn what_is_added_is_marked_and_leaves_the_rest_as_it_was() {
+fn additions_are_marked_and_change_nothing_else() {
     let all = frames();
     let plain: Vec<Value> = all.split_inclusive(|byte| *byte == b'\n').map(parsed).collect();
     for hazard in [Hazard::UnknownFields, Hazard::UnknownEvents, Hazard::U2028, Hazard::Huge, Hazard::Dialogs]
@@ -232,7 +232,7 @@ fn what_is_added_is_marked_and_leaves_the_rest_as_it_was() {
 }
 
 #[test]
-fn responses_sink_behind_events_and_never_behind_another_response() {
+fn responses_move_behind_events_in_their_order() {
     let ids = |hazard| {
         let order = |seed| -> Vec<String> {
             let steps = steps(hazard, seed);
@@ -268,7 +268,7 @@ fn the_seed_decides_what_happens() {
 }
 
 #[test]
-fn a_host_that_stops_in_a_run_after_what_it_does_not_know_is_told_of() {
+fn host_that_stops_after_unknown_is_reported() {
     let prompt = (Direction::In, json!({"id": "1", "type": "prompt", "message": "go"}));
     let abort = (Direction::In, json!({"type": "abort"}));
     let ack = (Direction::Out, json!({"id": "1", "type": "response", "command": "prompt", "success": true}));

@@ -60,7 +60,7 @@ fn own_server_passes_every_scenario() {
 }
 
 #[test]
-fn a_conversation_that_is_kept_is_judged_the_same_again() {
+fn kept_conversation_is_judged_the_same() {
     let dir = tempfile::tempdir().unwrap();
     let keep = dir.path().join("kept");
     let played = report(&["--scenario", "prompt-plain", "--keep", keep.to_str().unwrap()]);
@@ -79,7 +79,7 @@ fn a_conversation_that_is_kept_is_judged_the_same_again() {
 }
 
 #[test]
-fn a_server_is_given_nothing_of_the_users_environment() {
+fn server_gets_no_user_environment() {
     let dir = tempfile::tempdir().unwrap();
     let scenario = dir.path().join("environment.json");
     let text = r#"{ "name": "environment", "title": "What it sees.", "steps": [
@@ -91,7 +91,7 @@ fn a_server_is_given_nothing_of_the_users_environment() {
 }
 
 #[test]
-fn a_scenario_file_is_called_as_the_scenario() {
+fn scenario_file_is_named_like_its_scenario() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -102,7 +102,7 @@ fn a_scenario_file_is_called_as_the_scenario() {
 }
 
 #[test]
-fn a_command_line_that_asks_for_what_is_not_there_is_refused() {
+fn unknown_scenario_or_option_is_refused() {
     let rows: [(&[&str], &str); 6] = [
         (
             &["--scenario", "nothing-*", "--", "pi-rpc"],
@@ -130,7 +130,7 @@ fn a_command_line_that_asks_for_what_is_not_there_is_refused() {
 }
 
 #[test]
-fn a_program_that_cannot_be_started_is_an_error_of_the_harness() {
+fn program_that_cannot_start_is_harness_error() {
     let output = conform(&["--scenario", "prompt-plain", "--", "no-such-program"]);
     let told = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(3));
@@ -138,7 +138,7 @@ fn a_program_that_cannot_be_started_is_an_error_of_the_harness() {
 }
 
 #[test]
-fn a_conform_that_is_told_to_stop_ends_its_servers() {
+fn terminated_conform_ends_its_servers() {
     let dir = tempfile::tempdir().unwrap();
     let (scenario, pids) = (dir.path().join("forever.json"), dir.path().join("pid"));
     let steps = r#"[{ "expect": { "type": "never" }, "withinMs": 1000000 }]"#;

@@ -19,7 +19,7 @@ fn sent(scenario: &Value) -> Vec<Value> {
 }
 
 #[test]
-fn a_seed_makes_the_same_conversation_each_time() {
+fn same_seed_makes_same_conversation() {
     for seed in [0, 1, u64::MAX] {
         assert_eq!(conversation(seed, Dialect::Pi), conversation(seed, Dialect::Pi));
     }
@@ -38,7 +38,7 @@ fn what_a_seed_makes_is_a_scenario() {
 }
 
 #[test]
-fn every_command_is_drawn_and_most_are_legal_frames() {
+fn every_command_is_drawn_mostly_legal() {
     for dialect in BOTH {
         let sent: Vec<Value> = (0..300).flat_map(|seed| sent(&conversation(seed, dialect))).collect();
         let drawn: BTreeSet<&str> = sent.iter().filter_map(|frame| frame["type"].as_str()).collect();
@@ -54,7 +54,7 @@ fn every_command_is_drawn_and_most_are_legal_frames() {
 }
 
 #[test]
-fn the_shortest_conversation_has_nothing_that_could_be_left_out() {
+fn shrunk_conversation_has_no_removable_step() {
     let steps: Vec<Value> = (0..20).map(|n| json!({ "send": { "n": n } })).collect();
     let scenario = json!({ "name": "long", "steps": steps });
     let needs = [json!({ "send": { "n": 3 } }), json!({ "send": { "n": 17 } })];
@@ -136,7 +136,7 @@ fn our_server_passes_what_seeds_make() {
 }
 
 #[test]
-fn a_conversation_that_fails_is_shortened_and_kept() {
+fn failing_conversation_is_shrunk_and_kept() {
     let adapter = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/conform/stand-in.json");
     let dir = tempfile::tempdir().unwrap();
     let keep = dir.path().to_str().unwrap();

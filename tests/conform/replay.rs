@@ -63,7 +63,7 @@ fn meta(frame: Value) -> (&'static str, Value) {
 }
 
 #[test]
-fn responses_carry_the_ids_of_now_whether_there_were_some_then_or_not() {
+fn responses_carry_ids_of_current_commands() {
     let recording = recording(&[
         request("r1", "abort"),
         ("in", json!({"type": "abort_bash"})),
@@ -89,7 +89,7 @@ fn responses_carry_the_ids_of_now_whether_there_were_some_then_or_not() {
 }
 
 #[test]
-fn numbers_of_a_response_are_said_as_they_were_recorded() {
+fn response_numbers_keep_their_recorded_notation() {
     let text = "{\"t\":0,\"dir\":\"in\",\"frame\":{\"type\":\"get_state\",\"id\":\"1\"}}\n\
                 {\"t\":1,\"dir\":\"out\",\"frame\":{\"type\":\"response\", \"id\":\"1\",\"data\":{\"a\":1e2,\"b\":0.1000,\"c\":\"\\u0061\"},\"command\":\"get_state\"}}\n";
     let (told, _) = played(text, &[r#"{"type":"get_state","id":"x"}"#]);
@@ -99,7 +99,7 @@ fn numbers_of_a_response_are_said_as_they_were_recorded() {
 }
 
 #[test]
-fn a_frame_waits_for_everything_that_came_in_before_it() {
+fn frame_waits_for_all_earlier_input() {
     let recording = recording(&[
         request("1", "abort"),
         request("2", "get_state"),
@@ -121,7 +121,7 @@ fn a_frame_waits_for_everything_that_came_in_before_it() {
 }
 
 #[test]
-fn of_commands_of_one_shape_the_next_comes_first() {
+fn equal_commands_are_answered_in_order() {
     let recording = recording(&[
         request("1", "get_state"),
         ("out", json!({"id": "1", "type": "response", "command": "get_state", "data": 1})),
@@ -135,7 +135,7 @@ fn of_commands_of_one_shape_the_next_comes_first() {
 }
 
 #[test]
-fn what_the_recording_does_not_have_is_refused_and_remarked_on() {
+fn unrecorded_command_is_refused_and_reported() {
     let recording = recording(&[
         ("in", json!({"id": "1", "type": "prompt", "message": "one"})),
         response("1", "prompt"),
@@ -221,7 +221,7 @@ fn end_of_input_answers_what_has_come() {
 }
 
 #[test]
-fn request_that_was_passed_over_is_answered_late() {
+fn skipped_command_is_answered_late() {
     let host = [r#"{"type":"get_messages"}"#, PAUSE, r#"{"id":"s","type":"get_state"}"#];
     let (told, _) = played(&two_prompts(), &host);
     assert_eq!(told[2], r#"{"type":"response","command":"get_messages","success":true}"#);
@@ -229,7 +229,7 @@ fn request_that_was_passed_over_is_answered_late() {
 }
 
 #[test]
-fn recording_that_breaks_off_in_a_line_is_played() {
+fn recording_cut_within_line_is_played() {
     let cut = two_prompts();
     let (told, _) = played(&cut[..cut.len() - 9], &[r#"{"type":"get_state"}"#]);
     assert_eq!(told[1], r#"{"type":"response","command":"get_state","success":true}"#);
@@ -237,7 +237,7 @@ fn recording_that_breaks_off_in_a_line_is_played() {
 }
 
 #[test]
-fn a_line_that_was_no_json_is_known_again_by_its_bytes() {
+fn invalid_json_is_matched_by_its_bytes() {
     let error = json!({"type": "response", "command": "parse", "success": false, "error": "no"});
     let recording = recording(&[("in", json!("{b")), ("in", json!("ad\n")), ("out", error.clone())]);
     let (told, remarks) = played(&recording, &["{bad"]);
@@ -245,7 +245,7 @@ fn a_line_that_was_no_json_is_known_again_by_its_bytes() {
 }
 
 #[test]
-fn the_end_of_input_leads_to_what_followed_it() {
+fn end_of_input_plays_what_followed() {
     let records = [
         request("1", "abort"),
         response("1", "abort"),
@@ -266,7 +266,7 @@ fn the_end_of_input_leads_to_what_followed_it() {
 }
 
 #[test]
-fn a_process_that_went_by_itself_goes_by_itself() {
+fn recorded_exit_is_repeated() {
     for (code, status) in [(json!(7), 7), (json!(-9), 137), (Value::Null, 0)] {
         let records =
             [request("1", "abort"), response("1", "abort"), meta(json!({"event": "exit", "code": code}))];
@@ -285,7 +285,7 @@ fn strings_that_were_shortened_are_not_compared() {
 }
 
 #[test]
-fn each_process_of_a_recording_can_be_played() {
+fn each_process_of_recording_is_playable() {
     let spawn = |dialect: &str| meta(json!({"event": "spawn", "dialect": dialect}));
     let text = recording(&[spawn("pi"), event("agent_start"), spawn("xcsh"), event("turn_start")]);
     let said = |process| {
@@ -339,7 +339,7 @@ fn tapped(dialect: Dialect, trace: &str, server: &[&str]) -> Server {
 }
 
 #[test]
-fn a_conversation_that_was_tapped_is_had_again_from_the_recording() {
+fn tapped_conversation_is_replayed_exactly() {
     let dir = tempfile::tempdir().unwrap();
     for dialect in BOTH {
         let [first, second] = ["first.jsonl", "second.jsonl"].map(|name| dir.path().join(name));
@@ -389,7 +389,7 @@ fn strictly_what_differs_fails() {
 }
 
 #[test]
-fn options_and_files_that_cannot_be_are_told_in_a_sentence() {
+fn invalid_options_and_files_are_reported() {
     let (code, _, told) = replay("nonsense\n", &[], "");
     assert_eq!(
         (code, told.as_str()),

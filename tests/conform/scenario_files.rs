@@ -7,7 +7,7 @@ use pi_rpc::{
 use serde_json::{Value, json};
 
 #[test]
-fn a_pattern_asks_for_the_part_that_it_names() {
+fn pattern_matches_only_its_named_parts() {
     let frame = json!({
         "type": "response", "n": 1, "none": null, "list": [{ "role": "user" }, { "role": "assistant" }], "text": "one two",
     });
@@ -52,7 +52,7 @@ fn a_name_stands_for_its_value() {
 }
 
 #[test]
-fn a_file_that_is_wrong_is_told_with_the_place_and_what_was_expected() {
+fn invalid_file_is_reported_with_place() {
     let with = |steps: Value| json!({ "name": "a", "title": "A.", "steps": steps }).to_string();
     let rows = [
         ("{".to_owned(), "the scenario is not JSON: EOF while parsing an object at line 1 column 1"),
@@ -94,7 +94,7 @@ fn a_file_that_is_wrong_is_told_with_the_place_and_what_was_expected() {
 }
 
 #[test]
-fn a_base_stands_for_the_dialects_that_are_built_on_it() {
+fn base_includes_its_overlays() {
     let scenario = |dialects: Value| {
         let text = json!({ "name": "a", "title": "A.", "dialects": dialects, "steps": [] }).to_string();
         let scenario = Scenario::from_json(&text).unwrap();

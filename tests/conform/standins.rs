@@ -59,7 +59,7 @@ fn says(lines: &[Value]) -> String {
 }
 
 #[test]
-fn one_that_ends_at_once_is_told_with_its_status_and_what_it_complained_of() {
+fn early_exit_is_reported_with_status() {
     let steps = json!([{ "expect": { "type": "agent_start" } }]);
     assert_eq!(
         outcome("echo no model >&2; exit 3", steps),
@@ -90,7 +90,7 @@ fn late_server_with_patience_is_not_judged() {
 }
 
 #[test]
-fn one_that_says_garbage_is_passed_over_and_recorded() {
+fn garbage_is_skipped_and_recorded() {
     let script = r"printf 'garbage\n\377\n42\n'; echo '{\x22type\x22:\x22agent_start\x22}' | sed 's/\\x22/\x22/g'; cat >/dev/null";
     let (subject, records) = play(script, json!([{ "expect": { "type": "agent_start" } }]));
     let raw: Vec<&Value> = records.iter().filter(|record| record["dir"] == "out").collect();
@@ -102,7 +102,7 @@ fn one_that_says_garbage_is_passed_over_and_recorded() {
 }
 
 #[test]
-fn one_that_does_not_end_with_its_input_is_killed_with_all_that_it_started() {
+fn server_that_outlives_input_is_killed() {
     let script = r#"trap '' TERM; sh -c 'trap "" TERM; while :; do sleep 0.01; done' & echo "{\"type\":\"pids\",\"own\":$$,\"child\":$!}"; while :; do sleep 0.01; done"#;
     let mut impatient = adapter();
     impatient.end_within_ms = 300;
@@ -123,7 +123,7 @@ fn runs(pid: &Value) -> bool {
 }
 
 #[test]
-fn one_that_does_not_know_a_command_does_not_support_the_scenario() {
+fn unknown_command_means_not_supported() {
     let error = "Unknown command: compact";
     let script = says(&[json!({"type": "response", "command": "compact", "success": false, "error": error})]);
     let steps = json!([{ "ask": { "type": "compact" } }]);
@@ -132,7 +132,7 @@ fn one_that_does_not_know_a_command_does_not_support_the_scenario() {
 }
 
 #[test]
-fn a_race_that_went_the_other_way_is_not_exercised() {
+fn lost_race_is_not_exercised() {
     let script = says(&[json!({"type": "agent_end"}), json!({"type": "turn_end"})]);
     let steps = json!([{ "expect": { "type": "turn_end" }, "unless": { "type": "agent_end" } }]);
     let reason = "steps[0]: {\"type\":\"agent_end\"} came before {\"type\":\"turn_end\"}".to_owned();
@@ -140,7 +140,7 @@ fn a_race_that_went_the_other_way_is_not_exercised() {
 }
 
 #[test]
-fn what_must_not_come_first_is_a_failure() {
+fn forbidden_frame_before_expected_fails() {
     let script = says(&[json!({"type": "a"}), json!({"type": "b"})]);
     let steps = json!([{ "expect": { "type": "b" }, "without": {} }]);
     assert_eq!(
@@ -150,7 +150,7 @@ fn what_must_not_come_first_is_a_failure() {
 }
 
 #[test]
-fn several_frames_are_waited_for_in_any_order_and_each_counts_once() {
+fn several_frames_match_in_any_order() {
     let script =
         says(&[json!({"type": "b", "n": 2}), json!({"type": "a", "n": 1}), json!({"type": "b", "n": 3})]);
     let all = json!([{ "type": "a" }, { "type": "b" }, { "type": "b" }]);
@@ -159,28 +159,28 @@ fn several_frames_are_waited_for_in_any_order_and_each_counts_once() {
 }
 
 #[test]
-fn a_response_is_found_behind_events_which_wait_for_later_steps() {
+fn response_is_found_behind_events() {
     let script = r#"read line; echo '{"type":"agent_start"}'; echo '{"id":"ask-1","type":"response","success":true}'; cat >/dev/null"#;
     let steps = json!([{ "ask": { "type": "get_state" } }, { "expect": { "type": "agent_start" } }]);
     assert_eq!(outcome(script, steps).1, "");
 }
 
 #[test]
-fn a_response_that_is_not_as_expected_is_a_failure() {
+fn unexpected_response_is_a_failure() {
     let script = r#"read line; echo '{"id":"ask-1","type":"response","success":false}'; cat >/dev/null"#;
     let reason = "steps[0]: expected a response like {\"success\":true}, got {\"id\":\"ask-1\",\"type\":\"response\",\"success\":false}";
     assert_eq!(outcome(script, json!([{ "ask": { "type": "get_state" } }])), failed(reason));
 }
 
 #[test]
-fn neither_side_waits_for_the_other_when_both_say_much() {
+fn long_lines_both_ways_do_not_block() {
     let line = json!([{ "sendRaw": ["{\"type\":\"much\",\"text\":\"", { "repeat": "x", "times": 5_000_000 }, "\"}\n"] },
         { "expect": { "type": "much" } }]);
     assert_eq!(outcome("cat", line).1, "");
 }
 
 #[test]
-fn input_that_is_not_read_fails_when_its_time_is_over() {
+fn unread_input_fails_after_time_limit() {
     // The time of a write is that of a step, so the one that is not read is ended first. A process that another test
     // starts may hold the pipe for a moment: only more than a pipe takes has to wait until nobody does.
     let steps = json!([{ "signal": "KILL" }, { "expectExit": 137 }, { "sendRaw": [{ "repeat": "x", "times": 5_000_000 }] }]);
@@ -191,7 +191,7 @@ fn input_that_is_not_read_fails_when_its_time_is_over() {
 }
 
 #[test]
-fn a_process_is_started_again_in_the_same_home() {
+fn restarted_process_keeps_its_home() {
     let script = r#"if [ -e seen ]; then echo "{\"type\":\"again\",\"option\":\"$0\"}"; else touch seen; echo '{"type":"first"}'; fi; cat >/dev/null"#;
     let steps = json!([{ "expect": { "type": "first" } }, { "restart": ["--more"] }, { "expect": { "type": "again", "option": "--more" } }]);
     let (subject, records) = play(script, steps);
@@ -201,7 +201,7 @@ fn a_process_is_started_again_in_the_same_home() {
 }
 
 #[test]
-fn files_are_put_and_awaited_where_the_server_works() {
+fn files_are_put_into_working_folder() {
     let script = r#"until [ -e deep/go ]; do sleep 0.01; done; cp deep/go copy; echo '{"n":1}' >>copy; cat >/dev/null"#;
     let found = json!([{ "put": "deep/go", "text": "{\"n\":0}\n" }, { "expectFile": "copy", "contains": "n", "lines": [{ "n": 0 }, { "n": 1 }] }]);
     assert_eq!(outcome(script, found).1, "");
@@ -210,7 +210,7 @@ fn files_are_put_and_awaited_where_the_server_works() {
 }
 
 #[test]
-fn a_name_without_a_value_is_an_error_of_the_scenario() {
+fn unset_name_is_a_scenario_error() {
     let steps = json!([{ "send": { "type": "${none}" } }]);
     assert_eq!(outcome("cat", steps), (Outcome::Error, "steps[0]: `${none}` has no value here".to_owned()));
 }

@@ -62,7 +62,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(if thorough() { 24 } else { 6 }))]
 
     #[test]
-    fn any_bytes_come_out_as_they_went_in(chunks in vec(chunk(), 0..12)) {
+    fn any_bytes_pass_unchanged(chunks in vec(chunk(), 0..12)) {
         let dir = tempfile::tempdir().unwrap();
         let output = passed(tap(dir.path(), &["--record", "trace.jsonl"], &["cat"]), chunks.clone());
         prop_assert_eq!(output.status.code(), Some(0));
@@ -134,7 +134,7 @@ fn long_line_passes_and_is_recorded() {
 }
 
 #[test]
-fn a_server_that_is_killed_ends_it_with_what_was_said_until_then() {
+fn killed_server_leaves_complete_recording() {
     let dir = tempfile::tempdir().unwrap();
     let server = ["sh", "-c", "printf 'one\\ntw'; kill -KILL $$"];
     let child = tap(dir.path(), &["--record", "trace.jsonl"], &server).spawn().unwrap();
@@ -151,7 +151,7 @@ fn a_server_that_is_killed_ends_it_with_what_was_said_until_then() {
 }
 
 #[test]
-fn lines_of_the_host_that_are_no_frames_are_recorded_as_they_were_written() {
+fn invalid_host_lines_are_recorded_unchanged() {
     let dir = tempfile::tempdir().unwrap();
     let input = b"{\"type\": \"abort\"}\nbad\n\n\xff\n{}".to_vec();
     passed(tap(dir.path(), &["--record", "trace.jsonl"], &["sh", "-c", "cat > copy"]), vec![input.clone()]);
@@ -177,7 +177,7 @@ fn the_status_is_that_of_the_server() {
 }
 
 #[test]
-fn a_server_that_cannot_be_started_is_a_failure_of_the_tap() {
+fn server_that_cannot_start_fails_tap() {
     let dir = tempfile::tempdir().unwrap();
     let output = tap(dir.path(), &[], &["./nothing"]).output().unwrap();
     let text = String::from_utf8_lossy(&output.stderr);
@@ -205,7 +205,7 @@ fn signals_reach_the_server_once_each() {
 }
 
 #[test]
-fn a_host_that_does_not_read_holds_the_server_up_and_loses_nothing() {
+fn slow_host_blocks_server_without_loss() {
     let (dir, mut child) = shell("head -c 3000000 /dev/zero; touch written");
     let mut read = vec![0; 1];
     let mut stdout = child.stdout.take().unwrap();
@@ -217,7 +217,7 @@ fn a_host_that_does_not_read_holds_the_server_up_and_loses_nothing() {
 }
 
 #[test]
-fn a_host_that_closes_stdout_breaks_the_pipe_of_the_server() {
+fn closed_host_stdout_breaks_server_pipe() {
     let (_dir, mut child) = shell("exec yes");
     reads(&mut child, "y\n");
     drop(child.stdout.take());
@@ -225,7 +225,7 @@ fn a_host_that_closes_stdout_breaks_the_pipe_of_the_server() {
 }
 
 #[test]
-fn a_host_that_closes_stdout_is_missed_by_a_server_that_is_silent() {
+fn closed_host_stdout_ends_silent_server() {
     let dir = tempfile::tempdir().unwrap();
     let turns = json!({ "turns": bash_turns("touch begun; sleep 1000") });
     std::fs::write(dir.path().join("script.json"), turns.to_string()).unwrap();
@@ -239,7 +239,7 @@ fn a_host_that_closes_stdout_is_missed_by_a_server_that_is_silent() {
 }
 
 #[test]
-fn a_server_that_closes_stdin_breaks_the_pipe_of_the_host() {
+fn closed_server_stdin_breaks_host_pipe() {
     let (dir, mut child) = shell("exec 0<&-; echo closed; until [ -e go ]; do sleep 0.01; done");
     reads(&mut child, "closed\n");
     let mut stdin = child.stdin.take().unwrap();
@@ -250,7 +250,7 @@ fn a_server_that_closes_stdin_breaks_the_pipe_of_the_host() {
 }
 
 #[test]
-fn a_child_of_the_server_that_keeps_the_pipe_does_not_keep_the_tap() {
+fn child_holding_pipe_does_not_hold_tap() {
     let (dir, child) = shell("sleep 1000 2>&- & echo done");
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(0), &b"done\n"[..]));
@@ -260,7 +260,7 @@ fn a_child_of_the_server_that_keeps_the_pipe_does_not_keep_the_tap() {
 }
 
 #[test]
-fn a_full_disk_ends_the_recording_and_nothing_else() {
+fn full_disk_ends_only_the_recording() {
     let dir = tempfile::tempdir().unwrap();
     let output = passed(tap(dir.path(), &["--record", "/dev/full"], &["cat"]), vec![b"one\ntwo\n".to_vec()]);
     assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(0), &b"one\ntwo\n"[..]));
@@ -270,7 +270,7 @@ fn a_full_disk_ends_the_recording_and_nothing_else() {
 }
 
 #[test]
-fn a_report_that_nobody_reads_holds_nothing_up() {
+fn unread_report_blocks_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let _unread = full_pipe(&dir.path().join("report"));
     let mut child = tap(dir.path(), &["--report", "report"], &["seq", "100000"]).spawn().unwrap();
@@ -301,7 +301,7 @@ fn full_pipe(path: &Path) -> File {
 const NON_BLOCKING: i32 = 0o4000;
 
 #[test]
-fn violations_are_told_as_they_come_and_counted_for_each_side() {
+fn violations_are_reported_and_counted_per_side() {
     let dir = tempfile::tempdir().unwrap();
     let server =
         ["sh", "-c", r#"read line; echo '{"type":"response","id":"2","command":"abort","success":true}'"#];
@@ -323,7 +323,7 @@ fn violations_are_told_as_they_come_and_counted_for_each_side() {
 }
 
 #[test]
-fn a_tier_that_does_not_exist_is_refused() {
+fn unknown_tier_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let output = tap(dir.path(), &["--tier", "nonsense"], &["true"]).output().unwrap();
     let told = String::from_utf8(output.stderr).unwrap();

@@ -12,7 +12,7 @@ fn slow() -> Value {
 }
 
 #[test]
-fn abort_while_the_model_streams_closes_the_run_then_answers() {
+fn abort_closes_streaming_run_before_its_response() {
     let shape = "ok p · agent_start · turn_start · user hi · ms · text · me aborted · turn_end [] ·
                  agent_end [ua] · ok abort · ok get_state · ok get_messages";
     scenario(json!([slow()]))
@@ -24,7 +24,7 @@ fn abort_while_the_model_streams_closes_the_run_then_answers() {
 }
 
 #[test]
-fn abort_before_the_first_chunk_leaves_the_message_empty() {
+fn abort_before_first_chunk_leaves_message_empty() {
     let shape = "ok p · agent_start · turn_start · user hi · ms · me aborted · turn_end [] ·
                  agent_end [ua] · ok abort";
     scenario(json!([{ "say": [{ "text": "Late." }], "firstDelayMs": 500 }]))
@@ -34,7 +34,7 @@ fn abort_before_the_first_chunk_leaves_the_message_empty() {
 }
 
 #[test]
-fn abort_after_a_call_was_streamed_runs_nothing() {
+fn abort_after_streamed_call_runs_no_tool() {
     let say = json!([call("t1", "bash", "echo one"), { "text": "and then", "delayMs": 500 }]);
     let it = scenario(json!([{ "say": say }])).host(0, prompt("p", "hi")).host(100, command("abort"));
     let opening = "ok p · agent_start · turn_start · user hi · ms · toolcall · text · me aborted";
@@ -72,7 +72,7 @@ fn abort_during_a_call_starts_no_other() {
 }
 
 #[test]
-fn abort_when_nothing_runs_is_answered_at_once() {
+fn abort_when_idle_is_answered_immediately() {
     let shape = "ok abort · ok abort_retry · ok abort_bash";
     scenario(json!([]))
         .host(0, command("abort"))
@@ -82,7 +82,7 @@ fn abort_when_nothing_runs_is_answered_at_once() {
 }
 
 #[test]
-fn abort_keeps_what_is_queued_for_the_next_run() {
+fn abort_keeps_queues_for_next_run() {
     let shape = "ok p · agent_start · turn_start · user hi · ms · text · ok S1 · ok F1 · text ·
                  me aborted · turn_end [] · agent_end [ua] · ok abort · ok get_state ·
                  ok q · agent_start · turn_start · user again · user S1 · ms · text · me stop · turn_end [] ·
@@ -98,7 +98,7 @@ fn abort_keeps_what_is_queued_for_the_next_run() {
 }
 
 #[test]
-fn abort_and_prompt_answers_when_the_old_run_is_over() {
+fn abort_and_prompt_waits_for_old_run() {
     let again = json!({ "id": "q", "type": "abort_and_prompt", "message": "again" });
     let shape = "ok p · agent_start · turn_start · user hi · ms · text · me aborted · turn_end [] · agent_end [ua] ·
                  ok q · agent_start · turn_start · user again · ms · text · me stop · turn_end [] · agent_end [ua]";
@@ -110,7 +110,7 @@ fn abort_and_prompt_answers_when_the_old_run_is_over() {
 }
 
 #[test]
-fn a_new_session_closes_the_open_run_first() {
+fn new_session_closes_open_run_first() {
     let shape =
         "ok p · agent_start · turn_start · user hi · ms · text · ok S1 · text · me aborted · turn_end [] ·
                  agent_end [ua] · ok new_session · ok get_state · ok get_messages";
@@ -124,7 +124,7 @@ fn a_new_session_closes_the_open_run_first() {
 }
 
 #[test]
-fn a_new_session_waits_for_the_tools_to_end() {
+fn new_session_waits_for_running_tools() {
     let shape = "ok p · agent_start · turn_start · user go · ms · toolcall · me toolUse · start t1 ·
                  end! t1 · result! t1 · turn_end [t1] · turn_start · ms · me aborted · turn_end [] ·
                  agent_end [uata] · ok new_session · ok get_messages";
@@ -136,7 +136,7 @@ fn a_new_session_waits_for_the_tools_to_end() {
 }
 
 #[test]
-fn bash_has_no_events_and_is_told_to_the_model_next_time() {
+fn bash_result_joins_next_model_request() {
     let shape =
         "ok b · ok c · ok get_messages · ok p · agent_start · turn_start · user hi · ms · text · me stop ·
                  turn_end [] · agent_end [ua]";
@@ -149,7 +149,7 @@ fn bash_has_no_events_and_is_told_to_the_model_next_time() {
 }
 
 #[test]
-fn abort_bash_answers_first_and_stops_every_command() {
+fn abort_bash_answers_first_and_stops_all() {
     let it = scenario(json!([]))
         .host(0, bash("b", "echo one; sleep 900; echo two"))
         .host(10, bash("c", "sleep 800"))
@@ -161,7 +161,7 @@ fn abort_bash_answers_first_and_stops_every_command() {
 }
 
 #[test]
-fn bash_during_a_run_joins_the_conversation_when_the_run_is_over() {
+fn bash_during_run_is_appended_after_it() {
     let shape =
         "ok p · agent_start · turn_start · user hi · ms · text · ok b · ok get_messages · text · me stop ·
                  turn_end [] · agent_end [ua] · ok after";

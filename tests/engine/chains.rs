@@ -39,7 +39,7 @@ fn of_type<'a>(said: &'a [Value], kind: &str) -> Vec<&'a Value> {
 }
 
 #[test]
-fn the_first_run_of_a_session_is_opened_by_the_instructions() {
+fn system_message_opens_first_run() {
     let two =
         scenario(json!([says("One."), says("Two.")])).host(0, prompt("p", "hi")).host(9, prompt("q", "ho"));
     let shape =
@@ -57,7 +57,7 @@ fn the_first_run_of_a_session_is_opened_by_the_instructions() {
 }
 
 #[test]
-fn the_instructions_are_kept_before_the_prompt_and_said_once_for_each_session() {
+fn system_message_is_persisted_once_per_session() {
     let resumed = |text: &str| {
         let again =
             scenario(json!([says("Two.")])).file("/sessions/old.jsonl", text).opened("/sessions/old.jsonl");
@@ -80,7 +80,7 @@ fn the_instructions_are_kept_before_the_prompt_and_said_once_for_each_session() 
 }
 
 #[test]
-fn an_answer_starts_pending_and_says_at_its_end_what_its_request_was_like() {
+fn message_starts_pending_and_ends_with_facts() {
     let slow = json!({ "firstDelayMs": 40, "say": [{ "text": "Done.", "size": 0 }] });
     let said = scenario(json!([slow])).host(0, prompt("p", "hi")).play(Pi1).said;
     let is_answer = |frame: &&&Value| frame["message"]["role"] == "assistant";
@@ -99,7 +99,7 @@ fn an_answer_starts_pending_and_says_at_its_end_what_its_request_was_like() {
 }
 
 #[test]
-fn an_answer_that_fails_before_it_begins_starts_as_it_ends() {
+fn failed_request_starts_message_with_its_error() {
     let said = scenario(json!([refused()])).host(0, prompt("p", "hi")).play(Pi1).said;
     let of_answer = |kind: &str| {
         let frames = of_type(&said, kind);
@@ -111,7 +111,7 @@ fn an_answer_that_fails_before_it_begins_starts_as_it_ends() {
 }
 
 #[test]
-fn a_chain_of_tries_is_settled_once_at_its_end() {
+fn retried_runs_settle_once() {
     says_shape(&once(), &format!("{WAITING} · {}", again()));
     let said = once().play(Pi1).said;
     let will_retry: Vec<&Value> = of_type(&said, "agent_end").iter().map(|end| &end["willRetry"]).collect();
@@ -120,7 +120,7 @@ fn a_chain_of_tries_is_settled_once_at_its_end() {
 }
 
 #[test]
-fn a_failed_answer_is_left_out_by_an_entry_that_a_reader_heeds() {
+fn context_edit_entry_removes_failed_message() {
     let played = once().kept().play(Pi1);
     assert_eq!(played.asked, ["turn play [su]", "turn play [su]"]);
     let lines = played.disk.lines();
@@ -139,7 +139,7 @@ fn a_failed_answer_is_left_out_by_an_entry_that_a_reader_heeds() {
 }
 
 #[test]
-fn the_agent_is_busy_until_all_is_settled() {
+fn agent_is_busy_until_settled() {
     let waiting = once().host(500, prompt("q", "now")).host(501, command("get_state"));
     let shape = format!("{WAITING} · no q · ok get_state · {}", again());
     says_shape(&waiting, &shape);
@@ -151,7 +151,7 @@ fn the_agent_is_busy_until_all_is_settled() {
 }
 
 #[test]
-fn what_is_queued_in_the_wait_goes_with_the_next_try() {
+fn message_queued_before_retry_joins_it() {
     let queued = once().host(500, queued("q", "steer"));
     let tried =
         again().replace("turn_start · ms", "turn_start · queue [|] · user q · ms").replace("[a]", "[ua]");
@@ -159,7 +159,7 @@ fn what_is_queued_in_the_wait_goes_with_the_next_try() {
 }
 
 #[test]
-fn what_is_queued_when_the_tries_are_given_up_has_the_request_made_again() {
+fn queued_message_after_abort_retry_repeats_request() {
     let given_up = once().host(500, follow_up("q")).host(600, command("abort_retry"));
     let shape = format!(
         "{WAITING} · queue [|q] · ok q · retry_end! 1 · ok abort_retry · agent_start · turn_start · ms · text · me stop · \
@@ -169,7 +169,7 @@ fn what_is_queued_when_the_tries_are_given_up_has_the_request_made_again() {
 }
 
 #[test]
-fn a_run_that_fails_for_good_is_followed_by_what_waits() {
+fn final_failure_is_followed_by_queue() {
     let late = json!({ "fail": { "status": 401, "message": "no such key" }, "firstDelayMs": 100 });
     let played = scenario(json!([late, says("Two.")])).host(0, prompt("p", "hi")).host(50, follow_up("q"));
     let failed = "agent_start · turn_start · system · user hi · queue [|q] · ok q · ms · me error · turn_end [] · agent_end [sua]";
@@ -178,7 +178,7 @@ fn a_run_that_fails_for_good_is_followed_by_what_waits() {
 }
 
 #[test]
-fn an_abort_is_answered_when_all_is_settled_and_leaves_what_waits() {
+fn abort_responds_once_settled_and_keeps_queue() {
     let slow = || json!({ "say": [{ "text": "Well, well.", "size": 4 }], "delayMs": 50 });
     let aborted = scenario(json!([slow(), says("Two.")]))
         .host(0, prompt("p", "hi"))
@@ -196,13 +196,13 @@ fn an_abort_is_answered_when_all_is_settled_and_leaves_what_waits() {
 }
 
 #[test]
-fn an_abort_in_the_wait_ends_the_chain() {
+fn abort_during_retry_delay_settles() {
     let shape = format!("{WAITING} · retry_end! 1 · agent_settled · ok abort");
     says_shape(&once().host(500, command("abort")), &shape);
 }
 
 #[test]
-fn what_the_hosts_shell_did_in_the_wait_follows_the_last_run() {
+fn bash_before_retry_is_appended_after_it() {
     let roles = |frame: &Value| {
         let list = frame["data"]["messages"].as_array().into_iter().flatten();
         list.map(|message| message["role"].as_str().unwrap_or_default().to_owned()).collect::<Vec<_>>()

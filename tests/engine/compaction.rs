@@ -41,7 +41,7 @@ fn answered(dialect: Dialect, played: &Playback, id: &str) -> Value {
 }
 
 #[test]
-fn compact_tells_nothing_but_its_answer_and_the_model_goes_on_from_the_summary() {
+fn compact_replaces_history_by_its_summary() {
     let asked = || {
         talk(json!([summary("What was said."), summary("In short."), says("Three.")]))
             .host(200, command("compact"))
@@ -60,7 +60,7 @@ fn compact_tells_nothing_but_its_answer_and_the_model_goes_on_from_the_summary()
 }
 
 #[test]
-fn a_turn_that_is_too_long_is_split_and_its_beginning_summed_up_beside_the_history() {
+fn overlong_turn_is_split_and_summarised() {
     let long = "a sentence that is long enough to be more than what is to be kept";
     let split = |turns: [Value; 2]| {
         let [history, prefix] = turns;
@@ -120,7 +120,7 @@ fn a_summary_that_says_nothing_replaces_nothing() {
 }
 
 #[test]
-fn what_is_small_or_compacted_already_is_not_compacted() {
+fn small_or_compacted_session_is_not_compacted() {
     for dialect in SEEDS {
         let played = scenario(json!([])).host(0, command("compact")).play(dialect);
         assert!(
@@ -155,7 +155,7 @@ fn compact_during_a_run_closes_it_first() {
 }
 
 #[test]
-fn a_second_compact_is_refused_or_waits_its_turn() {
+fn second_compact_is_refused_or_queued() {
     let twice = || {
         let again = json!({ "id": "again", "type": "compact" });
         talk(json!([])).host(200, command("compact")).host(200, again)
@@ -185,7 +185,7 @@ fn a_new_session_cancels_the_compaction() {
 }
 
 #[test]
-fn a_prompt_during_a_compaction_is_acknowledged_and_runs_afterwards() {
+fn prompt_during_compaction_runs_afterwards() {
     let prompted = || {
         talk(json!([summary("So far."), summary("In short."), says("Three.")]))
             .host(200, command("compact"))
@@ -277,7 +277,7 @@ fn full() -> String {
 const GOES_ON: &str = "compact threshold · compact_end skipped";
 
 #[test]
-fn a_full_context_is_compacted_and_some_dialects_go_on_by_themselves() {
+fn full_context_is_compacted_and_xcsh_continues() {
     let turns = || json!([summary("So far."), summary("In short."), says("Going on.")]);
     filled(turns()).is("threshold", &[Pi], &format!("{} · compact_end done", full()));
     let shape = format!("{} · compact_end done · {GOES_ON} · {}", full(), run("developer"));
@@ -285,7 +285,7 @@ fn a_full_context_is_compacted_and_some_dialects_go_on_by_themselves() {
 }
 
 #[test]
-fn messages_that_were_queued_meanwhile_start_the_loop_again() {
+fn messages_queued_during_compaction_start_run() {
     let turns = || json!([summary("So far."), summary("In short."), says("Going on."), says("More.")]);
     let queued = |frame: Value| filled(turns()).host(230, frame);
     let shape = format!("{} · ok S1 · compact_end done · {}", full(), run("user S1"));
@@ -298,7 +298,7 @@ fn messages_that_were_queued_meanwhile_start_the_loop_again() {
 }
 
 #[test]
-fn a_prompt_meanwhile_waits_or_finds_the_agent_busy() {
+fn prompt_during_auto_compaction_waits_or_fails() {
     let prompted = || {
         filled(json!([summary("So far."), summary("In short."), says("Four.")]))
             .host(230, prompt("p4", "four"))
@@ -310,7 +310,7 @@ fn a_prompt_meanwhile_waits_or_finds_the_agent_busy() {
 }
 
 #[test]
-fn after_an_abort_meanwhile_nothing_goes_on_by_itself() {
+fn abort_during_auto_compaction_prevents_continuation() {
     let turns = || json!([summary("So far."), summary("In short.")]);
     let shape = format!("{} · ok abort · compact_end done", full());
     filled(turns()).host(230, command("abort")).is("threshold_abort", &SEEDS, &shape);
@@ -332,7 +332,7 @@ fn a_new_session_cancels_an_automatic_compaction() {
 }
 
 #[test]
-fn a_failed_compaction_says_why_and_changes_nothing() {
+fn failed_compaction_reports_reason_and_changes_nothing() {
     let failing = || filled(json!([no_summary()]));
     failing().is("threshold_failed", &SEEDS, &format!("{} · compact_end failed", full()));
     for dialect in SEEDS {
@@ -343,7 +343,7 @@ fn a_failed_compaction_says_why_and_changes_nothing() {
 }
 
 #[test]
-fn where_nothing_can_be_compacted_it_is_said_and_the_prompt_runs() {
+fn impossible_compaction_is_reported_and_prompt_runs() {
     let alone = || {
         scenario(json!([fills("One.", 127_500), says("Two.")]))
             .modes(|modes| modes.compaction.reserve = 1000)
@@ -378,7 +378,7 @@ fn overflowed() -> String {
 }
 
 #[test]
-fn a_request_that_does_not_fit_is_made_again_after_a_compaction() {
+fn overflowing_request_is_repeated_after_compaction() {
     let again = || overflowing(json!([summary("So far."), summary("In short."), says("Three.")]));
     again().is("overflow", &SEEDS, &format!("{} · compact_end retry · {}", overflowed(), run("")));
     for dialect in SEEDS {
@@ -410,7 +410,7 @@ fn prompt_longer_than_context_is_summarised() {
 }
 
 #[test]
-fn a_request_that_still_does_not_fit_is_given_up() {
+fn second_overflow_ends_the_run() {
     let shape = format!(
         "{} · compact_end retry · {} · compact overflow · compact_end failed",
         overflowed(),
@@ -438,7 +438,7 @@ fn another_session_may_overflow_once_more() {
 }
 
 #[test]
-fn an_answer_that_came_all_the_same_is_not_asked_for_again() {
+fn overflow_with_answer_is_not_repeated() {
     let over = || {
         talk(json!([fills("Three.", 128_001), summary("So far."), summary("In short.")]))
             .host(200, prompt("p3", "three"))
@@ -449,14 +449,14 @@ fn an_answer_that_came_all_the_same_is_not_asked_for_again() {
 }
 
 #[test]
-fn a_prompt_meanwhile_takes_the_place_of_the_request_that_did_not_fit() {
+fn prompt_during_overflow_compaction_replaces_request() {
     let prompted = overflowing(json!([summary("So far."), says("Four.")])).host(230, prompt("p4", "four"));
     let shape = format!("{} · ok p4 · compact_end done · {}", overflowed(), run("user four"));
     prompted.is("overflow_prompt", &[Pi], &shape);
 }
 
 #[test]
-fn after_an_abort_meanwhile_the_request_is_not_made_again() {
+fn abort_during_overflow_compaction_prevents_repetition() {
     let shape = format!("{} · ok abort · compact_end done", overflowed());
     let turns = json!([summary("So far."), summary("In short.")]);
     overflowing(turns).host(230, command("abort")).is("overflow_abort", &SEEDS, &shape);
@@ -472,7 +472,7 @@ fn an_overflow_compaction_that_fails_says_so() {
 }
 
 #[test]
-fn a_shell_that_ends_meanwhile_does_not_bring_the_failed_answer_back() {
+fn bash_during_compaction_keeps_failure_removed() {
     for dialect in SEEDS {
         let played = overflowing(json!([summary("So far."), summary("In short."), says("Three.")]))
             .host(210, bash("b", "sleep 10; echo one"))
@@ -482,7 +482,7 @@ fn a_shell_that_ends_meanwhile_does_not_bring_the_failed_answer_back() {
 }
 
 #[test]
-fn before_a_prompt_the_context_is_looked_at_again() {
+fn context_is_checked_again_before_prompt() {
     let slow =
         json!({ "say": [{ "text": "Slow.", "size": 0 }], "usage": { "input": 127_500 }, "hang": true });
     let interrupted = |rest: Value| {
@@ -535,7 +535,7 @@ fn in_a_small_window_less_is_kept() {
 }
 
 #[test]
-fn the_end_of_input_waits_for_the_compaction_and_for_the_prompt_behind_it() {
+fn end_of_input_awaits_compaction_and_prompt() {
     let played = talk(json!([summary("So far."), says("Three.")]))
         .host(200, command("compact"))
         .host(210, prompt("p3", "three"))
@@ -546,7 +546,7 @@ fn the_end_of_input_waits_for_the_compaction_and_for_the_prompt_behind_it() {
 }
 
 #[test]
-fn a_shutdown_gives_the_compaction_up_and_asks_nobody() {
+fn shutdown_cancels_compaction_without_model_request() {
     for dialect in SEEDS {
         let asked = talk(json!([summary("So far.")])).host(200, command("compact")).stops(210);
         assert!(asked.play(dialect).error("compact").ends_with("Compaction cancelled"), "{dialect}");
@@ -570,7 +570,7 @@ fn a_shutdown_gives_the_compaction_up_and_asks_nobody() {
 }
 
 #[test]
-fn what_waits_behind_a_compaction_is_served_as_if_it_came_during_it() {
+fn commands_before_compaction_act_as_during_it() {
     let tool = || talk(json!([calls("t1", "bash", "sleep 500")])).host(200, prompt("p3", "three"));
     let ended = |played: &Playback| played.shape().into_iter().rev().take(2).collect::<Vec<_>>();
     // All three come while the run is being closed.

@@ -100,7 +100,7 @@ fn finished() -> Value {
 }
 
 #[test]
-fn compact_is_told_by_both_events_and_then_answered() {
+fn compact_emits_both_events_before_response() {
     let asked = compacts(json!([summary("What was said.")]));
     let said = said(&asked, Pi1);
     let usage = said[1]["result"]["usage"].clone();
@@ -125,7 +125,7 @@ fn pi_073_tells_the_same_of_less() {
 }
 
 #[test]
-fn what_the_model_was_told_of_itself_leads_what_is_kept() {
+fn compaction_keeps_system_message_first() {
     let asked = compacts(json!([summary("What was said.")])).host(500, command("get_messages"));
     let played: Playback = asked.finish(Pi1);
     let messages = &played.answers("get_messages")[0]["data"]["messages"];
@@ -150,7 +150,7 @@ fn what_the_model_was_told_of_itself_leads_what_is_kept() {
 }
 
 #[test]
-fn compact_is_told_even_if_it_fails_at_once() {
+fn failing_compact_emits_both_events() {
     for dialect in [Pi1, Pi073] {
         let asked = scenario(json!([])).host(0, command("compact"));
         let text = "Nothing to compact (session too small)";
@@ -160,7 +160,7 @@ fn compact_is_told_even_if_it_fails_at_once() {
 }
 
 #[test]
-fn a_summary_that_fails_for_a_passing_reason_is_asked_for_again() {
+fn transient_summary_failure_is_retried() {
     let played = compacts(json!([no_summary(), no_summary(), summary("At last.")])).finish(Pi1);
     let expected = [start(), scheduled(1, 300), tried(), scheduled(2, 600), tried(), finished()];
     assert_eq!(played.said[..6], expected);
@@ -170,7 +170,7 @@ fn a_summary_that_fails_for_a_passing_reason_is_asked_for_again() {
 }
 
 #[test]
-fn when_no_try_is_left_the_compaction_fails() {
+fn exhausted_summary_retries_fail_compaction() {
     let played = compacts(json!([no_summary(), no_summary(), no_summary(), no_summary()])).finish(Pi1);
     let reason = scheduled(1, 300)["errorMessage"].as_str().unwrap().to_owned();
     let text = format!("Summarization failed: {reason}");
@@ -190,7 +190,7 @@ fn when_no_try_is_left_the_compaction_fails() {
 }
 
 #[test]
-fn without_retries_a_summary_is_asked_for_once() {
+fn disabled_retry_requests_summary_once() {
     let off = json!({ "id": "off", "type": "set_auto_retry", "enabled": false });
     let failing = json!([no_summary()]);
     let asked = scenario(failing.clone())
@@ -207,7 +207,7 @@ fn without_retries_a_summary_is_asked_for_once() {
 }
 
 #[test]
-fn abort_ends_a_compaction_also_while_it_waits_for_another_try() {
+fn abort_cancels_compaction_and_its_retry() {
     let aborted = || end(json!({ "aborted": true }));
     let response = |id: &str| json!({ "id": id, "type": "response", "command": id, "success": true });
     let cancelled = refused("compact", "Compaction cancelled");
@@ -224,7 +224,7 @@ fn abort_ends_a_compaction_also_while_it_waits_for_another_try() {
 }
 
 #[test]
-fn a_second_compact_and_a_prompt_are_refused_meanwhile() {
+fn compaction_refuses_second_compact_and_prompt() {
     let again = json!({ "id": "again", "type": "compact" });
     let asked = compacts(json!([summary("Done.")]))
         .host(10, again)
@@ -271,14 +271,14 @@ fn full() -> String {
 }
 
 #[test]
-fn a_full_context_is_compacted_before_all_is_settled() {
+fn full_context_is_compacted_before_settling() {
     let asked = filled(vec![summary("So far.")]);
     assert_eq!(shape(&asked, Pi1), format!("{} · compact_end done · agent_settled", full()));
     assert_eq!(shape(&asked, Pi073), format!("{} · compact_end done", full()));
 }
 
 #[test]
-fn abort_ends_an_automatic_compaction_and_nothing_follows() {
+fn abort_cancels_automatic_compaction_and_settles() {
     let aborted = filled(vec![summary("Too late.")]).host(230, command("abort"));
     let ends = "compact_end aborted · agent_settled · ok abort";
     assert_eq!(shape(&aborted, Pi1), format!("{} · {ends}", full()));
@@ -287,7 +287,7 @@ fn abort_ends_an_automatic_compaction_and_nothing_follows() {
 }
 
 #[test]
-fn an_automatic_compaction_is_part_of_what_goes_on() {
+fn automatic_compaction_counts_as_busy() {
     let prompted = filled(vec![summary("So far.")]).host(230, prompt("p4", "four"));
     assert_eq!(shape(&prompted, Pi1), format!("{} · no p4 · compact_end done · agent_settled", full()));
     let queued = filled(vec![summary("So far."), says("More.")]).host(230, steer("S1"));
@@ -298,7 +298,7 @@ fn an_automatic_compaction_is_part_of_what_goes_on() {
 }
 
 #[test]
-fn where_nothing_can_be_compacted_it_is_not_told() {
+fn impossible_automatic_compaction_emits_nothing() {
     let alone = scenario(json!([fills("One.", 127_500), says("Two.")]))
         .modes(|modes| modes.compaction.reserve = 1000)
         .host(0, prompt("p1", "one"))
@@ -313,7 +313,7 @@ fn where_nothing_can_be_compacted_it_is_not_told() {
 }
 
 #[test]
-fn a_request_that_does_not_fit_is_left_out_and_made_again() {
+fn overflowing_request_is_removed_and_repeated() {
     let asked = talk(json!([too_long(), summary("So far."), says("Three.")]));
     let failed = format!("ok p3 · {}", fails("user three"));
     let again = format!("compact overflow · compact_end retry · {}", run(""));
@@ -341,7 +341,7 @@ fn single_prompt_that_overflows_is_summarised() {
 }
 
 #[test]
-fn a_request_that_still_does_not_fit_is_given_up_without_a_start() {
+fn second_overflow_emits_no_compaction_start() {
     let asked = talk(json!([too_long(), summary("So far."), too_long()]));
     let again = format!("compact overflow · compact_end retry · {} · compact_end failed", fails(""));
     let failed = format!("ok p3 · {}", fails("user three"));
@@ -356,7 +356,7 @@ fn a_request_that_still_does_not_fit_is_given_up_without_a_start() {
 }
 
 #[test]
-fn compact_in_a_run_closes_the_run_first() {
+fn compact_in_run_closes_it_first() {
     let slow = json!({ "say": [{ "text": "Once upon a time there was.", "size": 10 }], "delayMs": 50 });
     let asked = talk(json!([slow, summary("So far.")])).host(260, command("compact"));
     let closed = "ok p3 · agent_start · turn_start · user three · ms · text · me aborted · turn_end [] · agent_end [ua]";
@@ -377,7 +377,7 @@ fn before(scenario: &Scenario, dialect: Dialect) -> String {
 }
 
 #[test]
-fn a_prompt_is_answered_after_the_compaction_that_it_needs() {
+fn prompt_responds_after_its_compaction() {
     let asked = full_before(vec![summary("So far."), says("Four.")]);
     let expected = format!("ok on · compact threshold · compact_end done · ok p4 · {}", run("user four"));
     assert_eq!(before(&asked, Pi1), format!("{expected} · agent_settled"));
@@ -388,7 +388,7 @@ fn a_prompt_is_answered_after_the_compaction_that_it_needs() {
 }
 
 #[test]
-fn abort_ends_the_compaction_before_a_run_and_the_run() {
+fn abort_cancels_compaction_and_following_run() {
     let asked = full_before(vec![summary("Too late.")]).host(330, command("abort"));
     let ended = "ok on · compact threshold · compact_end aborted · ok p4";
     let expected = format!("{ended} · {} · agent_settled · ok abort", aborts("user four"));
@@ -419,7 +419,7 @@ const CALLED: &str = "ok p3 · agent_start · turn_start · user three · ms · 
                       end t1 · result t1 · turn_end [t1]";
 
 #[test]
-fn a_context_that_tools_have_filled_is_compacted_before_the_next_turn() {
+fn context_filled_by_tools_is_compacted() {
     let asked = full_between(vec![summary("So far."), says("Done.")]);
     let next = "turn_start · ms · text · me stop · turn_end [] · agent_end [uata]";
     let compacted = "compact threshold · compact_end done";
@@ -431,7 +431,7 @@ fn a_context_that_tools_have_filled_is_compacted_before_the_next_turn() {
 }
 
 #[test]
-fn a_run_goes_on_when_its_compaction_fails() {
+fn run_continues_after_failed_compaction() {
     let refused = json!({ "summary": true, "fail": { "status": 401, "message": "no such key" } });
     let asked = full_between(vec![refused, says("Done.")]);
     let next = "turn_start · ms · text · me stop · turn_end [] · agent_end [uata]";
@@ -440,7 +440,7 @@ fn a_run_goes_on_when_its_compaction_fails() {
 }
 
 #[test]
-fn abort_between_two_turns_ends_the_compaction_and_then_the_run() {
+fn abort_between_turns_cancels_compaction_and_run() {
     let asked =
         full_between(vec![summary("Too late.")]).host(240, command("get_state")).host(241, command("abort"));
     let next = "turn_start · ms · me aborted · turn_end [] · agent_end [uata]";
@@ -455,7 +455,7 @@ fn abort_between_two_turns_ends_the_compaction_and_then_the_run() {
 }
 
 #[test]
-fn between_two_turns_prompts_are_refused_and_steering_joins_the_next_turn() {
+fn compaction_between_turns_queues_only_steering() {
     let asked = full_between(vec![summary("So far."), says("Done.")])
         .host(240, prompt("p4", "four"))
         .host(241, steer("S1"));
@@ -465,7 +465,7 @@ fn between_two_turns_prompts_are_refused_and_steering_joins_the_next_turn() {
 }
 
 #[test]
-fn a_message_that_is_taken_back_meanwhile_opens_no_turn() {
+fn message_cleared_during_compaction_opens_no_turn() {
     let mut slow = fills("Three.", 127_500);
     slow["firstDelayMs"] = json!(50);
     let asked =

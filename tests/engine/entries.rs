@@ -59,13 +59,13 @@ fn known() -> Vec<Value> {
 }
 
 #[test]
-fn entries_are_told_of_all_branches_in_the_order_of_the_file() {
+fn entries_of_all_branches_keep_file_order() {
     let all = opened(&[command("get_entries")]).finish(Pi1).data("get_entries");
     assert_eq!(all, json!({ "entries": known(), "leafId": "c" }));
 }
 
 #[test]
-fn entries_since_one_of_them_are_those_behind_it_in_the_file() {
+fn entries_since_one_follow_it_in_file() {
     let behind = |id: &str| opened(&[since(id)]).finish(Pi1).data("get_entries")["entries"].clone();
     assert_eq!(behind("b"), json!(&known()[4..]));
     assert_eq!(behind("f"), json!(&known()[5..]), "also behind one of an unknown kind");
@@ -73,13 +73,13 @@ fn entries_since_one_of_them_are_those_behind_it_in_the_file() {
 }
 
 #[test]
-fn entries_since_one_that_is_not_there_are_refused() {
+fn entries_since_unknown_entry_are_refused() {
     let played = opened(&[since("nonexistent")]).finish(Pi1);
     assert_eq!(answer(&played, "get_entries"), refused("get_entries", "Entry not found: nonexistent"));
 }
 
 #[test]
-fn the_tree_has_children_by_their_time_labels_and_a_root_for_each_orphan() {
+fn tree_has_sorted_children_labels_and_orphans() {
     let known = known();
     let leaf = |entry: usize| json!({ "entry": known[entry], "children": [] });
     let mut entries = branched();
@@ -100,7 +100,7 @@ fn the_tree_has_children_by_their_time_labels_and_a_root_for_each_orphan() {
 }
 
 #[test]
-fn a_tree_that_is_too_deep_to_be_read_is_refused() {
+fn overly_deep_tree_is_refused() {
     let named = |at: usize| {
         let parent = (at > 0).then(|| (at - 1).to_string());
         json!({ "type": "session_info", "id": at.to_string(), "parentId": parent, "timestamp": AT, "name": "n" })
@@ -115,7 +115,7 @@ fn a_tree_that_is_too_deep_to_be_read_is_refused() {
 }
 
 #[test]
-fn a_clone_holds_the_branch_and_goes_on_in_a_file_of_its_own() {
+fn clone_copies_branch_into_own_file() {
     for dialect in [Pi073, Pi1] {
         let played = opened(&[command("clone"), command("get_state")]).finish(dialect);
         assert_eq!(answer(&played, "clone")["data"], json!({ "cancelled": false }), "{dialect}");
@@ -130,7 +130,7 @@ fn a_clone_holds_the_branch_and_goes_on_in_a_file_of_its_own() {
 }
 
 #[test]
-fn what_was_only_begun_cannot_be_cloned_unless_it_is_kept_in_memory() {
+fn unsaved_session_is_cloned_only_in_memory() {
     let begun = scenario(json!([])).host(0, command("clone"));
     let text = "This session has not been saved yet. Send a message before cloning or forking it.";
     for dialect in [Pi073, Pi1] {
@@ -145,7 +145,7 @@ fn what_was_only_begun_cannot_be_cloned_unless_it_is_kept_in_memory() {
 }
 
 #[test]
-fn forks_begin_at_messages_of_the_branch_alone_where_the_dialect_has_it_so() {
+fn pi_1_forks_only_from_the_branch() {
     let fork = |entry: &str| json!({ "id": "fork", "type": "fork", "entryId": entry });
     let listed = |dialect| opened(&[command("get_fork_messages")]).finish(dialect).data("get_fork_messages");
     let message = |id: &str, text: &str| json!({ "entryId": id, "text": text });

@@ -131,7 +131,7 @@ fn asked() -> World {
 }
 
 #[test]
-fn who_does_not_answer_a_hook_in_time_has_had_a_say() {
+fn hook_without_outcome_in_time_is_skipped() {
     let mut world = asked();
     assert_eq!(world.later(HOOK - 1), Vec::<Value>::new());
     assert_eq!(
@@ -141,7 +141,7 @@ fn who_does_not_answer_a_hook_in_time_has_had_a_say() {
 }
 
 #[test]
-fn while_nobody_is_heard_nobody_is_late() {
+fn hook_deadline_pauses_while_extensions_are_unread() {
     let mut world = asked();
     world.later(HOOK - 1);
     world.handle(Input::ReadsExtensions(false));
@@ -154,7 +154,7 @@ fn while_nobody_is_heard_nobody_is_late() {
 }
 
 #[test]
-fn what_was_said_while_nobody_was_heard_counts() {
+fn outcome_sent_while_unread_still_counts() {
     let mut world = asked();
     world.handle(Input::ReadsExtensions(false));
     world.later(10 * HOOK);
@@ -165,7 +165,7 @@ fn what_was_said_while_nobody_was_heard_counts() {
 }
 
 #[test]
-fn what_is_not_wanted_any_more_is_over_in_time_whether_it_is_heard_or_not() {
+fn abort_ends_hook_of_unread_extension() {
     let mut world = asked();
     world.handle(Input::ReadsExtensions(false));
     world.host(json!({"type": "abort"}));
@@ -174,7 +174,7 @@ fn what_is_not_wanted_any_more_is_over_in_time_whether_it_is_heard_or_not() {
 }
 
 #[test]
-fn of_too_many_dialogs_the_last_are_over_at_once_and_in_the_end_so_is_the_extension() {
+fn too_many_dialogs_end_the_extension() {
     let mut world = World::with(json!({}));
     let dialog = |id: usize| {
         let id = id.to_string();

@@ -87,7 +87,7 @@ fn ids(response: &Value) -> Vec<&str> {
 const NO_KEY: &str = "No API key found for lab.\n\nSet LAB_API_KEY.";
 
 #[test]
-fn a_prompt_to_a_model_without_a_key_is_refused_and_no_run_opens() {
+fn prompt_to_model_without_key_is_refused() {
     let models = || vec![choice("locked", Some(NO_KEY)), choice("open", None)];
     let prompt = json!({ "id": "p", "type": "prompt", "message": "hi" });
     let refusal = json!({
@@ -101,7 +101,7 @@ fn a_prompt_to_a_model_without_a_key_is_refused_and_no_run_opens() {
 }
 
 #[test]
-fn a_model_without_a_key_is_neither_offered_nor_set_nor_met_in_the_round() {
+fn model_without_key_is_never_available() {
     let models = vec![choice("locked", Some("x")), choice("a", None), choice("b", None)];
     let said = answers(
         Dialect::Pi,
@@ -123,7 +123,7 @@ fn a_model_without_a_key_is_neither_offered_nor_set_nor_met_in_the_round() {
 }
 
 #[test]
-fn a_scope_is_a_round_of_its_own_with_levels() {
+fn scoped_models_cycle_with_their_levels() {
     let models = vec![choice("a", None), choice("b", None), choice("c", None)];
     let scope = vec![(2, Some(ThinkingLevel::Xhigh)), (0, None)];
     let cycle = json!({ "type": "cycle_model" });
@@ -139,7 +139,7 @@ fn a_scope_is_a_round_of_its_own_with_levels() {
 }
 
 #[test]
-fn a_level_that_a_model_lacks_becomes_the_next_higher_one_else_the_next_lower() {
+fn missing_level_becomes_nearest_higher_or_lower() {
     let mut gaps = choice("gaps", None);
     gaps.levels = vec![ThinkingLevel::Low, ThinkingLevel::High];
     let set = |level: &str| json!({ "type": "set_thinking_level", "level": level });
@@ -152,7 +152,7 @@ fn a_level_that_a_model_lacks_becomes_the_next_higher_one_else_the_next_lower() 
 }
 
 #[test]
-fn a_model_brings_the_level_that_the_user_has_set_for_it() {
+fn model_sets_its_preferred_level() {
     let mut work = choice("work", None);
     work.preferred = Some(ThinkingLevel::Low);
     let mut deep = choice("deep", None);
@@ -167,7 +167,7 @@ fn a_model_brings_the_level_that_the_user_has_set_for_it() {
 }
 
 #[test]
-fn the_highest_level_is_a_word_of_pi_1_alone() {
+fn level_max_exists_only_in_pi_1() {
     let mut deep = choice("deep", None);
     deep.levels.extend([ThinkingLevel::Xhigh, ThinkingLevel::Max]);
     let lines = [

@@ -36,7 +36,7 @@ fn entries(played: &Playback) -> Vec<String> {
 }
 
 #[test]
-fn every_message_is_stored_before_its_end_is_told() {
+fn message_is_persisted_before_message_end() {
     for dialect in SEEDS {
         let played = scenario(json!([calls("t1", "bash", "echo one"), says("Done.")]))
             .kept()
@@ -84,7 +84,7 @@ fn failed_sync_is_told_beside_the_end() {
 }
 
 #[test]
-fn every_change_of_the_session_is_stored_before_its_answer() {
+fn session_changes_are_persisted_before_responses() {
     let level = json!({ "id": "level", "type": "set_thinking_level", "level": "low" });
     let model = json!({ "id": "model", "type": "set_model", "provider": "scripted", "modelId": "work" });
     let name = json!({ "id": "name", "type": "set_session_name", "name": "Work" });
@@ -118,7 +118,7 @@ fn every_change_of_the_session_is_stored_before_its_answer() {
 }
 
 #[test]
-fn a_compaction_is_stored_before_it_is_told() {
+fn compaction_is_persisted_before_its_event() {
     for dialect in SEEDS {
         let played = scenario(json!([says("Answer number one."), fills("Two.", 127_990)]))
             .kept()
@@ -133,7 +133,7 @@ fn a_compaction_is_stored_before_it_is_told() {
 }
 
 #[test]
-fn settings_before_the_first_message_are_written_with_it() {
+fn early_settings_are_persisted_with_first_message() {
     let level = json!({ "id": "level", "type": "set_thinking_level", "level": "low" });
     let name = json!({ "id": "name", "type": "set_session_name", "name": "Work" });
     for dialect in SEEDS {
@@ -154,7 +154,7 @@ fn full(turns: Value) -> pi_rpc_test_kit::Scenario {
 }
 
 #[test]
-fn a_message_of_the_user_that_is_not_stored_ends_its_run() {
+fn unpersisted_user_message_ends_its_run() {
     let shape = format!("ok p2 · {}", fails("user two"));
     let played = || full(json!([])).host(200, prompt("p2", "two"));
     played().is("full_user", &SEEDS, &shape);
@@ -166,7 +166,7 @@ fn a_message_of_the_user_that_is_not_stored_ends_its_run() {
 }
 
 #[test]
-fn an_answer_that_is_not_stored_fails_its_run() {
+fn unpersisted_assistant_message_fails_its_run() {
     let slow = json!({ "say": [{ "text": "Two.", "size": 0 }], "firstDelayMs": 150 });
     let shape =
         "ok p2 · agent_start · turn_start · user two · ms · text · me error · turn_end [] · agent_end [ua]";
@@ -174,7 +174,7 @@ fn an_answer_that_is_not_stored_fails_its_run() {
 }
 
 #[test]
-fn a_result_that_is_not_stored_stops_the_other_calls_and_fails_the_run() {
+fn unpersisted_tool_result_stops_other_calls() {
     let call = |id: &str, plan: &str| json!({ "tool": "probe", "id": id, "arguments": { "command": plan }, "size": 0 });
     let both = json!({ "say": [call("t1", "sleep 100; echo one"), call("t2", "sleep 300; echo two")] });
     let begins = "ok p2 · agent_start · turn_start · user two · ms · toolcall · toolcall · me toolUse";
@@ -190,7 +190,7 @@ fn a_result_that_is_not_stored_stops_the_other_calls_and_fails_the_run() {
 }
 
 #[test]
-fn a_change_that_is_not_stored_is_refused_and_changes_nothing() {
+fn unpersisted_change_is_refused_without_effect() {
     let level = json!({ "id": "level", "type": "set_thinking_level", "level": "low" });
     let model = json!({ "id": "model", "type": "set_model", "provider": "scripted", "modelId": "work" });
     let name = json!({ "id": "name", "type": "set_session_name", "name": "Work" });
@@ -223,7 +223,7 @@ fn a_change_that_is_not_stored_is_refused_and_changes_nothing() {
 }
 
 #[test]
-fn a_compaction_that_is_not_stored_has_not_happened() {
+fn unpersisted_compaction_has_no_effect() {
     let compacted = |dialect| {
         full(json!([says("Two.")]))
             .modes(|modes| modes.compaction.keep_recent = 3)
@@ -241,7 +241,7 @@ fn a_compaction_that_is_not_stored_has_not_happened() {
 }
 
 #[test]
-fn a_prompt_is_refused_while_nothing_can_be_written_and_everything_is_made_up_for_later() {
+fn full_disk_refuses_prompts_until_writable() {
     let asked = |last: u64| {
         full(json!([says("Four.")]))
             .host(200, prompt("p2", "two"))
@@ -262,7 +262,7 @@ fn a_prompt_is_refused_while_nothing_can_be_written_and_everything_is_made_up_fo
 }
 
 #[test]
-fn a_run_goes_on_when_a_setting_could_not_be_stored_meanwhile() {
+fn unpersisted_setting_does_not_end_run() {
     let slow = json!({ "say": [{ "text": "Two.", "size": 0 }], "firstDelayMs": 700 });
     let level = json!({ "id": "level", "type": "set_thinking_level", "level": "low" });
     for dialect in SEEDS {
@@ -273,7 +273,7 @@ fn a_run_goes_on_when_a_setting_could_not_be_stored_meanwhile() {
 }
 
 #[test]
-fn a_run_that_could_not_be_stored_is_not_tried_again() {
+fn unpersisted_run_is_not_retried() {
     // Its text would do for a failure that passes by itself.
     let slow = json!({ "say": [{ "text": "Two.", "size": 0 }], "firstDelayMs": 150 });
     for dialect in SEEDS {
@@ -286,7 +286,7 @@ fn a_run_that_could_not_be_stored_is_not_tried_again() {
 }
 
 #[test]
-fn a_setting_that_takes_two_entries_is_stored_whole_or_not_at_all() {
+fn setting_with_two_entries_is_atomic() {
     // The model that is chosen does not think: the level follows it.
     for dialect in SEEDS {
         let model = json!({ "id": "model", "type": "set_model", "provider": "scripted", "modelId": "plain" });
@@ -307,7 +307,7 @@ fn a_setting_that_takes_two_entries_is_stored_whole_or_not_at_all() {
 }
 
 #[test]
-fn what_could_not_be_written_gets_a_last_chance_at_the_end() {
+fn pending_writes_are_retried_at_the_end() {
     type Ends = fn(pi_rpc_test_kit::Scenario) -> pi_rpc_test_kit::Scenario;
     let ends: [Ends; 3] = [|it| it.stops(600), |it| it.ends(600), |it| it.host(600, command("new_session"))];
     for dialect in SEEDS {
@@ -319,7 +319,7 @@ fn what_could_not_be_written_gets_a_last_chance_at_the_end() {
 }
 
 #[test]
-fn a_shell_that_ends_during_a_run_is_stored_behind_it_even_if_the_run_is_cut_off() {
+fn bash_result_is_persisted_after_aborted_run() {
     let hang = json!({ "say": [{ "text": "Well", "size": 0 }], "hang": true });
     for dialect in SEEDS {
         let shell = || {
@@ -342,7 +342,7 @@ fn in_memory_nothing_is_written() {
 }
 
 #[test]
-fn what_was_queued_stays_so_when_its_run_could_not_be_stored() {
+fn unpersisted_run_keeps_its_queue() {
     let slow = json!({ "say": [{ "text": "Two.", "size": 0 }], "firstDelayMs": 150 });
     let played = scenario(json!([slow, says("Three.")]))
         .kept()

@@ -20,7 +20,7 @@ fn shape(scenario: &Scenario, dialect: Dialect) -> String {
 }
 
 #[test]
-fn what_waits_is_told_whole_before_the_answer_and_before_each_delivery() {
+fn queue_update_precedes_response_and_delivery() {
     let queued = streaming().host(75, steer("S1")).host(76, follow_up("F1")).host(77, queued("S2", "steer"));
     let expected = "ok p · agent_start · turn_start · user hi · ms · text · queue [S1|] · ok S1 · queue [S1|F1] · \
                     ok F1 · queue [S1 S2|F1] · ok S2 · text · me stop · turn_end [] · \
@@ -34,7 +34,7 @@ fn what_waits_is_told_whole_before_the_answer_and_before_each_delivery() {
 }
 
 #[test]
-fn messages_that_go_together_are_told_one_by_one() {
+fn joint_delivery_updates_queue_per_message() {
     let mode = json!({ "id": "all", "type": "set_steering_mode", "mode": "all" });
     let queued = streaming().host(60, mode).host(75, steer("S1")).host(76, steer("S2"));
     for dialect in TELLING {
@@ -45,7 +45,7 @@ fn messages_that_go_together_are_told_one_by_one() {
 }
 
 #[test]
-fn a_message_that_came_while_nothing_ran_follows_the_next_prompt() {
+fn message_queued_when_idle_follows_prompt() {
     let waiting = scenario(json!([says("One.")])).host(0, steer("S1")).host(1, prompt("p", "hi"));
     let expected =
         "queue [S1|] · ok S1 · ok p · agent_start · turn_start · user hi · queue [|] · user S1 · ms · ";
@@ -56,7 +56,7 @@ fn a_message_that_came_while_nothing_ran_follows_the_next_prompt() {
 }
 
 #[test]
-fn an_abort_leaves_what_waits_and_tells_nothing_of_it() {
+fn abort_keeps_queue_without_queue_update() {
     let aborted = streaming().host(75, steer("S1")).host(76, command("abort")).host(90, command("get_state"));
     for dialect in TELLING {
         let shape = shape(&aborted, dialect);
@@ -83,7 +83,7 @@ fn equal_steers_after_abort_are_delivered() {
 }
 
 #[test]
-fn what_is_taken_back_is_told_also_where_nothing_waited() {
+fn clear_queue_always_emits_queue_update() {
     let cleared = scenario(json!([says("One.")]))
         .host(0, steer("S1"))
         .host(1, follow_up("F1"))
@@ -125,7 +125,7 @@ fn left_session_empties_queues_before_response() {
 }
 
 #[test]
-fn answers_say_what_became_of_what_was_said() {
+fn responses_have_disposition_in_pi_1() {
     let said = streaming().host(75, queued("q", "followUp")).host(76, steer("s")).host(77, follow_up("f"));
     for (id, disposition) in [("p", "started"), ("q", "queued"), ("s", "queued"), ("f", "queued")] {
         assert_eq!(said.finish(Pi1).data(id), json!({ "disposition": disposition }), "{id}");
@@ -134,7 +134,7 @@ fn answers_say_what_became_of_what_was_said() {
 }
 
 #[test]
-fn a_prompt_that_says_nothing_of_queues_is_refused_until_the_run_has_settled() {
+fn plain_prompt_is_refused_until_settled() {
     let text = "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.";
     let expected =
         json!({ "id": "q", "type": "response", "command": "prompt", "success": false, "error": text });

@@ -123,7 +123,7 @@ fn one_call() -> Vec<Value> {
 }
 
 #[test]
-fn a_line_that_is_no_command_is_answered_in_its_turn() {
+fn invalid_line_is_answered_in_order() {
     let lines = [
         (0, BASH),
         (1, r#"{"type":"bash"}"#),
@@ -137,7 +137,7 @@ fn a_line_that_is_no_command_is_answered_in_its_turn() {
 }
 
 #[test]
-fn an_abort_ends_the_prompt_before_it_without_asking_a_model() {
+fn abort_ends_deferred_prompt_without_model_request() {
     for last in [ABORT, ABORT_AND_PROMPT] {
         let lines = [(0, PROMPT), (5, ABORT_AND_PROMPT), (6, last)];
         play_everywhere(&conversation(&lines, &one_call(), Ending::Done));
@@ -145,7 +145,7 @@ fn an_abort_ends_the_prompt_before_it_without_asking_a_model() {
 }
 
 #[test]
-fn a_shutdown_begins_nothing_that_was_left_to_do_or_comes_later() {
+fn shutdown_starts_no_deferred_or_later_work() {
     let close = Some((7, Close::Shutdown));
     let left = conversation(&[(0, PROMPT), (5, ABORT_AND_PROMPT)], &one_call(), Ending::Done);
     play_everywhere(&Conversation { close, ..left });
@@ -157,14 +157,14 @@ fn a_shutdown_begins_nothing_that_was_left_to_do_or_comes_later() {
 }
 
 #[test]
-fn prompts_that_were_waiting_are_refused_one_by_one() {
+fn deferred_prompts_are_refused_in_order() {
     let endless = [json!({ "hang": true })];
     let lines = [(0, PROMPT), (1, BASH), (2, PROMPT), (3, PROMPT)];
     play_everywhere(&conversation(&lines, &endless, Ending::Done));
 }
 
 #[test]
-fn a_shell_that_does_not_start_is_not_taken_for_the_abort_before_it() {
+fn failed_shell_does_not_complete_earlier_abort() {
     let lines = [(0, PROMPT), (1, ABORT), (2, BASH)];
     let quick = vec![Work { waits: vec![1], ending: Ending::Failed, stops_after: 1, too_late: false }];
     play_everywhere(&Conversation { shells: quick, ..conversation(&lines, &one_call(), Ending::Done) });

@@ -25,7 +25,7 @@ fn a_failure_that_passes_is_tried_again() {
 }
 
 #[test]
-fn the_failed_answer_is_not_told_to_the_model_again_but_kept_in_the_file() {
+fn failed_answer_is_persisted_but_not_resent() {
     for dialect in SEEDS {
         let played = once().kept().play(dialect);
         assert_eq!(played.asked, ["turn play [u]", "turn play [u]"], "{dialect}");
@@ -57,7 +57,7 @@ fn the_waits_double() {
 }
 
 #[test]
-fn a_failure_for_good_after_a_try_ends_the_trying() {
+fn permanent_failure_ends_retrying() {
     let shape = format!("{} · {} · retry_end! 1", waiting(), fails(""));
     scenario(json!([overloaded(), refused()])).host(0, prompt("p", "hi")).is("retry_refused", &SEEDS, &shape);
 }
@@ -75,7 +75,7 @@ fn abort_ends_the_wait() {
 }
 
 #[test]
-fn abort_retry_lets_a_try_be_that_has_begun() {
+fn abort_retry_does_not_stop_started_retry() {
     let slow = json!({ "say": [{ "text": "Done.", "size": 0 }], "firstDelayMs": 300 });
     let shape = format!(
         "{} · agent_start · turn_start · ms · ok abort_retry · text · me stop · retry_end 1 · turn_end [] · agent_end [a]",
@@ -89,7 +89,7 @@ fn abort_retry_lets_a_try_be_that_has_begun() {
 }
 
 #[test]
-fn a_try_that_is_aborted_ends_the_trying() {
+fn aborted_retry_ends_retrying() {
     let slow = json!({ "say": [{ "text": "Done.", "size": 0 }], "firstDelayMs": 300 });
     let shape = format!(
         "{} · agent_start · turn_start · ms · me aborted · turn_end [] · agent_end [a] · retry_end! 1 · ok abort",
@@ -103,7 +103,7 @@ fn a_try_that_is_aborted_ends_the_trying() {
 }
 
 #[test]
-fn a_prompt_takes_the_place_of_the_wait_or_finds_the_agent_busy() {
+fn prompt_before_retry_replaces_it_or_fails() {
     let prompted = || once().host(500, prompt("q", "now"));
     let shape = format!("{} · ok q · retry_end! 1 · {}", waiting(), run("user now"));
     prompted().is("retry_prompt", &[Pi], &shape);
@@ -112,7 +112,7 @@ fn a_prompt_takes_the_place_of_the_wait_or_finds_the_agent_busy() {
 }
 
 #[test]
-fn messages_queued_in_the_wait_join_the_next_try() {
+fn messages_queued_before_retry_join_it() {
     let steered = once().host(500, steer("S1")).host(600, follow_up("F1"));
     let joined = format!("ok S1 · ok F1 · {}", retried(1).replace("ms", "user S1 · ms"));
     let shape = format!(
@@ -130,7 +130,7 @@ fn messages_queued_in_the_wait_join_the_next_try() {
 }
 
 #[test]
-fn whatever_leaves_the_session_ends_the_wait_first() {
+fn leaving_the_session_ends_retry_first() {
     let fork = json!({ "id": "fork", "type": "fork", "entryId": "$0" });
     let branch = json!({ "id": "fork", "type": "branch", "entryId": "$0" });
     let switch = json!({ "id": "switch", "type": "switch_session", "sessionPath": "/sessions/none.jsonl" });
@@ -156,7 +156,7 @@ fn without_retrying_the_failure_ends_the_run() {
 }
 
 #[test]
-fn switching_it_off_lets_the_wait_be_and_ends_the_trying_afterwards() {
+fn disabling_retry_ends_it_after_next_one() {
     let off = json!({ "id": "off", "type": "set_auto_retry", "enabled": false });
     let shape = format!("{} · ok off · {} · retry_end! 1", waiting(), fails(""));
     scenario(json!([overloaded(), overloaded()])).host(0, prompt("p", "hi")).host(500, off).is(
@@ -167,7 +167,7 @@ fn switching_it_off_lets_the_wait_be_and_ends_the_trying_afterwards() {
 }
 
 #[test]
-fn a_stated_wait_counts_where_the_dialect_heeds_it_and_within_the_cap() {
+fn retry_after_counts_up_to_limit() {
     let limited = |seconds: u32| {
         let turn = json!({ "fail": { "status": 429, "retryAfter": seconds } });
         scenario(json!([turn, says("Done.")])).host(0, prompt("p", "hi"))
@@ -183,7 +183,7 @@ fn a_stated_wait_counts_where_the_dialect_heeds_it_and_within_the_cap() {
 }
 
 #[test]
-fn the_end_of_input_waits_for_the_try_or_leaves_at_once() {
+fn end_of_input_awaits_retry_or_exits() {
     let ending = || once().ends(500);
     assert_eq!(ending().play(Pi).shape().last().map(String::as_str), Some("agent_end [a]"));
     let played = ending().finish(Xcsh);
@@ -201,7 +201,7 @@ fn a_shutdown_ends_the_wait() {
 }
 
 #[test]
-fn the_failed_answer_is_what_is_dropped_though_a_shell_has_ended_meanwhile() {
+fn retry_drops_failure_and_keeps_bash_result() {
     let slow = json!({ "fail": { "status": 529 }, "firstDelayMs": 100 });
     for dialect in SEEDS {
         let played = scenario(json!([slow, says("Done.")]))
@@ -214,7 +214,7 @@ fn the_failed_answer_is_what_is_dropped_though_a_shell_has_ended_meanwhile() {
 }
 
 #[test]
-fn a_failed_answer_is_dropped_with_the_results_of_its_calls() {
+fn failed_answer_is_dropped_with_tool_results() {
     let broken = json!({
         "say": [{ "tool": "bash", "id": "t1", "arguments": { "command": "echo one" }, "size": 0 }],
         "fail": { "message": "terminated" },

@@ -56,7 +56,7 @@ const STOPPED: &str =
      agent_end [ca]";
 
 #[test]
-fn an_answer_that_goes_against_a_rule_is_thrown_away_and_asked_for_again() {
+fn answer_breaking_rule_is_requested_again() {
     let turns =
         json!([slow("Here is a forbidden word, and more of it."), says("Here is none."), says("So.")]);
     let it = plain(turns).kept().host(0, prompt("p", "go"));
@@ -92,7 +92,7 @@ fn kind(line: &Value) -> String {
 }
 
 #[test]
-fn thinking_and_arguments_are_watched_as_they_are_written() {
+fn rules_apply_to_streamed_thinking_and_arguments() {
     let shape = |block: &str, roles: &str, results: &str| {
         format!(
             "ok p · agent_start · turn_start · user go · ms · {block} · ttsr_triggered · me aborted · {results} · \
@@ -128,7 +128,7 @@ fn a_rule_is_told_once() {
 }
 
 #[test]
-fn what_was_told_is_known_when_the_session_is_taken_up_and_unknown_in_a_new_one() {
+fn triggered_rules_are_restored_per_session() {
     const PATH: &str = "/sessions/2025-11-24T16-00-00-000Z_19ab697e800707e7.jsonl";
     let word = "The forbidden word.";
     let again = json!([says(word), says(word), says(word), says("Fine."), says(word)]);
@@ -150,7 +150,7 @@ fn what_was_told_is_known_when_the_session_is_taken_up_and_unknown_in_a_new_one(
 }
 
 #[test]
-fn two_rules_that_match_at_once_are_told_together_and_others_in_their_turn() {
+fn simultaneous_rules_share_one_message() {
     let rules = [rule("one", "forbidden"), rule("two", "word"), rule("three", "thing")];
     let turns = json!([says("A forbidden word."), says("Some thing."), says("Fine.")]);
     let played = ruled(&rules, turns).host(0, prompt("p", "go")).play(Xcsh);
@@ -177,7 +177,7 @@ fn what_is_queued_follows_the_rules() {
 }
 
 #[test]
-fn an_abort_ends_the_run_that_a_rule_has_begun() {
+fn abort_ends_run_started_by_rule() {
     let stopped =
         "ok p · agent_start · turn_start · user go · ms · text · ttsr_triggered · me aborted · turn_end [] ·
                    agent_end [ua] · agent_start · turn_start · custom ttsr-injection · ms";
@@ -206,7 +206,7 @@ fn an_answer_is_not_stopped_twice() {
 }
 
 #[test]
-fn a_try_that_a_rule_stops_goes_on_with_the_rule() {
+fn retry_stopped_by_rule_continues_with_it() {
     let turns = json!([overloaded(), says("The forbidden word."), says("Fine.")]);
     let played = plain(turns).host(0, prompt("p", "go")).play(Xcsh);
     let shape = "ok p · agent_start · turn_start · user go · ms · me error · turn_end [] · agent_end [ua] · retry 1 ·
@@ -218,7 +218,7 @@ fn a_try_that_a_rule_stops_goes_on_with_the_rule() {
 }
 
 #[test]
-fn the_run_with_the_rule_is_tried_again_when_it_fails() {
+fn failed_run_with_rule_is_retried() {
     let turns = json!([says("The forbidden word."), overloaded(), says("The forbidden word.")]);
     let played = plain(turns).host(0, prompt("p", "go")).play(Xcsh);
     assert_eq!(played.asked, ["turn play [u]", "turn play [uc]", "turn play [uc]"]);
@@ -226,7 +226,7 @@ fn the_run_with_the_rule_is_tried_again_when_it_fails() {
 }
 
 #[test]
-fn end_of_input_and_a_new_session_leave_no_run_behind() {
+fn end_and_new_session_drop_rule_run() {
     let begun = || {
         plain(json!([says("The forbidden word."), json!({ "hang": true })])).kept().host(0, prompt("p", "go"))
     };

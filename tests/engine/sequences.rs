@@ -26,7 +26,7 @@ fn a_plain_turn() {
 }
 
 #[test]
-fn no_call_of_an_answer_that_reached_its_limit_is_run() {
+fn calls_of_truncated_answer_are_not_run() {
     let shape = "ok p · agent_start · turn_start · user go · ms · toolcall · toolcall · me length · \
                  start t1 · end! t1 · result! t1 · start t2 · end! t2 · result! t2 · turn_end [t1 t2] · \
                  turn_start · ms · END · agent_end [uatta]";
@@ -37,7 +37,7 @@ fn no_call_of_an_answer_that_reached_its_limit_is_run() {
 }
 
 #[test]
-fn a_turn_with_thinking_tells_the_signature_by_the_end_of_the_block() {
+fn thinking_signature_comes_with_block_end() {
     let thinking = json!({ "thinking": "Let me see.", "signature": "proof", "size": 6 });
     let shape = "ok p · agent_start · turn_start · user hi · ms · thinking · END · agent_end [ua]";
     scenario(json!([{ "say": [thinking, { "text": "Well." }], "delayMs": 10 }]))
@@ -71,7 +71,7 @@ fn two_calls(tool: &str) -> Value {
 }
 
 #[test]
-fn two_calls_run_one_after_another_or_side_by_side() {
+fn two_calls_run_in_order_or_parallel() {
     let within = |tools: &str| {
         with(&format!(
             "ok p · agent_start · turn_start · user both · ms · toolcall · toolcall · me toolUse · {tools} ·
@@ -105,7 +105,7 @@ fn an_unknown_tool_is_an_error_result() {
 }
 
 #[test]
-fn arguments_that_do_not_fit_are_an_error_result() {
+fn invalid_arguments_give_error_result() {
     let bad = json!({ "tool": "bash", "id": "t2", "arguments": { "timeout": "soon" }, "size": 0 });
     let it = scenario(json!([{ "say": [call("t1", "bash", "sleep 50; echo one"), bad] }, says("I see.")]))
         .host(0, prompt("p", "call"));
@@ -129,7 +129,7 @@ const QUEUED: &str = "turn_start · user S1 · ms · END · turn_start · user S
                       agent_end [uattuauauaua]";
 
 #[test]
-fn steering_during_the_first_of_two_calls_skips_the_second_or_waits_for_it() {
+fn steering_during_tool_skips_or_awaits_rest() {
     let turns = json!([
         { "say": [call("t1", "bash", "sleep 100; echo one"), call("t2", "bash", "sleep 50; echo two")] },
         says("to S1"), says("to S2"), says("to F1"), says("to F2"),
@@ -165,7 +165,7 @@ fn steering_during_the_first_of_two_calls_skips_the_second_or_waits_for_it() {
 }
 
 #[test]
-fn steering_before_the_calls_start_skips_those_not_taken_up() {
+fn steering_before_tools_skips_unstarted_calls() {
     let say = [call("t1", "bash", "echo one"), call("t2", "bash", "echo two")];
     let it = scenario(json!([{ "say": say, "firstDelayMs": 100 }, says("to S1")]))
         .host(0, prompt("p", "both"))
@@ -188,7 +188,7 @@ fn steering_before_the_calls_start_skips_those_not_taken_up() {
 }
 
 #[test]
-fn mode_all_delivers_every_steering_message_in_one_turn() {
+fn mode_all_delivers_all_steering_at_once() {
     let mode = json!({ "id": "mode", "type": "set_steering_mode", "mode": "all" });
     let shape = "ok mode · ok p · agent_start · turn_start · user go · ms · toolcall · me toolUse ·
                  start t1 · ok S1 · ok S2 · update t1 · end t1 · result t1 · turn_end [t1] ·
@@ -202,7 +202,7 @@ fn mode_all_delivers_every_steering_message_in_one_turn() {
 }
 
 #[test]
-fn immediate_interruption_stops_what_runs_and_skips_the_rest() {
+fn immediate_mode_stops_tools_and_skips_rest() {
     let mode = json!({ "id": "mode", "type": "set_interrupt_mode", "mode": "immediate" });
     let calls = [
         call("t1", "probe", "sleep 100; echo one"),
@@ -223,7 +223,7 @@ fn immediate_interruption_stops_what_runs_and_skips_the_rest() {
 }
 
 #[test]
-fn steering_while_the_model_streams_opens_the_next_turn() {
+fn steering_while_streaming_opens_next_turn() {
     let shape =
         "ok p · agent_start · turn_start · user hi · ms · text · ok S1 · text · me stop · turn_end [] ·
                  turn_start · user S1 · ms · END · agent_end [uaua]";
@@ -234,7 +234,7 @@ fn steering_while_the_model_streams_opens_the_next_turn() {
 }
 
 #[test]
-fn messages_queued_while_idle_join_the_next_run() {
+fn messages_queued_while_idle_join_next_run() {
     let shape = "ok S1 · ok F1 · ok p · agent_start · turn_start · user hi · user S1 · ms · END ·
                  turn_start · user F1 · ms · END · agent_end [uuaua]";
     scenario(json!([says("Hello."), says("And more.")]))
@@ -258,7 +258,7 @@ fn a_permanent_error_ends_the_run() {
 }
 
 #[test]
-fn a_prompt_while_a_run_is_open_needs_to_say_how() {
+fn prompt_in_open_run_needs_streaming_behavior() {
     let queued = json!({ "id": "q", "type": "prompt", "message": "S1", "streamingBehavior": "steer" });
     let later = json!({ "id": "r", "type": "prompt", "message": "F1", "streamingBehavior": "followUp" });
     let it =

@@ -52,7 +52,7 @@ fn left_session_cancels_its_shell_command() {
 }
 
 #[test]
-fn a_run_that_is_in_the_way_is_closed_first() {
+fn leaving_the_session_closes_open_run() {
     let shape = |answer: &str| {
         format!(
             "ok p · agent_start · turn_start · user hi · ms · text · me aborted · turn_end [] · \
@@ -68,7 +68,7 @@ fn a_run_that_is_in_the_way_is_closed_first() {
 }
 
 #[test]
-fn the_closed_run_is_in_the_file_of_its_session() {
+fn closed_run_is_persisted_in_its_session() {
     let played = streaming().host(75, switch(PATH)).play(Pi);
     assert_eq!(played.disk.text(Path::new(PATH)), Some(OTHER));
     let begun = played.disk.paths().find(|path| *path != Path::new(PATH)).expect("a file of its own");
@@ -77,7 +77,7 @@ fn the_closed_run_is_in_the_file_of_its_session() {
 }
 
 #[test]
-fn a_session_is_taken_up_with_its_messages_its_model_and_its_level() {
+fn switch_restores_messages_model_and_level() {
     for dialect in SEEDS {
         let switched = scenario(json!([says("Fine.")]))
             .file(PATH, OTHER)
@@ -99,7 +99,7 @@ fn a_session_is_taken_up_with_its_messages_its_model_and_its_level() {
 }
 
 #[test]
-fn a_process_takes_a_session_up_from_its_start() {
+fn process_starts_with_session_restored() {
     for dialect in SEEDS {
         let opened = scenario(json!([])).file(PATH, OTHER).opened(PATH).host(0, command("get_state"));
         let state = opened.play(dialect).data("get_state");
@@ -109,7 +109,7 @@ fn a_process_takes_a_session_up_from_its_start() {
 }
 
 #[test]
-fn a_model_that_is_not_there_any_more_is_not_taken_up() {
+fn missing_model_is_not_restored() {
     let gone = OTHER.replace("\"work\"", "\"gone\"");
     for dialect in SEEDS {
         let switched =
@@ -120,7 +120,7 @@ fn a_model_that_is_not_there_any_more_is_not_taken_up() {
 }
 
 #[test]
-fn a_session_without_a_level_gets_the_usual_one_and_keeps_it() {
+fn session_without_level_persists_default_level() {
     let unset: String =
         OTHER.lines().filter(|line| !line.contains("thinking")).map(|l| format!("{l}\n")).collect();
     let unset = unset.replace("\"parentId\":\"00000002\"", "\"parentId\":\"00000001\"");
@@ -137,7 +137,7 @@ fn a_session_without_a_level_gets_the_usual_one_and_keeps_it() {
 }
 
 #[test]
-fn a_path_without_a_file_and_an_empty_file_are_where_a_session_begins() {
+fn missing_or_empty_file_begins_session() {
     for dialect in SEEDS {
         for files in [&[][..], &[(PATH, "")]] {
             let mut begun = scenario(json!([says("One."), says("Two.")])).kept();
@@ -160,7 +160,7 @@ fn a_path_without_a_file_and_an_empty_file_are_where_a_session_begins() {
 }
 
 #[test]
-fn a_file_that_is_no_session_is_refused_and_the_one_before_goes_on() {
+fn invalid_file_is_refused_and_session_continues() {
     for dialect in SEEDS {
         let played = scenario(json!([says("One."), says("Two.")]))
             .file(PATH, "no session\n")
@@ -176,7 +176,7 @@ fn a_file_that_is_no_session_is_refused_and_the_one_before_goes_on() {
 }
 
 #[test]
-fn a_new_session_forgets_messages_and_queues_and_keeps_model_and_level() {
+fn new_session_keeps_only_model_and_level() {
     for dialect in SEEDS {
         let new = json!({ "id": "new", "type": "new_session", "parentSession": "/old.jsonl" });
         let begun = scenario(json!([says("One."), says("Two.")]))
@@ -200,7 +200,7 @@ fn a_new_session_forgets_messages_and_queues_and_keeps_model_and_level() {
 }
 
 #[test]
-fn a_fork_begins_before_the_message_and_gives_its_text_back() {
+fn fork_precedes_message_and_returns_its_text() {
     for (dialect, kind) in FORKS {
         let forked = scenario(json!([says("One."), says("Two."), says("Three.")]))
             .kept()
@@ -220,7 +220,7 @@ fn a_fork_begins_before_the_message_and_gives_its_text_back() {
 }
 
 #[test]
-fn a_fork_at_the_first_message_is_an_empty_session() {
+fn fork_at_first_message_is_empty() {
     for (dialect, kind) in FORKS {
         let forked = scenario(json!([says("One."), says("Two.")]))
             .kept()
@@ -236,7 +236,7 @@ fn a_fork_at_the_first_message_is_an_empty_session() {
 }
 
 #[test]
-fn what_is_no_message_of_the_user_cannot_be_forked_at() {
+fn fork_at_non_user_entry_is_refused() {
     for (dialect, kind) in FORKS {
         let played = scenario(json!([says("One.")]))
             .kept()
@@ -250,7 +250,7 @@ fn what_is_no_message_of_the_user_cannot_be_forked_at() {
 }
 
 #[test]
-fn the_messages_to_fork_at_are_those_of_the_user_with_text() {
+fn fork_messages_are_user_messages_with_text() {
     for (dialect, list) in [(Pi, "get_fork_messages"), (Xcsh, "get_branch_messages")] {
         let asked = scenario(json!([says("One."), says("Two."), says("Three.")]))
             .kept()
@@ -265,7 +265,7 @@ fn the_messages_to_fork_at_are_those_of_the_user_with_text() {
 }
 
 #[test]
-fn a_name_is_kept_where_the_dialect_has_it() {
+fn session_name_is_persisted_per_dialect() {
     let named = |name: &str| {
         scenario(json!([says("One.")]))
             .kept()
@@ -293,7 +293,7 @@ fn a_name_is_kept_where_the_dialect_has_it() {
 }
 
 #[test]
-fn a_page_is_made_of_a_session_that_has_begun_in_a_file() {
+fn export_needs_session_begun_in_file() {
     let begun = || scenario(json!([says("One.")])).kept().host(0, prompt("p", "one"));
     let export = json!({ "id": "e", "type": "export_html", "outputPath": "/tmp/page.html" });
     for dialect in SEEDS {
@@ -307,7 +307,7 @@ fn a_page_is_made_of_a_session_that_has_begun_in_a_file() {
 }
 
 #[test]
-fn in_memory_sessions_are_begun_and_forked_all_the_same() {
+fn in_memory_sessions_start_and_fork() {
     for (dialect, kind) in FORKS {
         let list = if dialect == Pi { "get_fork_messages" } else { "get_branch_messages" };
         let asked = scenario(json!([says("One.")])).host(0, prompt("p1", "one")).host(10, command(list));

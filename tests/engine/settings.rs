@@ -28,7 +28,7 @@ fn shape(scenario: &Scenario, dialect: Dialect) -> String {
 }
 
 #[test]
-fn a_name_is_told_before_the_answer_also_where_it_is_the_same_again() {
+fn name_event_precedes_response_even_unchanged() {
     let names = asked(&[named("a", "  mine "), named("b", "mine"), named("c", " ")]);
     for dialect in TELLING {
         assert_eq!(shape(&names, dialect), "named mine · ok a · named mine · ok b · no c", "{dialect}");
@@ -37,7 +37,7 @@ fn a_name_is_told_before_the_answer_also_where_it_is_the_same_again() {
 }
 
 #[test]
-fn a_name_is_on_one_line_in_pi_1() {
+fn pi_1_joins_name_lines() {
     let name = |dialect| {
         let played = asked(&[named("a", " one\r\n\ntwo  three\t\n")]).finish(dialect);
         played.last("session_info_changed")["name"].clone()
@@ -47,7 +47,7 @@ fn a_name_is_on_one_line_in_pi_1() {
 }
 
 #[test]
-fn a_level_is_told_where_it_is_another_one() {
+fn level_event_comes_only_on_change() {
     let levels = asked(&[level("high"), level("high"), level("xhigh"), command("cycle_thinking_level")]);
     for dialect in TELLING {
         let expected = "level high · ok high · ok high · ok xhigh · level off · ok cycle_thinking_level";
@@ -56,7 +56,7 @@ fn a_level_is_told_where_it_is_another_one() {
 }
 
 #[test]
-fn a_model_that_does_not_think_takes_the_level_along() {
+fn model_without_thinking_turns_level_off() {
     let there_and_back =
         asked(&[model("plain"), model("work"), command("cycle_model"), command("get_state")]);
     let off = "level off · ok plain · ok work · ok cycle_model · ok get_state";
@@ -76,7 +76,7 @@ fn the_levels_of_the_model_are_listed() {
 }
 
 #[test]
-fn the_fill_of_the_context_is_told_with_the_statistics() {
+fn statistics_include_context_usage() {
     let talk = scenario(json!([fills("One.", 12_800)])).host(0, command("get_session_stats"));
     let talk =
         talk.host(10, prompt("p", "hi")).host(20, json!({ "id": "after", "type": "get_session_stats" }));
@@ -91,7 +91,7 @@ fn the_fill_of_the_context_is_told_with_the_statistics() {
 }
 
 #[test]
-fn from_a_compaction_to_the_next_answer_nobody_knows_how_full_the_context_is() {
+fn context_usage_is_unknown_after_compaction() {
     let stats = |id: &str| json!({ "id": id, "type": "get_session_stats" });
     let talk = scenario(json!([
         fills("One.", 50_000),

@@ -46,7 +46,7 @@ fn slow() -> Value {
 }
 
 #[test]
-fn a_prompt_that_calls_one_is_told_as_what_it_stands_for() {
+fn skill_call_in_prompt_is_expanded() {
     for dialect in SEEDS {
         for (text, told) in [
             ("/skill:fly", FLY.to_owned()),
@@ -65,14 +65,14 @@ fn a_prompt_that_calls_one_is_told_as_what_it_stands_for() {
 }
 
 #[test]
-fn the_skill_is_read_when_it_is_called() {
+fn skill_is_read_at_call_time() {
     let changed = "No front matter any more.";
     let played = called(json!([says("So.")])).file(PATH, changed).host(0, prompt("p", "/skill:fly")).play(Pi);
     assert_eq!(said(&played), [FLY.replace("Flap.", changed)]);
 }
 
 #[test]
-fn messages_for_a_queue_stand_for_the_same_but_for_skills_in_one_dialect() {
+fn queued_messages_expand_except_skills_in_xcsh() {
     let queued = |kind: &str, text: &str| json!({ "id": kind, "type": kind, "message": text });
     let during =
         json!({ "id": "q", "type": "prompt", "message": "/skill:fly now", "streamingBehavior": "followUp" });
@@ -90,7 +90,7 @@ fn messages_for_a_queue_stand_for_the_same_but_for_skills_in_one_dialect() {
 }
 
 #[test]
-fn a_skill_that_cannot_be_read_is_told_and_the_text_stays() {
+fn unreadable_skill_is_reported_and_text_kept() {
     for dialect in SEEDS {
         let played = called(json!([says("So.")])).host(0, prompt("p", "/skill:fly now")).play(dialect);
         let error = json!({
@@ -110,7 +110,7 @@ fn done(result: Value) -> PeerStep {
 }
 
 #[test]
-fn extensions_hear_what_was_written_and_what_they_make_of_it_is_expanded() {
+fn input_hook_result_is_expanded() {
     let says_instead = |text: &str| done(json!({ "action": "transform", "text": text }));
     let hears =
         Extension::new("a", json!({ "hooks": ["input"] })).on("hook input", [says_instead("/look at it")]);
@@ -127,7 +127,7 @@ fn extensions_hear_what_was_written_and_what_they_make_of_it_is_expanded() {
 }
 
 #[test]
-fn a_command_of_an_extension_comes_before_a_template_of_its_name() {
+fn extension_command_precedes_template_of_same_name() {
     let adds = json!({ "commands": [{ "name": "look" }, { "name": "skill:fly" }], "hooks": ["input"] });
     let has = Extension::new("a", adds)
         .on("command look", [done(Value::Null)])

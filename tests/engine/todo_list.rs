@@ -80,7 +80,7 @@ fn snapshots() -> insta::Settings {
 }
 
 #[test]
-fn what_the_host_sets_comes_back_as_it_is() {
+fn todos_set_by_host_are_unchanged() {
     let mut todos = todos();
     let phases = json!([
         { "id": "phase-1", "name": "Phase one", "tasks": [
@@ -97,7 +97,7 @@ fn what_the_host_sets_comes_back_as_it_is() {
 }
 
 #[test]
-fn ids_that_are_missing_empty_or_taken_are_made() {
+fn missing_empty_and_duplicate_ids_are_generated() {
     let mut todos = todos();
     set(
         &mut todos,
@@ -119,7 +119,7 @@ fn ids_that_are_missing_empty_or_taken_are_made() {
 }
 
 #[test]
-fn every_operation_changes_the_list_and_the_result_tells_it() {
+fn every_operation_changes_list_and_result() {
     let mut todos = todos();
     let first = write(
         &mut todos,
@@ -197,7 +197,7 @@ fn every_operation_changes_the_list_and_the_result_tells_it() {
 }
 
 #[test]
-fn what_cannot_be_done_is_told_and_the_rest_is_done() {
+fn failed_operations_are_reported_others_done() {
     let mut todos = todos();
     let result = write(
         &mut todos,
@@ -222,7 +222,7 @@ fn what_cannot_be_done_is_told_and_the_rest_is_done() {
 }
 
 #[test]
-fn ids_go_on_from_the_highest_and_begin_anew_with_a_new_list() {
+fn ids_continue_and_restart_on_replace() {
     let mut todos = todos();
     set(
         &mut todos,
@@ -242,7 +242,7 @@ fn ids_go_on_from_the_highest_and_begin_anew_with_a_new_list() {
 }
 
 #[test]
-fn one_todo_is_in_progress_after_a_write() {
+fn write_leaves_one_todo_in_progress() {
     let after = |statuses: &[&str]| {
         let tasks: Vec<Value> =
             statuses.iter().map(|status| json!({ "content": "x", "status": status })).collect();
@@ -260,7 +260,7 @@ fn one_todo_is_in_progress_after_a_write() {
 }
 
 #[test]
-fn the_tool_runs_alone_and_refuses_what_is_no_operation() {
+fn tool_is_exclusive_and_refuses_invalid_operations() {
     let spec = spec();
     assert!(spec.exclusive);
     snapshots().bind(|| insta::assert_json_snapshot!("todo_write_parameters", spec.parameters));
@@ -287,7 +287,7 @@ fn the_tool_runs_alone_and_refuses_what_is_no_operation() {
 }
 
 #[test]
-fn the_newest_list_that_was_written_is_restored_without_what_is_done() {
+fn newest_list_is_restored_without_done_todos() {
     let mut old = todos();
     let older = kept(write(&mut old, json!([{ "op": "add_phase", "name": "old" }]), START));
     let newest = write(
@@ -340,7 +340,7 @@ fn lists_of_vintages_without_ids_get_them() {
 }
 
 #[test]
-fn what_is_done_goes_after_its_own_time() {
+fn done_todo_is_cleared_after_its_delay() {
     let mut todos = todos();
     let list = |a: &str, b: &str| {
         json!([
@@ -374,7 +374,7 @@ fn what_is_done_together_goes_together() {
 }
 
 #[test]
-fn a_todo_that_is_open_again_or_gone_loses_its_timer() {
+fn reopened_or_removed_todo_loses_its_timer() {
     let mut todos = todos();
     let list =
         |status: &str| json!([{ "name": "p", "tasks": [{ "id": "a", "content": "a", "status": status }] }]);
@@ -391,7 +391,7 @@ fn a_todo_that_is_open_again_or_gone_loses_its_timer() {
 }
 
 #[test]
-fn the_todos_of_a_new_list_have_timers_of_their_own() {
+fn replaced_list_has_its_own_timers() {
     let mut todos = todos();
     let new = json!([{ "op": "replace", "phases": [{ "name": "p", "tasks": [{ "content": "a", "status": "completed" }] }] }]);
     write(&mut todos, new.clone(), seconds(0));
@@ -400,7 +400,7 @@ fn the_todos_of_a_new_list_have_timers_of_their_own() {
 }
 
 #[test]
-fn the_delay_may_be_nothing_or_for_ever() {
+fn clear_delay_may_be_zero_or_infinite() {
     let list = json!([{ "name": "p", "tasks": [{ "content": "a", "status": "completed" }] }]);
     let mut at_once = Todos::new(Some(Duration::ZERO));
     set(&mut at_once, list.clone(), START);
@@ -414,7 +414,7 @@ fn the_delay_may_be_nothing_or_for_ever() {
 }
 
 #[test]
-fn a_model_that_stops_with_todos_left_is_reminded_of_them() {
+fn open_todos_give_a_reminder() {
     let mut todos = todos();
     set(
         &mut todos,
@@ -468,7 +468,7 @@ fn reminders_are_counted_from_the_prompt() {
 }
 
 #[test]
-fn the_message_that_asks_for_a_plan_is_hidden() {
+fn plan_request_message_is_hidden() {
     let mut message = serde_json::to_value(Todos::prelude(5)).unwrap();
     let content = message["content"].take();
     let expected = json!({
@@ -480,7 +480,7 @@ fn the_message_that_asks_for_a_plan_is_hidden() {
 }
 
 #[test]
-fn a_conversation_that_begins_with_something_to_do_begins_with_a_plan() {
+fn conversation_with_task_needs_plan() {
     let mut todos = todos();
     for (is_first, text, wanted) in [
         (true, "Build it.", true),
@@ -521,7 +521,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn ids_stay_unique_one_todo_is_in_progress_and_all_that_is_done_goes(steps in prop::collection::vec((step(), 0..40u64), 1..20)) {
+    fn random_operations_keep_todo_list_consistent(steps in prop::collection::vec((step(), 0..40u64), 1..20)) {
         let mut todos = todos();
         let mut now = START;
         for (step, pause) in steps {

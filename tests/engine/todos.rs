@@ -75,7 +75,7 @@ fn preludes(played: &Playback) -> usize {
 }
 
 #[test]
-fn the_first_prompt_is_planned_and_the_model_reminded_until_all_is_done() {
+fn todos_are_planned_and_reminded_until_done() {
     let turns = json!([
         plans("t1", &["look", "write"]),
         says("I have looked."),
@@ -115,7 +115,7 @@ fn the_first_prompt_is_planned_and_the_model_reminded_until_all_is_done() {
 }
 
 #[test]
-fn what_the_host_sets_is_in_the_state_and_a_slip_names_its_field() {
+fn host_todos_are_stored_and_errors_named() {
     let task =
         |task: Value| json!({ "id": "s", "type": "set_todos", "phases": [{ "name": "A", "tasks": [task] }] });
     let error = |frame: Value| {
@@ -150,7 +150,7 @@ fn what_the_host_sets_is_in_the_state_and_a_slip_names_its_field() {
 }
 
 #[test]
-fn the_model_changes_what_the_host_has_set() {
+fn model_changes_todos_of_host() {
     let ops = json!([
         { "op": "add_phase", "name": "More" },
         { "op": "add_task", "phase": "phase-2", "content": "test", "notes": "all of it" },
@@ -173,7 +173,7 @@ fn the_model_changes_what_the_host_has_set() {
 }
 
 #[test]
-fn the_model_is_reminded_three_times_after_each_prompt() {
+fn three_reminders_follow_each_prompt() {
     let played = todos(json!([{ "repeat": true, "say": [{ "text": "Later.", "size": 0 }] }]))
         .host(0, set("s", &["pending", "completed", "in_progress"]))
         .host(0, prompt("p", "go"))
@@ -190,7 +190,7 @@ fn the_model_is_reminded_three_times_after_each_prompt() {
 }
 
 #[test]
-fn reminders_are_told_to_nobody_but_the_model() {
+fn reminders_reach_only_the_model() {
     let played = todos(json!([{ "repeat": true, "say": [{ "text": "Later.", "size": 0 }] }]))
         .kept()
         .host(0, set("s", &["pending"]))
@@ -208,7 +208,7 @@ fn reminders_are_told_to_nobody_but_the_model() {
 }
 
 #[test]
-fn a_run_that_did_not_end_well_is_followed_by_no_reminder() {
+fn failed_run_gives_no_reminder() {
     let open = |turns: Value| todos(turns).host(0, set("s", &["pending"])).host(0, prompt("p", "go"));
     let slow = json!({ "say": [{ "text": "Well, well.", "size": 4 }], "delayMs": 50 });
     let cut_off = json!({ "say": [{ "text": "Well", "size": 0 }], "stop": "length" });
@@ -270,7 +270,7 @@ fn steering_joins_the_run_of_a_reminder() {
 }
 
 #[test]
-fn the_run_of_a_reminder_is_a_run_as_any_other() {
+fn reminder_run_is_an_ordinary_run() {
     let slow = json!({ "say": [{ "text": "Well, well.", "size": 4 }], "delayMs": 50 });
     let begun = || {
         todos(json!([says("Later."), slow])).kept().host(0, set("s", &["pending"])).host(0, prompt("p", "go"))
@@ -292,7 +292,7 @@ fn the_run_of_a_reminder_is_a_run_as_any_other() {
 }
 
 #[test]
-fn a_failed_run_is_tried_again_before_anybody_is_reminded() {
+fn failed_run_is_retried_before_reminder() {
     let played = todos(json!([overloaded(), says("Later."), says("No."), says("No."), says("No.")]))
         .host(0, set("s", &["pending"]))
         .host(0, prompt("p", "go"))
@@ -302,7 +302,7 @@ fn a_failed_run_is_tried_again_before_anybody_is_reminded() {
 }
 
 #[test]
-fn what_is_done_is_cleared_after_its_own_time() {
+fn done_todos_are_cleared_after_delay() {
     let cleared = |clear_after: Option<u64>| {
         let played = clearing(json!([]), clear_after.map(Duration::from_secs))
             .host(0, set("s", &["completed", "pending"]))
@@ -330,7 +330,7 @@ fn what_is_done_is_cleared_after_its_own_time() {
 }
 
 #[test]
-fn a_list_is_cleared_in_the_middle_of_a_run() {
+fn list_is_cleared_during_run() {
     let slow = json!({ "say": [{ "text": "Well, well.", "size": 4 }], "delayMs": 25_000 });
     let played = todos(json!([slow])).host(0, set("s", &["completed"])).host(0, prompt("p", "go")).play(Xcsh);
     let shape =
@@ -340,7 +340,7 @@ fn a_list_is_cleared_in_the_middle_of_a_run() {
 }
 
 #[test]
-fn only_what_a_conversation_begins_with_is_planned() {
+fn only_first_prompt_is_planned() {
     let begins = |text: &str| {
         let played = todos(json!([says("Yes."), says("Yes.")]))
             .host(0, prompt("p", text))
@@ -360,7 +360,7 @@ fn only_what_a_conversation_begins_with_is_planned() {
 }
 
 #[test]
-fn each_session_begins_with_a_plan_of_its_own() {
+fn each_session_begins_with_a_plan() {
     let played = todos(json!([says("Yes."), says("Yes.")]))
         .host(0, prompt("p", "Write it"))
         .host(100, command("new_session"))
@@ -374,7 +374,7 @@ fn each_session_begins_with_a_plan_of_its_own() {
 const FIRST: &str = "/sessions/2025-11-24T16-00-00-000Z_19ab697e800707e7.jsonl";
 
 #[test]
-fn the_list_is_that_of_the_session_at_its_leaf() {
+fn todo_list_follows_session_leaf() {
     let turns = json!([
         plans("t1", &["look", "write", "test"]),
         says("One."),
@@ -444,7 +444,7 @@ fn a_list_outlives_a_compaction() {
 }
 
 #[test]
-fn a_conversation_of_which_only_a_summary_is_left_begins_anew() {
+fn summary_alone_counts_as_new_conversation() {
     let turns =
         json!([says("One."), says("Two."), pi_rpc_test_kit::shorthand::summary("So far."), says("Three.")]);
     let played = todos(turns)
@@ -463,7 +463,7 @@ fn a_conversation_of_which_only_a_summary_is_left_begins_anew() {
 }
 
 #[test]
-fn what_extensions_add_comes_behind_what_the_user_says() {
+fn extension_messages_follow_user_message() {
     let message = |kind: &str| json!({ "customType": kind, "content": kind, "display": true });
     let later = json!({ "type": "send_message", "origin": "$", "message": message("later"), "deliverAs": "nextTurn" });
     let adds = json!({ "commands": [{ "name": "later" }], "hooks": ["before_agent_start"] });

@@ -50,7 +50,7 @@ fn watches(more: Value) -> Vec<&'static str> {
 }
 
 #[test]
-fn a_rule_is_found_across_the_pieces_of_its_block() {
+fn rule_matches_across_deltas_of_block() {
     let rule = rule("no-unwrap", json!({ "condition": ["never this", r"\.unwrap\(\)"] }));
     let mut rules = rules(std::slice::from_ref(&rule));
     assert_eq!(rules.feed(0, TEXT, "let x = y.unw"), None);
@@ -70,7 +70,7 @@ fn the_next_answer_begins_with_nothing_written() {
 }
 
 #[test]
-fn all_rules_that_apply_are_told_together_and_each_once() {
+fn matching_rules_trigger_together_and_once() {
     let (a, b, c) = (
         rule("a", json!({})),
         rule("b", json!({ "condition": ["wrap$"] })),
@@ -89,7 +89,7 @@ fn all_rules_that_apply_are_told_together_and_each_once() {
 }
 
 #[test]
-fn scope_and_interrupt_mode_say_what_is_watched() {
+fn scope_and_interrupt_mode_select_content() {
     let everything = ["text", "thinking", "edit", "bash"];
     assert_eq!(watches(json!({})), everything);
     assert_eq!(watches(json!({ "scope": ["text"] })), ["text"]);
@@ -116,7 +116,7 @@ fn scope_and_interrupt_mode_say_what_is_watched() {
 }
 
 #[test]
-fn globs_limit_a_rule_to_calls_about_files_that_fit() {
+fn globs_limit_rule_to_matching_files() {
     let fits = |globs: Value, arguments: Value| {
         let mut rules = rules(&[rule("r", json!({ "globs": globs }))]);
         !broken(&mut rules, EDIT, &arguments.to_string()).is_empty()
@@ -137,7 +137,7 @@ fn globs_limit_a_rule_to_calls_about_files_that_fit() {
 }
 
 #[test]
-fn a_path_counts_when_it_is_complete_even_behind_what_matched() {
+fn only_complete_path_satisfies_glob() {
     let mut rules = rules(&[rule("r", json!({ "globs": ["*.r"] })), rule("s", json!({ "globs": ["*.rs"] }))]);
     let pieces = |rules: &mut Rules, pieces: &[&str]| {
         rules.reset();
@@ -156,7 +156,7 @@ fn a_path_counts_when_it_is_complete_even_behind_what_matched() {
 }
 
 #[test]
-fn a_match_may_begin_some_way_back_and_anchors_mean_the_block() {
+fn match_window_is_limited_and_anchors_hold() {
     let mut rules = rules(&[
         rule("near", json!({ "condition": ["(?s)begin.*end"] })),
         rule("first", json!({ "condition": ["^x"] })),
@@ -172,7 +172,7 @@ fn a_match_may_begin_some_way_back_and_anchors_mean_the_block() {
 }
 
 #[test]
-fn what_cannot_be_understood_is_left_out_and_told() {
+fn invalid_rule_parts_are_skipped_with_warning() {
     let (mut rules, warnings) = Rules::new(vec![
         rule(
             "a",
@@ -200,7 +200,7 @@ fn what_cannot_be_understood_is_left_out_and_told() {
 }
 
 #[test]
-fn the_model_is_told_each_rule_in_a_block_of_its_own() {
+fn each_injected_rule_has_own_block() {
     let told = [rule("a", json!({})), rule("b", json!({ "content": "\nAlways {path}.\n\nReally.\n" }))];
     let mut message = serde_json::to_value(Rules::injection_message(&told, 5)).unwrap();
     let content = message["content"].take();

@@ -56,7 +56,7 @@ fn of_pi_1() -> Vec<Value> {
 }
 
 #[test]
-fn a_session_of_pi_1_goes_on_in_the_versions_before_it() {
+fn pi_1_session_resumes_in_older_versions() {
     let talk = scenario(json!([says("Fine.")]))
         .file(PATH, file(&of_pi_1()))
         .opened(PATH)
@@ -81,7 +81,7 @@ fn a_session_of_pi_1_goes_on_in_the_versions_before_it() {
 }
 
 #[test]
-fn a_session_of_an_earlier_pi_goes_on_in_pi_1() {
+fn older_session_resumes_in_pi_1() {
     let user = json!({ "role": "user", "content": [{ "type": "text", "text": "earlier" }], "timestamp": 1 });
     let entries = [
         json!({ "type": "model_change", "provider": "scripted", "modelId": "work" }),

@@ -36,7 +36,7 @@ const ANSWERED: &str = "<a send_message · agent_start · >a response m · custo
 const SENT: &str = "<a send_message · >a response m";
 
 #[test]
-fn a_message_of_an_extension_joins_the_conversation_when_nothing_goes_on() {
+fn extension_message_joins_idle_conversation() {
     for dialect in DIALECTS {
         for (deliver_as, trigger, then) in [
             (Value::Null, Value::Null, JOINED),
@@ -60,7 +60,7 @@ fn a_message_of_an_extension_joins_the_conversation_when_nothing_goes_on() {
 }
 
 #[test]
-fn a_conversation_that_an_extension_begins_is_stored() {
+fn conversation_begun_by_extension_is_persisted() {
     for dialect in DIALECTS {
         let played = scenario(json!([model_says("Well.")]))
             .kept()
@@ -78,7 +78,7 @@ fn a_conversation_that_an_extension_begins_is_stored() {
 }
 
 #[test]
-fn a_message_of_an_extension_waits_for_its_turn_in_a_run() {
+fn extension_message_is_queued_during_run() {
     for dialect in DIALECTS {
         for (deliver_as, end) in [
             (Value::Null, format!("{SENT} · end t1 · custom note · agent_end [uatca]")),
@@ -98,7 +98,7 @@ fn a_message_of_an_extension_waits_for_its_turn_in_a_run() {
 }
 
 #[test]
-fn a_message_for_the_next_turn_goes_with_what_the_user_says_next_and_never_to_another_session() {
+fn next_turn_message_joins_next_user_message() {
     let note = without_nulls(message(json!("nextTurn"), Value::Null));
     for dialect in DIALECTS {
         let turns = json!([model_says("One."), model_says("Two.")]);
@@ -137,7 +137,7 @@ fn a_message_for_the_next_turn_goes_with_what_the_user_says_next_and_never_to_an
 }
 
 #[test]
-fn a_message_that_an_extension_sends_before_the_run_begins_is_told_at_once() {
+fn extension_message_before_run_is_emitted_immediately() {
     for dialect in DIALECTS {
         let send = writes(without_nulls(json!({
             "type": "send_message", "message": { "customType": "note", "content": "By the way.", "display": true },
@@ -211,7 +211,7 @@ fn an_extension_says_something_for_the_user() {
 }
 
 #[test]
-fn what_an_extension_keeps_is_stored_and_not_told_to_the_model() {
+fn extension_entry_is_persisted_without_the_model() {
     for dialect in DIALECTS {
         let entry = json!({ "type": "append_entry", "id": "e", "customType": "count", "data": { "n": 1 } });
         let played = scenario(json!([model_says("Well."), model_says("Well.")]))
@@ -233,7 +233,7 @@ fn what_an_extension_keeps_is_stored_and_not_told_to_the_model() {
 }
 
 #[test]
-fn what_an_extension_keeps_is_told_in_pi_1_before_the_extension_hears_of_it() {
+fn entry_appended_precedes_the_extensions_response() {
     let entry = json!({ "type": "append_entry", "id": "e", "customType": "count", "data": { "n": 1 } });
     let keeping = |full: bool| {
         let scenario = scenario(json!([model_says("Well.")])).kept().extended(at_100(entry.clone()));
@@ -251,7 +251,7 @@ fn what_an_extension_keeps_is_told_in_pi_1_before_the_extension_hears_of_it() {
 }
 
 #[test]
-fn what_an_extension_keeps_is_not_done_when_it_cannot_be_stored() {
+fn unpersisted_extension_entry_fails_its_action() {
     let entry = json!({ "type": "append_entry", "id": "e", "customType": "count" });
     let played = scenario(json!([model_says("Well.")]))
         .extended(at_100(entry))
@@ -264,7 +264,7 @@ fn what_an_extension_keeps_is_not_done_when_it_cannot_be_stored() {
 }
 
 #[test]
-fn a_message_that_cannot_be_stored_is_not_sent() {
+fn unpersisted_extension_message_is_not_sent() {
     let played = scenario(json!([model_says("Well.")]))
         .extended(at_100(without_nulls(message(Value::Null, Value::Null))))
         .disk_full(50, 150)
@@ -283,7 +283,7 @@ fn a_message_that_cannot_be_stored_is_not_sent() {
 }
 
 #[test]
-fn an_extension_chooses_model_level_and_name_and_hears_what_cannot_be() {
+fn extension_sets_model_level_and_name() {
     let actions = [
         json!({ "type": "set_model", "id": "1", "provider": "scripted", "modelId": "work" }),
         json!({ "type": "set_model", "id": "2", "provider": "scripted", "modelId": "none" }),
@@ -325,7 +325,7 @@ fn an_extension_chooses_model_level_and_name_and_hears_what_cannot_be() {
 }
 
 #[test]
-fn an_extension_that_asks_for_the_end_gets_it_when_what_goes_on_is_done() {
+fn extension_shutdown_waits_for_the_run() {
     for dialect in DIALECTS {
         let played = scenario(json!([answers_after(500)]))
             .extended(at_100(json!({ "type": "shutdown", "id": "x" })))
@@ -342,7 +342,7 @@ fn an_extension_that_asks_for_the_end_gets_it_when_what_goes_on_is_done() {
 }
 
 #[test]
-fn a_dialog_that_nobody_answers_holds_nothing_up() {
+fn unanswered_dialog_blocks_nothing() {
     let ask = json!({ "method": "confirm", "title": "Sure?", "message": "Really?" });
     for dialect in DIALECTS {
         let played = scenario(json!([model_says("Well.")]))

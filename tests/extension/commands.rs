@@ -18,7 +18,7 @@ fn answers_after(time: u64) -> Value {
 }
 
 #[test]
-fn a_command_is_acknowledged_when_it_is_taken_up_and_opens_no_run() {
+fn command_is_acknowledged_on_accept_without_run() {
     for dialect in DIALECTS {
         for (steps, talk) in [
             (vec![waits(20), accepts(), waits(50_000), done()], "20 <a accept · 20 ok p · 50020 <a done"),
@@ -108,7 +108,7 @@ fn a_command_without_arguments_has_empty_ones() {
 }
 
 #[test]
-fn a_command_that_fails_is_told_and_acknowledged_all_the_same() {
+fn failed_command_is_reported_and_acknowledged() {
     for dialect in DIALECTS {
         for (steps, told) in [
             (vec![fails("no idea")], "<a failed · ok p · error command: no idea"),
@@ -136,7 +136,7 @@ fn a_command_that_fails_is_told_and_acknowledged_all_the_same() {
 }
 
 #[test]
-fn a_command_is_carried_out_whatever_goes_on() {
+fn extension_command_runs_in_every_state() {
     let fails = json!({ "fail": { "status": 529 } });
     for dialect in DIALECTS {
         for (state, turns, before) in [
@@ -189,7 +189,7 @@ fn commands_are_not_queued() {
 }
 
 #[test]
-fn a_name_that_nobody_registered_is_said_to_the_model() {
+fn unregistered_command_is_sent_to_model() {
     for dialect in DIALECTS {
         for text in ["/unknown thing", "/dot", "/ do", "say /do"] {
             let played = scenario(json!([model_says("Well.")]))
@@ -206,7 +206,7 @@ fn a_name_that_nobody_registered_is_said_to_the_model() {
 }
 
 #[test]
-fn the_first_of_two_extensions_with_a_command_of_one_name_has_it() {
+fn first_extension_keeps_a_shared_command_name() {
     let second = Extension::new("b", json!({ "commands": [{ "name": "do" }] }));
     let played = scenario(json!([]))
         .extended(does([done()]))
@@ -236,7 +236,7 @@ fn reads_overtake_slash_command_of_extension() {
 }
 
 #[test]
-fn a_command_that_does_not_end_holds_the_process_up_for_ten_seconds_or_not_at_all() {
+fn endless_command_delays_exit_at_most_briefly() {
     let late = " · 10050 >a cancel · 10050 error command: No answer within 10 s · 10050 exit";
     for (dialect, end) in [(Pi, late), (Xcsh, " · 50 exit")] {
         let played = scenario(json!([]))

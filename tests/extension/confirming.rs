@@ -36,7 +36,7 @@ fn texts(played: &Playback) -> Vec<&str> {
 const DENIED: &str = "The user did not allow this call of probe.";
 
 #[test]
-fn the_host_is_asked_which_tool_runs_with_which_arguments() {
+fn consent_dialog_shows_tool_and_arguments() {
     for dialect in ALL {
         let played = confirming(1).host(1500, answer(0, "value", "Allow once")).play(dialect);
         let mut asked = played.last("extension_ui_request").clone();
@@ -62,7 +62,7 @@ fn the_host_is_asked_which_tool_runs_with_which_arguments() {
 }
 
 #[test]
-fn anything_but_a_yes_is_a_no_that_the_model_is_told() {
+fn only_explicit_consent_runs_the_tool() {
     for (key, value) in [
         ("value", json!("Deny")),
         ("value", json!("allow once")),
@@ -90,7 +90,7 @@ fn once_is_once() {
 }
 
 #[test]
-fn the_session_is_the_session_and_no_other() {
+fn consent_for_session_ends_with_it() {
     for (dialect, leave) in [
         (Pi, json!({ "id": "r", "type": "new_session" })),
         (Pi, json!({ "id": "r", "type": "switch_session", "sessionPath": "/sessions/x.jsonl" })),
@@ -109,7 +109,7 @@ fn the_session_is_the_session_and_no_other() {
 }
 
 #[test]
-fn a_session_that_is_not_left_keeps_what_was_allowed() {
+fn vetoed_switch_keeps_session_consent() {
     let played = confirming(2)
         .extended(
             Extension::new("a", json!({ "hooks": ["session_before_switch"] }))
@@ -122,7 +122,7 @@ fn a_session_that_is_not_left_keeps_what_was_allowed() {
 }
 
 #[test]
-fn tools_that_are_not_named_are_not_asked_about() {
+fn unnamed_tools_need_no_consent() {
     let played = scenario(json!([calls("t1", "bash", "echo one"), model_says("Well.")]))
         .extension_setup(ExtensionSetup { confirm: vec!["probe".to_owned()], ..ExtensionSetup::default() })
         .host(10, prompt("p", "go"))
@@ -182,7 +182,7 @@ fn arguments_of_many_members_show_both_ends() {
 }
 
 #[test]
-fn an_abort_ends_the_question_and_the_call_does_not_run() {
+fn abort_ends_consent_dialog_and_its_call() {
     for dialect in ALL {
         let played = confirming(1)
             .host(1500, command("abort"))
@@ -219,7 +219,7 @@ fn two() -> Scenario {
 }
 
 #[test]
-fn two_calls_are_asked_about_as_the_dialect_runs_them() {
+fn consent_dialogs_follow_tool_order_of_dialect() {
     let start = "< p · ok p · agent_start · user go · ";
     let (yes, no) = ("Allow once", "Deny");
     for (dialect, talk) in [
@@ -255,7 +255,7 @@ fn an_abort_ends_both_of_two_questions() {
 }
 
 #[test]
-fn an_extension_is_asked_first_and_what_it_prevents_is_not_asked_about() {
+fn hook_veto_precedes_the_consent_dialog() {
     for dialect in ALL {
         let gate = |say: Value| {
             Extension::new("a", json!({ "hooks": ["tool_call"] })).on("hook tool_call", [says(say)])
@@ -351,7 +351,7 @@ fn unknown_name_guards_everything_and_is_told() {
 }
 
 #[test]
-fn name_of_lent_tool_guards_everything_until_lent() {
+fn unknown_confirm_name_guards_every_call() {
     let tool = json!({ "name": "ask", "description": "Asks.", "parameters": { "type": "object" } });
     let played = scenario(json!([
         calls("t1", "bash", "echo one"),

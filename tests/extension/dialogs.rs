@@ -139,7 +139,7 @@ fn dialogs(played: &Playback) -> String {
 }
 
 #[test]
-fn whatever_becomes_of_a_dialog_the_host_and_the_extension_hear_of_it_as_follows() {
+fn dialog_fates_match_snapshots() {
     for dialect in DIALECTS {
         for method in METHODS {
             let mut table = String::new();
@@ -159,7 +159,7 @@ fn asks(method: &str) -> Extension {
 }
 
 #[test]
-fn an_abort_ends_the_run_but_no_dialog_of_a_command() {
+fn abort_keeps_dialog_of_command_open() {
     for dialect in DIALECTS {
         let played = scenario(json!([{ "hang": true }]))
             .extended(asks("editor"))
@@ -179,7 +179,7 @@ fn an_abort_ends_the_run_but_no_dialog_of_a_command() {
 }
 
 #[test]
-fn a_dialog_that_belongs_to_nothing_outlasts_everything_but_the_input() {
+fn dialog_without_origin_lasts_until_input_ends() {
     for dialect in DIALECTS {
         let extension = Extension::new("a", json!({ "commands": [{ "name": "ask" }] }))
             .on("command ask", [ui_of_none("mine", request("input", None)), done()]);
@@ -260,7 +260,7 @@ fn abort_spares_dialogs_of_ended_requests() {
 }
 
 #[test]
-fn a_dialog_that_is_taken_back_or_whose_extension_is_gone_ends_for_the_host_too() {
+fn withdrawn_or_orphaned_dialog_ends_for_host() {
     for (how, end) in [
         ("taken back", writes(json!({ "type": "ui_cancel", "id": "mine" }))),
         ("gone", PeerStep::Ends("killed")),
@@ -288,7 +288,7 @@ fn a_dialog_that_is_taken_back_or_whose_extension_is_gone_ends_for_the_host_too(
 }
 
 #[test]
-fn what_is_asked_too_late_is_answered_without_the_host() {
+fn dialog_after_abort_never_reaches_host() {
     for dialect in DIALECTS {
         let tool = json!({ "name": "ask", "description": "Asks.", "parameters": { "type": "object" } });
         let extension = Extension::new("a", json!({ "tools": [tool] }))
@@ -332,7 +332,7 @@ fn a_dialog_covers_whatever_the_conversation_does() {
 }
 
 #[test]
-fn notices_pass_and_wait_for_nothing_but_titles_only_where_they_are_wanted() {
+fn notices_pass_and_titles_depend_on_dialect() {
     let notices = [
         json!({ "method": "notify", "message": "Look!", "notifyType": "warning" }),
         json!({ "method": "setStatus", "statusKey": "k", "statusText": "busy" }),

@@ -69,14 +69,14 @@ impl House {
 }
 
 #[test]
-fn the_command_line_comes_before_the_settings_and_those_before_the_folders() {
+fn command_line_precedes_settings_and_folders() {
     let house = House::with(&["a/z", "b/y", "home/x", "w"]);
     let found = house.finds_paths(&["w", "~/x"], &["b"], &["a", "nowhere"]);
     assert_eq!(found, ["w", "home/x", "b/y", "a/z"]);
 }
 
 #[test]
-fn a_folder_has_its_executables_and_those_that_stand_for_its_folders_by_name() {
+fn folder_lists_executables_and_index_programs() {
     let house =
         House::with(&["e/b.py", "e/a", "e/c/index", "e/d/index.sh", "e/d/other", "e/f/other", "e/g/h/index"]);
     for (name, mode) in [("e/helper.py", 0o644), ("e/.hidden", 0o755), ("e/a~", 0o755)] {
@@ -96,7 +96,7 @@ fn a_folder_has_its_executables_and_those_that_stand_for_its_folders_by_name() {
 }
 
 #[test]
-fn a_file_is_taken_once_by_whatever_name() {
+fn file_with_several_names_loads_once() {
     let house = House::with(&["e/a", "e/b"]);
     symlink(house.path("e/a"), house.path("e/link")).unwrap();
     let absolute = house.path("e/b").to_str().unwrap().to_owned();
@@ -104,7 +104,7 @@ fn a_file_is_taken_once_by_whatever_name() {
 }
 
 #[test]
-fn what_is_named_is_taken_even_if_it_cannot_be_started() {
+fn named_path_is_kept_even_if_missing() {
     let house = House::with(&[]);
     house.file("plain.py", 0o644);
     assert_eq!(house.finds_paths(&["plain.py", "missing"], &["gone"], &[]), ["plain.py", "missing", "gone"]);
@@ -122,7 +122,7 @@ fn what_cannot_be_taken_is_warned_of() {
 }
 
 #[test]
-fn the_process_of_pis_own_extensions_stands_where_the_first_of_them_would() {
+fn pi_extension_process_takes_first_members_place() {
     let house = House::with(&["a", "b", "c", "d/e"]);
     for (position, place) in [
         (Position::Named(0), 0),

@@ -32,7 +32,7 @@ fn leaving() -> [(&'static str, Value, Value); 4] {
 }
 
 #[test]
-fn a_session_is_not_left_when_an_extension_objects() {
+fn hook_veto_keeps_the_session() {
     for (hook, question, data) in leaving() {
         let name = question["type"].as_str().expect("a type");
         for dialect in DIALECTS {
@@ -53,7 +53,7 @@ fn a_session_is_not_left_when_an_extension_objects() {
 }
 
 #[test]
-fn extensions_are_told_which_session_it_is_about() {
+fn session_hooks_name_reason_and_target() {
     let played = prompted(json!([model_says("Well.")]))
         .kept()
         .extended(hooks("a", "session_before_switch", [done()]))
@@ -74,7 +74,7 @@ fn extensions_are_told_which_session_it_is_about() {
 }
 
 #[test]
-fn a_question_about_a_session_asks_every_extension_until_one_objects() {
+fn session_hook_runs_until_first_veto() {
     let ask = json!({ "method": "confirm", "title": "Sure?", "message": "Really?" });
     let played = scenario(json!([]))
         .extended(hooks("a", "session_before_switch", [done()]))
@@ -94,7 +94,7 @@ fn a_question_about_a_session_asks_every_extension_until_one_objects() {
 }
 
 #[test]
-fn a_run_goes_on_while_extensions_think_about_leaving_it() {
+fn run_continues_during_session_hook() {
     for dialect in DIALECTS {
         for (cancel, end) in
             [(true, "ok new_session · agent_end [ua]"), (false, "agent_end [ua] · ok new_session")]
@@ -117,7 +117,7 @@ fn a_run_goes_on_while_extensions_think_about_leaving_it() {
 }
 
 #[test]
-fn what_the_user_says_is_transformed_by_one_extension_after_another() {
+fn input_hooks_transform_prompt_in_order() {
     let image = json!({ "type": "image", "data": "AAAA", "mimeType": "image/png" });
     for dialect in DIALECTS {
         let played = prompted(json!([model_says("Well.")]))
@@ -148,7 +148,7 @@ fn what_the_user_says_is_transformed_by_one_extension_after_another() {
 }
 
 #[test]
-fn what_an_extension_has_dealt_with_leads_to_no_run() {
+fn handled_prompt_opens_no_run() {
     for dialect in DIALECTS {
         let played = prompted(json!([]))
             .extended(hooks("a", "input", [says(json!({ "action": "handled" }))]))
@@ -159,7 +159,7 @@ fn what_an_extension_has_dealt_with_leads_to_no_run() {
 }
 
 #[test]
-fn what_an_extension_has_dealt_with_is_said_to_be_handled_also_of_what_would_wait() {
+fn handled_messages_have_disposition_handled() {
     for kind in ["prompt", "steer", "follow_up"] {
         let said = json!({ "id": "r", "type": kind, "message": "go" });
         let played = scenario(json!([]))
@@ -172,7 +172,7 @@ fn what_an_extension_has_dealt_with_is_said_to_be_handled_also_of_what_would_wai
 }
 
 #[test]
-fn what_would_wait_is_what_the_extension_makes_of_it_in_pi_1_alone() {
+fn pi_1_transforms_queued_messages() {
     for (dialect, text) in [(Pi1, "go on"), (Pi073, "go")] {
         let changed = says(json!({ "action": "transform", "text": "go on" }));
         let played = scenario(json!([]))
@@ -184,7 +184,7 @@ fn what_would_wait_is_what_the_extension_makes_of_it_in_pi_1_alone() {
 }
 
 #[test]
-fn a_clone_and_a_fork_that_an_extension_objects_to_tell_that_alone_in_pi_1() {
+fn pi_1_vetoed_fork_returns_only_cancelled() {
     for question in [json!({ "type": "clone" }), json!({ "type": "fork", "entryId": "$0" })] {
         let played = prompted(json!([model_says("Well.")]))
             .kept()
@@ -196,7 +196,7 @@ fn a_clone_and_a_fork_that_an_extension_objects_to_tell_that_alone_in_pi_1() {
 }
 
 #[test]
-fn prompts_line_up_behind_the_one_that_extensions_think_about() {
+fn prompts_queue_behind_an_outstanding_hook() {
     for dialect in DIALECTS {
         let played = scenario(json!([{ "say": [{ "text": "Well." }], "firstDelayMs": 300 }]))
             .extended(hooks("a", "input", [waits(50), done()]))
@@ -214,7 +214,7 @@ fn prompts_line_up_behind_the_one_that_extensions_think_about() {
 }
 
 #[test]
-fn a_prompt_that_is_understood_while_another_is_about_to_begin_meets_that_one() {
+fn prompt_meets_run_that_is_starting() {
     let adds = json!({ "hooks": ["input", "before_agent_start"] });
     let extension = Extension::new("a", adds)
         .on("hook input", [done()])
@@ -247,7 +247,7 @@ fn a_prompt_that_is_understood_while_another_is_about_to_begin_meets_that_one() 
 }
 
 #[test]
-fn messages_and_instructions_of_extensions_hold_for_one_run() {
+fn extension_messages_and_instructions_last_one_run() {
     let message = |text: &str| json!({ "customType": text, "content": text, "display": true });
     for dialect in DIALECTS {
         let played = prompted(json!([model_says("One."), model_says("Two.")]))
@@ -289,7 +289,7 @@ fn messages_and_instructions_of_extensions_hold_for_one_run() {
 }
 
 #[test]
-fn nobody_is_asked_when_nobody_wants_a_say() {
+fn no_hook_registered_calls_no_extension() {
     for dialect in DIALECTS {
         let played = prompted(json!([calls("t1", "bash", "echo one"), model_says("Well.")]))
             .extended(Extension::new("a", json!({})))
@@ -306,7 +306,7 @@ fn nobody_is_asked_when_nobody_wants_a_say() {
 }
 
 #[test]
-fn extensions_see_the_events_that_they_want_to_see_without_snapshots() {
+fn extensions_receive_subscribed_events_without_snapshots() {
     let answer = json!([{ "say": [{ "text": "Hello there.", "size": 6 }, { "tool": "probe", "id": "t1", "arguments": { "command": "" }, "size": 0 }] }, model_says("Well.")]);
     let played = prompted(answer)
         .extended(Extension::new("a", json!({ "events": ["message_update", "agent_end"] })))

@@ -27,7 +27,7 @@ fn steers() -> PeerStep {
 }
 
 #[test]
-fn every_event_of_a_run_is_heard_before_what_follows_it_begins() {
+fn awaited_events_complete_before_the_next_step() {
     let events = [
         "agent_start",
         "turn_start",
@@ -70,7 +70,7 @@ fn every_event_of_a_run_is_heard_before_what_follows_it_begins() {
 }
 
 #[test]
-fn steering_of_who_hears_the_end_of_a_turn_is_told_to_the_model_next() {
+fn steering_from_turn_end_hook_comes_next() {
     for dialect in DIALECTS {
         let turns = json!([calls("t1", "bash", "echo one"), model_says("Well."), model_says("Left, then.")]);
         let once = answers("turn_end", [waits(50), steers(), done()]).on("awaited turn_end", [done()]);
@@ -90,7 +90,7 @@ fn steering_of_who_hears_the_end_of_a_turn_is_told_to_the_model_next() {
 }
 
 #[test]
-fn a_run_that_is_about_to_end_goes_on_with_what_its_last_turn_made_somebody_say() {
+fn steering_from_last_turn_continues_run() {
     for dialect in DIALECTS {
         let once = answers("turn_end", [waits(50), steers(), done()]).on("awaited turn_end", [done()]);
         let played =
@@ -100,7 +100,7 @@ fn a_run_that_is_about_to_end_goes_on_with_what_its_last_turn_made_somebody_say(
 }
 
 #[test]
-fn an_abort_while_the_start_of_a_run_is_heard_leaves_the_model_unasked() {
+fn abort_during_agent_start_prevents_model_request() {
     for dialect in DIALECTS {
         let played = prompted(json!([model_says("Never.")]))
             .extended(answers("agent_start", [waits(100), done()]))
@@ -117,7 +117,7 @@ fn an_abort_while_the_start_of_a_run_is_heard_leaves_the_model_unasked() {
 }
 
 #[test]
-fn an_abort_while_the_end_of_a_turn_is_heard_asks_the_model_no_more() {
+fn abort_during_turn_end_prevents_model_request() {
     for dialect in DIALECTS {
         let turns = json!([calls("t1", "bash", "echo one"), model_says("Never.")]);
         let played = prompted(turns)
@@ -131,7 +131,7 @@ fn an_abort_while_the_end_of_a_turn_is_heard_asks_the_model_no_more() {
 }
 
 #[test]
-fn a_call_whose_beginning_is_heard_while_the_run_is_aborted_does_not_run() {
+fn abort_during_execution_start_skips_the_call() {
     for dialect in DIALECTS {
         let turns = json!([calls("t1", "bash", "echo one"), model_says("Never.")]);
         let played = prompted(turns)
@@ -144,7 +144,7 @@ fn a_call_whose_beginning_is_heard_while_the_run_is_aborted_does_not_run() {
 }
 
 #[test]
-fn what_the_host_asks_for_while_the_end_of_a_run_is_heard_follows_it() {
+fn prompt_during_agent_end_runs_afterwards() {
     for dialect in [Pi, Pi058, Pi073, Xcsh] {
         let played = prompted(json!([model_says("Well."), model_says("Again.")]))
             .extended(answers("agent_end", [waits(1000), done()]))
@@ -163,7 +163,7 @@ fn what_the_host_asks_for_while_the_end_of_a_run_is_heard_follows_it() {
 }
 
 #[test]
-fn an_event_is_shown_to_who_watches_and_told_to_who_waits() {
+fn awaited_event_replaces_the_plain_one() {
     let both = Extension::new(
         "a",
         json!({ "hooks": ["event"], "events": ["*"], "awaits": ["agent_end", "message_update"] }),
@@ -191,7 +191,7 @@ fn an_event_is_shown_to_who_watches_and_told_to_who_waits() {
 }
 
 #[test]
-fn who_does_not_answer_or_fails_or_is_gone_holds_nothing_up_for_ever() {
+fn failing_awaited_hook_blocks_only_until_deadline() {
     for dialect in DIALECTS {
         for (does, at, error) in [
             (vec![], 30_000, Some("turn_end: No answer within 30 s")),
@@ -241,7 +241,7 @@ fn the_end_comes_while_somebody_hears_something() {
 }
 
 #[test]
-fn the_conversation_that_a_model_is_told_is_what_the_extensions_make_of_it() {
+fn context_hook_replaces_messages_of_request() {
     let instead = json!([{ "role": "user", "content": "forget it", "timestamp": 1 }]);
     for dialect in DIALECTS {
         let hooks = json!({ "hooks": ["context"] });
@@ -265,7 +265,7 @@ fn the_conversation_that_a_model_is_told_is_what_the_extensions_make_of_it() {
 }
 
 #[test]
-fn an_abort_while_extensions_think_about_the_conversation_leaves_the_model_unasked() {
+fn abort_during_context_hook_prevents_model_request() {
     for dialect in DIALECTS {
         let hooks = json!({ "hooks": ["context"] });
         let played = prompted(json!([model_says("Never.")]))
@@ -277,7 +277,7 @@ fn an_abort_while_extensions_think_about_the_conversation_leaves_the_model_unask
 }
 
 #[test]
-fn a_message_that_is_complete_is_replaced_before_it_is_kept_and_told() {
+fn message_end_hook_replaces_message_before_persisting() {
     for dialect in [Pi073, Pi1] {
         let replaces = |role: &str| {
             let message = match role {
@@ -318,7 +318,7 @@ fn a_message_that_is_complete_is_replaced_before_it_is_kept_and_told() {
 }
 
 #[test]
-fn a_choice_of_model_and_level_is_told() {
+fn model_and_level_changes_call_hooks() {
     let hooks = json!({ "hooks": ["model_select", "thinking_level_select"] });
     let extension = Extension::new("a", hooks)
         .on("hook model_select", [done()])

@@ -17,7 +17,7 @@ fn result_of(played: &asking_support::Playback, id: &str) -> (String, bool) {
 }
 
 #[test]
-fn an_extension_prevents_a_call_and_the_model_is_told_why() {
+fn blocked_call_gives_reason_to_model() {
     for (say, text) in [
         (json!({ "block": true, "reason": "Not today." }), "Not today."),
         (json!({ "block": true }), "Tool execution was blocked by an extension"),
@@ -44,7 +44,7 @@ fn an_extension_prevents_a_call_and_the_model_is_told_why() {
 }
 
 #[test]
-fn an_extension_that_fails_over_a_call_prevents_it() {
+fn failing_tool_call_hook_blocks_the_call() {
     for (how, does, told) in [
         ("fails", vec![fails("no idea")], "error tool_call: no idea"),
         (
@@ -79,7 +79,7 @@ fn an_extension_that_fails_over_a_call_prevents_it() {
 }
 
 #[test]
-fn an_extension_that_fails_over_anything_else_has_had_its_say() {
+fn failing_other_hook_is_skipped() {
     let bash = json!([calls("t1", "bash", "echo one"), model_says("Well.")]);
     for (hook, rest) in [
         (
@@ -110,7 +110,7 @@ fn an_extension_that_fails_over_anything_else_has_had_its_say() {
 }
 
 #[test]
-fn the_result_of_a_call_is_changed_by_one_extension_after_another() {
+fn tool_result_hooks_apply_in_order() {
     let text = |text: &str| json!([{ "type": "text", "text": text }]);
     for dialect in [Pi, Pi058, Xcsh] {
         let played = prompted(json!([calls("t1", "bash", "echo one"), model_says("Well.")]))
@@ -136,7 +136,7 @@ fn the_result_of_a_call_is_changed_by_one_extension_after_another() {
 }
 
 #[test]
-fn calls_side_by_side_are_asked_about_as_the_dialect_runs_them() {
+fn tool_call_hooks_follow_dialect_order() {
     let two = json!([
         { "say": [
             { "tool": "probe", "id": "t1", "arguments": { "command": "sleep 20" }, "size": 0 },
@@ -166,7 +166,7 @@ fn calls_side_by_side_are_asked_about_as_the_dialect_runs_them() {
 }
 
 #[test]
-fn the_time_for_a_say_stands_still_while_its_dialog_is_open() {
+fn hook_deadline_pauses_during_its_dialog() {
     let ask = json!({ "method": "input", "title": "Why?" });
     for dialect in DIALECTS {
         // 20 s, then a dialog of 100 s, then 10 s more: that is all.
@@ -182,7 +182,7 @@ fn the_time_for_a_say_stands_still_while_its_dialog_is_open() {
 }
 
 #[test]
-fn two_dialogs_of_a_say_stop_its_time_until_both_are_over() {
+fn hook_deadline_pauses_until_both_dialogs_end() {
     let ask = json!({ "method": "input", "title": "Why?" });
     let played = prompted(json!([calls("t1", "bash", "echo one"), model_says("Well.")]))
         .extended(hooks("a", "tool_call", [waits(10_000), ui("one", ask.clone()), ui("two", ask)]))

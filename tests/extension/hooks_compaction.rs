@@ -109,7 +109,7 @@ fn an_extension_prevents_a_compaction() {
 }
 
 #[test]
-fn an_extension_sums_up_and_no_model_is_asked() {
+fn compaction_hook_replaces_model_summary() {
     for dialect in DIALECTS {
         let (kept, tokens) = known(dialect);
         let compaction = json!({
@@ -140,7 +140,7 @@ fn an_extension_sums_up_and_no_model_is_asked() {
 }
 
 #[test]
-fn an_entry_to_keep_that_is_not_there_makes_the_compaction_fail() {
+fn unknown_kept_entry_fails_compaction() {
     for dialect in DIALECTS {
         let compaction = json!({ "summary": "All of it.", "firstKeptEntryId": "nobody", "tokensBefore": 1 });
         let played = asked([says(json!({ "compaction": compaction }))]).play(dialect);
@@ -155,7 +155,7 @@ fn an_entry_to_keep_that_is_not_there_makes_the_compaction_fail() {
 }
 
 #[test]
-fn an_extension_that_fails_leaves_it_to_the_model() {
+fn failed_compaction_hook_falls_back_to_model() {
     for dialect in DIALECTS {
         for (does, reason) in [(vec![fails("no idea")], "no idea"), (vec![], "No answer within 30 s")] {
             let played = asked(does).play(dialect);
@@ -166,7 +166,7 @@ fn an_extension_that_fails_leaves_it_to_the_model() {
 }
 
 #[test]
-fn a_new_session_ends_a_compaction_that_extensions_think_about() {
+fn new_session_cancels_outstanding_compaction_hook() {
     for dialect in DIALECTS {
         let played = talked([]).host(300, command("compact")).host(400, command("new_session")).play(dialect);
         let talk = played.transcript();
@@ -198,7 +198,7 @@ fn full(does: impl IntoIterator<Item = PeerStep>) -> Scenario {
 }
 
 #[test]
-fn an_automatic_compaction_that_an_extension_prevents_is_told_as_aborted() {
+fn vetoed_automatic_compaction_ends_as_aborted() {
     for dialect in DIALECTS {
         let played = full([waits(50), says(json!({ "cancel": true }))]).play(dialect);
         let talk = played.transcript();
@@ -208,7 +208,7 @@ fn an_automatic_compaction_that_an_extension_prevents_is_told_as_aborted() {
 }
 
 #[test]
-fn a_dialog_may_stand_over_an_automatic_compaction() {
+fn dialog_may_be_open_during_automatic_compaction() {
     let ask = json!({ "method": "confirm", "title": "Compact?", "message": "It is full." });
     for dialect in DIALECTS {
         let played = full([asking_support::ui("mine", ask.clone())])

@@ -10,7 +10,7 @@ use shorthand::{calls, command, prompt, says as model_says};
 const DIALECTS: [Dialect; 2] = [Pi, Xcsh];
 
 #[test]
-fn an_abort_ends_what_extensions_think_about_and_asks_nobody_else() {
+fn abort_cancels_hook_and_calls_no_other() {
     let answers = json!([calls("t1", "bash", "echo one"), model_says("Well.")]);
     for (hook, before, after) in [
         ("input", "", "ok p · agent_start · user go · agent_end [ua] · ok abort"),
@@ -39,7 +39,7 @@ fn an_abort_ends_what_extensions_think_about_and_asks_nobody_else() {
 }
 
 #[test]
-fn an_abort_between_the_says_of_a_prompt_asks_for_no_further_say() {
+fn abort_during_input_hook_skips_later_hooks() {
     for dialect in DIALECTS {
         let both =
             Extension::new("a", json!({ "hooks": ["input", "before_agent_start"] })).on("cancel", [done()]);
@@ -53,7 +53,7 @@ fn an_abort_between_the_says_of_a_prompt_asks_for_no_further_say() {
 }
 
 #[test]
-fn a_new_session_ends_what_extensions_think_about() {
+fn new_session_cancels_outstanding_hook() {
     for dialect in DIALECTS {
         let played = prompted(json!([calls("t1", "bash", "echo one")]))
             .extended(hooks("a", "tool_call", []).on("cancel", [fails("gave up")]))
@@ -69,7 +69,7 @@ fn a_new_session_ends_what_extensions_think_about() {
 }
 
 #[test]
-fn what_extensions_think_about_is_waited_for_at_the_end_of_input_or_not() {
+fn end_of_input_awaits_hook_or_exits() {
     let answers = json!([calls("t1", "bash", "echo one"), model_says("Well.")]);
     let start = "< p · ok p · agent_start · user go · start t1 · >a hook tool_call · < end of input · ";
     for (dialect, end) in [(Pi, "<a done · update t1 · end t1 · agent_end [uata] · exit"), (Xcsh, "exit")]
@@ -83,7 +83,7 @@ fn what_extensions_think_about_is_waited_for_at_the_end_of_input_or_not() {
 }
 
 #[test]
-fn what_extensions_say_after_the_end_of_input_begins_nothing_where_the_process_exits_at_once() {
+fn outcome_after_end_of_input_starts_nothing() {
     let answers = json!([calls("t1", "bash", "echo one"), model_says("Well.")]);
     for hook in ["input", "before_agent_start", "tool_call"] {
         let played = prompted(answers.clone())
@@ -103,7 +103,7 @@ fn what_extensions_say_after_the_end_of_input_begins_nothing_where_the_process_e
 }
 
 #[test]
-fn a_call_is_asked_about_even_when_the_end_was_announced() {
+fn tool_call_hook_runs_after_shutdown_hook() {
     let played = scenario(json!([calls("t1", "bash", "echo one"), model_says("Well.")]))
         .extended(
             Extension::new("a", json!({ "hooks": ["tool_call", "session_shutdown"] }))
@@ -121,7 +121,7 @@ fn a_call_is_asked_about_even_when_the_end_was_announced() {
 }
 
 #[test]
-fn a_process_that_is_told_to_stop_waits_for_nobodys_say() {
+fn stopping_process_awaits_no_hook() {
     let answers = json!([calls("t1", "bash", "echo one"), model_says("Well.")]);
     for (hook, question) in [
         ("input", prompt("q", "on")),
@@ -144,7 +144,7 @@ fn a_process_that_is_told_to_stop_waits_for_nobodys_say() {
 }
 
 #[test]
-fn every_end_of_the_process_is_told_and_a_second_given() {
+fn session_shutdown_hook_has_one_second() {
     let quick = hooks("a", "session_shutdown", [waits(100), done()]);
     let slow = hooks("b", "session_shutdown", []);
     for dialect in DIALECTS {

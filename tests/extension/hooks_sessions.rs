@@ -25,7 +25,7 @@ fn starts(does: impl IntoIterator<Item = PeerStep>) -> Extension {
 }
 
 #[test]
-fn the_host_is_served_when_the_extensions_know_that_the_session_has_begun() {
+fn host_waits_for_session_start_hooks() {
     for dialect in DIALECTS {
         let played = scenario(json!([]))
             .extended(starts([waits(500), done()]))
@@ -45,7 +45,7 @@ fn the_host_is_served_when_the_extensions_know_that_the_session_has_begun() {
 }
 
 #[test]
-fn a_dialog_at_the_beginning_is_answered_or_over_with_the_input() {
+fn dialog_of_session_start_ends_with_input() {
     let ask = || ui("mine", json!({ "method": "confirm", "title": "Sure?", "message": "Really?" }));
     let asks = || starts([ask()]).on("ui_answer mine", [done()]);
     let played = scenario(json!([]))
@@ -67,7 +67,7 @@ fn a_dialog_at_the_beginning_is_answered_or_over_with_the_input() {
 }
 
 #[test]
-fn who_never_answers_at_the_beginning_holds_the_host_up_for_thirty_seconds() {
+fn silent_session_start_delays_host_thirty_seconds() {
     for dialect in DIALECTS {
         let played = scenario(json!([])).extended(starts([])).host(10, command("get_state")).play(dialect);
         let answered =
@@ -77,7 +77,7 @@ fn who_never_answers_at_the_beginning_holds_the_host_up_for_thirty_seconds() {
 }
 
 #[test]
-fn who_has_died_before_the_beginning_is_not_waited_for() {
+fn session_start_awaits_no_ended_extension() {
     let dies = Extension::new("a", json!({ "hooks": ["session_start"] }));
     let dies = dies
         .on("start", [waits(50), PeerStep::Ends("it fell")])
@@ -94,7 +94,7 @@ fn who_has_died_before_the_beginning_is_not_waited_for() {
 }
 
 #[test]
-fn a_session_is_left_and_another_begun_before_the_command_is_answered() {
+fn session_hooks_complete_before_the_response() {
     for dialect in DIALECTS {
         let fork = if dialect == Xcsh { "branch" } else { "fork" };
         for (question, reason, target) in [
@@ -138,7 +138,7 @@ fn a_session_is_left_and_another_begun_before_the_command_is_answered() {
 }
 
 #[test]
-fn a_session_that_cannot_be_opened_leaves_the_extensions_with_the_old_one() {
+fn failed_switch_restarts_old_session_for_extensions() {
     let played = prompted(json!([model_says("Well.")]))
         .kept()
         .file("/sessions/x.jsonl", "no session\n")
@@ -153,7 +153,7 @@ fn a_session_that_cannot_be_opened_leaves_the_extensions_with_the_old_one() {
 }
 
 #[test]
-fn a_shell_command_is_the_extensions_in_the_dialect_that_asks_them() {
+fn user_bash_hook_exists_in_pi_1() {
     let made = json!({ "output": "mine", "exitCode": 3, "cancelled": false, "truncated": false });
     for (dialect, asks) in [(Pi, false), (Pi073, false), (Pi1, true)] {
         for (does, output) in [
@@ -177,7 +177,7 @@ fn a_shell_command_is_the_extensions_in_the_dialect_that_asks_them() {
 }
 
 #[test]
-fn skills_and_templates_of_extensions_can_be_called() {
+fn discovered_skills_and_templates_are_callable() {
     let paths = json!({ "skillPaths": ["/x/fly/SKILL.md"], "promptPaths": ["/x/go.md"] });
     let extension = Extension::new("a", json!({ "hooks": ["resources_discover"] }))
         .on("hook resources_discover", [waits(50), says(paths)]);
@@ -198,7 +198,7 @@ fn skills_and_templates_of_extensions_can_be_called() {
 }
 
 #[test]
-fn commands_of_one_name_are_told_apart_by_number_where_pi_does() {
+fn equal_command_names_are_numbered_per_dialect() {
     let adds = |path: &str| json!({ "commands": [{ "name": "do", "path": path }] });
     for (dialect, names, calls) in
         [(Pi, ["do", "do"], "do"), (Pi073, ["do:1", "do:2"], "do:2"), (Pi1, ["do:1", "do:2"], "do:2")]
@@ -225,7 +225,7 @@ fn commands_of_one_name_are_told_apart_by_number_where_pi_does() {
 }
 
 #[test]
-fn what_is_registered_again_takes_the_place_of_what_was() {
+fn second_registration_replaces_the_first() {
     let tool =
         |name: &str| json!({ "name": name, "description": "A tool.", "parameters": { "type": "object" } });
     let again = json!({ "type": "register", "tools": [tool("second"), tool("bash")], "commands": [{ "name": "new" }] });
@@ -254,7 +254,7 @@ fn what_is_registered_again_takes_the_place_of_what_was() {
 }
 
 #[test]
-fn what_fails_in_an_extension_is_told_also_before_it_has_registered() {
+fn extension_error_before_registration_is_emitted() {
     let error = |path: &str, event: &str| {
         writes(json!({ "type": "error", "extensionPath": path, "event": event, "error": "broken" }))
     };
@@ -277,7 +277,7 @@ fn what_fails_in_an_extension_is_told_also_before_it_has_registered() {
 }
 
 #[test]
-fn a_call_runs_with_the_arguments_that_extensions_give_it() {
+fn tool_call_hook_changes_arguments() {
     for dialect in DIALECTS {
         let changes = Extension::new("a", json!({ "hooks": ["tool_call", "tool_result"] }))
             .on("hook tool_call", [says(json!({ "input": { "command": "echo two" } }))])
@@ -305,7 +305,7 @@ fn a_blocked_call_may_end_the_run() {
 }
 
 #[test]
-fn the_process_that_hosts_extensions_has_a_minute_to_register_and_its_commands_name_their_files() {
+fn extension_host_process_registers_within_a_minute() {
     let member = |path: &str, source: Option<&str>| {
         let source = source
             .map(|source| json!({ "path": path, "source": source, "scope": "user", "origin": "package" }));
@@ -344,7 +344,7 @@ fn the_process_that_hosts_extensions_has_a_minute_to_register_and_its_commands_n
 }
 
 #[test]
-fn a_tool_that_wants_no_other_beside_it_has_its_message_to_itself() {
+fn sequential_tool_runs_alone() {
     let tool = |sequential: bool| {
         json!({
             "name": "mine", "description": "Mine.", "parameters": { "type": "object" }, "sequential": sequential,

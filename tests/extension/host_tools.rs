@@ -46,7 +46,7 @@ fn progress(number: usize, text: &str) -> Value {
 const START: &str = "< set · ok set · < p · ok p · agent_start · user go · ";
 
 #[test]
-fn tools_that_cannot_be_offered_are_refused_and_change_nothing() {
+fn invalid_host_tools_are_refused_without_effect() {
     let without = |key: &str| {
         let mut tool = tool("other");
         tool[key] = " ".into();
@@ -74,7 +74,7 @@ fn tools_that_cannot_be_offered_are_refused_and_change_nothing() {
 }
 
 #[test]
-fn names_are_trimmed_and_told_in_the_order_of_the_request() {
+fn host_tool_names_are_trimmed_in_order() {
     let mut hidden = tool(" tell ");
     hidden["hidden"] = true.into();
     let played = scenario(json!([model_says("Well.")]))
@@ -86,7 +86,7 @@ fn names_are_trimmed_and_told_in_the_order_of_the_request() {
 }
 
 #[test]
-fn a_call_of_a_hidden_tool_is_one_of_a_tool_that_does_not_exist() {
+fn hidden_tool_cannot_be_called() {
     let mut hidden = tool("ask");
     hidden["hidden"] = true.into();
     let played = scenario(json!([calls("t1", "ask", "now"), model_says("Well.")]))
@@ -98,7 +98,7 @@ fn a_call_of_a_hidden_tool_is_one_of_a_tool_that_does_not_exist() {
 }
 
 #[test]
-fn the_host_carries_a_call_out_and_shows_how_far_it_has_come() {
+fn host_runs_tool_call_with_progress() {
     let played = calling(&["ask"]).host(20, progress(0, "half")).host(30, carried_out(0, "whole")).play(Xcsh);
     assert_eq!(
         played.transcript(),
@@ -124,7 +124,7 @@ fn the_host_carries_a_call_out_and_shows_how_far_it_has_come() {
 }
 
 #[test]
-fn a_call_that_the_host_fails_gives_its_text_or_a_general_one() {
+fn failed_host_call_gives_an_error_text() {
     let text = |text: &str| json!({ "type": "text", "text": text });
     for (content, said) in [
         (json!([text(" one"), text("two ")]), "one\ntwo"),
@@ -140,7 +140,7 @@ fn a_call_that_the_host_fails_gives_its_text_or_a_general_one() {
 }
 
 #[test]
-fn arguments_that_do_not_fit_are_not_sent_to_the_host() {
+fn invalid_arguments_never_reach_host() {
     let wrong = json!({ "say": [{ "tool": "ask", "id": "t1", "arguments": {}, "size": 0 }] });
     let played = scenario(json!([wrong, model_says("Well.")]))
         .host(5, set("set", json!([tool("ask")])))
@@ -150,7 +150,7 @@ fn arguments_that_do_not_fit_are_not_sent_to_the_host() {
 }
 
 #[test]
-fn answers_to_calls_that_are_over_or_unknown_change_nothing() {
+fn late_or_unknown_host_results_change_nothing() {
     let mut unknown = carried_out(0, "never");
     unknown["id"] = "nobody".into();
     let played = calling(&["ask"])
@@ -173,7 +173,7 @@ fn told(played: &asking_support::Playback) -> String {
 }
 
 #[test]
-fn calls_of_one_answer_are_carried_out_side_by_side() {
+fn host_calls_of_one_message_run_concurrently() {
     let played =
         calling(&["ask", "tell"]).host(20, carried_out(1, "two")).host(30, carried_out(0, "one")).play(Xcsh);
     assert_eq!(
@@ -184,7 +184,7 @@ fn calls_of_one_answer_are_carried_out_side_by_side() {
 }
 
 #[test]
-fn an_abort_takes_every_call_back_and_gives_each_its_result() {
+fn abort_cancels_every_host_call() {
     let played =
         calling(&["ask", "tell"]).host(20, command("abort")).host(30, carried_out(0, "late")).play(Xcsh);
     let cancelled: Vec<&Value> = played.frames("host_tool_cancel").map(|it| &it["targetId"]).collect();
@@ -205,7 +205,7 @@ fn an_abort_takes_every_call_back_and_gives_each_its_result() {
 }
 
 #[test]
-fn immediate_steering_takes_every_call_back_and_skips_it() {
+fn immediate_steering_cancels_every_host_call() {
     let immediate = json!({ "id": "i", "type": "set_interrupt_mode", "mode": "immediate" });
     // Steering is looked for when a call ends: that of the server does.
     let played = scenario(json!([
@@ -236,7 +236,7 @@ fn immediate_steering_takes_every_call_back_and_skips_it() {
 }
 
 #[test]
-fn the_end_of_input_ends_the_calls_and_the_process() {
+fn end_of_input_fails_calls_and_exits() {
     let played = calling(&["ask", "tell"]).ends(20).finish(Xcsh);
     let last = played.steps.last().map(|step| (step.at, step.frame["type"].as_str().unwrap_or_default()));
     assert_eq!(last, Some((20, "exit")));
@@ -247,7 +247,7 @@ fn the_end_of_input_ends_the_calls_and_the_process() {
 }
 
 #[test]
-fn tools_that_are_replaced_in_a_run_hold_from_the_next_model_call_and_old_calls_can_be_answered() {
+fn replaced_host_tools_apply_from_next_request() {
     let played = calling(&["ask"])
         .host(20, set("again", json!([tool("other")])))
         .host(30, carried_out(0, "whole"))
@@ -259,7 +259,7 @@ fn tools_that_are_replaced_in_a_run_hold_from_the_next_model_call_and_old_calls_
 }
 
 #[test]
-fn a_call_whose_tool_is_gone_is_taken_back_by_an_abort_all_the_same() {
+fn abort_cancels_call_of_removed_tool() {
     let played = calling(&["ask"]).host(20, set("again", json!([]))).host(30, command("abort")).play(Xcsh);
     assert_eq!(
         told(&played),
@@ -269,7 +269,7 @@ fn a_call_whose_tool_is_gone_is_taken_back_by_an_abort_all_the_same() {
 }
 
 #[test]
-fn extensions_have_their_say_in_calls_of_the_host_too() {
+fn hooks_apply_to_host_tool_calls() {
     let played = calling(&["ask", "tell"])
         .extended(
             Extension::new("a", json!({ "hooks": ["tool_call", "tool_result"] }))

@@ -50,7 +50,7 @@ fn errors(frames: &[Value]) -> Vec<(&str, &str, &str)> {
 }
 
 #[test]
-fn the_process_is_told_what_to_load_and_how_the_server_was_called() {
+fn extension_host_gets_files_and_server_options() {
     let keeps = r#"printf '%s' "$line" > hello; cp "$3" main; echo "$1 $2 $PI_CODING_AGENT $PI_RPC_EXTENSION ${PI_RPC_CACHE#"${3%main.mjs}"} ${PI_RPC_PROGRAM##*/}" > variables"#;
     let keeps = format!("{keeps}\n{REGISTERS}");
     let files = ["a.ts", "b/index.js", ".pi/agent/extensions/c.ts"];
@@ -87,7 +87,7 @@ fn without_anything_to_load_nothing_is_started() {
 }
 
 #[test]
-fn without_a_program_to_run_them_each_extension_is_told_of_and_everything_else_works() {
+fn missing_node_is_reported_per_extension() {
     for (node, why) in [
         ("./nowhere", "PI_RPC_NODE: expected a program, and ./nowhere is none"),
         ("", "it needs Node 18.19 or newer, and there is no node in PATH (PI_RPC_NODE may name one)"),
@@ -119,7 +119,7 @@ fn without_a_program_to_run_them_each_extension_is_told_of_and_everything_else_w
 }
 
 #[test]
-fn a_program_that_cannot_run_it_is_not_tried_twice() {
+fn unsuitable_node_is_not_started_twice() {
     let dir = tempfile::tempdir().unwrap();
     let node =
         executable(dir.path(), "node", "#!/bin/sh\necho once >> starts\necho 'bad option' >&2\nexit 9\n");
@@ -132,7 +132,7 @@ fn a_program_that_cannot_run_it_is_not_tried_twice() {
 }
 
 #[test]
-fn a_process_that_crashes_is_started_again_with_the_same_extensions() {
+fn crashed_extension_host_restarts_with_same_files() {
     let crashes = r#"
         printf '%s\n' "$line" >> hellos
         say '{"type":"register","commands":[{"name":"crash"}]}'
@@ -164,7 +164,7 @@ fn what_is_printed_beside_frames_harms_nobody() {
 }
 
 #[test]
-fn a_process_in_an_endless_loop_goes_with_the_server() {
+fn looping_extension_host_ends_with_server() {
     let loops = r#"say '{"type":"register"}'; trap '' TERM; while :; do :; done"#;
     let mut server = server(Dialect::Pi, loops, &["a.ts"], &["-e", "a.ts"]);
     assert_eq!(errors(&beginning(&mut server)), []);
@@ -174,7 +174,7 @@ fn a_process_in_an_endless_loop_goes_with_the_server() {
 }
 
 #[test]
-fn it_stands_where_the_first_of_its_extensions_would() {
+fn extension_host_takes_first_members_place() {
     let says = |name: &str| {
         format!(r#"say '{{"type":"register","commands":[{{"name":"{name}"}}]}}'; await nothing"#)
     };
@@ -194,7 +194,7 @@ fn it_stands_where_the_first_of_its_extensions_would() {
 }
 
 #[test]
-fn servers_that_begin_at_once_share_one_copy_of_the_program() {
+fn concurrent_servers_share_one_unpacked_program() {
     let dir = tempfile::tempdir().unwrap();
     let node = script(dir.path(), "node", &format!("test -f \"$3\" && echo \"$3\" >> mains\n{REGISTERS}"));
     fs::write(dir.path().join("a.ts"), "").unwrap();
@@ -216,7 +216,7 @@ fn servers_that_begin_at_once_share_one_copy_of_the_program() {
 }
 
 #[test]
-fn where_no_cache_can_be_kept_the_program_goes_with_the_process() {
+fn without_cache_program_ends_with_process() {
     let dir = tempfile::tempdir().unwrap();
     let node = script(dir.path(), "node", &format!("echo \"$3\" > where\n{REGISTERS}"));
     // In the place of the folders are files.
@@ -231,7 +231,7 @@ fn where_no_cache_can_be_kept_the_program_goes_with_the_process() {
 }
 
 #[test]
-fn the_skills_and_templates_of_a_package_can_be_called() {
+fn package_skills_and_templates_are_callable() {
     let dir = tempfile::tempdir().unwrap();
     for (name, text) in [
         ("pack/prompts/ask.md", "Ask about $1.\n"),
@@ -261,7 +261,7 @@ fn the_skills_and_templates_of_a_package_can_be_called() {
 }
 
 #[test]
-fn a_package_of_npm_that_the_command_line_names_is_fetched_once() {
+fn named_npm_package_is_fetched_once() {
     let dir = tempfile::tempdir().unwrap();
     let programs = dir.path().join("programs");
     fs::create_dir(&programs).unwrap();

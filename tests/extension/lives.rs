@@ -8,7 +8,7 @@ use shorthand::{command, prompt, says as model_says};
 const DIALECTS: [Dialect; 2] = [Pi, Xcsh];
 
 #[test]
-fn the_host_is_heard_when_every_extension_has_registered_or_ten_seconds_are_over() {
+fn host_waits_ten_seconds_for_registrations() {
     let register = writes(json!({ "type": "register", "commands": [{ "name": "do" }] }));
     let late = Extension::silent("a").on("hello", [waits(3000), register]).on("command do", [done()]);
     for dialect in DIALECTS {
@@ -57,7 +57,7 @@ fn invalid_register_ends_the_wait() {
 }
 
 #[test]
-fn what_an_extension_does_before_all_have_registered_is_done_when_they_have() {
+fn early_action_is_deferred_until_all_registered() {
     let note = json!({ "type": "send_message", "message": { "customType": "note", "content": "Well.", "display": true } });
     let quick = Extension::new("a", json!({})).on("start", [waits(10), writes(note)]);
     let late = Extension::silent("b").on("hello", [waits(3000), writes(json!({ "type": "register" }))]);
@@ -68,7 +68,7 @@ fn what_an_extension_does_before_all_have_registered_is_done_when_they_have() {
 }
 
 #[test]
-fn a_process_that_is_told_to_stop_before_all_have_registered_says_nothing_any_more() {
+fn stop_before_registration_emits_nothing() {
     let note = json!({ "type": "send_message", "message": { "customType": "note", "content": "Well.", "display": true } });
     let quick = Extension::new("a", json!({ "hooks": ["session_shutdown"] }))
         .on(
@@ -95,7 +95,7 @@ fn a_process_that_is_told_to_stop_before_all_have_registered_says_nothing_any_mo
 }
 
 #[test]
-fn input_that_ends_before_every_extension_has_registered_is_served_all_the_same() {
+fn input_ending_before_registration_is_served() {
     let register = writes(json!({ "type": "register", "commands": [{ "name": "do" }] }));
     let late = Extension::silent("a").on("hello", [waits(3000), register]).on("command do", [done()]);
     let played = scenario(json!([])).extended(late).host(10, prompt("p", "/do")).ends(20).play(Pi);
@@ -106,7 +106,7 @@ fn input_that_ends_before_every_extension_has_registered_is_served_all_the_same(
 }
 
 #[test]
-fn a_process_that_is_told_to_stop_does_not_wait_for_extensions_to_register() {
+fn stop_awaits_no_registration() {
     for dialect in DIALECTS {
         let played = scenario(json!([]))
             .extended(Extension::silent("a"))
@@ -118,7 +118,7 @@ fn a_process_that_is_told_to_stop_does_not_wait_for_extensions_to_register() {
 }
 
 #[test]
-fn an_extension_that_cannot_be_started_or_does_not_register_is_told_once() {
+fn unstartable_extension_is_reported_once() {
     for dialect in DIALECTS {
         let gone =
             Extension::silent("a").on("start", [waits(1), PeerStep::Ends("No such file or directory")]);
@@ -134,7 +134,7 @@ fn an_extension_that_cannot_be_started_or_does_not_register_is_told_once() {
 }
 
 #[test]
-fn an_extension_that_ends_is_started_three_times_again() {
+fn ended_extension_is_restarted_three_times() {
     for dialect in DIALECTS {
         let ends = does([PeerStep::Ends("killed")]);
         let played = (0..5).fold(scenario(json!([])).extended(ends), |scenario, n| {
@@ -156,7 +156,7 @@ fn an_extension_that_ends_is_started_three_times_again() {
 }
 
 #[test]
-fn lines_that_are_no_frames_are_told_once_and_end_the_extension_when_they_are_many() {
+fn invalid_lines_are_reported_once_then_fatal() {
     for dialect in DIALECTS {
         let babbles = does((0..20).map(|_| PeerStep::Strays("no JSON"))).on("command do", [done()]);
         let played = scenario(json!([]))
@@ -198,7 +198,7 @@ fn an_extension_registers_first() {
 }
 
 #[test]
-fn what_cannot_be_registered_is_told_and_the_rest_holds() {
+fn invalid_registrations_are_reported_and_others_kept() {
     let tool = |name: &str, description: &str, parameters: Value| json!({ "name": name, "description": description, "parameters": parameters });
     let circle = json!({ "$ref": "#" });
     let adds = json!({

@@ -50,7 +50,7 @@ fn answered(played: &Playback) -> &Value {
 }
 
 #[test]
-fn a_provider_that_comes_before_the_greeting_may_bring_the_model_to_begin_with() {
+fn early_provider_may_supply_initial_model() {
     for dialect in DIALECTS {
         let played = scenario(json!([model_says("1")]))
             .kept()
@@ -71,7 +71,7 @@ fn a_provider_that_comes_before_the_greeting_may_bring_the_model_to_begin_with()
 }
 
 #[test]
-fn a_session_that_begins_with_another_model_after_all_names_that_one_alone() {
+fn session_records_only_the_provided_model() {
     for dialect in DIALECTS {
         let played = scenario(json!([]))
             .kept()
@@ -87,7 +87,7 @@ fn a_session_that_begins_with_another_model_after_all_names_that_one_alone() {
 }
 
 #[test]
-fn what_a_model_of_an_extension_says_is_told_as_that_of_any_other() {
+fn extension_model_streams_like_any_other() {
     let call =
         json!({ "type": "toolCall", "id": "t1", "name": "bash", "arguments": { "command": "sleep 10" } });
     let first = [
@@ -147,7 +147,7 @@ fn what_a_model_of_an_extension_says_is_told_as_that_of_any_other() {
 }
 
 #[test]
-fn a_model_of_an_extension_that_fails_or_goes_away_fails_the_run() {
+fn failing_extension_model_fails_the_run() {
     let error = json!({ "type": "model_event", "id": "$", "event": { "type": "error", "reason": "error", "error": { "errorMessage": "no idea" } } });
     let endings: [(PeerStep, &str); 4] = [
         (writes(json!({ "type": "failed", "id": "$", "error": "no idea" })), "no idea"),
@@ -177,7 +177,7 @@ fn a_model_of_an_extension_that_fails_or_goes_away_fails_the_run() {
 }
 
 #[test]
-fn an_aborted_answer_of_an_extension_is_cancelled_and_not_heard_any_more() {
+fn abort_cancels_extension_model_and_ignores_it() {
     for dialect in DIALECTS {
         let late =
             json!({ "type": "model_event", "id": "$", "event": { "type": "text_start", "contentIndex": 0 } });
@@ -193,7 +193,7 @@ fn an_aborted_answer_of_an_extension_is_cancelled_and_not_heard_any_more() {
 }
 
 #[test]
-fn a_provider_comes_and_goes_while_the_host_looks_on() {
+fn provider_is_added_and_removed_at_runtime() {
     let gone = json!({ "type": "unregister_provider", "id": "u", "name": "lab" });
     let bad = json!({ "type": "register_provider", "id": "b", "name": "lab2", "config": {} });
     let unsaid = json!({ "type": "register_provider", "name": "lab2", "config": {}, "path": "/x/lab.ts" });
@@ -237,7 +237,7 @@ fn a_provider_comes_and_goes_while_the_host_looks_on() {
 }
 
 #[test]
-fn an_extension_asks_a_model_of_another_one() {
+fn extension_requests_model_of_another_extension() {
     let answer = json!({ "type": "done", "message": message(json!([{ "type": "text", "text": "A rhyme." }]), "stop") });
     let complete = json!({
         "type": "complete", "id": "c", "provider": "lab", "modelId": "mine", "maxTokens": 9,

@@ -21,7 +21,7 @@ fn responses<'p>(played: &'p Playback, id: &str) -> Vec<&'p Value> {
 }
 
 #[test]
-fn a_label_is_kept_and_one_for_nothing_refused() {
+fn label_is_persisted_unless_entry_is_unknown() {
     for dialect in DIALECTS {
         let turns = json!([model_says("1")]);
         let first =
@@ -90,7 +90,7 @@ fn set_leaf_in_a_run_is_refused() {
 }
 
 #[test]
-fn the_model_is_offered_the_tools_that_were_chosen_from_its_next_request_on() {
+fn active_tools_apply_from_next_request() {
     let choose = |names: Value| json!({ "type": "set_active_tools", "id": "s", "names": names });
     for dialect in DIALECTS {
         let played = scenario(json!([calls("t1", "bash", "sleep 500"), model_says("2"), model_says("3")]))
@@ -109,7 +109,7 @@ fn the_model_is_offered_the_tools_that_were_chosen_from_its_next_request_on() {
 }
 
 #[test]
-fn a_tool_runs_outside_and_nobody_is_told() {
+fn run_tool_emits_no_event() {
     for dialect in DIALECTS {
         let played = scenario(json!([]))
             .extended(at_300(&[
@@ -131,7 +131,7 @@ fn a_tool_runs_outside_and_nobody_is_told() {
 }
 
 #[test]
-fn a_tool_that_is_taken_back_ends_with_what_it_has() {
+fn withdrawn_tool_ends_with_its_output() {
     for dialect in DIALECTS {
         let played = scenario(json!([]))
             .extended(at_300(&[
@@ -152,7 +152,7 @@ fn complete(id: &str) -> Value {
 }
 
 #[test]
-fn a_model_is_asked_outside_beside_a_run_and_nobody_is_told() {
+fn complete_runs_beside_run_without_event() {
     for dialect in DIALECTS {
         let played =
             scenario(json!([calls("t1", "bash", "sleep 800"), model_says("A rhyme."), model_says("Done.")]))
@@ -177,7 +177,7 @@ fn a_model_is_asked_outside_beside_a_run_and_nobody_is_told() {
 }
 
 #[test]
-fn an_answer_that_is_taken_back_is_aborted() {
+fn withdrawn_completion_is_aborted() {
     for dialect in DIALECTS {
         let slow = json!({ "say": [{ "text": "A rhyme." }], "firstDelayMs": 5000 });
         let played = scenario(json!([slow]))
@@ -190,7 +190,7 @@ fn an_answer_that_is_taken_back_is_aborted() {
 }
 
 #[test]
-fn a_model_that_is_not_there_or_fails_is_told_as_it_is() {
+fn unknown_or_failing_model_is_reported() {
     for dialect in DIALECTS {
         let mut unknown = complete("u");
         unknown["modelId"] = "nobody".into();
@@ -208,7 +208,7 @@ fn a_model_that_is_not_there_or_fails_is_told_as_it_is() {
 }
 
 #[test]
-fn what_is_not_over_fails_when_the_process_ends() {
+fn outstanding_actions_fail_at_shutdown() {
     for dialect in DIALECTS {
         let slow = json!({ "say": [{ "text": "A rhyme." }], "firstDelayMs": 5000 });
         let played = scenario(json!([calls("t1", "bash", "sleep 60000"), slow]))
@@ -230,7 +230,7 @@ fn what_is_not_over_fails_when_the_process_ends() {
 }
 
 #[test]
-fn the_instructions_are_made_anew_for_the_tools_that_were_chosen() {
+fn active_tools_change_the_system_prompt() {
     let choose = |names: Value| json!({ "type": "set_active_tools", "names": names });
     let tool = json!({
         "name": "count", "description": "Counts.", "parameters": { "type": "object" }, "promptSnippet": "count things",

@@ -111,7 +111,7 @@ fn full() -> House {
 }
 
 #[test]
-fn todays_order_is_the_command_line_then_the_project_then_the_user_then_packages() {
+fn current_order_is_cli_project_user_packages() {
     let expected = [
         "cli temporary: work/given.ts",
         "local project: work/.pi/listed/project.js",
@@ -125,7 +125,7 @@ fn todays_order_is_the_command_line_then_the_project_then_the_user_then_packages
 }
 
 #[test]
-fn the_order_of_0_52_is_packages_then_settings_then_folders_then_the_command_line() {
+fn old_order_is_packages_settings_folders_cli() {
     let expected = [
         "npm:@me/tools@1 user: .pi/agent/npm/node_modules/@me/tools/extensions/package.ts \
          in .pi/agent/npm/node_modules/@me/tools",
@@ -145,7 +145,7 @@ fn without_discovery_the_command_line_alone_counts() {
 }
 
 #[test]
-fn a_project_of_pi_1_brings_no_code_along_until_somebody_trusts_it() {
+fn untrusted_project_of_pi_1_loads_nothing() {
     let house = full();
     let count = |dialect, approve| house.find_as(dialect, &[], approve, false).extensions.len();
     assert_eq!([count(Pi1, None), count(Pi1, Some(true)), count(Pi1, Some(false))], [3, 5, 3]);
@@ -159,7 +159,7 @@ fn a_project_of_pi_1_brings_no_code_along_until_somebody_trusts_it() {
 }
 
 #[test]
-fn a_folder_has_its_scripts_and_what_stands_for_the_folders_in_it() {
+fn folder_lists_scripts_and_folder_entries() {
     let house = House::with(&[
         ".pi/agent/extensions/b.ts",
         ".pi/agent/extensions/a.js",
@@ -185,7 +185,7 @@ fn a_folder_has_its_scripts_and_what_stands_for_the_folders_in_it() {
 }
 
 #[test]
-fn patterns_of_the_settings_leave_out_and_bring_back() {
+fn settings_patterns_exclude_and_include() {
     let house = House::with(&[
         ".pi/agent/extensions/a.ts",
         ".pi/agent/extensions/b.ts",
@@ -201,7 +201,7 @@ fn patterns_of_the_settings_leave_out_and_bring_back() {
 }
 
 #[test]
-fn what_the_settings_exclude_can_still_be_named() {
+fn excluded_extension_can_be_named() {
     let house = House::with(&[".pi/agent/extensions/a.ts"]);
     house.json(".pi/agent/settings.json", &json!({ "extensions": ["!a.ts"] }));
     for dialect in [Pi, Pi1] {
@@ -213,7 +213,7 @@ fn what_the_settings_exclude_can_still_be_named() {
 }
 
 #[test]
-fn the_change_log_of_a_package_is_told_in_pi_1() {
+fn pi_1_reports_package_changelog() {
     let house =
         House::with(&[".pi/agent/pack/extensions/a.ts", ".pi/agent/pack/CHANGELOG.md", ".pi/agent/out.md"]);
     house.json(".pi/agent/settings.json", &json!({ "packages": ["./pack"] }));
@@ -234,7 +234,7 @@ fn a_file_counts_once_by_whatever_name() {
 }
 
 #[test]
-fn the_command_line_names_files_folders_with_an_index_and_packages() {
+fn command_line_accepts_files_folders_and_packages() {
     let house = House::with(&[
         "work/file.mts",
         "work/folder/index.ts",
@@ -261,7 +261,7 @@ fn the_command_line_names_files_folders_with_an_index_and_packages() {
 }
 
 #[test]
-fn the_settings_narrow_what_a_package_brings_along() {
+fn settings_filter_package_contents() {
     let house = House::with(&[
         ".pi/agent/pack/extensions/a.ts",
         ".pi/agent/pack/extensions/b.ts",
@@ -282,7 +282,7 @@ fn the_settings_narrow_what_a_package_brings_along() {
 }
 
 #[test]
-fn a_package_of_both_is_the_projects_unless_this_only_narrows_it() {
+fn project_package_wins_unless_it_only_filters() {
     let house = House::with(&[
         ".pi/agent/npm/node_modules/tools/extensions/a.ts",
         ".pi/agent/npm/node_modules/tools/extensions/b.ts",
@@ -320,7 +320,7 @@ fn packages_are_where_pi_installs_them() {
 }
 
 #[test]
-fn a_package_that_is_not_installed_says_what_to_run() {
+fn missing_package_error_names_install_command() {
     let house = House::with(&[]);
     let packages = json!(["npm:a@1", "git:github.com/b/c", "./gone"]);
     house.json(".pi/agent/settings.json", &json!({ "packages": packages }));

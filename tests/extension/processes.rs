@@ -11,7 +11,7 @@ use std::{fs, time::Duration};
 const EXITED: &str = "ended: it exited with status 0";
 
 #[tokio::test]
-async fn frames_go_both_ways_and_the_end_comes_last() {
+async fn frames_pass_both_ways_before_end() {
     let place = Place::new();
     let mut world = place.runs(
         r#"read -r line
@@ -30,7 +30,7 @@ async fn frames_go_both_ways_and_the_end_comes_last() {
 }
 
 #[tokio::test]
-async fn a_line_that_is_no_frame_is_told_with_what_is_wrong_and_costs_no_other() {
+async fn invalid_line_is_reported_and_costs_none() {
     let place = Place::new();
     let long = "x".repeat(200);
     let shown = format!("expected value at column 1: {}…", "x".repeat(80));
@@ -62,14 +62,14 @@ async fn a_line_that_is_no_frame_is_told_with_what_is_wrong_and_costs_no_other()
 }
 
 #[tokio::test]
-async fn half_a_character_in_an_escape_is_replaced() {
+async fn lone_surrogate_escape_is_replaced() {
     let place = Place::new();
     let said = place.runs(r#"echo '{"type":"accept","id":"a\udcffb"}'"#).all().await;
     assert_eq!(said, ["{\"type\":\"accept\",\"id\":\"a\u{fffd}b\"}", EXITED]);
 }
 
 #[tokio::test]
-async fn the_end_says_how_it_came_and_what_was_said_last_on_stderr() {
+async fn end_reports_status_and_last_stderr() {
     let place = Place::new();
     let too_long = format!("it wrote a line of more than {MAX_FRAME} bytes");
     let limit = MAX_FRAME;
@@ -105,7 +105,7 @@ async fn the_longest_line_is_not_too_long() {
 }
 
 #[tokio::test]
-async fn one_that_closed_its_stdin_is_ended_when_it_is_told_something() {
+async fn closed_stdin_ends_process_on_next_frame() {
     let place = Place::new();
     let mut world = place.runs("exec <&-; echo '{\"type\":\"shutdown\"}'; exec sleep 1000");
     assert_eq!(world.next().await.1, r#"{"type":"shutdown"}"#);
@@ -143,7 +143,7 @@ async fn what_cannot_be_started_says_why() {
 }
 
 #[tokio::test]
-async fn nothing_is_started_any_more_when_the_server_ends() {
+async fn ending_server_starts_no_process() {
     let place = Place::new();
     place.processes.end_all().await;
     let wanted = "ended: it cannot be started: the server is ending";
@@ -156,7 +156,7 @@ const STUBBORN_CHILD: &str = "(trap '' TERM; sh -c 'echo $$ > new; mv new child;
                               > /dev/null 2>&1 < /dev/null) &";
 
 #[tokio::test]
-async fn one_that_is_stopped_is_not_heard_any_more_and_ends_with_all_that_it_started() {
+async fn stopped_process_ends_with_its_children() {
     let place = Place::new();
     let mut world = place.runs(&format!(
         "trap 'echo \"{{\\\"type\\\":\\\"shutdown\\\"}}\"; exit 0' TERM\n{STUBBORN_CHILD}\nwhile :; do sleep 0.01; done"
@@ -171,7 +171,7 @@ async fn one_that_is_stopped_is_not_heard_any_more_and_ends_with_all_that_it_sta
 }
 
 #[tokio::test]
-async fn what_one_leaves_behind_ends_with_it_and_does_not_hold_up_its_end() {
+async fn surviving_child_ends_without_delaying_end() {
     let place = Place::new();
     // The child inherits stdout, and writes on.
     let mut world = place.runs(
@@ -184,7 +184,7 @@ async fn what_one_leaves_behind_ends_with_it_and_does_not_hold_up_its_end() {
 }
 
 #[tokio::test]
-async fn all_that_one_wrote_is_heard_before_its_end() {
+async fn all_output_is_read_before_end() {
     let place = Place::new();
     let frames = 2000;
     let mut world = place.runs(&format!(
@@ -196,7 +196,7 @@ async fn all_that_one_wrote_is_heard_before_its_end() {
 }
 
 #[tokio::test]
-async fn what_it_was_told_last_is_written_before_its_stdin_is_closed() {
+async fn pending_frames_are_written_before_closing_stdin() {
     let place = Place::new();
     let mut world = place.runs("exec cat > told");
     for id in 0..5000 {
@@ -212,7 +212,7 @@ async fn what_it_was_told_last_is_written_before_its_stdin_is_closed() {
 }
 
 #[tokio::test]
-async fn one_that_stays_when_its_stdin_is_closed_is_ended_with_the_others() {
+async fn process_ignoring_closed_stdin_is_killed() {
     let place = Place::new();
     let mut world = place.runs(&format!("trap '' TERM\n{STUBBORN_CHILD}\nwhile :; do sleep 1; done"));
     place.awaits("child").await;
@@ -224,7 +224,7 @@ async fn one_that_stays_when_its_stdin_is_closed_is_ended_with_the_others() {
 }
 
 #[tokio::test]
-async fn one_that_does_not_read_is_ended_when_too_much_waits() {
+async fn process_with_too_many_pending_bytes_ends() {
     let place = Place::new();
     let mut world = place.runs("exec sleep 1000");
     let id = "x".repeat(1 << 10);
@@ -237,7 +237,7 @@ async fn one_that_does_not_read_is_ended_when_too_much_waits() {
 }
 
 #[tokio::test]
-async fn a_frame_may_be_longer_than_what_may_wait() {
+async fn frame_may_exceed_pending_limit() {
     let place = Place::new();
     let mut world =
         place.runs("wc -c > told; mv told counted; echo '{\"type\":\"shutdown\"}'; exec sleep 1000");
@@ -250,7 +250,7 @@ async fn a_frame_may_be_longer_than_what_may_wait() {
 }
 
 #[tokio::test]
-async fn while_the_host_does_not_read_nothing_is_heard() {
+async fn slow_host_pauses_reading_of_extensions() {
     let place = Place::new();
     place.gate.send_replace(false);
     let mut world = place.runs("echo '{\"type\":\"shutdown\"}'; touch written");
@@ -265,7 +265,7 @@ async fn while_the_host_does_not_read_nothing_is_heard() {
 }
 
 #[tokio::test]
-async fn one_that_is_not_heard_can_be_stopped() {
+async fn paused_process_can_be_stopped() {
     let place = Place::new();
     place.gate.send_replace(false);
     let mut world = place.runs("yes '{\"type\":\"shutdown\"}'");
@@ -274,7 +274,7 @@ async fn one_that_is_not_heard_can_be_stopped() {
 }
 
 #[tokio::test]
-async fn one_that_floods_leaves_room_for_the_others() {
+async fn flooding_process_does_not_starve_others() {
     let place = Place::new();
     let flood = place.script("flood", "exec yes '{\"type\":\"shutdown\"}'");
     let quiet =
@@ -301,7 +301,7 @@ async fn one_that_floods_leaves_room_for_the_others() {
 }
 
 #[tokio::test]
-async fn answers_go_to_a_descriptor_of_their_own_where_the_process_has_one() {
+async fn answers_use_the_separate_descriptor() {
     let place = Place::new();
     let answers = r#"read -r first; read -r answer <&3; read -r second
         printf '%s\n' "$first" "$answer" "$second" > said

@@ -45,7 +45,7 @@ fn received(vendor: &FakeVendor) -> ReceivedRequest {
 }
 
 #[test]
-fn what_they_make_of_a_request_is_what_is_sent() {
+fn provider_hooks_change_the_sent_request() {
     let functions = r#"
         before_provider_headers() {
           rest=${line#*'"headers":{'}
@@ -75,7 +75,7 @@ fn what_they_make_of_a_request_is_what_is_sent() {
 }
 
 #[test]
-fn what_they_leave_alone_is_sent_as_it_is() {
+fn provider_hooks_without_result_change_nothing() {
     let says_nothing = "before_provider_request() { :; }; before_provider_headers() { :; }";
     for api in APIS {
         let hooks = ["before_provider_request", "before_provider_headers"];
@@ -99,7 +99,7 @@ fn what_they_leave_alone_is_sent_as_it_is() {
 }
 
 #[test]
-fn they_see_the_head_of_an_answer_before_anything_of_it_is_told() {
+fn response_hook_runs_before_first_delta() {
     let sees = r#"after_provider_response() {
         case $line in *'"status":200'*'"content-type":"text/event-stream'*)
           say '{"type":"ui","request":{"type":"extension_ui_request","id":"n","method":"notify","message":"seen"}}' >&2
@@ -117,7 +117,7 @@ fn they_see_the_head_of_an_answer_before_anything_of_it_is_told() {
 }
 
 #[test]
-fn one_that_fails_is_told_of_and_the_request_goes_on() {
+fn failing_provider_hook_is_reported_and_skipped() {
     let fails =
         r#"before_provider_request() { say '{"type":"failed","id":"'"$id"'","error":"no idea"}' >&3; }"#;
     let fails = format!("exec 3>&1\n{fails}");
@@ -131,7 +131,7 @@ fn one_that_fails_is_told_of_and_the_request_goes_on() {
 }
 
 #[test]
-fn an_abort_ends_a_request_that_somebody_is_asked_about() {
+fn abort_ends_request_with_outstanding_hook() {
     let waits = "before_provider_request() { [ -e begun ] || { touch begun; await cancel; }; }";
     let (vendor, mut server) = server("openai-responses", &["before_provider_request"], waits);
     server.send(json!({ "id": "p", "type": "prompt", "message": "hi" }));

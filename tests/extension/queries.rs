@@ -53,7 +53,7 @@ fn the_state_is_told_as_it_is() {
 }
 
 #[test]
-fn entries_are_told_as_the_file_has_them_and_only_what_is_new() {
+fn entries_query_returns_only_new_lines() {
     for dialect in DIALECTS {
         let since = |since: u64| json!({ "type": "query", "id": "e", "about": "entries", "since": since });
         let entry = json!({ "type": "append_entry", "customType": "count", "data": { "n": 1 } });
@@ -80,7 +80,7 @@ fn entries_are_told_as_the_file_has_them_and_only_what_is_new() {
 }
 
 #[test]
-fn tools_and_commands_are_told_with_who_has_them() {
+fn tools_and_commands_name_their_source() {
     let tool = json!({
         "name": "count", "description": "Counts.", "parameters": { "type": "object" }, "path": "/x/count.ts",
         "promptGuidelines": ["Count slowly"],
@@ -113,7 +113,7 @@ fn tools_and_commands_are_told_with_who_has_them() {
 }
 
 #[test]
-fn what_only_the_server_knows_is_asked_of_it_and_told_to_who_asked() {
+fn server_queries_answer_only_their_sender() {
     let played = scenario(json!([]))
         .extended(Extension::new("a", json!({})).on(
             "start",
@@ -127,7 +127,7 @@ fn what_only_the_server_knows_is_asked_of_it_and_told_to_who_asked() {
 }
 
 #[test]
-fn a_query_is_answered_before_the_host_is_greeted() {
+fn query_is_answered_before_greeting() {
     // The other one keeps everybody waiting.
     let played = scenario(json!([]))
         .extended(Extension::new("a", json!({})).on("start", [waits(10), writes(query("state"))]))
@@ -143,7 +143,7 @@ fn a_query_is_answered_before_the_host_is_greeted() {
 }
 
 #[test]
-fn a_query_from_within_a_hook_sees_the_prompt_that_is_on_its_way() {
+fn query_within_hook_includes_current_prompt() {
     let hooks = json!({ "hooks": ["before_agent_start"] });
     for dialect in DIALECTS {
         let played = scenario(json!([model_says("Well.")]))

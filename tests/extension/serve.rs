@@ -34,7 +34,7 @@ fn finishes(mut server: Server) {
 }
 
 #[test]
-fn a_tool_tells_how_far_it_has_come_and_what_came_of_it() {
+fn tool_reports_progress_and_result() {
     let body = r#"
         await tool_call
         say '{"type":"tool_update","id":"'$id'","partialResult":{"content":[{"type":"text","text":"half"}]}}'
@@ -57,7 +57,7 @@ fn a_tool_tells_how_far_it_has_come_and_what_came_of_it() {
 }
 
 #[test]
-fn a_dialog_of_a_command_goes_to_the_host_and_its_answer_comes_back() {
+fn command_dialog_returns_hosts_response() {
     let body = r#"
         await command
         say '{"type":"ui","origin":"'$id'","request":{"type":"extension_ui_request","id":"mine","method":"input","title":"Name?"}}'
@@ -80,7 +80,7 @@ fn a_dialog_of_a_command_goes_to_the_host_and_its_answer_comes_back() {
 }
 
 #[test]
-fn killed_while_idle_it_is_told_and_started_again() {
+fn extension_killed_when_idle_is_restarted() {
     let body = "echo $$ > pid; notify ready\nawait command\nnotify asked\nawait nothing";
     for dialect in BOTH {
         let mut server = extended(dialect, &calling("slow", json!({})), &[("tool", &behind(REGISTER, body))]);
@@ -96,7 +96,7 @@ fn killed_while_idle_it_is_told_and_started_again() {
 }
 
 #[test]
-fn killed_in_the_middle_of_a_tool_call_the_call_fails_and_the_run_goes_on() {
+fn extension_killed_during_call_fails_it() {
     let body = "await tool_call\nkill -9 $$";
     for dialect in BOTH {
         let mut server = extended(dialect, &calling("slow", json!({})), &[("tool", &behind(REGISTER, body))]);
@@ -110,7 +110,7 @@ fn killed_in_the_middle_of_a_tool_call_the_call_fails_and_the_run_goes_on() {
 }
 
 #[test]
-fn one_that_never_answers_a_hook_holds_up_nothing_but_that_call() {
+fn hung_hook_blocks_only_its_call() {
     for dialect in BOTH {
         let mut server = hung_hook(dialect);
         assert_eq!(server.data(json!({"type": "get_state"}))["isStreaming"], true);
@@ -123,7 +123,7 @@ fn one_that_never_answers_a_hook_holds_up_nothing_but_that_call() {
 }
 
 #[test]
-fn one_that_never_answers_a_hook_keeps_no_signal_from_ending_the_server() {
+fn hung_hook_does_not_block_signal() {
     for dialect in BOTH {
         let server = hung_hook(dialect);
         server.signal(rustix::process::Signal::TERM);
@@ -134,7 +134,7 @@ fn one_that_never_answers_a_hook_keeps_no_signal_from_ending_the_server() {
 }
 
 #[test]
-fn in_xcsh_one_that_never_answers_a_hook_keeps_the_end_of_input_from_nothing() {
+fn hung_hook_does_not_block_xcsh_exit() {
     let mut server = hung_hook(Xcsh);
     server.close_stdin();
     assert_eq!(server.ends_within(SOON).status.code(), Some(0));

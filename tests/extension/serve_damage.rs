@@ -41,7 +41,7 @@ fn gone(reason: &str) -> String {
 }
 
 #[test]
-fn what_ends_before_it_registers_is_told_once_and_not_started_again() {
+fn exit_before_registration_is_reported_once() {
     let cases = [
         ("exit 3", "it exited with status 3"),
         ("echo 'no module' >&2; exit 1", "it exited with status 1: no module"),
@@ -93,7 +93,7 @@ fn random_bytes_are_garbage() {
 }
 
 #[test]
-fn a_flood_of_valid_frames_holds_up_nobody_and_takes_no_memory() {
+fn frame_flood_blocks_nothing_and_stays_small() {
     // 100 MB of frames that nobody asked for, of 10 kB each, and of 50 bytes without end.
     let body = r#"
         say '{"type":"register"}'
@@ -113,7 +113,7 @@ fn a_flood_of_valid_frames_holds_up_nobody_and_takes_no_memory() {
 }
 
 #[test]
-fn a_flood_before_the_others_have_registered_waits_for_them() {
+fn flood_before_registration_is_held_back() {
     let flood = r#"
         say '{"type":"register"}'
         x=$(head -c 10000 /dev/zero | tr '\0' x)
@@ -132,7 +132,7 @@ fn a_flood_before_the_others_have_registered_waits_for_them() {
 }
 
 #[test]
-fn a_flood_of_dialogs_holds_up_nobody_and_ends_it() {
+fn dialog_flood_ends_its_extension() {
     let body = r#"
         say '{"type":"register"}'
         exec yes '{"type":"ui","request":{"type":"extension_ui_request","id":"1","method":"confirm","title":"T","message":"M"}}'"#;
@@ -152,7 +152,7 @@ fn a_flood_of_dialogs_holds_up_nobody_and_ends_it() {
 }
 
 #[test]
-fn a_tool_under_a_name_that_is_taken_is_left_out_and_the_first_one_stays() {
+fn tool_with_taken_name_is_skipped() {
     let first = r#"
         say '{"type":"register","tools":[{"name":"bash","description":"First.","parameters":{}}]}'
         while await tool_call; do
@@ -171,7 +171,7 @@ fn a_tool_under_a_name_that_is_taken_is_left_out_and_the_first_one_stays() {
 }
 
 #[test]
-fn a_result_that_is_no_frame_fails_its_call() {
+fn invalid_result_fails_its_call() {
     let body = r#"
         say '{"type":"register","tools":[{"name":"mine","description":"Mine.","parameters":{}}]}'
         await tool_call
@@ -185,7 +185,7 @@ fn a_result_that_is_no_frame_fails_its_call() {
 }
 
 #[test]
-fn one_that_reads_nothing_is_ended_when_64_mib_wait_for_it() {
+fn unread_64_mib_end_the_extension() {
     let body = "say '{\"type\":\"register\",\"events\":[\"*\"]}'\nexec sleep 1000";
     let mut server = extended(Pi, &turns(), &[("bad", body)]);
     let full = "The extension has ended: it does not read: more than 67108864 bytes are pending";
@@ -203,7 +203,7 @@ fn one_that_reads_nothing_is_ended_when_64_mib_wait_for_it() {
 }
 
 #[test]
-fn a_child_that_keeps_the_pipes_holds_up_no_end_and_ends_too() {
+fn child_holding_pipes_ends_with_extension() {
     let body = r#"
         (trap '' TERM HUP; exec sleep 1000) &
         say '{"type":"register"}'
@@ -226,7 +226,7 @@ fn a_child_that_keeps_the_pipes_holds_up_no_end_and_ends_too() {
 }
 
 #[test]
-fn a_hundred_megabytes_on_stderr_are_nobodys_business() {
+fn large_stderr_output_is_ignored() {
     let body = r#"
         say '{"type":"register"}'
         yes 'a warning that is of no use' | head -c 100000000 >&2
@@ -241,7 +241,7 @@ fn a_hundred_megabytes_on_stderr_are_nobodys_business() {
 }
 
 #[test]
-fn what_nobody_reads_on_stderr_holds_up_nobody() {
+fn unread_stderr_blocks_nothing() {
     let body = r#"
         say '{"type":"register"}'
         yes 'something to say' | head -n 100000 >&2
@@ -264,7 +264,7 @@ fn what_nobody_reads_on_stderr_holds_up_nobody() {
 }
 
 #[test]
-fn one_that_never_registers_is_ended_after_10_seconds_and_the_host_is_served() {
+fn unregistered_extension_ends_after_ten_seconds() {
     let body = "sleep 1000 & wait";
     let mut server = extended(
         Pi,
@@ -286,7 +286,7 @@ fn one_that_never_registers_is_ended_after_10_seconds_and_the_host_is_served() {
 }
 
 #[test]
-fn before_it_registers_a_signal_ends_the_server_at_once() {
+fn signal_before_registration_ends_server_immediately() {
     let server = extended(Pi, &turns(), &[("bad", "> begun\ntrap '' TERM\nsleep 1000 & wait\nsleep 1000")]);
     server.awaits("begun");
     server.signal(rustix::process::Signal::TERM);
@@ -295,7 +295,7 @@ fn before_it_registers_a_signal_ends_the_server_at_once() {
 }
 
 #[test]
-fn bad_ones_do_not_spoil_a_good_one() {
+fn bad_extensions_do_not_affect_good_one() {
     let dir = tempfile::tempdir().unwrap();
     let good = r#"
         say '{"type":"register","tools":[{"name":"slow","description":"Takes its time.","parameters":{}}]}'

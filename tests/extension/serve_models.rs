@@ -40,7 +40,7 @@ const ANSWERS: &str = r#"while await model_call; do
 done"#;
 
 #[test]
-fn a_session_begins_with_the_model_of_an_extension_that_answers_for_it() {
+fn session_starts_with_extension_model() {
     for dialect in DIALECTS {
         let body = registers("lab", true, &lab("http://nowhere", "lab-api", "none")) + ANSWERS;
         for options in [&["--model", "lab/mine"][..], &["--provider", "lab", "--model", "mine"], &[]] {
@@ -65,7 +65,7 @@ fn a_session_begins_with_the_model_of_an_extension_that_answers_for_it() {
 }
 
 #[test]
-fn a_model_that_no_extension_brings_ends_the_server_as_without_extensions() {
+fn unknown_model_ends_server_despite_extensions() {
     let body = registers("lab", true, &lab("http://nowhere", "lab-api", "none")) + ANSWERS;
     let ended = server(Pi, &body, &["--provider", "nobody", "--model", "nothing"]).ends_within(SOON);
     assert_eq!((ended.status.code(), ended.frames), (Some(1), vec![]));
@@ -78,7 +78,7 @@ fn a_model_that_no_extension_brings_ends_the_server_as_without_extensions() {
 }
 
 #[test]
-fn a_model_of_an_extension_is_asked_by_the_server_with_the_key_that_it_names() {
+fn server_requests_extension_model_with_named_key() {
     for dialect in DIALECTS {
         let turns = json!({ "turns": [{ "repeat": true, "say": [{ "text": "From afar." }] }] });
         let vendor = FakeVendor::plays(&turns);
@@ -102,7 +102,7 @@ fn a_model_of_an_extension_is_asked_by_the_server_with_the_key_that_it_names() {
 }
 
 #[test]
-fn a_provider_that_is_not_complete_is_told_and_the_rest_goes_on() {
+fn incomplete_provider_is_reported_and_skipped() {
     let bad = json!({ "type": "register_provider", "name": "bad", "config": { "models": [{ "id": "x" }] } });
     let body = registers("lab", true, &lab("http://nowhere", "lab-api", "none"))
         + &format!("say '{bad}'\n{ANSWERS}");
@@ -114,7 +114,7 @@ fn a_provider_that_is_not_complete_is_told_and_the_rest_goes_on() {
 }
 
 #[test]
-fn the_models_and_settings_are_told_with_what_extensions_have_added() {
+fn queries_include_models_of_extensions() {
     let dir = tempfile::tempdir().unwrap();
     let agent = dir.path().join(".pi/agent");
     std::fs::create_dir_all(&agent).unwrap();
@@ -156,7 +156,7 @@ fn the_models_and_settings_are_told_with_what_extensions_have_added() {
 }
 
 #[test]
-fn an_extension_chooses_built_in_tools_that_are_not_offered_by_themselves() {
+fn extension_activates_unoffered_built_in_tools() {
     let body = registers("lab", true, &lab("http://nowhere", "lab-api", "none"))
         + r#"
         say '{"type":"set_active_tools","names":["grep","read"]}'

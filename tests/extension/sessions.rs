@@ -47,7 +47,7 @@ fn two_prompts(turns: Value) -> crate::asking_support::Scenario {
 }
 
 #[test]
-fn a_new_session_begins_with_what_the_extension_gives_it() {
+fn new_session_starts_with_given_entries() {
     let wanted = action(
         "new_session",
         json!({ "parentSession": "/sessions/old.jsonl", "entries": [
@@ -74,7 +74,7 @@ fn a_new_session_begins_with_what_the_extension_gives_it() {
 }
 
 #[test]
-fn what_a_session_cannot_begin_with_is_refused_before_anything_happens() {
+fn invalid_initial_entries_are_refused_without_effect() {
     let wanted = action(
         "new_session",
         json!({ "entries": [{ "role": "user", "content": "a" }, { "role": "nobody" }] }),
@@ -87,7 +87,7 @@ fn what_a_session_cannot_begin_with_is_refused_before_anything_happens() {
 }
 
 #[test]
-fn an_extension_forks_before_a_message_or_with_any_entry() {
+fn extension_forks_before_or_at_entry() {
     for dialect in DIALECTS {
         for (position, asked) in
             [(None, "turn play [uau]"), (Some("before"), "turn play [uau]"), (Some("at"), "turn play [uauu]")]
@@ -121,7 +121,7 @@ fn an_extension_forks_before_a_message_or_with_any_entry() {
 }
 
 #[test]
-fn an_extension_that_objects_keeps_the_session_of_another_ones_action() {
+fn veto_stops_session_action_of_another_extension() {
     for (kind, hook, rest) in [
         ("new_session", "session_before_switch", json!({})),
         ("switch_session", "session_before_switch", json!({ "sessionPath": "/sessions/x.jsonl" })),
@@ -140,7 +140,7 @@ fn an_extension_that_objects_keeps_the_session_of_another_ones_action() {
 }
 
 #[test]
-fn an_extension_takes_up_a_session_or_hears_why_not() {
+fn switch_session_succeeds_or_reports_reason() {
     for dialect in DIALECTS {
         let wanted = |path: &str| action("switch_session", json!({ "sessionPath": path }));
         let played = two_prompts(json!([model_says("1"), model_says("2")]))
@@ -159,7 +159,7 @@ fn an_extension_takes_up_a_session_or_hears_why_not() {
 }
 
 #[test]
-fn a_run_ends_for_a_session_that_an_extension_wants() {
+fn new_session_of_extension_ends_run() {
     for dialect in DIALECTS {
         let played = scenario(json!([calls("t1", "bash", "sleep 5000"), model_says("2")]))
             .kept()
@@ -173,7 +173,7 @@ fn a_run_ends_for_a_session_that_an_extension_wants() {
 }
 
 #[test]
-fn an_extension_compacts_and_is_told_the_result_alone() {
+fn compact_result_goes_only_to_extension() {
     for dialect in DIALECTS {
         let played = two_prompts(json!([
             model_says("1"),
@@ -193,7 +193,7 @@ fn an_extension_compacts_and_is_told_the_result_alone() {
 }
 
 #[test]
-fn a_compaction_that_an_extension_takes_back_or_that_has_nothing_to_do_fails() {
+fn withdrawn_or_needless_compaction_fails() {
     for dialect in DIALECTS {
         let slow = json!({ "summary": true, "say": [{ "text": "The sum." }], "firstDelayMs": 5000 });
         let withdraw = json!({ "type": "withdraw", "id": "r" });
@@ -212,7 +212,7 @@ fn a_compaction_that_an_extension_takes_back_or_that_has_nothing_to_do_fails() {
 }
 
 #[test]
-fn an_abort_of_an_extension_ends_the_run() {
+fn abort_of_extension_ends_the_run() {
     for dialect in DIALECTS {
         let played = scenario(json!([calls("t1", "bash", "sleep 5000"), model_says("2")]))
             .extended(at_300(json!([]), action("abort", json!({}))))
@@ -229,7 +229,7 @@ fn an_abort_of_an_extension_ends_the_run() {
 }
 
 #[test]
-fn who_waits_is_told_when_nothing_goes_on() {
+fn wait_for_idle_completes_when_idle() {
     for dialect in DIALECTS {
         let played = scenario(json!([calls("t1", "bash", "sleep 1000"), model_says("2")]))
             .extended(at_300(json!([]), action("wait_for_idle", json!({}))))
@@ -346,7 +346,7 @@ fn an_extension_takes_up_another_branch() {
 }
 
 #[test]
-fn a_branch_that_is_not_there_is_refused_and_the_one_that_is_taken_up_stays() {
+fn unknown_branch_is_refused_and_current_kept() {
     for dialect in DIALECTS {
         let played = two_prompts(json!([model_says("1"), model_says("2")]))
             .extended(at_300(json!([]), action("navigate_tree", json!({ "targetId": "nowhere" }))))
@@ -364,7 +364,7 @@ fn a_branch_that_is_not_there_is_refused_and_the_one_that_is_taken_up_stays() {
 }
 
 #[test]
-fn a_prompt_puts_an_end_to_a_summary_of_a_branch() {
+fn prompt_cancels_branch_summary() {
     for dialect in DIALECTS {
         let slow = json!({ "summary": true, "say": [{ "text": "The sum." }], "firstDelayMs": 5000 });
         let turns = json!([model_says("1"), model_says("2"), slow, model_says("4")]);
@@ -383,7 +383,7 @@ fn a_prompt_puts_an_end_to_a_summary_of_a_branch() {
 }
 
 #[test]
-fn a_branch_that_cannot_be_stored_is_not_taken_up() {
+fn unpersisted_branch_is_not_entered() {
     for dialect in DIALECTS {
         let turns = json!([model_says("1"), model_says("2"), model_says("3")]);
         let first = two_prompts(turns.clone())
@@ -401,7 +401,7 @@ fn a_branch_that_cannot_be_stored_is_not_taken_up() {
 }
 
 #[test]
-fn another_branch_is_not_taken_up_while_anything_goes_on() {
+fn tree_navigation_is_refused_while_busy() {
     for dialect in DIALECTS {
         let wanted = action("navigate_tree", json!({ "targetId": "anything" }));
         let played = scenario(json!([calls("t1", "bash", "sleep 1000"), model_says("2")]))

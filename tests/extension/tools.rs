@@ -31,7 +31,7 @@ fn text(played: &Playback) -> &str {
 }
 
 #[test]
-fn a_tool_of_an_extension_shows_progress_and_gives_a_result() {
+fn extension_tool_shows_progress_and_result() {
     for dialect in DIALECTS {
         let played =
             calling(tool([tool_update("half"), waits(60_000), tool_result("whole"), tool_result("more")]))
@@ -140,7 +140,7 @@ fn abort_ends_call_whose_arguments_are_prepared() {
 }
 
 #[test]
-fn a_tool_that_fails_or_whose_extension_ends_gives_an_error() {
+fn failed_tool_or_ended_extension_gives_error() {
     for dialect in DIALECTS {
         for (steps, told, result) in [
             (vec![fails("no idea")], "<a failed", "no idea"),
@@ -162,7 +162,7 @@ fn a_tool_that_fails_or_whose_extension_ends_gives_an_error() {
 }
 
 #[test]
-fn both_of_two_calls_fail_when_their_extension_ends() {
+fn ended_extension_fails_both_its_calls() {
     let call = |id: &str| json!({ "tool": "mine", "id": id, "arguments": {}, "size": 0 });
     let played = scenario(json!([{ "say": [call("t1"), call("t2")] }, model_says("Well.")]))
         .extended(tool([]).on("tool_call mine", [waits(10), PeerStep::Ends("killed")]))
@@ -176,7 +176,7 @@ fn both_of_two_calls_fail_when_their_extension_ends() {
 }
 
 #[test]
-fn a_call_of_an_extension_that_is_gone_for_good_fails() {
+fn call_to_ended_extension_fails() {
     let gone = tool([]).on("start", [waits(5), PeerStep::Ends("killed")]);
     let played = calling(gone.on("start", [waits(1), PeerStep::Ends("killed")])).play(Pi);
     assert!(
@@ -188,7 +188,7 @@ fn a_call_of_an_extension_that_is_gone_for_good_fails() {
 }
 
 #[test]
-fn a_tool_is_told_of_an_abort_and_has_two_seconds_to_end() {
+fn aborted_tool_has_two_seconds_to_end() {
     for dialect in DIALECTS {
         for (steps, told, result) in [
             (
@@ -207,7 +207,7 @@ fn a_tool_is_told_of_an_abort_and_has_two_seconds_to_end() {
 }
 
 #[test]
-fn immediate_steering_tells_a_tool_and_does_not_use_what_it_returns() {
+fn immediate_steering_cancels_tool_and_drops_result() {
     let immediate = json!({ "id": "i", "type": "set_interrupt_mode", "mode": "immediate" });
     let call = |id: &str, tool: &str| json!({ "tool": tool, "id": id, "arguments": { "command": "sleep 50" }, "size": 0 });
     let played = scenario(json!([{ "say": [call("t1", "mine"), call("t2", "probe")] }, model_says("Well.")]))

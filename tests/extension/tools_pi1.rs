@@ -33,7 +33,7 @@ fn asked(played: &Playback) -> usize {
 }
 
 #[test]
-fn the_model_is_not_asked_again_where_every_result_wants_that() {
+fn run_ends_when_every_result_terminates() {
     let played = |mine, yours, turns: Value| {
         scenario(turns).extended(ending(mine, yours)).host(10, prompt("p", "go")).play(Pi1)
     };
@@ -43,7 +43,7 @@ fn the_model_is_not_asked_again_where_every_result_wants_that() {
 }
 
 #[test]
-fn what_was_queued_is_delivered_all_the_same() {
+fn queued_messages_are_delivered_despite_termination() {
     let played = scenario(json!([both(), says("Left.")]))
         .extended(ending(true, true))
         .host(0, steer("first"))
@@ -54,7 +54,7 @@ fn what_was_queued_is_delivered_all_the_same() {
 }
 
 #[test]
-fn a_hook_that_says_something_else_takes_away_what_programs_were_told() {
+fn changed_content_drops_the_structured_content() {
     let result = json!({
         "content": [{ "type": "text", "text": "One." }], "structuredContent": { "n": 1 }, "terminate": true,
     });

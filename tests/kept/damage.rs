@@ -186,7 +186,7 @@ fn what_is_no_file_is_refused() {
 }
 
 #[test]
-fn a_file_that_is_not_there_is_begun() {
+fn missing_session_file_is_created() {
     for by_switch in [false, true] {
         let dir = answering();
         let path = dir.path().join("new folder").join(NAME);
@@ -206,7 +206,7 @@ fn a_file_that_is_not_there_is_begun() {
 }
 
 #[test]
-fn the_newest_session_is_gone_on_with_and_damaged_files_are_passed_over() {
+fn continue_skips_damaged_files() {
     let dir = answering();
     let folder = dir.path().join(kept_support::FOLDER);
     fs::create_dir(&folder).unwrap();
@@ -220,7 +220,7 @@ fn the_newest_session_is_gone_on_with_and_damaged_files_are_passed_over() {
 }
 
 #[test]
-fn a_line_of_twenty_megabytes_is_a_line_like_any_other() {
+fn twenty_megabyte_line_is_read() {
     let dir = answering();
     let path = dir.path().join(NAME);
     let long = "wide ".repeat(4_000_000);

@@ -13,11 +13,11 @@ use std::{
 
 /// Nothing is read-only to the super-user.
 #[test]
-fn a_read_only_file_opens_and_the_first_write_is_refused() {
+fn read_only_file_opens_and_refuses_writes() {
     let (_directory, path) = with(conversation() + "{\"torn");
     fs::set_permissions(&path, Permissions::from_mode(0o444)).unwrap();
     if OpenOptions::new().append(true).open(&path).is_ok() {
-        return as_nobody("limits::a_read_only_file_opens_and_the_first_write_is_refused");
+        return as_nobody("limits::read_only_file_opens_and_refuses_writes");
     }
     let (mut store, tree, notices) = opened(&path);
     assert_eq!((bytes(&tree.unwrap()), notices.len()), (conversation(), 1));
@@ -57,7 +57,7 @@ const FULL_DISK: &str = "PI_RPC_TEST_FULL_DISK";
 
 /// Writes until the disk is full, and beyond. Run by the test that makes it so.
 #[test]
-fn on_a_full_disk_no_part_of_a_line_stays() {
+fn full_disk_leaves_no_partial_line() {
     let Some(directory) = env::var_os(FULL_DISK) else { return };
     let path = Path::new(&directory).join("s.jsonl");
     let mut store = Store::default();
@@ -104,13 +104,13 @@ fn passed(output: &Output) {
 }
 
 #[test]
-fn a_limit_on_the_size_of_files_leaves_no_part_of_a_line() {
+fn file_size_limit_leaves_no_partial_line() {
     let directory = tempfile::tempdir().unwrap();
     // Without the trap the signal would end the process before it is told.
     let script = r#"trap "" XFSZ && ulimit -f 64 && exec "$0" "$1" --exact"#;
     let mut command = Command::new("bash");
     command.args(["-c", script]).arg(env::current_exe().unwrap());
-    command.arg("limits::on_a_full_disk_no_part_of_a_line_stays");
+    command.arg("limits::full_disk_leaves_no_partial_line");
     let output = command.env(FULL_DISK, directory.path()).output().unwrap();
     passed(&output);
 }

@@ -28,7 +28,7 @@ fn state(server: &mut Server) -> (Value, Value, Value) {
 }
 
 #[test]
-fn a_session_goes_on_with_its_own_model_and_level_unless_others_are_asked_for() {
+fn resumed_session_keeps_model_and_level() {
     let vendor = FakeVendor::plays(&json!({ "turns": [{ "say": [{ "text": "Yes." }], "repeat": true }] }));
     let mut server = start(tempfile::tempdir().unwrap(), &vendor, &[]);
     server.data(json!({ "type": "set_model", "provider": "fake", "modelId": "second" }));
@@ -65,7 +65,7 @@ fn a_session_goes_on_with_its_own_model_and_level_unless_others_are_asked_for() 
 }
 
 #[test]
-fn a_session_that_begins_in_a_named_file_records_its_model() {
+fn new_named_session_records_its_model() {
     let vendor = FakeVendor::plays(&json!({ "turns": [{ "say": [{ "text": "Yes." }], "repeat": true }] }));
     let home = tempfile::tempdir().unwrap();
     let file = home.path().join("talk.jsonl");

@@ -26,7 +26,7 @@ fn session_file(server: &mut Server) -> String {
 }
 
 #[test]
-fn a_session_that_is_named_by_a_relative_path_is_told_by_its_full_one() {
+fn relative_session_path_is_reported_absolute() {
     let home = tempfile::tempdir().unwrap();
     let expected = fs::canonicalize(home.path()).unwrap().join("talks/a.jsonl");
     let mut server = start(home, &["--session", "./talks/./a.jsonl"]);
@@ -35,7 +35,7 @@ fn a_session_that_is_named_by_a_relative_path_is_told_by_its_full_one() {
 }
 
 #[test]
-fn sessions_that_follow_one_that_was_named_belong_to_its_project() {
+fn new_session_stays_in_named_folder() {
     let home = tempfile::tempdir().unwrap();
     let folder = fs::canonicalize(home.path()).unwrap().join("elsewhere");
     fs::create_dir(&folder).unwrap();
@@ -51,7 +51,7 @@ fn sessions_that_follow_one_that_was_named_belong_to_its_project() {
 }
 
 #[test]
-fn what_is_wrong_with_a_session_is_told_with_its_file() {
+fn session_error_names_its_file() {
     let odd = entry("message", "b", Some("a"), json!({ "message": { "role": "oracle" } }));
     let lines = [HEADER.to_owned(), "garbage".to_owned(), user("a", None, "one"), odd];
     for option in ["--session", "--fork"] {
@@ -70,7 +70,7 @@ fn what_is_wrong_with_a_session_is_told_with_its_file() {
 }
 
 #[test]
-fn where_no_home_is_set_it_is_the_users() {
+fn unset_home_defaults_to_the_users() {
     let home = tempfile::tempdir().unwrap();
     let mut command = demo(home.path(), &["--session", "~/pi-rpc-test-of-home.jsonl"]);
     command.env_remove("HOME");
@@ -104,7 +104,7 @@ fn refused(home: &Path, options: &[&str]) -> (String, Option<i32>) {
 }
 
 #[test]
-fn a_session_that_is_asked_for_by_its_whole_id_begins_or_goes_on() {
+fn session_id_option_creates_or_resumes() {
     let mut server = start(tempfile::tempdir().unwrap(), &["--session-id", "task-7"]);
     assert_eq!(id(&mut server), "task-7");
     let file = session_file(&mut server);
@@ -159,7 +159,7 @@ fn id_of_another_server_is_refused() {
 }
 
 #[test]
-fn what_cannot_be_an_id_or_a_name_is_refused() {
+fn invalid_session_id_or_name_is_refused() {
     let home = tempfile::tempdir().unwrap();
     let check = |options: &[&str], expected: &str| {
         let (told, status) = refused(home.path(), options);
@@ -174,7 +174,7 @@ fn what_cannot_be_an_id_or_a_name_is_refused() {
 }
 
 #[test]
-fn the_name_of_the_command_line_comes_first_in_the_session() {
+fn name_option_is_first_session_entry() {
     let home = tempfile::tempdir().unwrap();
     let mut server = start(home, &["--name", "mine"]);
     server.run("hi");

@@ -31,7 +31,7 @@ proptest! {
     }
 
     #[test]
-    fn bytes_of_any_kind_are_told_to_be_no_recording(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn arbitrary_bytes_are_no_recording(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         let subject = judged(&bytes);
         prop_assert!(subject.reason.is_some() || subject.frames_out > 0);
     }

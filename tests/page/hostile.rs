@@ -79,7 +79,7 @@ fn known_attacks_are_inert() {
 }
 
 #[test]
-fn an_element_that_is_not_ours_is_found() {
+fn foreign_element_is_found() {
     let page = hostile::everywhere("x").html();
     let spoilt = |with: &str| in_page(&page.replacen("<main", &format!("{with}<main"), 1), &page);
     assert_eq!(spoilt("<marquee></marquee>"), ["element marquee"]);

@@ -76,7 +76,7 @@ fn everything_of_the_schema_has_its_anchor() {
 }
 
 #[test]
-fn every_link_leads_to_one_place_on_the_page() {
+fn every_link_has_one_target() {
     for first in bases() {
         let page = Element::of(&reference_page(first));
         let mut places: BTreeMap<&str, usize> = BTreeMap::new();
@@ -115,7 +115,7 @@ fn the_page_carries_all_that_it_needs() {
 }
 
 #[test]
-fn the_dialect_that_is_asked_for_comes_first() {
+fn requested_dialect_comes_first() {
     let behind = |text: &str, mark: &str| {
         text.split_once(mark).unwrap().1.split(['"', ',']).next().unwrap().to_owned()
     };
@@ -129,7 +129,7 @@ fn the_dialect_that_is_asked_for_comes_first() {
 }
 
 #[test]
-fn the_chart_has_each_state_and_each_transition() {
+fn chart_has_each_state_and_transition() {
     let bundle = bundle();
     let regions = bundle["states"]["regions"].as_array().unwrap();
     let page = &PAGE.1;
@@ -203,7 +203,7 @@ fn every_command_says_what_becomes_of_it() {
 
 /// The page has one column for a superstate.
 #[test]
-fn in_all_of_a_superstate_a_command_fares_alike() {
+fn command_outcomes_agree_within_superstate() {
     for dialect in Dialect::ALL {
         for command in meta(dialect).commands {
             let mut fares: BTreeMap<&str, Vec<Outcome>> = BTreeMap::new();
@@ -217,7 +217,7 @@ fn in_all_of_a_superstate_a_command_fares_alike() {
 }
 
 #[test]
-fn every_example_is_valid_in_every_dialect_that_has_it() {
+fn every_example_is_valid_in_its_dialects() {
     let examples = Examples::new();
     for base in bases() {
         let schema = json_schema(base);
@@ -244,7 +244,7 @@ fn validator(schema: &Value, def: &str) -> Validator {
 }
 
 #[test]
-fn the_conversation_that_opens_the_page_breaks_no_rule() {
+fn opening_conversation_breaks_no_rule() {
     for base in bases() {
         let schema = json_schema(base);
         let mut machine = Machine::new(base, true);

@@ -10,7 +10,7 @@ use pi_rpc::{
 };
 
 #[test]
-fn a_report_with_something_of_everything_is_shown_whole() {
+fn full_report_matches_its_snapshot() {
     let page = Element::of(&report(Tier::Observed).to_page());
     let body = page.find("body").unwrap().outline();
     // Most rules are not put to the test here, and other pages tell what they say.
@@ -68,7 +68,7 @@ fn what_a_server_wrote_stays_text() {
 }
 
 #[test]
-fn each_record_has_the_state_after_it_and_each_finding_its_rule() {
+fn record_shows_state_and_finding_its_rule() {
     let page = Element::of(&report(Tier::Observed).to_page());
     let all = page.all();
     let row = all.iter().find(|element| element.attribute("class") == Some("marked")).unwrap();

@@ -20,7 +20,7 @@ fn usual_keys(dialect: Dialect, more: &[&'static str]) -> Vec<&'static str> {
 }
 
 #[test]
-fn a_command_gives_its_output_and_its_exit_code() {
+fn command_returns_output_and_exit_code() {
     for dialect in BOTH {
         let mut server = Server::demo(dialect);
         for (command, output, code) in [
@@ -42,7 +42,7 @@ fn a_command_gives_its_output_and_its_exit_code() {
 }
 
 #[test]
-fn of_a_long_output_the_end_is_given_and_a_file_with_everything() {
+fn long_output_gives_tail_and_file() {
     for dialect in BOTH {
         let mut server = Server::demo(dialect);
         let command = r"for i in $(seq 20000); do printf 'line \033[1m%s\033[0m\n' $i; done";
@@ -72,7 +72,7 @@ fn of_a_long_output_the_end_is_given_and_a_file_with_everything() {
 }
 
 #[test]
-fn in_xcsh_the_directory_is_kept_and_in_pi_it_is_not() {
+fn only_xcsh_keeps_the_working_directory() {
     for dialect in BOTH {
         let mut server = Server::demo(dialect);
         let home = server.dir.path().canonicalize().unwrap().display().to_string();
@@ -98,7 +98,7 @@ fn in_xcsh_the_directory_is_kept_and_in_pi_it_is_not() {
 }
 
 #[test]
-fn xcsh_serves_changes_in_order_and_reads_at_once() {
+fn xcsh_orders_changes_and_reads_immediately() {
     let mut server = Server::demo(Xcsh);
     server.send(json!({"id": "1", "type": "bash", "command": "until [ -e go ]; do sleep 0.01; done; echo 1 >> order"}));
     server.send(json!({"id": "2", "type": "bash", "command": "echo 2 >> order; cat order"}));
@@ -117,7 +117,7 @@ fn xcsh_serves_changes_in_order_and_reads_at_once() {
 }
 
 #[test]
-fn an_abort_ends_every_command_and_its_processes() {
+fn abort_bash_ends_commands_and_their_processes() {
     for dialect in BOTH {
         let mut server = Server::demo(dialect);
         let stuck = "trap '' TERM; sleep 1000 & sleep 1000 & echo begun; touch NAME; wait; sleep 1000";
@@ -145,7 +145,7 @@ fn an_abort_ends_every_command_and_its_processes() {
 }
 
 #[test]
-fn in_xcsh_control_frames_pass_by_a_command_that_runs() {
+fn xcsh_control_commands_bypass_running_bash() {
     let mut server = Server::demo(Xcsh);
     server.send(json!({"id": "1", "type": "bash", "command": "touch begun; sleep 1000"}));
     server.send(json!({"id": "2", "type": "bash", "command": "touch second"}));
@@ -163,7 +163,7 @@ fn in_xcsh_control_frames_pass_by_a_command_that_runs() {
 }
 
 #[test]
-fn a_kept_directory_that_is_gone_shuts_nobody_out() {
+fn missing_kept_directory_falls_back() {
     let mut server = Server::demo(Xcsh);
     server.data(bash("mkdir here; cd here"));
     std::fs::remove_dir_all(server.path("here")).unwrap();
@@ -173,7 +173,7 @@ fn a_kept_directory_that_is_gone_shuts_nobody_out() {
 }
 
 #[test]
-fn a_directory_that_is_gone_is_an_error_of_the_command() {
+fn missing_working_directory_fails_the_command() {
     for (dialect, answered_as, id) in [(Pi, "bash", json!("x")), (Xcsh, "parse", Value::Null)] {
         let mut server = Server::demo(dialect);
         server.data(json!({"type": "get_state"}));

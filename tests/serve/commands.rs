@@ -83,7 +83,7 @@ fn get_commands_lists_templates_then_skills() {
 }
 
 #[test]
-fn the_project_comes_first_from_0_58_on() {
+fn project_comes_first_since_0_58() {
     for dialect in [Dialect::Pi058, Dialect::Pi0584] {
         let (lines, _) = listed(dialect, &[]);
         let names: Vec<Value> =
@@ -94,7 +94,7 @@ fn the_project_comes_first_from_0_58_on() {
 }
 
 #[test]
-fn options_leave_out_all_but_what_they_name() {
+fn options_disable_all_but_named_ones() {
     for (options, names) in [
         (&["-ns", "-np"][..], &[][..]),
         (&["--no-skills", "--no-prompt-templates"], &[]),
@@ -109,7 +109,7 @@ fn options_leave_out_all_but_what_they_name() {
 }
 
 #[test]
-fn the_model_is_told_of_the_skills_that_it_may_choose() {
+fn system_prompt_lists_skills_for_the_model() {
     let vendor = FakeVendor::plays(&json!({ "turns": [{ "say": [{ "text": "Hello." }] }] }));
     let told = |options: &[&str]| {
         let before = vendor.journal.received().len();
@@ -136,7 +136,7 @@ fn the_model_is_told_of_the_skills_that_it_may_choose() {
 }
 
 #[test]
-fn an_xcsh_user_has_skills_of_its_own_directories() {
+fn xcsh_reads_skills_from_own_directories() {
     let home = Home::new();
     home.skill(".xcsh/agent/skills", "user-skill", "of the user")
         .skill("work/.xcsh/skills", "project-skill", "of the project")
@@ -151,7 +151,7 @@ fn an_xcsh_user_has_skills_of_its_own_directories() {
 }
 
 #[test]
-fn a_prompt_that_calls_a_skill_or_a_template_is_told_as_it_is_written() {
+fn skill_and_template_calls_are_expanded() {
     for dialect in [Dialect::Pi, Dialect::Xcsh] {
         let own = dialect.record().directories.project;
         let home = Home::new();

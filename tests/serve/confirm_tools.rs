@@ -54,7 +54,7 @@ fn sorted(words: &str) -> Vec<&str> {
 }
 
 #[test]
-fn case_of_name_counts_where_others_bring_tools() {
+fn confirm_name_case_counts_in_xcsh() {
     for given in ["BASH", "Todo_Write"] {
         let (status, words) = refusal("xcsh", &["--confirm-tools", given]).expect(given);
         let meant = given.to_lowercase();

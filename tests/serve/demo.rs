@@ -47,7 +47,7 @@ fn assert_speaks(mut server: Server, dialect: Dialect) {
 }
 
 #[test]
-fn a_prompt_is_answered_with_a_complete_run() {
+fn prompt_gives_a_complete_run() {
     let order = [
         "response",
         "agent_start",
@@ -139,7 +139,7 @@ fn snapshots_and_deltas_agree() {
 }
 
 #[test]
-fn hosts_start_it_by_the_options_that_they_know() {
+fn host_command_lines_start_the_server() {
     let lines: [&[&str]; 6] = [
         &["--mode", "rpc", "--no-session"],
         &["--mode=rpc"],
@@ -163,7 +163,7 @@ fn hosts_start_it_by_the_options_that_they_know() {
 }
 
 #[test]
-fn the_level_and_the_name_of_the_command_line_show_in_the_state() {
+fn state_has_level_and_name_of_options() {
     for (options, level) in [
         (&["--thinking", "low"][..], "low"),
         (&["--model", "scripted/demo:high"], "high"),
@@ -178,7 +178,7 @@ fn the_level_and_the_name_of_the_command_line_show_in_the_state() {
 }
 
 #[test]
-fn the_dialect_is_that_of_the_option_else_of_the_environment_else_of_the_name() {
+fn dialect_comes_from_option_environment_or_name() {
     let links = tempfile::tempdir().unwrap();
     let [pi, xcsh] = ["pi", "xcsh"].map(|name| links.path().join(name));
     symlink(binary(), &pi).unwrap();
@@ -206,7 +206,7 @@ fn the_dialect_is_that_of_the_option_else_of_the_environment_else_of_the_name() 
 }
 
 #[test]
-fn what_an_extension_says_is_a_schema_of_its_own() {
+fn extension_frames_have_their_own_schema() {
     for dialect in BOTH {
         let (status, printed, errors) =
             told(&["schema", "--part", "extension", "--dialect", dialect.as_str()]);
@@ -305,7 +305,7 @@ fn near_miss_of_an_option_is_named() {
 }
 
 #[test]
-fn what_cannot_be_served_is_refused_in_words() {
+fn unsupported_arguments_are_refused_with_reason() {
     let file = "Error: @file arguments are not supported in RPC mode\n";
     for arguments in [&["--mode", "rpc", "@notes.md"][..], &["serve", "--no-session", "hello", "@a"]] {
         assert_eq!(told(arguments), (Some(1), String::new(), file.to_owned()));

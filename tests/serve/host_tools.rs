@@ -23,7 +23,7 @@ fn server() -> Server {
 }
 
 #[test]
-fn the_host_carries_a_call_out_and_its_end_ends_the_call() {
+fn host_runs_call_until_it_disconnects() {
     let mut server = server();
     server.send(json!({ "type": "prompt", "message": "Is it raining?" }));
     let call = server.until_type("host_tool_call").pop().unwrap();

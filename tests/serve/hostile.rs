@@ -32,7 +32,7 @@ fn assert_parse_error(server: &mut Server, line: &[u8], id: Option<&str>) {
 }
 
 #[test]
-fn a_line_that_is_no_object_with_a_type_is_a_parse_error() {
+fn line_without_typed_object_is_parse_error() {
     for dialect in [Pi, Pi1, Xcsh] {
         let mut server = Server::demo(dialect);
         let lines: [&[u8]; 17] = [
@@ -62,7 +62,7 @@ fn a_line_that_is_no_object_with_a_type_is_a_parse_error() {
 }
 
 #[test]
-fn what_lacks_a_type_alone_is_answered_with_its_id_where_unknown_commands_are() {
+fn missing_type_keeps_id_in_pi_1() {
     for (dialect, id) in [(Pi, None), (Pi1, Some("1")), (Xcsh, None)] {
         let mut server = Server::demo(dialect);
         for line in [r#"{"id":"1"}"#, r#"{"id":"1","type":5}"#, r#"{"id":"1","type":null}"#] {
@@ -144,7 +144,7 @@ fn state_of_length(length: usize) -> Vec<u8> {
 }
 
 #[test]
-fn a_line_of_the_limit_is_read_and_one_byte_more_is_refused() {
+fn line_one_byte_over_limit_is_refused() {
     for dialect in BOTH {
         let mut server = Server::with(dialect, &["--max-frame", "1000"]);
         server.send_bytes(&[&state_of_length(1000)[..], b"\n"].concat());
@@ -158,7 +158,7 @@ fn a_line_of_the_limit_is_read_and_one_byte_more_is_refused() {
 }
 
 #[test]
-fn a_line_far_beyond_the_limit_is_not_held() {
+fn overlong_line_is_not_held_in_memory() {
     let mut server = Server::with(Pi, &["--max-frame", "100000"]);
     assert_works(&mut server);
     let before = server.peak_mib();
@@ -180,7 +180,7 @@ fn the_usual_limit_is_64_mib() {
 }
 
 #[test]
-fn deep_nesting_is_refused_and_does_not_overflow_the_stack() {
+fn deep_nesting_is_refused_without_stack_overflow() {
     for dialect in BOTH {
         let mut server = Server::demo(dialect);
         let (open, close) = ("[".repeat(20_000), "]".repeat(20_000));
@@ -247,7 +247,7 @@ fn answers_to_nothing_are_passed_over() {
 }
 
 #[test]
-fn what_is_refused_in_pi_1_is_told_with_its_id_and_its_command() {
+fn pi_1_refusal_has_id_and_command() {
     let mut server = Server::demo(Pi1);
     let field = |name: &str, expected: &str| format!("`{name}`: {expected}");
     let missing = |name: &str| format!("missing field `{name}`");

@@ -18,7 +18,7 @@ use std::{
 };
 
 #[test]
-fn the_limits_of_the_document_are_those_that_hold() {
+fn documented_limits_match_the_defaults() {
     let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reference/limits.md");
     let document = fs::read_to_string(document).unwrap();
     let usual = Limits::default();
@@ -58,7 +58,7 @@ fn texts(frames: &[Value]) -> Vec<String> {
 }
 
 #[test]
-fn messages_beyond_the_queue_are_refused_and_those_before_are_delivered() {
+fn messages_beyond_queue_limit_are_refused() {
     for dialect in [Pi, Pi1] {
         let script = json!({ "turns": bash_turns(WAITS) });
         let mut server = Server::script_with(dialect, script, &["--max-queue", "2000"]);
@@ -97,7 +97,7 @@ fn messages_beyond_the_queue_are_refused_and_those_before_are_delivered() {
 }
 
 #[test]
-fn more_shell_commands_than_may_run_are_refused_until_one_has_ended() {
+fn bash_commands_beyond_limit_are_refused() {
     let mut server = Server::with(Pi, &["--max-bash", "2"]);
     for id in ["1", "2"] {
         server.send(json!({ "id": id, "type": "bash", "command": format!("touch begun{id}; {WAITS}") }));
@@ -116,7 +116,7 @@ fn more_shell_commands_than_may_run_are_refused_until_one_has_ended() {
 }
 
 #[test]
-fn a_session_that_has_grown_beyond_its_limit_takes_no_more_and_another_one_begins() {
+fn session_beyond_limit_refuses_further_entries() {
     let dir = tempfile::tempdir().unwrap();
     let turns = json!([{ "repeat": true, "say": [{ "text": "yes" }] }]);
     let options = ["--max-session", "3000", "--session-dir", "talks"];
@@ -151,7 +151,7 @@ fn a_session_that_has_grown_beyond_its_limit_takes_no_more_and_another_one_begin
 }
 
 #[test]
-fn lines_that_wait_to_be_served_are_not_read_beyond_the_limit_and_all_are_answered() {
+fn waiting_commands_beyond_limit_stay_unread() {
     const LINES: usize = 3000;
     let mut server = Server::with(Xcsh, &["--max-queue", "100000"]);
     server.send(json!({ "id": "b", "type": "bash", "command": WAITS }));
@@ -174,7 +174,7 @@ fn lines_that_wait_to_be_served_are_not_read_beyond_the_limit_and_all_are_answer
 }
 
 #[test]
-fn what_the_host_has_not_read_keeps_commands_unread_beyond_the_limit() {
+fn unread_output_beyond_limit_stops_reading_commands() {
     const LINES: usize = 3000;
     let mut server = Server::with(Pi, &["--max-unread", "100000"]);
     let line = format!("{}\n", json!({ "id": "s", "type": "get_state", "filler": "x".repeat(900) }));

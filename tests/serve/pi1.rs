@@ -59,7 +59,7 @@ fn text(text: &str) -> Value {
 }
 
 #[test]
-fn a_bash_call_begins_with_an_empty_update_and_ends_with_what_programs_want() {
+fn bash_call_has_empty_update_and_details() {
     let arguments = json!({ "command": "echo out" });
     let mut server = Server::script(Pi1, calls(&[("bash", arguments.clone())]));
     let frames = tool_frames(&run(&mut server));
@@ -100,7 +100,7 @@ fn a_bash_call_begins_with_an_empty_update_and_ends_with_what_programs_want() {
 }
 
 #[test]
-fn another_status_than_0_is_a_result_that_says_so_and_a_kill_is_a_failure() {
+fn nonzero_status_is_result_kill_is_failure() {
     for (command, output, status) in [("echo a; exit 3", "a\n", 3), ("false", "", 1)] {
         let mut server = Server::script(Pi1, calls(&[bash(command)]));
         let end = end(&run(&mut server));
@@ -122,7 +122,7 @@ fn another_status_than_0_is_a_result_that_says_so_and_a_kill_is_a_failure() {
 }
 
 #[test]
-fn of_calls_side_by_side_the_ends_come_as_they_are_and_the_results_in_order() {
+fn concurrent_calls_keep_order_of_results() {
     for dialect in [Pi1, Pi073] {
         let both = [bash("until [ -e told ]; do sleep 0.01; done"), bash("true"), ("nothing", json!({}))];
         let mut server = Server::script(dialect, calls(&both));
@@ -153,7 +153,7 @@ fn of_calls_side_by_side_the_ends_come_as_they_are_and_the_results_in_order() {
 }
 
 #[test]
-fn files_are_written_read_and_edited_in_several_places_at_once() {
+fn files_are_written_read_and_multiply_edited() {
     let edits = json!([{ "oldText": "one", "newText": "1" }, { "oldText": "three", "newText": "3" }]);
     for (dialect, wrote) in
         [(Pi1, "Successfully wrote to a.txt"), (Pi073, "Successfully wrote 14 bytes to a.txt")]
@@ -199,7 +199,7 @@ fn files_are_written_read_and_edited_in_several_places_at_once() {
 }
 
 #[test]
-fn what_a_command_prints_is_told_piece_by_piece_before_its_response() {
+fn bash_output_is_streamed_before_response() {
     let mut server = Server::demo(Pi1);
     server.send(json!({ "id": "b", "type": "bash", "command": "seq 1 20000; printf '\\033[1mend\\r\\n'" }));
     let frames = server.until(|frame| frame["type"] == "response");
@@ -220,7 +220,7 @@ fn what_a_command_prints_is_told_piece_by_piece_before_its_response() {
 }
 
 #[test]
-fn what_is_excluded_from_the_context_is_kept_and_says_so() {
+fn excluded_bash_result_is_marked_in_messages() {
     let mut server = Server::demo(Pi1);
     server.data(json!({ "type": "bash", "command": "echo a", "excludeFromContext": true }));
     server.data(json!({ "type": "bash", "command": "echo b", "excludeFromContext": false }));
@@ -249,7 +249,7 @@ fn abort_bash_ends_all_commands() {
 }
 
 #[test]
-fn after_the_end_of_input_nothing_is_told_of_the_run_and_a_command_is_answered() {
+fn ended_input_stops_run_and_answers_bash() {
     let mut server = Server::script(Pi1, bash_turns("sleep 1000"));
     server.send(json!({ "type": "prompt", "message": "go" }));
     server.until_type("tool_execution_update");
@@ -268,7 +268,7 @@ fn after_the_end_of_input_nothing_is_told_of_the_run_and_a_command_is_answered()
 }
 
 #[test]
-fn a_line_without_a_type_is_answered_with_its_id() {
+fn line_without_type_is_answered_with_id() {
     let mut server = Server::demo(Pi1);
     let lines = [
         (json!({ "id": "n" }), json!("n")),
@@ -286,7 +286,7 @@ fn a_line_without_a_type_is_answered_with_its_id() {
 }
 
 #[test]
-fn a_switch_to_a_file_that_is_no_session_is_refused_in_the_words_of_pi_1() {
+fn switch_to_invalid_file_is_refused() {
     let mut server = Server::demo(Pi1);
     let path = server.path("script.json");
     std::fs::write(&path, "no session\n").unwrap();
@@ -297,7 +297,7 @@ fn a_switch_to_a_file_that_is_no_session_is_refused_in_the_words_of_pi_1() {
 }
 
 #[test]
-fn a_scripted_model_says_its_word_for_each_level_above_high() {
+fn scripted_model_maps_levels_above_high() {
     let mut server = Server::demo(Pi1);
     let levels = server.data(json!({ "type": "get_available_thinking_levels" }))["levels"].take();
     assert_eq!(levels, json!(["off", "minimal", "low", "medium", "high", "xhigh"]));
@@ -307,7 +307,7 @@ fn a_scripted_model_says_its_word_for_each_level_above_high() {
 }
 
 #[test]
-fn a_signal_ends_a_run_and_commands_without_an_event() {
+fn signal_ends_run_and_commands_without_event() {
     let mut server = Server::script(Pi1, bash_turns("sleep 1000"));
     server.send(json!({ "type": "prompt", "message": "go" }));
     server.until_type("tool_execution_update");

@@ -76,7 +76,7 @@ fn an_abort_ends_the_wait() {
 }
 
 #[test]
-fn a_wait_beyond_the_users_limit_is_told() {
+fn retry_delay_beyond_limit_is_reported() {
     let turns = json!([{ "fail": { "status": 429, "message": "Quota", "retryAfter": 7 } }]);
     let (vendor, mut server) = server("openai-responses", json!({ "maxRetryDelayMs": 6000 }), turns);
     let text = "Server requested 7s retry delay (max: 6s). 429 Quota";

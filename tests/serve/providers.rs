@@ -24,7 +24,7 @@ fn server(dialect: Dialect, api: &str, turns: &Value) -> (FakeVendor, Server) {
 }
 
 #[test]
-fn text_and_thinking_arrive_in_pieces_with_tokens_and_cost() {
+fn text_and_thinking_stream_with_usage() {
     let turns = json!([{
         "say": [{ "thinking": "Let me think about it.", "signature": "c2ln" }, { "text": "Hello from far away." }],
         "size": 5, "usage": { "input": 1000, "output": 100, "cacheRead": 200 },
@@ -87,7 +87,7 @@ fn an_image_reaches_the_vendor() {
 }
 
 #[test]
-fn an_abort_ends_the_request_before_its_first_byte_and_in_the_middle_of_a_delta() {
+fn abort_ends_request_before_and_during_stream() {
     let turns = json!([
         { "match": "nothing", "hang": true },
         { "match": "half", "say": [{ "text": "This will never be said in full." }], "size": 4, "hang": true, "afterDeltas": 3 },
@@ -120,7 +120,7 @@ fn an_abort_ends_the_request_before_its_first_byte_and_in_the_middle_of_a_delta(
 }
 
 #[test]
-fn a_command_that_prints_a_key_ends_with_the_request_that_waits_for_it() {
+fn key_command_ends_with_its_request() {
     for how in ["abort", "signal", "end of input"] {
         let dialect = if how == "end of input" { Dialect::Xcsh } else { Dialect::Pi };
         let dir = tempfile::tempdir().unwrap();
@@ -152,7 +152,7 @@ fn a_command_that_prints_a_key_ends_with_the_request_that_waits_for_it() {
 }
 
 #[test]
-fn a_prompt_without_a_key_is_refused_and_says_what_would_help() {
+fn prompt_without_key_is_refused_with_advice() {
     let dir = tempfile::tempdir().unwrap();
     let mut server = start(Dialect::Pi, dir, &["--model", "anthropic/claude-opus-4-6"]);
     let refusal = server.ask("p", json!({ "type": "prompt", "message": "hi" }));

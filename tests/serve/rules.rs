@@ -10,7 +10,7 @@ fn says(text: &str) -> Value {
 }
 
 #[test]
-fn an_answer_against_a_rule_of_the_project_is_asked_for_again_once_in_a_session() {
+fn project_rule_interrupts_once_per_session() {
     let dir = tempfile::tempdir().unwrap();
     let rules = dir.path().join(".xcsh/rules");
     fs::create_dir_all(&rules).unwrap();

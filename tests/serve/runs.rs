@@ -16,7 +16,7 @@ fn texts_of(frames: &[Value], role: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_tool_shows_its_output_as_it_grows() {
+fn tool_output_is_shown_as_it_grows() {
     for dialect in BOTH {
         let command = format!("echo one; {WAIT_FOR_GO}; echo two; {WAIT_FOR_GO}; echo three");
         let mut server = Server::script(dialect, bash_turns(&command));
@@ -44,7 +44,7 @@ fn a_tool_shows_its_output_as_it_grows() {
 }
 
 #[test]
-fn an_abort_during_a_tool_ends_its_processes_and_closes_the_run() {
+fn abort_during_tool_ends_its_processes() {
     for dialect in BOTH {
         let mut turns = bash_turns("echo begun; (trap '' TERM; sleep 1000 & sleep 1000)");
         turns.as_array_mut().unwrap().insert(0, json!({"match": "again", "say": [{"text": "Still here."}]}));
@@ -78,7 +78,7 @@ fn an_abort_during_a_tool_ends_its_processes_and_closes_the_run() {
 }
 
 #[test]
-fn a_model_that_is_set_serves_the_next_run() {
+fn set_model_serves_the_next_run() {
     for dialect in BOTH {
         let turns = json!([{"repeat": true, "say": [{"text": "From the script."}]}]);
         let mut server = Server::script(dialect, turns);
@@ -101,7 +101,7 @@ fn a_model_that_is_set_serves_the_next_run() {
 }
 
 #[test]
-fn a_model_that_does_not_think_has_no_levels() {
+fn model_without_thinking_has_no_levels() {
     for dialect in BOTH {
         let mut server = Server::script(dialect, json!([{"say": [{"text": "hm"}]}]));
         assert_eq!(server.data(json!({"type": "cycle_thinking_level"})), Value::Null);
@@ -145,7 +145,7 @@ fn figures_agree_with_the_messages() {
 }
 
 #[test]
-fn tool_calls_that_cannot_be_run_are_results_too() {
+fn invalid_tool_calls_give_error_results() {
     for dialect in BOTH {
         let script = std::fs::read_to_string("examples/scripts/tools.json").unwrap();
         let mut server = Server::script_with(dialect, serde_json::from_str(&script).unwrap(), &[]);
@@ -161,7 +161,7 @@ fn tool_calls_that_cannot_be_run_are_results_too() {
 }
 
 #[test]
-fn in_xcsh_what_follows_an_abort_waits_for_it() {
+fn xcsh_commands_after_abort_wait_for_it() {
     let stubborn = "trap '' TERM; touch begun; while true; do sleep 0.02; done";
     let turns = json!([
         { "say": [{ "tool": "bash", "arguments": { "command": stubborn } }] },
@@ -182,7 +182,7 @@ fn in_xcsh_what_follows_an_abort_waits_for_it() {
 }
 
 #[test]
-fn in_xcsh_an_abort_stops_the_prompt_that_waits_behind_a_command() {
+fn xcsh_abort_stops_prompt_behind_bash() {
     let mut server = Server::demo(Xcsh);
     server.send(json!({"id": "1", "type": "bash", "command": "touch begun; sleep 1000"}));
     server.send(json!({"id": "2", "type": "prompt", "message": "wait"}));

@@ -17,7 +17,7 @@ fn server(settings: &Value, turns: &Value) -> Server {
 }
 
 #[test]
-fn a_large_image_is_scaled_unless_the_settings_say_no() {
+fn large_image_is_scaled_unless_disabled() {
     let turns = json!([{ "say": [{ "tool": "read", "arguments": { "path": "wide.png" } }] }]);
     for (settings, note) in [
         (json!({}), "Read image file [image/png]\n[Image: original 2100x20, displayed at 2000x19. "),
@@ -34,7 +34,7 @@ fn a_large_image_is_scaled_unless_the_settings_say_no() {
 }
 
 #[test]
-fn the_shell_and_its_prefix_are_those_of_the_settings() {
+fn settings_choose_shell_and_prefix() {
     let settings = json!({ "shellPath": "/bin/sh", "shellCommandPrefix": "greeting=hello" });
     let mut server = server(&settings, &json!([]));
     let bash = json!({ "type": "bash", "command": "echo $greeting ${BASH_VERSION:-plain}" });
@@ -57,7 +57,7 @@ fn interrupt_mode_is_that_of_the_settings() {
 }
 
 #[test]
-fn a_session_starts_in_the_modes_of_the_settings() {
+fn session_starts_in_modes_of_settings() {
     let settings = json!({
         "steeringMode": "all", "followUpMode": "all", "compaction": { "enabled": false },
     });

@@ -25,7 +25,7 @@ fn idle_it_ends_with_the_input() {
 }
 
 #[test]
-fn in_pi_a_run_and_a_command_are_finished_and_answered_after_the_end_of_input() {
+fn pi_finishes_work_after_end_of_input() {
     let wait = "until [ -e go ]; do sleep 0.01; done; echo done";
     let mut server = Server::script(Pi, bash_turns(wait));
     server.send(json!({"type": "prompt", "message": "go"}));
@@ -42,7 +42,7 @@ fn in_pi_a_run_and_a_command_are_finished_and_answered_after_the_end_of_input() 
 }
 
 #[test]
-fn signal_closes_the_run_and_ends_the_tool() {
+fn signal_closes_run_and_ends_tool() {
     for dialect in BOTH {
         let server = with_stuck_tool(dialect);
         server.signal(Signal::TERM);
@@ -61,7 +61,7 @@ fn send_states(server: &mut Server, count: usize) {
 }
 
 #[test]
-fn a_signal_after_the_end_of_input_leaves_time_for_what_was_said() {
+fn signal_after_end_of_input_loses_nothing() {
     let mut server = Server::demo(Pi);
     send_states(&mut server, 500);
     server.close_stdin();
@@ -72,7 +72,7 @@ fn a_signal_after_the_end_of_input_leaves_time_for_what_was_said() {
 }
 
 #[test]
-fn end_of_input_and_a_signal_together_are_as_the_signal_or_the_end() {
+fn signal_with_end_of_input_exits_cleanly() {
     for dialect in BOTH {
         let mut server = Server::demo(dialect);
         server.ask("1", json!({"type": "get_state"}));
@@ -84,7 +84,7 @@ fn end_of_input_and_a_signal_together_are_as_the_signal_or_the_end() {
 }
 
 #[test]
-fn a_host_that_closes_everything_when_nothing_runs_is_no_failure() {
+fn closing_idle_host_pipes_exits_with_zero() {
     let mut server = Server::demo(Pi);
     server.close_stdout();
     server.close_stdin();
@@ -92,7 +92,7 @@ fn a_host_that_closes_everything_when_nothing_runs_is_no_failure() {
 }
 
 #[test]
-fn what_stands_in_the_pipe_is_served_before_the_end() {
+fn piped_commands_are_served_before_exit() {
     for dialect in BOTH {
         let mut server = Server::demo(dialect);
         send_states(&mut server, 200);

@@ -23,7 +23,7 @@ fn burst(dialect: Dialect) -> Server {
 }
 
 #[test]
-fn deltas_alone_wait_by_their_own_length_and_are_joined_late() {
+fn pending_deltas_are_small_and_coalesced() {
     const MANY: usize = 40_000;
     let turns = json!([{"say": [{"text": "0123456", "deltas": MANY, "size": 5}]}]);
     let mut server = Server::script(Pi1, turns);
@@ -60,7 +60,7 @@ const SPEEDS: [usize; 4] = [usize::MAX, 400, 60, 7];
 const STOPS: usize = 8;
 
 #[test]
-fn at_any_speed_of_reading_the_same_message_is_read_and_no_rule_is_broken() {
+fn reading_speed_does_not_change_the_message() {
     let arguments = json!({ "command": format!("echo {}", "0123456789".repeat(800)) });
     let turns = json!([
         { "say": [
@@ -113,7 +113,7 @@ fn at_any_speed_of_reading_the_same_message_is_read_and_no_rule_is_broken() {
 }
 
 #[test]
-fn all_of_a_flood_of_commands_is_answered_in_order() {
+fn command_flood_is_answered_in_order() {
     const COUNT: usize = 50_000;
     for dialect in sample(BOTH, 2) {
         let mut server = Server::demo(dialect);
@@ -156,7 +156,7 @@ fn commands_between_the_deltas_keep_their_place() {
 }
 
 #[test]
-fn a_tool_that_floods_waits_for_the_host() {
+fn flooding_tool_waits_for_host() {
     for dialect in BOTH {
         let turns = json!([{"say": [{"tool": "bash", "arguments": {"command": "i=0; while [ ! -e go ]; do echo $i; i=$((i + 1)); done; echo over"}}]},
             {"onResult": "", "say": [{"text": "It has ended."}]}]);

@@ -67,7 +67,7 @@ const FILES: [(&str, &str); 7] = [
 ];
 
 #[test]
-fn a_job_of_thirty_turns_leaves_the_same_files_with_every_api() {
+fn thirty_turns_leave_same_files_per_api() {
     for api in APIS {
         let mut turns: Vec<Value> =
             job().into_iter().enumerate().map(|(at, calls)| turn(at, calls)).collect();

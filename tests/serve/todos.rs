@@ -21,7 +21,7 @@ fn statuses(server: &mut Server) -> Vec<String> {
 }
 
 #[test]
-fn a_plan_is_made_gone_on_with_and_found_again_in_the_next_process() {
+fn plan_is_restored_in_next_process() {
     let tasks = json!([{ "content": "look" }, { "content": "write" }]);
     let turns = json!([
         writes(json!({ "op": "replace", "phases": [{ "name": "Plan", "tasks": tasks }] })),
@@ -50,7 +50,7 @@ fn a_plan_is_made_gone_on_with_and_found_again_in_the_next_process() {
 }
 
 #[test]
-fn the_settings_say_how_long_what_is_done_stays() {
+fn settings_choose_clear_delay_of_todos() {
     let dir = tempfile::tempdir().unwrap();
     write_agent_file(
         dir.path(),

@@ -16,7 +16,7 @@ fn fitting_arguments_stay_as_they_are() {
 }
 
 #[test]
-fn scalars_of_the_wrong_type_are_read_as_what_was_meant() {
+fn scalars_of_wrong_type_are_coerced() {
     assert_eq!(check("read", json!({"path": 5, "offset": "7"})), Ok(json!({"path": "5", "offset": 7})));
     assert_eq!(
         check("bash", json!({"command": true, "timeout": "0.5"})),
@@ -25,12 +25,12 @@ fn scalars_of_the_wrong_type_are_read_as_what_was_meant() {
 }
 
 #[test]
-fn null_for_an_optional_argument_is_as_if_it_were_absent() {
+fn null_optional_argument_counts_as_absent() {
     assert_eq!(check("ls", json!({"path": null, "limit": null})), Ok(json!({})));
 }
 
 #[test]
-fn every_problem_is_listed_with_the_arguments_as_received() {
+fn every_problem_is_listed_with_received_arguments() {
     let expected = "Validation failed for tool \"read\":\n  - path: must have required property 'path'\n  \
                     - offset: must be number\n\n\
                     Received arguments:\n{\n  \"offset\": \"many\",\n  \"other\": [\n    1\n  ]\n}";

@@ -76,7 +76,7 @@ async fn wide_output_is_cut_by_bytes() {
 }
 
 #[tokio::test]
-async fn of_one_long_line_the_end_is_kept() {
+async fn tail_of_one_long_line_is_kept() {
     let place = Place::new();
     for (command, line, kept) in [
         ("echo first; head -c 60000 /dev/zero | tr '\\0' x", 2, 51200),
@@ -223,7 +223,7 @@ async fn abort_leaves_no_process_that_ignores_term() {
 }
 
 #[tokio::test]
-async fn a_background_job_goes_on_until_the_end_of_the_server() {
+async fn background_job_runs_until_server_ends() {
     let place = Place::new();
     place.fifo("fifo");
     let command = "echo $$; (read -r _ <fifo; seq 100000; touch done; sleep 1000) & echo left";
@@ -243,7 +243,7 @@ async fn a_background_job_goes_on_until_the_end_of_the_server() {
 }
 
 #[tokio::test]
-async fn a_flood_from_the_background_does_not_hold_the_result() {
+async fn background_flood_does_not_delay_result() {
     let place = Place::new();
     let output = place.call("bash", json!({"command": "yes & sleep 0.01; true"})).await;
     FullOutput::named_in(text(&output));
@@ -252,7 +252,7 @@ async fn a_flood_from_the_background_does_not_hold_the_result() {
 }
 
 #[tokio::test]
-async fn a_task_that_is_dropped_leaves_no_process() {
+async fn dropped_task_leaves_no_process() {
     let place = Place::new();
     let mut started = place.start("bash", json!({"command": "echo $$ ready; sleep 1000 & sleep 1000"}));
     let update = started.shows("ready").await;
@@ -278,7 +278,7 @@ async fn a_closed_gate_holds_the_command_up() {
 }
 
 #[tokio::test]
-async fn a_closed_gate_does_not_hold_up_an_abort() {
+async fn closed_gate_does_not_delay_abort() {
     let place = Place::new();
     place.gate.send_replace(false);
     let started = place.start("bash", json!({"command": "echo hi; touch here; sleep 1000"}));

@@ -48,7 +48,7 @@ async fn a_text_gives_way_to_another() {
 }
 
 #[tokio::test]
-async fn a_byte_order_mark_and_carriage_returns_stay() {
+async fn byte_order_mark_and_carriage_returns_stay() {
     let (_, details, file) = edited("\u{FEFF}a\r\nb\r\nc", "a\nb", "x\r\ny").await;
     assert_eq!(file, "\u{FEFF}x\r\ny\r\nc");
     assert_eq!(details.unwrap()["diff"], "-1 a\n-2 b\n+1 x\n+2 y\n 3 c");
@@ -82,7 +82,7 @@ async fn typographic_differences_do_not_matter() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_done_is_said_and_the_file_stays() {
+async fn failed_edit_is_reported_without_change() {
     let absent = "Could not find the exact text in f. The old text must match exactly including all whitespace and \
                   newlines.";
     let several = |count: u32| {
@@ -148,7 +148,7 @@ async fn everything_between_two_changes_is_shown() {
 }
 
 #[tokio::test]
-async fn numbers_are_as_wide_as_the_longer_text_needs() {
+async fn diff_numbers_fit_the_longer_text() {
     let (shown, _) = diff("a", "a", &numbered(1..=9)).await;
     assert!(shown.starts_with("- 1 a\n+ 1 1\n"), "{shown}");
     let (shown, _) = diff("a\nb", "b", "b\n").await;
@@ -177,7 +177,7 @@ async fn mode_links_and_other_names_stay() {
 }
 
 #[tokio::test]
-async fn no_edit_of_many_at_once_is_lost() {
+async fn concurrent_edits_are_all_applied() {
     let place = Place::new();
     let before: String = (0..20).map(|n| format!("<{n}>\n")).collect();
     place.write("f", &before);
@@ -227,7 +227,7 @@ fn applied(diff: &str, old: &str) -> Vec<String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
     #[test]
-    fn an_exact_edit_is_a_plain_replacement_and_its_diff_tells_it(
+    fn exact_edit_replaces_and_diff_applies(
         head in "([abé]{0,3}\n){0,8}", old in "[abc]{0,2}\n?Q[abc\n]{0,9}", tail in "\n([ab]{0,3}\n){0,8}z",
         new in "([abcQ]{0,3}\n){0,4}[ab]{0,2}",
     ) {

@@ -21,7 +21,7 @@ async fn find(place: &Place, arguments: Value) -> ToolOutput {
 }
 
 #[tokio::test]
-async fn names_fit_anywhere_and_paths_from_any_directory_on() {
+async fn names_match_anywhere_paths_from_any_directory() {
     let place = place(&["a.rs", "src/b.rs", "src/deep/c.rs", "src/deep/d.md", "other/src/e.rs"]);
     for (pattern, wanted) in [
         ("*.rs", "a.rs\nother/src/e.rs\nsrc/b.rs\nsrc/deep/c.rs"),
@@ -43,14 +43,14 @@ async fn names_fit_anywhere_and_paths_from_any_directory_on() {
 }
 
 #[tokio::test]
-async fn capital_letters_count_only_if_the_pattern_has_some() {
+async fn case_counts_only_with_capital_in_pattern() {
     let place = place(&["Readme.md", "README", "readme.txt"]);
     assert_ok(&find(&place, json!({"pattern": "readme*"})).await, "README\nReadme.md\nreadme.txt");
     assert_ok(&find(&place, json!({"pattern": "Readme*"})).await, "Readme.md");
 }
 
 #[tokio::test]
-async fn ignored_files_are_left_out_and_hidden_ones_are_not() {
+async fn ignored_files_are_excluded_hidden_ones_listed() {
     let place = place(&[".env", ".hid/x", "a.log", "sub/a.log", "sub/b.tmp", "sub/keep.log", "other/b.tmp"]);
     place.write(".gitignore", "*.log\n");
     place.write("sub/.gitignore", "*.tmp\n!keep.log\n");

@@ -52,7 +52,7 @@ async fn patterns_are_regular_expressions_unless_literal() {
 }
 
 #[tokio::test]
-async fn each_hit_has_its_own_lines_around_it() {
+async fn each_match_has_its_own_context() {
     let place = place(&[("f", "1\n2 hit\n3\n4 hit\n5\n6\n"), ("end", "a\nhit\n"), ("open", "hit\nb")]);
     let output = grep(&place, json!({"pattern": "hit", "context": 1})).await;
     let end = "end-1- a\nend:2: hit\nend-3- ";
@@ -67,7 +67,7 @@ async fn each_hit_has_its_own_lines_around_it() {
 }
 
 #[tokio::test]
-async fn ignored_and_binary_files_are_left_out_and_hidden_ones_are_not() {
+async fn ignored_and_binary_files_are_not_searched() {
     let place = place(&[
         (".git/HEAD", "hit"),
         (".gitignore", "*.log\n/out\n"),
@@ -153,7 +153,7 @@ async fn long_lines_and_long_results_are_cut() {
 }
 
 #[tokio::test]
-async fn a_long_line_around_a_hit_counts_only_when_it_is_shown() {
+async fn long_context_line_counts_only_when_shown() {
     let long = "x".repeat(600);
     let place = place(&[("f", &format!("{long}\n\nhit\n\n{long}\n"))]);
     let output = grep(&place, json!({"pattern": "hit", "context": 1})).await;
@@ -191,7 +191,7 @@ async fn what_cannot_be_searched_is_said() {
 }
 
 #[tokio::test]
-async fn a_line_without_end_does_not_fill_the_memory() {
+async fn endless_line_does_not_fill_memory() {
     let place = place(&[("a", "hit\n")]);
     place.write("line", "x".repeat(65 << 20));
     let output = grep(&place, json!({"pattern": "hit"})).await;

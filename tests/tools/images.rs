@@ -49,7 +49,7 @@ fn decoded(output: &ToolOutput) -> RgbImage {
 }
 
 #[tokio::test]
-async fn what_fits_is_passed_on_as_it_is() {
+async fn fitting_image_is_passed_unchanged() {
     let place = Place::new();
     let bytes = png(RgbImage::new(2000, 10));
     let output = read(&place, &bytes).await;
@@ -108,7 +108,7 @@ async fn transparent_pictures_may_stay_so() {
 }
 
 #[tokio::test]
-async fn a_photo_is_turned_the_right_way_up() {
+async fn photo_is_rotated_by_its_orientation() {
     let place = Place::new();
     let mut bytes = Vec::new();
     let mut encoder = image::codecs::jpeg::JpegEncoder::new_with_quality(&mut bytes, 90);
@@ -122,7 +122,7 @@ async fn a_photo_is_turned_the_right_way_up() {
 }
 
 #[tokio::test]
-async fn without_scaling_only_what_no_provider_takes_is_left_out() {
+async fn without_scaling_only_impossible_images_are_dropped() {
     let place = Place { scales_images: false, ..Place::new() };
     let bytes = png(RgbImage::new(3000, 2));
     let output = read(&place, &bytes).await;
@@ -134,7 +134,7 @@ async fn without_scaling_only_what_no_provider_takes_is_left_out() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_decoded_is_judged_by_what_it_claims() {
+async fn undecodable_image_is_judged_by_its_header() {
     let place = Place::new();
     // A bomb: it claims more than four billion pixels.
     let mut bomb = png(RgbImage::new(2, 2));

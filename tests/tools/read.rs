@@ -193,7 +193,7 @@ async fn ls_stops_at_its_limits() {
 }
 
 #[tokio::test]
-async fn a_tool_that_does_not_exist_is_an_error_result() {
+async fn unknown_tool_gives_error_result() {
     assert_error(&Place::new().call("fly", json!({})).await, "Tool fly not found");
 }
 
@@ -273,7 +273,7 @@ fn sizes_are_put_as_javascript_rounds() {
 }
 
 #[test]
-fn the_tail_of_an_over_long_last_line_is_kept() {
+fn tail_of_overlong_last_line_is_kept() {
     let limits = Limits { lines: 10, bytes: 6 };
     let cut = truncate_tail("one\nabcdefgé", limits);
     assert_eq!((cut.content.as_str(), cut.last_line_partial, cut.output_lines), ("defgé", true, 1));
@@ -285,7 +285,7 @@ fn the_tail_of_an_over_long_last_line_is_kept() {
 
 proptest! {
     #[test]
-    fn truncation_keeps_as_many_whole_lines_as_fit(
+    fn truncation_keeps_all_fitting_whole_lines(
         all in "[aé\n]{0,60}", lines in 1_u64..8, bytes in 4_u64..40,
     ) {
         let limits = Limits { lines, bytes };

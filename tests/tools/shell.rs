@@ -85,7 +85,7 @@ async fn late_output_of_a_pipeline_is_kept() {
 }
 
 #[tokio::test]
-async fn the_agents_programs_come_before_those_of_the_path() {
+async fn programs_of_agent_precede_path() {
     let mut place = place();
     let programs = place.dir.path().join("bin");
     std::fs::create_dir(&programs).unwrap();

@@ -47,7 +47,7 @@ async fn what_stands_around_a_file_stays() {
 }
 
 #[tokio::test]
-async fn what_is_private_is_so_while_it_is_written() {
+async fn private_file_stays_private_during_write() {
     let place = Place::new();
     place.write("secret", "old");
     fs::set_permissions(place.path("secret"), fs::Permissions::from_mode(0o600)).unwrap();
@@ -82,7 +82,7 @@ async fn what_cannot_be_written_is_said() {
 }
 
 #[tokio::test]
-async fn an_edit_after_a_write_sees_what_was_written() {
+async fn edit_after_write_reads_written_text() {
     let place = Place::new();
     let written = place.start("write", json!({"path": "f", "content": "a".repeat(1 << 20) + "b"}));
     let edited = place.start("edit", json!({"path": "f", "oldText": "b", "newText": "c"}));

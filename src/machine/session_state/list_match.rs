@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_left_out_is_passed_over() {
+    fn optional_item_may_be_absent() {
         let mut said = needed(&[10, 20, 30]);
         said[1].is_needed = false;
         assert_eq!(found(&said, &[10, 30], CLOSED), Ok(vec![Some(0), Some(2)]));
