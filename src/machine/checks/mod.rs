@@ -23,6 +23,7 @@ pub(super) mod pending_read;
 pub(super) mod progress;
 pub(super) mod prompts;
 pub(super) mod queue;
+mod queue_responses;
 pub(super) mod queues;
 pub(super) mod reminders;
 pub(super) mod responses;

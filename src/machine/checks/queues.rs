@@ -4,14 +4,15 @@
 use super::{
     frame_context::FrameContext,
     queue::{KEPT, Queue, QueueChange, QueuedMessage, QueuedText, change, keep, text_of, texts},
+    queue_responses::{is_queued, is_runless},
     sent_texts::SentTexts,
 };
 use crate::{
     machine::{findings::Findings, kind::Kind, requests::OpenRequest},
     protocol::{
-        AgentMessage, AgentSessionEvent, AgentSessionEventKind, FlowState, ImageContent, PromptDisposition,
-        QueueDisposition, QueueMode, QueueOutcome, QueueUpdateEvent, RpcCommand, RpcCommandKind, RpcSuccess,
-        RuleId as Rule, SessionState, StreamingBehavior, UserMessage, fires_anywhere,
+        AgentMessage, AgentSessionEvent, AgentSessionEventKind, FlowState, ImageContent, QueueMode,
+        QueueUpdateEvent, RpcCommand, RpcCommandKind, RpcSuccess, RuleId as Rule, SessionState, StopReason,
+        StreamingBehavior, UserMessage, fires_anywhere,
     },
 };
 use std::collections::VecDeque;
@@ -33,6 +34,8 @@ pub struct Queues {
     polls: u64,
     /// Whether it is unknown what the current turn has taken.
     doubtful: bool,
+    /// The steering message that the current turn had to deliver before its answer.
+    missed: Option<String>,
     /// All texts that the host has sent in this process.
     sent_texts: SentTexts,
     /// The number of texts that the host has sent.
@@ -254,6 +257,7 @@ impl Queues {
             Event::QueueUpdate(update) => self.on_queue_update(update, ready, at, found),
             Event::TurnStart(_) => {
                 (self.steering.taken, self.follow_up.taken, self.doubtful) = (0, 0, false);
+                self.missed = None;
             }
             Event::AgentStart(_) | Event::TurnEnd(_) => self.polls += 1,
             Event::MessageStart(start) if at.met.flow.is_streaming() => {
@@ -397,13 +401,10 @@ impl Queues {
             return;
         }
         let polls = self.polls;
-        let late = self.steering.overdue(polls).map(|item| item.text.text.clone());
-        match late {
-            None if self.steering.taken > 0 => found.pass(Rule::DeliverInTime),
-            Some(text) if self.steering.taken == 0 => {
-                found.fail(Rule::DeliverInTime, format!("the steering `{text}` in this turn"));
-                self.steering.report();
-            }
+        let due = self.steering.overdue(polls).map(|item| item.text.text.clone());
+        match self.steering.taken {
+            0 => self.missed = due,
+            _ if due.is_none() => found.pass(Rule::DeliverInTime),
             _ => {}
         }
         for queue in [&mut self.steering, &mut self.follow_up] {
@@ -417,6 +418,14 @@ impl Queues {
                 });
             }
         }
+    }
+
+    /// Judges the end of a turn: the steering that was due must have been delivered, unless the answer failed. A server that cannot
+    /// store a message ends its run with such an answer and keeps the queue.
+    pub fn turn_ends(&mut self, reason: StopReason, found: &mut Findings) {
+        let Some(text) = self.missed.take().filter(|_| reason != StopReason::Error) else { return };
+        found.fail(Rule::DeliverInTime, format!("the steering `{text}` before the answer of this turn"));
+        self.steering.report();
     }
 
     /// Judges the end of a run whose last answer has no calls: no message may be left.
@@ -567,34 +576,6 @@ impl Queues {
 /// Whether the dialect reports the content of the queues.
 fn tells(at: &FrameContext) -> bool {
     AgentSessionEventKind::QueueUpdate.is_in(at.base())
-}
-
-/// Whether a response shows that its prompt begins no run.
-fn is_runless(response: Option<&RpcSuccess>) -> bool {
-    matches!(response, Some(RpcSuccess::Prompt(it))
-        if it.data.as_ref().is_some_and(|it| it.disposition != PromptDisposition::Started))
-}
-
-/// Whether a response shows that its message was queued, or leaves that to an earlier report; `None` if it was not queued,
-/// or that is not known.
-fn is_queued(response: Option<&RpcSuccess>, request: &OpenRequest, told: bool) -> Option<bool> {
-    let said = match response? {
-        RpcSuccess::Prompt(it) => match it.data.as_ref().map(|data| data.disposition) {
-            None => Some(told),
-            Some(PromptDisposition::Started) => Some(false),
-            Some(PromptDisposition::Queued) => Some(true),
-            Some(PromptDisposition::Handled) => None,
-        },
-        RpcSuccess::Steer(it) => queued(it.data.as_ref()),
-        RpcSuccess::FollowUp(it) => queued(it.data.as_ref()),
-        _ => None,
-    };
-    said.filter(|_| request.command != RpcCommandKind::AbortAndPrompt)
-}
-
-/// Whether an outcome means that the message was queued, which is the default.
-fn queued(outcome: Option<&QueueOutcome>) -> Option<bool> {
-    outcome.is_none_or(|it| it.disposition == QueueDisposition::Queued).then_some(true)
 }
 
 fn keep_text(list: &mut VecDeque<String>, text: Option<&String>) {

@@ -15,6 +15,7 @@ use crate::{
             digest::text_digest,
             entries,
             fork_points::ForkMismatch,
+            known_state::changes_session,
             message_log::{KeptFault, ListedMessages},
             message_record::{MessageRecord, Presence},
             shells::ShellFault,
@@ -135,13 +136,7 @@ impl SessionChecks {
                     self.exported(path.as_deref(), &it.data.path, at, found);
                 }
             }
-            RpcSuccess::NewSession(it) if !it.data.cancelled => {
-                self.begins_empty();
-                // An extension's message before the response may belong to the new session.
-                if self.extension_message > request.frame {
-                    self.miss();
-                }
-            }
+            RpcSuccess::NewSession(it) if !it.data.cancelled => self.begins_empty(),
             RpcSuccess::SwitchSession(it) if !it.data.cancelled => self.on_reopened(asked, at),
             RpcSuccess::Fork(it) => self.forked(asked, &it.data, at, found),
             RpcSuccess::Branch(it) => self.forked(asked, &it.data, at, found),
@@ -156,6 +151,10 @@ impl SessionChecks {
                 }
             }
             _ => {}
+        }
+        // An extension's message before the response may belong to the new session.
+        if changes_session(success) && self.extension_message > request.frame {
+            self.miss();
         }
     }
 

@@ -5,10 +5,10 @@ use crate::{
     machine::{findings::Findings, kind::Kind, requests::OpenRequest},
     protocol::{
         AgentMessageKind, AgentSessionEvent, DialectToolExecution, InterruptMode, RpcCommand, RuleId as Rule,
-        SessionState, ToolExecutionEndEvent, UserContent, errors,
+        SessionState, StopReason, ToolExecutionEndEvent, UserContent, errors,
     },
 };
-use std::collections::VecDeque;
+use std::{collections::VecDeque, mem};
 
 /// The most outstanding mode changes that are kept.
 const KEPT: usize = 4096;
@@ -30,6 +30,8 @@ pub struct SkippedCalls {
     is_whole: bool,
     /// Whether a call of the previous turn was skipped, and the message for which it was skipped has not come.
     waits: bool,
+    /// Whether the answer of the current turn came instead of that message.
+    is_missed: bool,
     /// Whether a steering message was queued when the last call of the current turn ended, so that the rest must be skipped.
     interrupted: bool,
     /// The frame of a call that was executed all the same.
@@ -75,16 +77,25 @@ impl SkippedCalls {
         use AgentSessionEvent as Event;
         match event {
             Event::AgentStart(_) => {
-                self.run_mode = self.mode;
-                (self.ran, self.skipped, self.waits) = (false, false, false);
-                (self.interrupted, self.carried_out, self.is_whole) = (false, None, true);
+                *self = Self {
+                    run_mode: self.mode,
+                    is_whole: true,
+                    mode: self.mode,
+                    asked: mem::take(&mut self.asked),
+                    ..Self::default()
+                };
             }
             Event::ToolExecutionEnd(end) if end.parent_tool_call_id.is_none() => {
                 self.result(end, at, stopped, found);
                 self.interrupted = steered;
             }
-            Event::TurnEnd(_) => {
-                self.waits = std::mem::take(&mut self.skipped);
+            Event::TurnEnd(end) => {
+                // A server that cannot store the message ends its run with a failed answer.
+                if mem::take(&mut self.is_missed) && end.message.stop_reason != StopReason::Error {
+                    found
+                        .fail(Rule::SkipCause, "the message that calls were skipped for, before this answer");
+                }
+                self.waits = mem::take(&mut self.skipped);
                 (self.ran, self.interrupted) = (false, false);
             }
             Event::MessageStart(start) if at.met.flow.is_streaming() => match start.message.kind() {
@@ -93,10 +104,11 @@ impl SkippedCalls {
                     let came = kind != AgentMessageKind::Assistant;
                     // An extension may end the run or remove the message.
                     let is_excused = stopped || at.now.closing || at.has_extensions;
-                    if std::mem::take(&mut self.waits) && !is_excused {
-                        found.expect(Rule::SkipCause, came, || {
-                            "the message that calls were skipped for".to_owned()
-                        });
+                    if mem::take(&mut self.waits) && !is_excused {
+                        match came {
+                            true => found.pass(Rule::SkipCause),
+                            false => self.is_missed = true,
+                        }
                     }
                     // There is another rule for a message that does not come.
                     if let Some(call) = self.carried_out.take().filter(|_| came && !is_excused) {
@@ -113,7 +125,7 @@ impl SkippedCalls {
     /// Takes in an event of which only the kind is known.
     pub fn on_unread_event(&mut self, kind: Kind) {
         if kind.is_event() {
-            (self.ran, self.skipped, self.waits) = (true, false, false);
+            (self.ran, self.skipped, self.waits, self.is_missed) = (true, false, false, false);
             (self.interrupted, self.carried_out) = (false, None);
         }
     }

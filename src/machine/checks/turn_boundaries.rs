@@ -80,7 +80,10 @@ impl TurnBoundaries {
                 _ => self.inputs = true,
             },
             Event::ToolExecutionEnd(end) => self.terminates |= end.result.terminate == Some(true),
-            Event::TurnEnd(end) => self.turn_ends(end),
+            Event::TurnEnd(end) => {
+                queues.turn_ends(end.message.stop_reason, found);
+                self.turn_ends(end);
+            }
             // A run may continue after a compaction for its own reason.
             Event::CompactionEnd(_) => self.before = None,
             Event::AgentEnd(end) => self.run_ends(end, at, queues, found),

@@ -244,13 +244,13 @@ impl KnownState {
         for effect in effects {
             self.apply(effect, at);
         }
-        match command {
-            RpcCommand::SetModel(_) | RpcCommand::CycleModel(_) => {
+        match success {
+            RpcSuccess::SetModel(_) | RpcSuccess::CycleModel(_) => {
                 (self.sessions.has_model, self.sessions.answers_differ) = (true, false);
             }
-            RpcCommand::SetThinkingLevel(_) | RpcCommand::CycleThinkingLevel(_) => {
-                self.sessions.has_level = true
-            }
+            RpcSuccess::SetThinkingLevel(_) => self.sessions.has_level = true,
+            // Without a next level nothing is stored.
+            RpcSuccess::CycleThinkingLevel(response) => self.sessions.has_level |= response.data.is_some(),
             _ => {}
         }
     }
@@ -284,15 +284,7 @@ impl KnownState {
         left: PreviousSession,
         at: &FrameContext,
     ) {
-        let is_cancelled = match success {
-            RpcSuccess::NewSession(response) => response.data.cancelled,
-            RpcSuccess::SwitchSession(response) => response.data.cancelled,
-            RpcSuccess::Clone(response) => response.data.cancelled,
-            RpcSuccess::Fork(response) => response.data.cancelled,
-            RpcSuccess::Branch(response) => response.data.cancelled,
-            _ => return,
-        };
-        if is_cancelled {
+        if !changes_session(success) {
             return;
         }
         let is_same =
@@ -477,6 +469,18 @@ impl KnownState {
     /// The history of a member, to learn a reported value.
     pub const fn slot_mut(&mut self, member: Member) -> &mut MemberHistory {
         &mut self.slots[member as usize]
+    }
+}
+
+/// Whether another session is current after this response.
+pub const fn changes_session(success: &RpcSuccess) -> bool {
+    match success {
+        RpcSuccess::NewSession(response) => !response.data.cancelled,
+        RpcSuccess::SwitchSession(response) => !response.data.cancelled,
+        RpcSuccess::Clone(response) => !response.data.cancelled,
+        RpcSuccess::Fork(response) => !response.data.cancelled,
+        RpcSuccess::Branch(response) => !response.data.cancelled,
+        _ => false,
     }
 }
 
