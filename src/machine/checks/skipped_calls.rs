@@ -138,13 +138,13 @@ impl SkippedCalls {
         found: &mut Findings,
     ) {
         let execution = at.dialect.record().tool_execution;
-        let skipped = end.is_error && !at.cut && is_skipped(end, at);
+        let skipped = end.is_error && !at.cut && has_text(end, &errors::skipped(at.base()));
         if execution == DialectToolExecution::SequentialSkip {
             if skipped {
                 found.expect(Rule::SkipCause, self.ran || !self.is_whole, || {
                     "the first call to be run".to_owned()
                 });
-            } else if self.skipped && !at.cut {
+            } else if self.skipped && !at.cut && !has_text(end, &errors::tool_aborted(at.base())) {
                 found.fail(Rule::SkipCause, "this call to be skipped like the one before");
             } else if self.interrupted && !stopped && !end.is_error && !at.cut {
                 self.carried_out = Some(at.frame);
@@ -160,9 +160,7 @@ impl SkippedCalls {
     }
 }
 
-fn is_skipped(end: &ToolExecutionEndEvent, at: &FrameContext) -> bool {
-    match end.result.content.as_slice() {
-        [UserContent::Text(text)] => text.text == errors::skipped(at.base()),
-        _ => false,
-    }
+/// Whether the result of the call is this text alone.
+fn has_text(end: &ToolExecutionEndEvent, expected: &str) -> bool {
+    matches!(end.result.content.as_slice(), [UserContent::Text(text)] if text.text == expected)
 }
