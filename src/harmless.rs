@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_moves_or_hides_is_written_out() {
+    fn control_and_hidden_characters_are_escaped() {
         let text = "a\u{1b}]8;;x\u{7}b\u{9b}2J\r\n\t\u{2028}\u{202e}\u{2066}\u{61c}\u{e0041}c";
         let line = r"a\u{1b}]8;;x\u{7}b\u{9b}2J\r\n\t\u{2028}\u{202e}\u{2066}\u{61c}\u{e0041}c";
         assert_eq!(harmless(text), line);

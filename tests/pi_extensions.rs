@@ -66,7 +66,7 @@ fn pi_extensions_behave_as_under_pi() {
 /// Extensions of our own writing that use pi's API as widely used ones do: `control`, `purpose-gate`, `btw` and
 /// `unified-edit`. Every frame counts.
 #[test]
-fn counterparts_do_what_they_do_under_pi() {
+fn counterparts_behave_as_under_pi() {
     let Some(pi) = had(Pi::new(), REQUIRED) else { return };
     if env::var_os("RECORD").is_some() {
         play(&pi.node, &json!({ "record": true, "jobs": 1, "servers": [pi.server(Server::Pi)] }));

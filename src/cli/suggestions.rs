@@ -26,7 +26,7 @@ mod tests {
     use super::{super::options::HELP, *};
 
     #[test]
-    fn slip_names_the_option_it_misses() {
+    fn typo_suggests_the_nearest_option() {
         let near = ["modle", "thinkin", "sessoin", "no-sesion", "max-quueue", "confirm-tool"];
         let found = near.map(|name| suggest(name, HELP));
         let expected = ["model", "thinking", "session", "no-session", "max-queue", "confirm-tools"].map(Some);

@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn last_lines_are_kept_however_they_come() {
+    fn last_lines_are_kept_across_chunks() {
         let mut tail = StderrTail::new("x");
         tail.absorb(b"one\ntw");
         assert_eq!(last(&tail), "one");

@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_tidied_away_comes_back() {
+    fn deleted_files_are_unpacked_again() {
         let home = tempfile::tempdir().unwrap();
         let folder = unpack_into(home.path(), SMALL).unwrap();
         for gone in ["main.mjs", "a/b.mjs"] {

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_in_it_moves_the_cursor() {
+    fn cursor_movements_are_escaped() {
         assert_eq!(text("a\x1b[2Jb\r\n\u{2028}\u{202e}c".as_bytes()), r"a\u{1b}[2Jb\r\n\u{2028}\u{202e}c");
     }
 }

@@ -18,24 +18,24 @@ const FIRED: [&str; 2] = ["ext_command_while_streaming", "ext_fire_and_forget"];
 const EXTENSION: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/extensions/ui_check.ts");
 
 #[test]
-fn pi_hears_typescript_extension_alike() {
+fn typescript_extension_behaves_alike_in_pi() {
     compare(Dialect::Pi, EXTENSION);
 }
 
 #[test]
-fn pi_1_hears_typescript_extension_alike() {
+fn typescript_extension_behaves_alike_in_pi_1() {
     compare(Dialect::Pi1, EXTENSION);
 }
 
 #[test]
-fn xcsh_hears_typescript_extension_alike() {
+fn typescript_extension_behaves_alike_in_xcsh() {
     compare(Dialect::Xcsh, EXTENSION);
 }
 
 /// The extension that was used for the recordings is no part of this project: `EXTENSION` names its file.
 #[test]
 #[ignore = "needs EXTENSION, the file of the extension that was recorded"]
-fn recorded_extension_is_heard_as_ours() {
+fn recorded_extension_behaves_alike() {
     let extension = env::var("EXTENSION").expect("EXTENSION names a file");
     for dialect in [Dialect::Pi, Dialect::Pi1, Dialect::Xcsh] {
         compare(dialect, &extension);

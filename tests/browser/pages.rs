@@ -73,7 +73,7 @@ fn page_fits_a_phone() {
 }
 
 #[test]
-fn every_text_stands_out_from_its_ground() {
+fn every_text_has_enough_contrast() {
     let Some(mut chromium) = chromium() else { return };
     for scheme in ["light", "dark"] {
         for page in [sample(), hostile::everywhere("a\u{202E}b")] {

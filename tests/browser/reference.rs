@@ -48,7 +48,7 @@ fn page_fits_its_window() {
 }
 
 #[test]
-fn every_text_stands_out_from_its_ground() {
+fn every_text_has_enough_contrast() {
     let Some(mut chromium) = chromium() else { return };
     for scheme in ["light", "dark"] {
         chromium.open(&PAGE, DESK, scheme);

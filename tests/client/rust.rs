@@ -65,7 +65,7 @@ fn conversation_schema_matches_runner() {
 }
 
 #[test]
-fn every_conversation_is_as_the_schema_says() {
+fn every_conversation_matches_the_schema() {
     let schema = schemars::schema_for!(Conversation).to_value();
     let validator = jsonschema::validator_for(&schema).unwrap();
     for (name, text) in texts() {

@@ -86,7 +86,7 @@ fn state() -> Value {
 }
 
 #[test]
-fn get_state_tells_every_member_it_has() {
+fn get_state_sets_every_member() {
     let mut fed = Fed::new(Dialect::Pi);
     assert_eq!(Member::ALL.map(|member| fed.session.is_known(member)), [false; Member::ALL.len()]);
     fed.call(json!({"type": "get_state"}), state());
@@ -128,7 +128,7 @@ fn revision_grows_only_with_a_change() {
 }
 
 #[test]
-fn read_before_a_change_tells_nothing() {
+fn earlier_read_does_not_overwrite_change() {
     let mut fed = Fed::new(Dialect::Pi);
     fed.sent(json!({"type": "get_state", "id": "read"}));
     fed.call(json!({"type": "set_steering_mode", "mode": "one-at-a-time"}), Value::Null);
@@ -139,7 +139,7 @@ fn read_before_a_change_tells_nothing() {
 }
 
 #[test]
-fn two_setters_at_once_leave_it_unknown() {
+fn concurrent_setters_make_member_unknown() {
     let mut fed = Fed::new(Dialect::Pi);
     fed.sets_steering("a", "all");
     fed.sets_steering("b", "one-at-a-time");
@@ -149,7 +149,7 @@ fn two_setters_at_once_leave_it_unknown() {
 }
 
 #[test]
-fn serial_dialect_knows_the_last_setter() {
+fn serial_dialect_keeps_the_last_setter() {
     let mut fed = Fed::new(Dialect::Xcsh);
     fed.sets_steering("a", "all");
     fed.sets_steering("b", "one-at-a-time");
@@ -232,7 +232,7 @@ fn usage_adds_every_answer() {
 }
 
 #[test]
-fn part_of_the_entries_tells_no_list() {
+fn partial_entries_do_not_fill_list() {
     let mut fed = Fed::new(Dialect::Pi1);
     let none = json!({"entries": [], "leafId": null});
     fed.call(json!({"type": "get_entries", "since": "e"}), none.clone());
@@ -280,7 +280,7 @@ fn agreement_counts_silent_changes() {
 }
 
 #[test]
-fn missed_frames_leave_nothing_known() {
+fn missed_frames_make_every_member_unknown() {
     let mut fed = Fed::fresh(Dialect::Pi);
     fed.call(json!({"type": "get_state"}), state());
     fed.session.forget_everything();

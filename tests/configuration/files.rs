@@ -310,7 +310,7 @@ fn newer_model_members_are_passed_on() {
 }
 
 #[test]
-fn model_override_changes_what_it_names() {
+fn model_override_changes_only_named_fields() {
     let config = with_models(
         r#"{"providers": {"anthropic": {"baseUrl": "http://proxy", "compat": {"a": 1},
         "modelOverrides": {"claude-opus-4-6": {"name": "Mine", "cost": {"output": 7}, "contextWindow": 5000,
@@ -339,7 +339,7 @@ fn model_override_changes_what_it_names() {
 }
 
 #[test]
-fn redefined_model_changes_what_it_names() {
+fn redefined_model_changes_only_named_fields() {
     let text = |model: &str| {
         format!(r#"{{"providers": {{"anthropic": {{"baseUrl": "http://proxy", "models": [{model}]}}}}}}"#)
     };

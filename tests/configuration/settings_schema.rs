@@ -31,7 +31,7 @@ fn with(pointer: &str, value: &Value) -> Value {
 }
 
 #[test]
-fn settings_schema_refuses_what_warns() {
+fn settings_schema_refuses_values_that_warn() {
     let validator = jsonschema::validator_for(&schema()).expect("a schema");
     let probes = json!([
         null, true, 0, 7, -1, 1.5, 4294967296_u64, "all", "one-at-a-time", "wait", "off", "xhigh", "disabled", "other", [],

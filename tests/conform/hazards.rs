@@ -260,7 +260,7 @@ fn a_slow_start_is_slow_once() {
 }
 
 #[test]
-fn the_seed_decides_what_happens() {
+fn hazard_steps_depend_on_the_seed() {
     for hazard in [Hazard::Chunks, Hazard::UnknownFields, Hazard::UnknownEvents, Hazard::Dialogs] {
         assert_eq!(steps(hazard, 5), steps(hazard, 5));
         assert_ne!(steps(hazard, 5), steps(hazard, 6));

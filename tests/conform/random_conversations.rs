@@ -27,7 +27,7 @@ fn same_seed_makes_same_conversation() {
 }
 
 #[test]
-fn what_a_seed_makes_is_a_scenario() {
+fn every_seed_makes_a_valid_scenario() {
     for dialect in BOTH {
         for seed in 0..200 {
             let scenario = conversation(seed, dialect).to_string();
@@ -126,7 +126,7 @@ fn conform(arguments: &[&str]) -> (Option<i32>, String, String) {
 }
 
 #[test]
-fn our_server_passes_what_seeds_make() {
+fn own_server_passes_random_conversations() {
     for dialect in BOTH {
         let seeds = ["--seed", "1", "--count", "4", "--jobs", "4", "--tier", "should"];
         let server = ["--dialect", dialect.as_str(), "--", env!("CARGO_BIN_EXE_pi-rpc")];

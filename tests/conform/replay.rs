@@ -206,7 +206,7 @@ fn host_may_leave_requests_out() {
 }
 
 #[test]
-fn end_of_input_answers_what_has_come() {
+fn end_of_input_answers_received_commands() {
     let prompt = r#"{"type":"prompt","message":"2"}"#;
     let (told, _) = played(&two_prompts(), &[prompt]);
     let expected = [
@@ -372,7 +372,7 @@ fn replay(recording: &str, options: &[&str], input: &str) -> (Option<i32>, Strin
 }
 
 #[test]
-fn strictly_what_differs_fails() {
+fn strict_replay_fails_on_unexpected_command() {
     let recording = recording(&[request("1", "abort"), response("1", "abort")]);
     let other = "{\"type\":\"get_state\"}\n";
     for (options, status) in [(&[][..], 0), (&["--strict"][..], 1)] {

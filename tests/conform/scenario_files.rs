@@ -42,7 +42,7 @@ fn pattern_matches_only_its_named_parts() {
 }
 
 #[test]
-fn a_name_stands_for_its_value() {
+fn name_is_replaced_by_its_value() {
     let mut variables = Variables::default();
     variables.set("id", "a");
     variables.set("n", 7);

@@ -212,7 +212,7 @@ fn bash_before_retry_is_appended_after_it() {
 }
 
 #[test]
-fn other_dialects_know_nothing_of_all_this() {
+fn only_pi_1_emits_settling_events() {
     for dialect in Dialect::ALL.into_iter().filter(|it| *it != Pi1) {
         let played = once().play(dialect);
         let kinds: Vec<&str> = played.said.iter().filter_map(|frame| frame["type"].as_str()).collect();

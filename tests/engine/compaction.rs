@@ -99,7 +99,7 @@ fn compact_fails_with_the_reason() {
 }
 
 #[test]
-fn a_summary_that_says_nothing_replaces_nothing() {
+fn empty_summary_fails_the_compaction() {
     for said in [json!([]), json!([{ "text": " \n" }]), json!([{ "thinking": "What was it?" }])] {
         let empty = json!([{ "summary": true, "say": said }]);
         for dialect in SEEDS {
@@ -463,7 +463,7 @@ fn abort_during_overflow_compaction_prevents_repetition() {
 }
 
 #[test]
-fn an_overflow_compaction_that_fails_says_so() {
+fn failed_overflow_compaction_is_reported() {
     let failing = || overflowing(json!([no_summary()]));
     failing().is("overflow_failed", &SEEDS, &format!("{} · compact_end failed", overflowed()));
     let played = failing().play(Pi);

@@ -115,7 +115,7 @@ fn compact_emits_both_events_before_response() {
 }
 
 #[test]
-fn pi_073_tells_the_same_of_less() {
+fn pi_073_result_has_fewer_members() {
     let said = said(&compacts(json!([summary("What was said.")])), Pi073);
     let result = json!({
         "summary": "What was said.", "firstKeptEntryId": "s2", "tokensBefore": 20,

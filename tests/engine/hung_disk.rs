@@ -33,7 +33,7 @@ fn ended(played: &Playback, role: &str) -> Vec<u64> {
 }
 
 #[test]
-fn hung_disk_delays_what_needs_it() {
+fn hung_disk_delays_only_writing_commands() {
     for dialect in ALL {
         let played = hung(json!([says("Two.")]))
             .host(200, prompt("p2", "two"))

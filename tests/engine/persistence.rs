@@ -69,7 +69,7 @@ fn run_is_synced_before_its_end() {
 }
 
 #[test]
-fn failed_sync_is_told_beside_the_end() {
+fn failed_sync_is_reported_beside_run_end() {
     for dialect in SEEDS {
         let played = scenario(json!([says("Done.")]))
             .modes(|modes| modes.syncs_runs = true)

@@ -119,7 +119,7 @@ fn rules_apply_to_streamed_thinking_and_arguments() {
 }
 
 #[test]
-fn a_rule_is_told_once() {
+fn rule_is_injected_once() {
     let word = "The forbidden word.";
     let turns = json!([says(word), says(word), says(word)]);
     let played = plain(turns).host(0, prompt("p", "go")).host(100, prompt("q", "go on")).play(Xcsh);
@@ -162,7 +162,7 @@ fn simultaneous_rules_share_one_message() {
 }
 
 #[test]
-fn what_is_queued_follows_the_rules() {
+fn queued_messages_follow_the_injected_rules() {
     let follow_up = json!({ "id": "f", "type": "follow_up", "message": "f" });
     let played = plain(json!([slow("Here is a forbidden word."), says("Fine."), says("So.")]))
         .host(0, prompt("p", "go"))

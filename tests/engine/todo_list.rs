@@ -363,7 +363,7 @@ fn done_todo_is_cleared_after_its_delay() {
 }
 
 #[test]
-fn what_is_done_together_goes_together() {
+fn todos_done_together_are_cleared_together() {
     let mut todos = todos();
     set(
         &mut todos,

@@ -228,7 +228,7 @@ fn failed_run_gives_no_reminder() {
 }
 
 #[test]
-fn what_is_queued_comes_before_a_reminder() {
+fn queued_message_precedes_a_reminder() {
     let slow = json!({ "say": [{ "text": "Well, well.", "size": 4 }], "delayMs": 50 });
     let follow_up = json!({ "id": "f", "type": "follow_up", "message": "And then?" });
     let steer = json!({ "id": "t", "type": "steer", "message": "No." });

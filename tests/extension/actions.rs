@@ -167,7 +167,7 @@ fn extension_message_before_run_is_emitted_immediately() {
 }
 
 #[test]
-fn an_extension_says_something_for_the_user() {
+fn extension_sends_message_as_user() {
     let said = |deliver_as: Value| {
         without_nulls(
             json!({ "type": "send_user_message", "id": "m", "content": "/do as I say", "deliverAs": deliver_as }),

@@ -328,7 +328,7 @@ fn pattern_guards_tools_that_come_later() {
 }
 
 #[test]
-fn unknown_name_guards_everything_and_is_told() {
+fn unknown_name_guards_every_call_with_warning() {
     for dialect in [Pi, Pi058] {
         let played = scenario(json!([calls("t1", "bash", "echo one"), model_says("Well.")]))
             .extension_setup(guarding(&["bahs", "mine_*"], &["bahs", "mine_*"]))

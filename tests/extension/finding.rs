@@ -111,7 +111,7 @@ fn named_path_is_kept_even_if_missing() {
 }
 
 #[test]
-fn what_cannot_be_taken_is_warned_of() {
+fn unusable_folder_gives_warning() {
     let house = House::with(&["e/a"]);
     house.file("empty/plain", 0o644);
     let warnings = vec!["empty: no executable in this folder".to_owned()];

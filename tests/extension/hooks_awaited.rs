@@ -224,7 +224,7 @@ fn failing_awaited_hook_blocks_only_until_deadline() {
 }
 
 #[test]
-fn the_end_comes_while_somebody_hears_something() {
+fn process_ends_during_awaited_event() {
     for dialect in DIALECTS {
         for event in ["agent_start", "message_end", "tool_execution_start", "turn_end", "agent_end"] {
             for stop in [true, false] {

@@ -59,7 +59,7 @@ fn known(dialect: Dialect) -> (Value, Value) {
 }
 
 #[test]
-fn extensions_are_told_what_is_summed_up() {
+fn compaction_hook_gets_prepared_messages() {
     for dialect in DIALECTS {
         let played = asked([done()]).play(dialect);
         assert_eq!(talk(&played), format!("< c · >a {HOOK} · <a done · ok c"), "{dialect}");

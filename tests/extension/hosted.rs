@@ -154,7 +154,7 @@ fn crashed_extension_host_restarts_with_same_files() {
 }
 
 #[test]
-fn what_is_printed_beside_frames_harms_nobody() {
+fn stray_output_of_extensions_is_harmless() {
     let babbles = r#"say '{"type":"register"}'; echo 'hello there'; echo more; await nothing"#;
     let mut server = server(Dialect::Pi, babbles, &["a.ts"], &["-e", "a.ts"]);
     let frames = server.until(|frame| frame["event"] == "frame");

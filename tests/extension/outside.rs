@@ -48,7 +48,7 @@ fn label_is_persisted_unless_entry_is_unknown() {
 }
 
 #[test]
-fn set_leaf_goes_on_at_that_entry() {
+fn set_leaf_continues_at_given_entry() {
     for dialect in DIALECTS {
         let turns = json!([model_says("1"), model_says("2")]);
         let first = scenario(turns.clone())

@@ -121,7 +121,7 @@ async fn closed_stdin_ends_process_on_next_frame() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_started_says_why() {
+async fn failed_start_names_its_reason() {
     let place = Place::new();
     fs::create_dir(place.path("folder")).unwrap();
     fs::write(place.path("plain"), "text").unwrap();
@@ -328,7 +328,7 @@ async fn answers_use_the_separate_descriptor() {
 }
 
 #[tokio::test]
-async fn register_that_is_no_frame_is_known() {
+async fn invalid_registration_is_recognised() {
     let lines = [
         r#"{"type":"register","commands":"all"}"#,
         r#"{ "type" : "register", "commands": ["#,

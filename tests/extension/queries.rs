@@ -18,7 +18,7 @@ fn answers(played: &Playback) -> Vec<&Value> {
 }
 
 #[test]
-fn the_state_is_told_as_it_is() {
+fn state_query_returns_current_state() {
     for dialect in DIALECTS {
         let played = scenario(json!([calls("t1", "bash", "sleep 200"), model_says("Well.")]))
             .kept()

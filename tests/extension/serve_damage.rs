@@ -60,7 +60,7 @@ fn exit_before_registration_is_reported_once() {
 }
 
 #[test]
-fn what_cannot_be_started_is_told() {
+fn unstartable_extension_is_reported() {
     for (content, why) in [
         (None, "it cannot be started: there is no such file"),
         (
@@ -76,7 +76,7 @@ fn what_cannot_be_started_is_told() {
 }
 
 #[test]
-fn garbage_is_told_once_and_ends_it() {
+fn garbage_is_reported_once_then_fatal() {
     let babble = "A line is no frame: expected value at column 1: babble";
     let wanted = [("frame", babble), ("frame", STRAYED), ("end", &gone("it was stopped"))];
     assert_told(extended(Pi, &turns(), &[("bad", "while :; do echo babble; done")]), &wanted);

@@ -77,7 +77,7 @@ fn changed_content_drops_the_structured_content() {
 }
 
 #[test]
-fn older_dialects_go_on() {
+fn older_dialects_ignore_terminating_results() {
     let played =
         scenario(json!([both(), says("On.")])).extended(ending(true, true)).host(10, prompt("p", "go"));
     assert_eq!(asked(&played.play(Pi)), 2);

@@ -226,7 +226,7 @@ def work(ctx, arguments):
 }
 
 #[test]
-fn a_hook_says_what_its_handler_returns() {
+fn hook_outcome_is_the_handlers_value() {
     let Some(python) = python() else { return };
     let mut played = with(
         &python,
@@ -249,7 +249,7 @@ def keep(ctx, event):
 }
 
 #[test]
-fn what_waits_holds_up_nothing_else() {
+fn waiting_handler_blocks_no_other() {
     let Some(python) = python() else { return };
     let mut played =
         with(&python, "@ext.command('ask')\ndef ask(ctx, arguments): ctx.ui.notify(ctx.ui.input(ctx.id))\n");
@@ -269,7 +269,7 @@ fn what_waits_holds_up_nothing_else() {
 }
 
 #[test]
-fn actions_wait_for_what_came_of_them() {
+fn actions_await_their_response() {
     let Some(python) = python() else { return };
     let mut played = with(
         &python,

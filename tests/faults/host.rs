@@ -55,7 +55,7 @@ fn closed_stdout_ends_the_server() {
 
 /// In `pi` it is finished, which `tests/serve` shows.
 #[test]
-fn end_of_input_ends_what_goes_on() {
+fn end_of_input_ends_outstanding_work() {
     // An extension that loads is waited for, and in `pi-1` a command is.
     let is_ended = |&(state, dialect): &(State, _)| match state {
         State::Loading => false,

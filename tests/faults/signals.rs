@@ -44,7 +44,7 @@ fn assert_closed(state: State, dialect: Dialect, frames: &[Value]) {
 }
 
 #[test]
-fn signal_closes_what_goes_on() {
+fn signal_ends_outstanding_work() {
     let states: Vec<State> = State::ALL.into_iter().filter(|state| *state != State::Unread).collect();
     let cases = pairs(&pairs(&states, &DIALECTS), &ENDING);
     let times = at_once(sample(cases, 4), |((state, dialect), (signal, status))| {
@@ -72,7 +72,7 @@ fn unheard(mut server: Server, signal: Option<Signal>) -> Ended {
 }
 
 #[test]
-fn signal_ends_a_server_nobody_reads() {
+fn signal_ends_server_with_unread_output() {
     let cases = pairs(&DIALECTS, &ENDING).into_iter().enumerate();
     let times = at_once(sample(cases, 4), |(at, (dialect, (signal, status)))| {
         let second = (4..8).contains(&at);
@@ -126,7 +126,7 @@ fn signal_ends_intake_of_flood() {
 }
 
 #[test]
-fn stopped_server_goes_on_without_loss() {
+fn continued_server_has_lost_nothing() {
     let states = [State::Idle, State::Streaming, State::Tool, State::Retrying, State::Dialog];
     let times = 3 * at_once(sample(pairs(&DIALECTS, &states), 2), |(dialect, state)| {
         let mut server = state.server(dialect);

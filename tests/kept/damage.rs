@@ -160,7 +160,7 @@ fn damaged_file_opens_or_not_by_switch() {
 }
 
 #[test]
-fn what_is_no_file_is_refused() {
+fn folders_and_pipes_are_refused() {
     let dir = answering();
     fs::create_dir(dir.path().join("folder.jsonl")).unwrap();
     let made = std::process::Command::new("mkfifo").arg(dir.path().join("pipe.jsonl")).status().unwrap();

@@ -20,7 +20,7 @@ use std::{
 use tempfile::TempDir;
 
 #[test]
-fn kill_loses_nothing_the_host_was_told() {
+fn kill_loses_no_acknowledged_entry() {
     let rounds = if thorough() { 100 } else { 6 };
     let torn: usize = thread::scope(|scope| {
         let halves =

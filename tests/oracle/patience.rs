@@ -143,7 +143,7 @@ fn steering_after_last_turn_waits() {
 }
 
 #[test]
-fn mode_counts_from_next_look() {
+fn mode_applies_from_next_delivery() {
     let all = |talk| sets(talk, json!({ "id": "m", "type": "set_steering_mode", "mode": "all" }));
     let steered = |talk: Talk| {
         let run = talk.ask("1", "prompt", "go").start().begin(&["go"]);

@@ -95,7 +95,7 @@ fn every_link_has_one_target() {
 }
 
 #[test]
-fn the_page_carries_all_that_it_needs() {
+fn page_is_self_contained() {
     let (text, page) = &*PAGE;
     assert!(text.len() < 1_500_000, "{} bytes", text.len());
     let all = page.all();
@@ -181,7 +181,7 @@ fn chart_has_each_state_and_transition() {
 }
 
 #[test]
-fn every_command_says_what_becomes_of_it() {
+fn every_command_lists_its_dispositions() {
     let [table] = classed(&PAGE.1, "states")[..] else { panic!() };
     let rows: Vec<Vec<String>> = table
         .all()

@@ -41,7 +41,7 @@ fn the_page_loads_nothing_and_runs_nothing() {
 }
 
 #[test]
-fn what_a_server_wrote_stays_text() {
+fn server_output_stays_text() {
     let hostile = "</td><script>alert(1)</script>\u{202e}<b onclick=x>";
     let mut finding = found(Rule::RespOnce, Tier::Must);
     (finding.kind, finding.expected, finding.known) = (hostile.into(), hostile.into(), Some(hostile.into()));

@@ -46,7 +46,7 @@ fn all_are_told(old: &Value, rows: Vec<Row>) {
 }
 
 #[test]
-fn frame_change_lists_whom_it_breaks() {
+fn frame_change_lists_broken_sides() {
     let text = || json!({ "type": "string" });
     let rows: Vec<Row> = vec![
         ("/$defs/AgentEndEvent/description", json!("It ends."), &[], Bump::Patch),
@@ -120,7 +120,7 @@ fn frame_change_lists_whom_it_breaks() {
 }
 
 #[test]
-fn behaviour_change_lists_whom_it_breaks() {
+fn behaviour_change_lists_broken_sides() {
     let rows: Vec<Row> = vec![
         (
             "/commands/0/states/streaming.turn/0",

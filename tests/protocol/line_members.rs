@@ -80,7 +80,7 @@ proptest! {
     })]
 
     #[test]
-    fn an_object_that_nobody_knows_changes_nothing(
+    fn unknown_object_does_not_change_reading(
         members in members(),
         dialect in select(vec![Dialect::Pi, Dialect::Xcsh]),
     ) {

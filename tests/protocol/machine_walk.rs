@@ -70,7 +70,7 @@ fn walk_has_each_kind_per_state() {
 }
 
 #[test]
-fn what_comes_in_never_moves_the_flow() {
+fn inbound_frames_never_move_the_flow() {
     for (_, cell) in cells().filter(|(_, cell)| is_inbound(cell.kind)) {
         assert!(!cell.illegal && !cell.cut && cell.to == cell.from, "{}", show(&cell));
     }
@@ -214,7 +214,7 @@ fn every_command_has_disposition_everywhere() {
 }
 
 #[test]
-fn the_dispositions_are_what_was_published() {
+fn dispositions_match_the_published_ones() {
     let mut out = String::new();
     for base in bases() {
         let _ = writeln!(out, "in {}\n{}\n", base.as_str(), dispositions(base));

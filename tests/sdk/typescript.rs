@@ -80,7 +80,7 @@ fn passes(file: &str) {
 }
 
 #[test]
-fn it_holds_every_conversation() {
+fn typescript_client_passes_every_conversation() {
     passes("conversations.test.js");
 }
 

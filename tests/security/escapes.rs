@@ -87,7 +87,7 @@ fn tap_and_conform_output_is_inert() {
 }
 
 #[test]
-fn what_is_configured_is_told_inertly() {
+fn configured_texts_are_printed_inertly() {
     let dir = tempfile::tempdir().unwrap();
     let model = json!({"id": HOSTILE, "name": HOSTILE});
     let provider =
@@ -111,7 +111,7 @@ fn what_is_configured_is_told_inertly() {
 }
 
 #[test]
-fn what_an_extension_says_is_logged_inertly() {
+fn extension_output_is_logged_inertly() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("said"), HOSTILE).unwrap();
     script(dir.path(), "extension", "cat said >&2\nsay '{\"type\":\"register\"}'");

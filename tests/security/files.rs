@@ -116,7 +116,7 @@ fn recordings_and_reports_are_their_users_alone() {
 }
 
 #[test]
-fn what_is_there_keeps_its_mode() {
+fn existing_files_keep_their_mode() {
     let dir = tempfile::tempdir().unwrap();
     let mode = |name: &str| fs::metadata(dir.path().join(name)).unwrap().permissions().mode() & 0o7777;
     let set =

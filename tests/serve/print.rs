@@ -131,7 +131,7 @@ fn json_shows_the_events_of_the_server() {
 }
 
 #[test]
-fn piped_text_stands_before_the_prompt() {
+fn piped_text_precedes_the_prompt() {
     for dialect in DIALECTS {
         let dir = place(&json!([{ "say": [{ "text": "Yes." }], "repeat": true }]));
         fs::write(dir.path().join("notes.md"), "Buy bread.\n").unwrap();
@@ -229,7 +229,7 @@ fn dialog_of_a_printed_run_is_cancelled() {
 }
 
 #[test]
-fn printed_run_is_kept_and_goes_on() {
+fn printed_run_is_persisted_and_resumed() {
     let dir = place(&json!([{ "say": [{ "text": "Yes." }] }]));
     let run = |arguments: &[&str]| {
         let mut command = command(binary(), dir.path());

@@ -22,7 +22,7 @@ fn answer(frames: &[Value]) -> Value {
 }
 
 #[test]
-fn two_failures_are_not_told() {
+fn two_failed_requests_emit_no_event() {
     for api in APIS {
         let (vendor, mut server) =
             server(api, json!({}), json!([busy(), busy(), { "say": [{ "text": "Here." }] }]));

@@ -18,7 +18,7 @@ fn with_stuck_tool(dialect: Dialect) -> Server {
 }
 
 #[test]
-fn idle_it_ends_with_the_input() {
+fn idle_server_exits_with_input() {
     for dialect in BOTH {
         Server::demo(dialect).finishes();
     }

@@ -182,7 +182,7 @@ fn flooding_tool_waits_for_host() {
 }
 
 #[test]
-fn an_abort_is_heard_though_nobody_reads() {
+fn abort_is_read_despite_unread_output() {
     let mut server = burst(Pi);
     server.send(json!({"type": "prompt", "message": "burst?"}));
     server.send(json!({"id": "1", "type": "bash", "command": "touch begun; sleep 1000"}));

@@ -103,7 +103,7 @@ fn summaries_may_use_part_of_reserve() {
 }
 
 #[test]
-fn nothing_is_asked_about_nothing() {
+fn empty_history_needs_no_request() {
     let path = compaction_support::path("u10 a10 a10");
     let split = prepare(&path, 10).unwrap();
     assert_eq!(split.history_request(100, None), None);
@@ -143,7 +143,7 @@ fn answers_are_joined() {
 }
 
 #[test]
-fn previous_summary_stands_for_missing_history() {
+fn previous_summary_replaces_missing_history() {
     let path = compaction_support::path("C9 u10 a10 a10");
     let prepared = prepare(&path, 10).unwrap();
     assert_eq!(prepared.history_request(100, None), None);

@@ -291,7 +291,7 @@ fn write(value: &Value, random: &mut Rng, out: &mut String) {
 
 proptest! {
     #[test]
-    fn the_bytes_say_what_the_types_say(seed: u64, changes in 0..3_u8) {
+    fn plain_reading_matches_typed_reading(seed: u64, changes in 0..3_u8) {
         let mut random = Rng::with_seed(seed);
         let written: Vec<String> = messages()
             .into_iter()

@@ -124,7 +124,7 @@ async fn progress_is_the_tail_so_far() {
 }
 
 #[tokio::test]
-async fn nobody_has_to_take_progress() {
+async fn unread_progress_blocks_no_tool() {
     let place = Place::new();
     let started = place.start("bash", json!({"command": "for i in $(seq 200); do echo $i; done"}));
     within(async {
@@ -288,7 +288,7 @@ async fn closed_gate_does_not_delay_abort() {
 }
 
 #[tokio::test]
-async fn what_cannot_run_says_why() {
+async fn failed_shell_start_names_reason() {
     let mut place = Place::new();
     place.shell.shell = Some("/no/such/shell".into());
     let output = place.call("bash", json!({"command": "true"})).await;

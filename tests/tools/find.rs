@@ -89,7 +89,7 @@ async fn a_search_stops_at_its_limits() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_searched_is_said() {
+async fn unsearchable_path_is_reported() {
     let place = place(&["file"]);
     let missing = format!("Path not found: {}", place.path("missing").display());
     assert_error(&find(&place, json!({"pattern": "*", "path": "missing"})).await, &missing);

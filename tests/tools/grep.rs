@@ -171,7 +171,7 @@ async fn other_encodings_are_read() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_searched_is_said() {
+async fn unsearchable_path_is_reported() {
     let place = place(&[("a", "hit\n"), ("closed", "hit\n")]);
     let missing = format!("Path not found: {}", place.path("missing").display());
     assert_error(&grep(&place, json!({"pattern": "hit", "path": "missing"})).await, &missing);
@@ -202,7 +202,7 @@ async fn endless_line_does_not_fill_memory() {
 }
 
 #[tokio::test]
-async fn a_search_that_nobody_waits_for_stops() {
+async fn abandoned_search_stops() {
     let place = Place::new();
     // Many names of one file: much to search, little to write.
     place.write("0", "nothing here\n".repeat(1 << 16));

@@ -128,7 +128,7 @@ async fn read_gives_images_by_their_content() {
 }
 
 #[tokio::test]
-async fn read_says_what_the_system_says() {
+async fn read_reports_the_system_error() {
     let place = Place::new();
     let missing = place.path("missing.txt");
     let output = place.call("read", json!({"path": "missing.txt"})).await;

@@ -56,7 +56,7 @@ async fn the_file_follows_the_raw_bytes_alone() {
 }
 
 #[tokio::test]
-async fn endings_are_told_apart() {
+async fn exit_signal_and_abort_are_distinguished() {
     let place = place();
     for (command, ending) in [
         ("exit 3", CommandEnd::Exited(3)),

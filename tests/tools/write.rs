@@ -31,7 +31,7 @@ async fn sizes_are_utf16_code_units() {
 }
 
 #[tokio::test]
-async fn what_stands_around_a_file_stays() {
+async fn mode_and_links_of_file_stay() {
     let place = Place::new();
     place.write("real", "old");
     fs::set_permissions(place.path("real"), fs::Permissions::from_mode(0o600)).unwrap();
@@ -66,7 +66,7 @@ async fn private_file_stays_private_during_write() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_written_is_said() {
+async fn failed_write_is_reported() {
     let place = Place::new();
     place.write("file", "kept");
     let blocked = place.path("file");

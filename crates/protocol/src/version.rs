@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_say_dialect_and_version() {
+    fn dialect_names_have_optional_version() {
         let parsed = |name: &str| DialectVersion::parse(name).map(|spoken| spoken.to_string());
         assert_eq!(parsed("pi-1").as_deref(), Some("pi-1"));
         assert_eq!(parsed("pi-1@0.84").as_deref(), Some("pi-1@0.84.0"));

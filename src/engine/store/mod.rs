@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_waits_for_the_write() {
+    fn continuation_waits_for_the_write() {
         let mut store = store();
         assert!(matches!(store.advance(NOW), Some(StoreStep::Write(_))));
         assert!(store.advance(NOW).is_none(), "the write is outstanding");
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_failed_is_written_with_the_next() {
+    fn failed_write_is_repeated_with_next() {
         let mut store = store();
         let write = store.advance(NOW);
         assert!(matches!(store.fail(), Some((NOW, Some(AfterAppend::Nothing), _))));

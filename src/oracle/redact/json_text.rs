@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_says_nothing() {
+    fn invalid_json_is_redacted() {
         assert_eq!(
             JsonRedactor::default().redact("secret tru truth é \"a\\q\" \\u00"),
             "xxxxxx tru truxx x \"x\\x\" \\x00"

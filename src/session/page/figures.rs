@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_are_told_as_people_write_them() {
+    fn figures_have_separators_and_units() {
         assert_eq!([count(0), count(999), count(1000), count(1234567)], ["0", "999", "1,000", "1,234,567"]);
         assert_eq!([dollars(0.0), dollars(0.01234), dollars(12.345)], ["$0.0000", "$0.0123", "$12.35"]);
         assert_eq!([count_of(1, "call", "calls"), count_of(2, "call", "calls")], ["1 call", "2 calls"]);
