@@ -1,4 +1,5 @@
-//! The documents hold: their commands run, their links lead somewhere, their generated parts are current.
+//! The documents hold: their commands run, their links lead somewhere, their generated parts are current, tests have
+//! names as CONTRIBUTING.md asks.
 #![cfg(feature = "serve")]
 
 #[path = "../documents_support/mod.rs"]
@@ -7,3 +8,4 @@ mod documents_support;
 mod commands;
 mod generated;
 mod links;
+mod test_names;
