@@ -18,11 +18,11 @@ const bridges = new Map();
  */
 export function bridgeTo(target, names) {
   // `import()` and `require` do not say what they want.
-  const asked = names.length === 0 ? ["*"] : [...new Set(names)].sort();
-  if ("url" in target && !target.member && asked.join() === "*") return target.url;
+  const wantedNames = names.length === 0 ? ["*"] : [...new Set(names)].sort();
+  if ("url" in target && !target.member && wantedNames.join() === "*") return target.url;
   const what = "commonjs" in target ? target.commonjs : `${target.url}#${target.member ?? ""}`;
-  const url = `pi-rpc:${encodeURI(what)}?${encodeURIComponent(asked.join())}`;
-  bridges.set(url, { target, names: asked });
+  const url = `pi-rpc:${encodeURI(what)}?${encodeURIComponent(wantedNames.join())}`;
+  bridges.set(url, { target, names: wantedNames });
   return url;
 }
 
@@ -37,14 +37,14 @@ export function bridgeSource(url, namesOfCommonJs) {
   if (!bridge) throw new Error(`There is no module ${url}.`);
   const { target, names } = bridge;
   const all = names.includes("*");
-  const asked = names.filter((name) => name !== "*");
+  const wantedNames = names.filter((name) => name !== "*");
   if ("commonjs" in target) {
     const file = pathToFileURL(target.commonjs).href;
     const found = all ? namesOfCommonJs(target.commonjs).filter((name) => name !== "default") : [];
     return [
       `import { createRequire } from "node:module";`,
       `const real = createRequire(${JSON.stringify(file)})(${JSON.stringify(target.commonjs)});`,
-      ...exportsOf([...new Set([...asked, ...found, ...(all ? ["default"] : [])])], (name) =>
+      ...exportsOf([...new Set([...wantedNames, ...found, ...(all ? ["default"] : [])])], (name) =>
         name === "default" ? `real?.__esModule && "default" in real ? real.default : real` : `real?.[${JSON.stringify(name)}]`,
       ),
     ].join("\n");
@@ -54,7 +54,7 @@ export function bridgeSource(url, namesOfCommonJs) {
     return [
       `import { VIRTUAL_MODULES } from ${JSON.stringify(target.url)};`,
       `const real = VIRTUAL_MODULES[${JSON.stringify(target.member)}] ?? {};`,
-      ...exportsOf([...new Set([...asked, ...found])], (name) => `real[${JSON.stringify(name)}]`),
+      ...exportsOf([...new Set([...wantedNames, ...found])], (name) => `real[${JSON.stringify(name)}]`),
     ].join("\n");
   }
   const known = target.standin ? new Set(namesOf(target.standin)) : undefined;
@@ -63,7 +63,7 @@ export function bridgeSource(url, namesOfCommonJs) {
     ...(all ? [`export * from ${JSON.stringify(target.url)};`] : []),
     ...(known ? [`import { missing } from ${JSON.stringify(new URL("./standins/missing.mjs", import.meta.url).href)};`] : []),
     // A name that pi does not have either stays away, and Node says so.
-    ...exportsOf(known ? asked.filter((name) => known.has(name)) : asked, (name) => valueOf(name, target.standin)),
+    ...exportsOf(known ? wantedNames.filter((name) => known.has(name)) : wantedNames, (name) => valueOf(name, target.standin)),
   ].join("\n");
 }
 

@@ -8,24 +8,24 @@ import { namesOf, standinFor } from "./standins/index.mjs";
 import { missing } from "./standins/missing.mjs";
 
 /** Every module that pi gives to extensions; longer names first, as some are the beginning of others. */
-const GIVEN = [
+const GIVEN_MODULES = [
   ...["/providers/all", "/compat", "/models", "/oauth", ""].map((subpath) => ["pi-ai", subpath]),
   ...["pi-coding-agent", "pi-agent-core", "pi-tui"].map((name) => [name, ""]),
   ...["/value", "/compile", ""].map((subpath) => ["typebox", subpath]),
 ];
 
 /**
- * Bun reads TypeScript itself; it only has to be told where pi's packages are.
+ * Bun reads TypeScript itself; only the places of pi's packages have to be registered.
  * @param {{ cwd: string, agentDirectory: string }} options As `prepare` of the loader.
  * @returns {(file: string, fresh: boolean) => Promise<unknown>} Imports an extension. What it imports by path stays as it was.
  */
 export function withBun({ agentDirectory }) {
   let copies = 0;
-  let told = false;
+  let isRegistered = false;
   return async (file, fresh) => {
-    if (!told) {
-      told = true;
-      const modules = given(file, agentDirectory);
+    if (!isRegistered) {
+      isRegistered = true;
+      const modules = givenModules(file, agentDirectory);
       globalThis.Bun.plugin({
         name: "pi-rpc",
         setup(build) {
@@ -50,22 +50,22 @@ async function exportsOf({ found, standin }) {
 }
 
 /** Where each module that pi gives is for an extension, under all its names. */
-function given(file, agentDirectory) {
+function givenModules(file, agentDirectory) {
   const made = [];
-  for (const [name, subpath] of GIVEN) {
+  for (const [name, subpath] of GIVEN_MODULES) {
     const standin = standinFor(name, subpath);
     for (const specifier of name === "typebox"
       ? [`typebox${subpath}`, `@sinclair/typebox${subpath}`]
       : [`@earendil-works/${name}${subpath}`, `@mariozechner/${name}${subpath}`]) {
       const wanted = wantedOf(specifier);
-      if (wanted) made.push({ specifier, standin, found: packageFor(wanted, file, agentDirectory, find) });
+      if (wanted) made.push({ specifier, standin, found: packageFor(wanted, file, agentDirectory, findModule) });
     }
   }
   return made;
 }
 
 /** A package's module for `import`, from its description: older runtimes resolve for `require` only. */
-function find(specifier, from) {
+function findModule(specifier, from) {
   const [, name, subpath] = /^((?:@[^/]+\/)?[^/]+)(.*)$/.exec(specifier) ?? [];
   for (let folder = path.dirname(from); ; folder = path.dirname(folder)) {
     const home = path.join(folder, "node_modules", name);
@@ -84,13 +84,13 @@ function entryOf(description, subpath) {
       : subpath
         ? undefined
         : exports;
-  const entry = chosen === undefined && !subpath && !exports ? (description.module ?? description.main ?? "index.js") : conditional(chosen);
+  const entry = chosen === undefined && !subpath && !exports ? (description.module ?? description.main ?? "index.js") : resolveCondition(chosen);
   if (typeof entry !== "string") throw new Error(`${description.name} does not have ${subpath || "a main module"}.`);
   return entry;
 }
 
-function conditional(entry) {
+function resolveCondition(entry) {
   if (!entry || typeof entry !== "object") return entry;
-  for (const condition of ["node", "import", "default"]) if (entry[condition]) return conditional(entry[condition]);
+  for (const condition of ["node", "import", "default"]) if (entry[condition]) return resolveCondition(entry[condition]);
   return undefined;
 }

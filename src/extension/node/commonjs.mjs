@@ -2,7 +2,7 @@
 import * as module from "node:module";
 import * as vm from "node:vm";
 import { nativeRequire, pathOf, read } from "./files.mjs";
-import { probed } from "./probing.mjs";
+import { resolveFile } from "./probing.mjs";
 import { pathToFileURL } from "node:url";
 
 const { Module } = module.default;
@@ -32,7 +32,7 @@ export function provide(file, specifier, value) {
 }
 
 /** Files are loaded anew when they are required next. */
-export function forget() {
+export function forgetLoaded() {
   for (const file of owners.keys()) delete nativeRequire.cache[file];
   provided.clear();
 }
@@ -49,26 +49,26 @@ export function required(code) {
 export function install(dynamic) {
   const { _load: load, _resolveFilename: resolveFilename } = Module;
   Module._load = function (request, parent, ...rest) {
-    const given = provided.get(parent?.filename);
-    return given?.has(request) ? given.get(request) : Reflect.apply(load, this, [request, parent, ...rest]);
+    const values = provided.get(parent?.filename);
+    return values?.has(request) ? values.get(request) : Reflect.apply(load, this, [request, parent, ...rest]);
   };
   Module._resolveFilename = function (request, parent, ...rest) {
     const isOwn = owners.has(parent?.filename);
     const named = isOwn ? pathOf(request, pathToFileURL(parent.filename).href) : undefined;
-    const target = named && probed(named);
+    const target = named && resolveFile(named);
     if (target) adopt(target, owners.get(parent.filename));
     return target ?? Reflect.apply(resolveFilename, this, [request, parent, ...rest]);
   };
   for (const extension of [".ts", ".mts", ".cts", ".tsx", ".js", ".cjs"]) {
     const native = Module._extensions[extension] ?? Module._extensions[".js"];
-    Module._extensions[extension] = (made, file) => {
-      if (owners.has(file) || /\.[mc]?tsx?$/.test(file)) compile(made, file, dynamic);
-      else native(made, file);
+    Module._extensions[extension] = (loading, file) => {
+      if (owners.has(file) || /\.[mc]?tsx?$/.test(file)) compile(loading, file, dynamic);
+      else native(loading, file);
     };
   }
 }
 
-function compile(made, file, dynamic) {
+function compile(loading, file, dynamic) {
   const { code, format } = read(file);
   if (format === "module") {
     throw new Error(`${file} is an ES module, and Node ${process.versions.node} cannot require it: import it, or use Node 22.15 or newer.`);
@@ -77,5 +77,5 @@ function compile(made, file, dynamic) {
     filename: file,
     importModuleDynamically: (specifier) => dynamic(specifier, file),
   });
-  Reflect.apply(program, made.exports, [made.exports, module.createRequire(file), made, file, made.path]);
+  Reflect.apply(program, loading.exports, [loading.exports, module.createRequire(file), loading, file, loading.path]);
 }

@@ -8,11 +8,11 @@ import { syntaxOf } from "./syntax.mjs";
  * @param {string} code What Node was given of it.
  * @returns {SyntaxError} The same, with the file and, if it can be found, the line.
  */
-export function placed(error, file, code) {
+export function withPlace(error, file, code) {
   const line = lineOf(scriptOf(code), error.message);
-  const made = new SyntaxError(`${file}${line ? `:${line}` : ""}: ${error.message}`);
-  made.stack = `SyntaxError: ${made.message}`;
-  return made;
+  const located = new SyntaxError(`${file}${line ? `:${line}` : ""}: ${error.message}`);
+  located.stack = `SyntaxError: ${located.message}`;
+  return located;
 }
 
 /** The module as a script with the same lines: without imports and exports. */

@@ -3,7 +3,7 @@ import * as fs from "node:fs";
 import * as module from "node:module";
 import * as path from "node:path";
 import { fileURLToPath } from "node:url";
-import { PREPARED, prepared } from "./typescript.mjs";
+import { PREPARED, prepareFile } from "./typescript.mjs";
 
 /** CommonJS as Node loads it. */
 export const nativeRequire = module.createRequire(import.meta.url);
@@ -14,12 +14,12 @@ const readFiles = new Map();
 let cache;
 
 /** @param {string} [folder] Where prepared files are kept; absent: nowhere. */
-export function keepIn(folder) {
+export function setCacheFolder(folder) {
   cache = folder;
 }
 
 /** Files are read again from now on: a new copy of an extension begins. */
-export function readAgain() {
+export function forgetReadFiles() {
   readFiles.clear();
 }
 
@@ -28,7 +28,7 @@ export function readAgain() {
  * @returns {import("./typescript.mjs").Prepared}
  */
 export function read(file) {
-  const known = readFiles.get(file) ?? prepared(file, cache);
+  const known = readFiles.get(file) ?? prepareFile(file, cache);
   readFiles.set(file, known);
   return known;
 }

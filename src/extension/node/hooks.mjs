@@ -12,16 +12,16 @@ import {
   fileOf,
   formatOf,
   jsonModule,
-  keepIn,
+  setCacheFolder,
   lackingIn,
   namesOfCommonJs,
   nativeRequire,
   pathOf,
   read,
-  readAgain,
+  forgetReadFiles,
 } from "./files.mjs";
 import { wantedOf } from "./installation.mjs";
-import { probed } from "./probing.mjs";
+import { resolveFile } from "./probing.mjs";
 import { PREPARED } from "./typescript.mjs";
 
 const HERE = new URL("./", import.meta.url).href;
@@ -54,28 +54,28 @@ const wantedOfUrl = new Map();
  */
 export function withHooks(options) {
   settings = options;
-  keepIn(options.cache);
+  setCacheFolder(options.cache);
   module.registerHooks({ resolve, load });
   return (file, fresh) => {
     let copy = entries.get(file);
     if (copy === undefined || fresh) {
       copy = copies += 1;
       entries.set(file, copy);
-      readAgain();
+      forgetReadFiles();
       if (fresh) forgetCommonJs();
     }
-    return imported(file, copy);
+    return importEntry(file, copy);
   };
 }
 
-async function imported(file, copy) {
+async function importEntry(file, copy) {
   try {
     const address = addressIn(copy, file);
     // What `import` makes of CommonJS has a `require` that knows no hooks.
     return formatOf(file) === "commonjs" ? { default: nativeRequire(file) } : await import(address);
   } catch (error) {
     const unplaced = error instanceof SyntaxError && /^SyntaxError.*\n\s+at compileSourceTextModule/.test(error.stack);
-    throw unplaced ? nativeRequire("./diagnosis.mjs").placed(error, lastLoaded, read(lastLoaded).code) : error;
+    throw unplaced ? nativeRequire("./diagnosis.mjs").withPlace(error, lastLoaded, read(lastLoaded).code) : error;
   }
 }
 
@@ -97,7 +97,7 @@ function resolve(specifier, context, nextResolve) {
   const names = wantedBy.get(parentURL)?.[specifier] ?? [];
   const file = copy === undefined ? undefined : pathOf(specifier, parentURL);
   if (file) {
-    const target = probed(file);
+    const target = resolveFile(file);
     if (target) return toOwnFile(target, copy, names, byImport);
   }
   return resolveElsewhere(specifier, context, nextResolve, copy !== undefined && byImport ? names : undefined);
@@ -136,7 +136,7 @@ function resolveElsewhere(specifier, context, nextResolve, names) {
     found = nextResolve(specifier, context);
   } catch (error) {
     const file = pathOf(specifier, context.parentURL);
-    const target = file ? probed(file) : attempt(() => module.createRequire(fileOf(context.parentURL)).resolve(specifier));
+    const target = file ? resolveFile(file) : attempt(() => module.createRequire(fileOf(context.parentURL)).resolve(specifier));
     if (!target || !path.isAbsolute(target)) throw error;
     found = { url: pathToFileURL(target).href };
   }

@@ -26,11 +26,11 @@ const TYPEBOX = /^(?:@sinclair\/)?typebox(\/.*)?$/;
 export function wantedOf(specifier) {
   const own = OWN.exec(specifier);
   if (own) {
-    const asked = specifier.slice(0, specifier.indexOf("/"));
+    const ownScope = specifier.slice(0, specifier.indexOf("/"));
     return {
       name: own[1],
       path: own[2] ?? "",
-      names: [asked, ...SCOPES.filter((scope) => scope !== asked)].map((scope) => `${scope}/${own[1]}`),
+      names: [ownScope, ...SCOPES.filter((scope) => scope !== ownScope)].map((scope) => `${scope}/${own[1]}`),
     };
   }
   const typebox = TYPEBOX.exec(specifier);
@@ -47,8 +47,8 @@ export function wantedOf(specifier) {
  * @returns {Generator<Package>}
  */
 export function* besideExtension(wanted, file, agentDirectory) {
-  yield* among(wanted.names, modulesAbove(file));
-  yield* among(wanted.names, [path.join(agentDirectory, "npm", "node_modules"), path.join(agentDirectory, "node_modules")]);
+  yield* packagesIn(wanted.names, modulesAbove(file));
+  yield* packagesIn(wanted.names, [path.join(agentDirectory, "npm", "node_modules"), path.join(agentDirectory, "node_modules")]);
 }
 
 /**
@@ -59,7 +59,7 @@ export function* besideExtension(wanted, file, agentDirectory) {
  */
 export function* besideHost(wanted, host) {
   if (wanted.name === "pi-coding-agent") yield host;
-  else yield* among(wanted.names, modulesAbove(path.join(host.folder, "package.json")));
+  else yield* packagesIn(wanted.names, modulesAbove(path.join(host.folder, "package.json")));
 }
 
 /** @type {Map<string, Package[]>} */
@@ -107,7 +107,7 @@ function hostInPath() {
   return undefined;
 }
 
-function* among(names, folders) {
+function* packagesIn(names, folders) {
   for (const modules of folders) {
     for (const name of names) {
       const folder = path.join(modules, ...name.split("/"));

@@ -5,7 +5,7 @@
 import * as fs from "node:fs";
 import * as module from "node:module";
 import { fileURLToPath } from "node:url";
-import { probed } from "./probing.mjs";
+import { resolveFile } from "./probing.mjs";
 
 /** @type {((file: string, fresh: boolean) => Promise<unknown>) | undefined} */
 let importExtension;
@@ -43,7 +43,7 @@ export async function load(path, { fresh = false } = {}) {
   if (!importExtension) throw new Error("The loader was not prepared.");
   let loaded;
   try {
-    loaded = /** @type {any} */ (await importExtension(probed(path) ?? fs.realpathSync(path), fresh));
+    loaded = /** @type {any} */ (await importExtension(resolveFile(path) ?? fs.realpathSync(path), fresh));
   } catch (error) {
     throw located(error);
   }

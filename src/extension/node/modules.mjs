@@ -11,11 +11,11 @@ import { pathToFileURL } from "node:url";
 import * as vm from "node:vm";
 import { bridgeSource, bridgeTo } from "./bridges.mjs";
 import * as commonjs from "./commonjs.mjs";
-import { placed } from "./diagnosis.mjs";
-import { absent, attempt, fileOf, formatOf, jsonModule, keepIn, lackingIn, namesOfCommonJs, nativeRequire, pathOf, read, readAgain } from "./files.mjs";
+import { withPlace } from "./diagnosis.mjs";
+import { absent, attempt, fileOf, formatOf, jsonModule, setCacheFolder, lackingIn, namesOfCommonJs, nativeRequire, pathOf, read, forgetReadFiles } from "./files.mjs";
 import { wantedOf } from "./installation.mjs";
 import { packageFor } from "./packages.mjs";
-import { probed } from "./probing.mjs";
+import { resolveFile } from "./probing.mjs";
 import { syntaxOf } from "./syntax.mjs";
 import { useSyntax } from "./typescript.mjs";
 
@@ -44,16 +44,16 @@ export function withModules(options) {
     throw new Error(`Node ${process.versions.node} loads extensions of pi only when started with --experimental-vm-modules.`);
   }
   agentDirectory = options.agentDirectory;
-  keepIn(options.cache);
+  setCacheFolder(options.cache);
   useSyntax(syntaxOf);
   commonjs.install((specifier, file) => dynamic(specifier, { copy: commonjs.copyOf(file) ?? shared, file }));
-  return imported;
+  return importEntry;
 }
 
-async function imported(file, fresh) {
+async function importEntry(file, fresh) {
   if (fresh || !entries.has(file)) {
-    readAgain();
-    if (fresh) commonjs.forget();
+    forgetReadFiles();
+    if (fresh) commonjs.forgetLoaded();
     entries.set(file, new Copy(true));
   }
   const copy = entries.get(file);
@@ -81,12 +81,12 @@ class Copy {
   /** The module of a file that is one. */
   moduleOf(file) {
     const { href } = pathToFileURL(file);
-    return this.#known(href, () => {
+    return this.#moduleAt(href, () => {
       const code = withoutAttributes(read(file).code);
       try {
-        return this.#made(code, href, { file });
+        return this.#createModule(code, href, { file });
       } catch (error) {
-        throw error instanceof SyntaxError ? placed(error, file, code) : error;
+        throw error instanceof SyntaxError ? withPlace(error, file, code) : error;
       }
     });
   }
@@ -94,21 +94,21 @@ class Copy {
   /** A module that exports what a JSON file holds. */
   jsonOf(file) {
     const { href } = pathToFileURL(file);
-    return this.#known(href, () => this.#made(jsonModule(file), href, { file }));
+    return this.#moduleAt(href, () => this.#createModule(jsonModule(file), href, { file }));
   }
 
   /** A module with further names, which are `undefined`. */
   facadeOf(file, lacking) {
     const { href } = pathToFileURL(file);
-    return this.#known(`${href}#${lacking.join()}`, () => {
+    return this.#moduleAt(`${href}#${lacking.join()}`, () => {
       const byDefault = read(file).exported.includes("default") ? `export { default } from "self";` : "";
-      return this.#made(`export * from "self";${byDefault}${lacking.map(absent).join("")}`, href, { self: this.moduleOf(file) });
+      return this.#createModule(`export * from "self";${byDefault}${lacking.map(absent).join("")}`, href, { self: this.moduleOf(file) });
     });
   }
 
   /** The module at the address of a bridge. */
   bridgeOf(url) {
-    return url.startsWith("pi-rpc:") ? this.#known(url, () => this.#made(bridgeSource(url, namesOfCommonJs), url, {})) : native(url);
+    return url.startsWith("pi-rpc:") ? this.#moduleAt(url, () => this.#createModule(bridgeSource(url, namesOfCommonJs), url, {})) : native(url);
   }
 
   /** Imports whatever a CommonJS file requires that Node cannot require, and makes the file one of this copy. */
@@ -120,7 +120,7 @@ class Copy {
         await this.provideOwn(wanted, specifier, file);
         continue;
       }
-      const target = probedFrom(specifier, file);
+      const target = fileFrom(specifier, file);
       const format = target && formatOf(target);
       if (format === "commonjs") await this.prepareCommonJs(target);
       if (format === "module") commonjs.provide(file, specifier, await this.namespaceOf(this.moduleOf(target)));
@@ -129,7 +129,7 @@ class Copy {
 
   /** Lets a CommonJS file require a package of pi. */
   async provideOwn(wanted, specifier, file) {
-    const url = bridgeTo(packageFor(wanted, file, agentDirectory, found), []);
+    const url = bridgeTo(packageFor(wanted, file, agentDirectory, resolvePackage), []);
     commonjs.provide(file, specifier, url.startsWith("pi-rpc:") ? await this.namespaceOf(this.bridgeOf(url)) : await import(url));
   }
 
@@ -140,21 +140,21 @@ class Copy {
     try {
       await linked;
     } catch (error) {
-      const placed = this.#placed(error);
+      const located = this.#withImportPlace(error);
       this.#forgetUnlinked();
-      throw placed;
+      throw located;
     }
     await made.evaluate();
     return made.namespace;
   }
 
-  #known(url, make) {
+  #moduleAt(url, make) {
     const known = this.#modules.get(url) ?? make();
     this.#modules.set(url, known);
     return known;
   }
 
-  #made(source, identifier, origin) {
+  #createModule(source, identifier, origin) {
     const made = new vm.SourceTextModule(source, {
       identifier,
       initializeImportMeta: (meta) => describe(meta, identifier),
@@ -165,7 +165,7 @@ class Copy {
   }
 
   /** The error with the file and the line of the import that fails: linking does not tell them. */
-  #placed(error) {
+  #withImportPlace(error) {
     const [, specifier, name] = /^The requested module '(.*)' does not provide an export named '(.*)'$/.exec(error?.message) ?? [];
     if (!(error instanceof SyntaxError) || !name) return error;
     for (const made of this.#modules.values()) {
@@ -191,23 +191,23 @@ const shared = new Copy(false);
 function link(specifier, referrer) {
   const { copy, file, self } = origins.get(referrer);
   if (self) return self;
-  return target(specifier, { copy, file }, (file && read(file).wanted[specifier]) ?? []);
+  return moduleFor(specifier, { copy, file }, (file && read(file).wanted[specifier]) ?? []);
 }
 
 async function dynamic(specifier, from) {
-  return from.copy.namespaceOf(await target(specifier, from, []));
+  return from.copy.namespaceOf(await moduleFor(specifier, from, []));
 }
 
 /** The module that a specifier leads to; `file` is who imports, absent for a bridge, and `names` what it wants. */
-async function target(specifier, { copy, file }, names) {
+async function moduleFor(specifier, { copy, file }, names) {
   if (!file || module.isBuiltin(specifier)) return native(specifier);
   const wanted = wantedOf(specifier);
   if (wanted) {
-    const own = copy.isExtension ? undefined : attempt(() => found(specifier, file));
-    return own ? native(own.url) : copy.bridgeOf(bridgeTo(packageFor(wanted, file, agentDirectory, found), names));
+    const own = copy.isExtension ? undefined : attempt(() => resolvePackage(specifier, file));
+    return own ? native(own.url) : copy.bridgeOf(bridgeTo(packageFor(wanted, file, agentDirectory, resolvePackage), names));
   }
-  const probed = probedFrom(specifier, file);
-  return probed ? toFile(probed, copy, names) : toPackage(specifier, file, copy, names);
+  const target = fileFrom(specifier, file);
+  return target ? toFile(target, copy, names) : toPackage(specifier, file, copy, names);
 }
 
 async function toFile(file, copy, names) {
@@ -224,7 +224,7 @@ async function toFile(file, copy, names) {
 
 /** What Node finds; else what `require` would find. */
 async function toPackage(specifier, file, copy, names) {
-  const url = foundOrRequired(specifier, file);
+  const url = addressOfPackage(specifier, file);
   if (!url.startsWith("file:")) return native(url);
   const target = fs.realpathSync(fileOf(url));
   if (/\.([mc]?tsx?|json)$/.test(target)) return toFile(target, shared, names);
@@ -232,7 +232,7 @@ async function toPackage(specifier, file, copy, names) {
   if (isCommonJs) {
     for (const name of commonjs.required(fs.readFileSync(target, "utf8"))) {
       const wanted = wantedOf(name);
-      if (wanted && !attempt(() => found(name, target))) await copy.provideOwn(wanted, name, target);
+      if (wanted && !attempt(() => resolvePackage(name, target))) await copy.provideOwn(wanted, name, target);
     }
     return copy.bridgeOf(bridgeTo({ commonjs: target, names }, names));
   }
@@ -247,10 +247,10 @@ async function toPackage(specifier, file, copy, names) {
 }
 
 /** The address of a package's module: as an import finds it, else as `require` does. */
-function foundOrRequired(specifier, file) {
+function addressOfPackage(specifier, file) {
   let missing;
   try {
-    const { url } = found(specifier, file);
+    const { url } = resolvePackage(specifier, file);
     if (!url.startsWith("file:") || fs.existsSync(fileOf(url))) return url;
     missing = new Error(`Cannot find module '${fileOf(url)}' imported from ${file}`);
   } catch (error) {
@@ -291,13 +291,13 @@ async function native(url) {
 }
 
 /** Where Node finds a package, for a file. */
-function found(specifier, file) {
+function resolvePackage(specifier, file) {
   return { url: import.meta.resolve(specifier, pathToFileURL(file).href) };
 }
 
-function probedFrom(specifier, file) {
+function fileFrom(specifier, file) {
   const named = pathOf(specifier, pathToFileURL(file).href);
-  return named && probed(named);
+  return named && resolveFile(named);
 }
 
 function describe(meta, identifier) {

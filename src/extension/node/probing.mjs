@@ -10,7 +10,7 @@ const COMPILED = { ".js": [".ts", ".tsx"], ".mjs": [".mts"], ".cjs": [".cts"], "
  * @param {string} file A path, absolute, as an import has it.
  * @returns {string | undefined} The file, its links followed; `undefined` if there is none.
  */
-export function probed(file) {
+export function resolveFile(file) {
   const found = asFile(file) ?? asFolder(file);
   return found && fs.realpathSync(found);
 }

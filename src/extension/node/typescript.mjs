@@ -38,15 +38,15 @@ export const PREPARED = [".ts", ".mts", ".cts", ".tsx", ".js", ".mjs", ".cjs"];
  * @returns {Prepared}
  * @throws {SyntaxError} that names the file and the line.
  */
-export function prepared(file, cache) {
+export function prepareFile(file, cache) {
   const source = fs.readFileSync(file, "utf8");
-  const made = cache ? keptOf(source, file, cache) : prepare(source, file);
+  const made = cache ? fromCache(source, file, cache) : prepare(source, file);
   if (made.mapped) process.setSourceMapsEnabled(true);
   return made;
 }
 
-function keptOf(source, file, cache) {
-  const kept = path.join(cache, `${numberOf(file)}${path.extname(file)}.json`);
+function fromCache(source, file, cache) {
+  const kept = path.join(cache, `${hashOf(file)}${path.extname(file)}.json`);
   try {
     const { of, ...made } = JSON.parse(fs.readFileSync(kept, "utf8"));
     if (of === source) return made;
@@ -54,12 +54,12 @@ function keptOf(source, file, cache) {
     // Not there yet, or of another file: it is made again.
   }
   const made = prepare(source, file);
-  keep(kept, { of: source, ...made });
+  writeCache(kept, { of: source, ...made });
   return made;
 }
 
 /** A short name for a path. Two may have the same: what is kept under it has the source to tell. */
-function numberOf(file) {
+function hashOf(file) {
   let number = 0n;
   for (const byte of Buffer.from(file)) number = BigInt.asUintN(64, (number ^ BigInt(byte)) * 1099511628211n + 7n);
   return number.toString(36);
@@ -103,7 +103,7 @@ function strippedByServer(source, file) {
   });
   if (error || status !== 0) throw new Error(`${file}: ${program} strip-types: ${error?.message ?? (stderr.trim() || `it ended with ${status}`)}`);
   const { code, mapped, error: wrong } = JSON.parse(stdout);
-  if (wrong) throw wrongSyntax(wrong.message, wrong.line ?? undefined, file);
+  if (wrong) throw syntaxError(wrong.message, wrong.line ?? undefined, file);
   return { text: code, mapped };
 }
 
@@ -111,23 +111,23 @@ function strippedByNode(source, file) {
   try {
     return { text: module.stripTypeScriptTypes(source, { mode: "strip" }), mapped: false };
   } catch (error) {
-    if (error?.code !== "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX") throw located(error, source, file);
+    if (error?.code !== "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX") throw withPlace(error, source, file);
   }
   try {
     return { text: module.stripTypeScriptTypes(source, { mode: "transform", sourceMap: true, sourceUrl: file }), mapped: true };
   } catch (error) {
-    throw located(error, source, file);
+    throw withPlace(error, source, file);
   }
 }
 
 /** The message of the parser says what, its snippet where. */
-function located(error, source, file) {
+function withPlace(error, source, file) {
   const [what] = String(error?.message ?? error).split("\n");
   const line = error?.startLine ?? lineOf(String(error?.stack ?? ""), source);
-  return wrongSyntax(what.trim(), line, file);
+  return syntaxError(what.trim(), line, file);
 }
 
-function wrongSyntax(what, line, file) {
+function syntaxError(what, line, file) {
   const made = new SyntaxError(`${file}${line ? `:${line}` : ""}: ${what}`);
   made.stack = `SyntaxError: ${made.message}`;
   return made;
@@ -185,7 +185,7 @@ function withNames(code, syntax, exported) {
 }
 
 /** Kept under another name first: two processes may do it at once. */
-function keep(file, made) {
+function writeCache(file, made) {
   try {
     fs.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
     const unfinished = `${file}.${process.pid}`;

@@ -2,7 +2,7 @@
 import { isRecord, messageContent, plain, text } from "./shapes.mjs";
 
 /** The texts of an action; those that it cannot do without are marked. */
-const TEXTS = {
+const STRINGS = {
   send_message: ["deliverAs"],
   send_user_message: ["deliverAs"],
   append_entry: ["customType!"],
@@ -21,16 +21,16 @@ const TEXTS = {
   register_provider: ["name!"],
   unregister_provider: ["name!"],
 };
-const SWITCHES = ["triggerTurn", "summarize", "replaceInstructions"];
+const BOOLEANS = ["triggerTurn", "summarize", "replaceInstructions"];
 
 /**
  * @param {any} frame An action.
  * @returns {any} The same, of the right shape.
  * @throws when something is missing that nobody can guess.
  */
-export function shaped(frame) {
+export function normalizeAction(frame) {
   const made = { ...frame };
-  for (const marked of TEXTS[frame.type] ?? []) {
+  for (const marked of STRINGS[frame.type] ?? []) {
     const field = marked.replace("!", "");
     const given = frame[field] ?? undefined;
     made[field] = text(given);
@@ -38,9 +38,9 @@ export function shaped(frame) {
       throw new Error(`${frame.type}: ${field} has to be a text`);
     }
   }
-  for (const field of SWITCHES) if (field in made && made[field] !== undefined) made[field] = Boolean(made[field]);
+  for (const field of BOOLEANS) if (field in made && made[field] !== undefined) made[field] = Boolean(made[field]);
   if (frame.type === "set_active_tools") made.names = frame.names.map(text).filter((name) => name !== undefined);
-  if (frame.type === "send_message") made.message = extensionMessage(frame.message);
+  if (frame.type === "send_message") made.message = normalizeMessage(frame.message);
   if (frame.type === "send_user_message") made.content = messageContent(frame.content);
   if (frame.type === "run_tool" && !isRecord(frame.arguments)) made.arguments = {};
   return made;
@@ -50,7 +50,7 @@ export function shaped(frame) {
  * @param {any} message A message of an extension, as it was given.
  * @returns {any} As it is said.
  */
-export function extensionMessage(message) {
+export function normalizeMessage(message) {
   if (!isRecord(message)) throw new Error("a message has to be an object");
   const { customType, content, display, details } = message;
   return {

@@ -2,7 +2,7 @@
 import { within } from "./scope.mjs";
 
 /** Registered, kept and never called: there is no terminal to show anything in. */
-const SHOWN_NOWHERE = [
+const RENDERERS = [
   "registerMessageRenderer",
   "registerEntryRenderer",
   "registerMarkdownTransformer",
@@ -16,10 +16,10 @@ const SHOWN_NOWHERE = [
  */
 export function createApi(host, generation, member) {
   const api = {
-    ...registering(host, generation, member),
-    ...acting(host, generation),
-    ...asking(host, generation),
-    ...providing(host, generation, member),
+    ...registrationApi(host, generation, member),
+    ...actionApi(host, generation),
+    ...queryApi(host, generation),
+    ...providerApi(host, generation, member),
     exec: async (command, args, options) => {
       generation.assertActive();
       const { exec } = await import("./exec.mjs");
@@ -32,22 +32,22 @@ export function createApi(host, generation, member) {
       },
       on: (channel, handler) => {
         generation.assertActive();
-        const heard = (data) => within({ path: member.path }, () => handler(data));
-        return generation.untilStale(host.bus.on(channel, heard));
+        const listener = (data) => within({ path: member.path }, () => handler(data));
+        return generation.onStale(host.bus.on(channel, listener));
       },
       clear: () => host.bus.clear(),
     },
   };
-  for (const name of SHOWN_NOWHERE) api[name] = () => generation.assertActive();
+  for (const name of RENDERERS) api[name] = () => generation.assertActive();
   return api;
 }
 
-function registering(host, generation, member) {
+function registrationApi(host, generation, member) {
   const { features } = host;
   return {
     on: (event, handler) => {
       generation.assertActive();
-      if (event in NEVER_FIRED && features.modern) host.faultOnce(member.path, event, NEVER_FIRED[event]);
+      if (event in MISSING_EVENTS && features.modern) host.reportErrorOnce(member.path, event, MISSING_EVENTS[event]);
       const off = member.on(event, handler);
       generation.changed();
       return () => {
@@ -95,23 +95,23 @@ function registering(host, generation, member) {
 }
 
 /** What extensions of later versions may listen for, and would wait for in vain. */
-const NEVER_FIRED = {
+const MISSING_EVENTS = {
   agent_before_settle: "this server has no agent_before_settle: the handler is never called",
   provider_stream_event: "this server has no provider_stream_event: the handler is never called",
 };
 
-function acting(host, generation) {
+function actionApi(host, generation) {
   const started = (act) => (...args) => {
     generation.assertStarted();
     return act(...args);
   };
   // Nobody waits for these: that they failed is told by an error of the runtime.
-  const told = (event, frame) => {
-    host.request(frame).catch((error) => host.fault("<runtime>", event, error));
+  const requestUnawaited = (event, frame) => {
+    host.request(frame).catch((error) => host.reportError("<runtime>", event, error));
   };
   return {
-    sendMessage: started((message, options) => told("send_message", messageFrame(message, options))),
-    sendUserMessage: started((content, options) => told("send_user_message", userFrame(content, options))),
+    sendMessage: started((message, options) => requestUnawaited("send_message", messageFrame(message, options))),
+    sendUserMessage: started((content, options) => requestUnawaited("send_user_message", userFrame(content, options))),
     appendEntry: started((customType, data) => host.act({ type: "append_entry", customType, data })),
     setSessionName: started((name) => host.act({ type: "set_session_name", name })),
     setLabel: started((entryId, label) => {
@@ -150,10 +150,10 @@ export function userFrame(content, options) {
   return { type: "send_user_message", content, deliverAs: options?.deliverAs };
 }
 
-function asking(host, generation) {
-  const started = (ask) => () => {
+function queryApi(host, generation) {
+  const started = (read) => () => {
     generation.assertStarted();
-    return ask();
+    return read();
   };
   return {
     getSessionName: started(() => host.state().sessionName),
@@ -165,24 +165,24 @@ function asking(host, generation) {
   };
 }
 
-function providing(host, generation, member) {
+function providerApi(host, generation, member) {
   const { providers } = host;
   // Told once, and not again for every session: nothing of it will ever come.
-  const missing = (event, text) => host.faultOnce(member.path, event, text);
+  const reportMissing = (event, text) => host.reportErrorOnce(member.path, event, text);
   const servers = host.servers;
   return {
     registerProvider: (provider, config) => {
       generation.assertActive();
-      generation.whenStarted(member, () => providers.register(provider, config, member.path));
+      generation.runWhenStarted(member, () => providers.register(provider, config, member.path));
     },
     unregisterProvider: (name) => {
       generation.assertActive();
-      generation.whenStarted(member, () => providers.unregister(name));
+      generation.runWhenStarted(member, () => providers.unregister(name));
     },
     registerMcpServer: (name, config) => {
       generation.assertActive();
       servers.set(name, { name, config, extensionPath: member.path });
-      missing("register_mcp_server", `MCP server "${name}" is registered, but this server connects none`);
+      reportMissing("register_mcp_server", `MCP server "${name}" is registered, but this server connects none`);
     },
     unregisterMcpServer: (name) => {
       generation.assertActive();
@@ -194,7 +194,7 @@ function providing(host, generation, member) {
     },
     registerVirtualModel: (model) => {
       generation.assertActive();
-      missing("register_virtual_model", `this server has no virtual models: ${model?.provider}/${model?.id} is left out`);
+      reportMissing("register_virtual_model", `this server has no virtual models: ${model?.provider}/${model?.id} is left out`);
     },
     unregisterVirtualModel: () => generation.assertActive(),
   };

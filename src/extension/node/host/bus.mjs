@@ -19,15 +19,15 @@ export class Bus {
    * @returns {() => void} Takes it back.
    */
   on(channel, handler) {
-    const heard = async (data) => {
+    const listener = async (data) => {
       try {
         await handler(data);
       } catch (error) {
         console.error(`a listener of the channel ${channel} has failed:`, error);
       }
     };
-    this.#emitter.on(channel, heard);
-    return () => this.#emitter.off(channel, heard);
+    this.#emitter.on(channel, listener);
+    return () => this.#emitter.off(channel, listener);
   }
 
   /** Nobody listens any more. */

@@ -33,22 +33,22 @@ export async function runTool(host, { id, toolCallId, toolName, arguments: args 
   if (!called) throw new Error(`no extension has a tool ${toolName}`);
   const { tool, member } = called;
   const ctx = createToolContext(host, generation, toolCallId, signal);
-  let over = false;
+  let isOver = false;
   const update = (partialResult) => {
-    if (!over) host.wire.send({ type: "tool_update", id, partialResult: whole(partialResult) });
+    if (!isOver) host.wire.send({ type: "tool_update", id, partialResult: normalizeResult(partialResult) });
   };
   try {
     const result = await within({ path: member.path }, () => tool.execute(toolCallId, args, signal, update, ctx));
-    return { result: whole(result) };
+    return { result: normalizeResult(result) };
   } catch (error) {
     return { result: failure(error), isError: true };
   } finally {
-    over = true;
+    isOver = true;
   }
 }
 
 /** Tools without types return all kinds of things; a result has a list of blocks. */
-function whole(result) {
+function normalizeResult(result) {
   if (!isRecord(result)) return { content: blocks(result) };
   return { ...result, content: blocks(result.content) };
 }

@@ -1,7 +1,7 @@
 /** `ctx`: what handlers, commands and tools are given. */
 import { messageFrame, userFrame } from "./api.mjs";
 import { scope } from "./scope.mjs";
-import { nestedCall, toolsAsPi } from "./tools.mjs";
+import { runNestedTool, toolsAsPi } from "./tools.mjs";
 
 /**
  * For handlers of events.
@@ -9,7 +9,7 @@ import { nestedCall, toolsAsPi } from "./tools.mjs";
  * @param {import("./generation.mjs").Generation} generation
  */
 export function createContext(host, generation) {
-  const live = (get) => ({
+  const property = (get) => ({
     enumerable: true,
     configurable: true,
     get: () => {
@@ -17,31 +17,31 @@ export function createContext(host, generation) {
       return get();
     },
   });
-  const checked = (act) => (...args) => {
+  const whileActive = (act) => (...args) => {
     generation.assertActive();
     return act(...args);
   };
   const ctx = {
-    isIdle: checked(() => host.state().isIdle),
-    isProjectTrusted: checked(() => true),
-    abort: checked(() => host.act({ type: "abort" })),
-    hasPendingMessages: checked(() => host.state().hasPendingMessages),
-    shutdown: checked(() => host.act({ type: "shutdown" })),
-    getContextUsage: checked(() => host.state().contextUsage),
-    compact: checked((options) => void compact(host, options)),
-    getSystemPrompt: checked(() => host.query("system_prompt").systemPrompt),
+    isIdle: whileActive(() => host.state().isIdle),
+    isProjectTrusted: whileActive(() => true),
+    abort: whileActive(() => host.act({ type: "abort" })),
+    hasPendingMessages: whileActive(() => host.state().hasPendingMessages),
+    shutdown: whileActive(() => host.act({ type: "shutdown" })),
+    getContextUsage: whileActive(() => host.state().contextUsage),
+    compact: whileActive((options) => void compact(host, options)),
+    getSystemPrompt: whileActive(() => host.query("system_prompt").systemPrompt),
   };
   return Object.defineProperties(ctx, {
-    ui: live(() => host.ui),
-    mode: live(() => "rpc"),
-    hasUI: live(() => true),
-    cwd: live(() => host.cwd),
-    sessionManager: live(() => host.session),
-    modelRegistry: live(() => host.models),
-    model: live(() => host.state().model),
-    scopedModels: live(() => (host.query("models").scope ?? []).map((model) => ({ model }))),
-    thinkingLevel: live(() => host.state().thinkingLevel),
-    signal: live(() => (scope().inRun ? scope().signal : undefined)),
+    ui: property(() => host.ui),
+    mode: property(() => "rpc"),
+    hasUI: property(() => true),
+    cwd: property(() => host.cwd),
+    sessionManager: property(() => host.session),
+    modelRegistry: property(() => host.models),
+    model: property(() => host.state().model),
+    scopedModels: property(() => (host.query("models").scope ?? []).map((model) => ({ model }))),
+    thinkingLevel: property(() => host.state().thinkingLevel),
+    signal: property(() => (scope().inRun ? scope().signal : undefined)),
   });
 }
 
@@ -51,7 +51,7 @@ export function createContext(host, generation) {
  * @param {import("./generation.mjs").Generation} generation
  */
 export function createCommandContext(host, generation) {
-  const replacing = (act) => async (...args) => {
+  const changingSession = (act) => async (...args) => {
     generation.assertActive();
     const withSession = args.at(-1)?.withSession;
     const { cancelled = false } = (await host.request(await act(...args))) ?? {};
@@ -67,14 +67,14 @@ export function createCommandContext(host, generation) {
       generation.assertActive();
       await host.request({ type: "wait_for_idle" });
     },
-    newSession: replacing(async ({ parentSession, setup } = {}) => ({
+    newSession: changingSession(async ({ parentSession, setup } = {}) => ({
       type: "new_session",
       parentSession,
-      entries: setup && (await prepared(host, setup)),
+      entries: setup && (await setupMessages(host, setup)),
     })),
-    fork: replacing((entryId, { position } = {}) => ({ type: "fork", entryId, position })),
-    switchSession: replacing((sessionPath) => ({ type: "switch_session", sessionPath })),
-    navigateTree: replacing((targetId, options = {}) => {
+    fork: changingSession((entryId, { position } = {}) => ({ type: "fork", entryId, position })),
+    switchSession: changingSession((sessionPath) => ({ type: "switch_session", sessionPath })),
+    navigateTree: changingSession((targetId, options = {}) => {
       const { summarize, customInstructions, replaceInstructions, label } = options;
       return { type: "navigate_tree", targetId, summarize, customInstructions, replaceInstructions, label };
     }),
@@ -103,7 +103,7 @@ export function createToolContext(host, generation, toolCallId, signal) {
   });
   ctx.executeTool = (name, args, options = {}) => {
     generation.assertActive();
-    return nestedCall(host, generation, toolCallId, { name, args, ctx, signal, ...options });
+    return runNestedTool(host, generation, toolCallId, { name, args, ctx, signal, ...options });
   };
   return ctx;
 }
@@ -127,9 +127,9 @@ async function compact(host, { customInstructions, onComplete, onError } = {}) {
   onComplete?.(result);
 }
 
-async function prepared(host, setup) {
-  const { Prepared } = await import("./prepared.mjs");
-  const session = new Prepared(host);
+async function setupMessages(host, setup) {
+  const { SetupSession } = await import("./setup_session.mjs");
+  const session = new SetupSession(host);
   await setup(session);
   return session.messages;
 }

@@ -4,13 +4,13 @@
  */
 import { closeSync, createReadStream, fstatSync, openSync } from "node:fs";
 
-const given = (number) => (process.platform === "linux" ? `/proc/self/fd/${number}` : `/dev/fd/${number}`);
+const descriptorPath = (number) => (process.platform === "linux" ? `/proc/self/fd/${number}` : `/dev/fd/${number}`);
 
 /** Frames of the server come in here. */
-export const INPUT = moved(0, "r", () => openSync("/dev/null", "r"));
+export const INPUT = moveDescriptor(0, "r", () => openSync("/dev/null", "r"));
 
 /** Frames for the server go out here. */
-export const OUTPUT = moved(1, "a", () => openAny([given(2), "/dev/null"], "a"));
+export const OUTPUT = moveDescriptor(1, "a", () => openAny([descriptorPath(2), "/dev/null"], "a"));
 
 /** @returns {Promise<import("node:stream").Readable>} What comes in, once nobody waits for it by standing still. */
 export async function inputStream() {
@@ -21,10 +21,10 @@ export async function inputStream() {
 }
 
 /** A socket cannot be opened once more: it stays where it is. */
-function moved(number, flags, refill) {
+function moveDescriptor(number, flags, refill) {
   let own;
   try {
-    own = openSync(given(number), flags);
+    own = openSync(descriptorPath(number), flags);
   } catch {
     return number;
   }

@@ -1,5 +1,5 @@
 /** Events of a run, as extensions know them, made of those that host applications get. */
-import { eachHandler } from "./handlers.mjs";
+import { callHandlers } from "./handlers.mjs";
 import { Snapshot } from "./snapshot.mjs";
 
 /** What has to be kept from one event to the next. */
@@ -17,13 +17,13 @@ export class Events {
    * Tells all extensions, and comes back when they have heard it.
    * @param {any} event As the host application gets it.
    */
-  async tell(event) {
-    const told = this.#asPi(event);
-    if (told) await eachHandler(this.#host, told.type, (handler, ctx) => this.#listen(handler, told, ctx));
+  async emit(event) {
+    const piEvent = this.#toPiEvent(event);
+    if (piEvent) await callHandlers(this.#host, piEvent.type, (handler, ctx) => this.#callHandler(handler, piEvent, ctx));
     if (event.type === "turn_end") this.#turn += 1;
   }
 
-  #asPi(event) {
+  #toPiEvent(event) {
     const { type } = event;
     switch (type) {
       case "agent_start":
@@ -54,13 +54,13 @@ export class Events {
   }
 
   #turnEnd({ type, message, toolResults }) {
-    const told = { type, turnIndex: this.#turn, message, toolResults };
-    if (!this.#host.features.modern) return told;
+    const basic = { type, turnIndex: this.#turn, message, toolResults };
+    if (!this.#host.features.modern) return basic;
     const { session } = this.#host;
     const entries = () => session.getBranch().filter((entry) => entry.type === "message");
-    const idOf = (one) => entries().findLast((entry) => sameMessage(entry.message, one))?.id;
+    const idOf = (message) => entries().findLast((entry) => sameMessage(entry.message, message))?.id;
     return {
-      ...told,
+      ...basic,
       entries: [],
       continue: false,
       outcome: { aborted: "aborted", error: "error" }[message.stopReason] ?? "completed",
@@ -72,14 +72,14 @@ export class Events {
       },
       get context() {
         const { entries: contextEntries, messages: contextMessages } = session.buildSessionProjection();
-        const llmMessages = contextMessages.filter(({ role }) => SAID.has(role));
+        const llmMessages = contextMessages.filter(({ role }) => LLM_ROLES.has(role));
         return { contextEntries, contextMessages, llmMessages, pendingMessages: [], canContinue: true };
       },
     };
   }
 
   /** Handlers of later versions may add entries at the end of a turn. */
-  async #listen(handler, event, ctx) {
+  async #callHandler(handler, event, ctx) {
     const result = await handler(event, ctx);
     if (event.type !== "turn_end" || !this.#host.features.modern) return;
     for (const draft of result?.entries ?? []) this.#add(draft);
@@ -96,10 +96,10 @@ export class Events {
   }
 }
 
-const SAID = new Set(["user", "assistant", "toolResult"]);
+const LLM_ROLES = new Set(["user", "assistant", "toolResult"]);
 
-function sameMessage(kept, shown) {
-  return kept.role === shown.role && kept.timestamp === shown.timestamp && kept.toolCallId === shown.toolCallId;
+function sameMessage(stored, shown) {
+  return stored.role === shown.role && stored.timestamp === shown.timestamp && stored.toolCallId === shown.toolCallId;
 }
 
 /** Host applications are told how any compaction ends, extensions by an event of its own that it has failed. */

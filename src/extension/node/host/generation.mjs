@@ -1,6 +1,6 @@
 /** The extensions of a session: loaded together, and stale together when another session begins. */
 import { createApi } from "./api.mjs";
-import { conflicts, flagValues, Member } from "./member.mjs";
+import { findConflicts, flagValues, Member } from "./member.mjs";
 import { within } from "./scope.mjs";
 import { messageOf } from "./shapes.mjs";
 
@@ -37,9 +37,9 @@ export class Generation {
       const member = new Member(described);
       await this.#loadOne(member, fresh, loaded);
     }
-    const late = conflicts(loaded, features);
+    const late = findConflicts(loaded, features);
     for (const { member, error } of late) {
-      this.#host.fault(member.path, "load", error);
+      this.#host.reportError(member.path, "load", error);
     }
     // Later versions keep them, and tell commands apart.
     const refused = new Set(features.numberedCommands ? [] : late.map(({ member }) => member));
@@ -48,13 +48,13 @@ export class Generation {
   }
 
   /** What extensions wanted done while they were loaded is done; what fails of it keeps nothing else from it. */
-  catchUp() {
+  runDeferredActions() {
     for (const member of this.members) {
       for (const action of member.atStart.splice(0)) {
         try {
           action();
         } catch (error) {
-          this.#host.fault(member.path, "load", error);
+          this.#host.reportError(member.path, "load", error);
         }
       }
     }
@@ -63,7 +63,7 @@ export class Generation {
   /** From now on actions are possible. */
   start() {
     this.active = true;
-    this.catchUp();
+    this.runDeferredActions();
   }
 
   /** From now on nothing is possible any more. */
@@ -89,7 +89,7 @@ export class Generation {
    * @param {Member} member
    * @param {() => void} action
    */
-  whenStarted(member, action) {
+  runWhenStarted(member, action) {
     if (this.active) action();
     else member.atStart.push(action);
   }
@@ -98,7 +98,7 @@ export class Generation {
    * @param {() => void} undo Called when these extensions become stale.
    * @returns {() => void} Calls it before that.
    */
-  untilStale(undo) {
+  onStale(undo) {
     const once = () => {
       if (this.#atEnd.delete(once)) undo();
     };
@@ -108,7 +108,7 @@ export class Generation {
 
   /** Something was registered after the start. */
   changed() {
-    if (this.active) this.#host.registerSoon();
+    if (this.active) this.#host.scheduleRegistration();
   }
 
   /**
@@ -129,7 +129,7 @@ export class Generation {
       loaded.push(member);
     } catch (error) {
       const message = messageOf(error);
-      this.#host.fault(
+      this.#host.reportError(
         member.path,
         "load",
         error instanceof NoFactory ? message : `Failed to load extension: ${message}`,

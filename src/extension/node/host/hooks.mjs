@@ -1,10 +1,10 @@
 /** What extensions have a say in: each handler in turn, and what all of them make of it. */
 import { dirname, resolve } from "node:path";
-import { eachHandler, STOP } from "./handlers.mjs";
+import { callHandlers, STOP } from "./handlers.mjs";
 import { promptHook } from "./prompt_hook.mjs";
 import { contextHook, headersHook, messageEndHook, payloadHook } from "./request_hooks.mjs";
 import { sessionStart, sessionShutdown } from "./sessions.mjs";
-import { blocks, isRecord, plain, said, text } from "./shapes.mjs";
+import { blocks, isRecord, plain, asText, text } from "./shapes.mjs";
 import { preparedArguments } from "./tools.mjs";
 import { userBashHook } from "./user_bash.mjs";
 
@@ -15,28 +15,28 @@ import { userBashHook } from "./user_bash.mjs";
  */
 export const HOOKS = {
   session_before_switch: (host, { reason, targetSessionFile }) =>
-    before(host, { type: "session_before_switch", reason, targetSessionFile }),
+    decide(host, { type: "session_before_switch", reason, targetSessionFile }),
   session_before_fork: (host, { entryId, position = "before" }) =>
-    before(host, { type: "session_before_fork", entryId, ...(host.features.reasons && { position }) }),
-  session_before_compact: (host, hook, signal) => before(host, compactEvent(host, hook, signal)),
-  session_before_tree: (host, hook, signal) => before(host, treeEvent(hook, signal)),
+    decide(host, { type: "session_before_fork", entryId, ...(host.features.reasons && { position }) }),
+  session_before_compact: (host, hook, signal) => decide(host, compactEvent(host, hook, signal)),
+  session_before_tree: (host, hook, signal) => decide(host, treeEvent(hook, signal)),
   session_start: sessionStart,
   session_shutdown: sessionShutdown,
   session_compact: (host, { compactionEntry, fromExtension, reason, willRetry }) =>
-    told(host, {
+    notify(host, {
       type: "session_compact",
       compactionEntry,
       fromExtension,
       ...(host.features.modern && { reason, willRetry }),
     }),
   session_tree: (host, { newLeafId = null, oldLeafId = null, summaryEntry, fromExtension }) =>
-    told(host, { type: "session_tree", newLeafId, oldLeafId, summaryEntry, fromExtension }),
+    notify(host, { type: "session_tree", newLeafId, oldLeafId, summaryEntry, fromExtension }),
   model_select: (host, { model, previousModel, source }) =>
-    told(host, { type: "model_select", model, previousModel, source }),
+    notify(host, { type: "model_select", model, previousModel, source }),
   thinking_level_select: (host, { level, previousLevel }) =>
-    told(host, { type: "thinking_level_select", level, previousLevel }),
+    notify(host, { type: "thinking_level_select", level, previousLevel }),
   after_provider_response: (host, { status, headers }) =>
-    told(host, { type: "after_provider_response", status, headers }),
+    notify(host, { type: "after_provider_response", status, headers }),
   input: inputHook,
   before_agent_start: promptHook,
   prepare_arguments: preparedArguments,
@@ -50,14 +50,14 @@ export const HOOKS = {
   resources_discover: resourcesHook,
 };
 
-async function told(host, event) {
-  await eachHandler(host, event.type, (handler, ctx) => handler(event, ctx));
+async function notify(host, event) {
+  await callHandlers(host, event.type, (handler, ctx) => handler(event, ctx));
 }
 
 /** The last say counts, and one that prevents it is the last. */
-async function before(host, event) {
+async function decide(host, event) {
   let result;
-  await eachHandler(host, event.type, async (handler, ctx) => {
+  await callHandlers(host, event.type, async (handler, ctx) => {
     result = (await handler(event, ctx)) || result;
     return result?.cancel ? STOP : undefined;
   });
@@ -66,12 +66,12 @@ async function before(host, event) {
   const { compaction, summary, customInstructions, replaceInstructions, label } = result;
   return {
     compaction: compaction && {
-      summary: said(compaction.summary),
+      summary: asText(compaction.summary),
       firstKeptEntryId: text(compaction.firstKeptEntryId) ?? event.preparation.firstKeptEntryId,
       tokensBefore: Number.isFinite(compaction.tokensBefore) ? compaction.tokensBefore : event.preparation.tokensBefore,
       details: compaction.details,
     },
-    summary: summary && { summary: said(summary.summary), details: summary.details },
+    summary: summary && { summary: asText(summary.summary), details: summary.details },
     customInstructions: text(customInstructions),
     replaceInstructions: replaceInstructions === undefined ? undefined : Boolean(replaceInstructions),
     label: text(label),
@@ -124,28 +124,28 @@ function treeEvent(hook, signal) {
   };
 }
 
-async function inputHook(host, { text: given, images: shown, source, streamingBehavior }) {
-  let now = given;
-  let images = shown;
+async function inputHook(host, { text: given, images: givenImages, source, streamingBehavior }) {
+  let current = given;
+  let images = givenImages;
   let handled = false;
-  await eachHandler(host, "input", async (handler, ctx) => {
-    const event = { type: "input", text: now, images, source, ...(host.features.modern && { streamingBehavior }) };
+  await callHandlers(host, "input", async (handler, ctx) => {
+    const event = { type: "input", text: current, images, source, ...(host.features.modern && { streamingBehavior }) };
     const result = await handler(event, ctx);
     if (result?.action === "handled") {
       handled = true;
       return STOP;
     }
     if (result?.action === "transform") {
-      const told = text(result.text);
-      if (told === undefined) throw new Error("a transformed input has to have a text");
-      now = told;
+      const changed = text(result.text);
+      if (changed === undefined) throw new Error("a transformed input has to have a text");
+      current = changed;
       if (result.images === undefined || result.images === null) return undefined;
       if (!Array.isArray(result.images)) throw new Error("the images of an input have to be a list");
       images = result.images;
     }
   });
   if (handled) return { action: "handled" };
-  return now !== given || images !== shown ? { action: "transform", text: now, images } : undefined;
+  return current !== given || images !== givenImages ? { action: "transform", text: current, images } : undefined;
 }
 
 /** A handler that fails blocks the call: its error is that of the hook. */
@@ -156,7 +156,7 @@ async function toolCallHook(host, { toolCallId, toolName, input }) {
   const failing = (error) => {
     throw error;
   };
-  await eachHandler(
+  await callHandlers(
     host,
     "tool_call",
     async (handler, ctx, member) => {
@@ -164,20 +164,20 @@ async function toolCallHook(host, { toolCallId, toolName, input }) {
       result = (await handler(event, ctx)) || result;
       if (!isRecord(event.input)) {
         event.input = before;
-        host.fault(member.path, "tool_call", "the input of a call has to be an object");
+        host.reportError(member.path, "tool_call", "the input of a call has to be an object");
       }
       return result?.block ? STOP : undefined;
     },
     failing,
   );
   if (result?.block) {
-    return { block: true, reason: said(result.reason) || undefined, terminate: result.terminate ? true : undefined };
+    return { block: true, reason: asText(result.reason) || undefined, terminate: result.terminate ? true : undefined };
   }
   return JSON.stringify(event.input) === unchanged ? undefined : { input: event.input };
 }
 
 /** What may be changed of a result, in the shape that it has to have. */
-const SHAPES = {
+const RESULT_FIELDS = {
   content: blocks,
   details: (details) => plain(details, "details"),
   isError: Boolean,
@@ -189,7 +189,7 @@ async function toolResultHook(host, hook) {
   const event = { type: "tool_result", toolCallId, toolName, input, content, details, isError };
   if (structuredContent !== undefined) event.structuredContent = structuredContent;
   const changed = {};
-  await eachHandler(host, "tool_result", async (handler, ctx) => {
+  await callHandlers(host, "tool_result", async (handler, ctx) => {
     const result = (await handler(event, ctx)) ?? {};
     // Data that stays while the text changes may not fit it any more.
     if (result.content !== undefined && result.structuredContent === undefined) {
@@ -197,7 +197,7 @@ async function toolResultHook(host, hook) {
       delete changed.structuredContent;
     }
     for (const field of ["content", "details", "isError", "structuredContent"]) {
-      if (result[field] !== undefined) changed[field] = event[field] = SHAPES[field](result[field]);
+      if (result[field] !== undefined) changed[field] = event[field] = RESULT_FIELDS[field](result[field]);
     }
   });
   return Object.keys(changed).length > 0 ? changed : undefined;
@@ -206,7 +206,7 @@ async function toolResultHook(host, hook) {
 async function resourcesHook(host, { cwd, reason }) {
   const skillPaths = [];
   const promptPaths = [];
-  await eachHandler(host, "resources_discover", async (handler, ctx, member) => {
+  await callHandlers(host, "resources_discover", async (handler, ctx, member) => {
     const result = (await handler({ type: "resources_discover", cwd, reason }, ctx)) ?? {};
     const absolute = (path) => resolve(dirname(member.path), path);
     skillPaths.push(...(result.skillPaths ?? []).map(absolute));

@@ -1,5 +1,5 @@
 /** The host: what the server says is carried to the extensions, and back. */
-import { shaped } from "./actions.mjs";
+import { normalizeAction } from "./actions.mjs";
 import { Bus } from "./bus.mjs";
 import { Generation } from "./generation.mjs";
 import { Providers } from "./providers.mjs";
@@ -9,12 +9,12 @@ import { features } from "./versions.mjs";
 import { messageOf } from "./shapes.mjs";
 
 /** Whoever does not end by itself what was cancelled is cut short after this time, in milliseconds. */
-const PATIENCE = 1500;
+const CANCEL_GRACE = 1500;
 /** An event that nobody waits for keeps those after it back no longer than this, in milliseconds. */
-const LONGEST = 30_000;
+const EVENT_LIMIT = 30_000;
 
 /** Hooks that are asked while a run goes on: `ctx.signal` is theirs. */
-const IN_RUN = new Set([
+const RUN_HOOKS = new Set([
   "event",
   "tool_call",
   "tool_result",
@@ -26,7 +26,7 @@ const IN_RUN = new Set([
 ]);
 
 /** Hooks by which one generation of extensions takes the place of another. */
-const CHANGES = new Set(["session_start", "session_shutdown"]);
+const GENERATION_HOOKS = new Set(["session_start", "session_shutdown"]);
 
 /** Everything that extensions share. */
 export class Host {
@@ -36,14 +36,14 @@ export class Host {
   /** Servers that extensions have registered; nobody connects to them. */
   servers = new Map();
   #requests = new Map();
-  #faults = new Set();
+  #reported = new Set();
   #registered = "";
-  #lastNested = 0;
+  #lastNestedCallId = 0;
   #interface;
   #events;
-  #order = Promise.resolve();
-  #change = Promise.resolve();
-  #changed;
+  #lastEvent = Promise.resolve();
+  #pendingChange = Promise.resolve();
+  #endChange;
 
   /**
    * @param {import("./wire.mjs").Wire} wire
@@ -63,14 +63,14 @@ export class Host {
    */
   async start(loader) {
     this.loader = loader;
-    const generation = await this.#loaded(false);
+    const generation = await this.#loadGeneration(false);
     this.serving = await import("./serving.mjs");
-    const { Events, ModelView, SessionView, UserInterface } = this.serving;
+    const { Events, ModelRegistry, SessionView, UserInterface } = this.serving;
     this.session = new SessionView(this);
-    this.models = new ModelView(this);
+    this.models = new ModelRegistry(this);
     this.#interface = new UserInterface(this);
     this.#events = new Events(this);
-    this.ui = this.#interface.object();
+    this.ui = this.#interface.createUi();
     this.wire.onWritten(() => this.session.forget());
     generation.start();
   }
@@ -80,19 +80,19 @@ export class Host {
    * @param {boolean} fresh Their modules are read again.
    */
   async replace(fresh) {
-    this.expectChange();
+    this.holdHooks();
     try {
-      const generation = await this.#loaded(fresh);
+      const generation = await this.#loadGeneration(fresh);
       generation.start();
     } finally {
-      this.#changed?.();
-      this.#changed = undefined;
+      this.#endChange?.();
+      this.#endChange = undefined;
     }
   }
 
   /** Other extensions are about to take the place of these: what comes meanwhile waits for them. */
-  expectChange() {
-    if (!this.#changed) this.#change = new Promise((resolve) => (this.#changed = resolve));
+  holdHooks() {
+    if (!this.#endChange) this.#pendingChange = new Promise((resolve) => (this.#endChange = resolve));
   }
 
   /** What `ctx.reload` does: here, extensions are all that is loaded again. */
@@ -106,37 +106,37 @@ export class Host {
   /**
    * @param {any} frame A frame of the server.
    */
-  take(frame) {
+  handleFrame(frame) {
     switch (frame.type) {
       case "event":
-        this.#inOrder(() => this.#events.tell(frame.event)).catch(() => {});
+        this.#enqueueEvent(() => this.#events.emit(frame.event)).catch(() => {});
         break;
       case "hook":
-        this.#serve(frame, { inRun: IN_RUN.has(frame.hook.type) }, async (signal) => {
-          const result = await this.#ask(frame.hook, signal);
+        this.#answerRequest(frame, { inRun: RUN_HOOKS.has(frame.hook.type) }, async (signal) => {
+          const result = await this.#runHook(frame.hook, signal);
           return { type: "done", result };
         });
         break;
       case "command":
-        this.#serve(frame, {}, async () => {
+        this.#answerRequest(frame, {}, async () => {
           await this.serving.runCommand(this, frame);
           return { type: "done" };
         });
         break;
       case "tool_call":
-        this.#serve(frame, { inRun: true }, async (signal) => ({
+        this.#answerRequest(frame, { inRun: true }, async (signal) => ({
           type: "tool_result",
           ...(await this.serving.runTool(this, frame, signal)),
         }));
         break;
       case "model_call":
-        this.#serve(frame, { inRun: true }, (signal) => this.serving.askModel(this, frame, signal));
+        this.#answerRequest(frame, { inRun: true }, (signal) => this.serving.callModel(this, frame, signal));
         break;
       case "cancel":
         this.#requests.get(frame.id)?.abort();
         break;
       case "ui_answer":
-        this.#interface.answered(frame.response);
+        this.#interface.resolveDialog(frame.response);
         break;
     }
   }
@@ -147,7 +147,7 @@ export class Host {
    */
   emit(event) {
     if (this.generation.handlers(event.type).length === 0) return;
-    queueMicrotask(() => this.serving.eachHandler(this, event.type, (handler, ctx) => handler(event, ctx)));
+    queueMicrotask(() => this.serving.callHandlers(this, event.type, (handler, ctx) => handler(event, ctx)));
   }
 
   /** How things are: `QueriedState` of the schema. */
@@ -169,7 +169,7 @@ export class Host {
    * @param {Record<string, unknown>} frame
    */
   act(frame) {
-    this.wire.send({ ...shaped(frame), ...origin() });
+    this.wire.send({ ...normalizeAction(frame), ...origin() });
   }
 
   /**
@@ -179,7 +179,7 @@ export class Host {
    */
   async request(frame, signal) {
     if (!this.generation.active) throw new Error("nothing can be asked for while extensions are loaded: the server has not started");
-    return this.wire.request({ ...shaped(frame), ...origin() }, signal);
+    return this.wire.request({ ...normalizeAction(frame), ...origin() }, signal);
   }
 
   /**
@@ -188,87 +188,87 @@ export class Host {
    * @param {string} event
    * @param {unknown} error
    */
-  fault(extensionPath, event, error) {
+  reportError(extensionPath, event, error) {
     this.wire.send({ type: "error", extensionPath, event, error: messageOf(error) });
   }
 
   /** The same, but not twice. */
-  faultOnce(extensionPath, event, error) {
-    const said = JSON.stringify([extensionPath, event, error]);
-    if (this.#faults.has(said)) return;
-    this.#faults.add(said);
-    this.fault(extensionPath, event, error);
+  reportErrorOnce(extensionPath, event, error) {
+    const key = JSON.stringify([extensionPath, event, error]);
+    if (this.#reported.has(key)) return;
+    this.#reported.add(key);
+    this.reportError(extensionPath, event, error);
   }
 
   /** Says once more what extensions add, before anything else is said. */
-  registerSoon() {
-    this.wire.soon(() => this.#register());
+  scheduleRegistration() {
+    this.wire.beforeNextFrame(() => this.#register());
   }
 
   /** A number that no other nested call has. */
-  nextNested() {
-    return ++this.#lastNested;
+  nextNestedCallId() {
+    return ++this.#lastNestedCallId;
   }
 
-  async #loaded(fresh) {
+  async #loadGeneration(fresh) {
     const generation = new Generation(this);
     await generation.load(fresh);
     this.generation = generation;
     // The models of its providers have to be there when the server chooses one.
-    generation.catchUp();
+    generation.runDeferredActions();
     this.#register();
     return generation;
   }
 
   #register() {
-    const wrong = (member, error) => this.faultOnce(member.path, "register", error);
-    const frame = registration(this.generation.members, this.features, wrong);
-    const said = JSON.stringify(frame);
-    if (said === this.#registered) return;
-    this.#registered = said;
+    const report = (member, error) => this.reportErrorOnce(member.path, "register", error);
+    const frame = registration(this.generation.members, this.features, report);
+    const json = JSON.stringify(frame);
+    if (json === this.#registered) return;
+    this.#registered = json;
     try {
       this.wire.send(frame);
     } catch (error) {
       // The server waits for one, whatever it says.
-      this.fault("<runtime>", "register", error);
+      this.reportError("<runtime>", "register", error);
       this.wire.send({ type: "register" });
     }
   }
 
-  async #ask(hook, signal) {
-    if (hook.type === "event") return this.#inOrder(() => this.#events.tell(hook.event), signal);
-    const ask = this.serving.HOOKS[hook.type];
-    if (!ask) return undefined;
-    if (!CHANGES.has(hook.type)) await this.#change;
+  async #runHook(hook, signal) {
+    if (hook.type === "event") return this.#enqueueEvent(() => this.#events.emit(hook.event), signal);
+    const run = this.serving.HOOKS[hook.type];
+    if (!run) return undefined;
+    if (!GENERATION_HOOKS.has(hook.type)) await this.#pendingChange;
     // It ends what the events before it were about.
-    if (hook.type === "message_end") return this.#inOrder(() => ask(this, hook, signal), signal);
-    return ask(this, hook, signal);
+    if (hook.type === "message_end") return this.#enqueueEvent(() => run(this, hook, signal), signal);
+    return run(this, hook, signal);
   }
 
   /**
    * Events of a run are heard one after another, in their order; one that hangs keeps the others back for a while only.
-   * @param {() => Promise<any>} tell
+   * @param {() => Promise<any>} emit
    * @param {AbortSignal} [signal] That of the request, if there is one: it counts instead of the time.
    */
-  #inOrder(tell, signal) {
-    const told = this.#order.then(() => this.#change).then(tell);
-    const failed = (error) => this.fault("<runtime>", "event", error);
-    this.#order = this.#order.then(() => untilGivenUp(told.catch(failed), signal));
-    return told;
+  #enqueueEvent(emit, signal) {
+    const emitted = this.#lastEvent.then(() => this.#pendingChange).then(emit);
+    const failed = (error) => this.reportError("<runtime>", "event", error);
+    this.#lastEvent = this.#lastEvent.then(() => settledOrAbandoned(emitted.catch(failed), signal));
+    return emitted;
   }
 
-  /** Answers a request by the frame that `serve` comes back with, if it does with one. */
-  async #serve({ id }, more, serve) {
+  /** Answers a request by the frame that `run` comes back with, if it does with one. */
+  async #answerRequest({ id }, more, run) {
     const cancelled = new AbortController();
     this.#requests.set(id, cancelled);
     const { signal } = cancelled;
-    const tooLong = new Promise((_, reject) => {
+    const abandoned = new Promise((_, reject) => {
       signal.addEventListener("abort", () => {
-        setTimeout(() => reject(new Error("it was cancelled")), PATIENCE).unref();
+        setTimeout(() => reject(new Error("it was cancelled")), CANCEL_GRACE).unref();
       });
     });
     try {
-      const frame = await Promise.race([within({ origin: id, signal, ...more }, () => serve(signal)), tooLong]);
+      const frame = await Promise.race([within({ origin: id, signal, ...more }, () => run(signal)), abandoned]);
       if (frame) this.wire.answer({ ...frame, id });
     } catch (error) {
       this.wire.answer({ type: "failed", id, error: messageOf(error) });
@@ -279,13 +279,13 @@ export class Host {
 }
 
 /** Comes back when an event was told, or is waited for no longer. */
-async function untilGivenUp(told, signal) {
+async function settledOrAbandoned(emitted, signal) {
   let timer;
-  const givenUp = new Promise((resolve) => {
-    if (!signal) timer = setTimeout(resolve, LONGEST);
+  const abandoned = new Promise((resolve) => {
+    if (!signal) timer = setTimeout(resolve, EVENT_LIMIT);
     else if (signal.aborted) resolve();
     else signal.addEventListener("abort", resolve, { once: true });
   });
-  await Promise.race([told, givenUp]);
+  await Promise.race([emitted, abandoned]);
   clearTimeout(timer);
 }

@@ -45,7 +45,7 @@ export class Member {
  * @param {{ numberedCommands: boolean }} features
  * @returns {{ member: Member, error: string }[]} Those that come too late.
  */
-export function conflicts(members, features) {
+export function findConflicts(members, features) {
   const kinds = [
     ["tools", (name) => `Tool "${String(name)}"`],
     ...(features.numberedCommands ? [] : [["commands", (name) => `Command "/${String(name)}"`]]),
@@ -53,12 +53,12 @@ export function conflicts(members, features) {
   ];
   const owners = new Map();
   return members.flatMap((member) =>
-    kinds.flatMap(([kind, said]) =>
+    kinds.flatMap(([kind, describe]) =>
       [...member[kind].keys()].flatMap((name) => {
         const key = `${kind} ${String(name)}`;
         if (!owners.has(key)) owners.set(key, member);
         const owner = owners.get(key);
-        return owner === member ? [] : [{ member, error: `${said(name)} conflicts with ${owner.path}` }];
+        return owner === member ? [] : [{ member, error: `${describe(name)} conflicts with ${owner.path}` }];
       }),
     ),
   );

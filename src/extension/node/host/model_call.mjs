@@ -2,7 +2,7 @@
 import { isRecord } from "./shapes.mjs";
 import { within } from "./scope.mjs";
 
-/** What providers of pi say; the server knows nothing else. */
+/** What providers of pi send; the server knows nothing else. */
 const EVENTS = new Set([
   "start",
   ...["text", "thinking", "toolcall"].flatMap((block) => ["start", "delta", "end"].map((step) => `${block}_${step}`)),
@@ -16,27 +16,27 @@ const EVENTS = new Set([
  * @param {AbortSignal} signal Aborted when the answer is not wanted any more.
  * @throws when the model has not said anything that ends its answer.
  */
-export async function askModel(host, frame, signal) {
+export async function callModel(host, frame, signal) {
   const { model } = frame;
   const config = host.providers.get(model.provider);
   if (!config?.streamSimple) throw new Error(`no extension streams the models of ${model.provider}`);
-  const say = (event) => host.wire.send({ type: "model_event", id: frame.id, event });
+  const send = (event) => host.wire.send({ type: "model_event", id: frame.id, event });
 
   const stream = await within({}, () =>
     config.streamSimple(model, contextOf(frame, host.features), optionsOf(host, frame, signal)),
   );
-  for await (const told of stream) {
-    if (!EVENTS.has(told?.type)) continue;
-    const { partial, ...event } = told;
+  for await (const streamed of stream) {
+    if (!EVENTS.has(streamed?.type)) continue;
+    const { partial, ...event } = streamed;
     if (event.type === "done" && !isRecord(event.message)) throw new Error("the model ends its answer without a message");
     if (event.type === "error" && !isRecord(event.error)) throw new Error("the model fails without saying why");
-    say(event);
+    send(event);
     if (event.type === "done" || event.type === "error") return;
   }
   const message = typeof stream.result === "function" ? await stream.result() : undefined;
   if (!isRecord(message)) throw new Error("the model has not ended its answer");
   const failed = message.stopReason === "error" || message.stopReason === "aborted";
-  say({ type: failed ? "error" : "done", reason: message.stopReason, [failed ? "error" : "message"]: message });
+  send({ type: failed ? "error" : "done", reason: message.stopReason, [failed ? "error" : "message"]: message });
 }
 
 function contextOf({ systemPrompt, messages, tools = [] }, { modern }) {

@@ -1,7 +1,7 @@
 /** `ctx.modelRegistry`: the models that there are, and how they are asked. */
 
 /** Everything comes from the server, when it is asked for. */
-export class ModelView {
+export class ModelRegistry {
   /** What extensions use of pi's own store of keys. */
   authStorage;
   #host;
@@ -9,7 +9,7 @@ export class ModelView {
   /** @param {import("./host.mjs").Host} host */
   constructor(host) {
     this.#host = host;
-    this.authStorage = new Keys(this, host);
+    this.authStorage = new KeyStore(this, host);
   }
 
   /** The list is never out of date. */
@@ -22,11 +22,11 @@ export class ModelView {
   }
 
   getAll() {
-    return this.#queried().map(({ model }) => model);
+    return this.#models().map(({ model }) => model);
   }
 
   getAvailable() {
-    return this.#queried().filter(({ usable }) => usable).map(({ model }) => model);
+    return this.#models().filter(({ usable }) => usable).map(({ model }) => model);
   }
 
   find(provider, modelId) {
@@ -36,7 +36,7 @@ export class ModelView {
   /** @param {any} of A model, or a provider by its name. */
   hasConfiguredAuth(of) {
     const provider = typeof of === "string" ? of : of?.provider;
-    return this.#queried().some(({ model, usable }) => usable && model.provider === provider);
+    return this.#models().some(({ model, usable }) => usable && model.provider === provider);
   }
 
   getProviderAuthStatus(provider) {
@@ -114,14 +114,14 @@ export class ModelView {
   }
 
   stream(model, context, options) {
-    return answered(this.complete(model, context, options));
+    return streamOf(this.complete(model, context, options));
   }
 
   streamSimple(model, context, options) {
     return this.stream(model, context, options);
   }
 
-  #queried() {
+  #models() {
     return this.#host.query("models").models;
   }
 
@@ -131,21 +131,21 @@ export class ModelView {
 }
 
 /** The part of pi's store of keys that answers questions; nothing is stored here. */
-class Keys {
-  #models;
+class KeyStore {
+  #registry;
   #host;
 
   constructor(models, host) {
-    this.#models = models;
+    this.#registry = models;
     this.#host = host;
   }
 
   hasAuth(provider) {
-    return this.#models.hasConfiguredAuth(provider);
+    return this.#registry.hasConfiguredAuth(provider);
   }
 
   getApiKey(provider) {
-    return this.#models.getApiKeyForProvider(provider);
+    return this.#registry.getApiKeyForProvider(provider);
   }
 
   get(provider) {
@@ -162,14 +162,14 @@ class Keys {
  * @returns {Record<string, unknown>} The action `complete`.
  */
 export function completeFrame(model, { systemPrompt, messages, tools }, { reasoning, maxTokens }) {
-  const told = (messages ?? []).filter(({ role }) => role === "system");
+  const systemMessages = (messages ?? []).filter(({ role }) => role === "system");
   return {
     type: "complete",
     provider: model.provider,
     modelId: model.id,
-    systemPrompt: systemPrompt ?? (told.map(textOf).join("\n\n") || undefined),
+    systemPrompt: systemPrompt ?? (systemMessages.map(textOf).join("\n\n") || undefined),
     messages: (messages ?? []).filter(({ role }) => role !== "system"),
-    tools: (tools ?? told.flatMap(({ toolsAdded }) => toolsAdded ?? [])).map(({ name, description, parameters }) => ({
+    tools: (tools ?? systemMessages.flatMap(({ toolsAdded }) => toolsAdded ?? [])).map(({ name, description, parameters }) => ({
       name,
       description,
       parameters,
@@ -185,7 +185,7 @@ function textOf({ content, sections = {} }) {
 }
 
 /** A message that comes in one piece, as a stream of events. */
-function answered(message) {
+function streamOf(message) {
   const last = message.then((it) =>
     it.stopReason === "error" || it.stopReason === "aborted"
       ? { type: "error", reason: it.stopReason, error: it }

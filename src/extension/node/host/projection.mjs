@@ -70,14 +70,14 @@ export function projection(path) {
   const entries = counted.map((sourceEntry, index) => ({
     sourceEntry,
     // An older compaction among what was kept says nothing any more.
-    messages: sourceEntry.type === "compaction" && index > 0 ? [] : edited(sourceEntry, edits.get(sourceEntry.id)),
+    messages: sourceEntry.type === "compaction" && index > 0 ? [] : applyEdit(sourceEntry, edits.get(sourceEntry.id)),
   }));
   return { entries, messages: entries.flatMap(({ messages }) => messages), thinkingLevel, model };
 }
 
 const EDITABLE = new Set(["user", "assistant", "toolResult", "custom"]);
 
-function edited(entry, edit) {
+function applyEdit(entry, edit) {
   const messages = messagesOf(entry);
   if (!edit) return messages;
   if (edit.replacement === null) return [];

@@ -1,20 +1,20 @@
 /** `before_agent_start`: a run is about to begin, and extensions add messages and change the instructions. */
-import { extensionMessage } from "./actions.mjs";
+import { normalizeMessage } from "./actions.mjs";
 import { createContext } from "./context.mjs";
-import { eachHandler } from "./handlers.mjs";
+import { callHandlers } from "./handlers.mjs";
 import { text } from "./shapes.mjs";
 
 /** @type {import("./hooks.mjs").HOOKS[string]} */
 export async function promptHook(host, { prompt, images, systemPrompt: instructions }) {
   const { features } = host;
   const customMessages = [];
-  const parts = lazily(() => normalized(host.query("system_prompt").options, host.cwd));
+  const parts = lazyValue(() => normalizeOptions(host.query("system_prompt").options, host.cwd));
   let replaced;
   const current = () => replaced ?? instructions + addedSections(parts);
 
   const ctx = createContext(host, host.generation);
   if (features.instances) ctx.getSystemPrompt = current;
-  await eachHandler(
+  await callHandlers(
     host,
     "before_agent_start",
     async (handler) => {
@@ -31,11 +31,11 @@ export async function promptHook(host, { prompt, images, systemPrompt: instructi
         },
       };
       const result = (await handler(event, ctx)) ?? {};
-      if (result.message) customMessages.push(extensionMessage(result.message));
+      if (result.message) customMessages.push(normalizeMessage(result.message));
       if (result.systemPrompt === undefined || result.systemPrompt === null) return;
-      const told = text(result.systemPrompt);
-      if (told === undefined) throw new Error("systemPrompt has to be a text");
-      replaced = told;
+      const changed = text(result.systemPrompt);
+      if (changed === undefined) throw new Error("systemPrompt has to be a text");
+      replaced = changed;
     },
     undefined,
     ctx,
@@ -47,7 +47,7 @@ export async function promptHook(host, { prompt, images, systemPrompt: instructi
 }
 
 /** Most handlers never look at what the instructions are made of. */
-function lazily(make) {
+function lazyValue(make) {
   const made = {
     get value() {
       made.known ??= { now: make(), sections: undefined };
@@ -67,7 +67,7 @@ function addedSections({ known }) {
     .join("");
 }
 
-function normalized(options = {}, cwd) {
+function normalizeOptions(options = {}, cwd) {
   return {
     cwd,
     selectedTools: [],

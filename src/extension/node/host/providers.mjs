@@ -1,7 +1,7 @@
 /** Providers of models that extensions register. */
 
 /** A key for providers that find theirs on their own; nobody looks at it. */
-const OWN_KEY = "the-extension-has-its-own";
+const PLACEHOLDER_KEY = "the-extension-has-its-own";
 
 /** Those that are registered, as the extensions have given them. */
 export class Providers {
@@ -26,13 +26,13 @@ export class Providers {
     }
     this.#all.set(name, given);
     const { streamSimple, images, classifiers, refreshModels, oauth, ...plain } = given;
-    const told = { ...plain, oauth: oauth && { name: oauth.name } };
-    this.#tell({ type: "register_provider", name, config: told, path, streams: streamSimple ? true : undefined }, path);
+    const described = { ...plain, oauth: oauth && { name: oauth.name } };
+    this.#request({ type: "register_provider", name, config: described, path, streams: streamSimple ? true : undefined }, path);
   }
 
   /** @param {string} name */
   unregister(name) {
-    if (this.#all.delete(name)) this.#tell({ type: "unregister_provider", name }, "<runtime>");
+    if (this.#all.delete(name)) this.#request({ type: "unregister_provider", name }, "<runtime>");
   }
 
   /** @param {string} name */
@@ -44,8 +44,8 @@ export class Providers {
     return [...this.#all.keys()];
   }
 
-  #tell(frame, path) {
-    this.#host.wire.request(frame).catch((error) => this.#host.fault(path, frame.type, error));
+  #request(frame, path) {
+    this.#host.wire.request(frame).catch((error) => this.#host.reportError(path, frame.type, error));
   }
 }
 
@@ -54,5 +54,5 @@ function configOf(provider) {
   const stream = (provider.streamSimple ?? provider.stream)?.bind(provider);
   const models = provider.getModels();
   const { name, baseUrl, headers } = provider;
-  return { name, baseUrl, headers, api: models[0]?.api, models, streamSimple: stream, apiKey: stream && OWN_KEY };
+  return { name, baseUrl, headers, api: models[0]?.api, models, streamSimple: stream, apiKey: stream && PLACEHOLDER_KEY };
 }

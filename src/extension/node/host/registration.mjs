@@ -45,7 +45,7 @@ const AWAITED = [
 const SHOWN = ["message_update", "tool_execution_update"];
 
 /** What is made of other events, and of which. */
-const MADE_OF = {
+const SOURCE_EVENTS = {
   message_update: ["message_start"],
   turn_start: ["agent_start", "turn_end"],
   turn_end: ["agent_start"],
@@ -53,7 +53,7 @@ const MADE_OF = {
 };
 
 /** Hooks that other events of pi are made of. */
-const HOOKED = {
+const SOURCE_HOOKS = {
   session_switch: "session_start",
   session_fork: "session_start",
   context_with_system: "context",
@@ -62,11 +62,11 @@ const HOOKED = {
 /**
  * @param {import("./member.mjs").Member[]} members
  * @param {import("./versions.mjs").Features} features
- * @param {(member: import("./member.mjs").Member, error: string) => void} wrong Told of what is left out, and why.
+ * @param {(member: import("./member.mjs").Member, error: string) => void} report Told of what is left out, and why.
  * @returns {Record<string, unknown>} The frame `register`: whatever extensions have given, it is valid.
  */
-export function registration(members, features, wrong) {
-  for (const member of members) misnamed(member, (error) => wrong(member, error));
+export function registration(members, features, report) {
+  for (const member of members) reportInvalidNames(member, (error) => report(member, error));
   return {
     type: "register",
     commands: commands(members, features).map(({ name, command, member }) => ({
@@ -76,13 +76,13 @@ export function registration(members, features, wrong) {
     })),
     tools: [...tools(members).values()].flatMap((one) => {
       try {
-        return [describedTool(one)];
+        return [describeTool(one)];
       } catch (error) {
-        wrong(one.member, messageOf(error));
+        report(one.member, messageOf(error));
         return [];
       }
     }),
-    ...interests(members, features),
+    ...subscriptions(members, features),
     flags: members.flatMap((member) =>
       [...member.flags].filter(([name]) => isName(name)).map(([name, flag]) => ({
         name,
@@ -96,11 +96,11 @@ export function registration(members, features, wrong) {
 }
 
 /** Says which items cannot be registered because nobody could call them by their names. */
-function misnamed(member, wrong) {
+function reportInvalidNames(member, report) {
   const kinds = { tool: member.tools, command: member.commands, flag: member.flags, shortcut: member.shortcuts };
   for (const [kind, items] of Object.entries(kinds)) {
     for (const name of items.keys()) {
-      if (!isName(name)) wrong(`a ${kind} is named by a text, not by ${String(name)}: it is left out`);
+      if (!isName(name)) report(`a ${kind} is named by a text, not by ${String(name)}: it is left out`);
     }
   }
 }
@@ -121,14 +121,14 @@ export function commands(members, { numberedCommands }) {
     [...member.commands].filter(([name]) => isName(name) && /^\S+$/.test(name)).map(([name, command]) => ({ name, command, member })),
   );
   if (!numberedCommands) return all;
-  const often = new Map();
-  for (const { name } of all) often.set(name, (often.get(name) ?? 0) + 1);
+  const counts = new Map();
+  for (const { name } of all) counts.set(name, (counts.get(name) ?? 0) + 1);
   const taken = new Set();
   const seen = new Map();
   return all.map((one) => {
     let count = (seen.get(one.name) ?? 0) + 1;
     seen.set(one.name, count);
-    let name = often.get(one.name) > 1 ? `${one.name}:${count}` : one.name;
+    let name = counts.get(one.name) > 1 ? `${one.name}:${count}` : one.name;
     while (taken.has(name)) name = `${one.name}:${(count += 1)}`;
     taken.add(name);
     return { ...one, name };
@@ -151,7 +151,7 @@ export function tools(members) {
 }
 
 /** @throws when it has a schema that is none. */
-function describedTool({ tool, member }) {
+function describeTool({ tool, member }) {
   const parameters = plain(tool.parameters ?? { type: "object", properties: {} }, `the schema of the tool ${tool.name}`);
   if (!isRecord(parameters)) throw new Error(`the schema of the tool ${tool.name} has to be an object: it is left out`);
   const declared = tool.exposure === undefined || tool.exposure === "direct" || tool.exposure === "model-only";
@@ -162,27 +162,27 @@ function describedTool({ tool, member }) {
     parameters,
     path: member.path,
     promptSnippet: text(tool.promptSnippet),
-    promptGuidelines: texts(tool.promptGuidelines),
+    promptGuidelines: textList(tool.promptGuidelines),
     sequential: tool.executionMode === "sequential" || undefined,
     inactive: !declared || tool.defaultActive === false || undefined,
   };
 }
 
-function texts(list) {
+function textList(list) {
   if (list === undefined || list === null) return undefined;
   return (Array.isArray(list) ? list : [list]).map(text).filter((one) => one !== undefined);
 }
 
-function interests(members, features) {
+function subscriptions(members, features) {
   const names = new Set(members.flatMap((member) => [...member.handlers.keys()]));
   const offered = (name) => features.version >= (SINCE[name] ?? 0);
   const hooks = new Set(HOOKS.filter((name) => names.has(name) && offered(name)));
-  for (const [name, hook] of Object.entries(HOOKED)) if (names.has(name)) hooks.add(hook);
+  for (const [name, hook] of Object.entries(SOURCE_HOOKS)) if (names.has(name)) hooks.add(hook);
   // Extensions are made anew with each session.
   if (features.instances && members.length > 0) hooks.add("session_shutdown").add("session_start");
   const awaits = AWAITED.filter((name) => names.has(name) && !hooks.has(name));
   const events = new Set([...awaits, ...SHOWN.filter((name) => names.has(name))]);
-  for (const [name, parts] of Object.entries(MADE_OF)) {
+  for (const [name, parts] of Object.entries(SOURCE_EVENTS)) {
     if (names.has(name)) for (const part of parts) events.add(part);
   }
   if (awaits.length > 0) hooks.add("event");

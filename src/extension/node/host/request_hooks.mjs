@@ -1,29 +1,29 @@
 /** What goes to a model and what comes back: extensions may change it. */
-import { eachHandler } from "./handlers.mjs";
+import { callHandlers } from "./handlers.mjs";
 import { isRecord, messageContent, plain } from "./shapes.mjs";
 
 /** @type {import("./hooks.mjs").HOOKS[string]} */
 export async function contextHook(host, { messages: conversation }) {
   const unchanged = JSON.stringify(conversation);
   let messages = conversation;
-  await eachHandler(host, "context", async (handler, ctx) => {
+  await callHandlers(host, "context", async (handler, ctx) => {
     const event = { type: "context", messages };
-    messages = conversationOf((await handler(event, ctx))?.messages ?? event.messages);
+    messages = normalizeMessages((await handler(event, ctx))?.messages ?? event.messages);
   });
   if (host.generation.handlers("context_with_system").length > 0) {
-    messages = await withSystem(host, messages);
+    messages = await callWithSystem(host, messages);
   }
   return JSON.stringify(messages) === unchanged ? undefined : { messages };
 }
 
 /** @throws when it is none. */
-function conversationOf(messages) {
+function normalizeMessages(messages) {
   if (!Array.isArray(messages)) throw new Error("messages has to be a list");
-  return messages.map((message) => messageOf(message));
+  return messages.map((message) => normalizeMessage(message));
 }
 
 /** A message whose text is text, and that has a time. */
-function messageOf(given, before = Date.now()) {
+function normalizeMessage(given, before = Date.now()) {
   if (!isRecord(given) || typeof given.role !== "string") throw new Error("a message has to be an object with a role");
   const message = { ...given };
   if (given.role !== "branchSummary" && given.role !== "compactionSummary" && given.role !== "bashExecution") {
@@ -36,16 +36,16 @@ function messageOf(given, before = Date.now()) {
 }
 
 /** The instructions are shown in front, and stay what they are. */
-async function withSystem(host, conversation) {
+async function callWithSystem(host, conversation) {
   const { systemPrompt } = host.query("system_prompt");
   let messages = [{ role: "system", content: systemPrompt, timestamp: Date.now() }, ...conversation];
   const instructions = JSON.stringify(messages[0]);
-  await eachHandler(host, "context_with_system", async (handler, ctx, member) => {
+  await callHandlers(host, "context_with_system", async (handler, ctx, member) => {
     const event = { type: "context_with_system", messages };
-    messages = conversationOf((await handler(event, ctx))?.messages ?? event.messages);
+    messages = normalizeMessages((await handler(event, ctx))?.messages ?? event.messages);
     const [first, ...rest] = messages.filter(({ role }) => role === "system");
     if (rest.length > 0 || JSON.stringify(first) !== instructions) {
-      host.faultOnce(member.path, "context_with_system", "this server does not let its system messages be changed");
+      host.reportErrorOnce(member.path, "context_with_system", "this server does not let its system messages be changed");
     }
   });
   return messages.filter(({ role }) => role !== "system");
@@ -54,13 +54,13 @@ async function withSystem(host, conversation) {
 /** @type {import("./hooks.mjs").HOOKS[string]} */
 export async function messageEndHook(host, { message: original }) {
   let message = original;
-  await eachHandler(host, "message_end", async (handler, ctx) => {
+  await callHandlers(host, "message_end", async (handler, ctx) => {
     const replacement = (await handler({ type: "message_end", message }, ctx))?.message;
     if (!replacement) return;
     if (replacement.role !== message.role) {
       throw new Error("message_end handlers must return a message with the same role");
     }
-    message = messageOf({ ...replacement, content: replacement.content ?? [] }, message.timestamp);
+    message = normalizeMessage({ ...replacement, content: replacement.content ?? [] }, message.timestamp);
   });
   return message === original ? undefined : { messages: [message] };
 }
@@ -69,7 +69,7 @@ export async function messageEndHook(host, { message: original }) {
 export async function payloadHook(host, { payload: body }) {
   const unchanged = JSON.stringify(body);
   let payload = body;
-  await eachHandler(host, "before_provider_request", async (handler, ctx) => {
+  await callHandlers(host, "before_provider_request", async (handler, ctx) => {
     const result = await handler({ type: "before_provider_request", payload }, ctx);
     if (result !== undefined) payload = plain(result, "the payload");
   });
@@ -79,7 +79,7 @@ export async function payloadHook(host, { payload: body }) {
 /** Headers are changed in place; one that is null is taken away. */
 export async function headersHook(host, { headers }) {
   const unchanged = JSON.stringify(headers);
-  await eachHandler(host, "before_provider_headers", (handler, ctx) =>
+  await callHandlers(host, "before_provider_headers", (handler, ctx) =>
     handler({ type: "before_provider_headers", headers }, ctx),
   );
   if (JSON.stringify(headers) === unchanged) return undefined;

@@ -1,18 +1,18 @@
 /** Sessions begin and end for extensions: told as each version of pi tells it. */
-import { eachHandler } from "./handlers.mjs";
+import { callHandlers } from "./handlers.mjs";
 
 /** @type {import("./hooks.mjs").HOOKS[string]} */
 export async function sessionStart(host, { reason, previousSessionFile }) {
   const { features } = host;
   if (features.instances && reason !== "startup") await host.replace(reason === "reload" || !features.cachedModules);
   if (features.reasons) {
-    await tell(host, { type: "session_start", reason, ...(previousSessionFile && { previousSessionFile }) });
+    await notify(host, { type: "session_start", reason, ...(previousSessionFile && { previousSessionFile }) });
   } else if (reason === "fork") {
-    await tell(host, { type: "session_fork", previousSessionFile });
+    await notify(host, { type: "session_fork", previousSessionFile });
   } else if (reason === "new" || reason === "resume") {
-    await tell(host, { type: "session_switch", reason, previousSessionFile });
+    await notify(host, { type: "session_switch", reason, previousSessionFile });
   } else {
-    await tell(host, { type: "session_start" });
+    await notify(host, { type: "session_start" });
   }
 }
 
@@ -20,16 +20,16 @@ export async function sessionStart(host, { reason, previousSessionFile }) {
 export async function sessionShutdown(host, { reason = "quit", targetSessionFile }) {
   const { features } = host;
   if (features.reasons) {
-    await tell(host, { type: "session_shutdown", reason, ...(targetSessionFile && { targetSessionFile }) });
+    await notify(host, { type: "session_shutdown", reason, ...(targetSessionFile && { targetSessionFile }) });
   } else if (reason === "quit" || reason === "reload") {
-    await tell(host, { type: "session_shutdown" });
+    await notify(host, { type: "session_shutdown" });
   }
   if (features.instances && reason !== "quit") {
     host.generation.invalidate();
-    host.expectChange();
+    host.holdHooks();
   }
 }
 
-function tell(host, event) {
-  return eachHandler(host, event.type, (handler, ctx) => handler(event, ctx));
+function notify(host, event) {
+  return callHandlers(host, event.type, (handler, ctx) => handler(event, ctx));
 }

@@ -21,7 +21,7 @@ export function text(value) {
  * @param {unknown} value
  * @returns {string} Text of anything: nothing for what is not there, JSON for what is no text.
  */
-export function said(value) {
+export function asText(value) {
   if (value === undefined || value === null) return "";
   const known = text(value);
   if (known !== undefined) return known;
@@ -61,7 +61,7 @@ export function blocks(content) {
  * @returns {string | any[]} What a message may have: text, or blocks of any type.
  */
 export function messageContent(content) {
-  if (!Array.isArray(content)) return said(content);
+  if (!Array.isArray(content)) return asText(content);
   return content.map((part) => (typeof part?.type === "string" && part.type !== "text" ? part : block(part)));
 }
 
@@ -75,7 +75,7 @@ export function messageOf(error) {
 }
 
 function block(given) {
-  if (given?.type === "text") return { ...given, text: said(given.text) };
+  if (given?.type === "text") return { ...given, text: asText(given.text) };
   const image = given?.type === "image" && typeof given.data === "string" && typeof given.mimeType === "string";
-  return image ? given : { type: "text", text: said(given) };
+  return image ? given : { type: "text", text: asText(given) };
 }

@@ -9,19 +9,19 @@ import { isRecord, messageOf, plain } from "./shapes.mjs";
  * @returns {any[]} What `pi.getAllTools()` gives.
  */
 export function toolsAsPi(host, generation) {
-  const own = tools(generation.members);
-  return host.query("tools").tools.map((told) => {
-    const mine = told.path === undefined ? undefined : own.get(told.name);
+  const registered = tools(generation.members);
+  return host.query("tools").tools.map((listed) => {
+    const mine = listed.path === undefined ? undefined : registered.get(listed.name);
     const described = {
-      name: told.name,
-      description: told.description,
-      parameters: mine?.tool.parameters ?? told.parameters,
+      name: listed.name,
+      description: listed.description,
+      parameters: mine?.tool.parameters ?? listed.parameters,
     };
     if (!host.features.numberedCommands) return described;
-    described.sourceInfo = mine?.member.sourceInfo ?? foreign(told, host.features);
+    described.sourceInfo = mine?.member.sourceInfo ?? sourceInfoOf(listed, host.features);
     if (!host.features.modern) return described;
-    const { promptGuidelines, exposure = "direct", namespace, annotations, reachesTools } = mine?.tool ?? told;
-    return { ...described, promptGuidelines, exposure, ...present({ namespace, annotations, reachesTools }) };
+    const { promptGuidelines, exposure = "direct", namespace, annotations, reachesTools } = mine?.tool ?? listed;
+    return { ...described, promptGuidelines, exposure, ...withoutUndefined({ namespace, annotations, reachesTools }) };
   });
 }
 
@@ -33,12 +33,12 @@ export function toolsAsPi(host, generation) {
  * @param {{ name: string, args: any, signal?: AbortSignal, onUpdate?: Function, ctx: any }} call
  * @returns {Promise<any>} The call, its result, and whether that is an error.
  */
-export async function nestedCall(host, generation, caller, { name, args, signal, onUpdate, ctx }) {
-  const toolCall = { type: "toolCall", id: `${caller}/${host.nextNested()}`, name, arguments: args };
+export async function runNestedTool(host, generation, caller, { name, args, signal, onUpdate, ctx }) {
+  const toolCall = { type: "toolCall", id: `${caller}/${host.nextNestedCallId()}`, name, arguments: args };
   try {
     const mine = tools(generation.members).get(name);
     if (mine) {
-      const result = await mine.tool.execute(toolCall.id, prepared(mine.tool, args), signal, onUpdate, ctx);
+      const result = await mine.tool.execute(toolCall.id, prepareArguments(mine.tool, args), signal, onUpdate, ctx);
       return { toolCall, result, isError: result?.isError === true };
     }
     const { result, isError } = await host.request({ type: "run_tool", toolName: name, arguments: args }, signal);
@@ -57,13 +57,13 @@ export async function nestedCall(host, generation, caller, { name, args, signal,
 export async function preparedArguments(host, { toolName, input }) {
   const called = tools(host.generation.members).get(toolName);
   if (!called?.tool.prepareArguments) return undefined;
-  const made = within({ path: called.member.path }, () => prepared(called.tool, input));
-  if (!isRecord(made)) throw new Error(`prepareArguments of the tool ${toolName} has to give an object, not ${JSON.stringify(made)}`);
-  return { input: plain(made, `what prepareArguments of the tool ${toolName} gives`) };
+  const prepared = within({ path: called.member.path }, () => prepareArguments(called.tool, input));
+  if (!isRecord(prepared)) throw new Error(`prepareArguments of the tool ${toolName} has to give an object, not ${JSON.stringify(prepared)}`);
+  return { input: plain(prepared, `what prepareArguments of the tool ${toolName} gives`) };
 }
 
 /** What a tool makes of its arguments before they are checked. */
-function prepared(tool, args) {
+function prepareArguments(tool, args) {
   return tool.prepareArguments ? tool.prepareArguments(args) : args;
 }
 
@@ -72,13 +72,13 @@ export function failure(error) {
   return { content: [{ type: "text", text: messageOf(error) }], details: {} };
 }
 
-function foreign({ name, path }, { modern }) {
+function sourceInfoOf({ name, path }, { modern }) {
   const built = modern ? `builtin:${name}` : `<builtin:${name}>`;
   return path === undefined
     ? { path: built, source: "builtin", scope: "temporary", origin: "top-level" }
     : { path, source: "local", scope: "temporary", origin: "top-level" };
 }
 
-function present(fields) {
+function withoutUndefined(fields) {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }

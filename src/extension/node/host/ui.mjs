@@ -1,5 +1,5 @@
 /** `ctx.ui`: dialogs and notices for the host application, as pi's RPC mode passes them on. */
-import { said, text } from "./shapes.mjs";
+import { asText, text } from "./shapes.mjs";
 import { plainTheme } from "./theme.mjs";
 
 /** The dialogs that are open, and the object that extensions know as `ctx.ui`. */
@@ -19,36 +19,36 @@ export class UserInterface {
    * Takes the answer to a dialog.
    * @param {{ id: string }} response
    */
-  answered(response) {
+  resolveDialog(response) {
     this.#open.get(response.id)?.(response);
   }
 
   /** @returns {any} What extensions are given. */
-  object() {
+  createUi() {
     const dialog = (kind, request, read, options) => this.#dialog(kind, request, read, options);
     const notice = (request) => this.#notice(request);
     const value = (response) => (response.cancelled ? undefined : response.value);
     const ui = {
       select: (title, options, dialogOptions) =>
-        dialog("select", { method: "select", title: said(title), options: Array.from(options ?? [], said) }, value, dialogOptions),
+        dialog("select", { method: "select", title: asText(title), options: Array.from(options ?? [], asText) }, value, dialogOptions),
       confirm: (title, message, dialogOptions) =>
-        dialog("confirm", { method: "confirm", title: said(title), message: said(message) }, (it) => it.confirmed === true, dialogOptions),
+        dialog("confirm", { method: "confirm", title: asText(title), message: asText(message) }, (it) => it.confirmed === true, dialogOptions),
       input: (title, placeholder, dialogOptions) =>
-        dialog("input", { method: "input", title: said(title), placeholder: text(placeholder) }, value, dialogOptions),
-      editor: (title, prefill) => dialog("editor", { method: "editor", title: said(title), prefill: text(prefill) }, value),
-      notify: (message, notifyType) => notice({ method: "notify", message: said(message), notifyType: text(notifyType) }),
-      setStatus: (statusKey, statusText) => notice({ method: "setStatus", statusKey: said(statusKey), statusText: text(statusText) }),
-      setTitle: (title) => notice({ method: "setTitle", title: said(title) }),
-      setEditorText: (text) => notice({ method: "set_editor_text", text: said(text) }),
+        dialog("input", { method: "input", title: asText(title), placeholder: text(placeholder) }, value, dialogOptions),
+      editor: (title, prefill) => dialog("editor", { method: "editor", title: asText(title), prefill: text(prefill) }, value),
+      notify: (message, notifyType) => notice({ method: "notify", message: asText(message), notifyType: text(notifyType) }),
+      setStatus: (statusKey, statusText) => notice({ method: "setStatus", statusKey: asText(statusKey), statusText: text(statusText) }),
+      setTitle: (title) => notice({ method: "setTitle", title: asText(title) }),
+      setEditorText: (text) => notice({ method: "set_editor_text", text: asText(text) }),
       pasteToEditor: (text) => ui.setEditorText(text),
       setWidget: (widgetKey, content, options) => {
         // What would be drawn in a terminal cannot be passed on.
         if (content !== undefined && !Array.isArray(content)) return;
-        const widgetLines = content?.map(said);
-        notice({ method: "setWidget", widgetKey: said(widgetKey), widgetLines, widgetPlacement: text(options?.placement) });
+        const widgetLines = content?.map(asText);
+        notice({ method: "setWidget", widgetKey: asText(widgetKey), widgetLines, widgetPlacement: text(options?.placement) });
       },
     };
-    return Object.assign(ui, WITHOUT_TERMINAL);
+    return Object.assign(ui, TERMINAL_STUBS);
   }
 
   #notice(request) {
@@ -60,7 +60,7 @@ export class UserInterface {
     const timeout = Number.isFinite(options?.timeout) && options.timeout >= 0 ? Math.round(options.timeout) : undefined;
     const cancelled = { cancelled: true };
     if (signal?.aborted) return read(cancelled);
-    this.#began(kind, request.title);
+    this.#dialogOpened(kind, request.title);
     const id = this.#nextId();
     try {
       const response = await new Promise((resolve) => {
@@ -74,7 +74,7 @@ export class UserInterface {
       return read(response);
     } finally {
       this.#open.delete(id);
-      this.#ended();
+      this.#dialogClosed();
     }
   }
 
@@ -82,20 +82,20 @@ export class UserInterface {
     return `ui-${++this.#lastId}`;
   }
 
-  #began(kind, title) {
+  #dialogOpened(kind, title) {
     if (this.#depth++ > 0) return;
     this.#outermost = { reason: "ui_prompt", kind, ...(title ? { title } : {}) };
     this.#host.emit({ type: "ui_prompt_start", ...this.#outermost });
   }
 
-  #ended() {
+  #dialogClosed() {
     if (--this.#depth > 0) return;
     this.#host.emit({ type: "ui_prompt_end", ...this.#outermost });
   }
 }
 
 /** What pi's RPC mode has no use for, either. */
-const WITHOUT_TERMINAL = {
+const TERMINAL_STUBS = {
   onTerminalInput: () => () => {},
   setWorkingMessage: () => {},
   setWorkingVisible: () => {},

@@ -1,6 +1,6 @@
 /** `user_bash`: the host application wants a command run, and an extension may run it in its own way. */
-import { eachHandler, STOP } from "./handlers.mjs";
-import { isRecord, said as textOf, text } from "./shapes.mjs";
+import { callHandlers, STOP } from "./handlers.mjs";
+import { isRecord, asText as textOf, text } from "./shapes.mjs";
 
 /** @type {import("./hooks.mjs").HOOKS[string]} */
 export async function userBashHook(host, { command, excludeFromContext, cwd }, signal) {
@@ -9,30 +9,30 @@ export async function userBashHook(host, { command, excludeFromContext, cwd }, s
   // Later versions do not run the command at all when a handler fails.
   const failed = host.features.modern
     ? (error, member) => {
-        host.fault(member.path, "user_bash", error);
+        host.reportError(member.path, "user_bash", error);
         throw error;
       }
     : undefined;
-  await eachHandler(
+  await callHandlers(
     host,
     "user_bash",
     async (handler, ctx) => {
-      const said = await handler(event, ctx);
-      if (!said) return undefined;
-      if (typeof said.operations?.exec !== "function" && !isRecord(said.result)) {
+      const outcome = await handler(event, ctx);
+      if (!outcome) return undefined;
+      if (typeof outcome.operations?.exec !== "function" && !isRecord(outcome.result)) {
         throw new Error("a user_bash handler returns nothing, operations or a result");
       }
-      result = said;
+      result = outcome;
       return STOP;
     },
     failed,
   );
   if (!result) return undefined;
-  if (!result.operations) return { bash: told(result.result) };
-  return { bash: await run(result.operations, command, cwd, signal) };
+  if (!result.operations) return { bash: bashResult(result.result) };
+  return { bash: await runOperations(result.operations, command, cwd, signal) };
 }
 
-function told({ output = "", exitCode, cancelled = false, truncated = false, fullOutputPath }) {
+function bashResult({ output = "", exitCode, cancelled = false, truncated = false, fullOutputPath }) {
   return {
     output: textOf(output),
     exitCode: Number.isInteger(exitCode) ? exitCode : undefined,
@@ -42,16 +42,16 @@ function told({ output = "", exitCode, cancelled = false, truncated = false, ful
   };
 }
 
-async function run(operations, command, cwd, signal) {
+async function runOperations(operations, command, cwd, signal) {
   const pieces = [];
   try {
     const { exitCode } = await operations.exec(command, cwd, {
       onData: (piece) => pieces.push(Buffer.from(piece)),
       signal,
     });
-    return told({ output: Buffer.concat(pieces).toString(), exitCode, cancelled: signal.aborted });
+    return bashResult({ output: Buffer.concat(pieces).toString(), exitCode, cancelled: signal.aborted });
   } catch (error) {
     if (!signal.aborted) throw error;
-    return told({ output: Buffer.concat(pieces).toString(), cancelled: true });
+    return bashResult({ output: Buffer.concat(pieces).toString(), cancelled: true });
   }
 }

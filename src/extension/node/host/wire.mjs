@@ -9,9 +9,9 @@ import { messageOf } from "./shapes.mjs";
 const ANSWERS = 3;
 const LINE_FEED = 0x0a;
 /** What may be in a line besides what is said: the frame around an error. */
-const MARGIN = 1024;
+const ERROR_MARGIN = 1024;
 
-const stillness = new Int32Array(new SharedArrayBuffer(4));
+const sleeper = new Int32Array(new SharedArrayBuffer(4));
 
 /** Frames in both directions. */
 export class Wire {
@@ -29,7 +29,7 @@ export class Wire {
    * Waits for the first frame. A stream is not set up for it: that takes as long as a good part of the start.
    * @returns {any} The frame, `undefined` when there is none.
    */
-  first() {
+  readFirst() {
     for (;;) {
       const line = this.#input.next();
       if (line !== undefined) return JSON.parse(line);
@@ -75,7 +75,7 @@ export class Wire {
    * Calls `write` before anything else is written, or as soon as the code that runs has come to an end.
    * @param {() => void} write
    */
-  soon(write) {
+  beforeNextFrame(write) {
     if (!this.#due) queueMicrotask(() => this.#flush());
     this.#due = write;
   }
@@ -103,7 +103,7 @@ export class Wire {
     try {
       this.send(frame);
     } catch (error) {
-      this.send({ type: "failed", id: frame.id, error: shortened(error, this.maxFrame) });
+      this.send({ type: "failed", id: frame.id, error: shortenedMessage(error, this.maxFrame) });
     }
   }
 
@@ -201,29 +201,29 @@ class Lines {
   }
 }
 
-function shortened(error, maxFrame) {
-  return messageOf(error).slice(0, Math.max(0, Math.min(maxFrame - MARGIN, 4 * MARGIN)));
+function shortenedMessage(error, maxFrame) {
+  return messageOf(error).slice(0, Math.max(0, Math.min(maxFrame - ERROR_MARGIN, 4 * ERROR_MARGIN)));
 }
 
 function write(bytes) {
   for (let done = 0; done < bytes.length; ) {
-    done += untilReady(() => writeSync(OUTPUT, bytes, done));
+    done += retryUntilReady(() => writeSync(OUTPUT, bytes, done));
   }
 }
 
 /** How many bytes there were; none: there will be none any more. */
 function read(descriptor, piece) {
-  return untilReady(() => readSync(descriptor, piece));
+  return retryUntilReady(() => readSync(descriptor, piece));
 }
 
 /** Descriptors that whoever started us has made non-blocking are waited for. */
-function untilReady(attempt) {
+function retryUntilReady(attempt) {
   for (;;) {
     try {
       return attempt();
     } catch (error) {
       if (error.code !== "EAGAIN") throw error;
-      Atomics.wait(stillness, 0, 0, 1);
+      Atomics.wait(sleeper, 0, 0, 1);
     }
   }
 }

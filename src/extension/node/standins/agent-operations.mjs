@@ -7,7 +7,7 @@ import { DEFAULT_MAX_BYTES, formatSize, truncateHead, truncateTail } from "./age
 
 /** @typedef {{ args: any, cwd: string, options: any, signal?: AbortSignal, onUpdate?: (partial: any) => void }} Call */
 
-const said = (text, details) => ({ content: [{ type: "text", text }], details });
+const textResult = (text, details) => ({ content: [{ type: "text", text }], details });
 const absolute = (cwd, file = ".") => path.resolve(cwd, file.replace(/^@/, "").replace(/^~(?=\/|$)/, os.homedir()));
 
 /** @param {Call} call */
@@ -31,13 +31,13 @@ export async function readWith({ args, cwd, options: { operations }, signal }) {
   const wanted = lines.slice(first - 1, args.limit === undefined ? undefined : first - 1 + args.limit);
   const truncation = truncateHead(wanted.join("\n"));
   if (truncation.firstLineExceedsLimit) {
-    return said(`[Line ${first} is ${formatSize(Buffer.byteLength(wanted[0]))}, exceeds ${formatSize(DEFAULT_MAX_BYTES)} limit.]`, {
+    return textResult(`[Line ${first} is ${formatSize(Buffer.byteLength(wanted[0]))}, exceeds ${formatSize(DEFAULT_MAX_BYTES)} limit.]`, {
       truncation,
     });
   }
   const last = first + (truncation.truncated ? truncation.outputLines : wanted.length) - 1;
   const more = last < lines.length ? `\n\n[Showing lines ${first}-${last} of ${lines.length}. Use offset=${last + 1} to continue.]` : "";
-  return said(truncation.content + more, truncation.truncated ? { truncation } : undefined);
+  return textResult(truncation.content + more, truncation.truncated ? { truncation } : undefined);
 }
 
 /** @param {Call} call */
@@ -47,7 +47,7 @@ export function writeWith({ args, cwd, options: { operations }, signal }) {
     signal?.throwIfAborted();
     await operations.mkdir(path.dirname(file));
     await operations.writeFile(file, args.content);
-    return said(`Successfully wrote ${Buffer.byteLength(args.content)} bytes to ${args.path}`, undefined);
+    return textResult(`Successfully wrote ${Buffer.byteLength(args.content)} bytes to ${args.path}`, undefined);
   });
 }
 
@@ -62,7 +62,7 @@ export function editWith({ args, cwd, options: { operations }, signal }) {
     const { after, changes } = edited(before, edits, args.path);
     await operations.writeFile(file, after);
     const count = edits.length === 1 ? "text" : `${edits.length} block(s)`;
-    return said(`Successfully replaced ${count} in ${args.path}.`, {
+    return textResult(`Successfully replaced ${count} in ${args.path}.`, {
       diff: changes.join("\n"),
       firstChangedLine: firstChangedLine(before, after),
     });
@@ -117,9 +117,9 @@ export async function lsWith({ args, cwd, options: { operations } }) {
     );
     if (isFolder !== undefined) shown.push(isFolder ? `${name}/` : name);
   }
-  if (shown.length === 0) return said("(empty directory)", undefined);
+  if (shown.length === 0) return textResult("(empty directory)", undefined);
   const more = names.length > limit ? `\n\n[${limit} entries limit reached. Use limit=${limit * 2} for more]` : "";
-  return said(truncateHead(shown.join("\n"), { maxLines: Infinity }).content + more, more ? { entryLimitReached: limit } : undefined);
+  return textResult(truncateHead(shown.join("\n"), { maxLines: Infinity }).content + more, more ? { entryLimitReached: limit } : undefined);
 }
 
 /** @param {Call} call */
@@ -128,9 +128,9 @@ export async function findWith({ args, cwd, options: { operations } }) {
   if (!(await operations.exists(folder))) throw new Error(`Path not found: ${folder}`);
   const limit = args.limit ?? 1000;
   const found = await operations.glob(args.pattern, folder, { ignore: ["**/node_modules/**", "**/.git/**"], limit });
-  if (found.length === 0) return said("No files found matching pattern", undefined);
+  if (found.length === 0) return textResult("No files found matching pattern", undefined);
   const shown = found.slice(0, limit).map((file) => (path.isAbsolute(file) ? path.relative(folder, file) : file));
-  return said(
+  return textResult(
     truncateHead(shown.join("\n"), { maxLines: Infinity }).content,
     found.length >= limit ? { resultLimitReached: limit } : undefined,
   );
@@ -146,7 +146,7 @@ export async function bashWith({ args, cwd, options: { operations, commandPrefix
   const onData = (data) => {
     parts.push(Buffer.from(data));
     const { content } = soFar();
-    onUpdate?.(said(content, undefined));
+    onUpdate?.(textResult(content, undefined));
   };
   const ended = await operations
     .exec(wanted.command, wanted.cwd, { onData, signal, timeout: args.timeout, env: wanted.env })
@@ -155,7 +155,7 @@ export async function bashWith({ args, cwd, options: { operations, commandPrefix
   const output = truncation.content || (ended.error ? "" : "(no output)");
   const failure = failureOf(ended, args.timeout);
   if (failure) throw new Error([output, failure].filter(Boolean).join("\n\n"));
-  return said(output, truncation.truncated ? { truncation } : undefined);
+  return textResult(output, truncation.truncated ? { truncation } : undefined);
 }
 
 /** `exec` rejects with `aborted` or `timeout:SECONDS` where it ended the command itself. */

@@ -18,14 +18,14 @@ const BUILT_IN = {
   find: createFindTool,
   ls: createLsTool,
 };
-const USUAL = ["read", "bash", "edit", "write"];
+const DEFAULT_TOOLS = ["read", "bash", "edit", "write"];
 
 /** Options that would make another session than this one. */
-const UNKNOWN = ["modelRuntime", "excludeTools", "settingsManager", "authStorage"];
+const UNSUPPORTED = ["modelRuntime", "excludeTools", "settingsManager", "authStorage"];
 
 /** @returns {Promise<{ session: AgentSession, extensionsResult: any }>} */
 export async function createAgentSession(options = {}) {
-  const given = UNKNOWN.find((name) => options[name] !== undefined);
+  const given = UNSUPPORTED.find((name) => options[name] !== undefined);
   if (given) throw new Error(`createAgentSession: ${given} is not understood: pi is not installed where extensions look for it.`);
   const loader = options.resourceLoader;
   const extensionsResult = loader?.getExtensions?.() ?? { extensions: [], errors: [], runtime: createExtensionRuntime() };
@@ -34,7 +34,7 @@ export async function createAgentSession(options = {}) {
   }
   const cwd = options.cwd ?? bridge().cwd;
   const custom = options.customTools ?? [];
-  const builtIn = options.noTools ? [] : USUAL;
+  const builtIn = options.noTools ? [] : DEFAULT_TOOLS;
   const names = options.tools ?? (options.noTools === "all" ? [] : [...builtIn, ...custom.map(({ name }) => name)]);
   const tools = names.flatMap((name) => custom.find((tool) => tool.name === name) ?? BUILT_IN[name]?.(cwd) ?? []);
   const state = bridge().query("state") ?? {};
@@ -84,7 +84,7 @@ function declared(messages) {
   return names;
 }
 
-const asked = (text, images = []) => ({ role: "user", content: [{ type: "text", text }, ...images], timestamp: Date.now() });
+const userMessage = (text, images = []) => ({ role: "user", content: [{ type: "text", text }, ...images], timestamp: Date.now() });
 
 export class AgentSession {
   #listeners = new Set();
@@ -92,7 +92,7 @@ export class AgentSession {
   #active;
   /** @type {AbortController | undefined} */
   #running;
-  #over = Promise.resolve();
+  #lastRun = Promise.resolve();
   #steering = [];
   #followUps = [];
 
@@ -103,7 +103,7 @@ export class AgentSession {
     this.#active = tools.map(({ name }) => name);
     const { messages } = sessionManager.buildSessionContext();
     const state = { model, thinkingLevel, systemPrompt, tools, messages: [...messages], isStreaming: false };
-    this.agent = { state, abort: () => this.#running?.abort(), waitForIdle: () => this.#over };
+    this.agent = { state, abort: () => this.#running?.abort(), waitForIdle: () => this.#lastRun };
   }
 
   get state() {
@@ -161,10 +161,10 @@ export class AgentSession {
   /** Ends what runs, and waits for its end. */
   async abort() {
     this.#running?.abort();
-    await this.#over;
+    await this.#lastRun;
   }
 
-  waitForIdle = () => this.#over;
+  waitForIdle = () => this.#lastRun;
 
   dispose() {
     this.#running?.abort();
@@ -172,11 +172,11 @@ export class AgentSession {
   }
 
   async steer(text, images) {
-    this.#steering.push(asked(text, images));
+    this.#steering.push(userMessage(text, images));
   }
 
   async followUp(text, images) {
-    this.#followUps.push(asked(text, images));
+    this.#followUps.push(userMessage(text, images));
   }
 
   async sendUserMessage(content, { deliverAs } = {}) {
@@ -195,11 +195,11 @@ export class AgentSession {
     this.#running = new AbortController();
     this.state.isStreaming = true;
     const { signal } = this.#running;
-    const run = this.#run(asked(text, images), signal).finally(() => {
+    const run = this.#run(userMessage(text, images), signal).finally(() => {
       this.#running = undefined;
       this.state.isStreaming = false;
     });
-    this.#over = run.catch(() => {});
+    this.#lastRun = run.catch(() => {});
     await run;
     this.#emit({ type: "agent_settled", aborted: signal.aborted });
   }
@@ -214,22 +214,22 @@ export class AgentSession {
       this.#emit({ type: "turn_start" });
       this.#declare(known);
       for (const one of next) this.#add(one);
-      const answer = await this.#ask(signal);
+      const answer = await this.#requestAnswer(signal);
       const calls = answer.content.filter(({ type }) => type === "toolCall");
       const failed = answer.stopReason === "error" || answer.stopReason === "aborted";
       const toolResults = [];
-      for (const call of failed ? [] : calls) toolResults.push(await this.#carryOut(call, signal));
+      for (const call of failed ? [] : calls) toolResults.push(await this.#runTool(call, signal));
       this.#emit({ type: "turn_end", message: answer, toolResults });
       if (failed || signal.aborted) break;
       next = this.#steering.splice(0, 1);
       if (next.length === 0 && toolResults.length === 0) next = this.#followUps.splice(0, 1);
       if (next.length === 0 && toolResults.length === 0) break;
-      known = declared(this.#kept());
+      known = declared(this.#contextMessages());
     }
     this.#emit({ type: "agent_end", messages: this.messages.slice(first), willRetry: false });
   }
 
-  #kept() {
+  #contextMessages() {
     return this.sessionManager.buildSessionContext().messages;
   }
 
@@ -248,18 +248,18 @@ export class AgentSession {
 
   #add(message) {
     this.#emit({ type: "message_start", message });
-    this.#keep(message);
+    this.#append(message);
   }
 
-  #keep(message) {
+  #append(message) {
     this.messages.push(message);
     this.sessionManager.appendMessage(message);
     this.#emit({ type: "message_end", message });
   }
 
-  async #ask(signal) {
+  async #requestAnswer(signal) {
     const { model, thinkingLevel, systemPrompt } = this.state;
-    const kept = this.#kept();
+    const kept = this.#contextMessages();
     const known = declared(kept);
     const context = {
       systemPrompt,
@@ -276,11 +276,11 @@ export class AgentSession {
     }
     const message = await events.result();
     if (!started) this.#emit({ type: "message_start", message });
-    this.#keep(message);
+    this.#append(message);
     return message;
   }
 
-  async #carryOut({ id: toolCallId, name: toolName, arguments: args }, signal) {
+  async #runTool({ id: toolCallId, name: toolName, arguments: args }, signal) {
     const about = { toolCallId, toolName };
     this.#emit({ type: "tool_execution_start", ...about, args });
     let isError = false;

@@ -1,7 +1,7 @@
 /** The session manager that the callback `setup` of `ctx.newSession` writes the beginning of a session to. */
 
 /** Keeps messages until the session begins. */
-export class Prepared {
+export class SetupSession {
   /** What the session begins with, oldest first. */
   messages = [];
   #host;
@@ -40,7 +40,7 @@ export class Prepared {
   }
 
   #refuse(name, instead) {
-    this.#host.faultOnce("<runtime>", "new_session", `setup cannot ${name} on this server: ${instead}`);
+    this.#host.reportErrorOnce("<runtime>", "new_session", `setup cannot ${name} on this server: ${instead}`);
     return "";
   }
 }
