@@ -47,7 +47,7 @@ const ENDS = [
   [call("fail"), { type: "tool_result", result: { content: text("it broke"), details: {} }, isError: true }],
   [call("untyped"), { type: "tool_result", result: { details: 1, content: [] } }],
   [call("prepared", { b: "b" }), { type: "tool_result", result: { content: text("b") } }],
-  [call("unknown"), { type: "failed", error: "no extension has a tool unknown" }],
+  [call("unknown"), { type: "failed", error: "no extension registers the tool unknown" }],
 ];
 
 for (const [frame, end] of ENDS) {
@@ -66,7 +66,7 @@ test("a tool's arguments are prepared when the server asks, not again when it ru
   assert.deepEqual(await prepare("prepared", {}), { type: "failed", error: "no a" });
   assert.deepEqual(await prepare("prepared", { a: "none" }), {
     type: "failed",
-    error: 'prepareArguments of the tool prepared has to give an object, not "none"',
+    error: 'tool prepared: prepareArguments: expected an object, got "none"',
   });
 });
 
@@ -91,7 +91,7 @@ test("a tool hears that its call was cancelled, and one that does not listen is 
   server.tell({ type: "cancel", id: "r2" });
   assert.deepEqual(await Promise.all(ends), [
     { type: "tool_result", result: { content: text("stopped") } },
-    { type: "failed", error: "it was cancelled" },
+    { type: "failed", error: "the request was cancelled" },
   ]);
 });
 
@@ -100,7 +100,7 @@ test("a result that cannot be said has failed: it refers to itself, or is too lo
   const { type, error } = await server.ask(call("circular"));
   assert.equal(type, "failed");
   assert.match(error, /circular/);
-  assert.match((await server.ask(call("large"))).error, /^tool_result is \d+ bytes long; at most 4000 are allowed$/);
+  assert.match((await server.ask(call("large"))).error, /^tool_result: the frame has \d+ bytes, the limit is 4000$/);
 });
 
 test("a tool calls others: those of extensions here, those of the server there", async (t) => {

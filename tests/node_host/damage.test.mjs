@@ -21,7 +21,7 @@ test("a provider that is none is an error of its extension, and the others are r
       },
     ],
   });
-  const error = "registerProvider takes the name of a provider and its configuration";
+  const error = "registerProvider: expected the name of a provider and its configuration";
   assert.deepEqual(errors(server), [[server.paths[0], "load", error]]);
   assert.deepEqual(server.of("register_provider").map(({ name }) => name), ["y"]);
   assert.deepEqual(await server.hook({ type: "input", text: "a", source: "rpc" }), { action: "handled" });
@@ -66,19 +66,19 @@ test("what cannot be registered is left out, and the rest is", async (t) => {
   assert.deepEqual(
     errors(server).map(([, event, error]) => `${event} ${error}`.split("\n")[0].replace(/JSON: .*/, "JSON")),
     [
-      "register a tool is named by a text, not by 5: it is left out",
-      "register a tool is named by a text, not by undefined: it is left out",
-      "register a command is named by a text, not by undefined: it is left out",
-      "register a shortcut is named by a text, not by 5: it is left out",
-      "register the schema of the tool list has to be an object: it is left out",
-      "register the schema of the tool text has to be an object: it is left out",
-      "register the schema of the tool circular cannot be said in JSON",
-      "register the schema of the tool big cannot be said in JSON",
+      "register name of a tool: expected a string that is not empty, got 5; the tool is skipped",
+      "register name of a tool: expected a string that is not empty, got undefined; the tool is skipped",
+      "register name of a command: expected a string that is not empty, got undefined; the command is skipped",
+      "register name of a shortcut: expected a string that is not empty, got 5; the shortcut is skipped",
+      "register tool list: parameters: expected an object, got array; the tool is skipped",
+      "register tool text: parameters: expected an object, got string; the tool is skipped",
+      "register tool circular: parameters cannot be written as JSON",
+      "register tool big: parameters cannot be written as JSON",
     ],
   );
 });
 
-test("an error that cannot be shown ends nothing", async (t) => {
+test("an error without a readable message ends nothing", async (t) => {
   const server = await started({
     test: t,
     extensions: [
@@ -88,7 +88,7 @@ test("an error that cannot be shown ends nothing", async (t) => {
         }),
     ],
   });
-  assert.equal((await server.hear("error")).error, "an error that cannot be shown");
+  assert.equal((await server.hear("error")).error, "an error without a readable message");
 });
 
 test("a model that is asked while extensions are loaded says at once that it cannot be", async (t) => {
@@ -97,7 +97,7 @@ test("a model that is asked while extensions are loaded says at once that it can
     await bridge.request({ type: "complete", provider: "p", modelId: "m", messages: [] });
   }`;
   const server = await started({ test: t, extensions: [asking] });
-  const why = "nothing can be asked for while extensions are loaded: the server has not started";
+  const why = "actions are not available while extensions are loaded; call them in a handler";
   assert.deepEqual(errors(server), [[server.paths[0], "load", `Failed to load extension: ${why}`]]);
 });
 
@@ -139,7 +139,7 @@ for (const [hook, body, wanted, told] of [
     { type: "tool_call", toolCallId: "c", toolName: "t", input: {} },
     "(event) => void (event.input = 'x')",
     undefined,
-    ["the input of a call has to be an object"],
+    ["tool_call: input: expected an object, got string"],
   ],
   [
     { type: "tool_result", toolCallId: "c", toolName: "t", input: {}, content: [], isError: false },
@@ -147,7 +147,7 @@ for (const [hook, body, wanted, told] of [
     { content: [block("x")], isError: true },
     [],
   ],
-  [{ type: "context", messages: [user] }, "() => ({ messages: 'x' })", undefined, ["messages has to be a list"]],
+  [{ type: "context", messages: [user] }, "() => ({ messages: 'x' })", undefined, ["messages: expected an array, got string"]],
   [
     { type: "message_end", message: user },
     "() => ({ message: { role: 'user', content: 5 } })",
@@ -170,7 +170,7 @@ for (const [hook, body, wanted, told] of [
     { type: "input", text: "a", source: "rpc" },
     "() => ({ action: 'transform', text: {} })",
     undefined,
-    ["a transformed input has to have a text"],
+    ["input: text: expected a string, got object"],
   ],
 ]) {
   test(`${hook.type} is answered as well as can be: ${body}`, async (t) => {
@@ -198,7 +198,7 @@ test("dialogs and notices are made of what was given, and actions that cannot be
     answers: { fork: () => ({ data: { cancelled: false } }) },
   });
   const end = await server.ask({ type: "command", name: "c", arguments: "" });
-  assert.deepEqual(end, { type: "failed", error: "fork: entryId has to be a text" });
+  assert.deepEqual(end, { type: "failed", error: "fork.entryId: expected a string, got object" });
   const said = server.of("ui").map(({ request: { type, id, ...request } }) => request);
   assert.deepEqual(said, [
     { method: "notify", message: "" },
@@ -209,8 +209,8 @@ test("dialogs and notices are made of what was given, and actions that cannot be
 });
 
 for (const [what, body, error] of [
-  ["without an end", "yield { type: 'odd' };", "the model has not ended its answer"],
-  ["without a message", "yield { type: 'done', reason: 'stop' };", "the model ends its answer without a message"],
+  ["without an end", "yield { type: 'odd' };", "streamSimple: the stream ended without done or error"],
+  ["without a message", "yield { type: 'done', reason: 'stop' };", "streamSimple: the event done has no message"],
 ]) {
   test(`a model's answer ${what} has failed`, async (t) => {
     const extension = `export default (pi) =>

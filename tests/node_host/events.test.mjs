@@ -168,7 +168,7 @@ test("what a handler of turn_end adds is added; what it cannot have is told", as
   await server.hook({ type: "event", event: { type: "turn_end", message: DONE, toolResults: [] } });
   const [{ customType, data }] = server.of("append_entry");
   assert.deepEqual([customType, data], ["c", 1]);
-  assert.equal(server.of("error")[0].error, "this server does not continue a run for a handler of turn_end");
+  assert.equal(server.of("error")[0].error, "turn_end: continue is not supported by this server");
 });
 
 test("an event that never comes is told of when it is registered for", async (t) => {

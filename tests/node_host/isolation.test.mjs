@@ -48,7 +48,7 @@ test("a hook that never ends is cut short when it is cancelled, and others are a
   const other = await server.hook({ type: "user_bash", command: "x", excludeFromContext: false, cwd: "/" });
   assert.deepEqual(other, { bash: { output: "", cancelled: false, truncated: false } });
   server.tell({ type: "cancel", id: "r1" });
-  assert.deepEqual(await hanging, { type: "failed", error: "it was cancelled" });
+  assert.deepEqual(await hanging, { type: "failed", error: "the request was cancelled" });
 });
 
 test("what is done long after a request still belongs to it", async (t) => {

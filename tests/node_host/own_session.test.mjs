@@ -90,7 +90,7 @@ test("an own session hears what is queued, and ends when it is aborted", async (
 
 test("an option that an own session does not understand is named", async () => {
   server([]);
-  await assert.rejects(createAgentSession({ excludeTools: ["read"] }), /createAgentSession: excludeTools is not understood/);
+  await assert.rejects(createAgentSession({ excludeTools: ["read"] }), /createAgentSession: the option excludeTools is not supported/);
   const extensions = { getExtensions: () => ({ extensions: [{}], errors: [] }) };
-  await assert.rejects(createAgentSession({ resourceLoader: extensions }), /extensions are not loaded/);
+  await assert.rejects(createAgentSession({ resourceLoader: extensions }), /extensions are not supported/);
 });

@@ -63,7 +63,7 @@ test("a model that fails says why, and one that is cancelled ends", async (t) =>
   const broken = await server.ask({ ...CALL, model: { ...MODEL, id: "broken" } });
   assert.deepEqual(broken, { type: "failed", error: "it broke" });
   const unknown = await server.ask({ ...CALL, model: { ...MODEL, provider: "other" } });
-  assert.deepEqual(unknown, { type: "failed", error: "no extension streams the models of other" });
+  assert.deepEqual(unknown, { type: "failed", error: "no extension registers streamSimple for the provider other" });
   server.tell({ ...CALL, id: "c2", model: { ...MODEL, id: "slow" } });
   await server.hear("model_event");
   await server.hear("model_event");

@@ -79,7 +79,7 @@ test("without pi, a name of pi's that the stand-in lacks can be imported, and sa
     "index.ts": `${imports("createAgentSessionRuntime, InteractiveMode")}export default () => [() => createAgentSessionRuntime({}), () => new InteractiveMode(), () => InteractiveMode.start].map((use) => { try { return use(); } catch (error) { return error.message; } });`,
   });
   const says = (name) =>
-    `${name} of pi-coding-agent is not there: pi is not installed where extensions look for it, and its stand-in does without.`;
+    `${name} of pi-coding-agent is not available: pi is not installed where extensions look for it, and its stand-in lacks it.`;
   const { value } = loadedElsewhere(path.join(folder, "index.ts"));
   assert.deepEqual(value, [says("createAgentSessionRuntime"), says("InteractiveMode"), says("InteractiveMode")]);
 });

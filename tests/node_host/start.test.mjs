@@ -102,6 +102,6 @@ test("what a stand-in lacks is told with the name and the extension", async (t) 
     ],
   });
   const [path] = server.paths;
-  const error = `${path}: createAgentSessionRuntime of pi-coding-agent is not there: pi is not installed where extensions look for it, and its stand-in does without.`;
+  const error = `${path}: createAgentSessionRuntime of pi-coding-agent is not available: pi is not installed where extensions look for it, and its stand-in lacks it.`;
   assert.deepEqual(await server.ask({ type: "command", name: "session", arguments: "" }), { type: "failed", error });
 });

@@ -11,13 +11,13 @@ import { namesOf } from "./standins/index.mjs";
 const bridges = new Map();
 
 /**
- * The address of what a module imports.
- * @param {Target} target What there is.
- * @param {string[]} names What is asked for; `*` for all.
- * @returns {string} A bridge's, or that of the target itself, where it does as it is.
+ * The address that a module imports: a bridge, or the target itself where no bridge is needed.
+ * @param {Target} target The imported module.
+ * @param {string[]} names Names that are imported; `*` for all.
+ * @returns {string} An address for `import`.
  */
 export function bridgeTo(target, names) {
-  // `import()` and `require` do not say what they want.
+  // `import()` and `require` name nothing.
   const wantedNames = names.length === 0 ? ["*"] : [...new Set(names)].sort();
   if ("url" in target && !target.member && wantedNames.join() === "*") return target.url;
   const what = "commonjs" in target ? target.commonjs : `${target.url}#${target.member ?? ""}`;
@@ -34,7 +34,7 @@ export function bridgeTo(target, names) {
  */
 export function bridgeSource(url, namesOfCommonJs) {
   const bridge = bridges.get(url);
-  if (!bridge) throw new Error(`There is no module ${url}.`);
+  if (!bridge) throw new Error(`No such module: ${url}`);
   const { target, names } = bridge;
   const all = names.includes("*");
   const wantedNames = names.filter((name) => name !== "*");
@@ -62,7 +62,7 @@ export function bridgeSource(url, namesOfCommonJs) {
     `import * as real from ${JSON.stringify(target.url)};`,
     ...(all ? [`export * from ${JSON.stringify(target.url)};`] : []),
     ...(known ? [`import { missing } from ${JSON.stringify(new URL("./standins/missing.mjs", import.meta.url).href)};`] : []),
-    // A name that pi does not have either stays away, and Node says so.
+    // A name that pi does not have either is not exported, so that Node reports it.
     ...exportsOf(known ? wantedNames.filter((name) => known.has(name)) : wantedNames, (name) => valueOf(name, target.standin)),
   ].join("\n");
 }

@@ -72,7 +72,7 @@ function findModule(specifier, from) {
     const file = path.join(home, "package.json");
     if (fs.existsSync(file))
       return { url: pathToFileURL(path.join(home, entryOf(JSON.parse(fs.readFileSync(file, "utf8")), subpath))).href };
-    if (folder === path.dirname(folder)) throw new Error(`There is no package ${name}.`);
+    if (folder === path.dirname(folder)) throw new Error(`No such package: ${name}`);
   }
 }
 
@@ -85,7 +85,7 @@ function entryOf(description, subpath) {
         ? undefined
         : exports;
   const entry = chosen === undefined && !subpath && !exports ? (description.module ?? description.main ?? "index.js") : resolveCondition(chosen);
-  if (typeof entry !== "string") throw new Error(`${description.name} does not have ${subpath || "a main module"}.`);
+  if (typeof entry !== "string") throw new Error(`${description.name} has no ${subpath || "main module"}`);
   return entry;
 }
 

@@ -40,7 +40,7 @@ export async function prepare({ cwd, agentDirectory, cache = process.env.PI_RPC_
  * @throws {Error} What went wrong; of a file that cannot be read as a program, with its path and line.
  */
 export async function load(path, { fresh = false } = {}) {
-  if (!importExtension) throw new Error("The loader was not prepared.");
+  if (!importExtension) throw new Error("load was called before prepare");
   let loaded;
   try {
     loaded = /** @type {any} */ (await importExtension(resolveFile(path) ?? fs.realpathSync(path), fresh));

@@ -1,7 +1,7 @@
 /**
- * The host of pi's extensions: one process for all of them, which speaks the protocol of extensions with the server.
+ * The host of pi's extensions: one process for all of them, which speaks the extension protocol with the server.
  *
- * What stdin and stdout were carries frames, descriptor 3 the answers that are waited for; stderr is for remarks.
+ * The original stdin and stdout carry frames, descriptor 3 carries answers to queries, stderr is for messages.
  */
 import { fileURLToPath } from "node:url";
 import { Host } from "./host/host.mjs";
@@ -10,7 +10,7 @@ import { Wire } from "./host/wire.mjs";
 
 const BRIDGE = Symbol.for("pi-rpc.host");
 
-/** Loading takes less, unless an extension waits for something: then the end of the input has to be noticed. */
+/** Milliseconds after which the input is read although extensions are still loading, to notice its end. */
 const LISTEN_DELAY = 100;
 
 enterWorkingDirectory();
@@ -23,7 +23,7 @@ setPiArguments(hello.arguments ?? []);
 const host = new Host(wire, hello);
 await start();
 
-/** Bun is started elsewhere, so that it reads no files of the project by itself. */
+/** Enters the working directory: Bun is started elsewhere, so that it reads no files of the project by itself. */
 function enterWorkingDirectory() {
   const { PI_RPC_DIRECTORY: directory } = process.env;
   delete process.env.PI_RPC_DIRECTORY;
@@ -41,7 +41,7 @@ async function start() {
   };
   process.on("unhandledRejection", (error) => reportUncaught(error));
   process.on("uncaughtException", (error) => reportUncaught(error));
-  // What comes while the extensions are loaded waits, in its order.
+  // Frames that come while the extensions are loaded are handled afterwards, in order.
   let onFrame = (frame) => early.push(frame);
   const early = [];
   let listening = false;
@@ -56,7 +56,7 @@ async function start() {
   listen();
 }
 
-/** A Node.js that is too old, say, loads nothing: each extension is told of. */
+/** The loader; if it cannot be prepared, one that fails for each extension with the reason. */
 async function importLoader() {
   try {
     const loader = await import("./loader.mjs");
@@ -71,7 +71,7 @@ async function importLoader() {
   }
 }
 
-/** The command line as extensions of pi know it: Node, pi, and the options of this process. */
+/** Sets the command line that extensions of pi expect: Node, pi, and the options of the server. */
 function setPiArguments(words) {
   const hasMode = words.some((word) => word === "--mode" || word.startsWith("--mode="));
   const pi = fileURLToPath(new URL("./pi", import.meta.url));
@@ -79,12 +79,12 @@ function setPiArguments(words) {
   process.execArgv = [];
 }
 
-/** Frames are all that stdout is for: what extensions print goes to stderr. */
+/** Redirects what extensions print on stdout to stderr. */
 function redirectStdout() {
   Object.defineProperty(process, "stdout", { configurable: true, enumerable: true, get: () => process.stderr });
 }
 
-/** An error that nobody has caught ends nothing; whose it is, its trace says. */
+/** Reports an uncaught error for the extension in its stack trace; the process goes on. */
 function reportUncaught(error) {
   const { members = [] } = hello;
   const trace = messageOf(error?.stack ?? "");

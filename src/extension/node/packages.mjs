@@ -9,7 +9,7 @@ import { standinFor } from "./standins/index.mjs";
  * @typedef {object} Found
  * @property {string} url The module.
  * @property {string} [member] The module is a bundle, whose `VIRTUAL_MODULES` has what is wanted under this name.
- * @property {string} [standin] The stand-in's name: names that pi has and the stand-in lacks are told of when they are used.
+ * @property {string} [standin] The stand-in's name: using a name that pi has and the stand-in lacks throws an error.
  * @typedef {(specifier: string, from: string) => { url: string }} Find How the runtime resolves a package, for a file.
  */
 

@@ -101,7 +101,7 @@ function strippedByServer(source, file) {
     encoding: "utf8",
     maxBuffer: Infinity,
   });
-  if (error || status !== 0) throw new Error(`${file}: ${program} strip-types: ${error?.message ?? (stderr.trim() || `it ended with ${status}`)}`);
+  if (error || status !== 0) throw new Error(`${file}: ${program} strip-types: ${error?.message ?? (stderr.trim() || `exited with status ${status}`)}`);
   const { code, mapped, error: wrong } = JSON.parse(stdout);
   if (wrong) throw syntaxError(wrong.message, wrong.line ?? undefined, file);
   return { text: code, mapped };

@@ -1,7 +1,7 @@
-/** Actions as the server can read them: extensions without types put all kinds of things into them. */
-import { isRecord, messageContent, plain, text } from "./shapes.mjs";
+/** Actions of extensions, with fields of the types that the schema has: extensions without types pass anything. */
+import { isRecord, messageContent, plain, text, typeName } from "./shapes.mjs";
 
-/** The texts of an action; those that it cannot do without are marked. */
+/** The fields of each action that are strings; `!` marks the required ones. */
 const STRINGS = {
   send_message: ["deliverAs"],
   send_user_message: ["deliverAs"],
@@ -25,8 +25,8 @@ const BOOLEANS = ["triggerTurn", "summarize", "replaceInstructions"];
 
 /**
  * @param {any} frame An action.
- * @returns {any} The same, of the right shape.
- * @throws when something is missing that nobody can guess.
+ * @returns {any} The action with fields of the right types.
+ * @throws when a required field is missing, or a field is no string.
  */
 export function normalizeAction(frame) {
   const made = { ...frame };
@@ -35,7 +35,7 @@ export function normalizeAction(frame) {
     const given = frame[field] ?? undefined;
     made[field] = text(given);
     if (made[field] === undefined && (given !== undefined || field !== marked)) {
-      throw new Error(`${frame.type}: ${field} has to be a text`);
+      throw new Error(`${frame.type}.${field}: expected a string, got ${typeName(given)}`);
     }
   }
   for (const field of BOOLEANS) if (field in made && made[field] !== undefined) made[field] = Boolean(made[field]);
@@ -47,16 +47,16 @@ export function normalizeAction(frame) {
 }
 
 /**
- * @param {any} message A message of an extension, as it was given.
- * @returns {any} As it is said.
+ * @param {any} message A message of an extension, of any shape.
+ * @returns {any} The message as the schema has it.
  */
 export function normalizeMessage(message) {
-  if (!isRecord(message)) throw new Error("a message has to be an object");
+  if (!isRecord(message)) throw new Error(`message: expected an object, got ${typeName(message)}`);
   const { customType, content, display, details } = message;
   return {
     customType: text(customType) ?? "",
     content: messageContent(content),
     display: Boolean(display),
-    details: plain(details, "details of a message"),
+    details: plain(details, "message.details"),
   };
 }

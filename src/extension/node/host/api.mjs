@@ -1,7 +1,8 @@
-/** `pi`: what the factory of an extension is given. */
+/** `pi`, the argument of the factory of an extension. */
 import { within } from "./scope.mjs";
+import { typeName } from "./shapes.mjs";
 
-/** Registered, kept and never called: there is no terminal to show anything in. */
+/** Methods that register renderers, which are never called: there is no terminal. */
 const RENDERERS = [
   "registerMessageRenderer",
   "registerEntryRenderer",
@@ -58,7 +59,7 @@ function registrationApi(host, generation, member) {
     registerTool: (tool) => {
       generation.assertActive();
       if (features.modern && (typeof tool.parameters !== "object" || tool.parameters === null)) {
-        throw new Error(`the tool ${tool.name} has no schema: parameters has to be an object`);
+        throw new Error(`tool ${tool.name}: parameters: expected an object, got ${typeName(tool.parameters)}`);
       }
       member.tools.set(tool.name, tool);
       generation.changed();
@@ -66,10 +67,10 @@ function registrationApi(host, generation, member) {
     registerCommand: (name, options) => {
       generation.assertActive();
       if (features.modern && (typeof name !== "string" || name === "")) {
-        throw new Error(`a command is named by a word, not by ${JSON.stringify(name)}`);
+        throw new Error(`registerCommand: name: expected a string that is not empty, got ${JSON.stringify(name)}`);
       }
       if (features.modern && typeof options?.handler !== "function") {
-        throw new Error(`the command /${name} has no function as its handler`);
+        throw new Error(`command /${name}: handler: expected a function, got ${typeName(options?.handler)}`);
       }
       member.commands.set(name, options);
       generation.changed();
@@ -94,10 +95,10 @@ function registrationApi(host, generation, member) {
   };
 }
 
-/** What extensions of later versions may listen for, and would wait for in vain. */
+/** Events of later versions that this server does not emit, each with the error that registering a handler gives. */
 const MISSING_EVENTS = {
-  agent_before_settle: "this server has no agent_before_settle: the handler is never called",
-  provider_stream_event: "this server has no provider_stream_event: the handler is never called",
+  agent_before_settle: "this server does not emit agent_before_settle; the handler is never called",
+  provider_stream_event: "this server does not emit provider_stream_event; the handler is never called",
 };
 
 function actionApi(host, generation) {
@@ -105,7 +106,7 @@ function actionApi(host, generation) {
     generation.assertStarted();
     return act(...args);
   };
-  // Nobody waits for these: that they failed is told by an error of the runtime.
+  // pi returns nothing here, so a failure is reported as an error of the runtime.
   const requestUnawaited = (event, frame) => {
     host.request(frame).catch((error) => host.reportError("<runtime>", event, error));
   };
@@ -167,7 +168,7 @@ function queryApi(host, generation) {
 
 function providerApi(host, generation, member) {
   const { providers } = host;
-  // Told once, and not again for every session: nothing of it will ever come.
+  // Reported once, not again for every session.
   const reportMissing = (event, text) => host.reportErrorOnce(member.path, event, text);
   const servers = host.servers;
   return {
@@ -182,7 +183,7 @@ function providerApi(host, generation, member) {
     registerMcpServer: (name, config) => {
       generation.assertActive();
       servers.set(name, { name, config, extensionPath: member.path });
-      reportMissing("register_mcp_server", `MCP server "${name}" is registered, but this server connects none`);
+      reportMissing("register_mcp_server", `MCP server "${name}" is not connected: this server does not support MCP`);
     },
     unregisterMcpServer: (name) => {
       generation.assertActive();
@@ -194,7 +195,7 @@ function providerApi(host, generation, member) {
     },
     registerVirtualModel: (model) => {
       generation.assertActive();
-      reportMissing("register_virtual_model", `this server has no virtual models: ${model?.provider}/${model?.id} is left out`);
+      reportMissing("register_virtual_model", `virtual model ${model?.provider}/${model?.id} is skipped: this server does not support virtual models`);
     },
     unregisterVirtualModel: () => generation.assertActive(),
   };

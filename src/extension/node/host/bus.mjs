@@ -1,7 +1,7 @@
-/** `pi.events`: extensions talk to each other. */
+/** `pi.events`, by which extensions send data to each other. */
 import { EventEmitter } from "node:events";
 
-/** A bus of channels; what fails in a listener is remarked on, and nobody else notices. */
+/** Channels with listeners. An error of a listener goes to stderr; the other listeners are called all the same. */
 export class Bus {
   #emitter = new EventEmitter().setMaxListeners(0);
 
@@ -16,21 +16,21 @@ export class Bus {
   /**
    * @param {string} channel
    * @param {(data: any) => unknown} handler
-   * @returns {() => void} Takes it back.
+   * @returns {() => void} Removes the handler.
    */
   on(channel, handler) {
     const listener = async (data) => {
       try {
         await handler(data);
       } catch (error) {
-        console.error(`a listener of the channel ${channel} has failed:`, error);
+        console.error(`pi.events: a listener of ${channel} failed:`, error);
       }
     };
     this.#emitter.on(channel, listener);
     return () => this.#emitter.off(channel, listener);
   }
 
-  /** Nobody listens any more. */
+  /** Removes all listeners. */
   clear() {
     this.#emitter.removeAllListeners();
   }

@@ -1,4 +1,4 @@
-/** What the server wants done: commands, tools and models of extensions. */
+/** Runs commands and tools of extensions for the server. */
 import { createCommandContext, createToolContext } from "./context.mjs";
 import { commands, tools } from "./registration.mjs";
 import { within } from "./scope.mjs";
@@ -12,10 +12,10 @@ import { failure } from "./tools.mjs";
 export async function runCommand(host, { id, name, arguments: args }) {
   const { generation, features } = host;
   const called = commands(generation.members, features).find((command) => command.name === name);
-  if (!called) throw new Error(`no extension has a command /${name}`);
+  if (!called) throw new Error(`no extension registers the command /${name}`);
   const { command, member } = called;
   const ctx = createCommandContext(host, generation);
-  // What the handler says before it waits for anything comes before the command counts as taken up.
+  // Frames that the handler sends before its first `await` precede `accept`.
   const ended = within({ path: member.path }, async () => command.handler(args, ctx));
   host.wire.send({ type: "accept", id });
   await ended;
@@ -25,12 +25,12 @@ export async function runCommand(host, { id, name, arguments: args }) {
  * @param {import("./host.mjs").Host} host
  * @param {any} frame The `tool_call`.
  * @param {AbortSignal} signal
- * @returns {Promise<Record<string, unknown>>} What `tool_result` says.
+ * @returns {Promise<Record<string, unknown>>} The fields of `tool_result`.
  */
 export async function runTool(host, { id, toolCallId, toolName, arguments: args }, signal) {
   const { generation } = host;
   const called = tools(generation.members).get(toolName);
-  if (!called) throw new Error(`no extension has a tool ${toolName}`);
+  if (!called) throw new Error(`no extension registers the tool ${toolName}`);
   const { tool, member } = called;
   const ctx = createToolContext(host, generation, toolCallId, signal);
   let isOver = false;
@@ -47,7 +47,7 @@ export async function runTool(host, { id, toolCallId, toolName, arguments: args 
   }
 }
 
-/** Tools without types return all kinds of things; a result has a list of blocks. */
+/** The result of a tool, of any shape, with a list of blocks as its content. */
 function normalizeResult(result) {
   if (!isRecord(result)) return { content: blocks(result) };
   return { ...result, content: blocks(result.content) };

@@ -1,4 +1,4 @@
-/** `ctx`: what handlers, commands and tools are given. */
+/** `ctx`, the argument of handlers, commands and tools. */
 import { messageFrame, userFrame } from "./api.mjs";
 import { scope } from "./scope.mjs";
 import { runNestedTool, toolsAsPi } from "./tools.mjs";
@@ -108,7 +108,7 @@ export function createToolContext(host, generation, toolCallId, signal) {
   return ctx;
 }
 
-/** For the callback that is called when another session has begun: that session's own. */
+/** The context of the new session, for the callback `withSession`. */
 function createReplacedContext(host) {
   return Object.assign(createCommandContext(host, host.generation), {
     sendMessage: async (message, options) => void (await host.request(messageFrame(message, options))),

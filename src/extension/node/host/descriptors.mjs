@@ -1,18 +1,18 @@
 /**
- * The protocol's descriptors, taken out of the way of extensions: programs that they start inherit 0 and 1, and so these
- * lead nowhere and to stderr, while frames go by descriptors that nobody inherits.
+ * The protocol's descriptors, moved away from 0 and 1: programs that extensions start inherit those, so 0 reads nothing and
+ * 1 writes to stderr, while frames use descriptors that are not inherited.
  */
 import { closeSync, createReadStream, fstatSync, openSync } from "node:fs";
 
 const descriptorPath = (number) => (process.platform === "linux" ? `/proc/self/fd/${number}` : `/dev/fd/${number}`);
 
-/** Frames of the server come in here. */
+/** Descriptor of inbound frames. */
 export const INPUT = moveDescriptor(0, "r", () => openSync("/dev/null", "r"));
 
-/** Frames for the server go out here. */
+/** Descriptor of outbound frames. */
 export const OUTPUT = moveDescriptor(1, "a", () => openAny([descriptorPath(2), "/dev/null"], "a"));
 
-/** @returns {Promise<import("node:stream").Readable>} What comes in, once nobody waits for it by standing still. */
+/** @returns {Promise<import("node:stream").Readable>} A stream of `INPUT`, for when it is no longer read synchronously. */
 export async function inputStream() {
   if (INPUT === 0) return process.stdin;
   if (!fstatSync(INPUT).isFIFO()) return createReadStream("", { fd: INPUT });
@@ -20,7 +20,7 @@ export async function inputStream() {
   return new Socket({ fd: INPUT, readable: true, writable: false });
 }
 
-/** A socket cannot be opened once more: it stays where it is. */
+/** Moves a descriptor, and returns its new number. A socket cannot be opened again and keeps its number. */
 function moveDescriptor(number, flags, refill) {
   let own;
   try {
@@ -29,7 +29,7 @@ function moveDescriptor(number, flags, refill) {
     return number;
   }
   closeSync(number);
-  // What is opened next has the lowest number that is free: this one.
+  // The next file that is opened gets the lowest free number: this one.
   refill();
   return own;
 }

@@ -1,8 +1,8 @@
-/** Events of a run, as extensions know them, made of those that host applications get. */
+/** Makes pi's events for extensions of the events that host applications get. */
 import { callHandlers } from "./handlers.mjs";
 import { Snapshot } from "./snapshot.mjs";
 
-/** What has to be kept from one event to the next. */
+/** Emits events to extensions, and keeps the state that events build on: the turn and the partial message. */
 export class Events {
   #host;
   #turn = 0;
@@ -14,8 +14,8 @@ export class Events {
   }
 
   /**
-   * Tells all extensions, and comes back when they have heard it.
-   * @param {any} event As the host application gets it.
+   * Calls the handlers of all extensions, and resolves once they have completed.
+   * @param {any} event The event as the host application gets it.
    */
   async emit(event) {
     const piEvent = this.#toPiEvent(event);
@@ -83,7 +83,7 @@ export class Events {
     const result = await handler(event, ctx);
     if (event.type !== "turn_end" || !this.#host.features.modern) return;
     for (const draft of result?.entries ?? []) this.#add(draft);
-    if (result?.continue) throw new Error("this server does not continue a run for a handler of turn_end");
+    if (result?.continue) throw new Error("turn_end: continue is not supported by this server");
   }
 
   #add(draft) {
@@ -92,7 +92,7 @@ export class Events {
     else if (type === "custom_message") {
       const message = { customType, content, display: Boolean(display), details };
       this.#host.act({ type: "send_message", message, deliverAs: "nextTurn" });
-    } else throw new Error(`this server adds no ${type} for a handler of turn_end`);
+    } else throw new Error(`turn_end: entries of the type ${type} are not supported; expected custom or custom_message`);
   }
 }
 
@@ -102,7 +102,7 @@ function sameMessage(stored, shown) {
   return stored.role === shown.role && stored.timestamp === shown.timestamp && stored.toolCallId === shown.toolCallId;
 }
 
-/** Host applications are told how any compaction ends, extensions by an event of its own that it has failed. */
+/** `session_compact_failed`, for a `compaction_end` without a result. */
 function failedCompaction({ reason, result, errorMessage, aborted, willRetry }) {
   if (result) return undefined;
   return { type: "session_compact_failed", reason, errorMessage, aborted, willRetry, fromExtension: false };

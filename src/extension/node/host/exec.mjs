@@ -1,12 +1,13 @@
-/** `pi.exec`: a program is run, and what it wrote is handed over when it has ended. */
+/** `pi.exec`: runs a program and returns its output. */
 import { spawn } from "node:child_process";
 import { StringDecoder } from "node:string_decoder";
 
-/** A program that does not end when it is asked to is killed after this time, in milliseconds. */
+/** Milliseconds between SIGTERM and SIGKILL. */
 const GRACE = 5000;
-/** Others may still hold the pipes of a program that has ended: they are waited for this long, in milliseconds. */
+/** Milliseconds for which output is read after the program has ended: its children may hold the pipes. */
 const LINGER = 100;
-const MOST = 256 * 1024 * 1024;
+/** Default limit of both outputs together, in bytes. */
+const MAX_BUFFER = 256 * 1024 * 1024;
 
 /**
  * @param {string} command
@@ -15,7 +16,7 @@ const MOST = 256 * 1024 * 1024;
  *   `maxBuffer` in bytes of both outputs together.
  * @returns {Promise<{ stdout: string, stderr: string, code: number, killed: boolean, truncated: boolean }>}
  */
-export function exec(command, args, { cwd, signal, timeout, maxBuffer = MOST }) {
+export function exec(command, args, { cwd, signal, timeout, maxBuffer = MAX_BUFFER }) {
   return new Promise((resolve) => {
     const child = spawn(command, args, { cwd, stdio: ["ignore", "pipe", "pipe"] });
     let killed = false;
@@ -63,7 +64,7 @@ export function exec(command, args, { cwd, signal, timeout, maxBuffer = MOST }) 
       resolve({
         stdout: stdout.end(),
         stderr: stderr.end() || failure,
-        // What is cut off never counts as a success.
+        // Truncated output never counts as a success.
         code: truncated ? code || 1 : code,
         killed,
         truncated,

@@ -1,4 +1,4 @@
-/** The extensions of a session: loaded together, and stale together when another session begins. */
+/** The extensions of a session, which are loaded together and become stale together when another session begins. */
 import { createApi } from "./api.mjs";
 import { findConflicts, flagValues, Member } from "./member.mjs";
 import { within } from "./scope.mjs";
@@ -7,9 +7,10 @@ import { messageOf } from "./shapes.mjs";
 const STALE =
   "this pi or ctx is stale: it belongs to a session that was left or reloaded. Use the ctx that session_start or " +
   "the callback withSession is given.";
-const LOADING = "Extension runtime not initialized: nothing can be done or asked while extensions are loaded.";
+const LOADING = 
+  "Extension runtime not initialized: actions and queries are not available while extensions are loaded. Call them in a handler.";
 
-/** Extensions that live together. */
+/** The extensions of one session. */
 export class Generation {
   /** @type {Member[]} */
   members = [];
@@ -28,7 +29,7 @@ export class Generation {
 
   /**
    * Loads the extensions, one after another.
-   * @param {boolean} fresh Their modules are read again.
+   * @param {boolean} fresh Whether their modules are read again.
    */
   async load(fresh) {
     const { features, hello } = this.#host;
@@ -41,13 +42,13 @@ export class Generation {
     for (const { member, error } of late) {
       this.#host.reportError(member.path, "load", error);
     }
-    // Later versions keep them, and tell commands apart.
+    // Later versions keep them, and number commands.
     const refused = new Set(features.numberedCommands ? [] : late.map(({ member }) => member));
     this.members = loaded.filter((member) => !refused.has(member));
     for (const [name, value] of flagValues(this.members, hello.arguments ?? [])) this.flagValues.set(name, value);
   }
 
-  /** What extensions wanted done while they were loaded is done; what fails of it keeps nothing else from it. */
+  /** Runs the actions that were deferred while extensions were loaded; a failing one is reported and does not stop the others. */
   runDeferredActions() {
     for (const member of this.members) {
       for (const action of member.atStart.splice(0)) {
@@ -60,13 +61,13 @@ export class Generation {
     }
   }
 
-  /** From now on actions are possible. */
+  /** Allows actions, and runs the deferred ones. */
   start() {
     this.active = true;
     this.runDeferredActions();
   }
 
-  /** From now on nothing is possible any more. */
+  /** Makes these extensions stale: every later action throws. */
   invalidate() {
     this.#stale = true;
     for (const undo of this.#atEnd) undo();
@@ -85,7 +86,7 @@ export class Generation {
   }
 
   /**
-   * Does something now, or as soon as the extensions are loaded, if this one is.
+   * Runs an action now, or once the extensions are loaded, if this one was loaded without an error.
    * @param {Member} member
    * @param {() => void} action
    */
@@ -96,7 +97,7 @@ export class Generation {
 
   /**
    * @param {() => void} undo Called when these extensions become stale.
-   * @returns {() => void} Calls it before that.
+   * @returns {() => void} Calls `undo` earlier.
    */
   onStale(undo) {
     const once = () => {
@@ -106,14 +107,14 @@ export class Generation {
     return once;
   }
 
-  /** Something was registered after the start. */
+  /** Registers again, after the start. */
   changed() {
     if (this.active) this.#host.scheduleRegistration();
   }
 
   /**
    * @param {string} event
-   * @returns {[Member, Function][]} Who is to hear of it, in order.
+   * @returns {[Member, Function][]} The handlers with their extensions, in order.
    */
   handlers(event) {
     return this.members.flatMap((member) => (member.handlers.get(event) ?? []).map((handler) => [member, handler]));

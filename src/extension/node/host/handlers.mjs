@@ -1,17 +1,17 @@
-/** The handlers of an event, one after another. */
+/** Calls the handlers of an event, one after another. */
 import { createContext } from "./context.mjs";
 import { within } from "./scope.mjs";
 
-/** Given by what is done with a handler, it keeps the rest from being asked. */
+/** Returned by `call` to skip the remaining handlers. */
 export const STOP = Symbol("stop");
 
 /**
- * Goes through the handlers of all extensions, in order; one that fails is told of, and the next one is next.
+ * Calls the handlers of all extensions, in order. An error of one is reported, and the next is called.
  * @param {import("./host.mjs").Host} host
  * @param {string} type The event.
  * @param {(handler: Function, ctx: any, member: import("./member.mjs").Member) => unknown} call
- * @param {(error: unknown, member: import("./member.mjs").Member) => void} [failed] What to do instead with an error.
- * @param {any} [ctx] What handlers are given, if not the usual.
+ * @param {(error: unknown, member: import("./member.mjs").Member) => void} [failed] Handles an error instead of reporting it.
+ * @param {any} [ctx] Context of the handlers; by default a new one.
  */
 export async function callHandlers(host, type, call, failed, ctx) {
   const { generation } = host;

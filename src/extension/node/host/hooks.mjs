@@ -1,16 +1,16 @@
-/** What extensions have a say in: each handler in turn, and what all of them make of it. */
+/** Hooks: calls the handlers of a hook in order, and makes one outcome of their results. */
 import { dirname, resolve } from "node:path";
 import { callHandlers, STOP } from "./handlers.mjs";
 import { promptHook } from "./prompt_hook.mjs";
 import { contextHook, headersHook, messageEndHook, payloadHook } from "./request_hooks.mjs";
 import { sessionStart, sessionShutdown } from "./sessions.mjs";
-import { blocks, isRecord, plain, asText, text } from "./shapes.mjs";
+import { asText, blocks, isRecord, plain, text, typeName } from "./shapes.mjs";
 import { preparedArguments } from "./tools.mjs";
 import { userBashHook } from "./user_bash.mjs";
 
 /**
- * By the name of the hook. Each is given the host, the hook and a signal that is aborted when it is not wanted any more,
- * and gives the result for `done`, if there is one.
+ * The functions of the hooks, by name. Each gets the host, the hook and a signal that aborts when the hook is cancelled,
+ * and returns the `result` of `done`, if there is one.
  * @type {Record<string, (host: import("./host.mjs").Host, hook: any, signal: AbortSignal) => Promise<any>>}
  */
 export const HOOKS = {
@@ -54,7 +54,7 @@ async function notify(host, event) {
   await callHandlers(host, event.type, (handler, ctx) => handler(event, ctx));
 }
 
-/** The last say counts, and one that prevents it is the last. */
+/** The outcome of handlers that may cancel: the last result counts, and a cancelling one ends the calls. */
 async function decide(host, event) {
   let result;
   await callHandlers(host, event.type, async (handler, ctx) => {
@@ -137,10 +137,10 @@ async function inputHook(host, { text: given, images: givenImages, source, strea
     }
     if (result?.action === "transform") {
       const changed = text(result.text);
-      if (changed === undefined) throw new Error("a transformed input has to have a text");
+      if (changed === undefined) throw new Error(`input: text: expected a string, got ${typeName(result.text)}`);
       current = changed;
       if (result.images === undefined || result.images === null) return undefined;
-      if (!Array.isArray(result.images)) throw new Error("the images of an input have to be a list");
+      if (!Array.isArray(result.images)) throw new Error(`input: images: expected an array, got ${typeName(result.images)}`);
       images = result.images;
     }
   });
@@ -148,7 +148,7 @@ async function inputHook(host, { text: given, images: givenImages, source, strea
   return current !== given || images !== givenImages ? { action: "transform", text: current, images } : undefined;
 }
 
-/** A handler that fails blocks the call: its error is that of the hook. */
+/** The outcome of `tool_call`. An error of a handler fails the hook, and so blocks the call. */
 async function toolCallHook(host, { toolCallId, toolName, input }) {
   const event = { type: "tool_call", toolCallId, toolName, input };
   const unchanged = JSON.stringify(input);
@@ -163,8 +163,8 @@ async function toolCallHook(host, { toolCallId, toolName, input }) {
       const before = event.input;
       result = (await handler(event, ctx)) || result;
       if (!isRecord(event.input)) {
+        host.reportError(member.path, "tool_call", `tool_call: input: expected an object, got ${typeName(event.input)}`);
         event.input = before;
-        host.reportError(member.path, "tool_call", "the input of a call has to be an object");
       }
       return result?.block ? STOP : undefined;
     },
@@ -176,7 +176,7 @@ async function toolCallHook(host, { toolCallId, toolName, input }) {
   return JSON.stringify(event.input) === unchanged ? undefined : { input: event.input };
 }
 
-/** What may be changed of a result, in the shape that it has to have. */
+/** The fields of a result that a handler may change, each with its normalization. */
 const RESULT_FIELDS = {
   content: blocks,
   details: (details) => plain(details, "details"),
@@ -191,7 +191,7 @@ async function toolResultHook(host, hook) {
   const changed = {};
   await callHandlers(host, "tool_result", async (handler, ctx) => {
     const result = (await handler(event, ctx)) ?? {};
-    // Data that stays while the text changes may not fit it any more.
+    // Structured data may not match the changed text any more.
     if (result.content !== undefined && result.structuredContent === undefined) {
       delete event.structuredContent;
       delete changed.structuredContent;

@@ -1,4 +1,4 @@
-/** The host: what the server says is carried to the extensions, and back. */
+/** Dispatches frames of the server to the extensions, and sends their frames to the server. */
 import { normalizeAction } from "./actions.mjs";
 import { Bus } from "./bus.mjs";
 import { Generation } from "./generation.mjs";
@@ -8,12 +8,12 @@ import { origin, within } from "./scope.mjs";
 import { features } from "./versions.mjs";
 import { messageOf } from "./shapes.mjs";
 
-/** Whoever does not end by itself what was cancelled is cut short after this time, in milliseconds. */
+/** Milliseconds between the cancellation of a request and its failure, if it has not completed. */
 const CANCEL_GRACE = 1500;
-/** An event that nobody waits for keeps those after it back no longer than this, in milliseconds. */
+/** Milliseconds for which an event that the server does not await delays later events. */
 const EVENT_LIMIT = 30_000;
 
-/** Hooks that are asked while a run goes on: `ctx.signal` is theirs. */
+/** Hooks that belong to a run, so that `ctx.signal` is theirs. */
 const RUN_HOOKS = new Set([
   "event",
   "tool_call",
@@ -25,15 +25,15 @@ const RUN_HOOKS = new Set([
   "after_provider_response",
 ]);
 
-/** Hooks by which one generation of extensions takes the place of another. */
+/** Hooks that replace one generation of extensions by another. */
 const GENERATION_HOOKS = new Set(["session_start", "session_shutdown"]);
 
-/** Everything that extensions share. */
+/** The state that all extensions share. */
 export class Host {
   /** @type {Generation} The extensions of the session that is open. */
   generation = new Generation(this);
   bus = new Bus();
-  /** Servers that extensions have registered; nobody connects to them. */
+  /** MCP servers that extensions have registered; they are never connected. */
   servers = new Map();
   #requests = new Map();
   #reported = new Set();
@@ -58,7 +58,7 @@ export class Host {
   }
 
   /**
-   * Loads the extensions and says what they add.
+   * Loads the extensions and registers what they add.
    * @param {{ load: (path: string, how: { fresh: boolean }) => Promise<unknown> }} loader
    */
   async start(loader) {
@@ -76,8 +76,8 @@ export class Host {
   }
 
   /**
-   * New instances of all extensions take the place of those that are there.
-   * @param {boolean} fresh Their modules are read again.
+   * Replaces all extensions by new instances.
+   * @param {boolean} fresh Whether their modules are read again.
    */
   async replace(fresh) {
     this.holdHooks();
@@ -90,12 +90,12 @@ export class Host {
     }
   }
 
-  /** Other extensions are about to take the place of these: what comes meanwhile waits for them. */
+  /** Holds events and hooks back until the extensions are replaced. */
   holdHooks() {
     if (!this.#endChange) this.#pendingChange = new Promise((resolve) => (this.#endChange = resolve));
   }
 
-  /** What `ctx.reload` does: here, extensions are all that is loaded again. */
+  /** Reloads the extensions, for `ctx.reload`; nothing else is reloaded here. */
   async reload() {
     const { HOOKS } = this.serving;
     await HOOKS.session_shutdown(this, { reason: "reload" });
@@ -142,7 +142,7 @@ export class Host {
   }
 
   /**
-   * Tells extensions of something that happened here, soon.
+   * Emits an event of this host to extensions, in a microtask.
    * @param {any} event
    */
   emit(event) {
@@ -150,7 +150,7 @@ export class Host {
     queueMicrotask(() => this.serving.callHandlers(this, event.type, (handler, ctx) => handler(event, ctx)));
   }
 
-  /** How things are: `QueriedState` of the schema. */
+  /** The current state: `QueriedState` of the schema. */
   state() {
     return this.query("state");
   }
@@ -165,7 +165,7 @@ export class Host {
   }
 
   /**
-   * Does something, and nobody waits for it.
+   * Sends an action without awaiting its response.
    * @param {Record<string, unknown>} frame
    */
   act(frame) {
@@ -173,17 +173,17 @@ export class Host {
   }
 
   /**
-   * Does something that is waited for.
+   * Sends an action, and resolves to the data of its response.
    * @param {Record<string, unknown>} frame
    * @param {AbortSignal} [signal]
    */
   async request(frame, signal) {
-    if (!this.generation.active) throw new Error("nothing can be asked for while extensions are loaded: the server has not started");
+    if (!this.generation.active) throw new Error("actions are not available while extensions are loaded; call them in a handler");
     return this.wire.request({ ...normalizeAction(frame), ...origin() }, signal);
   }
 
   /**
-   * Tells the host application that something of an extension has failed.
+   * Reports an error of an extension to the host application.
    * @param {string} extensionPath
    * @param {string} event
    * @param {unknown} error
@@ -192,7 +192,7 @@ export class Host {
     this.wire.send({ type: "error", extensionPath, event, error: messageOf(error) });
   }
 
-  /** The same, but not twice. */
+  /** Reports an error of an extension, unless the same one was reported. */
   reportErrorOnce(extensionPath, event, error) {
     const key = JSON.stringify([extensionPath, event, error]);
     if (this.#reported.has(key)) return;
@@ -200,12 +200,12 @@ export class Host {
     this.reportError(extensionPath, event, error);
   }
 
-  /** Says once more what extensions add, before anything else is said. */
+  /** Registers what extensions add again, before the next frame is sent. */
   scheduleRegistration() {
     this.wire.beforeNextFrame(() => this.#register());
   }
 
-  /** A number that no other nested call has. */
+  /** A unique number for a nested call. */
   nextNestedCallId() {
     return ++this.#lastNestedCallId;
   }
@@ -229,7 +229,7 @@ export class Host {
     try {
       this.wire.send(frame);
     } catch (error) {
-      // The server waits for one, whatever it says.
+      // The server waits for a registration.
       this.reportError("<runtime>", "register", error);
       this.wire.send({ type: "register" });
     }
@@ -240,15 +240,15 @@ export class Host {
     const run = this.serving.HOOKS[hook.type];
     if (!run) return undefined;
     if (!GENERATION_HOOKS.has(hook.type)) await this.#pendingChange;
-    // It ends what the events before it were about.
+    // It follows the events of its message.
     if (hook.type === "message_end") return this.#enqueueEvent(() => run(this, hook, signal), signal);
     return run(this, hook, signal);
   }
 
   /**
-   * Events of a run are heard one after another, in their order; one that hangs keeps the others back for a while only.
+   * Queues an event of a run, so that events are handled in order; one that hangs delays the others only for a limited time.
    * @param {() => Promise<any>} emit
-   * @param {AbortSignal} [signal] That of the request, if there is one: it counts instead of the time.
+   * @param {AbortSignal} [signal] Signal of the request, if there is one; it replaces the time limit.
    */
   #enqueueEvent(emit, signal) {
     const emitted = this.#lastEvent.then(() => this.#pendingChange).then(emit);
@@ -257,14 +257,14 @@ export class Host {
     return emitted;
   }
 
-  /** Answers a request by the frame that `run` comes back with, if it does with one. */
+  /** Answers a request with the frame that `run` resolves to, or with its error. */
   async #answerRequest({ id }, more, run) {
     const cancelled = new AbortController();
     this.#requests.set(id, cancelled);
     const { signal } = cancelled;
     const abandoned = new Promise((_, reject) => {
       signal.addEventListener("abort", () => {
-        setTimeout(() => reject(new Error("it was cancelled")), CANCEL_GRACE).unref();
+        setTimeout(() => reject(new Error("the request was cancelled")), CANCEL_GRACE).unref();
       });
     });
     try {
@@ -278,7 +278,7 @@ export class Host {
   }
 }
 
-/** Comes back when an event was told, or is waited for no longer. */
+/** Resolves when an event was emitted, or after the time limit or the abort. */
 async function settledOrAbandoned(emitted, signal) {
   let timer;
   const abandoned = new Promise((resolve) => {

@@ -8,9 +8,9 @@ export class Member {
   commands = new Map();
   /** @type {Map<string, { type: "boolean" | "string", description?: string, default?: unknown }>} */
   flags = new Map();
-  /** @type {Map<string, any>} Keys that nobody presses here. */
+  /** @type {Map<string, any>} Keyboard shortcuts, which are never pressed here. */
   shortcuts = new Map();
-  /** @type {(() => void)[]} What is to be done when all extensions are loaded. */
+  /** @type {(() => void)[]} Actions that are deferred until all extensions are loaded. */
   atStart = [];
 
   /** @param {{ path: string, sourceInfo?: any }} member */
@@ -22,11 +22,11 @@ export class Member {
   /**
    * @param {string} event
    * @param {Function} handler
-   * @returns {() => void} Takes it back.
+   * @returns {() => void} Removes the handler.
    */
   on(event, handler) {
     const list = this.handlers.get(event) ?? [];
-    // The same function may be registered twice, and each is taken back on its own.
+    // The same function may be registered twice, and each registration is removed on its own.
     const registered = (...args) => handler(...args);
     list.push(registered);
     this.handlers.set(event, list);
@@ -40,10 +40,10 @@ export class Member {
 }
 
 /**
- * What extensions have in common that may be there only once.
+ * Finds names that several extensions register.
  * @param {Member[]} members
  * @param {{ numberedCommands: boolean }} features
- * @returns {{ member: Member, error: string }[]} Those that come too late.
+ * @returns {{ member: Member, error: string }[]} The later registrations.
  */
 export function findConflicts(members, features) {
   const kinds = [

@@ -1,8 +1,8 @@
-/** A model of an extension is asked: its function `streamSimple` is called, and what it says is passed on. */
+/** Calls `streamSimple` for a model of an extension, and sends its events to the server. */
 import { isRecord } from "./shapes.mjs";
 import { within } from "./scope.mjs";
 
-/** What providers of pi send; the server knows nothing else. */
+/** The events of pi's providers; others are ignored. */
 const EVENTS = new Set([
   "start",
   ...["text", "thinking", "toolcall"].flatMap((block) => ["start", "delta", "end"].map((step) => `${block}_${step}`)),
@@ -13,13 +13,13 @@ const EVENTS = new Set([
 /**
  * @param {import("./host.mjs").Host} host
  * @param {any} frame The `model_call`.
- * @param {AbortSignal} signal Aborted when the answer is not wanted any more.
- * @throws when the model has not said anything that ends its answer.
+ * @param {AbortSignal} signal Aborts when the request is cancelled.
+ * @throws when the stream ends without a final event.
  */
 export async function callModel(host, frame, signal) {
   const { model } = frame;
   const config = host.providers.get(model.provider);
-  if (!config?.streamSimple) throw new Error(`no extension streams the models of ${model.provider}`);
+  if (!config?.streamSimple) throw new Error(`no extension registers streamSimple for the provider ${model.provider}`);
   const send = (event) => host.wire.send({ type: "model_event", id: frame.id, event });
 
   const stream = await within({}, () =>
@@ -28,13 +28,13 @@ export async function callModel(host, frame, signal) {
   for await (const streamed of stream) {
     if (!EVENTS.has(streamed?.type)) continue;
     const { partial, ...event } = streamed;
-    if (event.type === "done" && !isRecord(event.message)) throw new Error("the model ends its answer without a message");
-    if (event.type === "error" && !isRecord(event.error)) throw new Error("the model fails without saying why");
+    if (event.type === "done" && !isRecord(event.message)) throw new Error("streamSimple: the event done has no message");
+    if (event.type === "error" && !isRecord(event.error)) throw new Error("streamSimple: the event error has no error");
     send(event);
     if (event.type === "done" || event.type === "error") return;
   }
   const message = typeof stream.result === "function" ? await stream.result() : undefined;
-  if (!isRecord(message)) throw new Error("the model has not ended its answer");
+  if (!isRecord(message)) throw new Error("streamSimple: the stream ended without done or error");
   const failed = message.stopReason === "error" || message.stopReason === "aborted";
   send({ type: failed ? "error" : "done", reason: message.stopReason, [failed ? "error" : "message"]: message });
 }

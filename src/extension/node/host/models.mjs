@@ -1,8 +1,8 @@
-/** `ctx.modelRegistry`: the models that there are, and how they are asked. */
+/** `ctx.modelRegistry`: the available models, and requests to them. */
 
-/** Everything comes from the server, when it is asked for. */
+/** Models and keys, queried from the server at each call. */
 export class ModelRegistry {
-  /** What extensions use of pi's own store of keys. */
+  /** The part of pi's key store that extensions use. */
   authStorage;
   #host;
 
@@ -12,7 +12,7 @@ export class ModelRegistry {
     this.authStorage = new KeyStore(this, host);
   }
 
-  /** The list is never out of date. */
+  /** Does nothing: the list is always current. */
   async refresh() {
     return { aborted: false, errors: new Map() };
   }
@@ -89,7 +89,7 @@ export class ModelRegistry {
     return this.#host.providers.names();
   }
 
-  // Models that do not chat, this server has none of.
+  // This server has chat models only.
   findOfType(type, provider, modelId) {
     return type === "chat" ? this.find(provider, modelId) : undefined;
   }
@@ -130,7 +130,7 @@ export class ModelRegistry {
   }
 }
 
-/** The part of pi's store of keys that answers questions; nothing is stored here. */
+/** The read-only part of pi's key store. */
 class KeyStore {
   #registry;
   #host;
@@ -157,7 +157,7 @@ class KeyStore {
 
 /**
  * @param {any} model
- * @param {any} context As pi's library takes it: instructions and tools beside the messages, or in a first message.
+ * @param {any} context Context of pi's library: instructions and tools beside the messages, or in a first message.
  * @param {any} options
  * @returns {Record<string, unknown>} The action `complete`.
  */
@@ -184,14 +184,14 @@ function textOf({ content, sections = {} }) {
   return [text, ...Object.values(sections)].filter(Boolean).join("\n\n");
 }
 
-/** A message that comes in one piece, as a stream of events. */
+/** A stream of events for a message that arrives whole. */
 function streamOf(message) {
   const last = message.then((it) =>
     it.stopReason === "error" || it.stopReason === "aborted"
       ? { type: "error", reason: it.stopReason, error: it }
       : { type: "done", reason: it.stopReason, message: it },
   );
-  // Whoever reads the stream hears of it.
+  // Readers of the stream get the error.
   last.catch(() => {});
   return {
     result: () => message,

@@ -1,9 +1,9 @@
-/** What follows from the entries of a session: branches, the tree, and what a model is told. */
+/** Derives branches, the tree and the messages of a model request from the entries of a session. */
 
 /**
  * @param {Map<string, any>} byId
  * @param {string | null | undefined} leafId
- * @returns {any[]} The entries from the first to this one.
+ * @returns {any[]} The entries from the root to the leaf.
  */
 export function branch(byId, leafId) {
   const path = [];
@@ -14,7 +14,7 @@ export function branch(byId, leafId) {
 /**
  * @param {any[]} entries
  * @param {Map<string, any>} labels The last label of each entry.
- * @returns {any[]} The first entries, each with those that follow it.
+ * @returns {any[]} The roots, each with its descendants.
  */
 export function tree(entries, labels) {
   const nodes = new Map(
@@ -35,7 +35,7 @@ export function tree(entries, labels) {
 
 /**
  * @param {any[]} path A branch.
- * @returns {any[]} The entries that count: from the last compaction on, with what it has kept.
+ * @returns {any[]} The entries of the context: the last compaction, the entries that it keeps, and those after it.
  */
 export function contextEntries(path) {
   const at = path.findLastIndex(({ type }) => type === "compaction");
@@ -52,8 +52,8 @@ export function contextEntries(path) {
 
 /**
  * @param {any[]} path A branch.
- * @returns {{ entries: any[], messages: any[], thinkingLevel: string, model: any }} What a model is told, and by which
- *   entry.
+ * @returns {{ entries: any[], messages: any[], thinkingLevel: string, model: any }} The messages of a model request, each
+ *   also with its entry.
  */
 export function projection(path) {
   let thinkingLevel = "off";
@@ -69,7 +69,7 @@ export function projection(path) {
   const edits = new Map(counted.filter(({ type }) => type === "context_edit").map((edit) => [edit.targetId, edit]));
   const entries = counted.map((sourceEntry, index) => ({
     sourceEntry,
-    // An older compaction among what was kept says nothing any more.
+    // An older compaction among the kept entries gives no message.
     messages: sourceEntry.type === "compaction" && index > 0 ? [] : applyEdit(sourceEntry, edits.get(sourceEntry.id)),
   }));
   return { entries, messages: entries.flatMap(({ messages }) => messages), thinkingLevel, model };

@@ -1,8 +1,8 @@
-/** `before_agent_start`: a run is about to begin, and extensions add messages and change the instructions. */
+/** `before_agent_start`: extensions add messages and change the instructions of the run that begins. */
 import { normalizeMessage } from "./actions.mjs";
 import { createContext } from "./context.mjs";
 import { callHandlers } from "./handlers.mjs";
-import { text } from "./shapes.mjs";
+import { text, typeName } from "./shapes.mjs";
 
 /** @type {import("./hooks.mjs").HOOKS[string]} */
 export async function promptHook(host, { prompt, images, systemPrompt: instructions }) {
@@ -34,7 +34,7 @@ export async function promptHook(host, { prompt, images, systemPrompt: instructi
       if (result.message) customMessages.push(normalizeMessage(result.message));
       if (result.systemPrompt === undefined || result.systemPrompt === null) return;
       const changed = text(result.systemPrompt);
-      if (changed === undefined) throw new Error("systemPrompt has to be a text");
+      if (changed === undefined) throw new Error(`before_agent_start: systemPrompt: expected a string, got ${typeName(result.systemPrompt)}`);
       replaced = changed;
     },
     undefined,
@@ -46,7 +46,7 @@ export async function promptHook(host, { prompt, images, systemPrompt: instructi
   return { message: customMessages[0], systemPrompt };
 }
 
-/** Most handlers never look at what the instructions are made of. */
+/** A value that is made when it is first read: most handlers do not need the parts of the instructions. */
 function lazyValue(make) {
   const made = {
     get value() {
@@ -58,7 +58,7 @@ function lazyValue(make) {
   return made;
 }
 
-/** Of what handlers change in place, sections of their own are what this host can carry out. */
+/** The sections that handlers have added or changed in place, as text; other changes in place have no effect. */
 function addedSections({ known }) {
   if (!known) return "";
   return Object.entries(known.now.sections)

@@ -1,9 +1,9 @@
-/** Providers of models that extensions register. */
+/** The model providers of extensions. */
 
-/** A key for providers that find theirs on their own; nobody looks at it. */
+/** A key for providers that need none of the server; its value is not used. */
 const PLACEHOLDER_KEY = "the-extension-has-its-own";
 
-/** Those that are registered, as the extensions have given them. */
+/** The registered providers, by name, as the extensions have passed them. */
 export class Providers {
   #host;
   #all = new Map();
@@ -14,15 +14,15 @@ export class Providers {
   }
 
   /**
-   * @param {any} provider Its name; or, in later versions, the provider itself, as pi's library has them.
-   * @param {any} config Beside a name: what `models.json` could say, and functions.
+   * @param {any} provider The name; in later versions also a provider object of pi's library.
+   * @param {any} config For a name: the fields of `models.json`, and functions.
    * @param {string} path The extension.
    */
   register(provider, config, path) {
     const name = typeof provider === "string" ? provider : provider?.id;
     const given = typeof provider === "string" ? config : configOf(provider);
     if (!name || typeof given !== "object" || given === null) {
-      throw new Error("registerProvider takes the name of a provider and its configuration");
+      throw new Error("registerProvider: expected the name of a provider and its configuration");
     }
     this.#all.set(name, given);
     const { streamSimple, images, classifiers, refreshModels, oauth, ...plain } = given;

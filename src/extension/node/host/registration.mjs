@@ -1,5 +1,5 @@
-/** What the server is told that extensions add and want to know. */
-import { isRecord, messageOf, plain, text } from "./shapes.mjs";
+/** Makes the frame `register` of what extensions add and subscribe to. */
+import { isRecord, messageOf, plain, text, typeName } from "./shapes.mjs";
 import { SINCE } from "./versions.mjs";
 
 /** Events of pi that are hooks of the server under the same name. */
@@ -27,7 +27,7 @@ const HOOKS = [
   "resources_discover",
 ];
 
-/** Events that the server waits for, as pi does. */
+/** Events whose handlers the server awaits, as pi does. */
 const AWAITED = [
   "agent_start",
   "turn_start",
@@ -41,10 +41,10 @@ const AWAITED = [
   "session_info_changed",
 ];
 
-/** Events that are only shown. */
+/** Events that are not awaited. */
 const SHOWN = ["message_update", "tool_execution_update"];
 
-/** What is made of other events, and of which. */
+/** Events of pi that are made of other events, with those. */
 const SOURCE_EVENTS = {
   message_update: ["message_start"],
   turn_start: ["agent_start", "turn_end"],
@@ -52,7 +52,7 @@ const SOURCE_EVENTS = {
   session_compact_failed: ["compaction_end"],
 };
 
-/** Hooks that other events of pi are made of. */
+/** Events of pi that are made of a hook of another name. */
 const SOURCE_HOOKS = {
   session_switch: "session_start",
   session_fork: "session_start",
@@ -62,8 +62,8 @@ const SOURCE_HOOKS = {
 /**
  * @param {import("./member.mjs").Member[]} members
  * @param {import("./versions.mjs").Features} features
- * @param {(member: import("./member.mjs").Member, error: string) => void} report Told of what is left out, and why.
- * @returns {Record<string, unknown>} The frame `register`: whatever extensions have given, it is valid.
+ * @param {(member: import("./member.mjs").Member, error: string) => void} report Reports what is skipped, and why.
+ * @returns {Record<string, unknown>} The frame `register`, valid whatever extensions have passed.
  */
 export function registration(members, features, report) {
   for (const member of members) reportInvalidNames(member, (error) => report(member, error));
@@ -95,12 +95,12 @@ export function registration(members, features, report) {
   };
 }
 
-/** Says which items cannot be registered because nobody could call them by their names. */
+/** Reports items whose names are no strings, or empty. */
 function reportInvalidNames(member, report) {
   const kinds = { tool: member.tools, command: member.commands, flag: member.flags, shortcut: member.shortcuts };
   for (const [kind, items] of Object.entries(kinds)) {
     for (const name of items.keys()) {
-      if (!isName(name)) report(`a ${kind} is named by a text, not by ${String(name)}: it is left out`);
+      if (!isName(name)) report(`name of a ${kind}: expected a string that is not empty, got ${String(name)}; the ${kind} is skipped`);
     }
   }
 }
@@ -117,7 +117,7 @@ function isName(name) {
  */
 export function commands(members, { numberedCommands }) {
   const all = members.flatMap((member) =>
-    // A name with a blank in it, nobody can call.
+    // A name with a blank could not be called.
     [...member.commands].filter(([name]) => isName(name) && /^\S+$/.test(name)).map(([name, command]) => ({ name, command, member })),
   );
   if (!numberedCommands) return all;
@@ -150,10 +150,10 @@ export function tools(members) {
   return all;
 }
 
-/** @throws when it has a schema that is none. */
+/** @throws when its `parameters` are no object, or no JSON. */
 function describeTool({ tool, member }) {
-  const parameters = plain(tool.parameters ?? { type: "object", properties: {} }, `the schema of the tool ${tool.name}`);
-  if (!isRecord(parameters)) throw new Error(`the schema of the tool ${tool.name} has to be an object: it is left out`);
+  const parameters = plain(tool.parameters ?? { type: "object", properties: {} }, `tool ${tool.name}: parameters`);
+  if (!isRecord(parameters)) throw new Error(`tool ${tool.name}: parameters: expected an object, got ${typeName(parameters)}; the tool is skipped`);
   const declared = tool.exposure === undefined || tool.exposure === "direct" || tool.exposure === "model-only";
   return {
     name: tool.name,
@@ -178,7 +178,7 @@ function subscriptions(members, features) {
   const offered = (name) => features.version >= (SINCE[name] ?? 0);
   const hooks = new Set(HOOKS.filter((name) => names.has(name) && offered(name)));
   for (const [name, hook] of Object.entries(SOURCE_HOOKS)) if (names.has(name)) hooks.add(hook);
-  // Extensions are made anew with each session.
+  // Extensions are loaded again for each session.
   if (features.instances && members.length > 0) hooks.add("session_shutdown").add("session_start");
   const awaits = AWAITED.filter((name) => names.has(name) && !hooks.has(name));
   const events = new Set([...awaits, ...SHOWN.filter((name) => names.has(name))]);

@@ -1,6 +1,6 @@
-/** What goes to a model and what comes back: extensions may change it. */
+/** Hooks of model requests and their answers, which extensions may change. */
 import { callHandlers } from "./handlers.mjs";
-import { isRecord, messageContent, plain } from "./shapes.mjs";
+import { isRecord, messageContent, plain, typeName } from "./shapes.mjs";
 
 /** @type {import("./hooks.mjs").HOOKS[string]} */
 export async function contextHook(host, { messages: conversation }) {
@@ -16,15 +16,15 @@ export async function contextHook(host, { messages: conversation }) {
   return JSON.stringify(messages) === unchanged ? undefined : { messages };
 }
 
-/** @throws when it is none. */
+/** @throws when it is no array of messages. */
 function normalizeMessages(messages) {
-  if (!Array.isArray(messages)) throw new Error("messages has to be a list");
+  if (!Array.isArray(messages)) throw new Error(`messages: expected an array, got ${typeName(messages)}`);
   return messages.map((message) => normalizeMessage(message));
 }
 
-/** A message whose text is text, and that has a time. */
+/** A message whose content and timestamp have the types of the schema. */
 function normalizeMessage(given, before = Date.now()) {
-  if (!isRecord(given) || typeof given.role !== "string") throw new Error("a message has to be an object with a role");
+  if (!isRecord(given) || typeof given.role !== "string") throw new Error(`message: expected an object with a role, got ${typeName(given)}`);
   const message = { ...given };
   if (given.role !== "branchSummary" && given.role !== "compactionSummary" && given.role !== "bashExecution") {
     message.content = messageContent(given.content);
@@ -32,10 +32,10 @@ function normalizeMessage(given, before = Date.now()) {
     if (inBlocks && typeof message.content === "string") message.content = [{ type: "text", text: message.content }];
   }
   if (!Number.isFinite(given.timestamp)) message.timestamp = Number.isFinite(before) ? before : Date.now();
-  return plain(message, "a message");
+  return plain(message, "message");
 }
 
-/** The instructions are shown in front, and stay what they are. */
+/** Calls handlers with the system message in front, and ignores their changes of it. */
 async function callWithSystem(host, conversation) {
   const { systemPrompt } = host.query("system_prompt");
   let messages = [{ role: "system", content: systemPrompt, timestamp: Date.now() }, ...conversation];
@@ -45,7 +45,7 @@ async function callWithSystem(host, conversation) {
     messages = normalizeMessages((await handler(event, ctx))?.messages ?? event.messages);
     const [first, ...rest] = messages.filter(({ role }) => role === "system");
     if (rest.length > 0 || JSON.stringify(first) !== instructions) {
-      host.reportErrorOnce(member.path, "context_with_system", "this server does not let its system messages be changed");
+      host.reportErrorOnce(member.path, "context_with_system", "context_with_system: changes of system messages are ignored by this server");
     }
   });
   return messages.filter(({ role }) => role !== "system");
@@ -71,12 +71,12 @@ export async function payloadHook(host, { payload: body }) {
   let payload = body;
   await callHandlers(host, "before_provider_request", async (handler, ctx) => {
     const result = await handler({ type: "before_provider_request", payload }, ctx);
-    if (result !== undefined) payload = plain(result, "the payload");
+    if (result !== undefined) payload = plain(result, "payload");
   });
   return JSON.stringify(payload) === unchanged ? undefined : { payload };
 }
 
-/** Headers are changed in place; one that is null is taken away. */
+/** Headers are changed in place; null removes one. */
 export async function headersHook(host, { headers }) {
   const unchanged = JSON.stringify(headers);
   await callHandlers(host, "before_provider_headers", (handler, ctx) =>

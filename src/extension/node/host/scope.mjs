@@ -1,10 +1,10 @@
-/** On whose behalf something is done: known wherever the code of an extension goes on, however long after. */
+/** The request and the extension on whose behalf code runs; asynchronous code keeps them. */
 import { AsyncLocalStorage } from "node:async_hooks";
 
 /**
  * @typedef {object} Scope
  * @property {string} [origin] Id of the request of the server.
- * @property {AbortSignal} [signal] Aborted when the request is not wanted any more.
+ * @property {AbortSignal} [signal] Aborts when the request is cancelled.
  * @property {boolean} [inRun] The request belongs to a run.
  * @property {string} [path] The extension whose code runs.
  */
@@ -18,7 +18,7 @@ export function scope() {
 
 /**
  * @template T
- * @param {Scope} more What differs from the scope around.
+ * @param {Scope} more Fields that differ from the current scope.
  * @param {() => T} run
  * @returns {T}
  */
@@ -26,7 +26,7 @@ export function within(more, run) {
   return storage.run({ ...scope(), ...more }, run);
 }
 
-/** The scope of something that nobody has asked for, as a field of frames. */
+/** The field `origin` of frames that are no answers; without a request, no field. */
 export function origin() {
   const { origin } = scope();
   return origin === undefined ? {} : { origin };

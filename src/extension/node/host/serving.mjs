@@ -1,4 +1,4 @@
-/** What is needed when extensions are loaded, and not before: it is loaded while the server reads what they add. */
+/** Modules that are needed only once extensions are loaded; they are imported while the server reads the registration. */
 export { callModel } from "./model_call.mjs";
 export { runCommand, runTool } from "./calls.mjs";
 export { Events } from "./events.mjs";

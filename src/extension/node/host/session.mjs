@@ -1,7 +1,7 @@
-/** `ctx.sessionManager`: the session that is open, for reading. */
+/** `ctx.sessionManager`: the open session. */
 import { branch, contextEntries, projection, tree } from "./projection.mjs";
 
-/** Entries come from the server; what is known of a session is asked for only once. */
+/** The open session, whose entries are queried from the server; each entry is queried once. */
 export class SessionView {
   #host;
   #header = null;
@@ -16,7 +16,7 @@ export class SessionView {
     this.#host = host;
   }
 
-  /** Things may have changed since they were asked for. */
+  /** Marks the known entries as possibly out of date. */
   forget() {
     this.#current = false;
   }
@@ -100,7 +100,7 @@ export class SessionView {
     return { messages, thinkingLevel, model };
   }
 
-  // Not of the interface for reading, but there in pi, and used.
+  // Writing methods, which pi has here too.
   appendCustomEntry(customType, data) {
     this.#host.act({ type: "append_entry", customType, data });
     return this.getLeafId();
@@ -114,7 +114,7 @@ export class SessionView {
   branch(entryId) {
     if (!this.getEntry(entryId)) throw new Error(`Entry ${entryId} not found`);
     this.#host.act({ type: "set_leaf", entryId });
-    if (this.getLeafId() !== entryId) throw new Error("the session does not go on elsewhere while a run is under way");
+    if (this.getLeafId() !== entryId) throw new Error("the branch cannot be changed during a run");
   }
 
   appendLabelChange(entryId, label) {
@@ -135,7 +135,7 @@ export class SessionView {
     this.#leafId = news.leafId ?? null;
     for (const entry of news.entries) this.#add(entry);
     this.#current = true;
-    // Until other code runs, nothing changes but by what is written here.
+    // Until other code runs, only this host can change the session.
     queueMicrotask(() => this.forget());
     return this;
   }

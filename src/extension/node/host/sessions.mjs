@@ -1,4 +1,4 @@
-/** Sessions begin and end for extensions: told as each version of pi tells it. */
+/** Events of the begin and the end of a session, as each version of pi has them. */
 import { callHandlers } from "./handlers.mjs";
 
 /** @type {import("./hooks.mjs").HOOKS[string]} */

@@ -1,15 +1,15 @@
-/** The session manager that the callback `setup` of `ctx.newSession` writes the beginning of a session to. */
+/** The session manager for the callback `setup` of `ctx.newSession`. */
 
-/** Keeps messages until the session begins. */
+/** Collects the messages that the new session begins with. */
 export class SetupSession {
-  /** What the session begins with, oldest first. */
+  /** Messages of the new session, oldest first. */
   messages = [];
   #host;
 
   /** @param {import("./host.mjs").Host} host */
   constructor(host) {
     this.#host = host;
-    // What it does not write, it answers as the session that is open does.
+    // Reads are those of the open session.
     return new Proxy(this, {
       get: (target, name) => {
         const owner = name in target ? target : host.session;
@@ -40,7 +40,7 @@ export class SetupSession {
   }
 
   #refuse(name, instead) {
-    this.#host.reportErrorOnce("<runtime>", "new_session", `setup cannot ${name} on this server: ${instead}`);
+    this.#host.reportErrorOnce("<runtime>", "new_session", `newSession: ${name} is not supported in setup; ${instead}`);
     return "";
   }
 }

@@ -1,8 +1,8 @@
-/** What extensions without types give, brought into the shape that frames have. */
+/** Converts values of extensions, which may have any type, to the types of frames. */
 
 /**
  * @param {unknown} value
- * @returns {boolean} Whether it is an object that is no list.
+ * @returns {boolean} Whether the value is an object and no array.
  */
 export function isRecord(value) {
   return typeof value === "object" && value !== null && !Array.isArray(value);
@@ -10,7 +10,16 @@ export function isRecord(value) {
 
 /**
  * @param {unknown} value
- * @returns {string | undefined} Text, of what obviously is one; else `undefined`.
+ * @returns {string} The type of the value for errors, such as `null`, `array` or `string`.
+ */
+export function typeName(value) {
+  if (value === null) return "null";
+  return Array.isArray(value) ? "array" : typeof value;
+}
+
+/**
+ * @param {unknown} value
+ * @returns {string | undefined} The value as a string, if it is a string, number, boolean or bigint.
  */
 export function text(value) {
   if (typeof value === "string") return value;
@@ -19,7 +28,7 @@ export function text(value) {
 
 /**
  * @param {unknown} value
- * @returns {string} Text of anything: nothing for what is not there, JSON for what is no text.
+ * @returns {string} The value as a string: "" for null and undefined, JSON for objects.
  */
 export function asText(value) {
   if (value === undefined || value === null) return "";
@@ -28,28 +37,28 @@ export function asText(value) {
   try {
     return JSON.stringify(value) ?? "";
   } catch {
-    return "[not to be said in JSON]";
+    return "[cannot be written as JSON]";
   }
 }
 
 /**
  * @param {unknown} value
- * @param {string} what How an error calls it.
- * @returns {any} A copy as it comes out of JSON.
- * @throws when JSON cannot hold it.
+ * @param {string} what Name of the value in the error.
+ * @returns {any} A copy of the value that has been through JSON.
+ * @throws when JSON cannot express the value.
  */
 export function plain(value, what) {
   try {
     const json = JSON.stringify(value);
     return json === undefined ? undefined : JSON.parse(json);
   } catch (error) {
-    throw new Error(`${what} cannot be said in JSON: ${messageOf(error)}`);
+    throw new Error(`${what} cannot be written as JSON: ${messageOf(error)}`);
   }
 }
 
 /**
  * @param {unknown} content
- * @returns {any[]} Blocks that a result of a tool may have: texts and images.
+ * @returns {any[]} Blocks of the result of a tool: texts and images.
  */
 export function blocks(content) {
   if (content === undefined || content === null) return [];
@@ -58,19 +67,22 @@ export function blocks(content) {
 
 /**
  * @param {unknown} content
- * @returns {string | any[]} What a message may have: text, or blocks of any type.
+ * @returns {string | any[]} Content of a message: text, or blocks of any type.
  */
 export function messageContent(content) {
   if (!Array.isArray(content)) return asText(content);
   return content.map((part) => (typeof part?.type === "string" && part.type !== "text" ? part : block(part)));
 }
 
-/** @param {unknown} error */
+/**
+ * @param {unknown} error
+ * @returns {string} The message of an error, or the text of any other value that was thrown.
+ */
 export function messageOf(error) {
   try {
     return String(error instanceof Error ? error.message : error);
   } catch {
-    return "an error that cannot be shown";
+    return "an error without a readable message";
   }
 }
 

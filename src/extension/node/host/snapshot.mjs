@@ -1,16 +1,16 @@
-/** The message that is being said: the server sends what is added to it, extensions see all of it. */
+/** The partial message: the server sends deltas, extensions get snapshots. */
 export class Snapshot {
   #message = { role: "assistant", content: [] };
 
-  /** @param {any} message As it is when it begins. */
+  /** @param {any} message The message of `message_start`. */
   begin(message) {
     if (message.role !== "assistant") return;
     this.#message = { ...message, content: structuredClone(message.content ?? []) };
   }
 
   /**
-   * @param {any} event A `message_update`, with or without what has been said so far.
-   * @returns {any} With it.
+   * @param {any} event A `message_update`, with or without a snapshot.
+   * @returns {any} The event with a snapshot.
    */
   update({ type, message, assistantMessageEvent: step }) {
     if (message) this.#message = message;
@@ -48,7 +48,7 @@ export class Snapshot {
       case "toolcall_end":
         if (step.toolCall) content[at] = step.toolCall;
         break;
-      // Of the arguments of a call nothing can be read before all of them are there.
+      // The arguments of a call are parsed only when they are complete.
     }
   }
 }

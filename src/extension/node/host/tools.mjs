@@ -1,4 +1,4 @@
-/** Tools: those that there are, as `pi.getAllTools` shows them, and a tool run by another one. */
+/** Lists all tools for `pi.getAllTools`, and runs a tool for another one. */
 import { tools } from "./registration.mjs";
 import { within } from "./scope.mjs";
 import { isRecord, messageOf, plain } from "./shapes.mjs";
@@ -6,7 +6,7 @@ import { isRecord, messageOf, plain } from "./shapes.mjs";
 /**
  * @param {import("./host.mjs").Host} host
  * @param {import("./generation.mjs").Generation} generation
- * @returns {any[]} What `pi.getAllTools()` gives.
+ * @returns {any[]} The result of `pi.getAllTools()`.
  */
 export function toolsAsPi(host, generation) {
   const registered = tools(generation.members);
@@ -29,7 +29,7 @@ export function toolsAsPi(host, generation) {
  * Runs a tool for another one.
  * @param {import("./host.mjs").Host} host
  * @param {import("./generation.mjs").Generation} generation
- * @param {string} caller Id of the call that asks for it.
+ * @param {string} caller Id of the calling tool call.
  * @param {{ name: string, args: any, signal?: AbortSignal, onUpdate?: Function, ctx: any }} call
  * @returns {Promise<any>} The call, its result, and whether that is an error.
  */
@@ -58,16 +58,19 @@ export async function preparedArguments(host, { toolName, input }) {
   const called = tools(host.generation.members).get(toolName);
   if (!called?.tool.prepareArguments) return undefined;
   const prepared = within({ path: called.member.path }, () => prepareArguments(called.tool, input));
-  if (!isRecord(prepared)) throw new Error(`prepareArguments of the tool ${toolName} has to give an object, not ${JSON.stringify(prepared)}`);
-  return { input: plain(prepared, `what prepareArguments of the tool ${toolName} gives`) };
+  if (!isRecord(prepared)) throw new Error(`tool ${toolName}: prepareArguments: expected an object, got ${JSON.stringify(prepared)}`);
+  return { input: plain(prepared, `tool ${toolName}: the result of prepareArguments`) };
 }
 
-/** What a tool makes of its arguments before they are checked. */
+/** The arguments after the tool's own `prepareArguments`, before validation. */
 function prepareArguments(tool, args) {
   return tool.prepareArguments ? tool.prepareArguments(args) : args;
 }
 
-/** @param {unknown} error What a tool has thrown. */
+/**
+ * @param {unknown} error
+ * @returns {any} The result of a tool that has thrown.
+ */
 export function failure(error) {
   return { content: [{ type: "text", text: messageOf(error) }], details: {} };
 }

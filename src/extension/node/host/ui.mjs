@@ -1,8 +1,8 @@
-/** `ctx.ui`: dialogs and notices for the host application, as pi's RPC mode passes them on. */
+/** `ctx.ui`: dialogs and notices of the host application, as in pi's RPC mode. */
 import { asText, text } from "./shapes.mjs";
 import { plainTheme } from "./theme.mjs";
 
-/** The dialogs that are open, and the object that extensions know as `ctx.ui`. */
+/** The open dialogs, and the object `ctx.ui`. */
 export class UserInterface {
   #host;
   #lastId = 0;
@@ -16,14 +16,14 @@ export class UserInterface {
   }
 
   /**
-   * Takes the answer to a dialog.
+   * Resolves a dialog by its response.
    * @param {{ id: string }} response
    */
   resolveDialog(response) {
     this.#open.get(response.id)?.(response);
   }
 
-  /** @returns {any} What extensions are given. */
+  /** @returns {any} The object `ctx.ui`. */
   createUi() {
     const dialog = (kind, request, read, options) => this.#dialog(kind, request, read, options);
     const notice = (request) => this.#notice(request);
@@ -42,7 +42,7 @@ export class UserInterface {
       setEditorText: (text) => notice({ method: "set_editor_text", text: asText(text) }),
       pasteToEditor: (text) => ui.setEditorText(text),
       setWidget: (widgetKey, content, options) => {
-        // What would be drawn in a terminal cannot be passed on.
+        // Components for a terminal cannot be sent.
         if (content !== undefined && !Array.isArray(content)) return;
         const widgetLines = content?.map(asText);
         notice({ method: "setWidget", widgetKey: asText(widgetKey), widgetLines, widgetPlacement: text(options?.placement) });
@@ -94,7 +94,7 @@ export class UserInterface {
   }
 }
 
-/** What pi's RPC mode has no use for, either. */
+/** Methods that have no effect without a terminal, as in pi's RPC mode. */
 const TERMINAL_STUBS = {
   onTerminalInput: () => () => {},
   setWorkingMessage: () => {},

@@ -1,6 +1,6 @@
-/** `user_bash`: the host application wants a command run, and an extension may run it in its own way. */
+/** `user_bash`: an extension may run a shell command of the host application itself. */
 import { callHandlers, STOP } from "./handlers.mjs";
-import { isRecord, asText as textOf, text } from "./shapes.mjs";
+import { asText as textOf, isRecord, text } from "./shapes.mjs";
 
 /** @type {import("./hooks.mjs").HOOKS[string]} */
 export async function userBashHook(host, { command, excludeFromContext, cwd }, signal) {
@@ -20,7 +20,7 @@ export async function userBashHook(host, { command, excludeFromContext, cwd }, s
       const outcome = await handler(event, ctx);
       if (!outcome) return undefined;
       if (typeof outcome.operations?.exec !== "function" && !isRecord(outcome.result)) {
-        throw new Error("a user_bash handler returns nothing, operations or a result");
+        throw new Error("user_bash: expected operations, a result or nothing from the handler");
       }
       result = outcome;
       return STOP;

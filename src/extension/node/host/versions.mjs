@@ -6,7 +6,7 @@
  * @property {boolean} instances A session gets new instances of all extensions, and old ones are refused.
  * @property {boolean} cachedModules New instances are made by the same module, except on a reload.
  * @property {boolean} reasons `session_start`, `session_shutdown` and the like say why.
- * @property {boolean} numberedCommands Commands of the same name are told apart by a number.
+ * @property {boolean} numberedCommands Commands of the same name are numbered.
  * @property {boolean} replaceMessages Handlers of `message_end` may replace the message.
  * @property {boolean} modern What came after 0.73.
  */

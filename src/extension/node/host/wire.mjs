@@ -1,6 +1,6 @@
 /**
- * The three descriptors between this host and the server: frames come in by stdin, go out by stdout, and what has to be
- * known at once comes in by descriptor 3, which is read while everything else stands still.
+ * The three descriptors between this host and the server: inbound frames on stdin, outbound frames on stdout, and answers to
+ * queries on descriptor 3, which is read synchronously.
  */
 import { readSync, writeSync } from "node:fs";
 import { INPUT, inputStream, OUTPUT } from "./descriptors.mjs";
@@ -8,14 +8,14 @@ import { messageOf } from "./shapes.mjs";
 
 const ANSWERS = 3;
 const LINE_FEED = 0x0a;
-/** What may be in a line besides what is said: the frame around an error. */
+/** Bytes for the frame around the text of an error. */
 const ERROR_MARGIN = 1024;
 
 const sleeper = new Int32Array(new SharedArrayBuffer(4));
 
 /** Frames in both directions. */
 export class Wire {
-  /** The longest line that the server reads, in bytes; known from `hello` on. */
+  /** Longest line that the server reads, in bytes; known from `hello` on. */
   maxFrame = Infinity;
   #lastId = 0;
   #waiting = new Map();
@@ -26,8 +26,8 @@ export class Wire {
   #due;
 
   /**
-   * Waits for the first frame. A stream is not set up for it: that takes as long as a good part of the start.
-   * @returns {any} The frame, `undefined` when there is none.
+   * Reads the first frame synchronously: setting up a stream would delay the start.
+   * @returns {any} The frame; `undefined` at the end of input.
    */
   readFirst() {
     for (;;) {
@@ -40,7 +40,7 @@ export class Wire {
   }
 
   /**
-   * Calls `onFrame` for each further frame of the server but `response`, and `onEnd` when there will be none any more.
+   * Calls `onFrame` for each later frame of the server except `response`, and `onEnd` at the end of input.
    * @param {(frame: any) => void} onFrame
    * @param {() => void} onEnd
    */
@@ -64,7 +64,7 @@ export class Wire {
   }
 
   /**
-   * Calls `listener` whenever something was written: what was asked for before may be out of date.
+   * Calls `listener` after each frame that is written, as earlier answers may then be out of date.
    * @param {() => void} listener
    */
   onWritten(listener) {
@@ -72,7 +72,7 @@ export class Wire {
   }
 
   /**
-   * Calls `write` before anything else is written, or as soon as the code that runs has come to an end.
+   * Calls `write` before the next frame is written, or in a microtask.
    * @param {() => void} write
    */
   beforeNextFrame(write) {
@@ -81,22 +81,22 @@ export class Wire {
   }
 
   /**
-   * Writes a frame, now.
+   * Writes a frame synchronously.
    * @param {Record<string, unknown>} frame
-   * @throws what cannot be said in JSON, or not in a line of the length allowed.
+   * @throws when the frame cannot be written as JSON, or is longer than the limit.
    */
   send(frame) {
     this.#flush();
     const line = Buffer.from(`${JSON.stringify(frame)}\n`);
     if (line.length > this.maxFrame) {
-      throw new Error(`${frame.type} is ${line.length} bytes long; at most ${this.maxFrame} are allowed`);
+      throw new Error(`${frame.type}: the frame has ${line.length} bytes, the limit is ${this.maxFrame}`);
     }
     write(line);
     for (const listener of this.#listeners) listener();
   }
 
   /**
-   * Writes how a request of the server ends; when that cannot be said, that it failed.
+   * Writes the answer to a request of the server, or `failed` when that cannot be written.
    * @param {{ id: string } & Record<string, unknown>} frame
    */
   answer(frame) {
@@ -108,10 +108,10 @@ export class Wire {
   }
 
   /**
-   * Asks for something to be done.
+   * Sends an action.
    * @param {Record<string, unknown>} frame The action, without its id.
-   * @param {AbortSignal} [signal] Takes the action back.
-   * @returns {Promise<any>} What came of it.
+   * @param {AbortSignal} [signal] Withdraws the action.
+   * @returns {Promise<any>} The data of the response.
    */
   request(frame, signal) {
     const id = this.#nextId();
@@ -135,9 +135,9 @@ export class Wire {
   }
 
   /**
-   * Asks how something is, and waits for the answer. Nothing else happens meanwhile.
+   * Sends a query, and waits synchronously for its answer.
    * @param {string} about
-   * @param {Record<string, unknown>} [more] What the question needs besides.
+   * @param {Record<string, unknown>} [more] Further fields of the query.
    * @returns {any} The answer.
    */
   query(about, more) {
@@ -175,11 +175,11 @@ export class Wire {
     this.#waiting.delete(id);
     action.forget();
     if (success) action.resolve(data);
-    else action.reject(new Error(error ?? "the server did not do it"));
+    else action.reject(new Error(error ?? "the server refused the action"));
   }
 }
 
-/** Bytes that come in pieces, line by line. */
+/** Splits pieces of bytes into lines. */
 class Lines {
   #pieces = [];
   #lines = [];
@@ -192,7 +192,7 @@ class Lines {
       this.#pieces = [];
       start = end + 1;
     }
-    // The piece is used again for what comes next.
+    // The buffer of the piece is reused.
     if (start < piece.length) this.#pieces.push(Buffer.from(piece.subarray(start)));
   }
 
@@ -211,12 +211,12 @@ function write(bytes) {
   }
 }
 
-/** How many bytes there were; none: there will be none any more. */
+/** The number of bytes that were read; 0 at the end of input. */
 function read(descriptor, piece) {
   return retryUntilReady(() => readSync(descriptor, piece));
 }
 
-/** Descriptors that whoever started us has made non-blocking are waited for. */
+/** Retries until a descriptor that the parent process has made non-blocking is ready. */
 function retryUntilReady(attempt) {
   for (;;) {
     try {

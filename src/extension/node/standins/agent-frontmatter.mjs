@@ -52,7 +52,7 @@ function mappingOf(lines, at, indent) {
   let next = at;
   while (lines[next] !== undefined && indentOf(lines[next]) === indent) {
     const found = KEY.exec(lines[next].trim());
-    if (!found) throw new Error(`The head of the file has a line that is not "name: value": ${lines[next].trim()}`);
+    if (!found) throw new Error(`front matter: expected "name: value", got ${JSON.stringify(lines[next].trim())}`);
     const [, name, rest = ""] = found;
     next += 1;
     let value;

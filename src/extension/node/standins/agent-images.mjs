@@ -29,7 +29,7 @@ export async function resizeImage(bytes, mimeType, { maxWidth = 2000, maxHeight 
   return { data, mimeType, originalWidth: width, originalHeight: height, width, height, wasResized: false };
 }
 
-/** What a model is told of an image that was made smaller. */
+/** The note for the model about an image that was scaled down. */
 export function formatDimensionNote({ wasResized, originalWidth, originalHeight, width, height }) {
   if (!wasResized) return undefined;
   const scale = (originalWidth / width).toFixed(2);
@@ -55,7 +55,7 @@ export async function detectSupportedImageMimeTypeFromFile(file) {
  */
 export async function copyToClipboard(text) {
   for (const [program, ...args] of CLIPBOARDS) if (await takes(program, args, text)) return;
-  throw new Error(`nothing was copied: none of ${CLIPBOARDS.map(([program]) => program).join(", ")} works here`);
+  throw new Error(`copyToClipboard: none of ${CLIPBOARDS.map(([program]) => program).join(", ")} works here`);
 }
 
 function takes(program, args, text) {

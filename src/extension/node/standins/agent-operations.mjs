@@ -77,7 +77,7 @@ function edited(before, edits, name) {
     const at = text.indexOf(wanted);
     if (wanted === "" || at < 0)
       throw new Error(`Could not find the exact text in ${name}. The old text must match exactly including all whitespace and newlines.`);
-    if (text.indexOf(wanted, at + 1) >= 0) throw new Error(`The text in ${name} must be unique: it is there more than once.`);
+    if (text.indexOf(wanted, at + 1) >= 0) throw new Error(`The text in ${name} must be unique: it occurs more than once.`);
     return { at, end: at + wanted.length, wanted, newText: newText.replaceAll("\r\n", "\n") };
   });
   places.sort((a, b) => a.at - b.at);
@@ -89,7 +89,7 @@ function edited(before, edits, name) {
     end = place.end;
   }
   after += text.slice(end);
-  if (after === text) throw new Error(`No changes made to ${name}: the replacements are what was there.`);
+  if (after === text) throw new Error(`No changes made to ${name}: the replacements equal the replaced text.`);
   const changes = places.flatMap(({ wanted, newText }) => [
     ...wanted.split("\n").map((line) => `-${line}`),
     ...newText.split("\n").map((line) => `+${line}`),

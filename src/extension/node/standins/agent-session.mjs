@@ -1,6 +1,6 @@
 /**
- * A session of an extension's own: a conversation beside the server's, in memory. The server asks the models and runs the built-in tools;
- * nothing of it is told to the host. Nothing is compacted or tried again, and no extensions are loaded into it.
+ * A session of an extension's own: a conversation in memory, beside the server's. The server requests the models and runs the built-in
+ * tools; the host gets no frames about it. Nothing is compacted or retried, and no extensions are loaded into it.
  */
 import { streamSimple } from "./ai-models.mjs";
 import { convertToLlm } from "./agent-messages.mjs";
@@ -26,11 +26,11 @@ const UNSUPPORTED = ["modelRuntime", "excludeTools", "settingsManager", "authSto
 /** @returns {Promise<{ session: AgentSession, extensionsResult: any }>} */
 export async function createAgentSession(options = {}) {
   const given = UNSUPPORTED.find((name) => options[name] !== undefined);
-  if (given) throw new Error(`createAgentSession: ${given} is not understood: pi is not installed where extensions look for it.`);
+  if (given) throw new Error(`createAgentSession: the option ${given} is not supported, as pi is not installed where extensions look for it.`);
   const loader = options.resourceLoader;
   const extensionsResult = loader?.getExtensions?.() ?? { extensions: [], errors: [], runtime: createExtensionRuntime() };
   if (extensionsResult.extensions.length > 0) {
-    throw new Error("createAgentSession: extensions are not loaded into a session: pi is not installed where extensions look for it.");
+    throw new Error("createAgentSession: extensions are not supported, as pi is not installed where extensions look for it.");
   }
   const cwd = options.cwd ?? bridge().cwd;
   const custom = options.customTools ?? [];
@@ -39,7 +39,7 @@ export async function createAgentSession(options = {}) {
   const tools = names.flatMap((name) => custom.find((tool) => tool.name === name) ?? BUILT_IN[name]?.(cwd) ?? []);
   const state = bridge().query("state") ?? {};
   const model = options.model ?? state.model;
-  if (!model) throw new Error("createAgentSession: no model is chosen.");
+  if (!model) throw new Error("createAgentSession: model: expected a model, and the server has none selected.");
   const session = new AgentSession({
     cwd,
     model,
@@ -158,7 +158,7 @@ export class AgentSession {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Ends what runs, and waits for its end. */
+  /** Aborts the run, and resolves at its end. */
   async abort() {
     this.#running?.abort();
     await this.#lastRun;
@@ -185,7 +185,7 @@ export class AgentSession {
     return this.prompt(text, { images, streamingBehavior: deliverAs });
   }
 
-  /** Says something and waits for the end of the run. While one is under way, `streamingBehavior` says which queue it is for. */
+  /** Sends a prompt and resolves at the end of its run. During a run, `streamingBehavior` chooses the queue. */
   async prompt(text, { images, streamingBehavior } = {}) {
     if (this.isStreaming) {
       if (streamingBehavior === "steer") return this.steer(text, images);
@@ -237,7 +237,7 @@ export class AgentSession {
     return this.#tools.filter(({ name }) => this.#active.includes(name));
   }
 
-  /** Tools are told to the model by a message. */
+  /** Declares added and removed tools to the model, by a message. */
   #declare(known) {
     const offered = this.#offered();
     const toolsAdded = offered.filter(({ name }) => !known.has(name)).map(({ name, description, parameters }) => ({ name, description, parameters }));

@@ -7,7 +7,7 @@ import { bridge } from "./bridge.mjs";
 
 function noWriting(what) {
   return () => {
-    throw new Error(`${what} cannot be changed here: pi is not installed where extensions look for it, and its stand-in only reads.`);
+    throw new Error(`${what} cannot be changed here: pi is not installed where extensions look for it, and its stand-in is read-only.`);
   };
 }
 
@@ -27,13 +27,13 @@ function branchOf(entries, leafId, byId = new Map(entries.map((entry) => [entry.
   return leafId === null ? [] : branch(byId, byId.has(leafId) ? leafId : entries.at(-1)?.id);
 }
 
-/** What a model is told of a session. */
+/** The messages of a session for a model request. */
 export function buildSessionContext(entries, leafId, byId) {
   const { messages, thinkingLevel, model } = projection(branchOf(entries, leafId, byId));
   return { messages, thinkingLevel, model };
 }
 
-/** The entries that a model is told of. */
+/** The entries of the context for a model request. */
 export const buildContextEntries = (entries, leafId, byId) => contextEntries(branchOf(entries, leafId, byId));
 
 const sessionsFolder = (cwd) =>
@@ -56,7 +56,7 @@ export class SessionManager {
     if (file === undefined) return;
     this.#file = path.resolve(file);
     const [first, ...entries] = parseSessionEntries(fs.readFileSync(this.#file, "utf8"));
-    if (first?.type !== "session") throw new Error(`${this.#file} is not a session.`);
+    if (first?.type !== "session") throw new Error(`${this.#file} is not a session file.`);
     this.#header = first;
     this.#entries = entries;
   }

@@ -27,7 +27,7 @@ function toolOf(name, cwd, options = {}) {
   };
 }
 
-/** As a tool for `registerTool`: with functions that show it, though nobody looks. */
+/** A tool for `registerTool`, with functions that render it, which are never called here. */
 function definitionOf(name, cwd, options) {
   return {
     ...toolOf(name, cwd, options),

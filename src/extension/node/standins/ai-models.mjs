@@ -37,7 +37,7 @@ export function calculateCost(model, usage) {
 
 const LEVELS = ["off", "minimal", "low", "medium", "high", "xhigh"];
 
-/** The thinking levels that a model has; `xhigh` only where it says so. */
+/** The thinking levels that a model has; `xhigh` only where the model lists it. */
 export function getSupportedThinkingLevels(model) {
   if (!model.reasoning) return ["off"];
   const mapped = (level) => model.thinkingLevelMap?.[level];
@@ -114,7 +114,7 @@ async function ask(model, context, { signal, reasoning, reasoningEffort, maxToke
   return message;
 }
 
-/** A request that fails is a message, too: nobody has to catch anything. */
+/** A failed request resolves to a message with the error; it never rejects. */
 function failed(model, error, signal) {
   const none = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
   return {

@@ -13,6 +13,6 @@
 /** @returns {Bridge} */
 export function bridge() {
   const found = globalThis[Symbol.for("pi-rpc.host")];
-  if (!found) throw new Error("There is no server behind this extension.");
+  if (!found) throw new Error("this function works only in an extension that pi-rpc runs");
   return found;
 }

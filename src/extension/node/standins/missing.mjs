@@ -13,7 +13,7 @@ export function missing(pack, name) {
   const fail = () => {
     const { path } = scope();
     const who = path ? `${path}: ` : "";
-    throw new Error(`${who}${name} of ${pack} is not there: pi is not installed where extensions look for it, and its stand-in does without.`);
+    throw new Error(`${who}${name} of ${pack} is not available: pi is not installed where extensions look for it, and its stand-in lacks it.`);
   };
   return new Proxy(class {}, {
     apply: fail,

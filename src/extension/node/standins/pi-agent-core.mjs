@@ -1,5 +1,4 @@
 /**
- * Stand-in for pi-agent-core: agents of an extension's own are not there, as their loop is the server's business. What is imported of it
- * says so when it is used.
+ * Stand-in for pi-agent-core. It has no agents, as the server runs the agent loop; using an import of it throws an error.
  */
 export {};

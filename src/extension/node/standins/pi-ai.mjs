@@ -28,12 +28,12 @@ export function validateToolArguments(tool, toolCall) {
   const faults = Errors(tool.parameters, value).map(
     ({ path, message }) => `  - ${path.slice(1).replaceAll("/", ".") || "root"}: ${message}`,
   );
-  throw new Error(`The arguments for the tool "${toolCall.name}" are not as they should be:\n${faults.join("\n")}`);
+  throw new Error(`Invalid arguments for tool "${toolCall.name}":\n${faults.join("\n")}`);
 }
 
 export function validateToolCall(tools, toolCall) {
   const tool = tools.find(({ name }) => name === toolCall.name);
-  if (!tool) throw new Error(`There is no tool "${toolCall.name}".`);
+  if (!tool) throw new Error(`Tool "${toolCall.name}" not found`);
   return validateToolArguments(tool, toolCall);
 }
 

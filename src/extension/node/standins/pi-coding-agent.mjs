@@ -40,7 +40,7 @@ export const isFindToolResult = isResultOf("find");
 export const isLsToolResult = isResultOf("ls");
 export const isPowerShellToolResult = isResultOf("powershell");
 
-/** A bus of one's own. A listener that throws is told of on stderr; the others hear all the same. */
+/** A bus of events. An error of a listener goes to stderr; the other listeners are called all the same. */
 export function createEventBus() {
   /** @type {Map<string, Set<(data: unknown) => unknown>>} */
   const listeners = new Map();
@@ -49,7 +49,7 @@ export function createEventBus() {
       for (const listener of [...(listeners.get(channel) ?? [])]) {
         Promise.resolve()
           .then(() => listener(data))
-          .catch((error) => console.error(`A listener of ${channel}:`, error));
+          .catch((error) => console.error(`events: a listener of ${channel} failed:`, error));
       }
     },
     on(channel, listener) {

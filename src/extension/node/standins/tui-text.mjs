@@ -41,7 +41,7 @@ function* charactersOf(text) {
     yield { text: segment, width: widthOf(segment), isEscape: false };
 }
 
-/** Cuts a text that takes more columns, and says so by an ellipsis; pads it if wished. */
+/** Cuts a text that takes more columns and ends it with an ellipsis; pads a shorter one on request. */
 export function truncateToWidth(text, maxWidth, ellipsis = "...", pad = false) {
   const width = visibleWidth(text);
   if (width <= maxWidth) return pad ? text + " ".repeat(maxWidth - width) : text;
