@@ -1,7 +1,7 @@
 //! The supported APIs, by the names in a model's `api`.
 
 use super::{
-    anthropic, google, openai_completions, openai_responses,
+    anthropic, google, mistral, openai_completions, openai_responses,
     request::{HttpRequest, ModelRequest, Reader},
 };
 
@@ -12,6 +12,8 @@ pub enum Api {
     AnthropicMessages,
     /// `google-generative-ai`.
     GoogleGenerativeAi,
+    /// `mistral-conversations`.
+    MistralConversations,
     /// `openai-completions`.
     OpenaiCompletions,
     /// `openai-responses`.
@@ -20,8 +22,13 @@ pub enum Api {
 
 impl Api {
     /// Every API, in the order in which users see them.
-    pub const ALL: [Self; 4] =
-        [Self::AnthropicMessages, Self::GoogleGenerativeAi, Self::OpenaiCompletions, Self::OpenaiResponses];
+    pub const ALL: [Self; 5] = [
+        Self::AnthropicMessages,
+        Self::GoogleGenerativeAi,
+        Self::MistralConversations,
+        Self::OpenaiCompletions,
+        Self::OpenaiResponses,
+    ];
 
     /// Parses the name of an API.
     pub fn parse(name: &str) -> Option<Self> {
@@ -33,6 +40,7 @@ impl Api {
         match self {
             Self::AnthropicMessages => "anthropic-messages",
             Self::GoogleGenerativeAi => "google-generative-ai",
+            Self::MistralConversations => "mistral-conversations",
             Self::OpenaiCompletions => "openai-completions",
             Self::OpenaiResponses => "openai-responses",
         }
@@ -43,6 +51,7 @@ impl Api {
         match self {
             Self::AnthropicMessages => anthropic::request(request),
             Self::GoogleGenerativeAi => google::request(request),
+            Self::MistralConversations => mistral::request(request),
             Self::OpenaiCompletions => openai_completions::request(request),
             Self::OpenaiResponses => openai_responses::request(request),
         }
@@ -53,6 +62,7 @@ impl Api {
         match self {
             Self::AnthropicMessages => anthropic::reader(),
             Self::GoogleGenerativeAi => google::reader(),
+            Self::MistralConversations => mistral::reader(),
             Self::OpenaiCompletions => openai_completions::reader(),
             Self::OpenaiResponses => openai_responses::reader(),
         }

@@ -6,8 +6,8 @@
 //! - [`types`]: the events of an answer, as the engine takes them.
 //! - [`request`]: a request before any provider's own words, and the trait of readers.
 //! - [`convert`]: the conversation in the form that all providers share.
-//! - [`api`]: the APIs of real models: [`anthropic`], [`google`], [`openai_completions`] and [`openai_responses`];
-//!   [`compat`]: servers that differ from OpenAI's own.
+//! - [`api`]: the APIs of real models: [`anthropic`], [`google`], [`mistral`], [`openai_completions`] and
+//!   [`openai_responses`]; [`compat`]: servers that differ from OpenAI's own.
 //! - `http`: requests over the network; `body`: server-sent events; `retry`: when a request is sent again.
 //! - [`failure`]: what to do about a failed answer.
 //! - [`scripted`]: the built-in model, which plays a demo or a script.
@@ -17,11 +17,13 @@ pub mod api;
 #[cfg(feature = "serve")]
 pub mod body;
 pub mod compat;
+mod context_room;
 pub mod convert;
 pub mod failure;
 pub mod google;
 #[cfg(feature = "serve")]
 pub mod http;
+pub mod mistral;
 mod openai;
 pub mod openai_completions;
 pub mod openai_responses;

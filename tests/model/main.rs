@@ -16,6 +16,8 @@ mod http_ask;
 mod http_environment;
 #[cfg(feature = "serve")]
 mod http_retries;
+mod mistral_request;
+mod mistral_stream;
 mod openai_completions_request;
 mod openai_completions_stream;
 mod openai_responses_request;

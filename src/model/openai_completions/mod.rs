@@ -2,7 +2,7 @@
 //!
 //! Source: pi source (`openai-completions`); OpenAI API reference: chat; observed.
 
-mod calls;
+pub(super) mod calls;
 mod messages;
 mod reader;
 
