@@ -5,6 +5,7 @@ use super::{
     answer::{AnswerOutcome, AnswerStream, wait},
     connection::Connection,
     journal::{RunningGuard, lock},
+    mistral,
     refusal::{VendorRefusal, failure_body},
     vendor::Vendor,
 };
@@ -58,7 +59,7 @@ pub(super) async fn handle(
     let path = parts.uri.path();
     let body = to_bytes(body, MAX_BODY).await;
     let exchange = Exchange {
-        vendor: Vendor::at(path).unwrap_or_else(|| Vendor::of_headers(&parts.headers)),
+        vendor: Vendor::at(path).unwrap_or_else(|| Vendor::near(path, &parts.headers)),
         request_id: format!("req_scripted_{number}"),
         connection,
         running,
@@ -110,6 +111,7 @@ fn no_such_url(method: &Method, path: &str, vendor: Vendor) -> VendorRefusal {
     match vendor {
         Vendor::Anthropic => VendorRefusal::of(404, "not_found_error", "Not Found"),
         Vendor::Google => VendorRefusal::of(404, "NOT_FOUND", "Not Found"),
+        Vendor::Mistral => VendorRefusal::of(404, "", "Not Found"),
         Vendor::Completions | Vendor::Responses => {
             VendorRefusal::of(404, "invalid_request_error", format!("Invalid URL ({method} {path})"))
         }
@@ -121,6 +123,7 @@ fn not_allowed(method: &Method, path: &str, vendor: Vendor) -> VendorRefusal {
         Vendor::Anthropic => VendorRefusal::of(405, "invalid_request_error", "Method Not Allowed"),
         // The service knows no such method of such a model.
         Vendor::Google => VendorRefusal::of(404, "NOT_FOUND", "Not Found"),
+        Vendor::Mistral => VendorRefusal::of(405, "", "Method Not Allowed"),
         Vendor::Completions | Vendor::Responses => {
             let message = format!("Not allowed to {method} on {path}.");
             VendorRefusal::of(405, "invalid_request_error", message).code("method_not_supported")
@@ -196,6 +199,10 @@ impl Exchange {
             (_, Vendor::Google) => Err(VendorRefusal::invalid(
                 "Invalid JSON payload received. Expected an object at the root of the payload.",
             )),
+            (_, Vendor::Mistral) => {
+                let message = "Input should be a valid dictionary or object to extract fields from";
+                Err(VendorRefusal::of(422, "model_attributes_type", message).at("body"))
+            }
             (_, Vendor::Completions | Vendor::Responses) => Err(VendorRefusal::invalid(
                 "We could not parse the JSON body of your request. (HINT: This likely means you aren't using your \
                  HTTP library correctly. The OpenAI API expects a JSON payload, but what was sent was not valid JSON.)",
@@ -217,6 +224,7 @@ impl Exchange {
                 "inputTokenLimit": 1_048_576, "outputTokenLimit": 65_536,
                 "supportedGenerationMethods": ["generateContent"],
             }),
+            Vendor::Mistral => mistral::model_card(MODEL, name),
         };
         let body = match (id, self.vendor) {
             (Some(MODEL), _) => one,
@@ -229,6 +237,9 @@ impl Exchange {
                      ListModels to see the list of available models and their supported methods."
                 );
                 return self.refuse(&VendorRefusal::of(404, "NOT_FOUND", message));
+            }
+            (Some(id), Vendor::Mistral) => {
+                return self.refuse(&VendorRefusal::of(404, "", format!("Model {id} not found")));
             }
             (Some(id), _) => {
                 let message = format!("The model '{id}' does not exist");

@@ -1,7 +1,7 @@
 //! The scripted model behind the HTTP APIs of real vendors, to test their clients without a key.
 //!
-//! One server speaks Anthropic Messages, OpenAI Chat Completions, OpenAI Responses and Google's Gemini API, distinguished
-//! by the path. Its answers come from a script of [`crate::model::scripted`], expanded to the engine's stream events and
+//! One server speaks Anthropic Messages, OpenAI Chat Completions, OpenAI Responses, Google's Gemini API and Mistral's
+//! chat completions, distinguished by the path. Its answers come from a script of [`crate::model::scripted`], expanded to the engine's stream events and
 //! rendered for the vendor. A request that the vendor would refuse is refused, with the vendor's status and text.
 //!
 //! A request passes `handle` (vendor, credentials) → `fault` and the vendor's `rules` (shape and further rules) →
@@ -16,6 +16,7 @@ mod fault;
 mod google;
 mod handle;
 mod journal;
+mod mistral;
 mod prompt_context;
 mod refusal;
 mod responses;

@@ -1,6 +1,6 @@
 //! Refusals of requests, in the vendor's form.
 
-use super::vendor::Vendor;
+use super::{mistral, vendor::Vendor};
 use crate::model::scripted::Failure;
 use serde_json::{Value, json};
 
@@ -13,9 +13,9 @@ pub(super) struct VendorRefusal {
     pub kind: String,
     /// The error's `message`.
     pub message: String,
-    /// OpenAI: the field at fault.
+    /// OpenAI and Mistral: the field at fault.
     pub param: Option<String>,
-    /// OpenAI: the error's `code`.
+    /// OpenAI and Mistral: the error's `code`.
     pub code: Option<&'static str>,
 }
 
@@ -53,6 +53,7 @@ impl VendorRefusal {
                 "error": { "message": message, "type": kind, "param": param, "code": code },
             }),
             Vendor::Google => google_body(self.status, message, google_status(self.status)),
+            Vendor::Mistral => mistral::error_body(self),
         }
     }
 }
@@ -67,7 +68,8 @@ pub(super) fn failure_body(failure: &Failure, vendor: Vendor) -> Option<String> 
     if vendor == Vendor::Google {
         return Some(google_failure(status, failure).to_string());
     }
-    let (kind, code) = openai_kind(status);
+    let (kind, code) =
+        if vendor == Vendor::Mistral { mistral::error_kind(status) } else { openai_kind(status) };
     let refusal =
         VendorRefusal::of(status, failure.kind.as_deref().unwrap_or(kind), failure.message_or_usual());
     Some(VendorRefusal { code, ..refusal }.body(vendor, "").to_string())

@@ -1,7 +1,7 @@
 //! The APIs that are spoken, and their dispatch.
 
 use super::{
-    answer::AnswerWriter, anthropic, completions, fault, google, prompt_context::PromptContext,
+    answer::AnswerWriter, anthropic, completions, fault, google, mistral, prompt_context::PromptContext,
     refusal::VendorRefusal, responses, wording,
 };
 use axum::http::HeaderMap;
@@ -20,6 +20,8 @@ pub(super) enum Vendor {
     Responses,
     /// Google's Gemini API.
     Google,
+    /// Mistral's chat completions.
+    Mistral,
 }
 
 static ANTHROPIC: LazyLock<Validator> =
@@ -32,13 +34,17 @@ static RESPONSES: LazyLock<Validator> =
 static GOOGLE: LazyLock<Validator> =
     LazyLock::new(|| compile(include_str!("../../schema/vendors/google-generative-ai.json")));
 
+static MISTRAL: LazyLock<Validator> =
+    LazyLock::new(|| compile(include_str!("../../schema/vendors/mistral-conversations.json")));
+
 fn compile(text: &str) -> Validator {
     let schema: Value = serde_json::from_str(text).expect("our own schema is JSON");
     jsonschema::draft202012::new(&schema).expect("our own schema is one")
 }
 
 impl Vendor {
-    /// The API of `path`, under any prefix.
+    /// The API of `path`, under any prefix; Mistral's is below a folder of its own, as its paths are otherwise those of
+    /// OpenAI.
     pub fn at(path: &str) -> Option<Self> {
         let endpoints = [
             ("/v1/messages", Self::Anthropic),
@@ -47,11 +53,19 @@ impl Vendor {
             (":generateContent", Self::Google),
             (":streamGenerateContent", Self::Google),
         ];
-        endpoints.into_iter().find(|(end, _)| path.ends_with(end)).map(|(_, vendor)| vendor)
+        let (_, vendor) = endpoints.into_iter().find(|(end, _)| path.ends_with(end))?;
+        Some(if vendor == Self::Completions && path.contains(mistral::FOLDER) {
+            Self::Mistral
+        } else {
+            vendor
+        })
     }
 
-    /// The API whose clients send such headers, if the path does not show it.
-    pub fn of_headers(headers: &HeaderMap) -> Self {
+    /// The API of another `path`, by the folder or by the headers of its clients.
+    pub fn near(path: &str, headers: &HeaderMap) -> Self {
+        if path.contains(mistral::FOLDER) {
+            return Self::Mistral;
+        }
         let signs = [
             ("anthropic-version", Self::Anthropic),
             ("x-api-key", Self::Anthropic),
@@ -68,6 +82,7 @@ impl Vendor {
             Self::Anthropic => "request-id",
             Self::Completions | Self::Responses => "x-request-id",
             Self::Google => "x-gemini-request-id",
+            Self::Mistral => "mistral-correlation-id",
         }
     }
 
@@ -95,7 +110,8 @@ impl Vendor {
                 "Method doesn't allow unregistered callers (callers without established identity). Please use API Key \
                  or other form of API consumer identity to call this API.",
             )),
-            Self::Completions | Self::Responses if has_key => Ok(()),
+            Self::Completions | Self::Responses | Self::Mistral if has_key => Ok(()),
+            Self::Mistral => Err(VendorRefusal::of(401, "", "Unauthorized")),
             Self::Completions | Self::Responses => Err(VendorRefusal::of(
                 401,
                 "invalid_request_error",
@@ -126,6 +142,11 @@ impl Vendor {
                 fault::find(&GOOGLE, body).map_or(Ok(()), |fault| Err(google::rules::wording(&fault)))?;
                 google::rules::check(google::model(path), body)
             }
+            Self::Mistral => {
+                fault::find(&MISTRAL, body)
+                    .map_or(Ok(()), |fault| Err(mistral::rules::wording(&fault, body)))?;
+                mistral::rules::check(body)
+            }
         }
     }
 
@@ -136,6 +157,7 @@ impl Vendor {
             Self::Completions => completions::prompt_context(body),
             Self::Responses => responses::prompt_context(body),
             Self::Google => google::prompt_context(body),
+            Self::Mistral => mistral::prompt_context(body),
         }
     }
 
@@ -143,7 +165,7 @@ impl Vendor {
     pub fn streams(self, path: &str, body: &Value) -> bool {
         match self {
             Self::Google => google::streams(path),
-            Self::Anthropic | Self::Completions | Self::Responses => body["stream"] == true,
+            Self::Anthropic | Self::Completions | Self::Responses | Self::Mistral => body["stream"] == true,
         }
     }
 
@@ -154,6 +176,7 @@ impl Vendor {
             Self::Completions => Box::new(completions::writer::ChunkWriter::new(body)),
             Self::Responses => Box::new(responses::writer::ItemWriter::new(body)),
             Self::Google => Box::new(google::writer::PartWriter::new(google::model(path))),
+            Self::Mistral => Box::new(mistral::writer::PartWriter::new(body)),
         }
     }
 }

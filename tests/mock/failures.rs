@@ -1,13 +1,13 @@
 //! Answers that fail: before anything, in the middle, with the connection, or never.
 
-use crate::mock_support::{COMPLETIONS, GOOGLE, MESSAGES, RESPONSES, prompt, serve, turns};
+use crate::mock_support::{COMPLETIONS, GOOGLE, MESSAGES, MISTRAL, RESPONSES, prompt, serve, turns};
 use serde_json::{Value, json};
 use std::{
     io::{BufRead as _, BufReader},
     process::{Command, Stdio},
 };
 
-const ALL: [&str; 4] = [MESSAGES, COMPLETIONS, RESPONSES, GOOGLE];
+const ALL: [&str; 5] = [MESSAGES, COMPLETIONS, RESPONSES, GOOGLE, MISTRAL];
 
 #[tokio::test]
 async fn early_failure_is_http_error() {
@@ -22,7 +22,11 @@ async fn early_failure_is_http_error() {
         "code": 429, "message": "Slow down", "status": "RESOURCE_EXHAUSTED",
         "details": [{ "@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "7s" }],
     } });
-    let expected = [anthropic, openai.clone(), openai, google];
+    let mistral = json!({
+        "object": "error", "message": "Slow down", "type": "rate_limited", "param": null, "code": "1300",
+        "raw_status_code": 429,
+    });
+    let expected = [anthropic, openai.clone(), openai, google, mistral];
     for (path, expected) in ALL.into_iter().zip(&expected) {
         for stream in [true, false] {
             let response = served.send(path, &prompt(path, "hi", stream)).await;
@@ -63,6 +67,11 @@ async fn late_failure_is_error_event() {
             RESPONSES,
             "event: error\ndata: {\"type\":\"error\",\"sequence_number\":5,\"code\":\"server_error\",\
              \"message\":\"Overloaded\",\"param\":null}\n\n",
+        ),
+        (
+            MISTRAL,
+            "data: {\"object\":\"error\",\"message\":\"Overloaded\",\"type\":\"service_unavailable\",\"param\":null,\
+             \"code\":\"1900\",\"raw_status_code\":529}\n\n",
         ),
         (GOOGLE, "{\"error\":{\"code\":529,\"message\":\"Overloaded\",\"status\":\"UNAVAILABLE\"}}\r\n\r\n"),
     ];

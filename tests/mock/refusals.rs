@@ -1,7 +1,7 @@
 //! Requests that the vendors refuse, and their errors.
 
 use crate::mock_support::{
-    COMPLETIONS, GOOGLE, MESSAGES, RESPONSES, Served, answered, prompt, snapshots, turns,
+    COMPLETIONS, GOOGLE, MESSAGES, MISTRAL, RESPONSES, Served, answered, prompt, snapshots, turns,
 };
 use serde_json::{Value, json};
 
@@ -28,12 +28,14 @@ async fn refusals(path: &str, bad: &[Value]) -> String {
     let mut table = String::new();
     for changes in bad {
         let (status, answer) = served.ask_json(path, &changed(path, changes)).await;
-        let error = &answer["error"];
+        // Mistral's errors stand at the top, and its faults of shape in a list.
+        let error = answer.get("error").unwrap_or(&answer);
         let param = match (error["param"].as_str(), error["code"].as_str()) {
             (None, None) => String::new(),
             (param, code) => format!(" [{} {}]", param.unwrap_or("-"), code.unwrap_or("-")),
         };
-        let said = error["message"].as_str().unwrap_or("(answered)");
+        let detail = Some(&error["message"]).filter(|message| message.is_object()).map(Value::to_string);
+        let said = error["message"].as_str().or(detail.as_deref()).unwrap_or("(answered)");
         let kind = error.get("type").unwrap_or(&error["status"]);
         table += &format!("{changes}\n    {status} {kind}{param}\n    {said}\n\n");
     }
@@ -243,6 +245,54 @@ async fn responses_refusals_name_the_parameter() {
     ];
     let table = refusals(RESPONSES, &bad).await;
     snapshots().bind(|| insta::assert_snapshot!("mock_refusals_responses", table));
+}
+
+#[tokio::test]
+async fn mistral_refusals_name_field_and_rule() {
+    let user = |content: Value| json!({ "messages": [{ "role": "user", "content": content }] });
+    let call =
+        |id: &str| json!({ "id": id, "type": "function", "function": { "name": "read", "arguments": "{}" } });
+    let calls = |calls: Value| json!({ "role": "assistant", "content": "", "tool_calls": calls });
+    let result = |id: &str| json!({ "role": "tool", "tool_call_id": id, "name": "read", "content": "ok" });
+    let tool = |name: &str| json!({ "type": "function", "function": { "name": name, "parameters": {} } });
+    let (one, other) = ("abcABC123", "abcABC124");
+    let broken = json!({ "id": one, "function": { "name": "read", "arguments": "{" } });
+    let thinks = |thinking: Value| json!([{ "type": "thinking", "thinking": thinking }]);
+    let bad = [
+        json!({ "model": null }),
+        json!({ "messages": null }),
+        json!({ "messages": [] }),
+        json!({ "messages": "hi" }),
+        json!({ "max_completion_tokens": 5 }),
+        json!({ "store": false }),
+        json!({ "messages": [{ "role": "developer", "content": "hi" }] }),
+        json!({ "messages": [{ "role": "user", "content": "hi", "name": "me" }] }),
+        user(json!(7)),
+        user(json!([{ "type": "input_text", "text": "a" }])),
+        user(json!([{ "type": "image_url", "image_url": "AAAA" }])),
+        json!({ "messages": after(&json!({ "role": "assistant", "content": thinks(json!("Hm")) }), &[]) }),
+        json!({ "messages": after(&json!({ "role": "assistant", "reasoning_content": "Hm" }), &[]) }),
+        json!({ "messages": after(&json!({ "role": "assistant", "content": "" }), &[]) }),
+        json!({ "messages": after(&json!({ "role": "assistant", "content": "I" }), &[]) }),
+        json!({ "messages": after(&calls(json!([call(one)])), &[]) }),
+        json!({ "messages": after(&calls(json!([call("call_1")])), &[result("call_1")]) }),
+        json!({ "messages": after(&calls(json!([call(one), call(one)])), &[result(one)]) }),
+        json!({ "messages": after(&calls(json!([call(one), call(other)])), &[result(one), json!({ "role": "user", "content": "so" })]) }),
+        json!({ "messages": after(&calls(json!([call(one)])), &[result(other)]) }),
+        json!({ "messages": after(&calls(json!([broken])), &[result(one)]) }),
+        json!({ "messages": [{ "role": "user", "content": "hi" }, result(one)] }),
+        json!({ "tools": [tool("read it")] }),
+        json!({ "tools": [{ "name": "read", "parameters": {} }] }),
+        json!({ "tools": [{ "type": "function", "function": { "name": "read" } }] }),
+        json!({ "tool_choice": "any" }),
+        json!({ "tool_choice": "sometimes" }),
+        json!({ "tools": [tool("read")], "tool_choice": { "type": "function", "function": { "name": "write" } } }),
+        json!({ "temperature": 2 }),
+        json!({ "prompt_mode": "thinking" }),
+        json!({ "reasoning_effort": "extreme" }),
+    ];
+    let table = refusals(MISTRAL, &bad).await;
+    snapshots().bind(|| insta::assert_snapshot!("mock_refusals_mistral", table));
 }
 
 #[tokio::test]

@@ -22,6 +22,7 @@ pub fn snapshots() -> insta::Settings {
 pub const MESSAGES: &str = "/v1/messages";
 pub const COMPLETIONS: &str = "/v1/chat/completions";
 pub const RESPONSES: &str = "/v1/responses";
+pub const MISTRAL: &str = "/mistral/v1/chat/completions";
 pub const GOOGLE: &str = "/v1beta/models/m:generateContent";
 
 /// A mock that plays until it is dropped.
@@ -117,7 +118,7 @@ pub fn prompt(path: &str, text: &str, stream: bool) -> Value {
     let message = json!({ "role": "user", "content": text });
     match path {
         MESSAGES => json!({ "model": "m", "max_tokens": 1024, "messages": [message], "stream": stream }),
-        COMPLETIONS => json!({ "model": "m", "messages": [message], "stream": stream }),
+        COMPLETIONS | MISTRAL => json!({ "model": "m", "messages": [message], "stream": stream }),
         path if path.contains(":generateContent") => {
             json!({ "contents": [{ "role": "user", "parts": [{ "text": text }] }], "stream": stream })
         }
