@@ -16,6 +16,7 @@ const PROVIDERS = [
   "groq",
   "minimax",
   "minimax-cn",
+  "mistral",
   "moonshotai",
   "moonshotai-cn",
   "openai",
@@ -25,7 +26,13 @@ const PROVIDERS = [
 ];
 
 /** APIs that this program speaks. */
-const APIS = ["anthropic-messages", "google-generative-ai", "openai-completions", "openai-responses"];
+const APIS = [
+  "anthropic-messages",
+  "google-generative-ai",
+  "mistral-conversations",
+  "openai-completions",
+  "openai-responses",
+];
 
 /** What is told of a model's API; the rest of `compat` concerns features that this program does not use. */
 const COMPAT = [

@@ -3,7 +3,7 @@
 use crate::home_support::{Home, configured, endpoint};
 use pi_rpc::{
     config::{Config, CredentialError, Environment, Keys, SelectionOptions, select},
-    model::request::Credentials,
+    model::{api::Api, request::Credentials},
     protocol::Model,
 };
 use serde_json::{Value, json};
@@ -175,13 +175,14 @@ fn missing_key_is_explained() {
 
 #[test]
 fn unsupported_api_is_listed_and_refused() {
-    let models = custom(json!({"api": "mistral-conversations"}), json!({}));
+    let models = custom(json!({"api": "smoke-signals"}), json!({}));
     let config = configured(&models, &json!({}), &[]);
     let selection = select(&config, &SelectionOptions::default()).unwrap();
-    let reason = "The API \"mistral-conversations\" is not supported by this version; supported: \
-                  anthropic-messages, google-generative-ai, openai-completions, openai-responses.";
+    let supported = Api::ALL.map(Api::as_str).join(", ");
+    let reason =
+        format!("The API \"smoke-signals\" is not supported by this version; supported: {supported}.");
     let offer = &selection.offers[selection.start];
-    assert_eq!((offer.listed, offer.usable.clone()), (true, Err(reason.to_owned())));
+    assert_eq!((offer.listed, offer.usable.clone()), (true, Err(reason.clone())));
     let error = selection.keys.credentials(&offer.endpoint.model).unwrap_err();
     assert_eq!(error.to_string(), reason);
 }

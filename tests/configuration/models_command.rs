@@ -1,6 +1,7 @@
 //! `pi-rpc models` and `--list-models`.
 
 use crate::home_support::Home;
+use pi_rpc::model::api::Api;
 use serde_json::{Value, json};
 use std::{path::Path, process::Command};
 
@@ -9,7 +10,7 @@ const MODELS: &str = r#"{"providers": {
         {"id": "oak-70b", "reasoning": true, "input": ["text", "image"], "contextWindow": 1000000, "maxTokens": 900,
          "thinkingLevelMap": {"minimal": null}, "cost": {"input": 0.25, "output": 4, "cacheRead": 0, "cacheWrite": 0}},
         {"id": "elm"}]},
-    "greenhouse": {"baseUrl": "http://127.0.0.1:1", "api": "mistral-conversations", "apiKey": "none",
+    "greenhouse": {"baseUrl": "http://127.0.0.1:1", "api": "smoke-signals", "apiKey": "none",
         "models": [{"id": "fern"}]}
 }}"#;
 
@@ -34,8 +35,10 @@ fn models_lists_choices_and_reasons() {
             "Prices in US dollars per million tokens.",
             "",
             "Unusable:",
-            "  greenhouse/fern: The API \"mistral-conversations\" is not supported by this version; supported: \
-             anthropic-messages, google-generative-ai, openai-completions, openai-responses.",
+            &format!(
+                "  greenhouse/fern: The API \"smoke-signals\" is not supported by this version; supported: {}.",
+                Api::ALL.map(Api::as_str).join(", ")
+            ),
             "",
             "Without a key (set the variable, or use auth.json or models.json):",
             "  anthropic        18 models  ANTHROPIC_OAUTH_TOKEN or ANTHROPIC_API_KEY",
@@ -48,10 +51,11 @@ fn models_lists_choices_and_reasons() {
 #[test]
 fn key_of_unsupported_api_is_named() {
     let home = home();
-    let auth = json!({ "mistral": { "type": "api_key", "key": "k" } });
+    let auth = json!({ "amazon-bedrock": { "type": "api_key", "key": "k" } });
     home.write("auth.json", &auth.to_string());
     let (stdout, _) = run(home.path(), &["models"]);
-    let part = "With a key, but with an unsupported API:\n  mistral        speaks mistral-conversations\n\n";
+    let part =
+        "With a key, but with an unsupported API:\n  amazon-bedrock speaks bedrock-converse-stream\n\n";
     assert!(stdout.contains(part), "{stdout}");
 }
 

@@ -8,9 +8,9 @@ use pi_rpc::{
 
 #[test]
 fn provider_without_models_is_no_router() {
-    let text = "Provider \"mistral\" has no models here: this version cannot ask them (mistral-conversations).\n\
+    let text = "Provider \"amazon-bedrock\" has no models here: this version cannot ask them (bedrock-converse-stream).\n\
                 Models of your own can be defined for it in models.json, with another api.";
-    for (provider, model) in [(None, "mistral/codestral"), (Some("Mistral"), "codestral")] {
+    for (provider, model) in [(None, "amazon-bedrock/nova"), (Some("Amazon-Bedrock"), "nova")] {
         let provider = provider.map(str::to_owned);
         let wanted =
             SelectionOptions { provider, model: Some(model.to_owned()), ..SelectionOptions::default() };
@@ -40,7 +40,7 @@ fn provider_alone_starts_its_default_model() {
         Ok::<_, String>(full_id(&selection.offers[selection.start].endpoint.model))
     };
     let defaults = |provider: &str| BUILT_IN.provider(provider).unwrap().defaults;
-    for provider in ["anthropic", "openai", "OpenAI", "groq", "google"] {
+    for provider in ["anthropic", "openai", "OpenAI", "groq", "google", "mistral"] {
         let name = provider.to_lowercase();
         let started = start(&config, provider).unwrap();
         let expected: Vec<String> = defaults(&name).iter().map(|id| format!("{name}/{id}")).collect();
@@ -53,7 +53,11 @@ fn provider_alone_starts_its_default_model() {
     assert!(start(&saved, "anthropic").unwrap().starts_with("anthropic/"));
     let unknown = "Unknown provider \"nobody\". Use --list-models to see available providers/models.";
     assert_eq!(start(&config, "nobody").unwrap_err(), unknown);
-    assert!(start(&config, "mistral").unwrap_err().starts_with("Provider \"mistral\" has no models here"));
+    assert!(
+        start(&config, "amazon-bedrock")
+            .unwrap_err()
+            .starts_with("Provider \"amazon-bedrock\" has no models here")
+    );
 }
 
 #[test]
