@@ -1,7 +1,9 @@
 //! What extensions have a say in while a provider is asked: the real binary, real HTTP, the fake vendor.
 
 use crate::extended_support::{notice, script};
-use crate::serve_support::{APIS, FakeVendor, Server, of_type, write_agent_file, write_models_file};
+use crate::serve_support::{
+    APIS, FakeVendor, Server, base_url, of_type, write_agent_file, write_models_file,
+};
 use pi_rpc::{mock::ReceivedRequest, protocol::Dialect};
 use serde_json::{Value, json};
 
@@ -24,8 +26,7 @@ fn server(api: &str, hooks: &[&str], functions: &str) -> (FakeVendor, Server) {
         hooks.iter().map(|hook| format!("\"{hook}\"")).collect::<Vec<_>>().join(",").replace('"', "\\\"");
     let body = format!("hooks=\"{hooks}\"\n{functions}\n{SAYS}");
     let extension = script(dir.path(), "extension", &body);
-    let base = format!("http://{}", vendor.address);
-    let base = if api == "anthropic-messages" { base } else { format!("{base}/v1") };
+    let base = base_url(api, &format!("http://{}", vendor.address));
     let model = json!({ "id": "model", "contextWindow": 200_000, "maxTokens": 8000 });
     let provider = json!({ "baseUrl": base, "apiKey": "key", "api": api, "models": [model] });
     write_models_file(dir.path(), Dialect::Pi, &json!({ "providers": { "fake": provider } }));
@@ -87,7 +88,8 @@ fn provider_hooks_without_result_change_nothing() {
         let told = |vendor: &FakeVendor, server: &Server| {
             let ReceivedRequest { mut headers, mut body, .. } = received(vendor);
             headers.retain(|(name, _)| !["host", "content-length"].contains(&&**name));
-            headers.iter_mut().filter(|(name, _)| name.contains("session")).for_each(|(_, id)| id.clear());
+            let is_session = |name: &str| name.contains("session") || name == "x-affinity";
+            headers.iter_mut().filter(|(name, _)| is_session(name)).for_each(|(_, id)| id.clear());
             body.as_object_mut().unwrap().remove("prompt_cache_key");
             (headers, body.to_string().replace(server.dir.path().to_str().unwrap(), "/work"))
         };

@@ -182,7 +182,7 @@ fn call(api: &str, arguments: &str) -> String {
         ]
         .map(event)
         .concat(),
-        "openai-completions" => [
+        "openai-completions" | "mistral-conversations" => [
             json!({ "id": "c", "choices": [{ "delta": { "tool_calls": [{ "index": 0, "id": "t1",
                 "function": { "name": "bash", "arguments": arguments } }] } }] }),
             json!({ "id": "c", "choices": [{ "delta": {}, "finish_reason": "tool_calls" }] }),

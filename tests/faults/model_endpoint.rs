@@ -1,7 +1,7 @@
 //! An endpoint that misbehaves as a test says, and a host of the real binary whose conversation the oracle judges.
 
 use crate::serve_support::{
-    FakeVendor, Server, binary, command, eventually, of_type, write_agent_file, write_models_file,
+    FakeVendor, Server, base_url, binary, command, eventually, of_type, write_agent_file, write_models_file,
 };
 use pi_rpc::{
     oracle::{Direction, Judge, Record, View},
@@ -181,7 +181,7 @@ pub fn start(api: &str) -> String {
             json!({ "type": "message_start", "message": { "id": "msg_1", "usage": { "input_tokens": 3 } } }),
             json!({ "type": "content_block_start", "index": 0, "content_block": { "type": "text", "text": "" } }),
         ],
-        "openai-completions" => {
+        "openai-completions" | "mistral-conversations" => {
             vec![json!({ "id": "c1", "choices": [{ "delta": { "role": "assistant" } }] })]
         }
         "google-generative-ai" => {
@@ -205,7 +205,9 @@ pub fn delta(api: &str, text: &str) -> String {
     event(&match api {
         "anthropic-messages" => json!({ "type": "content_block_delta", "index": 0,
             "delta": { "type": "text_delta", "text": text } }),
-        "openai-completions" => json!({ "id": "c1", "choices": [{ "delta": { "content": text } }] }),
+        "openai-completions" | "mistral-conversations" => {
+            json!({ "id": "c1", "choices": [{ "delta": { "content": text } }] })
+        }
         "google-generative-ai" => json!({ "candidates": [{ "content": { "parts": [{ "text": text }] } }] }),
         _ => json!({ "type": "response.output_text.delta", "output_index": 0, "delta": text }),
     })
@@ -218,7 +220,7 @@ pub fn end(api: &str) -> String {
             let stop = json!({ "type": "message_delta", "delta": { "stop_reason": "end_turn" } });
             event(&stop) + &event(&json!({ "type": "message_stop" }))
         }
-        "openai-completions" => {
+        "openai-completions" | "mistral-conversations" => {
             let stop = json!({ "id": "c1", "choices": [{ "delta": {}, "finish_reason": "stop" }] });
             event(&stop) + "data: [DONE]\n\n"
         }
@@ -259,7 +261,7 @@ impl Talk {
         environment: &[(&str, &str)],
     ) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let base = if api == "anthropic-messages" { base.to_owned() } else { format!("{base}/v1") };
+        let base = base_url(api, base);
         let models = json!({ "providers": { "fake": {
             "baseUrl": base, "apiKey": KEY, "api": api, "models": [{ "id": "model", "contextWindow": 1_000_000_000 }],
         } } });

@@ -1,16 +1,19 @@
 //! A conversation goes on at every other vendor: what one has said, the next takes.
 
-use crate::serve_support::{FakeVendor, Server, of_type, start, write_agent_file, write_models_file};
+use crate::serve_support::{
+    FakeVendor, Server, base_url, of_type, start, write_agent_file, write_models_file,
+};
 use pi_rpc::protocol::Dialect;
 use serde_json::{Value, json};
 
 /// A model of each API, by its id; of Google's one with ids of calls, and one without.
-const MODELS: [(&str, &str); 5] = [
+const MODELS: [(&str, &str); 6] = [
     ("anthropic-messages", "claude"),
     ("openai-completions", "gpt-c"),
     ("openai-responses", "gpt-r"),
     ("google-generative-ai", "gemini-2.5-pro"),
     ("google-generative-ai", "gemini-3.1-pro-preview"),
+    ("mistral-conversations", "magistral"),
 ];
 
 const PIXEL: &str =
@@ -18,11 +21,10 @@ const PIXEL: &str =
 
 fn server(vendor: &FakeVendor) -> Server {
     let provider = |(api, id): (&str, &str)| {
-        let base = if api == "anthropic-messages" { "" } else { "/v1" };
         let model = json!({
             "id": id, "reasoning": true, "input": ["text", "image"], "contextWindow": 200_000, "maxTokens": 50_000,
         });
-        let base = format!("http://{}{base}", vendor.address);
+        let base = base_url(api, &format!("http://{}", vendor.address));
         (id.to_owned(), json!({ "baseUrl": base, "apiKey": "key", "api": api, "models": [model] }))
     };
     let providers: serde_json::Map<_, _> = MODELS.into_iter().map(provider).collect();

@@ -11,8 +11,23 @@ use std::{fs, net::SocketAddr, path::Path, sync::Arc, thread};
 use tempfile::TempDir;
 
 /// The APIs that models speak, by their names in models.json.
-pub const APIS: [&str; 4] =
-    ["anthropic-messages", "openai-completions", "openai-responses", "google-generative-ai"];
+pub const APIS: [&str; 5] = [
+    "anthropic-messages",
+    "openai-completions",
+    "openai-responses",
+    "google-generative-ai",
+    "mistral-conversations",
+];
+
+/// The `baseUrl` of a model of `api` whose vendor is at `address`.
+pub fn base_url(api: &str, address: &str) -> String {
+    let folder = match api {
+        "anthropic-messages" => "",
+        "mistral-conversations" => "/mistral",
+        _ => "/v1",
+    };
+    format!("{address}{folder}")
+}
 
 /// A vendor that plays a script until the test is over.
 pub struct FakeVendor {
@@ -70,7 +85,7 @@ pub fn start(dialect: Dialect, dir: TempDir, options: &[&str]) -> Server {
 }
 
 fn write_models(home: &Path, dialect: Dialect, base: &str, api: &str) {
-    let base = if api == "anthropic-messages" { base.to_owned() } else { format!("{base}/v1") };
+    let base = base_url(api, base);
     let models = json!({ "providers": { "fake": {
         "baseUrl": base, "apiKey": "key", "api": api,
         "models": [{
