@@ -14,6 +14,8 @@ mod trace_support;
 
 mod commands;
 mod google_requests;
+mod mistral_requests;
+mod request_comparison;
 mod rpc_client;
 mod sessions;
 mod trace_typescript;

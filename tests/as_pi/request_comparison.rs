@@ -1,0 +1,153 @@
+//! Requests that pi 1.5.2 and our server send in the same conversation, compared member by member.
+
+use crate::{
+    peer_support::{Agent, Kind, peer},
+    serve_support::FakeVendor,
+};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use pi_rpc::mock::ReceivedRequest;
+use serde_json::{Value, json};
+use std::fs;
+
+/// A member that differs, and why.
+pub type Difference = (&'static str, &'static str);
+
+/// Headers that are not compared.
+const OWN_HEADERS: [Difference; 10] = [
+    ("accept", "of the library that speaks HTTP"),
+    ("accept-encoding", "of the library that speaks HTTP: an answer that is packed comes in lumps"),
+    ("accept-language", "of the library that speaks HTTP"),
+    ("connection", "of the library that speaks HTTP"),
+    ("content-length", "of the body"),
+    ("host", "each has its own vendor"),
+    ("sec-fetch-mode", "of the library that speaks HTTP"),
+    ("user-agent", "each names itself"),
+    ("x-goog-api-client", "names the vendor's client library, which pi has and we do not"),
+    ("x-client-request-id", "each is another"),
+];
+
+pub const PIXEL: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+/// What is compared of the requests to one API.
+pub struct Comparison {
+    /// A part of the path of its requests; others are not compared.
+    pub path: &'static str,
+    /// The `models.json` of both.
+    pub models: fn(&FakeVendor) -> Value,
+    /// Members of every body that are each program's own.
+    pub own: &'static [Difference],
+    /// The names of the offered tools in a body.
+    pub tools: fn(&Value) -> Vec<Value>,
+    /// Makes members alike that only have to be consistent within a request, such as ids.
+    pub normalize: fn(&mut ReceivedRequest),
+}
+
+/// A vendor with answers to think, work, view, fail and anything else.
+fn vendor() -> FakeVendor {
+    let call = |command: &str| json!({ "tool": "bash", "arguments": { "command": command } });
+    FakeVendor::plays(&json!({ "turns": [
+        { "match": "think", "repeat": true, "say": [
+            { "thinking": "Let me see.", "signature": "c2lnbmVk" }, { "text": "I have seen: Grüße 🎈\u{2028}." },
+        ] },
+        { "match": "work", "onResult": "", "repeat": true, "say": [{ "text": "Done." }] },
+        { "match": "work", "repeat": true, "say": [{ "text": "Two things." }, call("echo one"), call("echo two; exit 3")] },
+        { "match": "view", "onResult": "", "repeat": true, "say": [{ "text": "Seen." }] },
+        { "match": "view", "repeat": true, "say": [{ "tool": "read", "arguments": { "path": "pixel.png" } }] },
+        { "match": "fail", "repeat": true, "fail": { "status": 400, "message": "No" } },
+        { "repeat": true, "say": [{ "text": "Yes." }], "usage": { "input": 9, "output": 2, "cacheRead": 5 } },
+    ] }))
+}
+
+impl Comparison {
+    /// The requests of the conversation that `play` has, to this API alone.
+    fn sent(&self, kind: Kind, play: &dyn Fn(&mut Agent)) -> Vec<ReceivedRequest> {
+        let vendor = vendor();
+        let home = tempfile::tempdir().unwrap();
+        fs::write(home.path().join("pixel.png"), STANDARD.decode(PIXEL).unwrap()).unwrap();
+        let options = ["--tools", "read,bash,edit,write"];
+        let mut agent = Agent::start_with(home, kind, &(self.models)(&vendor), &options);
+        play(&mut agent);
+        agent.ends();
+        let all = vendor.journal.received().into_iter();
+        let mut all: Vec<_> = all.filter(|request| request.path.contains(self.path)).collect();
+        all.iter_mut().for_each(self.normalize);
+        all
+    }
+
+    /// Compares the requests of both, and gives back the differences that are not listed. `None`: there is no pi here.
+    pub fn differences(&self, play: &dyn Fn(&mut Agent), listed: &[Difference]) -> Option<Vec<String>> {
+        let pi = peer("1.5.2")?;
+        let (theirs, ours) = (self.sent(Kind::Pi(pi), play), self.sent(Kind::Ours, play));
+        let mut found = Vec::new();
+        if theirs.len() != ours.len() || ours.is_empty() {
+            found.push(format!("{} and {} requests", theirs.len(), ours.len()));
+        }
+        for (at, (theirs, ours)) in theirs.into_iter().zip(ours).enumerate() {
+            let told = |what: &str, theirs: &dyn std::fmt::Debug, ours: &dyn std::fmt::Debug| {
+                format!("request {at}: {what}: pi {theirs:?}, ours {ours:?}")
+            };
+            if theirs.path != ours.path {
+                found.push(told("path", &theirs.path, &ours.path));
+            }
+            let names = [&theirs, &ours].map(|request| (self.tools)(&request.body));
+            if names[0] != names[1] {
+                found.push(told("tools", &names[0], &names[1]));
+            }
+            if headers(&theirs) != headers(&ours) {
+                found.push(told("headers", &headers(&theirs), &headers(&ours)));
+            }
+            let mut members = Vec::new();
+            compare("", &theirs.body, &ours.body, &mut members);
+            let known = |pointer: &str| {
+                self.own
+                    .iter()
+                    .chain(listed)
+                    .any(|(known, _)| pointer == *known || pointer.starts_with(&format!("{known}/")))
+            };
+            members.retain(|(pointer, ..)| !known(pointer));
+            found.extend(members.into_iter().map(|(pointer, theirs, ours)| told(&pointer, &theirs, &ours)));
+        }
+        Some(found)
+    }
+}
+
+fn headers(request: &ReceivedRequest) -> Vec<&(String, String)> {
+    let own = |name: &str| OWN_HEADERS.iter().any(|(own, _)| *own == name);
+    let mut headers: Vec<_> = request.headers.iter().filter(|(name, _)| !own(name)).collect();
+    headers.sort();
+    headers
+}
+
+/// Adds where both differ, and the values.
+fn compare(pointer: &str, theirs: &Value, ours: &Value, found: &mut Vec<(String, Value, Value)>) {
+    match (theirs, ours) {
+        (Value::Object(one), Value::Object(other)) => {
+            let mut keys: Vec<&String> = one.keys().chain(other.keys()).collect();
+            keys.sort();
+            keys.dedup();
+            for key in keys {
+                compare(&format!("{pointer}/{key}"), &theirs[key], &ours[key], found);
+            }
+        }
+        (Value::Array(one), Value::Array(other)) if one.len() == other.len() => {
+            for (at, (theirs, ours)) in one.iter().zip(other).enumerate() {
+                compare(&format!("{pointer}/{at}"), theirs, ours, found);
+            }
+        }
+        _ if theirs == ours => {}
+        _ => found.push((pointer.to_owned(), theirs.clone(), ours.clone())),
+    }
+}
+
+/// Takes a model and a thinking level.
+pub fn choose(agent: &mut Agent, provider: &str, id: &str, level: &str) {
+    agent.ask(json!({ "type": "set_model", "provider": provider, "modelId": id }));
+    agent.ask(json!({ "type": "set_thinking_level", "level": level }));
+}
+
+/// Shows an image.
+pub fn looks(agent: &mut Agent) {
+    let image = json!({ "type": "image", "data": PIXEL, "mimeType": "image/png" });
+    agent.run_with(json!({ "message": "look", "images": [image] }));
+}
