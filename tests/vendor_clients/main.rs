@@ -6,6 +6,8 @@ mod serve_support;
 #[path = "../toolchain_support/mod.rs"]
 mod toolchain_support;
 
+mod mistral;
+
 use serde_json::{Value, json};
 use serve_support::FakeVendor;
 use std::{path::Path, process::Command};
