@@ -70,7 +70,7 @@ enum Command {
     Models(models::Options),
     /// Export the protocol (JSON Schema, types, a reference page, ...), or compare two dialects
     Schema(schema::Options),
-    /// Serve a scripted model by the HTTP APIs of Anthropic (Messages), OpenAI (Chat Completions, Responses) and Google (Gemini)
+    /// Serve a scripted model by the HTTP APIs of Anthropic (Messages), OpenAI (Chat Completions, Responses), Google (Gemini) and Mistral
     MockLlm(mock_llm::Options),
     /// Play the server of a recording
     #[command(after_help = replay::HELP)]
