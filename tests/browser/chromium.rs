@@ -1,13 +1,16 @@
 //! A headless Chromium, spoken to over a pipe: https://chromedevtools.github.io/devtools-protocol/.
 
-use crate::toolchain_support::stretched;
+use crate::toolchain_support::{had, locked, run, stretched};
 use serde_json::{Value, json};
 use std::{
     env, fs,
     io::{BufRead, BufReader, Write},
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Child, ChildStdin, Command, Stdio},
-    sync::mpsc::{self, Receiver},
+    sync::{
+        OnceLock,
+        mpsc::{self, Receiver},
+    },
     thread,
     time::Duration,
 };
@@ -15,7 +18,10 @@ use std::{
 /// How long Chromium may take for one answer before the test fails.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Names under which it is installed.
+/// Environment variable: 1 turns a missing browser into a failure.
+const REQUIRED: &str = "PI_RPC_REQUIRE_CHROMIUM";
+
+/// Names of installed browsers.
 const NAMES: [&str; 6] = [
     "chromium-headless-shell",
     "chromium",
@@ -71,18 +77,14 @@ pub struct Chromium {
     folder: tempfile::TempDir,
 }
 
-/// A browser, or none: said on stderr, and an error where `PI_RPC_REQUIRE_CHROMIUM` is set.
+/// A browser, or none: reported on stderr, and an error if `PI_RPC_REQUIRE_CHROMIUM` is set.
 pub fn chromium() -> Option<Chromium> {
-    let found = find();
-    if found.is_none() {
-        let advice = "no Chromium found (PI_RPC_CHROMIUM, PATH, playwright's cache); \
-             `apt-get install chromium-headless-shell` or `npx playwright install --only-shell chromium` gets one";
-        assert!(env::var_os("PI_RPC_REQUIRE_CHROMIUM").is_none(), "{advice}");
-        eprintln!("not tested: {advice}");
-    }
-    found.map(Chromium::start)
+    static PROGRAM: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let program = PROGRAM.get_or_init(|| had(find().map_or_else(from_npm, Ok), REQUIRED));
+    program.as_deref().map(Chromium::start)
 }
 
+/// An installed browser.
 fn find() -> Option<PathBuf> {
     if let Some(named) = env::var_os("PI_RPC_CHROMIUM") {
         return Some(named.into());
@@ -90,6 +92,15 @@ fn find() -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     let on_path = env::split_paths(&path).flat_map(|folder| NAMES.map(|name| folder.join(name)));
     on_path.chain(of_playwright()).find(|file| file.is_file())
+}
+
+/// The browser in the npm package, which unpacks it into the directory for temporary files.
+fn from_npm() -> Result<PathBuf, String> {
+    let folder = locked("tests/browser/node", &[])?;
+    let script =
+        "import('@sparticuz/chromium').then(async it => console.log(await it.default.executablePath()))";
+    let path = run(Command::new("node").args(["-e", script]).env("TMPDIR", &folder).current_dir(&folder));
+    path.map(|path| path.trim().into())
 }
 
 /// What `npx playwright install` leaves: `<cache>/chromium…/chrome-…/<program>`.
@@ -109,7 +120,7 @@ fn of_playwright() -> Vec<PathBuf> {
 }
 
 impl Chromium {
-    fn start(program: PathBuf) -> Self {
+    fn start(program: &Path) -> Self {
         let folder = tempfile::tempdir().unwrap();
         // It reads commands from descriptor 3 and answers on 4.
         let mut process = Command::new("sh")
