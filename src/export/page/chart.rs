@@ -26,7 +26,7 @@ const INNER: [&str; 5] = ["between", "turn", "message", "tools", "compacting"];
 /// Left edge and width of the first column.
 const LEFT: (i32, i32) = (20, 160);
 /// Left edge and width of the second column.
-const MIDDLE: (i32, i32) = (400, 170);
+const MIDDLE: (i32, i32) = (400, 208);
 /// Width of the third column.
 const RIGHT: i32 = 254;
 /// Width of the inner states.
