@@ -239,6 +239,7 @@ impl KnownState {
                 Some(_) => CycleRange::All,
             };
         }
+        let level_before = self.level();
         let mut effects = Vec::new();
         effects_of_success(command, success, at.base(), &mut |effect| effects.push(effect));
         for effect in effects {
@@ -248,9 +249,11 @@ impl KnownState {
             RpcSuccess::SetModel(_) | RpcSuccess::CycleModel(_) => {
                 (self.sessions.has_model, self.sessions.answers_differ) = (true, false);
             }
-            RpcSuccess::SetThinkingLevel(_) => self.sessions.has_level = true,
-            // Without a next level nothing is stored.
-            RpcSuccess::CycleThinkingLevel(response) => self.sessions.has_level |= response.data.is_some(),
+            RpcSuccess::SetThinkingLevel(_) | RpcSuccess::CycleThinkingLevel(_) => {
+                // A level that stays the same is not stored.
+                let (before, now) = (level_before, self.level());
+                self.sessions.has_level |= before.is_some() && now.is_some() && before != now;
+            }
             _ => {}
         }
     }

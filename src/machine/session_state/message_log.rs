@@ -440,16 +440,18 @@ impl MessageLog {
 
     /// The first listed message that was emitted with other content, which is a fault in any case.
     pub fn altered(&self, listed: &ListedMessages) -> Option<ListFault> {
-        let mut said: HashMap<u64, Vec<MessageKey>> = HashMap::new();
+        let mut said: HashMap<u64, Vec<&MessageRecord>> = HashMap::new();
         for item in &self.items {
-            said.entry(item.key.name).or_default().push(item.key);
+            said.entry(item.key.name).or_default().push(item);
         }
-        // Two prompts may come in one millisecond: where one was missed, the listed one may be that.
-        let is_known = |key: &MessageKey| key.is_core() && (self.is_whole || key.role != Role::User);
+        // Prompts, and answers that fail at once, may have the millisecond of a message that was missed.
+        let is_sure =
+            |item: &MessageRecord| self.is_whole || !(item.key.role == Role::User || item.has_failed);
         let altered = |key: &MessageKey| {
-            said.get(&key.name).is_some_and(|said| !said.iter().any(|known| known.is(key)))
+            let said = said.get(&key.name).filter(|_| key.is_core());
+            said.is_some_and(|said| said.iter().all(|item| is_sure(item) && !item.key.is(key)))
         };
-        let place = listed.keys.iter().position(|key| is_known(key) && altered(key))?;
+        let place = listed.keys.iter().position(altered)?;
         Some(listed.placed(ListFault::Altered(place), 0))
     }
 }
