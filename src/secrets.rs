@@ -136,7 +136,7 @@ pub fn names_key(variable: &str) -> bool {
 /// Formats a command line with `***` in place of the key.
 pub fn redact_command_line<'a>(words: impl IntoIterator<Item = &'a OsStr>) -> Vec<String> {
     let mut is_key = false;
-    let told = words.into_iter().map(|word| {
+    let redacted = words.into_iter().map(|word| {
         let word = word.to_string_lossy();
         match word.split_once('=') {
             _ if std::mem::replace(&mut is_key, word == API_KEY) => MASK.to_owned(),
@@ -144,7 +144,7 @@ pub fn redact_command_line<'a>(words: impl IntoIterator<Item = &'a OsStr>) -> Ve
             _ => word.into_owned(),
         }
     });
-    told.collect()
+    redacted.collect()
 }
 
 /// The option with a key, here and in the originals.
@@ -219,12 +219,12 @@ mod tests {
 
     #[test]
     fn command_line_key_is_redacted() {
-        for (line, told) in [
+        for (line, expected) in [
             ("--plan --api-key k -e m", "--plan --api-key *** -e m"),
             ("--api-key=k --plan", "--api-key=*** --plan"),
             ("--plan --api-key", "--plan --api-key"),
         ] {
-            assert_eq!(redact_command_line(line.split(' ').map(OsStr::new)).join(" "), told);
+            assert_eq!(redact_command_line(line.split(' ').map(OsStr::new)).join(" "), expected);
         }
     }
 

@@ -361,9 +361,9 @@ mod tests {
 
     #[test]
     fn only_constant_panic_messages_are_logged() {
-        let told = |panics: fn()| static_message(&*panic::catch_unwind(panics).unwrap_err());
-        assert_eq!(told(|| panic!("out of order")), ": out of order");
-        assert_eq!(told(|| panic!("the key is {}", std::process::id())), "");
-        assert_eq!(told(|| drop("é"[1..].to_owned())), "");
+        let logged = |panics: fn()| static_message(&*panic::catch_unwind(panics).unwrap_err());
+        assert_eq!(logged(|| panic!("out of order")), ": out of order");
+        assert_eq!(logged(|| panic!("the key is {}", std::process::id())), "");
+        assert_eq!(logged(|| drop("é"[1..].to_owned())), "");
     }
 }

@@ -125,11 +125,11 @@ impl Approval {
     /// by `defaultProjectTrust` of the user's settings. Also returns a fault in the text.
     pub(super) fn with_decision(
         mut self,
-        said: Option<bool>,
+        option: Option<bool>,
         decisions: Option<&str>,
         default: Option<&str>,
     ) -> (Self, Option<String>) {
-        if let Some(approves) = said {
+        if let Some(approves) = option {
             let by = if approves { "--approve" } else { "--no-approve" };
             self.decision = Some(Decision { approves, by });
             return (self, None);

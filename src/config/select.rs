@@ -121,7 +121,7 @@ pub fn select(config: &Config, wanted: &SelectionOptions) -> Result<Selection, S
     let patterns = wanted.models.as_ref().or(config.settings.enabled_models.as_ref());
     let scope = scope(patterns.map_or(&[], Vec::as_slice), &available, &mut warnings);
     let pattern = wanted.model.as_deref().filter(|pattern| !pattern.is_empty());
-    let asked = match (pattern, wanted.provider.as_deref()) {
+    let chosen = match (pattern, wanted.provider.as_deref()) {
         (Some(pattern), _) => {
             let named = named_model(pattern, wanted.provider.as_deref(), config)?;
             warnings.extend(named.warning);
@@ -131,14 +131,15 @@ pub fn select(config: &Config, wanted: &SelectionOptions) -> Result<Selection, S
         (None, None) => from_scope(saved.as_ref(), &scope).map(|(endpoint, level)| (endpoint.clone(), level)),
     };
     let mut keys = config.keys.clone();
-    match (&wanted.api_key, &asked) {
+    match (&wanted.api_key, &chosen) {
         (Some(_), None) => return Err(SelectionError::KeyWithoutModel),
         (Some(key), Some((endpoint, _))) => keys = keys.with_cli_key(&endpoint.model.provider, key),
         (None, _) => {}
     }
     let first = || automatic_start(saved.as_ref(), &available).map(|endpoint| (endpoint.clone(), None));
     let models_file = || config.directories.agent.join("models.json").display().to_string();
-    let (start, named_level) = asked.or_else(first).ok_or_else(|| SelectionError::NoModels(models_file()))?;
+    let (start, named_level) =
+        chosen.or_else(first).ok_or_else(|| SelectionError::NoModels(models_file()))?;
 
     let default = ThinkingLevel::parse(config.dialect.record().defaults.thinking_level.as_str());
     let own = match config.dialect.record().level_follows_model {
@@ -268,8 +269,8 @@ struct NamedModel {
 }
 
 /// Resolves `--model` and `--provider`, with or without a key.
-fn named_model(asked: &str, provider: Option<&str>, config: &Config) -> Result<NamedModel, SelectionError> {
-    let front = provider.or_else(|| Some(asked.split_once('/')?.0));
+fn named_model(name: &str, provider: Option<&str>, config: &Config) -> Result<NamedModel, SelectionError> {
+    let front = provider.or_else(|| Some(name.split_once('/')?.0));
     let own = front.and_then(|name| ProviderModels::of(name, config));
     // Ids of routers begin with names of providers: they must not match here.
     let lacks = front.filter(|_| own.is_none());
@@ -281,28 +282,28 @@ fn named_model(asked: &str, provider: Option<&str>, config: &Config) -> Result<N
         let all = config.models();
         let all: Vec<&Endpoint> = all.iter().collect();
         let leveled = || {
-            let (id, level) = asked.rsplit_once(':')?;
+            let (id, level) = name.rsplit_once(':')?;
             let level = ThinkingLevel::parse(level)?;
             Some((exact_match(id, &all, config)?, Some(level)))
         };
-        let unleveled = exact_match(asked, &all, config).map(|endpoint| (endpoint, None));
+        let unleveled = exact_match(name, &all, config).map(|endpoint| (endpoint, None));
         match unleveled.or_else(leveled) {
             Some((endpoint, level)) => Some((endpoint.clone(), level)),
-            None => pattern::find_model(asked, &all, Suffix::Level).map(taken),
+            None => pattern::find_model(name, &all, Suffix::Level).map(taken),
         }
     };
     let (pattern, found) = match (provider, &own) {
         (Some(name), None) => return Err(SelectionError::UnknownProvider(name.to_owned())),
         (Some(_), Some(own)) => {
-            let pattern = without_provider(asked, &own.provider);
+            let pattern = without_provider(name, &own.provider);
             (pattern, own.find(pattern).map(taken))
         }
         (None, Some(own)) => {
-            let rest = asked.split_once('/').map_or(asked, |(_, rest)| rest);
+            let rest = name.split_once('/').map_or(name, |(_, rest)| rest);
             // The apparent provider may be the first part of an id.
             (rest, own.find(rest).map(taken).or_else(anywhere))
         }
-        (None, None) => (asked, anywhere()),
+        (None, None) => (name, anywhere()),
     };
     match (found, own) {
         (Some((endpoint, level)), _) => Ok(NamedModel { endpoint, level, warning: None }),
@@ -314,7 +315,7 @@ fn named_model(asked: &str, provider: Option<&str>, config: &Config) -> Result<N
                 format!("Model \"{pattern}\" not found for provider \"{provider}\". Using custom model id.");
             Ok(NamedModel { endpoint, level: None, warning: Some(warning) })
         }
-        (None, None) => Err(SelectionError::NotFound(asked.to_owned())),
+        (None, None) => Err(SelectionError::NotFound(name.to_owned())),
     }
 }
 
@@ -349,11 +350,11 @@ impl ProviderModels {
     }
 }
 
-/// `asked` without a leading `provider/`.
-fn without_provider<'a>(asked: &'a str, provider: &str) -> &'a str {
-    match asked.split_once('/') {
+/// `pattern` without a leading `provider/`.
+fn without_provider<'a>(pattern: &'a str, provider: &str) -> &'a str {
+    match pattern.split_once('/') {
         Some((front, rest)) if front.to_lowercase() == provider.to_lowercase() => rest,
-        _ => asked,
+        _ => pattern,
     }
 }
 

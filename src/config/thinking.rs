@@ -76,9 +76,9 @@ pub fn clamp(levels: &[ThinkingLevel], wanted: ThinkingLevel) -> ThinkingLevel {
 
 /// Whether the model decides by itself how long to think: by its `compat` (`forceAdaptiveThinking`), or by its id.
 pub fn is_adaptive(model: &Model) -> bool {
-    let told = model.compat.as_ref().and_then(|compat| compat.get("forceAdaptiveThinking")?.as_bool());
+    let forced = model.compat.as_ref().and_then(|compat| compat.get("forceAdaptiveThinking")?.as_bool());
     let id = model.id.replace('.', "-");
     model.api == "anthropic-messages"
         && model.reasoning
-        && told.unwrap_or_else(|| ADAPTIVE.iter().any(|part| id.contains(part)))
+        && forced.unwrap_or_else(|| ADAPTIVE.iter().any(|part| id.contains(part)))
 }

@@ -19,7 +19,7 @@ pub struct Hook {
     /// The members of `HookResult` that have an effect.
     pub result: Vec<String>,
     /// The example's frame to the extension.
-    pub asked: Value,
+    pub request: Value,
     /// The example's frame from the extension.
     pub answer: Value,
 }
@@ -40,7 +40,7 @@ pub fn hooks(dialect: Dialect) -> Vec<Hook> {
         }
         Some(Hook {
             name: name.clone(),
-            asked: json!({ "type": "hook", "id": "h1", "hook": examples.of(defs, &event) }),
+            request: json!({ "type": "hook", "id": "h1", "hook": examples.of(defs, &event) }),
             event,
             result,
             answer,
@@ -61,7 +61,7 @@ pub fn hook_reference(dialect: Dialect) -> String {
         // Writing to a string cannot fail.
         let _ = writeln!(out, "| [`{name}`](#{name}) | {} | {counts} |", page.description(event));
     }
-    for Hook { name, event, result, asked, answer } in &hooks {
+    for Hook { name, event, result, request, answer } in &hooks {
         let _ = write!(out, "\n## {name}\n\n{}\n\n", page.description(event));
         page.members(event, |member| member != "type", "Event", &mut out);
         match result.is_empty() {
@@ -76,7 +76,7 @@ pub fn hook_reference(dialect: Dialect) -> String {
                 );
             }
         }
-        let frames = format!("{}\n{}", pretty(asked), pretty(answer));
+        let frames = format!("{}\n{}", pretty(request), pretty(answer));
         let _ = write!(out, "\nExample:\n\n```json\n{frames}\n```\n");
     }
     out.trim_end().to_owned()
@@ -110,7 +110,7 @@ impl Page<'_> {
 
     /// Writes a table of the `wanted` members of a definition.
     pub fn members(&self, def: &str, wanted: impl Fn(&str) -> bool, title: &str, out: &mut String) {
-        let (schema, told) = (&self.exported[def], &self.annotated[def]["properties"]);
+        let (schema, described) = (&self.exported[def], &self.annotated[def]["properties"]);
         let required = schema["required"].as_array().map_or(&[][..], Vec::as_slice);
         let members = schema["properties"].as_object().into_iter().flatten();
         let members: Vec<_> = members.filter(|(name, _)| wanted(name)).collect();
@@ -125,8 +125,8 @@ impl Page<'_> {
             let values: Vec<_> = values.into_iter().flatten().filter_map(Value::as_str).collect();
             let values =
                 if values.is_empty() { String::new() } else { format!(" One of {}.", code(&values)) };
-            let told = told[name]["description"].as_str().unwrap_or_default();
-            let _ = writeln!(out, "| `{name}`{optional} | `{kind}` | {told}{values} |");
+            let description = described[name]["description"].as_str().unwrap_or_default();
+            let _ = writeln!(out, "| `{name}`{optional} | `{kind}` | {description}{values} |");
         }
     }
 }

@@ -70,9 +70,9 @@ fn alias(name: &str, def: &Value, out: &mut String) {
 
 /// The description, broken into lines.
 fn doc(def: &Value, indent: &str) -> String {
-    let told = def["description"].as_str().unwrap_or_default();
+    let description = def["description"].as_str().unwrap_or_default();
     let (mut lines, mut line) = (Vec::new(), format!("{indent}\"\"\""));
-    for word in told.split_whitespace() {
+    for word in description.split_whitespace() {
         if line.len() + word.len() + 4 > WIDTH {
             lines.push(line.trim_end().to_owned());
             indent.clone_into(&mut line);

@@ -72,10 +72,10 @@ impl Expectations {
 
     /// Drops failures of rules whose tier is below `least` for every subject: their findings are left out of the report.
     pub fn retain_tiers(&mut self, least: Tier, subjects: &[Subject]) {
-        let asked = |failure: &ExpectedFailure| {
+        let tier_of = |failure: &ExpectedFailure| {
             subjects.iter().filter_map(|s| failure.rule.tier(s.dialect.base())).min()
         };
-        self.expected.retain(|failure| asked(failure).is_none_or(|tier| tier <= least));
+        self.expected.retain(|failure| tier_of(failure).is_none_or(|tier| tier <= least));
     }
 
     /// Drops failures that apply to none of `names`: scenarios that were not selected cannot make them stale.

@@ -301,9 +301,9 @@ impl Judge {
                 }
                 self.session_file.observe(&frame);
                 self.track_dialog(&frame);
-                let said = Emission::Frame(frame);
-                violations.extend(self.machine.observe(&said, cut));
-                let seen = Kind::of_emitted(&said);
+                let emission = Emission::Frame(frame);
+                violations.extend(self.machine.observe(&emission, cut));
+                let seen = Kind::of_emitted(&emission);
                 violations.extend(self.missing_members(&faults, &kind, seen, met));
                 seen
             }

@@ -52,11 +52,11 @@ impl SessionFileCheck {
         self.order.push_back(name);
         if self.order.len() > MAX_MESSAGES
             && let Some(oldest) = self.order.pop_front()
-            && let Entry::Occupied(mut said) = self.digests.entry(oldest)
+            && let Entry::Occupied(mut digests) = self.digests.entry(oldest)
         {
-            said.get_mut().pop_front();
-            if said.get().is_empty() {
-                said.remove();
+            digests.get_mut().pop_front();
+            if digests.get().is_empty() {
+                digests.remove();
             }
         }
     }
@@ -156,9 +156,9 @@ impl SessionFileCheck {
 
     /// Judges whether a message of the file equals the one in the conversation, if that was recorded.
     fn check_message(&self, message: &Value, line: usize, found: &mut Findings) {
-        let said = message_key(message).and_then(|name| self.digests.get(&name));
-        if let Some(said) = said {
-            found.expect(Rule::FileTree, said.contains(&digest(message)), || {
+        let digests = message_key(message).and_then(|name| self.digests.get(&name));
+        if let Some(digests) = digests {
+            found.expect(Rule::FileTree, digests.contains(&digest(message)), || {
                 format!("the message of line {line} as its `message_end` said it")
             });
         }

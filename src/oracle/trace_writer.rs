@@ -36,12 +36,12 @@ impl<W: Write> TraceWriter<W> {
     pub fn write(&mut self, record: &Record<'_>) -> io::Result<()> {
         let redacted = self.redactor.as_mut().map(|redactor| redactor.redact(record));
         let Record { t, direction: dir, body, cut } = redacted.as_ref().unwrap_or(record);
-        let said = match body {
+        let body = match body {
             Body::Json(bytes) => Written::of_line(bytes),
             Body::Raw(bytes) => Written::of_text(bytes),
         };
         self.line.clear();
-        serde_json::to_writer(&mut self.line, &Line { t: micros(*t), dir: *dir, said, cut: *cut })?;
+        serde_json::to_writer(&mut self.line, &Line { t: micros(*t), dir: *dir, body, cut: *cut })?;
         self.line.push(b'\n');
         self.to.write_all(&self.line)
     }
@@ -145,7 +145,7 @@ struct Line<'a> {
     t: f64,
     dir: Direction,
     #[serde(flatten)]
-    said: Written<'a>,
+    body: Written<'a>,
     #[serde(skip_serializing_if = "is_false")]
     cut: bool,
 }

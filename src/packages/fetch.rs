@@ -95,8 +95,8 @@ fn run(command: &mut Command) -> Result<(), String> {
     if output.status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    let said: String =
-        said.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(SHOWN_CHARS).collect();
-    Err(format!("the package cannot be fetched: {program}: {said}"))
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let stderr: String =
+        stderr.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(SHOWN_CHARS).collect();
+    Err(format!("the package cannot be fetched: {program}: {stderr}"))
 }

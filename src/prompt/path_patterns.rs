@@ -73,8 +73,8 @@ impl PathPatterns {
 
     /// Whether `file`, found in one of `paths`, is included.
     pub fn includes(&self, file: &Path) -> bool {
-        let asked = self.only.is_empty() || self.only.iter().any(|it| it.matches(file));
-        asked && self.includes_discovered(file) || self.is_kept(file) && !self.is_dropped(file)
+        let is_listed = self.only.is_empty() || self.only.iter().any(|it| it.matches(file));
+        is_listed && self.includes_discovered(file) || self.is_kept(file) && !self.is_dropped(file)
     }
 
     /// Whether `file`, found in a usual directory, is included.

@@ -395,8 +395,8 @@ mod tests {
 
     fn hung(timeout: Option<Duration>) -> (Disk, mpsc::Sender<()>, mpsc::Receiver<bool>) {
         let (let_go, answers) = mpsc::channel();
-        let (outcomes, told) = mpsc::channel();
-        (Disk::start(Hung { answers, outcomes }, timeout).unwrap(), let_go, told)
+        let (outcomes, results) = mpsc::channel();
+        (Disk::start(Hung { answers, outcomes }, timeout).unwrap(), let_go, results)
     }
 
     const LATE: &str = "/slow/old.jsonl: the file system has not answered for 0 s (--disk-timeout)";
@@ -414,24 +414,24 @@ mod tests {
 
     #[tokio::test]
     async fn write_that_hangs_completes_later() {
-        let (mut disk, let_go, told) = hung(None);
+        let (mut disk, let_go, results) = hung(None);
         assert!(disk.write(entry()).is_none() && disk.is_outstanding());
         let_go.send(()).unwrap();
         assert!(matches!(disk.next().await, Input::Stored));
-        assert!(!disk.is_outstanding() && told.recv().unwrap());
+        assert!(!disk.is_outstanding() && results.recv().unwrap());
         let_go.send(()).unwrap();
         assert!(matches!(disk.write(entry()), Some(Input::Stored)), "a disk that answers is waited for");
     }
 
     #[tokio::test]
     async fn late_write_fails_and_is_undone() {
-        let (mut disk, let_go, told) = hung(Some(Duration::from_millis(1)));
+        let (mut disk, let_go, results) = hung(Some(Duration::from_millis(1)));
         assert!(disk.write(entry()).is_none());
         let late = reason(Some(disk.next().await));
         assert_eq!(late, LATE);
         assert_eq!(reason(disk.write(entry())), LATE, "the thread has yet to come back");
         let_go.send(()).unwrap();
-        assert!(!told.recv().unwrap(), "the job was abandoned");
+        assert!(!results.recv().unwrap(), "the job was abandoned");
         let_go.send(()).unwrap();
         // Free as soon as the thread has come back from it.
         let outcome = loop {

@@ -58,12 +58,12 @@ impl KeyLookup {
                 keys.extension_credentials(provider, model_id.as_deref()).map_err(|error| error.to_string())
             }
         };
-        let told = found.map(|(Credentials { key, headers, .. }, is_login)| QueriedKey {
+        let data = found.map(|(Credentials { key, headers, .. }, is_login)| QueriedKey {
             api_key: key,
             headers: Some(headers.into_iter().collect()),
             is_o_auth: is_login.then_some(true),
         });
-        answer_input(to, id, told.map(|key| serde_json::to_value(key).unwrap_or_default()))
+        answer_input(to, id, data.map(|key| serde_json::to_value(key).unwrap_or_default()))
     }
 }
 

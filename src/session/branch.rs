@@ -111,8 +111,8 @@ impl BranchPreparation {
     }
 
     /// Formats a model's text as the session stores it, with lists of files of at most `list_lines` lines each.
-    pub fn summary(&self, said: &str, list_lines: Option<u64>) -> String {
-        texts::branch_preamble(said) + &self.files.lists(list_lines)
+    pub fn summary(&self, text: &str, list_lines: Option<u64>) -> String {
+        texts::branch_preamble(text) + &self.files.lists(list_lines)
     }
 }
 

@@ -130,8 +130,8 @@ struct LineList<'a>(&'a [usize]);
 
 impl fmt::Display for LineList<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let told: Vec<String> = self.0.iter().take(LISTED_LINES).map(ToString::to_string).collect();
-        write!(f, "line{} {}", if self.0.len() == 1 { "" } else { "s" }, told.join(", "))?;
+        let lines: Vec<String> = self.0.iter().take(LISTED_LINES).map(ToString::to_string).collect();
+        write!(f, "line{} {}", if self.0.len() == 1 { "" } else { "s" }, lines.join(", "))?;
         match self.0.len().saturating_sub(LISTED_LINES) {
             0 => Ok(()),
             more => write!(f, " and {more} more"),

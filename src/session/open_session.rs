@@ -90,8 +90,9 @@ impl Session {
     /// answer.
     pub fn from_fork(tree: Tree, file: Option<Arc<Path>>) -> Self {
         let mut session = Self::with(tree, file, false);
-        let said = [Some(AgentMessageKind::User), Some(AgentMessageKind::Assistant)];
-        session.is_write_due = session.tree.entries().iter().any(|entry| said.contains(&entry.role()));
+        let spoken_roles = [Some(AgentMessageKind::User), Some(AgentMessageKind::Assistant)];
+        session.is_write_due =
+            session.tree.entries().iter().any(|entry| spoken_roles.contains(&entry.role()));
         session
     }
 

@@ -13,8 +13,8 @@ fn hook_examples_are_valid_frames() {
         let names: Vec<&str> = hooks.iter().map(|hook| hook.name.as_str()).collect();
         assert_eq!(names, HookName::ALL.map(HookName::as_str), "{dialect}");
         for hook in hooks {
-            let asked = read::<ToExtension>(hook.asked.to_string().as_bytes(), dialect);
-            assert!(asked.is_ok(), "{dialect}: {}: {}", hook.asked, asked.unwrap_err());
+            let asked = read::<ToExtension>(hook.request.to_string().as_bytes(), dialect);
+            assert!(asked.is_ok(), "{dialect}: {}: {}", hook.request, asked.unwrap_err());
             let answer = read::<FromExtension>(hook.answer.to_string().as_bytes(), dialect);
             assert!(answer.is_ok(), "{dialect}: {}: {}", hook.answer, answer.unwrap_err());
             let counting: BTreeSet<&str> = hook.result.iter().map(String::as_str).collect();

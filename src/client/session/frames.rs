@@ -178,9 +178,9 @@ impl SessionState {
         if open.is_part {
             return;
         }
-        let mut told = Vec::new();
-        members_of_success(success, self.dialect.base(), &mut |_, value| told.push(value));
-        for value in told {
+        let mut values = Vec::new();
+        members_of_success(success, self.dialect.base(), &mut |_, value| values.push(value));
+        for value in values {
             let member = value.member();
             if self.is_steady(member, open.since) {
                 self.count_agreement(member, self.get(member).map(|known| *known == value));

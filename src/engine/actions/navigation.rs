@@ -106,8 +106,8 @@ impl Engine {
         is_cancelled: bool,
         summary: Option<HookSummary>,
     ) {
-        let asked = |it: &mut Navigation| matches!(it.stage, NavigationStage::Hooked(own) if own == hook);
-        if !self.requests.actions.navigation(call).is_some_and(asked) {
+        let awaits = |it: &mut Navigation| matches!(it.stage, NavigationStage::Hooked(own) if own == hook);
+        if !self.requests.actions.navigation(call).is_some_and(awaits) {
             return;
         }
         if is_cancelled {

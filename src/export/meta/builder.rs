@@ -214,7 +214,7 @@ impl MetaBuilder<'_> {
     fn chart(&self) -> Chart {
         let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
         let region = |region: &Value| {
-            let told = list(&region["transitions"]).into_iter().map(|step| FlowStep {
+            let steps = list(&region["transitions"]).into_iter().map(|step| FlowStep {
                 from: text(&step["from"]),
                 to: text(&step["to"]),
                 label: text(&step["on"]),
@@ -227,7 +227,7 @@ impl MetaBuilder<'_> {
                 description: text(&state["description"]),
             };
             let transitions: Vec<FlowStep> =
-                if region["name"] == "flow" { self.flow() } else { told.collect() };
+                if region["name"] == "flow" { self.flow() } else { steps.collect() };
             Region {
                 name: text(&region["name"]),
                 description: text(&region["description"]),
@@ -341,7 +341,7 @@ impl MetaBuilder<'_> {
     }
 
     /// The triggers that the machine treats as this kind. Automatic compactions have one for each reason. Prompts trigger only
-    /// if a run follows, in dialects whose response says so.
+    /// if a run follows, in dialects whose response has the disposition.
     fn of_kind(&self, kind: Kind) -> Vec<Trigger> {
         if matches!(kind, Kind::Unannounced(_)) {
             return Vec::new();

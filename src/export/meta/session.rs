@@ -68,12 +68,12 @@ impl<'a> Session<'a> {
 
     /// The members in a response, each with the path to its value.
     pub fn tells(&self, response: &str) -> BTreeMap<String, String> {
-        let told = self.frames.annotated(response)["x-tells"].as_object().into_iter().flatten();
+        let members = self.frames.annotated(response)["x-tells"].as_object().into_iter().flatten();
         let known = |(name, path): &(&String, &Value)| {
             self.schema_of(name).is_some()
                 && self.resolve(response, path.as_str().unwrap_or_default()).is_some()
         };
-        told.filter(known).map(|(name, path)| (name.clone(), text(path))).collect()
+        members.filter(known).map(|(name, path)| (name.clone(), text(path))).collect()
     }
 
     fn effect(&self, row: &Value, def: &str, response: Option<&str>) -> Option<EffectAbout> {
@@ -118,11 +118,11 @@ impl<'a> Session<'a> {
             return Some(own.clone());
         }
         let responses = self.frames.branches("RpcSuccess").into_iter().map(|(_, def)| def);
-        let mut told = responses.filter_map(|response| {
+        let mut paths = responses.filter_map(|response| {
             let path = self.frames.annotated(&response)["x-tells"][name].as_str()?;
             self.resolve(&response, path)
         });
-        told.next()
+        paths.next()
     }
 
     /// The schema at a path; `None` if the dialect has no such place.

@@ -193,7 +193,7 @@ pub(super) fn caused_events(index: &SchemaIndex, def: &str) -> Option<Markup> {
         Some((base, commands.find(|command| command.request == def)?.causes.clone()))
     };
     let groups = grouped_by_value(index.bases.iter().filter_map(|base| causes(*base)));
-    let told = html! {
+    let list = html! {
         @for (bases, events) in groups.iter().filter(|(_, events)| !events.is_empty()) {
             div {
                 @if groups.len() > 1 { (dialect_marks(bases)) " " }
@@ -201,7 +201,7 @@ pub(super) fn caused_events(index: &SchemaIndex, def: &str) -> Option<Markup> {
             }
         }
     };
-    groups.iter().any(|(_, events)| !events.is_empty()).then_some(told)
+    groups.iter().any(|(_, events)| !events.is_empty()).then_some(list)
 }
 
 fn either(values: &[&str]) -> Markup {

@@ -63,18 +63,18 @@ pub(super) fn frame_effects(index: &SchemaIndex, def: &str) -> Option<Markup> {
 
 /// The members in a command's success response.
 pub(super) fn members_in_response(index: &SchemaIndex, def: &str) -> Option<Markup> {
-    let told = |base: Dialect| {
+    let members_in = |base: Dialect| {
         let mut commands = index.meta(base)?.commands.iter();
         let tells = &commands.find(|command| command.request == def)?.tells;
         Some((base, tells.iter().collect::<Vec<_>>()))
     };
-    let groups = grouped_by_value(index.bases.iter().filter_map(|base| told(*base)));
-    groups.iter().any(|(_, told)| !told.is_empty()).then(|| {
+    let groups = grouped_by_value(index.bases.iter().filter_map(|base| members_in(*base)));
+    groups.iter().any(|(_, members)| !members.is_empty()).then(|| {
         html! {
-            @for (bases, told) in groups.iter().filter(|(_, told)| !told.is_empty()) {
+            @for (bases, members) in groups.iter().filter(|(_, members)| !members.is_empty()) {
                 div {
                     @if groups.len() > 1 { (dialect_marks(bases)) " " }
-                    @for (at, (name, path)) in told.iter().enumerate() {
+                    @for (at, (name, path)) in members.iter().enumerate() {
                         @if at > 0 { ", " }
                         (link(name)) " by " code { (path) }
                     }

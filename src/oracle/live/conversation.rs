@@ -142,8 +142,8 @@ impl Conversation {
     pub async fn wait_for_output(&mut self, deadline: Deadline) -> Result<(), WaitError> {
         let Some(process) = &mut self.process else { return Err(WaitError::Ended(self.status.unwrap_or(0))) };
         match timeout_at(deadline, process.next()).await {
-            Ok(Some(heard)) => {
-                self.handle(heard);
+            Ok(Some(output)) => {
+                self.handle(output);
                 self.answer_dialogs(deadline).await;
                 Ok(())
             }
@@ -248,8 +248,8 @@ impl Conversation {
 
     /// Records output that has already arrived, so that it precedes what is written next.
     fn take_pending_output(&mut self) {
-        while let Some(heard) = self.process.as_mut().and_then(Process::try_next) {
-            self.handle(heard);
+        while let Some(output) = self.process.as_mut().and_then(Process::try_next) {
+            self.handle(output);
         }
     }
 

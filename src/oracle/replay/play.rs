@@ -71,8 +71,8 @@ impl Replay {
 
     /// Handles input of the host. Returns the line to write at once: the error response to a command that the recording does
     /// not have, or the response to one that came too late.
-    pub fn handle(&mut self, heard: &HostInput<'_>) -> Option<Vec<u8>> {
-        match heard {
+    pub fn handle(&mut self, input: &HostInput<'_>) -> Option<Vec<u8>> {
+        match input {
             HostInput::Line(line) => self.line(line),
             HostInput::Pause => {
                 self.leave_out(self.next_arrival().unwrap_or_default());

@@ -140,7 +140,7 @@ impl RecordedProcess {
     /// Links each response to its request (the latest with its id and command; without an id the oldest unanswered one), and
     /// every other frame to the request that caused it.
     fn with_requests(mut self) -> Self {
-        let mut asked: Vec<(usize, Request)> = Vec::new();
+        let mut requests: Vec<(usize, Request)> = Vec::new();
         let mut answered: Vec<usize> = Vec::new();
         let mut causes = Causes::default();
         for at in 0..self.steps.len() {
@@ -149,7 +149,7 @@ impl RecordedProcess {
                 StepKind::In { line, .. } => {
                     let request = request(line);
                     causes.host_sent(at, request.as_ref());
-                    asked.extend(request.map(|request| (at, request)));
+                    requests.extend(request.map(|request| (at, request)));
                 }
                 StepKind::Out { line, answers, caused_by } => {
                     let Some((command, id)) = id_of(line) else {
@@ -158,8 +158,8 @@ impl RecordedProcess {
                     };
                     let named = |(_, request): &&(usize, Request)| request.matches(&command, id.as_ref());
                     let found = match id {
-                        Some(_) => asked.iter().rev().find(named),
-                        None => asked.iter().filter(named).find(|(at, _)| !answered.contains(at)),
+                        Some(_) => requests.iter().rev().find(named),
+                        None => requests.iter().filter(named).find(|(at, _)| !answered.contains(at)),
                     };
                     *answers = found.map(|(at, _)| *at);
                     answered.extend(*answers);

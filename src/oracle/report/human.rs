@@ -61,9 +61,9 @@ impl Report {
             (sums.not_exercised, "not exercised"),
             (sums.errors, "could not be judged"),
         ];
-        let told = counts.into_iter().filter(|(count, _)| *count > 0);
-        let told: Vec<String> = told.map(|(count, outcome)| format!("{count} {outcome}")).collect();
-        format!("{} judged: {}", self.subjects.len(), told.join(", "))
+        let outcomes = counts.into_iter().filter(|(count, _)| *count > 0);
+        let outcomes: Vec<String> = outcomes.map(|(count, outcome)| format!("{count} {outcome}")).collect();
+        format!("{} judged: {}", self.subjects.len(), outcomes.join(", "))
     }
 
     fn write_stale(&self, to: &mut String) -> fmt::Result {

@@ -86,8 +86,8 @@ impl Subject {
 impl Coverage {
     fn suite(&self) -> TestSuite {
         let mut suite = TestSuite::new("not exercised");
-        let told = format!("{} of {} applicable", self.exercised.len(), self.applicable);
-        suite.add_property(("rules exercised", &*told));
+        let share = format!("{} of {} applicable", self.exercised.len(), self.applicable);
+        suite.add_property(("rules exercised", &*share));
         suite.add_test_cases(self.not_exercised.iter().filter(|not| not.applicable).map(NotExercised::case));
         suite
     }

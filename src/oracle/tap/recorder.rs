@@ -178,11 +178,11 @@ impl Recorder {
     fn summary(&self, lost: u64) -> String {
         let side = |side: Side| {
             let counts = self.counts.get(side as usize).into_iter().flatten();
-            let told = counts.zip(Tier::ALL).filter(|(count, _)| **count > 0);
-            let told: Vec<String> = told.map(|(count, tier)| format!("{count} {tier}")).collect();
-            match told.is_empty() {
+            let tiers = counts.zip(Tier::ALL).filter(|(count, _)| **count > 0);
+            let tiers: Vec<String> = tiers.map(|(count, tier)| format!("{count} {tier}")).collect();
+            match tiers.is_empty() {
                 true => format!("{side}: nothing"),
-                false => format!("{side}: {}", told.join(", ")),
+                false => format!("{side}: {}", tiers.join(", ")),
             }
         };
         let exercised = self.judge.exercised();

@@ -70,9 +70,9 @@ pub async fn tap(command: &Command, observer: Observer) -> io::Result<TapEnd> {
     let status = status_of(status);
     // The host must not wait for the report.
     dup2_stdout(dev_null()?)?;
-    let told = tokio::task::spawn_blocking(move || observer.finish(status));
+    let report = tokio::task::spawn_blocking(move || observer.finish(status));
     let is_reported = tokio::select! {
-        told = tokio::time::timeout(LAST_RECORDS, told) => told.is_ok(),
+        report = tokio::time::timeout(LAST_RECORDS, report) => report.is_ok(),
         _ = signals.next() => false,
     };
     Ok(TapEnd { status, is_reported })

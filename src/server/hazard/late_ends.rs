@@ -89,12 +89,12 @@ mod tests {
         let (first, second) = (update("text_start", 0, "a"), update("toolcall_start", 1, "ab"));
         let end = json!({ "type": "message_end" });
         let mut ends = HeldEnds::default();
-        let (answer, told) = (json!({ "type": "response" }), json!({ "type": "session_info_changed" }));
+        let (answer, event) = (json!({ "type": "response" }), json!({ "type": "session_info_changed" }));
         let frames = [
             &first,
             &update("text_end", 0, "a"),
             &answer,
-            &told,
+            &event,
             &second,
             &update("toolcall_end", 1, "abc"),
             &end,
@@ -104,7 +104,7 @@ mod tests {
         let due = [
             first.clone(),
             answer.clone(),
-            told.clone(),
+            event.clone(),
             second.clone(),
             update("text_end", 0, "abc"),
             update("toolcall_end", 1, "abc"),

@@ -136,12 +136,12 @@ const SLOW_START_MS: std::ops::Range<u64> = 2000..4000;
 
 impl Hazards {
     /// The stage before the first frame.
-    pub fn new(asked: Vec<Hazard>, seed: u64, dialect: Dialect) -> Self {
+    pub fn new(enabled: Vec<Hazard>, seed: u64, dialect: Dialect) -> Self {
         let must = Rule::BlockProtocol.tier(dialect.base()) == Some(Tier::Must);
-        let ends = (!must && asked.contains(&Hazard::LateEnds)).then(HeldEnds::default);
+        let ends = (!must && enabled.contains(&Hazard::LateEnds)).then(HeldEnds::default);
         let mut frames = fastrand::Rng::with_seed(seed);
         let bytes = frames.fork();
-        Self { enabled: asked, frames, bytes, frames_seen: 0, ends }
+        Self { enabled, frames, bytes, frames_seen: 0, ends }
     }
 
     /// How long to wait for more frames before what there is is handed over.

@@ -49,7 +49,7 @@ pub fn estimate(message: &AgentMessage) -> u64 {
         AgentMessage::Custom(message) => content(&message.content, IMAGE),
         AgentMessage::HookMessage(message) => content(&message.content, IMAGE),
         AgentMessage::ToolResult(message) => blocks(&message.content, IMAGE),
-        AgentMessage::Assistant(message) => message.content.iter().map(said).sum(),
+        AgentMessage::Assistant(message) => message.content.iter().map(block_size).sum(),
         AgentMessage::System(message) => system(message),
         AgentMessage::BashExecution(message) => units(&message.command) + units(&message.output),
         AgentMessage::PythonExecution(message) => units(&message.code) + units(&message.output),
@@ -98,7 +98,7 @@ fn blocks(blocks: &[UserContent], image: u64) -> u64 {
     blocks.iter().map(one).sum()
 }
 
-fn said(block: &AssistantContent) -> u64 {
+fn block_size(block: &AssistantContent) -> u64 {
     match block {
         AssistantContent::Text(block) => units(&block.text),
         AssistantContent::Thinking(block) => units(&block.thinking),

@@ -51,7 +51,7 @@ impl Preparation {
 /// Source: pi source, observed.
 pub fn sum_usage(one: Usage, other: Usage) -> Usage {
     let tokens = |one: u64, other: u64| one.saturating_add(other).min(MOST_COUNTED);
-    let told = |one: Option<u64>, other: Option<u64>| {
+    let optional_tokens = |one: Option<u64>, other: Option<u64>| {
         one.or(other).map(|_| tokens(one.unwrap_or_default(), other.unwrap_or_default()))
     };
     let dollars = |one: &Number, other: &Number| {
@@ -75,8 +75,8 @@ pub fn sum_usage(one: Usage, other: Usage) -> Usage {
         output: tokens(one.output, other.output),
         cache_read: tokens(one.cache_read, other.cache_read),
         cache_write: tokens(one.cache_write, other.cache_write),
-        cache_write1h: told(one.cache_write1h, other.cache_write1h),
-        reasoning: told(one.reasoning, other.reasoning),
+        cache_write1h: optional_tokens(one.cache_write1h, other.cache_write1h),
+        reasoning: optional_tokens(one.reasoning, other.reasoning),
         total_tokens: tokens(one.total_tokens, other.total_tokens),
         premium_requests: None,
         cost,

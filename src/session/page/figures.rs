@@ -25,8 +25,8 @@ pub(super) fn count_of(number: u64, one: &str, many: &str) -> String {
 /// Formats token counts by kind, without those that are 0.
 pub(super) fn token_counts(input: u64, cache_read: u64, cache_write: u64, output: u64) -> String {
     let parts = [(input, "in"), (cache_read, "from cache"), (cache_write, "to cache"), (output, "out")];
-    let told = parts.iter().filter(|(tokens, _)| *tokens > 0);
-    told.map(|(tokens, what)| format!("{} {what}", count(*tokens))).collect::<Vec<_>>().join(" · ")
+    let shown = parts.iter().filter(|(tokens, _)| *tokens > 0);
+    shown.map(|(tokens, what)| format!("{} {what}", count(*tokens))).collect::<Vec<_>>().join(" · ")
 }
 
 /// Formats US dollars: two decimals from a dollar on, four below, so that small answers do not all cost nothing.

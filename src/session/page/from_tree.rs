@@ -84,8 +84,8 @@ fn body(entry: &Entry) -> Option<Body> {
 
 /// Keeps an entry as raw members.
 fn other(entry: &Entry) -> Body {
-    let said = serde_json::from_slice(entry.line());
-    let Ok(Value::Object(mut members)) = said else {
+    let parsed = serde_json::from_slice(entry.line());
+    let Ok(Value::Object(mut members)) = parsed else {
         let line = String::from_utf8_lossy(entry.line()).into_owned();
         return Body::Other { kind: "unreadable".to_owned(), data: Value::String(line) };
     };

@@ -147,7 +147,7 @@ impl MarkdownWriter {
 
     fn code(&mut self, kind: CodeBlockKind<'_>) -> &'static str {
         let language = match kind {
-            CodeBlockKind::Fenced(said) => said.split_whitespace().next().unwrap_or_default().to_owned(),
+            CodeBlockKind::Fenced(info) => info.split_whitespace().next().unwrap_or_default().to_owned(),
             CodeBlockKind::Indented => String::new(),
         };
         self.code = Some(Code { language, text: String::new() });

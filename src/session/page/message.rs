@@ -102,7 +102,7 @@ fn redacted() -> Markup {
 
 /// Renders how an answer ended; `None`: regularly.
 fn ending(message: &AssistantMessage) -> Option<Markup> {
-    let said = match message.stop_reason {
+    let label = match message.stop_reason {
         StopReason::Stop | StopReason::ToolUse => return None,
         StopReason::Pending => "Not complete.",
         StopReason::Deferred => "To be answered later.",
@@ -111,18 +111,18 @@ fn ending(message: &AssistantMessage) -> Option<Markup> {
         StopReason::Error => "Failed.",
     };
     Some(html! {
-        p.ending { b { (said) } @if let Some(error) = &message.error_message { " " bdi { (VisibleText(error)) } } }
+        p.ending { b { (label) } @if let Some(error) = &message.error_message { " " bdi { (VisibleText(error)) } } }
     })
 }
 
 /// Renders the usage of an answer; nothing if there is none.
 fn usage_line(usage: &Usage) -> Markup {
-    let told = token_counts(usage.input, usage.cache_read, usage.cache_write, usage.output);
+    let tokens = token_counts(usage.input, usage.cache_read, usage.cache_write, usage.output);
     let cost = usage.cost.total.as_f64().unwrap_or(0.0);
     html! {
-        @if !told.is_empty() {
+        @if !tokens.is_empty() {
             p.spent {
-                (told)
+                (tokens)
                 @if cost > 0.0 { " · " (dollars(cost)) }
             }
         }
