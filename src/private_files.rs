@@ -1,4 +1,4 @@
-//! Files and folders that hold conversations or keys: whoever made them may read them, nobody else, whatever the umask says.
+//! Files and folders for conversations and keys, which only their owner may read, under any umask.
 //! What is there already keeps its mode.
 
 use std::{fs::DirBuilder, io, os::unix::fs::DirBuilderExt as _, path::Path};

@@ -36,7 +36,7 @@ pub const SCRIPT: Kind = Kind { name: "a script", limit: 256 << 20 };
 #[cfg(feature = "serve")]
 pub const CERTIFICATES: Kind = Kind { name: "a file of certificates", limit: 16 << 20 };
 
-/// Opens a regular file for reading, without waiting for whoever has the other end of a pipe.
+/// Opens a regular file for reading. A pipe without a writer does not block.
 ///
 /// # Errors
 ///

@@ -63,7 +63,7 @@ def guard(ctx, event):
         allowed.add(command)
     if answer in (ONCE, ALWAYS):
         return None
-    why = "the user blocked it" if answer == NEVER else "nobody allowed it"
+    why = "the user blocked it" if answer == NEVER else "it was not allowed"
     return block("The command was not run: it %s, and %s. Do not try it in another way; ask the user." % (danger, why))
 
 

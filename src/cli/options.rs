@@ -353,8 +353,8 @@ mod tests {
         for resumed in ["--resume 0a1b", "-r 0a1b", "--resume=0a1b", "--resume 0a1b --mode rpc"] {
             assert_eq!(session(resumed), open("0a1b"), "{resumed}");
         }
-        for nobody in ["--resume", "-r --mode rpc", "--resume="] {
-            assert_eq!(parsed(nobody), Err(Refusal(RESUME_REFUSED.to_owned(), 1)), "{nobody}");
+        for incomplete in ["--resume", "-r --mode rpc", "--resume="] {
+            assert_eq!(parsed(incomplete), Err(Refusal(RESUME_REFUSED.to_owned(), 1)), "{incomplete}");
         }
     }
 

@@ -1,7 +1,7 @@
 //! Images of the `read` tool: returned as they are if small enough, else scaled down.
 //!
 //! An image that providers refuse would fail every later request of the conversation. So one that is too large and cannot
-//! be scaled down is left out, and the text says so.
+//! be scaled down is left out, with a note in the text.
 
 use std::io::Cursor;
 use std::sync::{Mutex, PoisonError};

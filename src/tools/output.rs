@@ -239,7 +239,7 @@ struct SpoolFile {
     file: File,
     path: PathBuf,
     limit: u64,
-    /// Bytes of room; `None`: the file is full, and its last line says so.
+    /// Bytes of room; `None`: the file is full, and ends with a line about it.
     room: Option<u64>,
     is_kept: bool,
 }

@@ -44,7 +44,7 @@ fn missing_endpoint_is_named() {
         }
         talk.ends(&[]);
     }
-    row("refuses the connection; has a name that nobody knows; accepts and closes", times);
+    row("refuses the connection; has an unknown name; accepts and closes", times);
 }
 
 /// What an endpoint has said when it falls silent: bytes, and the text in them.

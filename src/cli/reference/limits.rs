@@ -57,7 +57,7 @@ pub(super) fn host() -> String {
             "the schema of a tool, the host's or an extension's",
             "1,000,000 steps to check one value, 1000 patterns, 64 schemas in a row, references within itself".to_owned(),
             "",
-            "an error that names the tool (`extension_error` for an extension's). The model is told of a call whose arguments would take more steps",
+            "an error that names the tool (`extension_error` for an extension's). A call whose arguments would take more steps gives an error result",
         ),
         (
             "a line of a recording, for `check` and `replay`",
@@ -75,7 +75,7 @@ pub(super) fn host() -> String {
 pub(super) fn tools() -> String {
     let rows: [(&str, String, &str, &str); 8] = [
         (
-            "output that the model is told of",
+            "output in the result of a tool",
             "2000 lines, 50 KiB".to_owned(),
             "",
             "the end of it (of a file: the beginning), and where the rest is",
@@ -93,7 +93,7 @@ pub(super) fn tools() -> String {
             "an image that `read` shows",
             "4.5 MiB in base64, 8000 pixels a side; 256 MiB while it is scaled".to_owned(),
             "",
-            "it is scaled down; if that cannot be done, the text says so",
+            "it is scaled down; if that fails, it is left out, with a note",
         ),
         ("a file that `grep` searches", "64 MiB".to_owned(), "", "it is left out"),
         ("a line that `grep` shows", "500 characters".to_owned(), "", "it is cut"),
@@ -118,7 +118,7 @@ pub(super) fn extensions() -> String {
         (
             "until a `command` is taken up, by `accept` or by anything that names it",
             seconds(limits::ACCEPT_TIMEOUT),
-            "the host is told",
+            "the host gets an `extension_error`",
         ),
         ("for a hook", seconds(limits::HOOK_TIMEOUT), "it has no say; a tool call is blocked"),
         ("for a request that was cancelled", seconds(limits::CANCEL_TIMEOUT), "the request has failed"),

@@ -64,7 +64,7 @@ impl SettleChecks {
                     }),
                     false if self.ended && !stopped => {
                         found.expect(Rule::Settled, settled.aborted != Some(true), || {
-                            "no `aborted`, as nobody has aborted anything".to_owned()
+                            "no `aborted`, as nothing was aborted".to_owned()
                         });
                     }
                     false => {}

@@ -52,7 +52,7 @@ fn check_failure(failure: &Failure, before_anything: bool, path: &str) -> Result
         return invalid(&format!("{path}.body"), "an answer that has begun cannot fail with an empty body");
     }
     if retry_after.is_some() && (failure.status().is_none() || !before_anything) {
-        return invalid(path, "`retryAfter` is told with a `status`, before anything is said");
+        return invalid(path, "`retryAfter` needs a `status`, and no `say` before it");
     }
     if status.is_none() && kind.is_none() && message.as_deref().unwrap_or_default().is_empty() {
         return invalid(path, "expected `status`, `kind`, or a `message` that is not empty");

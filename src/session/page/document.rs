@@ -53,7 +53,7 @@ fn top(view: &PageView<'_>) -> Markup {
             h1 { bdi { (VisibleText(&view.title())) } }
             dl.facts { (facts(page)) }
             @if let Some(instructions) = &page.instructions {
-                details { summary { "What the model is told first" } div.said { (VisibleText(instructions)) } }
+                details { summary { "Instructions of the model" } div.said { (VisibleText(instructions)) } }
             }
             p.folding hidden { button type="button" { "Unfold all" } " " button type="button" { "Fold all" } }
         }

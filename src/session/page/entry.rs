@@ -55,9 +55,9 @@ fn compaction(
     let who = html! { "Compaction " span.gist { (count(tokens_before)) " tokens before it" } };
     let body = html! {
         p.note {
-            "From here on the model is told this summary"
+            "From here on the context is this summary"
             @match kept {
-                Some(kept) => { " and what was said " a href={ "#" (entry_anchor(kept)) } { "since here" } "." },
+                Some(kept) => { " and the messages " a href={ "#" (entry_anchor(kept)) } { "since here" } "." },
                 None => ".",
             }
         }
