@@ -33,7 +33,7 @@ impl Home {
         self
     }
 
-    /// A skill of that name and description, in a directory of its name.
+    /// Writes a skill with this name and description, in a directory of its name.
     pub fn skill(&self, directory: &str, name: &str, description: &str) -> &Self {
         let text = format!("---\nname: {name}\ndescription: {description}\n---\nDo {description}.\n");
         self.put(&format!("{directory}/{name}/SKILL.md"), &text)
@@ -72,7 +72,7 @@ impl Home {
     }
 }
 
-/// What there is, when nothing is wrong with it.
+/// Names of the found commands; fails on a warning.
 #[track_caller]
 pub fn names(home: &Home, places: &SearchPlaces) -> Vec<String> {
     let (found, warnings) = home.found(places);
@@ -80,7 +80,7 @@ pub fn names(home: &Home, places: &SearchPlaces) -> Vec<String> {
     found.iter().map(|line| line.split(" | ").next().unwrap_or_default().to_owned()).collect()
 }
 
-/// The warnings, for review.
+/// Compares the warnings with a snapshot.
 #[track_caller]
 pub fn assert_warnings(name: &str, warnings: &[String]) {
     let mut settings = insta::Settings::clone_current();

@@ -15,7 +15,7 @@ pub const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 /// A block of code of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// What stands behind the fence: `sh`, `sh needs-node`, `text output`.
+    /// Info string of the fence: `sh`, `sh needs-node`, `text output`.
     pub info: String,
     pub text: String,
     /// The number of the line of its fence, from 1.
@@ -106,7 +106,7 @@ pub fn prose(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// `cargo run` and `cargo build` of what is built already.
+/// Stand-in for `cargo run` and `cargo build` that uses the built binary.
 const CARGO: &str = r#"#!/bin/sh
 case "$1 $2 $3" in
   "run --quiet --") shift 3; exec pi-rpc "$@" ;;
@@ -163,7 +163,7 @@ impl Clone {
         shell.output().unwrap()
     }
 
-    /// Runs blocks one after another in one shell, as a reader does; gives what each has printed to stdout, or what went
+    /// Runs blocks one after another in one shell, as a reader does; returns the stdout of each, or what went
     /// wrong, with the line of the block.
     pub fn run_all(&self, blocks: &[&Block]) -> Result<Vec<String>, String> {
         let mut script = String::from("set -e\n");

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 /// Program that reads and writes session files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// This server.
+    /// The tested server.
     Ours,
     /// A published pi, by its command.
     Pi(Words),
@@ -28,17 +28,17 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Starts with these further options.
+    /// Starts a program with these further options.
     pub fn start(kind: Kind, vendor: SocketAddr, options: &[&str]) -> Self {
         Self::start_in(tempfile::tempdir().unwrap(), kind, vendor, options)
     }
 
-    /// Starts in that home.
+    /// Starts a program in this home.
     pub fn start_in(dir: TempDir, kind: Kind, vendor: SocketAddr, options: &[&str]) -> Self {
         Self::start_with(dir, kind, &models(vendor), options)
     }
 
-    /// Starts in that home, with that `models.json`.
+    /// Starts a program in this home, with this `models.json`.
     pub fn start_with(dir: TempDir, kind: Kind, models: &Value, options: &[&str]) -> Self {
         write_agent_file(dir.path(), Dialect::Pi, "models.json", models);
         write_agent_file(dir.path(), Dialect::Pi, "settings.json", &settings());
@@ -53,7 +53,7 @@ impl Agent {
         Self { server: Server::start(Dialect::Pi, dir, command), kind, asked: 0 }
     }
 
-    /// Sends a command, and reads up to its response; the data of it, where it succeeds.
+    /// Sends a command, and reads up to its response; returns the data, if the command succeeds.
     #[track_caller]
     pub fn try_ask(&mut self, mut command: Value) -> Result<Value, String> {
         self.asked += 1;
@@ -67,13 +67,13 @@ impl Agent {
         }
     }
 
-    /// The data of the response to a command, which succeeds.
+    /// Sends a command, which must succeed, and returns its data.
     #[track_caller]
     pub fn ask(&mut self, command: Value) -> Value {
         self.try_ask(command.clone()).unwrap_or_else(|error| panic!("{:?}: {command}: {error}", self.kind))
     }
 
-    /// A prompt's run, up to its end.
+    /// Runs a prompt to its end.
     #[track_caller]
     pub fn run(&mut self, message: &str) {
         self.run_with(json!({ "message": message }));
@@ -84,7 +84,7 @@ impl Agent {
         self.server.send(json!({ "type": "prompt", "message": message }));
     }
 
-    /// The run of a prompt with these fields, up to its end.
+    /// Runs a prompt with these fields to its end.
     #[track_caller]
     pub fn run_with(&mut self, mut prompt: Value) {
         prompt["type"] = "prompt".into();
@@ -92,7 +92,7 @@ impl Agent {
         self.until(|frame| frame["type"] == "agent_end");
     }
 
-    /// The first frame that fits; those before it are passed over. Frames are not checked: pi's are its own.
+    /// Reads up to the first frame that fits. Frames are not checked: pi's are its own.
     #[track_caller]
     pub fn until(&mut self, fits: impl Fn(&Value) -> bool) -> Value {
         loop {
@@ -106,14 +106,14 @@ impl Agent {
         }
     }
 
-    /// Goes on with that file.
+    /// Switches to this session file.
     #[track_caller]
     pub fn switch(&mut self, path: &Path) {
         let data = self.ask(json!({ "type": "switch_session", "sessionPath": path }));
         assert_eq!(data["cancelled"], false, "{:?}", self.kind);
     }
 
-    /// All messages of the conversation, but for their `responseId`: only pi 0.73 tells it, and the dialect does not.
+    /// All messages of the conversation, without `responseId`, which only pi 0.73 has.
     #[track_caller]
     pub fn messages(&mut self) -> Vec<Value> {
         let mut data = self.ask(json!({ "type": "get_messages" }));
@@ -126,21 +126,21 @@ impl Agent {
         self.ask(json!({ "type": "get_state" }))
     }
 
-    /// Where the session is written to.
+    /// Path of the session file.
     #[track_caller]
     pub fn file(&mut self) -> PathBuf {
         let state = self.state();
         state["sessionFile"].as_str().unwrap_or_else(|| panic!("no file: {state}")).into()
     }
 
-    /// Ends it; what it has written stays until the result is dropped.
+    /// Ends the program; its files stay until the result is dropped.
     #[track_caller]
     pub fn ends(mut self) -> TempDir {
         self.server.close_stdin();
         self.ended()
     }
 
-    /// Waits for its end, which has begun.
+    /// Waits for the exit of the program.
     #[track_caller]
     pub fn ended(mut self) -> TempDir {
         while self.server.next_line().is_some() {}

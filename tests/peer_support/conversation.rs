@@ -8,11 +8,11 @@ use tempfile::TempDir;
 
 /// Session files of a program.
 pub struct Written {
-    /// Who wrote it.
+    /// Writer of the files.
     pub kind: Kind,
     /// The sessions, in the order in which they were left.
     pub sessions: Vec<Session>,
-    /// Where the files are, as long as this lives.
+    /// Home with the files, removed with this value.
     _home: TempDir,
 }
 
@@ -50,7 +50,7 @@ pub fn vendor() -> FakeVendor {
 const PIXEL: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-/// Has one of everything, then a fork of it, and ends the agent.
+/// Plays a conversation with every kind of entry, then a fork, and ends the agent.
 #[track_caller]
 pub fn conversation(mut agent: Agent) -> Written {
     let kind = agent.kind;

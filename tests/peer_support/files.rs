@@ -7,7 +7,7 @@ use std::path::Path;
 /// here: pi forgets what stands before a damaged line.
 type File = (&'static str, fn(&Path) -> String, usize, usize);
 
-/// The files.
+/// All files.
 pub fn files() -> [File; 4] {
     [
         ("branches", branches, 7, 0),
@@ -125,7 +125,7 @@ fn second_version(directory: &Path) -> String {
     ])
 }
 
-/// Lines that say nothing, an id that comes twice, and a parent that is not there.
+/// Unreadable lines, a repeated id, and a missing parent.
 fn damaged(directory: &Path) -> String {
     let header = header(directory, 3);
     let lost = said("a0", None, user("Cut off."));

@@ -11,13 +11,13 @@ use std::{path::PathBuf, sync::OnceLock};
 /// The command of a release: a program and its first arguments.
 pub type Words = &'static [PathBuf];
 
-/// All that are installed.
+/// Releases that are installed.
 const RELEASES: [&str; 3] = ["0.52.12", "0.73.1", "1.5.2"];
 
-/// Set to 1, it makes a failure of what else would be left out.
+/// Environment variable: 1 turns a missing release into a failure.
 const REQUIRED: &str = "PI_RPC_REQUIRE_PEERS";
 
-/// One of the [`RELEASES`]; `None` where it cannot be had, which is told.
+/// Command of one of the [`RELEASES`]; `None`, with a note, if it cannot be installed.
 #[track_caller]
 pub fn peer(version: &str) -> Option<Words> {
     static INSTALLED: [OnceLock<Result<Vec<PathBuf>, String>>; RELEASES.len()] =

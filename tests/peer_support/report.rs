@@ -1,4 +1,4 @@
-//! The report about a peer, in short: what is kept of it beside the list of its known failures.
+//! Short report about a peer, kept beside the list of its known failures.
 
 use serde_json::Value;
 use std::{collections::BTreeMap, fmt::Write as _};
@@ -113,7 +113,7 @@ fn list(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }
 
-/// What a cell shows, in one line.
+/// Text of a table cell, in one line.
 fn cell(value: &Value) -> String {
     match value {
         Value::Null => "unexplained".to_owned(),

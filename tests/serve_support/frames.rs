@@ -1,8 +1,8 @@
-//! Looking at frames.
+//! Queries on lists of frames.
 
 use serde_json::{Value, json};
 
-/// The types of the frames, with the finer type of updates; repetitions of one are told once.
+/// Types of the frames, with the finer type of updates; repetitions count once.
 pub fn types(frames: &[Value]) -> Vec<String> {
     let mut types: Vec<String> = frames
         .iter()

@@ -1,4 +1,4 @@
-//! Reading with a deadline.
+//! Reader of lines with a deadline.
 
 use super::TOO_LONG;
 use std::{

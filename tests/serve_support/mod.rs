@@ -32,7 +32,7 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// The dialects that differ most.
+/// The two dialects that differ most.
 pub const BOTH: [Dialect; 2] = [Dialect::Pi, Dialect::Xcsh];
 
 /// The binary that is tested.
@@ -54,13 +54,13 @@ pub struct Server {
     pub dir: TempDir,
     pub child: Child,
     stdin: Option<ChildStdin>,
-    /// `None` once it is closed.
+    /// Reader of stdout; `None` once closed.
     stdout: Option<Lines>,
     stderr: Option<JoinHandle<String>>,
     seen: Vec<String>,
 }
 
-/// How a server ended.
+/// End of a server.
 pub struct Ended {
     pub status: ExitStatus,
     /// The frames that had not been read.
@@ -72,7 +72,7 @@ pub struct Ended {
 /// Bytes on their way to a server.
 pub struct Flood {
     written: Arc<AtomicUsize>,
-    /// Keeps stdin open until it is joined.
+    /// Thread that writes, and holds stdin open until joined.
     writer: JoinHandle<ChildStdin>,
 }
 
@@ -90,17 +90,17 @@ impl Flood {
 }
 
 impl Server {
-    /// Plays the demo; in `xcsh`, `ready` is read.
+    /// Starts a server with the demo model; in `xcsh`, reads `ready`.
     pub fn demo(dialect: Dialect) -> Self {
         Self::with(dialect, &[])
     }
 
-    /// Plays a script with these `turns`.
+    /// Starts a server whose model plays these `turns`.
     pub fn script(dialect: Dialect, turns: Value) -> Self {
         Self::script_with(dialect, json!({ "turns": turns }), &[])
     }
 
-    /// Plays a script, with more options.
+    /// Starts a server whose model plays a script, with more options.
     pub fn script_with(dialect: Dialect, script: Value, options: &[&str]) -> Self {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("script.json"), script.to_string()).unwrap();
@@ -108,7 +108,7 @@ impl Server {
         Self::serve(dialect, dir, &options)
     }
 
-    /// Plays a script with these `turns` in a folder that may hold more; sessions are kept in it.
+    /// Starts a server whose model plays these `turns`, in a folder that also keeps the sessions.
     pub fn script_in(dialect: Dialect, dir: TempDir, turns: Value, options: &[&str]) -> Self {
         std::fs::write(dir.path().join("script.json"), json!({ "turns": turns }).to_string()).unwrap();
         let mut command = command(binary(), dir.path());
@@ -117,7 +117,7 @@ impl Server {
         Self::start(dialect, dir, command).greeted()
     }
 
-    /// Plays the demo, with more options.
+    /// Starts a server with the demo model and more options.
     pub fn with(dialect: Dialect, options: &[&str]) -> Self {
         let options = [&["--model", "scripted/demo"], options].concat();
         Self::serve(dialect, tempfile::tempdir().unwrap(), &options)
@@ -136,7 +136,7 @@ impl Server {
         self
     }
 
-    /// Starts `command`, which speaks `dialect`.
+    /// Starts `command`, a server of `dialect`.
     pub fn start(dialect: Dialect, dir: TempDir, mut command: Command) -> Self {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
@@ -164,7 +164,7 @@ impl Server {
         self.stdin.as_mut().expect("stdin is open").write_all(bytes).unwrap();
     }
 
-    /// Sends a frame to a server that may have ended; whether it has not.
+    /// Sends a frame to a server that may have ended; returns whether it runs.
     pub fn try_send(&mut self, frame: Value) -> bool {
         let line = format!("{frame}\n");
         self.stdin.as_mut().expect("stdin is open").write_all(line.as_bytes()).is_ok()
@@ -180,7 +180,7 @@ impl Server {
         })
     }
 
-    /// Gives back what [`send_aside`](Self::send_aside) took.
+    /// Returns stdin after [`send_aside`](Self::send_aside).
     pub fn sent(&mut self, sending: JoinHandle<ChildStdin>) {
         self.stdin = Some(sending.join().unwrap());
     }
@@ -212,7 +212,7 @@ impl Server {
         self.stdout.take().expect("stdout is open").close();
     }
 
-    /// The bytes of the next frame; `None` at the end.
+    /// Reads the bytes of the next frame; `None` at the end.
     pub fn next_line(&mut self) -> Option<Vec<u8>> {
         match self.stdout.as_mut().expect("stdout is open").next() {
             Ok(line) => Some(line),
@@ -221,7 +221,7 @@ impl Server {
         }
     }
 
-    /// The next frame, which is valid.
+    /// Reads the next frame, which must be valid.
     #[track_caller]
     pub fn next(&mut self) -> Value {
         match self.frame() {
@@ -244,7 +244,7 @@ impl Server {
         Some(frame)
     }
 
-    /// The frames up to and with the first that fits.
+    /// Reads frames up to the first that fits.
     #[track_caller]
     pub fn until(&mut self, fits: impl Fn(&Value) -> bool) -> Vec<Value> {
         let mut frames = Vec::new();
@@ -258,13 +258,13 @@ impl Server {
         }
     }
 
-    /// The frames up to and with the first of that type.
+    /// Reads frames up to the first of this type.
     #[track_caller]
     pub fn until_type(&mut self, kind: &str) -> Vec<Value> {
         self.until(|frame| frame["type"] == kind)
     }
 
-    /// The response with that id; what comes before it is passed over.
+    /// Reads up to the response with this id.
     #[track_caller]
     pub fn response(&mut self, id: &str) -> Value {
         self.until(|frame| frame["type"] == "response" && frame["id"] == id).pop().unwrap()
@@ -278,7 +278,7 @@ impl Server {
         self.response(id)
     }
 
-    /// The data of the response to a command, which succeeds.
+    /// Sends a command, which must succeed, and returns its data.
     #[track_caller]
     pub fn data(&mut self, command: Value) -> Value {
         let mut response = self.ask("data", command);
@@ -286,7 +286,7 @@ impl Server {
         response["data"].take()
     }
 
-    /// A prompt's run, up to and with its end.
+    /// Runs a prompt to its end, and returns the frames.
     #[track_caller]
     pub fn run(&mut self, message: &str) -> Vec<Value> {
         self.send(json!({"type": "prompt", "message": message}));
@@ -297,7 +297,7 @@ impl Server {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }
 
-    /// Waits until that file is there.
+    /// Waits until the file exists.
     #[track_caller]
     pub fn awaits(&self, file: &str) {
         let path = self.path(file);
@@ -313,7 +313,7 @@ impl Server {
         ended
     }
 
-    /// Waits for the end of the process; nothing of it is left.
+    /// Waits for the end of the process, and checks that no child is left.
     #[track_caller]
     pub fn ends(mut self) -> Ended {
         let mut frames = Vec::new();
@@ -329,7 +329,7 @@ impl Server {
         Ended { status, frames, stderr, dir }
     }
 
-    /// Ends the input of a server that is idle: nothing more is said, nothing was complained of.
+    /// Ends the input of an idle server, and checks that it exits without further output.
     #[track_caller]
     pub fn finishes(mut self) -> TempDir {
         self.close_stdin();
@@ -345,7 +345,7 @@ impl Server {
         self.child.wait().unwrap()
     }
 
-    /// The frames so far, long ones cut.
+    /// Frames so far, shortened.
     fn told(&self) -> String {
         let short = |line: &String| line.chars().take(600).collect::<String>();
         self.seen.iter().map(short).collect::<Vec<_>>().join("\n")

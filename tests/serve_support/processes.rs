@@ -1,4 +1,4 @@
-//! What the system tells of processes.
+//! Processes of the system: memory, states and children.
 
 use super::{Server, eventually};
 use rustix::process::Signal;
@@ -20,12 +20,12 @@ pub fn processes_of(directory: &Path) -> Vec<String> {
 }
 
 impl Server {
-    /// The most memory that the server has had so far, in MiB, without the pages of the program itself.
+    /// Peak memory of the server, in MiB, without the pages of the program itself.
     pub fn peak_mib(&self) -> u64 {
         self.memory("VmHWM:") - self.memory("RssFile:")
     }
 
-    /// The memory that the server has now, in MiB, without the pages of the program itself.
+    /// Current memory of the server, in MiB, without the pages of the program itself.
     pub fn resident_mib(&self) -> u64 {
         self.memory("RssAnon:")
     }
@@ -36,7 +36,7 @@ impl Server {
         line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() / 1024
     }
 
-    /// Waits until it has nothing to do but to wait for us: none of its threads runs in many looks on end.
+    /// Waits until the server is blocked: none of its threads runs in many samples in a row.
     #[track_caller]
     pub fn stands_still(&self) {
         let (mut looks, mut before) = (0, 0);
@@ -61,7 +61,7 @@ impl Server {
         seen
     }
 
-    /// Of each thread: `S` sleeps, `T` is stopped.
+    /// State of each thread: `S` sleeps, `T` is stopped.
     fn states(&self) -> Vec<String> {
         self.stats().map(|fields| fields[0].clone()).collect()
     }
@@ -74,7 +74,7 @@ impl Server {
         })
     }
 
-    /// Of each thread, the fields of its `stat` from the state on.
+    /// Fields of `stat` of each thread, from the state on.
     fn stats(&self) -> impl Iterator<Item = Vec<String>> {
         let tasks = std::fs::read_dir(format!("/proc/{}/task", self.child.id())).unwrap().flatten();
         let stats = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("stat")).ok());

@@ -1,4 +1,4 @@
-//! A terminal, as programs see it.
+//! A pseudo-terminal for a program.
 
 use rustix::{
     fs::{Mode, OFlags, open},
@@ -6,7 +6,7 @@ use rustix::{
 };
 use std::{fs::File, io::Read as _};
 
-/// Both ends: the one that a person sees, and the one for a program.
+/// Opens a terminal: the outer end, and the one for a program.
 pub fn terminal() -> (File, File) {
     let outer = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
     grantpt(&outer).unwrap();
@@ -16,7 +16,7 @@ pub fn terminal() -> (File, File) {
     (outer.into(), inner.into())
 }
 
-/// What is shown until no program has the terminal any more.
+/// Reads the output until no program has the terminal open.
 pub fn shown(mut outer: File) -> String {
     let mut bytes = Vec::new();
     let mut chunk = [0; 4096];

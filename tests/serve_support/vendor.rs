@@ -52,7 +52,7 @@ impl FakeVendor {
         configured(dialect, &format!("http://{}", self.address), api, options)
     }
 
-    /// The same server under settings of its user.
+    /// A server that has this vendor's model of `api`, and these settings.
     pub fn server_under(&self, settings: &Value, dialect: Dialect, api: &str, options: &[&str]) -> Server {
         let dir = tempfile::tempdir().unwrap();
         write_models(dir.path(), dialect, &format!("http://{}", self.address), api);
@@ -60,7 +60,7 @@ impl FakeVendor {
         start(dialect, dir, &[&["--model", "fake/model"], options].concat())
     }
 
-    /// What the vendor would refuse, or has refused.
+    /// Requests that the vendor refuses, with the reasons.
     pub fn refusals(&self) -> Vec<String> {
         self.journal.received().into_iter().filter_map(|request| request.refusal).collect()
     }
@@ -96,12 +96,12 @@ fn write_models(home: &Path, dialect: Dialect, base: &str, api: &str) {
     write_models_file(home, dialect, &models);
 }
 
-/// Puts the `models.json` of a user where a server of that dialect looks for it.
+/// Writes the `models.json` of a user of this dialect.
 pub fn write_models_file(home: &Path, dialect: Dialect, models: &Value) {
     write_agent_file(home, dialect, "models.json", models);
 }
 
-/// Puts a file into the agent directory of a user of that dialect.
+/// Writes a file in the agent directory of a user of this dialect.
 pub fn write_agent_file(home: &Path, dialect: Dialect, name: &str, content: &Value) {
     let agent = home.join(dialect.record().directories.agent.trim_start_matches("~/"));
     fs::create_dir_all(&agent).unwrap();

@@ -1,4 +1,4 @@
-//! How long tests wait, and how many cases they try.
+//! Deadlines of tests, and the number of tried cases.
 #![allow(dead_code)] // each test binary uses its part
 
 use std::{
@@ -20,7 +20,7 @@ pub fn sample<T>(cases: impl IntoIterator<Item = T>, step: usize) -> impl Iterat
     cases.into_iter().step_by(if thorough() { 1 } else { step })
 }
 
-/// Tries the cases, some at the same time, as most of a case is waiting; how many there were.
+/// Tries the cases, some concurrently, as most of a case is waiting; returns their number.
 pub fn at_once<T: Send>(cases: impl Iterator<Item = T> + Send, test: impl Fn(T) + Sync) -> usize {
     let cases = Mutex::new(cases);
     let next = || cases.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).next();
@@ -36,7 +36,7 @@ pub fn pairs<A: Clone, B: Clone>(firsts: &[A], seconds: &[B]) -> Vec<(A, B)> {
     firsts.iter().flat_map(of).collect()
 }
 
-/// Waits until something is the case.
+/// Waits until a condition holds.
 #[track_caller]
 pub fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
     let started = Instant::now();

@@ -1,4 +1,4 @@
-//! Sessions for the tests: how files are put together, and what is expected of reading them.
+//! Builders of session files, and short forms of sessions that were read.
 #![allow(dead_code)] // Each test file uses its part.
 
 use bytes::Bytes;
@@ -15,14 +15,14 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// 2026-01-05T10:00:00.000Z.
+/// Time at which the sessions begin: 2026-01-05T10:00:00.000Z.
 pub const MORNING: u64 = 1_767_607_200_000;
 
 /// A header as pi writes it.
 pub const HEADER: &str =
     r#"{"type":"session","version":3,"id":"s-1","timestamp":"2026-01-05T10:00:00.000Z","cwd":"/w"}"#;
 
-/// Chance that is none.
+/// Random numbers from a fixed seed.
 pub fn random() -> Rng {
     Rng::with_seed(7)
 }
@@ -36,12 +36,12 @@ pub fn header(id: &str) -> SessionHeader {
     new_header(id.to_owned(), "/w".to_owned(), None, MORNING)
 }
 
-/// So many seconds after the morning began.
+/// Stamp of the time `seconds` after [`MORNING`].
 pub fn stamp(dialect: Dialect, seconds: u64) -> Stamp {
     Stamp { dialect, wall_ms: MORNING + 1000 * seconds }
 }
 
-/// Lines, each with its line feed.
+/// Joins lines, each with its line feed.
 pub fn file<S: AsRef<str>>(lines: &[S]) -> String {
     lines.iter().map(|line| format!("{}\n", line.as_ref())).collect()
 }
@@ -50,12 +50,12 @@ pub fn try_read(file: impl Into<Vec<u8>>) -> Result<ParsedFile, ReadError> {
     Tree::read(Bytes::from(file.into()), &mut random())
 }
 
-/// A file that can be read.
+/// Parses a valid file.
 pub fn read(file: impl Into<Vec<u8>>) -> ParsedFile {
     try_read(file).expect("a session")
 }
 
-/// What a file gets of a tree.
+/// Text of the file of a tree.
 pub fn bytes(tree: &Tree) -> String {
     String::from_utf8(tree.lines().concat()).expect("UTF-8")
 }
@@ -100,13 +100,13 @@ pub fn message(value: Value) -> Arc<AgentMessage> {
     Arc::new(serde_json::from_value(value).expect("a message"))
 }
 
-/// A message of the user, as the engine makes them.
+/// User message of the engine.
 pub fn asked(text: &str) -> Arc<AgentMessage> {
     let content = json!([{ "type": "text", "text": text }]);
     message(json!({ "role": "user", "content": content, "timestamp": MORNING }))
 }
 
-/// Who speaks and what, a line each.
+/// Role and text of each message.
 pub fn told(context: &Context) -> Vec<String> {
     context.messages.iter().map(|message| say(message)).collect()
 }
@@ -123,7 +123,7 @@ fn say(message: &AgentMessage) -> String {
     format!("{}: {text}", message.kind())
 }
 
-/// What was found wrong, in words.
+/// Texts of the notices.
 pub fn notices(read: &ParsedFile) -> Vec<String> {
     read.notices.iter().map(ToString::to_string).collect()
 }
@@ -147,19 +147,19 @@ pub fn open(path: &Path) -> (Store, Result<OpenedSession, OpenError>) {
     (store, opened)
 }
 
-/// Opens what can be opened: the store, its session, what is told of the file.
+/// Opens a file: the store, its session and the notices.
 pub fn opened(path: &Path) -> (Store, Option<Tree>, Vec<String>) {
     let (store, opened) = open(path);
     let OpenedSession { tree, notices, .. } = opened.unwrap();
     (store, tree, notices.iter().map(ToString::to_string).collect())
 }
 
-/// A line of a message with this text.
+/// Line of a message with this text.
 pub fn line(text: &str) -> Bytes {
     said(&[text]).into()
 }
 
-/// What a file gets of such lines.
+/// Text of a file of such lines.
 pub fn said(texts: &[&str]) -> String {
     texts.iter().map(|text| format!("{}\n", user(text, None, text))).collect()
 }

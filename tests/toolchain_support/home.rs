@@ -1,4 +1,4 @@
-//! Directories that are filled once.
+//! Directories that are filled once and reused.
 
 use super::progress;
 use std::{
@@ -8,7 +8,7 @@ use std::{
     time::Instant,
 };
 
-/// Tells in a folder what it was filled with; written last, so that half a folder has none.
+/// File that marks a filled folder with its source; written last, so that half a folder has none.
 const MARK: &str = "installed-from";
 
 /// The folder `target/<place>`, which `fill` has filled. It is filled again when `from` is another than last time:

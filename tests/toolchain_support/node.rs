@@ -16,7 +16,7 @@ pub fn packages(folder: &str) -> Option<PathBuf> {
     had(locked(folder, &[]), REQUIRED)
 }
 
-/// As [`packages`], with further options for npm; or why it cannot be had.
+/// Installs [`packages`] with further options for npm; the error says why that failed.
 pub fn locked(folder: &str, options: &[&str]) -> Result<PathBuf, String> {
     let version = node()?;
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
@@ -33,7 +33,7 @@ pub fn locked(folder: &str, options: &[&str]) -> Result<PathBuf, String> {
     })
 }
 
-/// The version of the Node.js there is, if it is recent enough.
+/// Version of the installed Node.js, if recent enough.
 pub fn node() -> Result<String, String> {
     let version = run(Command::new("node").arg("--version"))?;
     let major = version.trim_start_matches('v').split('.').next().and_then(|major| major.parse().ok());

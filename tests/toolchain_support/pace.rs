@@ -1,4 +1,4 @@
-//! How slow this machine is right now: deadlines of tests beside other people's programs grow with it.
+//! Slowness of this machine, by which deadlines of tests beside other people's programs are stretched.
 
 use std::{
     process::Command,
@@ -9,10 +9,10 @@ use std::{
 /// Processes that are started for the measurement.
 const STARTS: u32 = 40;
 
-/// What these starts take on the two quiet cores that the deadlines were chosen for.
+/// Duration of these starts on the two quiet cores that the deadlines were chosen for.
 const REFERENCE: Duration = Duration::from_millis(60);
 
-/// How many times as long as the reference this machine takes, at least 1. Measured once, at the first call.
+/// Slowness of this machine relative to the reference, at least 1. Measured once, at the first call.
 pub fn slowness() -> u32 {
     static SLOWNESS: OnceLock<u32> = OnceLock::new();
     *SLOWNESS.get_or_init(|| {
@@ -25,7 +25,7 @@ pub fn slowness() -> u32 {
     })
 }
 
-/// `deadline` on this machine.
+/// Stretches `deadline` for this machine.
 pub fn stretched(deadline: Duration) -> Duration {
     deadline * slowness()
 }

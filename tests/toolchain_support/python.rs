@@ -16,7 +16,7 @@ const PYTHON: &str = "PI_RPC_PYTHON";
 /// Oldest supported Python.
 const OLDEST: (u32, u32) = (3, 10);
 
-/// The Python to test with; `None` where there is none of that version or newer, which is told.
+/// Python to test with; `None`, with a note, if there is none of this version or newer.
 pub fn python(oldest: (u32, u32)) -> Option<String> {
     had(find(oldest).map(|(python, _)| python), REQUIRED)
 }
@@ -42,7 +42,7 @@ fn install(requirements: &str) -> Result<PathBuf, String> {
     Ok(home.join("bin/python"))
 }
 
-/// The Python of that version or newer, and what it is.
+/// Finds a Python of this version or newer, with its version.
 fn find((major, minor): (u32, u32)) -> Result<(String, String), String> {
     let python = env::var(PYTHON).unwrap_or_else(|_| "python3".to_owned());
     let recent = format!(

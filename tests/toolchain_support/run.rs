@@ -7,7 +7,7 @@ use std::{
     thread,
 };
 
-/// What a test needs; `None` where it cannot be had, which is told. `required` names the variable that makes it a
+/// Unwraps what a test needs; `None`, with a note, if it is missing. `required` names the variable that makes it a
 /// failure when it is 1.
 #[track_caller]
 pub fn had<T>(needed: Result<T, String>, required: &str) -> Option<T> {
@@ -21,12 +21,12 @@ pub fn had<T>(needed: Result<T, String>, required: &str) -> Option<T> {
     None
 }
 
-/// A line on stderr, which the harness of tests does not capture.
+/// Writes a line to stderr that the test harness does not capture.
 pub fn progress(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }
 
-/// Runs a program to its end; gives what it writes, or else what it complains of.
+/// Runs a program to its end; returns its stdout, or its stderr as an error.
 pub fn run(command: &mut Command) -> Result<String, String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command.stdin(Stdio::null()).output().map_err(|error| format!("{name}: {error}"))?;

@@ -15,7 +15,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 /// Prints a line for each generated conversation: its kind, its dialect, its seed and a hash of all that came of it.
 #[derive(Parser)]
 struct Options {
-    /// How many seeds, for each kind and dialect.
+    /// Number of seeds, for each kind and dialect.
     #[arg(long, default_value_t = 100)]
     seeds: u64,
     /// The first seed.
@@ -53,7 +53,7 @@ fn main() {
     }
 }
 
-/// Everything that came of a conversation.
+/// Frames, tools, requests and files of a conversation, one a line.
 fn transcript(kind: Kind, dialect: Dialect, seed: u64) -> String {
     let drawn = conversation(kind, dialect, &mut Choices::seeded(seed));
     let played = match play(&drawn) {

@@ -9,15 +9,15 @@ use std::collections::BTreeSet;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answers {
-    /// Correctly.
+    /// Answers correctly.
     Rightly(u64),
-    /// With an answer of the wrong kind, or an error.
+    /// Answers with the wrong kind, or an error.
     Wrongly(u64),
-    /// Correctly, twice.
+    /// Answers correctly, twice.
     Twice(u64),
-    /// With a value of the wrong type.
+    /// Answers with a value of the wrong type.
     Misspelt(u64),
-    /// Never.
+    /// Never answers.
     Never,
 }
 

@@ -49,12 +49,12 @@ pub struct Called {
 }
 
 impl Playback {
-    /// Short form of all frames with their writers, see the module `transcript`.
+    /// Formats all frames in short form, each with its writer, as the module `transcript` describes.
     pub fn transcript(&self) -> String {
         transcript::of(&self.steps)
     }
 
-    /// [`transcript`](Self::transcript) with the time of each step in milliseconds.
+    /// Formats the [`transcript`](Self::transcript) with the time of each step in milliseconds.
     pub fn timed_transcript(&self) -> String {
         transcript::timed(&self.steps)
     }
@@ -71,7 +71,7 @@ impl Playback {
         shape::of(&self.said)
     }
 
-    /// [`shape`](Self::shape) from the response with this id on.
+    /// Formats the [`shape`](Self::shape) from the response with this id on.
     pub fn shape_from(&self, id: Option<&str>) -> Vec<String> {
         let is_first = |frame: &Value| frame["type"] == "response" && frame["id"].as_str() == id;
         let first = id.and_then(|_| self.said.iter().position(is_first)).unwrap_or(0);

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// One step for each frame, except that consecutive updates of a block are one step, and so are start and end of a
+/// Formats frames as steps, one for each, except that consecutive updates of a block are one step, and so are start and end of a
 /// message that is complete at its start.
 pub fn of(said: &[Value]) -> Vec<String> {
     let mut steps: Vec<String> = Vec::new();

@@ -1,4 +1,4 @@
-//! Compares what is known of a session with what its server says of it.
+//! Comparison of the known state of a session with the responses of its server.
 
 use pi_rpc::{
     client::{Client, Error, SessionState},
@@ -11,7 +11,7 @@ use std::{
 };
 use tokio::sync::Notify;
 
-/// How often something was known, and no empty list, and told again, by its name.
+/// Counts of compared values by member, without empty lists.
 pub type Compared = BTreeMap<&'static str, u64>;
 
 /// Asks the server whenever it is woken, as soon as the answers before are there. What a response tells is compared where
@@ -28,7 +28,7 @@ struct Outcome {
 }
 
 impl Comparison {
-    /// Begins to compare.
+    /// Starts the comparison.
     pub fn begin(client: Client) -> Self {
         let (wake, outcome) = (Arc::new(Notify::new()), Arc::<Mutex<Outcome>>::default());
         let (woken, to) = (Arc::clone(&wake), Arc::clone(&outcome));
@@ -44,12 +44,12 @@ impl Comparison {
         Self { wake, outcome }
     }
 
-    /// What is to be told of each frame.
+    /// Notifier that every frame must wake.
     pub fn wake(&self) -> Arc<Notify> {
         Arc::clone(&self.wake)
     }
 
-    /// What was compared; the error is what differed.
+    /// Ends the comparison. The error names the values that differ.
     pub fn end(&self, client: &Client) -> Result<Compared, String> {
         let Outcome { mut wrong, compared } = std::mem::take(&mut *self.outcome.lock().unwrap());
         // Responses to the conversation's own commands are compared, too.
@@ -132,7 +132,7 @@ fn flags(session: &SessionState) -> [Option<bool>; 2] {
     [session.is_streaming(), session.is_compacting()]
 }
 
-/// Notes whether a response has told what was known before.
+/// Compares a response with the value that was known before.
 fn note(session: &SessionState, member: Member, before: &Known, to: &Mutex<Outcome>) {
     let now = known(session, member);
     let mut to = to.lock().unwrap();

@@ -1,4 +1,4 @@
-//! What a file of `sdk/conversations` may hold.
+//! Format of the files in `sdk/conversations`.
 
 use pi_rpc::model::scripted::Script;
 use schemars::JsonSchema;
@@ -17,12 +17,12 @@ pub struct Conversation {
     /// The schema of this file, for editors; not read.
     #[serde(rename = "$schema")]
     _schema: Option<String>,
-    /// What it shows, in one sentence.
+    /// Promise that the conversation shows, in one sentence.
     #[allow(dead_code, reason = "for people")]
     pub title: String,
-    /// The base dialects that it is for; absent: all.
+    /// Base dialects of the conversation; absent: all.
     pub dialects: Option<Vec<String>>,
-    /// What the model says, as a script file does: it is written to `script.json`. Absent: the demo.
+    /// Script of the model, which is written to `script.json`. Absent: the demo.
     #[schemars(with = "Option<Script>")]
     pub script: Option<ScriptText>,
     /// Further options of `pi-rpc serve`.
@@ -34,7 +34,7 @@ pub struct Conversation {
     /// The server's hazards, as `--hazard` takes them; empty: none.
     #[serde(default = "all")]
     pub hazards: String,
-    /// What is done, one after another. The last one is `close` or `kill`; absent: closed, with status 0.
+    /// Steps, in order. The last one is `close` or `kill`; absent: closed, with status 0.
     pub steps: Vec<Step>,
 }
 
@@ -56,39 +56,39 @@ impl TryFrom<Value> for ScriptText {
     }
 }
 
-/// One thing that is done or expected.
+/// An action or an expectation.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Step {
-    /// A command is called.
+    /// Calls a command.
     Call(Call),
-    /// A call that was started is waited for.
+    /// Awaits a started call.
     Await(Await),
-    /// A prompt is played to its end.
+    /// Plays a prompt to its end.
     Prompt(Prompt),
-    /// An event comes.
+    /// Awaits an event.
     Event(Event),
-    /// Whatever goes on comes to its end.
+    /// Awaits the end of all work.
     Idle(#[allow(dead_code, reason = "always true")] Idle),
-    /// A message is steered.
+    /// Steers a message.
     Steer(Steer),
-    /// A message is queued.
+    /// Queues a message.
     FollowUp(FollowUp),
-    /// Dialogs are answered.
+    /// Sets the answers to dialogs.
     Dialogs(Dialogs),
-    /// A dialog was asked.
+    /// Expects a dialog.
     Asked(Asked),
-    /// Tools are lent.
+    /// Sets the tools of the host.
     HostTools(HostTools),
-    /// A tool was called.
+    /// Expects a call of a tool.
     Called(Called),
-    /// A call of a tool was called off.
+    /// Expects the cancellation of a call.
     Cancelled(Cancelled),
-    /// A command is refused by the SDK.
+    /// Expects the SDK to refuse a command.
     Refused(Refused),
-    /// The server is killed.
+    /// Kills the server.
     Kill(#[allow(dead_code, reason = "always true")] Kill),
-    /// The server is ended.
+    /// Ends the server.
     Close(Close),
 }
 
@@ -98,10 +98,10 @@ pub enum Step {
 pub struct Call {
     /// The command's `type`.
     pub call: String,
-    /// Its other members.
+    /// Other members of the command.
     #[serde(default)]
     pub with: Fields,
-    /// So many times at once.
+    /// Number of concurrent calls.
     pub times: Option<u32>,
     /// Send it although the SDK knows that it is illegal here.
     #[serde(default)]
@@ -116,7 +116,7 @@ pub struct Call {
     pub fails: Option<Words>,
 }
 
-/// Null, too, is something that was given.
+/// Deserializes a member, of which null is a value, too.
 fn given<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }
@@ -125,9 +125,9 @@ fn given<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Val
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Words {
-    /// These.
+    /// The whole text.
     Are(String),
-    /// These, among others.
+    /// A part of the text.
     Contain {
         /// The part.
         contains: String,
@@ -141,10 +141,10 @@ pub struct Await {
     /// The name.
     #[serde(rename = "await")]
     pub name: String,
-    /// As in `call`.
+    /// Expectation as in `call`.
     #[serde(default, deserialize_with = "given")]
     pub returns: Option<Value>,
-    /// As in `call`.
+    /// Expectation as in `call`.
     pub fails: Option<Words>,
 }
 
@@ -169,13 +169,13 @@ pub struct Prompt {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Text {
-    /// As it is.
+    /// A literal text.
     Plain(String),
-    /// A long one.
+    /// A long text.
     Repeated {
-        /// What it is made of.
+        /// Text that is repeated.
         repeat: String,
-        /// How many times over.
+        /// Number of repetitions.
         times: usize,
     },
 }
@@ -184,14 +184,14 @@ pub enum Text {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Event {
-    /// Its `type`.
+    /// `type` of the event.
     pub event: String,
-    /// What else it has.
+    /// Other members of the event.
     #[serde(default)]
     pub having: Fields,
 }
 
-/// Waits until nothing goes on any more, as `prompt` does.
+/// Waits for the end of all work, as `prompt` does.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Idle {
@@ -216,11 +216,11 @@ pub struct FollowUp {
     pub follow_up: String,
 }
 
-/// From now on dialogs are answered so. One of a method that is not named is cancelled.
+/// Answers dialogs from now on. A dialog of another method is cancelled.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Dialogs {
-    /// By method.
+    /// Answers by method.
     pub dialogs: BTreeMap<String, Answer>,
 }
 
@@ -228,17 +228,17 @@ pub struct Dialogs {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Answer {
-    /// To `select`, `input` and `editor`.
+    /// Answer to `select`, `input` and `editor`.
     Value {
         /// The text.
         value: String,
     },
-    /// To `confirm`.
+    /// Answer to `confirm`.
     Confirmed {
         /// Whether it was confirmed.
         confirmed: bool,
     },
-    /// None.
+    /// Cancellation.
     Cancelled {
         /// Always true.
         #[allow(dead_code, reason = "always true")]
@@ -246,7 +246,7 @@ pub enum Answer {
     },
 }
 
-/// Some dialog that was asked so far has these members.
+/// Expects that an earlier dialog has these members.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Asked {
@@ -254,7 +254,7 @@ pub struct Asked {
     pub asked: Fields,
 }
 
-/// Lends these tools, in place of those before.
+/// Replaces the tools of the host.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HostTools {
@@ -266,28 +266,28 @@ pub struct HostTools {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Tool {
-    /// As `set_host_tools` takes it.
+    /// Member of `set_host_tools`.
     pub name: String,
-    /// As `set_host_tools` takes it.
+    /// Member of `set_host_tools`.
     pub label: Option<String>,
-    /// As `set_host_tools` takes it.
+    /// Member of `set_host_tools`.
     pub description: String,
-    /// As `set_host_tools` takes it.
+    /// Member of `set_host_tools`.
     pub parameters: Fields,
-    /// One after another.
+    /// Steps of a call, in order.
     pub answers: Vec<ToolStep>,
 }
 
-/// One thing that a tool does.
+/// Step of a tool.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum ToolStep {
-    /// Tells how far it is.
+    /// Reports progress.
     Update {
         /// The text.
         update: String,
     },
-    /// Is done.
+    /// Returns the result.
     Result {
         /// The text.
         result: String,
@@ -297,7 +297,7 @@ pub enum ToolStep {
         /// The text.
         error: String,
     },
-    /// Never ends, unless it is called off.
+    /// Hangs until the call is cancelled.
     Hang {
         /// Always true.
         #[allow(dead_code, reason = "always true")]
@@ -305,7 +305,7 @@ pub enum ToolStep {
     },
 }
 
-/// Waits until a tool has been called so.
+/// Waits for a call of a tool.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Called {
@@ -323,7 +323,7 @@ pub struct ToolCall {
     pub arguments: Fields,
 }
 
-/// Waits until a call of this tool has been called off.
+/// Waits for the cancellation of a call of this tool.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Cancelled {
@@ -337,7 +337,7 @@ pub struct Cancelled {
 pub struct Refused {
     /// The command's `type`.
     pub refused: String,
-    /// Its other members.
+    /// Other members of the command.
     #[serde(default)]
     pub with: Fields,
 }
@@ -355,14 +355,14 @@ pub struct Kill {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Close {
-    /// How.
+    /// Expected end.
     pub close: Ending,
 }
 
-/// How the server ends.
+/// End of the server.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Ending {
-    /// Its exit status.
+    /// Exit status.
     pub status: i32,
 }

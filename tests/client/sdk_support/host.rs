@@ -1,4 +1,4 @@
-//! What the host of a conversation does when it is asked: dialogs and tools.
+//! Host of a conversation: its answers to dialogs, and its tools.
 
 use super::conversation::{self, Tool, ToolCall, ToolStep};
 use pi_rpc::{
@@ -13,7 +13,7 @@ use std::{
 };
 use tokio::sync::watch;
 
-/// What it was asked so far.
+/// State of the host: dialogs and calls so far.
 #[derive(Default)]
 pub struct Host {
     asked: Arc<Mutex<Vec<Value>>>,
@@ -22,7 +22,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// Answers dialogs so from now on.
+    /// Sets the answers to later dialogs.
     pub fn answer(&self, client: &Client, answers: BTreeMap<String, conversation::Answer>) {
         let asked = Arc::clone(&self.asked);
         client.on_dialog(move |request| {
@@ -41,7 +41,7 @@ impl Host {
         self.asked.lock().unwrap().clone()
     }
 
-    /// A tool that does as the conversation says, and notes it.
+    /// Creates a tool that plays its steps, and records its calls.
     pub fn tool(&self, tool: Tool) -> HostTool {
         let Tool { name, label, description, parameters, answers } = tool;
         let (called, cancelled) = (Arc::clone(&self.called), Arc::clone(&self.cancelled));
@@ -56,7 +56,7 @@ impl Host {
     }
 }
 
-/// Notes it when it is dropped before its end.
+/// Records that a call was dropped before its end.
 struct Dropped {
     name: String,
     cancelled: Option<Arc<watch::Sender<Vec<String>>>>,

@@ -1,4 +1,4 @@
-//! What a server has left behind.
+//! Check for processes that a server has left behind.
 
 use std::{fs, path::Path};
 

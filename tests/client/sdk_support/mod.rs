@@ -21,7 +21,7 @@ pub fn folder() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/sdk/conversations"))
 }
 
-/// Every conversation: name and text, by name.
+/// Names and texts of all conversations, sorted by name.
 pub fn texts() -> Vec<(String, String)> {
     let files = std::fs::read_dir(folder()).unwrap().map(|file| file.unwrap().path());
     let files = files.filter(|path| path.extension().is_some_and(|extension| extension == "json"));

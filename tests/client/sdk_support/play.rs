@@ -1,4 +1,4 @@
-//! Has a conversation.
+//! Player of conversations.
 
 use super::{
     Host, base_dialects,
@@ -16,13 +16,13 @@ use std::{collections::HashMap, fs, path::Path, process::Stdio, time::Duration};
 use tempfile::TempDir;
 use tokio::{process::Command, sync::mpsc, task::JoinHandle, time::timeout};
 
-/// Longer than any conversation takes, on a busy machine.
+/// Time limit of a conversation, on a busy machine.
 const TOO_LONG: Duration = Duration::from_secs(120);
 
 type Done = Result<(), String>;
 type Called = Result<Value, Error>;
 
-/// Has a conversation with a server of its own, and compares the state of the session after every event; the error names the
+/// Plays a conversation with a server of its own, and compares the state of the session after every event; the error names the
 /// step, or what differed.
 pub async fn play(conversation: &Conversation, dialect: Dialect, seed: u32) -> Result<Compared, String> {
     let home = tempfile::tempdir().unwrap();
@@ -58,7 +58,7 @@ pub async fn play(conversation: &Conversation, dialect: Dialect, seed: u32) -> R
     comparison.end(&played.client)
 }
 
-/// The dialects that it is for.
+/// Dialects of a conversation.
 pub fn dialects(conversation: &Conversation) -> Vec<Dialect> {
     let named = conversation.dialects.as_ref();
     base_dialects()
@@ -94,7 +94,7 @@ struct Played {
     client: Client,
     events: mpsc::UnboundedReceiver<ClientEvent>,
     host: Host,
-    /// The calls that nobody has waited for.
+    /// Started calls that were not awaited yet.
     started: HashMap<String, Vec<JoinHandle<Called>>>,
     home: TempDir,
 }

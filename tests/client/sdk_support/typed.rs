@@ -1,4 +1,4 @@
-//! A command as data, called by the client's typed method for it.
+//! Calls of commands by the client's typed methods.
 
 use pi_rpc::{
     client::{Client, Error},
@@ -6,14 +6,14 @@ use pi_rpc::{
 };
 use serde_json::{Value, json};
 
-/// Calls whichever command it is as what it is, so that the answer has been of its type.
+/// Calls a command by the typed method of its kind.
 macro_rules! call {
     ($client:expr, $command:expr, $($variant:ident)*) => {
         match $command { $(RpcCommand::$variant(command) => json!($client.call(command).await?)),* }
     };
 }
 
-/// What the command brings, as JSON again; null where it brings nothing.
+/// Calls the command, and returns its data as JSON; null if there is none.
 pub async fn call(client: &Client, command: RpcCommand) -> Result<Value, Error> {
     Ok(call!(
         client, command,

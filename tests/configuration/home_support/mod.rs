@@ -1,4 +1,4 @@
-//! A user's home with pi's files in it, and what is configured there.
+//! A user's home with pi's files in it, and the configuration that is read there.
 
 use pi_rpc::{
     config::{Config, Sources, load, pattern::full_id},
@@ -11,11 +11,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A home, which is the project, too.
+/// Home of a user, which is the project, too.
 pub struct Home(tempfile::TempDir);
 
 impl Home {
-    /// With these files in the user's directory.
+    /// Creates a home with these files in the user's directory.
     pub fn new<const N: usize>(files: [(&str, &str); N]) -> Self {
         let home = Self(tempfile::tempdir().unwrap());
         fs::create_dir_all(home.agent()).unwrap();
@@ -39,7 +39,7 @@ impl Home {
         fs::write(self.agent().join(name), text).unwrap();
     }
 
-    /// What is configured, where these variables are set, too.
+    /// Loads the configuration with these environment variables.
     pub fn load(&self, environment: &[(&str, &str)]) -> Config {
         let home = [("HOME", self.path().to_str().unwrap())];
         load(Sources {
@@ -51,7 +51,7 @@ impl Home {
     }
 }
 
-/// What is configured by these `models.json` and `auth.json`, where these variables are set.
+/// Loads a configuration of these `models.json` and `auth.json`, with these environment variables.
 pub fn configured(models: &Value, auth: &Value, environment: &[(&str, &str)]) -> Config {
     let (models, auth) = (models.to_string(), auth.to_string());
     Home::new([("models.json", &models), ("auth.json", &auth)]).load(environment)

@@ -10,12 +10,12 @@ pub fn prompted(turns: Value) -> Scenario {
     scenario(turns).host(10, shorthand::prompt("p", "go"))
 }
 
-/// An extension that wants a say in `hook`, and does this when it is asked.
+/// Extension with one hook, to which it reacts with these steps.
 pub fn hooks(name: &'static str, hook: &str, does: impl IntoIterator<Item = PeerStep>) -> Extension {
     Extension::new(name, json!({ "hooks": [hook] })).on(&format!("hook {hook}"), does)
 }
 
-/// An extension with the command `do`, which does this.
+/// Extension with the command `do`, which runs these steps.
 pub fn does(steps: impl IntoIterator<Item = PeerStep>) -> Extension {
     Extension::new("a", json!({ "commands": [{ "name": "do", "description": "Does it." }] }))
         .on("command do", steps)
@@ -29,12 +29,12 @@ pub fn writes(frame: Value) -> PeerStep {
     PeerStep::Writes(frame)
 }
 
-/// The request is done.
+/// Step that completes the request.
 pub fn done() -> PeerStep {
     writes(json!({ "type": "done", "id": "$" }))
 }
 
-/// The hook is done, and this is the extension's say.
+/// Step that completes the hook with this outcome.
 pub fn says(result: Value) -> PeerStep {
     writes(json!({ "type": "done", "id": "$", "result": result }))
 }
@@ -47,12 +47,12 @@ pub fn fails(error: &str) -> PeerStep {
     writes(json!({ "type": "failed", "id": "$", "error": error }))
 }
 
-/// Wants something of the user interface, on behalf of the request; `own` is its own id of it.
+/// Step that opens a UI request on behalf of the request; `own` is the extension's id.
 pub fn ui(own: &str, request: Value) -> PeerStep {
     writes(json!({ "type": "ui", "origin": "$", "request": with_id(own, request) }))
 }
 
-/// The same on nobody's behalf.
+/// Step that opens a UI request without an origin.
 pub fn ui_of_none(own: &str, request: Value) -> PeerStep {
     writes(json!({ "type": "ui", "request": with_id(own, request) }))
 }
@@ -65,7 +65,7 @@ fn with_id(own: &str, request: Value) -> Value {
     frame
 }
 
-/// A result with that text.
+/// Tool result with this text.
 pub fn result(text: &str) -> Value {
     json!({ "content": [{ "type": "text", "text": text }] })
 }
@@ -78,7 +78,7 @@ pub fn tool_update(text: &str) -> PeerStep {
     writes(json!({ "type": "tool_update", "id": "$", "partialResult": result(text) }))
 }
 
-/// The host's answer to the dialog of that number.
+/// Response of the host to the dialog with this number.
 pub fn answer(number: usize, key: &str, value: impl Into<Value>) -> Value {
     let mut frame = json!({ "type": "extension_ui_response", "id": format!("ui {number}") });
     frame[key] = value.into();

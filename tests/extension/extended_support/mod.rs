@@ -12,7 +12,7 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// What every script begins with: `next` reads a frame, and gives its type and its id; `await TYPE` passes over others.
+/// Beginning of every script: `next` reads a frame and sets its type and its id; `await TYPE` skips others.
 const PRELUDE: &str = r#"#!/bin/sh
 say() { printf '%s\n' "$1"; }
 notify() { say '{"type":"ui","request":{"type":"extension_ui_request","id":"n","method":"notify","message":"'"$1"'"}}'; }
@@ -25,14 +25,14 @@ await() { while next; do [ "$type" = "$1" ] && return; done; }
 await hello
 "#;
 
-/// A server whose extensions are `scripts`: name and body, which is run behind the greeting.
+/// Starts a server with the extensions `scripts`: name and body, which runs after the greeting.
 pub fn extended(dialect: Dialect, turns: &Value, scripts: &[(&str, &str)]) -> Server {
     let dir = tempfile::tempdir().unwrap();
     let paths: Vec<String> = scripts.iter().map(|(name, body)| script(dir.path(), name, body)).collect();
     started(dialect, dir, turns, &paths)
 }
 
-/// A server with these executables.
+/// Starts a server with these executables.
 pub fn started(dialect: Dialect, dir: TempDir, turns: &Value, paths: &[String]) -> Server {
     std::fs::write(dir.path().join("script.json"), json!({ "turns": turns }).to_string()).unwrap();
     let mut command = command(binary(), dir.path());
@@ -62,7 +62,7 @@ pub fn executable(dir: &Path, name: &str, content: &str) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-/// A conversation in which the model calls the tool `name` whenever it is told to go, and then speaks.
+/// Turns in which the model calls the tool `name` at each prompt, and then answers with text.
 pub fn calling(name: &str, arguments: Value) -> Value {
     json!([
         {"onResult": "", "repeat": true, "say": [{"text": "So it was."}]},
@@ -71,13 +71,13 @@ pub fn calling(name: &str, arguments: Value) -> Value {
     ])
 }
 
-/// What the host is told of the extension called `name`.
+/// `extension_error` of the extension `name`.
 pub fn error(server: &Server, name: &str, event: &str, text: &str) -> Value {
     let path = server.path(name).display().to_string();
     json!({"type": "extension_error", "extensionPath": path, "event": event, "error": text})
 }
 
-/// What a notice says; `None` for every other frame.
+/// Message of a notice; `None` for other frames.
 pub fn notice(frame: &Value) -> Option<&str> {
     frame["message"].as_str().filter(|_| frame["method"] == "notify")
 }
@@ -89,13 +89,13 @@ pub fn outcome(frames: &[Value]) -> (&str, bool) {
     (end["result"]["content"][0]["text"].as_str().unwrap(), end["isError"].as_bool().unwrap())
 }
 
-/// What the model has said last in the run that these frames end with.
+/// Last text of the model in the run that ends these frames.
 pub fn answer(frames: &[Value]) -> &str {
     let messages = frames.last().unwrap()["messages"].as_array().unwrap();
     messages.last().unwrap()["content"][0]["text"].as_str().unwrap()
 }
 
-/// The session goes on: a prompt is answered, and nothing else is said.
+/// Checks that the session goes on: a prompt is answered, without an error.
 #[track_caller]
 pub fn assert_goes_on(server: &mut Server) {
     let frames = server.run("hello");

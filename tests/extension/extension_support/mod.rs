@@ -1,4 +1,4 @@
-//! Extensions without a server: the test is the loop.
+//! Extensions without a server: the test runs the event loop.
 
 use pi_rpc::{
     engine::Input,
@@ -16,13 +16,13 @@ use std::{
 use tempfile::TempDir;
 use tokio::sync::watch;
 
-/// Longer than anything takes that works.
+/// Time limit of every wait.
 const TOO_LONG: Duration = Duration::from_secs(180);
 
 /// The longest line that the extensions here may write.
 pub const MAX_FRAME: u64 = 1000;
 
-/// More than a pipe holds.
+/// Limit of pending bytes, more than a pipe holds.
 pub const MAX_PENDING: usize = 1 << 20;
 
 /// Extensions in a folder of their own. Dropped, it takes everything with it.
@@ -32,7 +32,7 @@ pub struct Place {
     pub processes: Processes,
 }
 
-/// What a loop has.
+/// State of the event loop.
 pub struct World {
     pub extensions: Extensions,
     pub inputs: ExtensionInputs,
@@ -65,12 +65,12 @@ impl Place {
         path.to_str().unwrap().to_owned()
     }
 
-    /// A loop with these extensions, none of which runs.
+    /// Creates a loop with these extensions, without starting them.
     pub fn world(&self, paths: Vec<String>) -> World {
         self.world_with(paths, None)
     }
 
-    /// A loop with the process of pi's own extensions, which does not run.
+    /// Creates a loop with the process of pi's own extensions, without starting it.
     pub fn hosting(&self, node: NodeHost) -> World {
         self.world_with(vec!["<extensions>".to_owned()], Some((0, node)))
     }
@@ -91,14 +91,14 @@ impl Place {
         World { extensions, inputs }
     }
 
-    /// A loop with one shell script, which runs as 1.
+    /// Creates a loop with one shell script, started as process 1.
     pub fn runs(&self, body: &str) -> World {
         let mut world = self.world(vec![self.script("extension", body)]);
         world.extensions.start(1, 0);
         world
     }
 
-    /// Waits until that file is there.
+    /// Waits until the file exists.
     pub async fn awaits(&self, name: &str) {
         let path = self.path(name);
         eventually(&format!("{name} is there"), || path.exists()).await;
@@ -106,7 +106,7 @@ impl Place {
 }
 
 impl World {
-    /// The next input: its process, and what it says.
+    /// Reads the next input: its process and its text.
     pub async fn next(&mut self) -> (u64, String) {
         let input = tokio::time::timeout(TOO_LONG, self.inputs.next()).await.expect("it hangs");
         match input.expect("the extensions are there") {
@@ -121,7 +121,7 @@ impl World {
         }
     }
 
-    /// What one process says, up to its end.
+    /// Reads the inputs of one process up to its end.
     pub async fn all(&mut self) -> Vec<String> {
         let mut said = Vec::new();
         loop {
@@ -137,12 +137,12 @@ impl World {
     }
 }
 
-/// The shortest frame there is.
+/// A `cancel`, the shortest frame.
 pub fn cancel(id: &str) -> ToExtension {
     ToExtension::Cancel(ExtensionCancel { id: id.to_owned() })
 }
 
-/// Waits until something is the case.
+/// Waits until a condition holds.
 pub async fn eventually(what: &str, is_so: impl Fn() -> bool) {
     let started = Instant::now();
     while !is_so() {

@@ -13,7 +13,7 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// Longer than anything takes that works.
+/// Time limit of every wait.
 const TOO_LONG: Duration = Duration::from_secs(120);
 
 /// The folder of the examples.
@@ -21,12 +21,12 @@ pub fn examples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/extensions")
 }
 
-/// The Python to test with; `None` where there is none that the examples run on, which is told.
+/// Python to test with; `None`, with a note, if there is no suitable one.
 pub fn python() -> Option<String> {
     toolchain_support::python((3, 8))
 }
 
-/// An extension that runs, and the server that it sees.
+/// A running extension, with the test as its server.
 pub struct Played {
     child: Child,
     stdin: Option<ChildStdin>,
@@ -36,7 +36,7 @@ pub struct Played {
 }
 
 impl Played {
-    /// Starts an extension with this source, and greets it; gives what it registers, too.
+    /// Starts an extension with this source, sends `hello`, and returns its registration, too.
     pub fn start(python: &str, source: &str) -> (Self, Value) {
         let mut played = Self::ungreeted(python, source, true);
         played.tell(json!({
@@ -46,7 +46,7 @@ impl Played {
         (played, registered)
     }
 
-    /// Starts it; `by_server`: as a server does.
+    /// Starts an extension without a `hello`; `by_server`: as a server does.
     pub fn ungreeted(python: &str, source: &str, by_server: bool) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("it.py");
@@ -74,12 +74,12 @@ impl Played {
         Self { child, stdin, frames, stderr, _dir: dir }
     }
 
-    /// Tells it something.
+    /// Sends a frame to the extension.
     pub fn tell(&mut self, frame: Value) {
         writeln!(self.stdin.as_mut().expect("stdin is open"), "{frame}").unwrap();
     }
 
-    /// What it says next, which is a frame of the schema.
+    /// Reads the next frame, which must be valid.
     #[track_caller]
     pub fn next(&mut self) -> Value {
         let frame = self.frames.recv_timeout(TOO_LONG).expect("it says something");
@@ -91,21 +91,21 @@ impl Played {
         frame
     }
 
-    /// The next line on stderr.
+    /// Reads the next line on stderr.
     pub fn remark(&mut self) -> String {
         let mut line = String::new();
         self.stderr.read_line(&mut line).unwrap();
         line.trim_end().to_owned()
     }
 
-    /// Tells it something; gives what it says next.
+    /// Sends a frame, and reads the next one.
     #[track_caller]
     pub fn done(&mut self, frame: Value) -> Value {
         self.tell(frame);
         self.next()
     }
 
-    /// Ends its input, and waits for its end; gives what it has not said yet, and the rest of stderr.
+    /// Ends the input, and waits for the exit; returns the remaining frames and the rest of stderr.
     #[track_caller]
     pub fn ends(mut self) -> (ExitStatus, Vec<Value>, String) {
         self.stdin = None;

@@ -1,4 +1,4 @@
-//! What a session file says, read without the library that is tested.
+//! Reader of session files, independent of the tested library.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ pub fn entries(file: &[u8]) -> Vec<Value> {
     lines.filter(|entry: &Value| entry["type"] != "session").collect()
 }
 
-/// What models are told of the branch that ends with the file's last line.
+/// Messages of the branch that ends with the file's last line, as models get them.
 pub fn messages(file: &[u8]) -> Vec<Value> {
     let entries = entries(file);
     let path = path(&entries);

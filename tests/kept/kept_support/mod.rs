@@ -59,7 +59,7 @@ pub fn files(directory: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// What an idle server says of its session is what is in the file, which is as it has to be; gives the messages.
+/// Checks that the state of an idle server matches its valid session file; returns the messages.
 #[track_caller]
 pub fn agrees(server: &mut Server, file: &Path) -> Vec<Value> {
     let bytes = fs::read(file).unwrap();

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use std::collections::HashMap;
 
-/// What is wrong with a file: the rule's name and the line.
+/// Violations in a file: the rule's name and the line.
 pub fn violations(file: &[u8]) -> Vec<String> {
     let mut found = Found(Vec::new());
     if !file.ends_with(b"\n") {
@@ -71,7 +71,7 @@ fn is_before(id: Option<&str>, leaf: Option<String>, known: &Known) -> bool {
     path.take(known.len()).any(|at| Some(at.as_str()) == id)
 }
 
-/// `2026-01-05T10:00:00.000Z`.
+/// Whether the text is a timestamp such as `2026-01-05T10:00:00.000Z`.
 fn is_iso(text: &str) -> bool {
     let shape: String = text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
     shape == "0000-00-00T00:00:00.000Z"

@@ -40,7 +40,7 @@ pub fn recorded(name: &str) -> Trace {
     }
 }
 
-/// The names of all of them, as `dialect/name`.
+/// Names of all valid recordings, as `dialect/name`.
 pub fn names() -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/oracle/valid");
     let mut names = Vec::new();
@@ -95,7 +95,7 @@ fn findings(
     judge.finish().into_iter().all(|finding| go_on(finding.violation.rule));
 }
 
-/// One record.
+/// Parses a record.
 pub fn read(line: &str) -> Record<'_> {
     read_record(line).unwrap_or_else(|error| panic!("{error}: {line}"))
 }

@@ -9,23 +9,23 @@ use serde_json::{Value, json};
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub enum Op {
-    /// The record is not there.
+    /// Removes the record.
     Drop(String),
-    /// It is there twice.
+    /// Repeats the record.
     Twice(String),
-    /// The first stands right behind the second.
+    /// Moves the first record behind the second.
     Move(String, String),
-    /// Something in its frame is another; null takes it away, and the place `-` of a list is the one behind its last.
+    /// Replaces a value in the frame; null removes it, and the place `-` of a list is the one behind its last.
     Set(String, String, Value),
-    /// Two items of a list in its frame have changed places.
+    /// Swaps two items of a list in the frame.
     Swap(String, String, usize, usize),
-    /// A record more, right behind that one.
+    /// Inserts a record behind this one.
     Insert(String, Value),
-    /// The line is broken off in the middle.
+    /// Cuts the line in the middle.
     Break(String),
-    /// The recording ends before it.
+    /// Ends the recording before the record.
     End(String),
-    /// From that record on everything comes so many milliseconds later.
+    /// Delays everything from this record on, by milliseconds.
     Later(String, f64),
 }
 
@@ -73,7 +73,7 @@ impl Op {
     }
 }
 
-/// Makes one thing in a frame another.
+/// Replaces a value in a frame.
 pub fn set(frame: &mut Value, pointer: &str, value: &Value) {
     let (parent, key) = pointer.rsplit_once('/').expect("a pointer");
     match frame.pointer_mut(parent).unwrap_or_else(|| panic!("no {pointer}")) {
@@ -108,7 +108,7 @@ pub fn is_named(record: &Value, name: &str) -> bool {
         })
 }
 
-/// The first half of what the record says.
+/// First half of the record's text.
 pub fn half(record: &Value) -> Value {
     let line = record["frame"].to_string();
     let half: String = line.chars().take(line.chars().count() / 2).collect();

@@ -10,7 +10,7 @@ pub struct Spoilt {
     pub way: &'static str,
     /// The label: the type of the frame, with its role, method or command, and the place in it.
     pub what: String,
-    /// The records that replace it.
+    /// Records that replace the spoilt one.
     pub lines: Vec<String>,
     /// The number of records that are replaced.
     pub replaces: usize,

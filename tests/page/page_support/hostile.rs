@@ -5,7 +5,7 @@ use pi_rpc::session::page::{Body, Page};
 use proptest::prelude::*;
 use serde_json::json;
 
-/// What has been tried against pages before.
+/// Known attacks on pages.
 pub const ATTACKS: [&str; 26] = [
     "<script>document.title='ran'</script>",
     "</script><script>document.title='ran'</script>",

@@ -8,10 +8,10 @@ pub mod sample;
 use pi_rpc::session::page::{Body, Page, PageEntry};
 use serde_json::{Value, json};
 
-/// 2026-01-05T10:00:00Z; every entry comes a second after the one before.
+/// Time of the first entry, 2026-01-05T10:00:00Z; each later one comes a second after the previous.
 const BEGUN: u64 = 1_767_607_200_000;
 
-/// A session that is talked into being. What is said follows what was said last, or the entry that was gone back to.
+/// Builder of a session. A message follows the last one, or the entry that `back_to` names.
 pub struct Talk {
     pub page: Page,
     last: Option<String>,
@@ -40,7 +40,7 @@ impl Talk {
         id
     }
 
-    /// Goes back: what follows is said after that entry.
+    /// Continues after this entry.
     pub fn back_to(&mut self, id: &str) {
         self.last = Some(id.to_owned());
         self.page.leaf = Some(id.to_owned());
@@ -90,7 +90,7 @@ pub fn call_block(id: &str, name: &str, arguments: Value) -> Value {
     json!({ "type": "toolCall", "id": id, "name": name, "arguments": arguments })
 }
 
-/// `message` with other members, or more of them.
+/// Adds or replaces members of `message`.
 pub fn with(mut message: Value, members: Value) -> Value {
     let (Value::Object(message_members), Value::Object(members)) = (&mut message, members) else { panic!() };
     message_members.extend(members);

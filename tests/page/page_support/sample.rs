@@ -1,4 +1,4 @@
-//! A session with something of everything, as people would have it.
+//! A session with every kind of entry.
 
 use super::{Talk, answer, call_block, result, text_block, with};
 use pi_rpc::session::page::{Body, Page};

@@ -1,4 +1,4 @@
-//! A conversation without a fault, as frames that one can spoil, and what the machine says to it.
+//! A valid conversation as frames that tests spoil, and its judgement by the machine.
 
 use pi_rpc::{
     machine::{Machine, Rule, ServerExit},
@@ -11,11 +11,11 @@ use serde_json::{Value, json};
 pub enum Frame {
     In(Value),
     Out(Value),
-    /// A step of the growing message.
+    /// Step of the partial message.
     Grows(Update),
-    /// The host has closed its side.
+    /// End of the input.
     Over,
-    /// The process is gone, or not seen any more.
+    /// End of the process, or of the recording.
     End(ServerExit),
 }
 
@@ -71,18 +71,18 @@ pub fn talk() -> Talk {
 }
 
 impl Talk {
-    /// These frames in that order.
+    /// Creates a conversation of these frames.
     pub const fn of(frames: Vec<(&'static str, Frame)>) -> Self {
         Self { frames }
     }
 
-    /// And then these.
+    /// Appends another conversation.
     pub fn then(mut self, other: Self) -> Self {
         self.frames.extend(other.frames);
         self
     }
 
-    /// Without these frames.
+    /// Removes these frames.
     pub fn cut(mut self, names: &[&str]) -> Self {
         for name in names {
             let at = self.place(name);
@@ -91,20 +91,20 @@ impl Talk {
         self
     }
 
-    /// These frames alone.
+    /// Removes all but these frames.
     pub fn only(mut self, names: &[&str]) -> Self {
         self.frames.retain(|(name, _)| names.contains(name));
         self
     }
 
-    /// That frame twice in a row.
+    /// Repeats this frame.
     pub fn twice(mut self, name: &str) -> Self {
         let at = self.place(name);
         self.frames.insert(at, self.frames[at].clone());
         self
     }
 
-    /// `name` right behind `after`.
+    /// Moves the frame `name` behind `after`.
     pub fn moved(mut self, name: &str, after: &str) -> Self {
         let at = self.place(name);
         let frame = self.frames.remove(at);
@@ -113,14 +113,14 @@ impl Talk {
         self
     }
 
-    /// `frame` right behind `after`.
+    /// Inserts `frame` behind `after`.
     pub fn with(mut self, frame: Frame, after: &str) -> Self {
         let to = self.place(after) + 1;
         self.frames.insert(to, ("added", frame));
         self
     }
 
-    /// Another value at that place of a frame; null takes an item of a list away.
+    /// Replaces a value in a frame; null removes an item of a list.
     pub fn set(mut self, name: &str, pointer: &str, value: Value) -> Self {
         let at = self.place(name);
         let (Frame::In(frame) | Frame::Out(frame)) = &mut self.frames[at].1 else { panic!("{name} grows") };
@@ -166,7 +166,7 @@ pub fn judge(machine: &mut Machine, dialect: Dialect, talk: &Talk) -> Vec<Rule> 
     broken
 }
 
-/// A plain success.
+/// Success response without data.
 pub fn ok(id: &str, command: &str) -> Frame {
     Frame::Out(json!({ "id": id, "type": "response", "command": command, "success": true }))
 }
@@ -181,7 +181,7 @@ pub fn message(kind: &str, message: &Value) -> Frame {
     Frame::Out(json!({ "type": kind, "message": message }))
 }
 
-/// What the user says.
+/// User message.
 pub fn user() -> Value {
     json!({ "role": "user", "content": [{ "type": "text", "text": "go" }], "timestamp": 1 })
 }
@@ -205,7 +205,7 @@ pub fn tool(what: &str, id: &str) -> Frame {
     Frame::Out(frame)
 }
 
-/// A step of the growing message.
+/// Step of the partial message.
 pub fn grows(index: usize, block: BlockKind, step: Step) -> Frame {
     Frame::Grows(Update { index, block, step, rest: None })
 }
@@ -224,7 +224,7 @@ pub fn call(id: &str, arguments: Value) -> Value {
     json!({ "type": "toolCall", "id": id, "name": "count", "arguments": arguments })
 }
 
-/// A block as the steps have it.
+/// Block in the form of the steps.
 pub fn block(block: Value) -> pi_rpc::protocol::AssistantContent {
     serde_json::from_value(block).expect("a block")
 }
@@ -237,7 +237,7 @@ pub fn result(id: &str) -> Value {
     })
 }
 
-/// What the assistant says.
+/// Assistant message.
 pub fn assistant(stop: &str, content: Value) -> Value {
     let cost = json!({ "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0 });
     json!({

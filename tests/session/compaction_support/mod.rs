@@ -1,4 +1,4 @@
-//! Shared by the tests of compaction: paths in shorthand, and what a preparation makes of them.
+//! Paths and preparations of compactions in shorthand.
 
 use pi_rpc::{
     protocol::AgentMessage,
@@ -74,7 +74,7 @@ pub fn said(id: &str, message: Value) -> PathEntry {
     }
 }
 
-/// What a model said; `counted` are the tokens that the provider counted.
+/// Assistant message; `counted` is the provider's token count.
 pub fn answer(text: &str, calls: &[&str], counted: u64, failed: bool) -> Value {
     let call = |id: &&str| json!({ "type": "toolCall", "id": id, "name": "t", "arguments": {} });
     let mut content = vec![json!({ "type": "text", "text": text })];

@@ -108,7 +108,7 @@ pub async fn within<T>(work: impl Future<Output = T>) -> T {
     tokio::time::timeout(TOO_LONG, work).await.expect("it hangs")
 }
 
-/// Waits until something is the case.
+/// Waits until a condition holds.
 pub async fn eventually(what: &str, is_so: impl Fn() -> bool) {
     let started = std::time::Instant::now();
     while !is_so() {
@@ -117,7 +117,7 @@ pub async fn eventually(what: &str, is_so: impl Fn() -> bool) {
     }
 }
 
-/// Lets the other end of a fifo go on.
+/// Releases the reader of a fifo.
 pub async fn release(fifo: PathBuf) {
     within(tokio::task::spawn_blocking(move || std::fs::write(fifo, "go\n"))).await.unwrap().unwrap();
 }

@@ -3,33 +3,33 @@
 use super::Skeleton;
 use serde::Deserialize;
 
-/// All of them: `tests/traces/differences.json`.
+/// All intended differences: `tests/traces/differences.json`.
 #[derive(Debug, Deserialize)]
 #[serde(transparent)]
 pub struct Differences(pub Vec<Difference>);
 
-/// One of them.
+/// An intended difference.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Difference {
     /// Reason for the difference.
     pub why: String,
     dialects: Vec<String>,
-    /// Where it must be met; all scenarios that have it by default.
+    /// Scenarios that must have the difference; by default any one.
     #[serde(default)]
     scenarios: Vec<String>,
-    /// These events come instead of those.
+    /// Replaced events.
     #[serde(default)]
     events: Option<Change<Vec<String>>>,
-    /// Within an event.
+    /// Replaced parts of events.
     #[serde(default)]
     in_events: Option<Change<String>>,
-    /// Within the answers to `requests`, or to any. A `…` at the end stands for the rest of the answer.
+    /// Replaced parts of the answers to `requests`, or to any. A `…` at the end stands for the rest of the answer.
     #[serde(default)]
     in_answers: Option<Change<String>>,
     #[serde(default)]
     requests: Vec<String>,
-    /// These lines of a session's file come instead of those.
+    /// Replaced lines of a session file.
     #[serde(default)]
     file: Option<Change<Vec<String>>>,
 }
@@ -42,12 +42,12 @@ struct Change<T> {
 }
 
 impl Differences {
-    /// Reads them.
+    /// Reads all differences.
     pub fn read() -> Self {
         serde_json::from_str(&std::fs::read_to_string("tests/traces/differences.json").unwrap()).unwrap()
     }
 
-    /// What is expected where `recorded` was recorded, and the numbers of the differences that it takes; leaves out
+    /// Expected skeleton for `recorded`, and the numbers of the applied differences; leaves out
     /// the difference number `without`.
     pub fn expected(
         &self,
@@ -69,7 +69,7 @@ impl Differences {
 }
 
 impl Difference {
-    /// Where it must be met in a dialect: the scenarios that it names, or else any one.
+    /// Scenarios of a dialect that must have the difference: the named ones, or else any one.
     pub fn must_be_met(&self, dialect: &str) -> Vec<Option<&str>> {
         match (self.dialects.iter().any(|name| name == dialect), self.scenarios.as_slice()) {
             (false, _) => Vec::new(),
@@ -84,7 +84,7 @@ impl Difference {
             && (anywhere || self.scenarios.iter().any(|name| name == scenario))
     }
 
-    /// Changes what was recorded; tells whether there was something to change.
+    /// Applies the difference to a skeleton; returns whether it changed.
     fn apply(&self, skeleton: &mut Skeleton) -> bool {
         let before = skeleton.clone();
         if let Some(Change { recorded, ours }) = &self.events {

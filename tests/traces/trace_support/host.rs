@@ -1,4 +1,4 @@
-//! A host that has a conversation with our server, and keeps it.
+//! A host that plays a conversation with our server, and records it.
 
 use super::{RETRY_BASE_MS, Record, models, scenarios::Entry};
 use crate::serve_support::{FakeVendor, Server, binary, command, write_agent_file};
@@ -60,7 +60,7 @@ impl Host {
         self.requests = 0;
     }
 
-    /// How much of the conversation there is.
+    /// Length of the conversation so far.
     pub fn mark(&self) -> usize {
         self.log.len()
     }
@@ -71,7 +71,7 @@ impl Host {
         self.log.push(Record::Sent(frame));
     }
 
-    /// Sends a command with the next id, and gives the id.
+    /// Sends a command with the next id, and returns the id.
     pub fn begin(&mut self, mut command: Value) -> String {
         self.requests += 1;
         let id = format!("r{}", self.requests);
@@ -128,7 +128,7 @@ impl Host {
         self.await_since(mark, |frame| frame["type"] == kind);
     }
 
-    /// A prompt with its run.
+    /// Runs a prompt to its end.
     #[track_caller]
     pub fn prompt(&mut self, message: &str) {
         let mark = self.mark();
@@ -143,7 +143,7 @@ impl Host {
         self.event(mark, if settles { "agent_settled" } else { "agent_end" });
     }
 
-    /// Waits until the run since `mark` has ended, and looks whether the agent has nothing more to do.
+    /// Waits until the run since `mark` has ended, and reads whether the agent is idle.
     #[track_caller]
     pub fn settled(&mut self, mark: usize) {
         self.over(mark);
@@ -173,7 +173,7 @@ impl Host {
         self.server().awaits(file);
     }
 
-    /// Looks at the file of the session that the response to `get_state` names.
+    /// Records the session file that the response to `get_state` names.
     #[track_caller]
     pub fn look_at_file(&mut self, state: &Value) {
         let path = state["data"]["sessionFile"].as_str().expect("the session has a file");
@@ -182,7 +182,7 @@ impl Host {
         self.log.push(Record::Stored(lines.collect()));
     }
 
-    /// Looks at what is in the server's folder.
+    /// Records the names in the server's folder.
     pub fn look_at_folder(&mut self) {
         let files = fs::read_dir(self.server().dir.path()).unwrap();
         let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
@@ -213,7 +213,7 @@ impl Host {
         assert_eq!(self.vendor.refusals(), Vec::<String>::new(), "what it asks, the vendor takes");
     }
 
-    /// The conversation.
+    /// Records of the conversation.
     pub fn records(self) -> Vec<Record> {
         assert!(self.server.is_none(), "the scenario ends its server");
         self.log

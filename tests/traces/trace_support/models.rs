@@ -5,7 +5,7 @@ use pi_rpc::protocol::Dialect;
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// What the vendor says, whichever model is asked.
+/// Script of the vendor, for every model.
 const SCRIPT: &str = include_str!("../model.json");
 
 /// The options that choose the model that every recording starts with.
@@ -18,7 +18,7 @@ pub fn vendor(home: &Path, dialect: Dialect) -> FakeVendor {
     vendor
 }
 
-/// As in the recordings: one that thinks, one that does not, and one for each other API.
+/// Models of the recordings: one that thinks, one that does not, and one for each other API.
 fn models(base: &str) -> Value {
     let free = json!({"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0});
     let openai = |api: &str, id: &str, name: &str| {

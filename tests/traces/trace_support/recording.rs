@@ -8,7 +8,7 @@ use std::path::Path;
 pub const RECORDED: [(&str, &str); 3] =
     [("pi", "pi-0.52.12"), ("pi-1", "pi-1.5.2"), ("xcsh", "xcsh-19.54.0")];
 
-/// The first wait before another try in milliseconds, where nobody has set another.
+/// Default delay before the first retry, in milliseconds.
 pub const RETRY_BASE_MS: u64 = 2000;
 
 /// Reads a recording.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// How deep the outline of a value goes.
+/// Depth of the outline of a value.
 const DEPTH: usize = 3;
 
 /// Numbers that are each conversation's own: times, lengths of texts, and messages counted together with those that a
@@ -71,7 +71,7 @@ pub fn event(frame: &Value, retry_base_ms: u64) -> String {
     format!("{kind} {told}").trim_end().to_owned()
 }
 
-/// Something wanted of the user interface. A widget is named: some servers have one of their own. What the recordings'
+/// Shape of a UI request. A widget is named: some servers have one of their own. What the recordings'
 /// extension has got for an answer, it tells as `kind=value`.
 fn asked(frame: &Value) -> String {
     let method = text(&frame["method"]);
@@ -141,7 +141,7 @@ fn fields(frame: &Value) -> String {
     outline(&Value::Object(fields), 0)
 }
 
-/// What a message says of itself that begins while the model still writes, or that has ended before it did.
+/// Shape of an unfinished message.
 fn unfinished(message: &Value) -> String {
     match text(&message["stopReason"]) {
         "stop" => String::new(),
@@ -149,7 +149,7 @@ fn unfinished(message: &Value) -> String {
     }
 }
 
-/// What an answer that is complete says of its request.
+/// Facts about its request in a complete answer.
 fn facts(message: &Value) -> String {
     let known = ["rawStopReason", "durationMs", "thinkingLevel"].into_iter();
     let told = known.filter_map(|key| match message.get(key)? {
@@ -174,7 +174,7 @@ pub fn told(message: &Value) -> String {
     joined(parts)
 }
 
-/// What a system message holds: the names of its sections, with `-` where one is taken away, and of its tools.
+/// Content of a system message: the names of its sections, with `-` where one is taken away, and of its tools.
 fn sections(message: &Value) -> String {
     let sections = message["sections"].as_object().into_iter().flatten();
     let sections: Vec<String> =
@@ -200,7 +200,7 @@ fn flag_of(name: &str, is: bool) -> String {
     if is { name.to_owned() } else { String::new() }
 }
 
-/// Whose message it is.
+/// Role or custom type of a message.
 fn named(message: &Value) -> String {
     let role = text(&message["role"]);
     match role {

@@ -8,19 +8,19 @@ use std::collections::BTreeMap;
 /// Record of a conversation, from the side of the host.
 #[derive(Debug, Clone)]
 pub enum Record {
-    /// A server was started.
+    /// Start of a server.
     Spawned,
-    /// The host has sent a frame.
+    /// Frame of the host.
     Sent(Value),
-    /// The host has sent bytes that are more or less than a frame.
+    /// Bytes of the host that are more or less than a frame.
     SentBytes,
-    /// A frame of the server.
+    /// Frame of the server.
     Said(Value),
-    /// A session's file holds these lines.
+    /// Lines of a session file.
     Stored(Vec<Value>),
-    /// The folder that the server works in holds files of these names, hidden ones aside.
+    /// Names of the files in the server's folder, without hidden ones.
     Folder(Vec<String>),
-    /// The server has ended with that code.
+    /// End of the server, with its exit code.
     Exited(Option<i64>),
 }
 
@@ -28,7 +28,7 @@ pub enum Record {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Skeleton {
-    /// What was recorded.
+    /// Name of the recorded program.
     pub of: String,
     /// The responses to each request, sorted: when they come is another rule's matter.
     pub answers: BTreeMap<String, String>,
@@ -40,7 +40,7 @@ pub struct Skeleton {
 }
 
 impl Skeleton {
-    /// The shapes of `records`. Waits between tries are told as multiples of `retry_base_ms`.
+    /// Creates the skeleton of `records`. Retry delays are given as multiples of `retry_base_ms`.
     pub fn new(of: &str, records: &[Record], retry_base_ms: u64) -> Self {
         let mut talk = Talk { retry_base_ms, ..Talk::default() };
         for record in records {
@@ -64,7 +64,7 @@ fn joined(mut answers: Vec<String>) -> String {
 
 #[derive(Default)]
 struct Talk {
-    /// Of all processes.
+    /// Answers of all processes.
     answers: BTreeMap<String, Vec<String>>,
     events: Vec<String>,
     file: Vec<String>,
@@ -144,7 +144,7 @@ impl Talk {
         }
     }
 
-    /// Keeps the answers of a process; what another one has answered alike is told once.
+    /// Keeps the answers of a process; equal answers of several processes count once.
     fn end_process(&mut self) {
         for request in std::mem::take(&mut self.requests) {
             let answers = self.answers.entry(request.key).or_default();

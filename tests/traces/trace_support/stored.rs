@@ -24,7 +24,7 @@ pub fn folder(names: &[String]) -> String {
     format!("folder: {}", names.join(", "))
 }
 
-/// Where the parent of an entry is among the lines before it. Ids differ from one run to the next.
+/// Position of the parent of an entry among the lines before it, as ids differ from one run to the next.
 fn place(before: &[Value], parent: &Value) -> String {
     match before.iter().rev().position(|line| line.get("parentId").is_some() && line["id"] == *parent) {
         _ if parent.is_null() => "a root".to_owned(),

@@ -31,7 +31,7 @@ const DIALECTS: [&str; 4] = ["pi", "pi@0.73", "pi-1", "xcsh"];
 struct Options {
     /// The binary that is known to be right.
     old: PathBuf,
-    /// The other one.
+    /// The binary that is compared with it.
     new: PathBuf,
     /// Send the host's lines of all recordings (*.jsonl) below this directory, too.
     #[arg(long)]
@@ -42,7 +42,7 @@ struct Options {
     /// Leave the scenarios out.
     #[arg(long)]
     no_scenarios: bool,
-    /// How many conversations at a time.
+    /// Number of conversations that are played at a time.
     #[arg(long, default_value_t = 2)]
     jobs: usize,
 }
@@ -88,7 +88,7 @@ fn compare_scenarios(options: &Options, dialect: &str, tally: &mut Tally) -> Res
     Ok(())
 }
 
-/// What the server wrote in a kept conversation.
+/// Lines of the server in a kept conversation.
 fn outputs(path: &Path) -> Vec<String> {
     let text = fs::read_to_string(path).unwrap_or_default();
     let records = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());

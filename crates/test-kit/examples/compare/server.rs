@@ -11,12 +11,12 @@ use std::{
     time::Duration,
 };
 
-/// What the model does.
+/// Script of the model.
 #[derive(Clone, Copy)]
 pub struct Script {
-    /// For the report.
+    /// Name in the report.
     pub name: &'static str,
-    /// The first answer never ends.
+    /// Whether the first answer never ends.
     hangs: bool,
 }
 
@@ -24,10 +24,10 @@ pub struct Script {
 pub const SCRIPTS: [Script; 2] =
     [Script { name: "answering", hangs: false }, Script { name: "hanging", hangs: true }];
 
-/// When nothing has come for this long, nothing more comes by itself.
+/// Silence after which no further output is expected.
 const QUIET: Duration = Duration::from_millis(300);
 
-/// What a server writes for the host's lines of a recording.
+/// Plays the host's lines of a recording, and returns the output of the server.
 pub fn played(binary: &Path, recording: &Path, script: Script) -> io::Result<Vec<String>> {
     let home = tempfile::tempdir()?;
     let (mut server, lines) = start(binary, dialect(recording), script, home.path())?;
@@ -96,7 +96,7 @@ fn dialect(recording: &Path) -> &'static str {
     }
 }
 
-/// What the host wrote, byte for byte where the recording has the bytes.
+/// Lines of the host, byte for byte where the recording has the bytes.
 fn host_lines(recording: &Path) -> io::Result<Vec<String>> {
     let text = fs::read_to_string(recording)?;
     let records = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());

@@ -1,9 +1,9 @@
-//! Lines without what chance or the clock decides, and where two lists of them differ.
+//! Normalization of lines, and comparison of two lists of them.
 
 use regex::Regex;
 use std::{fmt, sync::LazyLock};
 
-/// What is replaced, and by what.
+/// Patterns of values that chance or the clock decides, with their replacements.
 static REPLACED: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     let rules = [
         (r"\d{4}-\d\d-\d\dT\d\d[:-]\d\d[:-]\d\d[.-]\d{3}Z", "TIME"),
@@ -18,7 +18,7 @@ static REPLACED: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     rules.into_iter().filter_map(|(pattern, by)| Some((Regex::new(pattern).ok()?, by))).collect()
 });
 
-/// Frames that say how far a command's output has come.
+/// Frames with the progress of a command.
 const PROGRESS: [&str; 2] = [r#""type":"tool_execution_update""#, r#""type":"bash_execution_update""#];
 
 /// A line without what chance or the clock decides; `None`: they decide whether there is such a line.
@@ -33,14 +33,14 @@ pub fn normalized(line: &str) -> Option<String> {
     Some(line)
 }
 
-/// How many conversations were compared, and how many differ.
+/// Counts of compared and differing conversations.
 #[derive(Default)]
 pub struct Tally {
-    /// Conversations.
+    /// Number of conversations.
     compared: usize,
-    /// Those of them in which the new binary differs.
+    /// Number of conversations in which the new binary differs.
     pub differ: usize,
-    /// Those in which the old one differs from itself, and the new one from both.
+    /// Number of conversations in which the old binary differs from itself, and the new one from both.
     undecided: usize,
     lines: usize,
 }

@@ -18,7 +18,7 @@ use std::{
 };
 
 impl Kind {
-    /// All kinds.
+    /// All kinds of conversations.
     pub const ALL: [Self; 5] = [Self::Brief, Self::Crowded, Self::Lasting, Self::Asking, Self::Acting];
 
     /// Dialects that have watchers for the kind.

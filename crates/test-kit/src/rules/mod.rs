@@ -31,44 +31,44 @@ use std::collections::BTreeSet;
 
 /// Observer of one conversation. Errors name the violated rule.
 pub trait Watcher {
-    /// Called before an input.
+    /// Handles an input, before the engine does.
     fn input(&mut self, _input: &Input, _now: Now) -> Checked {
         Ok(())
     }
 
-    /// Called for a frame of the host.
+    /// Handles a frame of the host.
     fn wrote(&mut self, _frame: &Value) {}
 
-    /// Called for an output.
+    /// Handles an output.
     fn output(&mut self, _output: &Output) -> Checked {
         Ok(())
     }
 
-    /// Called for a frame of the server, in the form in which the host reads it.
+    /// Handles a frame of the server, in the form in which the host reads it.
     fn frame(&mut self, _said: &Emission, _frame: &Value, _disk: &Disk) -> Checked {
         Ok(())
     }
 
-    /// Called after a failed write.
+    /// Handles a failed write.
     fn write_failed(&mut self) {}
 
-    /// Called for a frame to an extension.
+    /// Handles a frame to an extension.
     fn frame_to_extension(&mut self, _process: CallId, _frame: &Value) {}
 
-    /// Called for a frame of an extension.
+    /// Handles a frame of an extension.
     fn frame_from_extension(&mut self, _process: CallId, _frame: &Value) {}
 
-    /// Called after all outputs of an input.
+    /// Checks the engine after all outputs of an input.
     fn handled(&mut self, _engine: &Engine) -> Checked {
         Ok(())
     }
 
-    /// Called when nothing is due.
+    /// Checks the engine when nothing is due.
     fn quiet(&self, _engine: &Engine) -> Checked {
         Ok(())
     }
 
-    /// Called after the exit of the process.
+    /// Checks the engine and the disk after the exit of the process.
     fn ended(&self, _engine: &Engine, _disk: &Disk) -> Checked {
         Ok(())
     }

@@ -13,7 +13,7 @@ pub struct SnapshotCheck {
 }
 
 impl SnapshotCheck {
-    /// `checks`: whether snapshots are compared.
+    /// Creates a check for one conversation; `checks`: whether snapshots are compared.
     pub fn new(checks: bool) -> Self {
         Self { is_trusting: !checks, message: Value::Null, raw: Vec::new() }
     }

@@ -1,4 +1,4 @@
-//! Contexts that are summed up, because the host asks for it or because they are full.
+//! Compactions, by the host's command or of a full context.
 
 use super::{command, say};
 use crate::trace_support::Host;

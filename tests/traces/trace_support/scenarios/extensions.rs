@@ -1,4 +1,4 @@
-//! What an extension asks the host, and tools of the host.
+//! Requests of an extension to the host, and tools of the host.
 
 use super::{command, say};
 use crate::trace_support::Host;
@@ -126,7 +126,7 @@ pub fn host_tools(host: &mut Host) {
     host.finish();
 }
 
-/// Has a dialog opened, and answers it; what came of it is told by a notice.
+/// Opens a dialog and answers it; a notice shows the outcome.
 fn dialog(host: &mut Host, kind: &str, with: &Value) {
     let mark = host.mark();
     let request = host.begin(say(&format!("/dlg {kind}")));
@@ -152,7 +152,7 @@ fn answer(host: &mut Host, dialog: &Value, with: &Value) {
     host.send(answer);
 }
 
-/// Has the host called; the beginning of the run, and the id of the call.
+/// Starts a run with a host tool call; returns the beginning of the run and the id of the call.
 fn host_call(host: &mut Host) -> (usize, Value) {
     let mark = host.mark();
     host.call(say("Call the host"));

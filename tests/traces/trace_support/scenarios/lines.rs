@@ -1,4 +1,4 @@
-//! What comes in on stdin, and the ends of stdin and stdout.
+//! Lines on stdin, and the ends of stdin and stdout.
 
 use super::{command, say};
 use crate::trace_support::Host;

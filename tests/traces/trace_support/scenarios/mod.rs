@@ -13,20 +13,20 @@ use serde_json::{Value, json};
 
 /// A host's side of a conversation.
 pub enum Script {
-    /// See [`step`]; the input ends behind the last one.
+    /// Steps in the notation of [`step`]; the input ends after the last one.
     Steps(&'static [&'static str]),
-    /// What depends on what the server sends.
+    /// Code, for a conversation that depends on the server's frames.
     Code(fn(&mut Host)),
 }
 
 /// A conversation.
 pub struct Entry {
     pub name: &'static str,
-    /// Of the server.
+    /// Options of the server.
     pub options: &'static [&'static str],
-    /// The first wait before another try that the server's user has set, in milliseconds.
+    /// Delay before the first retry in the settings, in milliseconds.
     pub retry_base_ms: u64,
-    /// The server is extended by the example `ui_check`.
+    /// Whether the server runs the extension `ui_check`.
     pub extended: bool,
     script: Script,
 }
@@ -56,7 +56,7 @@ impl Entry {
         Self { extended: true, ..self }
     }
 
-    /// Has the conversation.
+    /// Plays the conversation.
     pub fn talk(&self, host: &mut Host) {
         match self.script {
             Script::Code(code) => code(host),
@@ -69,7 +69,7 @@ impl Entry {
     }
 }
 
-/// Does one step, and remembers in `mark` where the last run began:
+/// Plays one step, and sets `mark` to the beginning of the last run:
 ///
 /// - `run TEXT`: a prompt and all of its run; `say TEXT`: a prompt and its response.
 /// - `COMMAND` or `{…}`: a command and its response; `begin {…}`: a command alone.
@@ -105,7 +105,7 @@ const FIRE: [&str; 3] = [
     r#"{"type":"follow_up","message":"/fire"}"#,
 ];
 
-/// All of them.
+/// All conversations.
 #[rustfmt::skip]
 pub const SCENARIOS: &[Entry] = &[
     steps("startup_get_state", &["get_state", "get_state"]),

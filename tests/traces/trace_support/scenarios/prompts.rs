@@ -1,4 +1,4 @@
-//! Prompts, what may be said during a run, and how runs end.
+//! Prompts, commands during a run, and ends of runs.
 
 use super::{command, say};
 use crate::trace_support::Host;

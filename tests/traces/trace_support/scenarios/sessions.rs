@@ -62,7 +62,7 @@ pub fn fork(host: &mut Host) {
     host.finish();
 }
 
-/// What tells where a session can be forked, in one dialect or the other.
+/// Commands that list the messages to fork at, by dialect.
 const FORK_MESSAGES: [&str; 2] = ["get_fork_messages", "get_branch_messages"];
 
 fn entries(response: &Value) -> Vec<Value> {
