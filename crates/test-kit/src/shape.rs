@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-/// Formats frames as steps, one for each, except that consecutive updates of a block are one step, and so are start and end of a
-/// message that is complete at its start.
+/// Formats frames as steps, one for each, except that consecutive updates of a block are one step, and so are start and end
+/// of a message that is complete at its start.
 pub fn of(said: &[Value]) -> Vec<String> {
     let mut steps: Vec<String> = Vec::new();
     for frame in said.iter().filter(|frame| frame["type"] != "ready") {
