@@ -106,8 +106,8 @@ mod tests {
     #[test]
     fn long_values_show_where_they_differ() {
         let text = |middle: &str| json!(["é".repeat(500), middle.to_owned(), "x".repeat(500)].concat());
-        let told = difference(&text("one"), &text("two"));
-        assert!(told.contains("éone") && told.contains("étwo"), "{told}");
-        assert!(told.chars().count() < 3 * SHOWN, "{told}");
+        let shown = difference(&text("one"), &text("two"));
+        assert!(shown.contains("éone") && shown.contains("étwo"), "{shown}");
+        assert!(shown.chars().count() < 3 * SHOWN, "{shown}");
     }
 }

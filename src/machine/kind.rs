@@ -148,8 +148,8 @@ impl Kind {
     }
 
     /// The kind of an emitted frame, line or update.
-    pub fn of_emitted(said: &Emission) -> Self {
-        match said {
+    pub fn of_emitted(emission: &Emission) -> Self {
+        match emission {
             Emission::Frame(frame) | Emission::Line { frame, .. } => Self::of_outbound(frame),
             Emission::Update(update) => Self::MessageUpdate(update.kind()),
         }

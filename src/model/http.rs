@@ -173,9 +173,9 @@ impl Http {
         }
         let mut stream = pin!(body::events(pieces(response, idle)));
         let longest = idle.saturating_mul(SILENT_IDLE_FACTOR);
-        let mut said = Instant::now();
+        let mut last_activity = Instant::now();
         loop {
-            let next = timeout(longest.saturating_sub(said.elapsed()), stream.next()).await;
+            let next = timeout(longest.saturating_sub(last_activity.elapsed()), stream.next()).await;
             let next = next.map_err(|_| {
                 RequestFailure::new(format!(
                     "terminated: the provider kept the connection alive and said nothing for {}",
@@ -194,7 +194,7 @@ impl Http {
                 return Ok(());
             }
             if says {
-                said = Instant::now();
+                last_activity = Instant::now();
             }
         }
         forward_events(reader.end(), events, redactor).await;
@@ -222,9 +222,9 @@ impl Http {
                 _ => return Err(failure),
             };
             let wait = match failure.retry_after {
-                Some(asked) => match options.retry.exceeded_limit(asked) {
-                    Some(longest) => return Err(failure.too_long(asked, longest)),
-                    None => asked,
+                Some(delay) => match options.retry.exceeded_limit(delay) {
+                    Some(longest) => return Err(failure.too_long(delay, longest)),
+                    None => delay,
                 },
                 None => options.retry.backoff(tried, fastrand::f64()),
             };
@@ -317,9 +317,9 @@ impl RequestFailure {
     }
 
     /// The failure of a provider that asks for a longer wait than allowed.
-    fn too_long(self, asked: Duration, longest: Duration) -> Self {
-        let [asked, longest] = [asked, longest].map(|time| time.as_millis().div_ceil(1000));
-        let message = format!("Server requested {asked}s retry delay (max: {longest}s). {}", self.message);
+    fn too_long(self, delay: Duration, longest: Duration) -> Self {
+        let [delay, longest] = [delay, longest].map(|time| time.as_millis().div_ceil(1000));
+        let message = format!("Server requested {delay}s retry delay (max: {longest}s). {}", self.message);
         Self { message, ..self }
     }
 }

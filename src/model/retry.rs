@@ -39,9 +39,9 @@ impl RetryPolicy {
         doubled.min(LONGEST_BACKOFF).mul_f64(1.0 - JITTER * chance)
     }
 
-    /// The limit that a wait of `asked` exceeds; `None`: it is allowed.
-    pub(super) fn exceeded_limit(&self, asked: Duration) -> Option<Duration> {
-        self.longest_delay.filter(|longest| asked > *longest)
+    /// The limit that a wait of `delay` exceeds; `None`: it is allowed.
+    pub(super) fn exceeded_limit(&self, delay: Duration) -> Option<Duration> {
+        self.longest_delay.filter(|longest| delay > *longest)
     }
 }
 

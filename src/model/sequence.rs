@@ -204,8 +204,8 @@ mod tests {
             assert!(!out.is_finished());
             out.take();
             more(&mut out, index);
-            let told = out.take();
-            assert_eq!((&told[told.len() - 1..], out.is_finished()), (&too_long[..], true));
+            let events = out.take();
+            assert_eq!((&events[events.len() - 1..], out.is_finished()), (&too_long[..], true));
             more(&mut out, index);
             assert_eq!(out.take(), []);
         }

@@ -459,7 +459,7 @@ impl Judge {
                 (end.gone, end.killed) = (true, true);
                 return self.end_process();
             }
-            ProcessEvent::StopRequested => self.process.end.told = true,
+            ProcessEvent::StopRequested => self.process.end.was_stopped = true,
             ProcessEvent::ResponseTimeout => self.process.end.waited = true,
             ProcessEvent::Stalled(ms) => {
                 self.machine.restart_deadlines();

@@ -14,8 +14,14 @@ use serde_json::{Value, json};
 /// Fault, dialect, conversation, and the rules that it breaks, in order.
 type Row = (&'static str, Dialect, Talk, &'static [Rule]);
 
-const QUIET: Frame =
-    Ends(ServerExit { gone: false, status: None, told: false, killed: false, quiet: true, waited: false });
+const QUIET: Frame = Ends(ServerExit {
+    gone: false,
+    status: None,
+    was_stopped: false,
+    killed: false,
+    quiet: true,
+    waited: false,
+});
 
 fn gone(status: i64) -> ServerExit {
     ServerExit { gone: true, status: Some(status), ..ServerExit::default() }
@@ -443,10 +449,10 @@ fn endings() -> Vec<Row> {
         let rest = talk().cut(&["prompt", "ack", "agent_start", "turn_start"]);
         open().then(Talk::of(vec![("over", Over)])).then(rest).then(Talk::of(vec![("end", Ends(gone(0)))]))
     };
-    let told = ServerExit { told: true, ..gone(1) };
+    let stopped = ServerExit { was_stopped: true, ..gone(1) };
     vec![
         ("nothing in a good end", Pi, ends(talk(), gone(0)), &[]),
-        ("nothing where it was told to", Pi, talk().then(Talk::of(vec![("end", Ends(told))])), &[]),
+        ("nothing where it was told to", Pi, talk().then(Talk::of(vec![("end", Ends(stopped))])), &[]),
         ("nothing where it is finished", Pi, late(), &[]),
         ("nothing where it need not be", Xcsh, ends(open(), gone(0)), &[]),
         ("nothing where that may be", Xcsh, ends(state(), gone(0)), &[]),

@@ -43,7 +43,7 @@ pub struct AfterRun {
     /// The number of outstanding prompts, each of which may compact before its run.
     prompts: usize,
     /// The time of the latest request that was answered.
-    heard: Option<u64>,
+    last_answered: Option<u64>,
     /// The earliest time at which the announced delay can be over, however late the announcement was read.
     waits_until: Option<u64>,
 }
@@ -98,7 +98,7 @@ impl AfterRun {
 
     /// Takes in a response.
     pub fn on_response(&mut self, request: &OpenRequest, at: &FrameContext, found: &mut Findings) {
-        self.heard = self.heard.max(request.written);
+        self.last_answered = self.last_answered.max(request.written);
         if request.command == RpcCommandKind::Compact && self.compact.take().is_some() {
             found.pass(Rule::CompactionSilent);
         }
@@ -258,7 +258,8 @@ impl AfterRun {
         self.wait = Some((start.attempt, unraised(start, at.dialect)));
         // The server's clock may be a little faster.
         let certain = start.delay_ms.saturating_sub(start.delay_ms / 10).saturating_sub(CLOCKS_DIFFER);
-        self.waits_until = self.heard.filter(|_| !at.cut).map(|heard| heard.saturating_add(certain));
+        self.waits_until =
+            self.last_answered.filter(|_| !at.cut).map(|last_answered| last_answered.saturating_add(certain));
         if is_for_good(&start.error_message) && start.delay_ms > 0 && !at.cut && !at.has_extensions {
             found.fail(Rule::RetryAfterError, "no retry of a request that was refused for good");
         }
@@ -273,14 +274,14 @@ impl AfterRun {
 
     fn retry_ends(&mut self, end: &AutoRetryEndEvent, at: &FrameContext, found: &mut Findings) {
         (self.wait, self.tried, self.waits_until) = (None, None, None);
-        if let (LastRun::Failed(error), Some(told), false) = (&self.last, &end.final_error, end.success)
+        if let (LastRun::Failed(error), Some(reported), false) = (&self.last, &end.final_error, end.success)
             && at.met.flow != FlowState::Retrying
-            && *told != errors::retry_cancelled(at.base())
+            && *reported != errors::retry_cancelled(at.base())
             && !at.cut
         {
             let what = "the error of the run";
             found.with_cause(self.ended, |found| {
-                found.expect_same(Rule::RetryAfterError, "/finalError", what, error, told);
+                found.expect_same(Rule::RetryAfterError, "/finalError", what, error, reported);
             });
         }
         match end.success {

@@ -71,10 +71,10 @@ impl CompactionEnd {
         };
         let reason = self.reason.or(started);
         // Without the member `skipped`, a session with nothing to compact has no other outcome.
-        let asked = reason == Some(CompactionReason::Manual);
+        let is_manual = reason == Some(CompactionReason::Manual);
         let nothing = dialect.record().compaction.skipped == DialectCompactionSkipped::Bare
             && !self.will_retry
-            && !asked;
+            && !is_manual;
         let fits = match self.has_result {
             // A compaction that never began can only have failed.
             has_result if start == CompactionStart::None && self.reason.is_some() => {
@@ -157,7 +157,7 @@ impl ManualCompactions {
             });
             return;
         };
-        let said: Option<&CompactionResult> = match success {
+        let response: Option<&CompactionResult> = match success {
             Some(RpcSuccess::Compact(it)) => Some(&it.data),
             _ => None,
         };
@@ -169,7 +169,7 @@ impl ManualCompactions {
         found.with_cause(Some(ended), |found| match &answer.error {
             Some(error) => found.expect(Rule::CompactionTold, failed(error), || what.to_owned()),
             None => {
-                found.expect_same(Rule::CompactionTold, "/data", what, &end.result.as_ref(), &said);
+                found.expect_same(Rule::CompactionTold, "/data", what, &end.result.as_ref(), &response);
             }
         });
     }

@@ -120,7 +120,7 @@ impl Counts {
                     Some(Reported { moment, frame, value: Tally::of(messages(&list.data.entries)) });
             }
             Some(RpcSuccess::GetSessionStats(stats)) if still => {
-                self.stats = Some(Reported { moment, frame, value: Tally::said(&stats.data) });
+                self.stats = Some(Reported { moment, frame, value: Tally::of_stats(&stats.data) });
             }
             _ => return,
         }
@@ -247,7 +247,7 @@ impl Tally {
         tally
     }
 
-    const fn said(stats: &SessionStats) -> Self {
+    const fn of_stats(stats: &SessionStats) -> Self {
         Self {
             user: stats.user_messages,
             assistant: stats.assistant_messages,

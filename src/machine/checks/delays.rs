@@ -236,9 +236,10 @@ impl Delays {
         // No frame follows the last one.
         self.before = self.wrote;
         for awaited in std::mem::take(&mut self.awaited) {
-            let told = matches!(awaited.what, AwaitedEvent::Retry | AwaitedEvent::Shell(_));
+            let is_reported = matches!(awaited.what, AwaitedEvent::Retry | AwaitedEvent::Shell(_));
             let silence = self.silence_since(awaited.from, at).unwrap_or_default();
-            if !told && silence >= awaited.what.patience() && at.now.dialogs == 0 && !at.has_extensions {
+            if !is_reported && silence >= awaited.what.patience() && at.now.dialogs == 0 && !at.has_extensions
+            {
                 found.with_cause(Some(awaited.frame), |found| {
                     found.fail(Rule::InTime, awaited.what.expected());
                 });

@@ -135,15 +135,21 @@ impl HostToolCalls {
         if failed != end.is_error {
             return;
         }
-        let told = &end.result.content;
+        let reported = &end.result.content;
         if failed {
             let text = failure(&given.result, at);
-            found.expect_same(Rule::HostUnchanged, "/result/content", "the error of the host", &text, told);
+            found.expect_same(
+                Rule::HostUnchanged,
+                "/result/content",
+                "the error of the host",
+                &text,
+                reported,
+            );
             return;
         }
         let what = "what the host has given";
-        found.expect_same(Rule::HostUnchanged, "/result/content", what, &given.result.content, told);
-        let same = given.result.content != *told || is_same(&given.result, &end.result);
+        found.expect_same(Rule::HostUnchanged, "/result/content", what, &given.result.content, reported);
+        let same = given.result.content != *reported || is_same(&given.result, &end.result);
         found.expect(Rule::HostUnchanged, same, || "the `details` that the host has given".to_owned());
     }
 

@@ -18,7 +18,7 @@ const KEPT: usize = 4096;
 #[derive(Clone, Debug, Default)]
 pub struct HostTools {
     /// The tools of outstanding `set_host_tools`.
-    asked: VecDeque<(u64, Vec<HostToolDefinition>)>,
+    outstanding: VecDeque<(u64, Vec<HostToolDefinition>)>,
     /// The registered tools, each with whether the model is offered it.
     registered: BTreeMap<String, bool>,
     /// The tools that were certainly offered for the current answer.
@@ -47,17 +47,18 @@ impl HostTools {
     /// Takes in a command, the request with this number.
     pub fn on_command(&mut self, number: u64, command: &RpcCommand) {
         if let RpcCommand::SetHostTools(set) = command {
-            self.asked.push_back((number, set.tools.clone()));
-            if self.asked.len() > KEPT {
-                self.asked.pop_front();
+            self.outstanding.push_back((number, set.tools.clone()));
+            if self.outstanding.len() > KEPT {
+                self.outstanding.pop_front();
             }
         }
     }
 
     /// Takes in a response.
     pub fn on_response(&mut self, request: &OpenRequest, success: bool) {
-        let place = self.asked.iter().position(|(number, _)| *number == request.number);
-        let Some((_, tools)) = place.and_then(|place| self.asked.remove(place)).filter(|_| success) else {
+        let place = self.outstanding.iter().position(|(number, _)| *number == request.number);
+        let Some((_, tools)) = place.and_then(|place| self.outstanding.remove(place)).filter(|_| success)
+        else {
             return;
         };
         let before = std::mem::take(&mut self.registered);
@@ -78,7 +79,7 @@ impl HostTools {
         match event {
             Event::MessageStart(start) if matches!(start.message, AgentMessage::Assistant(_)) => {
                 let active = self.registered.iter().filter(|(_, is_active)| **is_active);
-                let is_sure = self.asked.is_empty() && !at.has_extensions;
+                let is_sure = self.outstanding.is_empty() && !at.has_extensions;
                 self.offered = active.filter(|_| is_sure).map(|(name, _)| name.clone()).collect();
             }
             Event::MessageEnd(end) if at.dialect.record().lanes.host_tools => {
@@ -114,7 +115,8 @@ impl HostTools {
     fn uncalled(&self, end: &ToolExecutionEndEvent, at: &FrameContext, found: &mut Findings) {
         let known = self.calls.as_ref().is_some_and(|calls| calls.contains_key(&end.tool_call_id));
         let offered = self.offered.contains(&end.tool_name) && self.registered.contains_key(&end.tool_name);
-        if !known || !offered || at.cut || at.has_extensions || at.now.closing || !self.asked.is_empty() {
+        if !known || !offered || at.cut || at.has_extensions || at.now.closing || !self.outstanding.is_empty()
+        {
             return;
         }
         if self.cancelled.contains_key(&end.tool_call_id) {
@@ -155,7 +157,7 @@ impl HostTools {
         // While a registration is outstanding, its tools are not judged.
         let known = self.registered.contains_key(&call.tool_name)
             || self
-                .asked
+                .outstanding
                 .iter()
                 .any(|(_, tools)| tools.iter().any(|tool| tool.name.trim() == call.tool_name));
         let made = self.calls.as_ref().and_then(|calls| calls.get(&call.tool_call_id));

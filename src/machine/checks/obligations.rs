@@ -328,9 +328,9 @@ fn is_late(promise: &Obligation, when: Option<u64>, at: &FrameContext) -> bool {
 
 /// Whether a request has no response although one that was `written` much later has.
 fn is_slow(open: &OpenRequest, served: u64, stirred: u64, written: u64, at: &FrameContext) -> bool {
-    let Some(asked) = open.written else { return false };
+    let Some(sent) = open.written else { return false };
     let Some((patience, calm)) = patience(open.command, at) else { return false };
-    let from = if calm { asked.max(served).max(stirred) } else { asked.max(served) };
+    let from = if calm { sent.max(served).max(stirred) } else { sent.max(served) };
     written >= from.saturating_add(patience)
 }
 

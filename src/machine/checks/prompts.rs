@@ -23,7 +23,7 @@ const KEPT: usize = 4096;
 #[derive(Clone, Debug, Default)]
 pub struct Prompts {
     /// Outstanding prompts.
-    asked: VecDeque<Prompt>,
+    outstanding: VecDeque<Prompt>,
     /// Acknowledged prompts whose run has not begun.
     started: VecDeque<Prompt>,
     /// How the current run began; `None` once its first message has shown that.
@@ -83,9 +83,9 @@ impl Prompts {
             changes: text.trim_start().starts_with('/') || at.cut,
         };
         self.keep_known(obligations);
-        self.asked.push_back(prompt);
-        if self.asked.len() > KEPT {
-            self.asked.pop_front();
+        self.outstanding.push_back(prompt);
+        if self.outstanding.len() > KEPT {
+            self.outstanding.pop_front();
         }
     }
 
@@ -128,8 +128,8 @@ impl Prompts {
     }
 
     fn take(&mut self, number: u64) -> Option<Prompt> {
-        let place = self.asked.iter().position(|prompt| prompt.number == number)?;
-        self.asked.remove(place)
+        let place = self.outstanding.iter().position(|prompt| prompt.number == number)?;
+        self.outstanding.remove(place)
     }
 
     /// Takes in an event. `waits` tells whether a text is or may be in a queue.
@@ -180,7 +180,7 @@ impl Prompts {
         let known = at.whole || self.ran;
         self.opening = Some(RunStart {
             prompted: calm && at.met.flow == FlowState::Starting,
-            causeless: calm && known && at.met.flow == FlowState::Idle && self.asked.is_empty(),
+            causeless: calm && known && at.met.flow == FlowState::Idle && self.outstanding.is_empty(),
             added: false,
         });
     }
@@ -310,7 +310,7 @@ impl Prompts {
     ) {
         let changing = self.started.iter().position(|prompt| prompt.changes);
         // A run may begin before the response to its prompt.
-        let own = || self.asked.iter().any(|asked| asked.digest == digest(text));
+        let own = || self.outstanding.iter().any(|prompt| prompt.digest == digest(text));
         if changing.is_none() && (waits(text) || own()) {
             return;
         }

@@ -118,14 +118,14 @@ impl QueuedText {
 }
 
 /// The change from the known messages to the reported texts.
-pub fn change(known: &VecDeque<QueuedMessage>, told: &[String]) -> QueueChange {
+pub fn change(known: &VecDeque<QueuedMessage>, reported: &[String]) -> QueueChange {
     let same = |(item, text): (&QueuedMessage, &String)| item.text.text == *text;
-    let common = known.iter().zip(told).take_while(|pair| same(*pair)).count();
-    let rest = || known.iter().skip(common + 1).zip(told.iter().skip(common)).all(same);
-    match (known.len(), told.len()) {
-        (known, told) if known == told && common == known => QueueChange::None,
-        (known, told) if told == known + 1 && common == known => QueueChange::Added,
-        (len, told) if len == told + 1 && rest() => {
+    let common = known.iter().zip(reported).take_while(|pair| same(*pair)).count();
+    let rest = || known.iter().skip(common + 1).zip(reported.iter().skip(common)).all(same);
+    match (known.len(), reported.len()) {
+        (known, reported) if known == reported && common == known => QueueChange::None,
+        (known, reported) if reported == known + 1 && common == known => QueueChange::Added,
+        (len, reported) if len == reported + 1 && rest() => {
             // Of equal texts, the first.
             let alike = (0..=common).rev().take_while(|at| known[*at].text.text == known[common].text.text);
             QueueChange::Taken(alike.last().unwrap_or(common))

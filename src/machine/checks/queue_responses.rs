@@ -13,10 +13,10 @@ pub fn is_runless(response: Option<&RpcSuccess>) -> bool {
 
 /// Whether a response shows that its message was queued, or leaves that to an earlier report; `None` if it was not queued,
 /// or that is not known.
-pub fn is_queued(response: Option<&RpcSuccess>, request: &OpenRequest, told: bool) -> Option<bool> {
-    let said = match response? {
+pub fn is_queued(response: Option<&RpcSuccess>, request: &OpenRequest, was_reported: bool) -> Option<bool> {
+    let queued = match response? {
         RpcSuccess::Prompt(it) => match it.data.as_ref().map(|data| data.disposition) {
-            None => Some(told),
+            None => Some(was_reported),
             Some(PromptDisposition::Started) => Some(false),
             Some(PromptDisposition::Queued) => Some(true),
             Some(PromptDisposition::Handled) => None,
@@ -25,7 +25,7 @@ pub fn is_queued(response: Option<&RpcSuccess>, request: &OpenRequest, told: boo
         RpcSuccess::FollowUp(it) => queued(it.data.as_ref()),
         _ => None,
     };
-    said.filter(|_| request.command != RpcCommandKind::AbortAndPrompt)
+    queued.filter(|_| request.command != RpcCommandKind::AbortAndPrompt)
 }
 
 /// Whether an outcome means that the message was queued, which is the default.

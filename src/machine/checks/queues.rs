@@ -21,7 +21,7 @@ use std::collections::VecDeque;
 #[derive(Clone, Debug, Default)]
 pub struct Queues {
     /// Outstanding commands that may queue a message or change a mode.
-    asked: VecDeque<(u64, QueueCommand)>,
+    outstanding: VecDeque<(u64, QueueCommand)>,
     /// The texts of prompts, delivered or not, with the numbers of their requests.
     prompts: VecDeque<(u64, QueuedText)>,
     steering: Queue,
@@ -74,7 +74,7 @@ impl Queues {
 
     /// Whether a steering message is or may be queued.
     pub fn may_steer(&self) -> bool {
-        !self.is_empty() || !self.asked.is_empty()
+        !self.is_empty() || !self.outstanding.is_empty()
     }
 
     /// Whether a steering message is certainly queued, which interrupts the current turn.
@@ -100,7 +100,7 @@ impl Queues {
             }
             _ => {}
         }
-        let asked = match command {
+        let queue_command = match command {
             RpcCommand::Prompt(prompt) => match prompt.streaming_behavior {
                 Some(behavior) => QueueCommand::Queue(behavior, QueuedText::new(&prompt.message)),
                 None => return keep(&mut self.prompts, (number, QueuedText::new(&prompt.message))),
@@ -130,7 +130,7 @@ impl Queues {
             }
             _ => return,
         };
-        keep(&mut self.asked, (number, asked));
+        keep(&mut self.outstanding, (number, queue_command));
     }
 
     /// Takes in a response. `success` is `None` for an error, and `Some(None)` for an unreadable success.
@@ -146,15 +146,15 @@ impl Queues {
             // Even if it was acknowledged first.
             self.prompts.retain(|(number, _)| *number != request.number);
         }
-        let place = self.asked.iter().position(|(number, _)| *number == request.number);
-        let Some((_, asked)) = place.and_then(|place| self.asked.remove(place)) else { return };
-        match asked {
+        let place = self.outstanding.iter().position(|(number, _)| *number == request.number);
+        let Some((_, queue_command)) = place.and_then(|place| self.outstanding.remove(place)) else { return };
+        match queue_command {
             QueueCommand::SteeringMode(mode) => self.steering.set_mode(success.then_some(mode), self.polls),
             QueueCommand::FollowUpMode(mode) => self.follow_up.set_mode(success.then_some(mode), self.polls),
             QueueCommand::Queue(behavior, text) if success => {
                 // A template, or an extension, may have made another text of it.
-                let told = self.reported.added.iter().any(|added| text.grows || *added == text.text);
-                match is_queued(response, request, told) {
+                let was_reported = self.reported.added.iter().any(|added| text.grows || *added == text.text);
+                match is_queued(response, request, was_reported) {
                     Some(queued) if tells(at) => self.check_reported(queued, request, text, at, found),
                     _ => self.accepted(request, behavior, text, at),
                 }
@@ -172,7 +172,7 @@ impl Queues {
     /// Takes in the refusal of a request: its text will not be delivered.
     pub fn on_refusal(&mut self, number: u64) {
         let prompt = self.prompts.iter().find(|(of, _)| *of == number).map(|(_, text)| text);
-        let queued = self.asked.iter().find_map(|(of, asked)| match asked {
+        let queued = self.outstanding.iter().find_map(|(of, queue_command)| match queue_command {
             QueueCommand::Queue(_, text) if *of == number => Some(text),
             _ => None,
         });
@@ -277,7 +277,8 @@ impl Queues {
         at: &FrameContext,
         found: &mut Findings,
     ) {
-        let clears = self.asked.iter().any(|(_, asked)| matches!(asked, QueueCommand::Clear));
+        let clears =
+            self.outstanding.iter().any(|(_, queue_command)| matches!(queue_command, QueueCommand::Clear));
         let empty = update.steering.is_empty() && update.follow_up.is_empty();
         // Messages are delivered in runs only. The session is changed outside of runs, by extensions, too.
         let leaves = empty && !clears && !at.met.flow.is_streaming();
@@ -458,9 +459,10 @@ impl Queues {
             }
             None => {
                 let waits = self.steering.place(text).or_else(|| self.follow_up.place(text)).is_some();
-                let told = !waits || maybe_taken || self.unsure;
-                found.expect(Rule::QueueTold, told, || "a `queue_update` without it first".to_owned());
-                if !told {
+                let was_reported = !waits || maybe_taken || self.unsure;
+                found
+                    .expect(Rule::QueueTold, was_reported, || "a `queue_update` without it first".to_owned());
+                if !was_reported {
                     self.steering.report();
                     self.follow_up.report();
                 }
@@ -523,41 +525,42 @@ impl Queues {
         at: &FrameContext,
         found: &mut Findings,
     ) {
-        let changes = |(_, asked): &(u64, QueueCommand)| {
-            matches!(asked, QueueCommand::SteeringMode(_) | QueueCommand::FollowUpMode(_))
+        let changes = |(_, queue_command): &(u64, QueueCommand)| {
+            matches!(queue_command, QueueCommand::SteeringMode(_) | QueueCommand::FollowUpMode(_))
         };
-        if !self.asked.iter().any(changes) {
+        if !self.outstanding.iter().any(changes) {
             self.steering.set_mode(Some(state.steering_mode), self.polls);
             self.follow_up.set_mode(Some(state.follow_up_mode), self.polls);
         }
-        let said = state.pending_message_count.or(state.queued_message_count);
+        let count = state.pending_message_count.or(state.queued_message_count);
         let moving = matches!(at.now.flow, FlowState::StreamingTurn | FlowState::StreamingBetween);
-        let queues = |(_, asked): &(u64, QueueCommand)| matches!(asked, QueueCommand::Queue(..));
-        let still = request.met.len() == 1 && !moving && !self.asked.iter().any(queues);
-        let Some(said) = said.filter(|_| still) else { return };
+        let queues =
+            |(_, queue_command): &(u64, QueueCommand)| matches!(queue_command, QueueCommand::Queue(..));
+        let still = request.met.len() == 1 && !moving && !self.outstanding.iter().any(queues);
+        let Some(count) = count.filter(|_| still) else { return };
         let known = (self.steering.items.len() + self.follow_up.items.len()) as u64;
         if self.unsure {
-            if said == 0 {
+            if count == 0 {
                 self.forget();
             }
-            self.unsure = said != 0 && said != known;
+            self.unsure = count != 0 && count != known;
             return;
         }
-        let told = state.pending_message_count.is_some();
-        let at = if told { "/data/pendingMessageCount" } else { "/data/queuedMessageCount" };
-        found.expect_same(Rule::QueueCount, at, "the count of what waits", &known, &said);
-        self.unsure |= said != known;
+        let has_pending = state.pending_message_count.is_some();
+        let at = if has_pending { "/data/pendingMessageCount" } else { "/data/queuedMessageCount" };
+        found.expect_same(Rule::QueueCount, at, "the count of what waits", &known, &count);
+        self.unsure |= count != known;
     }
 
     /// Takes in a change of the session by a request. `drops`: queued messages do not move to the new session.
     pub fn on_session_change(&mut self, request: &OpenRequest, drops: bool) {
-        let said = self.leaving.filter(|(number, _)| *number == request.number);
+        let leaving = self.leaving.filter(|(number, _)| *number == request.number);
         // The run of a prompt that is being prepared may begin in the new session.
         let drops = drops && self.prompts.is_empty();
         self.forget();
-        match said {
+        match leaving {
             // Texts that were sent meanwhile may belong to either session.
-            Some((_, sent)) if drops && sent == self.sent && self.asked.is_empty() => {
+            Some((_, sent)) if drops && sent == self.sent && self.outstanding.is_empty() => {
                 self.sent_texts.drop_rest()
             }
             _ => self.unsure = true,

@@ -38,10 +38,10 @@ impl Reminders {
         let Some(phases) = phases else { return };
         let open: Vec<_> =
             phases.iter().flat_map(|phase| &phase.tasks).filter(|task| is_open(task.status)).collect();
-        let told: Vec<_> =
+        let reported: Vec<_> =
             reminder.todos.iter().map(|it| (it.content.as_str(), it.status.as_str())).collect();
         let expected: Vec<_> = open.iter().map(|it| (it.content.as_str(), it.status.as_str())).collect();
-        found.expect_same(Rule::TodoReminder, "/todos", "the todos that are open", &expected, &told);
+        found.expect_same(Rule::TodoReminder, "/todos", "the todos that are open", &expected, &reported);
     }
 }
 

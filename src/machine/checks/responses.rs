@@ -61,7 +61,7 @@ struct CommandNotes {
 impl Responses {
     /// Takes in a command, the request with this number.
     pub fn on_command(&mut self, number: u64, command: &RpcCommand, at: &FrameContext, found: &mut Findings) {
-        let mut asked = CommandNotes {
+        let mut notes = CommandNotes {
             number,
             digest: None,
             behavior: command.choice("streamingBehavior"),
@@ -70,16 +70,16 @@ impl Responses {
             warned: false,
         };
         if let RpcCommand::Prompt(prompt) = command {
-            asked.digest = Some(digest(&prompt.message));
-            asked.slash = prompt.message.trim_start().starts_with('/');
-            if !asked.slash && asked.behavior.is_none() {
-                asked.warned = at.met.flow.is_streaming();
-                found.expect(Rule::HostPromptBusy, !asked.warned, || {
+            notes.digest = Some(digest(&prompt.message));
+            notes.slash = prompt.message.trim_start().starts_with('/');
+            if !notes.slash && notes.behavior.is_none() {
+                notes.warned = at.met.flow.is_streaming();
+                found.expect(Rule::HostPromptBusy, !notes.warned, || {
                     "`streamingBehavior`, as a run is open".to_owned()
                 });
             }
         }
-        self.commands.push_back(asked);
+        self.commands.push_back(notes);
         if self.commands.len() > KEPT {
             self.commands.pop_front();
         }
@@ -98,13 +98,13 @@ impl Responses {
             _ => None,
         };
         // The same text may have been sent again, and is still outstanding.
-        let asked = self.commands.iter().any(|asked| asked.digest == text);
-        let runless = !asked && text.is_some_and(|text| self.runless.contains(&text));
+        let is_outstanding = self.commands.iter().any(|notes| notes.digest == text);
+        let runless = !is_outstanding && text.is_some_and(|text| self.runless.contains(&text));
         if std::mem::take(&mut self.alone) && runless && !at.cut {
             found.fail(Rule::DispositionTrue, "no run for a prompt that was not `started`");
         }
         let same = |number: &mut u64| {
-            self.commands.iter().any(|asked| asked.number == *number && asked.digest == text)
+            self.commands.iter().any(|notes| notes.number == *number && notes.digest == text)
         };
         if !self.early.as_mut().is_none_or(same) {
             self.early = None;
@@ -143,10 +143,10 @@ impl Responses {
             }
             // A run that continues by itself, or that an extension has begun, needs no prompt.
             None if at.met.flow == FlowState::Idle => {
-                let plain = |asked: &&CommandNotes| {
-                    asked.digest.is_some() && !asked.slash && asked.behavior.is_none() && asked.run.is_none()
+                let plain = |notes: &&CommandNotes| {
+                    notes.digest.is_some() && !notes.slash && notes.behavior.is_none() && notes.run.is_none()
                 };
-                self.early = self.commands.iter().find(plain).map(|asked| asked.number);
+                self.early = self.commands.iter().find(plain).map(|notes| notes.number);
             }
             None => self.early = None,
         }
@@ -165,10 +165,10 @@ impl Responses {
         match answered {
             ResponseMatch::First(request) => {
                 self.check_order(request, requests, found);
-                let place = self.commands.iter().position(|asked| asked.number == request.number);
-                let asked = place.and_then(|place| self.commands.remove(place));
-                return asked
-                    .is_some_and(|asked| self.check_outcome(answer, request, &asked, became, at, found));
+                let place = self.commands.iter().position(|notes| notes.number == request.number);
+                let notes = place.and_then(|place| self.commands.remove(place));
+                return notes
+                    .is_some_and(|notes| self.check_outcome(answer, request, &notes, became, at, found));
             }
             ResponseMatch::Again(request) => {
                 if let Some(place) = self.owed.iter().position(|number| *number == request.number) {
@@ -212,16 +212,16 @@ impl Responses {
         &mut self,
         answer: &ResponseHead,
         request: &OpenRequest,
-        asked: &CommandNotes,
+        notes: &CommandNotes,
         became: Option<PromptDisposition>,
         at: &FrameContext,
         found: &mut Findings,
     ) -> bool {
         use RpcCommandKind::{Abort, AbortAndPrompt, AbortRetry, Prompt};
-        let busy = refused(request, asked, at, |case| case.error == Some(ErrorText::Busy));
-        let compacting = refused(request, asked, at, |case| case.error == Some(ErrorText::CompactingPrompt));
-        let refused = refused(request, asked, at, |_| true);
-        if !asked.warned {
+        let busy = refused(request, notes, at, |case| case.error == Some(ErrorText::Busy));
+        let compacting = refused(request, notes, at, |case| case.error == Some(ErrorText::CompactingPrompt));
+        let refused = refused(request, notes, at, |_| true);
+        if !notes.warned {
             found.expect(Rule::HostLegal, !refused, || {
                 format!("no `{}` where it is always refused", request.command)
             });
@@ -242,8 +242,8 @@ impl Responses {
                 found.pass(Rule::Disposition);
                 let idle = request.met.iter().all(|met| *met == FlowState::Idle);
                 let started = match became {
-                    Some(became) => self.check_disposition(became, request, asked, at, found),
-                    None => !asked.slash && (asked.behavior.is_none() || idle),
+                    Some(became) => self.check_disposition(became, request, notes, at, found),
+                    None => !notes.slash && (notes.behavior.is_none() || idle),
                 };
                 if started {
                     // The run may have just begun.
@@ -259,7 +259,7 @@ impl Responses {
             }
             _ => {}
         }
-        if let Some(run) = asked.run
+        if let Some(run) = notes.run
             && matches!(request.command, Abort | AbortAndPrompt)
             && answer.success
         {
@@ -281,13 +281,13 @@ impl Responses {
         &mut self,
         became: PromptDisposition,
         request: &OpenRequest,
-        asked: &CommandNotes,
+        notes: &CommandNotes,
         at: &FrameContext,
         found: &mut Findings,
     ) -> bool {
         let idle = request.met.iter().all(|met| *met == FlowState::Idle);
         let queues =
-            !asked.slash && all_cases(request, asked, at, |case| case.disposition == Disposition::Queue);
+            !notes.slash && all_cases(request, notes, at, |case| case.disposition == Disposition::Queue);
         let (holds, expected) = match became {
             PromptDisposition::Started => (!queues, "`queued`, as a run is open"),
             PromptDisposition::Queued => (!idle, "`started` or `handled`, as nothing is under way"),
@@ -295,7 +295,7 @@ impl Responses {
         };
         found.expect(Rule::DispositionTrue, holds, || expected.to_owned());
         let started = became == PromptDisposition::Started;
-        if !started && let Some(digest) = asked.digest {
+        if !started && let Some(digest) = notes.digest {
             self.runless.push_back(digest);
             if self.runless.len() > KEPT {
                 self.runless.pop_front();
@@ -327,24 +327,24 @@ impl Responses {
 /// Whether every possible state refuses the request, by a case that counts.
 fn refused(
     request: &OpenRequest,
-    asked: &CommandNotes,
+    notes: &CommandNotes,
     at: &FrameContext,
     counts: impl Fn(&Case) -> bool,
 ) -> bool {
     // The start of a run is tentative: the acknowledged prompt may have been a command of an extension.
     let refuses = |case: &Case| case.disposition == Disposition::Reject && counts(case);
-    !asked.slash && !request.met.contains(&FlowState::Starting) && all_cases(request, asked, at, refuses)
+    !notes.slash && !request.met.contains(&FlowState::Starting) && all_cases(request, notes, at, refuses)
 }
 
 /// Whether the disposition in every possible state is a case that counts.
 fn all_cases(
     request: &OpenRequest,
-    asked: &CommandNotes,
+    notes: &CommandNotes,
     at: &FrameContext,
     counts: impl Fn(&Case) -> bool,
 ) -> bool {
     request.met.iter().all(|state| {
-        let choice = |field: &str| asked.behavior.filter(|_| field == "streamingBehavior");
+        let choice = |field: &str| notes.behavior.filter(|_| field == "streamingBehavior");
         Case::first(request.command.cases(*state), at.base(), choice).is_some_and(&counts)
     })
 }

@@ -14,7 +14,7 @@ pub struct ServerExit {
     /// The exit status; `None` if a signal ended the process.
     pub status: Option<i64>,
     /// Whether the host or the recorder has asked it to end, by a signal or by closing its output.
-    pub told: bool,
+    pub was_stopped: bool,
     /// Whether it did not exit after the end of its input, and was killed.
     pub killed: bool,
     /// Whether the server was silent for so long before the end of its input that nothing more was to come.
@@ -59,23 +59,23 @@ impl EndChecks {
         obligations: &Obligations,
         found: &mut Findings,
     ) {
-        let left = end.gone && !end.told && !state.closing;
+        let left = end.gone && !end.was_stopped && !state.closing;
         // An extension may end the process after any response, without a frame.
         let owes =
             requests.outstanding().next().is_some() || requests.lines_without_response().next().is_some();
         let rests = !state.flow.is_streaming() || self.answered;
         let crashed = left && (end.status != Some(0) || owes || !rests);
-        if end.gone && !end.told {
+        if end.gone && !end.was_stopped {
             found.expect(Rule::Lives, !crashed, || "the process to go on until its input ends".to_owned());
         }
-        if end.gone && state.closing && !end.told {
+        if end.gone && state.closing && !end.was_stopped {
             let status = end.status.map_or("a signal".to_owned(), |status| status.to_string());
             found.expect(Rule::ExitStatus, end.status == Some(0) && !end.killed, || match end.killed {
                 true => "the process to end by itself".to_owned(),
                 false => format!("status 0, not {status}"),
             });
         }
-        if end.told || left {
+        if end.was_stopped || left {
             return;
         }
         let finishes = dialect.record().end_of_input == DialectEndOfInput::Finish;

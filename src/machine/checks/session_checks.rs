@@ -45,7 +45,7 @@ const STORED_WHOLE: usize = 4096;
 #[derive(Clone, Debug, Default)]
 pub struct SessionChecks {
     reads: VecDeque<PendingRead>,
-    asked: VecDeque<(u64, CommandArguments)>,
+    outstanding: VecDeque<(u64, CommandArguments)>,
     /// A version that increases with everything that may change the result of a read.
     pub(super) version: u64,
     /// A version that increases with everything except added messages.
@@ -135,21 +135,21 @@ impl SessionChecks {
         match command {
             RpcCommand::Bash(bash) => {
                 let is_excluded = bash.exclude_from_context == Some(true);
-                let asked =
+                let arguments =
                     CommandArguments::Bash { command: bash.command.clone(), is_excluded, is_left: false };
-                keep(&mut self.asked, (number, asked));
+                keep(&mut self.outstanding, (number, arguments));
             }
             RpcCommand::ExportHtml(export) => {
-                keep(&mut self.asked, (number, CommandArguments::Export(export.output_path.clone())));
+                keep(&mut self.outstanding, (number, CommandArguments::Export(export.output_path.clone())));
             }
             RpcCommand::Fork(fork) => {
-                keep(&mut self.asked, (number, CommandArguments::Fork(fork.entry_id.clone())))
+                keep(&mut self.outstanding, (number, CommandArguments::Fork(fork.entry_id.clone())))
             }
             RpcCommand::Branch(branch) => {
-                keep(&mut self.asked, (number, CommandArguments::Fork(branch.entry_id.clone())));
+                keep(&mut self.outstanding, (number, CommandArguments::Fork(branch.entry_id.clone())));
             }
             RpcCommand::SwitchSession(switch) => {
-                keep(&mut self.asked, (number, CommandArguments::Switch(switch.session_path.clone())));
+                keep(&mut self.outstanding, (number, CommandArguments::Switch(switch.session_path.clone())));
             }
             RpcCommand::Prompt(prompt) if is_slash(&prompt.message) => {
                 keep(&mut self.stranger.commands, number);
@@ -183,9 +183,9 @@ impl SessionChecks {
     }
 
     /// Takes the arguments of a command.
-    pub(super) fn take_asked(&mut self, request: &OpenRequest) -> Option<CommandArguments> {
-        let place = self.asked.iter().position(|(number, _)| *number == request.number)?;
-        self.asked.remove(place).map(|(_, asked)| asked)
+    pub(super) fn take_outstanding(&mut self, request: &OpenRequest) -> Option<CommandArguments> {
+        let place = self.outstanding.iter().position(|(number, _)| *number == request.number)?;
+        self.outstanding.remove(place).map(|(_, arguments)| arguments)
     }
 
     /// Takes in the response to a prompt; `is_message`: it shows that the prompt was not a command of an extension.
@@ -244,8 +244,8 @@ impl SessionChecks {
         self.window = None;
         self.has_shells = false;
         // Servers differ in which session gets the message of a running shell command.
-        for (_, asked) in &mut self.asked {
-            if let CommandArguments::Bash { is_left, .. } = asked {
+        for (_, arguments) in &mut self.outstanding {
+            if let CommandArguments::Bash { is_left, .. } = arguments {
                 *is_left = true;
             }
         }
@@ -352,9 +352,10 @@ impl SessionChecks {
         });
         let reason = last.map(|answer| answer.stop_reason);
         self.run.may_leave = matches!(reason, Some(StopReason::Error | StopReason::Length));
-        let Some(said) = self.log.end_run() else { return };
-        let told = end.messages.iter().map(|message| MessageKey::of(message, false));
-        let same = said.len() == end.messages.len() && said.iter().zip(told).all(|(one, it)| one.key.is(&it));
+        let Some(emitted) = self.log.end_run() else { return };
+        let reported = end.messages.iter().map(|message| MessageKey::of(message, false));
+        let same = emitted.len() == end.messages.len()
+            && emitted.iter().zip(reported).all(|(one, it)| one.key.is(&it));
         match last {
             _ if same => {}
             // The agent loop itself has failed: its message is in memory only.
@@ -417,11 +418,11 @@ impl SessionChecks {
     /// Judges the costs of an answer by the prices of its model.
     fn check_costs(&self, answer: &AssistantMessage, found: &mut Findings) {
         let Some(expected) = self.prices.costs_of(answer) else { return };
-        let told = prices::costs(&answer.usage);
+        let reported = prices::costs(&answer.usage);
         let names = ["input", "output", "cacheRead", "cacheWrite"];
         let costs: Vec<String> =
             names.iter().zip(expected).map(|(name, cost)| format!("{name} {cost}")).collect();
-        found.expect(Rule::CostByPrices, prices::match_reported(&answer.api, &expected, &told), || {
+        found.expect(Rule::CostByPrices, prices::match_reported(&answer.api, &expected, &reported), || {
             format!("what the tokens cost by the prices that were told: {}", costs.join(", "))
         });
     }

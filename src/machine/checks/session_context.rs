@@ -36,8 +36,8 @@ impl SessionChecks {
         }
         if let Some(window) = &self.window {
             let what = "the window of the model that is in use";
-            let told = &usage.context_window;
-            found.expect_same(Rule::ContextUsage, "/data/contextUsage/contextWindow", what, window, told);
+            let reported = &usage.context_window;
+            found.expect_same(Rule::ContextUsage, "/data/contextUsage/contextWindow", what, window, reported);
         }
         let size = match self.context {
             // If the beginning was missed, so may have been messages of shell commands.

@@ -24,12 +24,12 @@ impl SessionChecks {
     /// Takes in a fork or branch at a user message.
     pub(super) fn forked(
         &mut self,
-        asked: Option<CommandArguments>,
+        arguments: Option<CommandArguments>,
         result: &ForkResult,
         at: &FrameContext,
         found: &mut Findings,
     ) {
-        let Some(CommandArguments::Fork(entry)) = asked else { return self.leave() };
+        let Some(CommandArguments::Fork(entry)) = arguments else { return self.leave() };
         if let (Some(text), false) =
             (result.text.as_ref().filter(|_| !at.cut), self.may_be_changed_by_extensions())
         {
@@ -93,7 +93,7 @@ impl SessionChecks {
         if at.cut || read.epoch != self.epoch {
             return;
         }
-        let told: Vec<KnownEntry> = list.entries.iter().map(KnownEntry::of).collect();
+        let reported: Vec<KnownEntry> = list.entries.iter().map(KnownEntry::of).collect();
         let from = match &read.since {
             None => Some(0),
             Some(since) => self.entries.place(since).map(|place| place + 1),
@@ -110,7 +110,7 @@ impl SessionChecks {
             return;
         };
         let known = self.entries.listed();
-        let change = self.entries.compare(from, &told, read.entries);
+        let change = self.entries.compare(from, &reported, read.entries);
         found.expect(Rule::EntriesKept, change.is_ok(), || match change {
             Err(EntryMismatch::Altered(place)) => {
                 format!("the entry at /data/entries/{place} as it was listed before")
@@ -125,28 +125,28 @@ impl SessionChecks {
             }
             Ok(()) => String::new(),
         });
-        let new_from = known.map_or(told.len(), |known| known.saturating_sub(from).min(told.len()));
+        let new_from = known.map_or(reported.len(), |known| known.saturating_sub(from).min(reported.len()));
         if !self.may_be_changed_by_extensions() {
             self.follow_on(list, from, new_from, found);
         }
         let calm = sight == Interference::None && !self.may_be_changed_by_extensions();
         if calm {
-            if let Some(holds) = self.entries.contains_announced(from, &told) {
+            if let Some(holds) = self.entries.contains_announced(from, &reported) {
                 found.expect(Rule::EntriesKept, holds, || {
                     "the entries that `entry_appended` has told, unchanged, in /data/entries".to_owned()
                 });
             }
-            let new = if known.is_some() { &told[new_from..] } else { &told[..] };
+            let new = if known.is_some() { &reported[new_from..] } else { &reported[..] };
             if let Some(holds) = self.entries.contains_expected(new) {
                 found.expect(Rule::EntriesCaused, holds, || {
                     "an entry in /data/entries for each change that was made".to_owned()
                 });
             }
         }
-        if change.is_err() || (!calm && known.is_some_and(|known| from + told.len() < known)) {
+        if change.is_err() || (!calm && known.is_some_and(|known| from + reported.len() < known)) {
             return;
         }
-        self.entries.learn(from, &told);
+        self.entries.learn(from, &reported);
         if calm {
             self.entries.version = Some(self.version);
         }
@@ -245,9 +245,9 @@ impl SessionChecks {
     }
 
     /// Judges that the fork points are among the entries, if those are known.
-    pub(super) fn fork_entries(&self, told: &[ForkMessage], at: &FrameContext, found: &mut Findings) {
+    pub(super) fn fork_entries(&self, reported: &[ForkMessage], at: &FrameContext, found: &mut Findings) {
         let are_all = self.entries.version == Some(self.version);
-        for (place, message) in told.iter().enumerate() {
+        for (place, message) in reported.iter().enumerate() {
             let entry = self.entries.place(&message.entry_id).and_then(|entry| self.entries.get(entry));
             let text = text_digest(&message.text).max(1);
             match entry {
@@ -276,22 +276,22 @@ impl SessionChecks {
         if at.cut || read.epoch != self.epoch || self.entries.version.is_none() {
             return;
         }
-        let mut told: HashMap<u64, u64> = HashMap::new();
+        let mut reported: HashMap<u64, u64> = HashMap::new();
         let mut nodes: Vec<&EntryNode> = tree.tree.iter().collect();
         while let Some(node) = nodes.pop() {
             let entry = KnownEntry::of(&node.entry);
-            told.insert(entry.id, entry.digest);
+            reported.insert(entry.id, entry.digest);
             nodes.extend(&node.children);
         }
         let held = known.min(read.entries);
         let missing = (0..held)
             .filter_map(|place| self.entries.get(place))
-            .find(|entry| told.get(&entry.id) != Some(&entry.digest));
+            .find(|entry| reported.get(&entry.id) != Some(&entry.digest));
         found.expect(Rule::EntriesKept, missing.is_none(), || {
             "the entries that were listed before, unchanged, in /data/tree".to_owned()
         });
         if sight == Interference::None && self.entries.version == Some(self.version) {
-            found.expect(Rule::EntriesKept, told.len() == known, || {
+            found.expect(Rule::EntriesKept, reported.len() == known, || {
                 format!("the {known} entries that `get_entries` has, in /data/tree")
             });
             let leaf = tree.leaf_id.as_deref().map(text_digest);

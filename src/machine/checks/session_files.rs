@@ -27,9 +27,9 @@ impl SessionChecks {
     }
 
     /// Takes in that the host has switched to a session.
-    pub(super) fn on_reopened(&mut self, asked: Option<CommandArguments>, at: &FrameContext) {
+    pub(super) fn on_reopened(&mut self, requested: Option<CommandArguments>, at: &FrameContext) {
         self.leave();
-        let Some(CommandArguments::Switch(path)) = asked else { return self.left.forget() };
+        let Some(CommandArguments::Switch(path)) = requested else { return self.left.forget() };
         let Some(mut session) = self.left.take(&path) else { return };
         if !at.has_extensions && !self.may_be_changed_by_extensions() && session.log.reopen() {
             (self.log, self.forks, self.entries) = (session.log, session.forks, session.entries);
@@ -65,17 +65,27 @@ impl SessionChecks {
         self.file = file.filter(|_| !at.cut).map(str::to_owned);
     }
 
-    /// Judges the path of an exported page; `asked` is the requested one.
-    pub(super) fn exported(&self, asked: Option<&str>, told: &str, at: &FrameContext, found: &mut Findings) {
-        match asked {
+    /// Judges the path of an exported page; `requested` is the one of the command.
+    pub(super) fn exported(
+        &self,
+        requested: Option<&str>,
+        reported: &str,
+        at: &FrameContext,
+        found: &mut Findings,
+    ) {
+        match requested {
             // The server decides whether that is a path.
             Some("") => {}
-            Some(path) => {
-                found.expect_same(Rule::ExportPath, "/data/path", "the path that was asked for", &path, &told)
-            }
+            Some(path) => found.expect_same(
+                Rule::ExportPath,
+                "/data/path",
+                "the path that was asked for",
+                &path,
+                &reported,
+            ),
             None => {
                 let prefix = at.dialect.record().export.prefix;
-                let name = name_of(told);
+                let name = name_of(reported);
                 let is_page = name.starts_with(prefix) && name.ends_with(".html");
                 found.expect(Rule::ExportPath, is_page, || {
                     format!("a name that begins with `{prefix}` and ends with `.html` at /data/path")

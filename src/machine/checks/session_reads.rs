@@ -54,9 +54,9 @@ impl SessionChecks {
             return;
         }
         self.version += 1;
-        let asked = self.take_asked(request);
+        let arguments = self.take_outstanding(request);
         match success {
-            Some(success) => self.done(success, asked, request, at, found),
+            Some(success) => self.done(success, arguments, request, at, found),
             None if answer.success => self.done_unread(request),
             None => self.refused(request, at),
         }
@@ -113,7 +113,7 @@ impl SessionChecks {
     fn done(
         &mut self,
         success: &RpcSuccess,
-        asked: Option<CommandArguments>,
+        arguments: Option<CommandArguments>,
         request: &OpenRequest,
         at: &FrameContext,
         found: &mut Findings,
@@ -130,16 +130,16 @@ impl SessionChecks {
                 }
             }
             RpcSuccess::AbortAndPrompt(_) => self.prompt_answered(request, true, false),
-            RpcSuccess::Bash(it) => self.shell_ends(&it.data, asked, request, at),
+            RpcSuccess::Bash(it) => self.shell_ends(&it.data, arguments, request, at),
             RpcSuccess::ExportHtml(it) => {
-                if let Some(CommandArguments::Export(path)) = asked {
+                if let Some(CommandArguments::Export(path)) = arguments {
                     self.exported(path.as_deref(), &it.data.path, at, found);
                 }
             }
             RpcSuccess::NewSession(it) if !it.data.cancelled => self.begins_empty(),
-            RpcSuccess::SwitchSession(it) if !it.data.cancelled => self.on_reopened(asked, at),
-            RpcSuccess::Fork(it) => self.forked(asked, &it.data, at, found),
-            RpcSuccess::Branch(it) => self.forked(asked, &it.data, at, found),
+            RpcSuccess::SwitchSession(it) if !it.data.cancelled => self.on_reopened(arguments, at),
+            RpcSuccess::Fork(it) => self.forked(arguments, &it.data, at, found),
+            RpcSuccess::Branch(it) => self.forked(arguments, &it.data, at, found),
             RpcSuccess::Clone(it) if !it.data.cancelled => self.cloned(),
             RpcSuccess::Compact(it) if !AgentSessionEventKind::CompactionStart.is_in(at.base()) => {
                 self.compacted(&it.data, "/data", at, found);
@@ -198,12 +198,13 @@ impl SessionChecks {
     fn shell_ends(
         &mut self,
         result: &BashResult,
-        asked: Option<CommandArguments>,
+        arguments: Option<CommandArguments>,
         request: &OpenRequest,
         at: &FrameContext,
     ) {
         self.has_shells = true;
-        let Some(CommandArguments::Bash { command, is_excluded, is_left }) = asked.filter(|_| !at.cut) else {
+        let Some(CommandArguments::Bash { command, is_excluded, is_left }) = arguments.filter(|_| !at.cut)
+        else {
             return self.shell_missed();
         };
         // Servers with output events have commands that are excluded from the context.
@@ -326,7 +327,7 @@ impl SessionChecks {
             AgentMessage::CompactionSummary(it) => Some((place, it)),
             _ => None,
         });
-        let told = summaries.next();
+        let reported = summaries.next();
         if let Some((place, _)) = summaries.next() {
             found.fail(
                 Rule::CompactionResult,
@@ -336,17 +337,17 @@ impl SessionChecks {
         if !self.log.is_compacted() {
             return;
         }
-        let Some((place, told)) = told else {
+        let Some((place, reported)) = reported else {
             return found
                 .fail(Rule::CompactionResult, "the summary that the compaction has told in /data/messages");
         };
         if let (Some(summary), false) = (self.log.summary(), at.cut) {
-            found.expect(Rule::CompactionResult, text_digest(&told.summary) == summary.text, || {
+            found.expect(Rule::CompactionResult, text_digest(&reported.summary) == summary.text, || {
                 format!("the summary that the compaction has told at /data/messages/{place}")
             });
             let (what, pointer) =
                 ("what the compaction has told", format!("/data/messages/{place}/tokensBefore"));
-            let (expected, got) = (&summary.tokens_before, &told.tokens_before);
+            let (expected, got) = (&summary.tokens_before, &reported.tokens_before);
             found.expect_same(Rule::CompactionResult, &pointer, what, expected, got);
         }
         let fault = self.log.kept_fault(list);
@@ -389,24 +390,30 @@ impl SessionChecks {
         if count == least && is_certain && !self.log.begins_in_memory() && !self.log.is_compacted() {
             self.begins_here();
             // Usage of the session besides its messages is not known.
-            let said = Totals::of(self.log.in_memory());
-            self.session = Totals { all: Some(count), tokens: None, cost: None, ..said };
+            let totals = Totals::of(self.log.in_memory());
+            self.session = Totals { all: Some(count), tokens: None, cost: None, ..totals };
         }
         self.memory.set_all(count);
     }
 
     /// Judges the text of the newest answer.
-    fn last_text(&self, told: Option<&str>, sight: Interference, at: &FrameContext, found: &mut Findings) {
-        if let Some(told) = told {
-            let bare = told.trim_matches([' ', '\t', '\r', '\n']);
-            found.expect(Rule::LastText, told == bare, || {
+    fn last_text(
+        &self,
+        reported: Option<&str>,
+        sight: Interference,
+        at: &FrameContext,
+        found: &mut Findings,
+    ) {
+        if let Some(reported) = reported {
+            let bare = reported.trim_matches([' ', '\t', '\r', '\n']);
+            found.expect(Rule::LastText, reported == bare, || {
                 "a text without blanks around it at /data/text".to_owned()
             });
         }
         if sight != Interference::None || at.cut || self.may_be_changed_by_extensions() {
             return;
         }
-        let told = told.map_or(0, trimmed);
+        let reported = reported.map_or(0, trimmed);
         let mut expected = self.log.begins_in_memory().then_some(0);
         for (answer, is_certain) in self.log.answers() {
             let Some(text) = answer.text else { return };
@@ -415,12 +422,12 @@ impl SessionChecks {
                 break;
             }
             // It may have been removed from memory.
-            if text == told {
+            if text == reported {
                 return found.pass(Rule::LastText);
             }
         }
         let Some(expected) = expected else { return };
-        found.expect(Rule::LastText, expected == told, || match &self.newest {
+        found.expect(Rule::LastText, expected == reported, || match &self.newest {
             _ if expected == 0 => "no text, as the newest answer has none, at /data/text".to_owned(),
             Some((digest, shown)) if *digest == expected => {
                 format!("the text of the newest answer, which begins with `{shown}`, at /data/text")
@@ -432,7 +439,7 @@ impl SessionChecks {
     /// Judges the list of user messages.
     fn fork_messages(
         &mut self,
-        told: &[ForkMessage],
+        reported: &[ForkMessage],
         sight: Interference,
         at: &FrameContext,
         found: &mut Findings,
@@ -440,8 +447,8 @@ impl SessionChecks {
         if sight != Interference::None || self.may_be_changed_by_extensions() {
             return;
         }
-        self.fork_entries(told, at, found);
-        let difference = self.forks.compare(told, !at.cut);
+        self.fork_entries(reported, at, found);
+        let difference = self.forks.compare(reported, !at.cut);
         found.expect(Rule::ForkMessages, difference.is_ok(), || match difference {
             Err(ForkMismatch::Text(place)) => {
                 format!("the text of the user's message at /data/messages/{place}/text")
@@ -452,16 +459,16 @@ impl SessionChecks {
             Err(ForkMismatch::Count(count)) => format!("the {count} messages of the user in /data/messages"),
             Ok(()) => String::new(),
         });
-        self.forks.learn(told, !at.cut);
+        self.forks.learn(reported, !at.cut);
     }
 
     /// Judges the statistics.
     fn stats(&mut self, stats: &SessionStats, sight: Interference, at: &FrameContext, found: &mut Findings) {
-        let told =
+        let reported =
             [stats.tokens.input, stats.tokens.output, stats.tokens.cache_read, stats.tokens.cache_write];
-        let total = told.iter().fold(0_u64, |sum, tokens| sum.saturating_add(*tokens));
+        let total = reported.iter().fold(0_u64, |sum, tokens| sum.saturating_add(*tokens));
         // Sums are capped at the largest number of a frame.
-        let most = told.contains(&MOST_TOLD) || stats.tokens.total == MOST_TOLD;
+        let most = reported.contains(&MOST_TOLD) || stats.tokens.total == MOST_TOLD;
         found.expect(Rule::StatsUsage, most || total == stats.tokens.total, || {
             format!("the sum of the others, {total}, at /data/tokens/total")
         });
@@ -499,7 +506,7 @@ impl SessionChecks {
         for (place, kind) in kinds.iter().enumerate().filter(|_| !most) {
             if let Some(expected) = account.tokens.map(|tokens| tokens[place]) {
                 let pointer = format!("/data/tokens/{kind}");
-                found.expect_same(Rule::StatsUsage, &pointer, USED, &expected, &told[place]);
+                found.expect_same(Rule::StatsUsage, &pointer, USED, &expected, &reported[place]);
             }
         }
         let cost = stats.cost.as_f64().unwrap_or_default();
@@ -513,7 +520,7 @@ impl SessionChecks {
             all: Some(stats.total_messages),
             slack: 0,
             counts: Some(counts),
-            tokens: (!most).then_some(told),
+            tokens: (!most).then_some(reported),
             cost: Some(cost),
         };
     }

@@ -20,7 +20,7 @@ struct Shell {
     number: u64,
     id: Option<RequestId>,
     /// The output reported by events.
-    told: String,
+    reported: String,
     /// Whether the reported output is not complete.
     torn: bool,
     /// Whether the input has ended since, after which no more output may be reported.
@@ -44,7 +44,7 @@ impl ShellOutputs {
             self.open.push_back(Shell {
                 number,
                 id: bash.id.clone(),
-                told: String::new(),
+                reported: String::new(),
                 torn,
                 silent: false,
             });
@@ -68,9 +68,9 @@ impl ShellOutputs {
                 .expect(Rule::BashUpdates, may_run, || "the output of a `bash` that runs".to_owned());
         };
         found.pass(Rule::BashUpdates);
-        shell.torn |= at.cut || shell.told.len() + update.delta.len() > OUTPUT;
+        shell.torn |= at.cut || shell.reported.len() + update.delta.len() > OUTPUT;
         if !shell.torn {
-            shell.told.push_str(&update.delta);
+            shell.reported.push_str(&update.delta);
         }
     }
 
@@ -98,16 +98,17 @@ impl ShellOutputs {
         let Some(RpcSuccess::Bash(bash)) = success else { return };
         counted(&bash.data, at, found);
         // Output of a command that an extension runs is not reported by events.
-        if shell.torn || at.cut || bash.data.truncated || shell.told.is_empty() {
+        if shell.torn || at.cut || bash.data.truncated || shell.reported.is_empty() {
             return;
         }
         let output = &bash.data.output;
-        let told = if shell.silent { output.starts_with(&shell.told) } else { *output == shell.told };
-        match told {
+        let agrees =
+            if shell.silent { output.starts_with(&shell.reported) } else { *output == shell.reported };
+        match agrees {
             true => found.pass(Rule::BashUpdates),
             false => {
                 let what = "the output that was told while it ran";
-                found.fail_with_difference(Rule::BashUpdates, "/data/output", what, &shell.told, output);
+                found.fail_with_difference(Rule::BashUpdates, "/data/output", what, &shell.reported, output);
             }
         }
     }
@@ -122,11 +123,12 @@ fn counted(bash: &BashResult, at: &FrameContext, found: &mut Findings) {
     // In a redacted recording, characters have other bytes.
     let is_kept = bash.output.chars().any(|it| it.is_alphanumeric() && !['x', '0'].contains(&it));
     let bytes = bash.output_bytes.filter(|_| is_kept);
-    let told = [("outputLines", bash.output_lines, lines), ("outputBytes", bytes, bash.output.len() as u64)];
-    for (name, told, counted) in told {
-        if let Some(told) = told {
+    let reported =
+        [("outputLines", bash.output_lines, lines), ("outputBytes", bytes, bash.output.len() as u64)];
+    for (name, reported, counted) in reported {
+        if let Some(reported) = reported {
             let pointer = format!("/data/{name}");
-            found.expect_same(Rule::BashMessage, &pointer, "what the output has", &counted, &told);
+            found.expect_same(Rule::BashMessage, &pointer, "what the output has", &counted, &reported);
         }
     }
 }

@@ -17,7 +17,7 @@ const KEPT: usize = 4096;
 #[derive(Clone, Debug, Default)]
 pub struct SkippedCalls {
     /// Requested modes without a response.
-    asked: VecDeque<(u64, InterruptMode)>,
+    outstanding: VecDeque<(u64, InterruptMode)>,
     /// The interrupt mode; `None` until it is reported, and while it changes.
     mode: Option<InterruptMode>,
     /// The mode at the beginning of the current run, which keeps it.
@@ -43,24 +43,24 @@ impl SkippedCalls {
     pub fn on_command(&mut self, number: u64, command: &RpcCommand) {
         if let RpcCommand::SetInterruptMode(set) = command {
             self.mode = None;
-            self.asked.push_back((number, set.mode));
-            if self.asked.len() > KEPT {
-                self.asked.pop_front();
+            self.outstanding.push_back((number, set.mode));
+            if self.outstanding.len() > KEPT {
+                self.outstanding.pop_front();
             }
         }
     }
 
     /// Takes in a response.
     pub fn on_response(&mut self, request: &OpenRequest, success: bool) {
-        let place = self.asked.iter().position(|(number, _)| *number == request.number);
-        if let Some((_, mode)) = place.and_then(|place| self.asked.remove(place)) {
-            self.mode = (success && self.asked.is_empty()).then_some(mode);
+        let place = self.outstanding.iter().position(|(number, _)| *number == request.number);
+        if let Some((_, mode)) = place.and_then(|place| self.outstanding.remove(place)) {
+            self.mode = (success && self.outstanding.is_empty()).then_some(mode);
         }
     }
 
     /// Takes in a reported state.
     pub fn on_state(&mut self, state: &SessionState) {
-        if self.asked.is_empty() {
+        if self.outstanding.is_empty() {
             self.mode = state.interrupt_mode;
         }
     }
@@ -81,7 +81,7 @@ impl SkippedCalls {
                     run_mode: self.mode,
                     is_whole: true,
                     mode: self.mode,
-                    asked: mem::take(&mut self.asked),
+                    outstanding: mem::take(&mut self.outstanding),
                     ..Self::default()
                 };
             }

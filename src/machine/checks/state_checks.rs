@@ -65,16 +65,16 @@ impl StateChecks {
         &mut self,
         command: &RpcCommand,
         success: &RpcSuccess,
-        asked: u64,
+        since: u64,
         at: &FrameContext,
         found: &mut Findings,
     ) {
         if !at.cut {
-            success_data::judge(&self.known, command, success, asked, at, found);
+            success_data::judge(&self.known, command, success, since, at, found);
         }
         let before = [Member::ThinkingLevel, Member::SessionName].map(|member| {
             let slot = self.known.slot(member);
-            (member, slot.value().cloned(), slot.is_unchanged_since(asked))
+            (member, slot.value().cloned(), slot.is_unchanged_since(since))
         });
         let left = self.known.previous_session(at);
         self.known.apply_success(command, success, at);
@@ -141,7 +141,7 @@ impl StateChecks {
     }
 
     /// Compares the reported members of a success with the known ones.
-    fn compare(&mut self, success: &RpcSuccess, asked: u64, at: &FrameContext, found: &mut Findings) {
+    fn compare(&mut self, success: &RpcSuccess, since: u64, at: &FrameContext, found: &mut Findings) {
         if let RpcSuccess::GetCommands(list) = success {
             let of_extension = |source: &CommandSource| *source == CommandSource::Extension;
             if list.data.commands.iter().any(|command| of_extension(&command.source)) {
@@ -156,13 +156,13 @@ impl StateChecks {
             });
         }
         if let RpcSuccess::GetAvailableThinkingLevels(list) = success
-            && self.known.slot(Member::Model).is_unchanged_since(asked)
+            && self.known.slot(Member::Model).is_unchanged_since(since)
         {
             success_data::levels_agree(&self.known, &list.data.levels, at, found);
         }
-        let mut told = Vec::new();
-        members_of_success(success, at.base(), &mut |pointer, value| told.push((pointer, value)));
-        for (pointer, value) in told {
+        let mut reported = Vec::new();
+        members_of_success(success, at.base(), &mut |pointer, value| reported.push((pointer, value)));
+        for (pointer, value) in reported {
             let member = value.member();
             if at.cut && may_be_cut(&value) {
                 self.known.change(member, Knowledge::Unknown, at.frame);
@@ -173,7 +173,7 @@ impl StateChecks {
             }
             let silent = member.is_silent() && self.known.may_change_silently();
             let slot = self.known.slot(member);
-            let agrees = slot.allows_since(asked, &value);
+            let agrees = slot.allows_since(since, &value);
             if let (Some(rule), false) = (rule_of(member), silent) {
                 match slot.now() {
                     _ if agrees => {
@@ -192,7 +192,7 @@ impl StateChecks {
                     Knowledge::Unknown => {}
                 }
             }
-            if slot.is_unchanged_since(asked) || !agrees {
+            if slot.is_unchanged_since(since) || !agrees {
                 self.known.learn_value(value);
             }
         }
@@ -226,17 +226,17 @@ impl StateChecks {
                     _ => None,
                 });
             let names: Vec<String> = models.map(key).collect();
-            let told = format!("{}/{}", message.provider, message.model);
-            found.expect(Rule::AnswerModel, names.contains(&told), || {
-                format!("an answer of {}, not of {told}", names.join(" or "))
+            let reported = format!("{}/{}", message.provider, message.model);
+            found.expect(Rule::AnswerModel, names.contains(&reported), || {
+                format!("an answer of {}, not of {reported}", names.join(" or "))
             });
         }
         let levels =
             known.levels_since(known.run_prompt()).filter(|_| !known.is_changing(Member::ThinkingLevel));
-        if let (Some(told), Some(levels)) = (message.thinking_level, levels) {
-            found.expect(Rule::AnswerModel, levels.contains(&Some(told)), || {
+        if let (Some(reported), Some(levels)) = (message.thinking_level, levels) {
+            found.expect(Rule::AnswerModel, levels.contains(&Some(reported)), || {
                 let words: Vec<&str> = levels.iter().flatten().map(|level| level.as_str()).collect();
-                format!("the level {} that was set, not {told}", words.join(" or "))
+                format!("the level {} that was set, not {reported}", words.join(" or "))
             });
         }
     }

@@ -25,20 +25,20 @@ pub fn judge(
     found: &mut Findings,
 ) {
     match (command, success) {
-        (RpcCommand::SetModel(asked), RpcSuccess::SetModel(response)) => {
+        (RpcCommand::SetModel(requested), RpcSuccess::SetModel(response)) => {
             let model = &response.data;
             found.expect_same(
                 Rule::SetAsAsked,
                 "/data/provider",
                 "the provider that was asked for",
-                &asked.provider,
+                &requested.provider,
                 &model.provider,
             );
             found.expect_same(
                 Rule::SetAsAsked,
                 "/data/id",
                 "the model that was asked for",
-                &asked.model_id,
+                &requested.model_id,
                 &model.id,
             );
             agrees(known, model, "/data", found);
@@ -62,9 +62,9 @@ pub fn judge(
         (RpcCommand::CycleThinkingLevel(_), RpcSuccess::CycleThinkingLevel(response)) => {
             next_level(known, response.data.as_ref(), asked_at, at, found);
         }
-        (RpcCommand::SetHostTools(asked), RpcSuccess::SetHostTools(response)) => {
+        (RpcCommand::SetHostTools(requested), RpcSuccess::SetHostTools(response)) => {
             // Servers trim names.
-            let names: Vec<String> = asked.tools.iter().map(|tool| tool.name.trim().to_owned()).collect();
+            let names: Vec<String> = requested.tools.iter().map(|tool| tool.name.trim().to_owned()).collect();
             found.expect_same(
                 Rule::SetAsAsked,
                 "/data/toolNames",
@@ -73,13 +73,13 @@ pub fn judge(
                 &response.data.tool_names,
             );
         }
-        (RpcCommand::SetSessionName(asked), RpcSuccess::SetSessionName(_)) => {
-            found.expect(Rule::SetAsAsked, !asked.name.trim().is_empty(), || {
+        (RpcCommand::SetSessionName(requested), RpcSuccess::SetSessionName(_)) => {
+            found.expect(Rule::SetAsAsked, !requested.name.trim().is_empty(), || {
                 "the empty name to be refused".to_owned()
             });
         }
-        (RpcCommand::SetTodos(asked), RpcSuccess::SetTodos(response)) => {
-            todos(asked, &response.data.todo_phases, found);
+        (RpcCommand::SetTodos(requested), RpcSuccess::SetTodos(response)) => {
+            todos(requested, &response.data.todo_phases, found);
         }
         _ => {}
     }
@@ -116,7 +116,7 @@ fn next_model(known: &KnownState, cycle: &ModelCycle, found: &mut Findings) {
 /// Cycling goes to the level after the current one; a model without thinking has none.
 fn next_level(
     known: &KnownState,
-    told: Option<&ThinkingLevelChange>,
+    reported: Option<&ThinkingLevelChange>,
     asked_at: u64,
     at: &FrameContext,
     found: &mut Findings,
@@ -125,12 +125,12 @@ fn next_level(
         return;
     }
     let Some(model) = known.model() else { return };
-    found.expect(Rule::CycleNext, model.reasoning == told.is_some(), || match model.reasoning {
+    found.expect(Rule::CycleNext, model.reasoning == reported.is_some(), || match model.reasoning {
         true => "a level, as the model thinks".to_owned(),
         false => "null, as the model does not think".to_owned(),
     });
-    let (Some(told), Some(mut before), Some(levels)) =
-        (told, known.levels_since(asked_at), known.levels(at.base()))
+    let (Some(reported), Some(mut before), Some(levels)) =
+        (reported, known.levels_since(asked_at), known.levels(at.base()))
     else {
         return;
     };
@@ -141,83 +141,90 @@ fn next_level(
     let next: Vec<ThinkingLevel> = before.iter().flatten().flat_map(|level| levels.next(*level)).collect();
     // If no level is set, any may be the first.
     if !before.contains(&None) {
-        found.expect(Rule::CycleNext, next.contains(&told.level), || {
+        found.expect(Rule::CycleNext, next.contains(&reported.level), || {
             let words: Vec<&str> = next.iter().copied().map(ThinkingLevel::as_str).collect();
-            format!("{}, which comes next, not {}", words.join(" or "), told.level)
+            format!("{}, which comes next, not {}", words.join(" or "), reported.level)
         });
     }
 }
 
 /// The reported levels are those of the model.
-pub fn levels_agree(known: &KnownState, told: &[ThinkingLevel], at: &FrameContext, found: &mut Findings) {
+pub fn levels_agree(known: &KnownState, reported: &[ThinkingLevel], at: &FrameContext, found: &mut Findings) {
     if known.may_change_silently() || known.is_changing(Member::Model) {
         return;
     }
     let levels = known.model().map(|model| Levels::of(model, at.base()));
     if let Some(list) = levels.as_ref().and_then(Levels::list) {
-        let told = told.to_vec();
+        let reported = reported.to_vec();
         found.expect_same(
             Rule::ModelsSteady,
             "/data/levels",
             "the levels that the model takes",
             &list.to_vec(),
-            &told,
+            &reported,
         );
     }
 }
 
 /// The todos are repeated as they were given, with optional members filled in.
-fn todos(asked: &SetTodosCommand, told: &[TodoPhase], found: &mut Findings) {
+fn todos(requested: &SetTodosCommand, reported: &[TodoPhase], found: &mut Findings) {
     let shape = |phases: usize| format!("the {phases} phases that were given");
-    found.expect(Rule::SetAsAsked, asked.phases.len() == told.len(), || shape(asked.phases.len()));
-    for (place, (asked, told)) in asked.phases.iter().zip(told).enumerate() {
+    found
+        .expect(Rule::SetAsAsked, requested.phases.len() == reported.len(), || shape(requested.phases.len()));
+    for (place, (requested, reported)) in requested.phases.iter().zip(reported).enumerate() {
         let at = format!("/data/todoPhases/{place}");
         found.expect_same(
             Rule::SetAsAsked,
             &format!("{at}/name"),
             "the name that was given",
-            &asked.name,
-            &told.name,
+            &requested.name,
+            &reported.name,
         );
-        if let Some(id) = &asked.id {
-            found.expect_same(Rule::SetAsAsked, &format!("{at}/id"), "the id that was given", id, &told.id);
+        if let Some(id) = &requested.id {
+            found.expect_same(
+                Rule::SetAsAsked,
+                &format!("{at}/id"),
+                "the id that was given",
+                id,
+                &reported.id,
+            );
         }
-        let tasks = &asked.tasks;
-        found.expect(Rule::SetAsAsked, tasks.len() == told.tasks.len(), || {
-            format!("the {} tasks that were given in `{}`", tasks.len(), asked.name)
+        let tasks = &requested.tasks;
+        found.expect(Rule::SetAsAsked, tasks.len() == reported.tasks.len(), || {
+            format!("the {} tasks that were given in `{}`", tasks.len(), requested.name)
         });
-        for (place, (asked, told)) in tasks.iter().zip(&told.tasks).enumerate() {
+        for (place, (requested, reported)) in tasks.iter().zip(&reported.tasks).enumerate() {
             let at = format!("{at}/tasks/{place}");
             found.expect_same(
                 Rule::SetAsAsked,
                 &format!("{at}/content"),
                 "the content that was given",
-                &asked.content,
-                &told.content,
+                &requested.content,
+                &reported.content,
             );
-            if let Some(id) = &asked.id {
+            if let Some(id) = &requested.id {
                 found.expect_same(
                     Rule::SetAsAsked,
                     &format!("{at}/id"),
                     "the id that was given",
                     id,
-                    &told.id,
+                    &reported.id,
                 );
             }
-            let status = asked.status.unwrap_or(TodoStatus::Pending);
+            let status = requested.status.unwrap_or(TodoStatus::Pending);
             found.expect_same(
                 Rule::SetAsAsked,
                 &format!("{at}/status"),
                 "the status that was given",
                 &status,
-                &told.status,
+                &reported.status,
             );
             found.expect_same(
                 Rule::SetAsAsked,
                 &format!("{at}/notes"),
                 "the notes that were given",
-                &asked.notes,
-                &told.notes,
+                &requested.notes,
+                &reported.notes,
             );
         }
     }

@@ -24,7 +24,7 @@ pub struct Switches {
 #[derive(Clone, Debug, Default)]
 struct Switch {
     /// Requested values without a response.
-    asked: VecDeque<(u64, bool)>,
+    outstanding: VecDeque<(u64, bool)>,
     /// The value; `None` until it is reported, and while it changes.
     on: Option<bool>,
     /// Whether the value was set before the last assistant message or the last prompt.
@@ -54,7 +54,7 @@ impl Switches {
     /// Takes in a reported state.
     pub fn on_state(&mut self, state: &SessionState) {
         let on = Some(state.auto_compaction_enabled);
-        if self.compaction.asked.is_empty() && self.compaction.on != on {
+        if self.compaction.outstanding.is_empty() && self.compaction.on != on {
             (self.compaction.on, self.compaction.holds) = (on, false);
         }
     }
@@ -66,7 +66,7 @@ impl Switches {
 
     /// Whether retries are switched on, as far as known.
     pub fn retries(&self) -> bool {
-        self.retry.on != Some(false) && self.retry.asked.is_empty()
+        self.retry.on != Some(false) && self.retry.outstanding.is_empty()
     }
 
     /// Takes in an event.
@@ -97,17 +97,17 @@ impl Switches {
 impl Switch {
     fn ask(&mut self, number: u64, on: bool) {
         (self.on, self.holds) = (None, false);
-        self.asked.push_back((number, on));
-        if self.asked.len() > KEPT {
-            self.asked.pop_front();
+        self.outstanding.push_back((number, on));
+        if self.outstanding.len() > KEPT {
+            self.outstanding.pop_front();
         }
     }
 
     /// Takes in a response.
     fn on_response(&mut self, number: u64, success: bool) {
-        let place = self.asked.iter().position(|(asked, _)| *asked == number);
-        let Some((_, on)) = place.and_then(|place| self.asked.remove(place)) else { return };
-        (self.on, self.holds) = ((success && self.asked.is_empty()).then_some(on), false);
+        let place = self.outstanding.iter().position(|(other, _)| *other == number);
+        let Some((_, on)) = place.and_then(|place| self.outstanding.remove(place)) else { return };
+        (self.on, self.holds) = ((success && self.outstanding.is_empty()).then_some(on), false);
     }
 
     fn happens(&self, rule: Rule, expected: &str, at: &FrameContext, found: &mut Findings) {

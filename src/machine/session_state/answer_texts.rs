@@ -25,7 +25,7 @@ impl AnswerTexts {
 
     /// Whether the message was emitted, and never with this text.
     pub fn contradicts(&self, name: u64, text: u64) -> bool {
-        let is_same = |said: &Option<u64>| said.is_none_or(|said| said == text);
+        let is_same = |known: &Option<u64>| known.is_none_or(|known| known == text);
         self.texts.get(&name).is_some_and(|texts| !texts.iter().any(is_same))
     }
 }

@@ -130,23 +130,23 @@ impl Entries {
     }
 
     /// Compares a list that begins at the place `from` with the known entries, of which `held` must be there.
-    pub fn compare(&self, from: usize, told: &[KnownEntry], held: usize) -> Result<(), EntryMismatch> {
+    pub fn compare(&self, from: usize, listed: &[KnownEntry], held: usize) -> Result<(), EntryMismatch> {
         let known = self.known.get(from..).unwrap_or_default();
-        for (place, (known, told)) in known.iter().zip(told).enumerate() {
-            if known.id != told.id {
+        for (place, (known, listed)) in known.iter().zip(listed).enumerate() {
+            if known.id != listed.id {
                 return Err(EntryMismatch::Other(place));
             }
-            if known.digest != told.digest {
+            if known.digest != listed.digest {
                 return Err(EntryMismatch::Altered(place));
             }
         }
         let held = held.min(self.known.len()).saturating_sub(from);
-        if told.len() < held { Err(EntryMismatch::Gone(held)) } else { Ok(()) }
+        if listed.len() < held { Err(EntryMismatch::Gone(held)) } else { Ok(()) }
     }
 
     /// Whether a list contains the announced entries unchanged; `None` if there are none.
-    pub fn contains_announced(&self, from: usize, told: &[KnownEntry]) -> Option<bool> {
-        let at: HashMap<u64, u64> = told.iter().map(|entry| (entry.id, entry.digest)).collect();
+    pub fn contains_announced(&self, from: usize, listed: &[KnownEntry]) -> Option<bool> {
+        let at: HashMap<u64, u64> = listed.iter().map(|entry| (entry.id, entry.digest)).collect();
         let is = |(id, digest): &(u64, u64)| match self.places.get(id) {
             // The list may begin after it.
             Some(place) if *place < from => true,
@@ -168,10 +168,10 @@ impl Entries {
     }
 
     /// Replaces the entries from a place on by a list, and clears all expectations.
-    pub fn learn(&mut self, from: usize, told: &[KnownEntry]) {
+    pub fn learn(&mut self, from: usize, listed: &[KnownEntry]) {
         self.version = None;
         self.known.truncate(from);
-        self.known.extend(told);
+        self.known.extend(listed);
         self.are_listed = self.known.len() <= MOST;
         if !self.are_listed {
             self.known.clear();

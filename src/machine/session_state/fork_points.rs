@@ -60,18 +60,18 @@ impl ForkPoints {
     }
 
     /// Compares a list of the server with the known messages.
-    pub fn compare(&self, told: &[ForkMessage], whole: bool) -> Result<(), ForkMismatch> {
-        let (known, count) = (self.points.len(), told.len());
+    pub fn compare(&self, listed: &[ForkMessage], whole: bool) -> Result<(), ForkMismatch> {
+        let (known, count) = (self.points.len(), listed.len());
         if count < known || (self.are_all && count > known) {
             return Err(ForkMismatch::Count(known));
         }
-        for (place, (point, told)) in self.points.iter().zip(&told[count - known..]).enumerate() {
+        for (place, (point, listed)) in self.points.iter().zip(&listed[count - known..]).enumerate() {
             let place = count - known + place;
-            let text = text_digest(&told.text).max(1);
+            let text = text_digest(&listed.text).max(1);
             if whole && point.text.is_some_and(|known| known != text) {
                 return Err(ForkMismatch::Text(place));
             }
-            if point.entry.is_some_and(|known| known != text_digest(&told.entry_id)) {
+            if point.entry.is_some_and(|known| known != text_digest(&listed.entry_id)) {
                 return Err(ForkMismatch::Id(place));
             }
         }
@@ -79,13 +79,13 @@ impl ForkPoints {
     }
 
     /// Replaces the messages by a list of the server.
-    pub fn learn(&mut self, told: &[ForkMessage], whole: bool) {
-        let point = |told: &ForkMessage| Point {
-            entry: Some(text_digest(&told.entry_id)),
-            text: whole.then(|| text_digest(&told.text).max(1)),
+    pub fn learn(&mut self, listed: &[ForkMessage], whole: bool) {
+        let point = |listed: &ForkMessage| Point {
+            entry: Some(text_digest(&listed.entry_id)),
+            text: whole.then(|| text_digest(&listed.text).max(1)),
         };
-        self.are_all = told.len() <= MOST;
-        self.points = if self.are_all { told.iter().map(point).collect() } else { Vec::new() };
+        self.are_all = listed.len() <= MOST;
+        self.points = if self.are_all { listed.iter().map(point).collect() } else { Vec::new() };
     }
 
     /// The digest of the text of the message with this id, if known.

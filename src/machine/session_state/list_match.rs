@@ -41,16 +41,16 @@ pub type Pairs = Vec<Option<usize>>;
 /// Pairs the listed messages with the expected ones, in order.
 pub fn pair_up(
     expected: &[ExpectedMessage],
-    told: &[MessageKey],
+    listed: &[MessageKey],
     bounds: Bounds,
 ) -> Result<Pairs, ListFault> {
     let start = match bounds.is_open_before {
-        true => open_start(expected, told)?,
+        true => open_start(expected, listed)?,
         false => 0,
     };
     let mut pairs: Pairs = vec![None; start];
     let mut next = 0;
-    for (place, key) in told.iter().enumerate().skip(start) {
+    for (place, key) in listed.iter().enumerate().skip(start) {
         // Expected messages that may be missing are skipped.
         let needed =
             expected[next..].iter().position(|it| it.is_needed).map_or(expected.len(), |it| next + it);
@@ -58,7 +58,7 @@ pub fn pair_up(
         if found.is_none() {
             let over = needed == expected.len();
             if key.is_core() && !(over && bounds.is_open_behind && !is_before(expected, next, key)) {
-                return Err(fault(expected, told, next, needed, place));
+                return Err(fault(expected, listed, next, needed, place));
             }
             // It may be a message without events, but not one that was emitted with other content.
             if !key.is_core() && expected.get(needed).is_some_and(|it| it.key.is_altered(key)) {
@@ -69,36 +69,36 @@ pub fn pair_up(
         next = found.map_or(next, |found| found + 1);
     }
     match expected[next..].iter().find(|it| it.is_needed) {
-        Some(missing) => Err(ListFault::Missing(missing.key, told.len())),
+        Some(missing) => Err(ListFault::Missing(missing.key, listed.len())),
         None => Ok(pairs),
     }
 }
 
 /// The place of the first known message in a list whose beginning is open.
-fn open_start(expected: &[ExpectedMessage], told: &[MessageKey]) -> Result<usize, ListFault> {
-    let Some(first) = expected.iter().find(|it| it.is_needed) else { return Ok(told.len()) };
-    let at = told.iter().position(|key| first.key.is(key));
+fn open_start(expected: &[ExpectedMessage], listed: &[MessageKey]) -> Result<usize, ListFault> {
+    let Some(first) = expected.iter().find(|it| it.is_needed) else { return Ok(listed.len()) };
+    let at = listed.iter().position(|key| first.key.is(key));
     if let Some(at) = at {
         // Messages that may be missing can precede it.
         let before = expected.iter().take_while(|it| !it.is_needed);
-        let first = before.filter_map(|it| told[..at].iter().position(|key| it.key.is(key))).min();
+        let first = before.filter_map(|it| listed[..at].iter().position(|key| it.key.is(key))).min();
         return Ok(first.unwrap_or(at));
     }
-    Err(match told.iter().position(|key| first.key.is_altered(key)) {
+    Err(match listed.iter().position(|key| first.key.is_altered(key)) {
         Some(place) => ListFault::Altered(place),
-        None => ListFault::Missing(first.key, told.len()),
+        None => ListFault::Missing(first.key, listed.len()),
     })
 }
 
 /// The fault of the message at `place`, which is not one of the next.
 fn fault(
     expected: &[ExpectedMessage],
-    told: &[MessageKey],
+    listed: &[MessageKey],
     next: usize,
     needed: usize,
     place: usize,
 ) -> ListFault {
-    let key = &told[place];
+    let key = &listed[place];
     let ahead = &expected[next..expected.len().min(needed + 1)];
     if ahead.iter().any(|it| it.key.is_altered(key)) {
         return ListFault::Altered(place);
@@ -109,7 +109,7 @@ fn fault(
     if let Some(missing) = expected.get(needed)
         && expected[needed..].iter().any(|it| it.key.is(key))
     {
-        return match told[place..].iter().any(|key| missing.key.is(key)) {
+        return match listed[place..].iter().any(|key| missing.key.is(key)) {
             true => ListFault::Misplaced(place),
             false => ListFault::Missing(missing.key, place),
         };
@@ -157,8 +157,8 @@ mod tests {
         numbers.iter().map(|number| ExpectedMessage { key: key(*number), is_needed: true }).collect()
     }
 
-    fn found(expected: &[ExpectedMessage], told: &[u64], bounds: Bounds) -> Result<Pairs, ListFault> {
-        pair_up(expected, &told.iter().copied().map(key).collect::<Vec<_>>(), bounds)
+    fn found(expected: &[ExpectedMessage], listed: &[u64], bounds: Bounds) -> Result<Pairs, ListFault> {
+        pair_up(expected, &listed.iter().copied().map(key).collect::<Vec<_>>(), bounds)
     }
 
     const CLOSED: Bounds = Bounds { is_open_before: false, is_open_behind: false };
@@ -167,35 +167,35 @@ mod tests {
 
     #[test]
     fn known_list_has_one_order() {
-        let said = needed(&[10, 20, 30]);
-        assert_eq!(found(&said, &[10, 20, 30], CLOSED), Ok(vec![Some(0), Some(1), Some(2)]));
-        assert_eq!(found(&said, &[10, 21, 30], CLOSED), Err(ListFault::Altered(1)));
-        assert_eq!(found(&said, &[10, 30], CLOSED), Err(ListFault::Missing(key(20), 1)));
-        assert_eq!(found(&said, &[10, 20], CLOSED), Err(ListFault::Missing(key(30), 2)));
-        assert_eq!(found(&said, &[20, 10, 30], CLOSED), Err(ListFault::Misplaced(0)));
-        assert_eq!(found(&said, &[10, 20, 20, 30], CLOSED), Err(ListFault::Repeated(2)));
-        assert_eq!(found(&said, &[10, 20, 30, 30], CLOSED), Err(ListFault::Repeated(3)));
-        assert_eq!(found(&said, &[10, 40, 20, 30], CLOSED), Err(ListFault::NeverEmitted(1)));
-        assert_eq!(found(&said, &[10, 20, 30, 40], CLOSED), Err(ListFault::NeverEmitted(3)));
+        let expected = needed(&[10, 20, 30]);
+        assert_eq!(found(&expected, &[10, 20, 30], CLOSED), Ok(vec![Some(0), Some(1), Some(2)]));
+        assert_eq!(found(&expected, &[10, 21, 30], CLOSED), Err(ListFault::Altered(1)));
+        assert_eq!(found(&expected, &[10, 30], CLOSED), Err(ListFault::Missing(key(20), 1)));
+        assert_eq!(found(&expected, &[10, 20], CLOSED), Err(ListFault::Missing(key(30), 2)));
+        assert_eq!(found(&expected, &[20, 10, 30], CLOSED), Err(ListFault::Misplaced(0)));
+        assert_eq!(found(&expected, &[10, 20, 20, 30], CLOSED), Err(ListFault::Repeated(2)));
+        assert_eq!(found(&expected, &[10, 20, 30, 30], CLOSED), Err(ListFault::Repeated(3)));
+        assert_eq!(found(&expected, &[10, 40, 20, 30], CLOSED), Err(ListFault::NeverEmitted(1)));
+        assert_eq!(found(&expected, &[10, 20, 30, 40], CLOSED), Err(ListFault::NeverEmitted(3)));
     }
 
     #[test]
     fn open_ends_allow_others_there() {
-        let said = needed(&[10, 20]);
-        assert_eq!(found(&said, &[40, 10, 20], BEFORE), Ok(vec![None, Some(0), Some(1)]));
-        assert_eq!(found(&said, &[40, 20], BEFORE), Err(ListFault::Missing(key(10), 2)));
-        assert_eq!(found(&said, &[40, 11, 20], BEFORE), Err(ListFault::Altered(1)));
-        assert_eq!(found(&said, &[10, 20, 40], BEHIND), Ok(vec![Some(0), Some(1), None]));
-        assert_eq!(found(&said, &[10, 20, 10], BEHIND), Err(ListFault::Repeated(2)));
+        let expected = needed(&[10, 20]);
+        assert_eq!(found(&expected, &[40, 10, 20], BEFORE), Ok(vec![None, Some(0), Some(1)]));
+        assert_eq!(found(&expected, &[40, 20], BEFORE), Err(ListFault::Missing(key(10), 2)));
+        assert_eq!(found(&expected, &[40, 11, 20], BEFORE), Err(ListFault::Altered(1)));
+        assert_eq!(found(&expected, &[10, 20, 40], BEHIND), Ok(vec![Some(0), Some(1), None]));
+        assert_eq!(found(&expected, &[10, 20, 10], BEHIND), Err(ListFault::Repeated(2)));
         assert_eq!(found(&[], &[10, 20], BEFORE), Ok(vec![None, None]));
     }
 
     #[test]
     fn optional_item_may_be_absent() {
-        let mut said = needed(&[10, 20, 30]);
-        said[1].is_needed = false;
-        assert_eq!(found(&said, &[10, 30], CLOSED), Ok(vec![Some(0), Some(2)]));
-        assert_eq!(found(&said, &[10, 20, 30], CLOSED), Ok(vec![Some(0), Some(1), Some(2)]));
-        assert_eq!(found(&said, &[10, 21, 30], CLOSED), Err(ListFault::Altered(1)));
+        let mut expected = needed(&[10, 20, 30]);
+        expected[1].is_needed = false;
+        assert_eq!(found(&expected, &[10, 30], CLOSED), Ok(vec![Some(0), Some(2)]));
+        assert_eq!(found(&expected, &[10, 20, 30], CLOSED), Ok(vec![Some(0), Some(1), Some(2)]));
+        assert_eq!(found(&expected, &[10, 21, 30], CLOSED), Err(ListFault::Altered(1)));
     }
 }

@@ -74,8 +74,10 @@ pub struct ListedMessages {
 impl ListedMessages {
     /// Creates a list from messages with their places; `whole`: no text in the frame was shortened.
     pub fn of<'m>(messages: impl IntoIterator<Item = (usize, &'m AgentMessage)>, whole: bool) -> Self {
-        let said = messages.into_iter().filter(|(_, message)| message.kind() != Role::BashExecution);
-        let (places, keys) = said.map(|(place, message)| (place, MessageKey::of(message, whole))).unzip();
+        let without_shells =
+            messages.into_iter().filter(|(_, message)| message.kind() != Role::BashExecution);
+        let (places, keys) =
+            without_shells.map(|(place, message)| (place, MessageKey::of(message, whole))).unzip();
         Self { keys, places }
     }
 
@@ -387,8 +389,9 @@ impl MessageLog {
 
     /// Replaces memory by a list of the server. `fit` is its match with the emitted messages; `None` if there is none.
     pub fn learn(&mut self, messages: &[AgentMessage], whole: bool, fit: Option<MemoryMatch>) {
-        let said = messages.iter().filter(|message| message.kind() != Role::BashExecution);
-        let listed: Vec<MessageRecord> = said.map(|message| MessageRecord::of(message, whole)).collect();
+        let without_shells = messages.iter().filter(|message| message.kind() != Role::BashExecution);
+        let listed: Vec<MessageRecord> =
+            without_shells.map(|message| MessageRecord::of(message, whole)).collect();
         if listed.len() > MOST {
             return self.forget();
         }
@@ -440,16 +443,16 @@ impl MessageLog {
 
     /// The first listed message that was emitted with other content, which is a fault in any case.
     pub fn altered(&self, listed: &ListedMessages) -> Option<ListFault> {
-        let mut said: HashMap<u64, Vec<&MessageRecord>> = HashMap::new();
+        let mut by_name: HashMap<u64, Vec<&MessageRecord>> = HashMap::new();
         for item in &self.items {
-            said.entry(item.key.name).or_default().push(item);
+            by_name.entry(item.key.name).or_default().push(item);
         }
         // Prompts, and answers that fail at once, may have the millisecond of a message that was missed.
         let is_sure =
             |item: &MessageRecord| self.is_whole || !(item.key.role == Role::User || item.has_failed);
         let altered = |key: &MessageKey| {
-            let said = said.get(&key.name).filter(|_| key.is_core());
-            said.is_some_and(|said| said.iter().all(|item| is_sure(item) && !item.key.is(key)))
+            let named = by_name.get(&key.name).filter(|_| key.is_core());
+            named.is_some_and(|named| named.iter().all(|item| is_sure(item) && !item.key.is(key)))
         };
         let place = listed.keys.iter().position(altered)?;
         Some(listed.placed(ListFault::Altered(place), 0))

@@ -31,12 +31,12 @@ impl Prices {
         let parts = [&cost.input, &cost.output, &cost.cache_read, &cost.cache_write].map(Number::as_f64);
         let [Some(input), Some(output), Some(read), Some(write)] = parts else { return };
         let plain = cost.tiers.as_ref().is_none_or(Vec::is_empty);
-        let told = plain.then_some([input, output, read, write]);
+        let rates = plain.then_some([input, output, read, write]);
         if self.0.len() == MOST {
             self.0.clear();
         }
-        let known = self.0.entry(name(&model.provider, &model.id)).or_insert(told);
-        if *known != told {
+        let known = self.0.entry(name(&model.provider, &model.id)).or_insert(rates);
+        if *known != rates {
             *known = None;
         }
     }
@@ -55,13 +55,13 @@ impl Prices {
 }
 
 /// Whether the reported costs are the expected ones. APIs with service tiers may scale all of them by one factor.
-pub fn match_reported(api: &str, expected: &Costs, told: &Costs) -> bool {
+pub fn match_reported(api: &str, expected: &Costs, reported: &Costs) -> bool {
     let is = |one: f64, other: f64| (one - other).abs() <= ROUNDED * one.abs().max(1e-3);
-    let all = |factor: f64| expected.iter().zip(told).all(|(one, other)| is(one * factor, *other));
+    let all = |factor: f64| expected.iter().zip(reported).all(|(one, other)| is(one * factor, *other));
     if PLAIN.contains(&api) || all(1.0) {
         return all(1.0);
     }
-    let (sum, of): (f64, f64) = (told.iter().sum(), expected.iter().sum());
+    let (sum, of): (f64, f64) = (reported.iter().sum(), expected.iter().sum());
     of > 0.0 && sum > 0.0 && all(sum / of)
 }
 

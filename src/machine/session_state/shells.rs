@@ -19,7 +19,7 @@ const MOST: usize = 1 << 14;
 /// once they were listed.
 #[derive(Clone, Debug, Default)]
 pub struct ShellMessages {
-    said: Vec<ShellMessage>,
+    messages: Vec<ShellMessage>,
     /// Whether there are no others.
     are_all: bool,
     /// Whether a command has ended whose output is not completely known.
@@ -89,7 +89,7 @@ impl ShellMessages {
 
     /// Forgets the places of the messages: more has happened than messages being added.
     pub fn lose_places(&mut self) {
-        self.said.iter_mut().for_each(|said| said.above = None);
+        self.messages.iter_mut().for_each(|own| own.above = None);
     }
 
     /// Adds the message of a finished command. `is_excluded`: whether it is excluded from the context, if known. `waits`: a run
@@ -102,13 +102,13 @@ impl ShellMessages {
         waits: bool,
         certain: bool,
     ) {
-        if self.said.len() >= MOST {
+        if self.messages.len() >= MOST {
             self.forget();
             self.has_gaps = true;
         }
         let presence = if waits || !certain { Presence::Maybe } else { Presence::In };
         let digest = of_result(command, result);
-        self.said.push(ShellMessage {
+        self.messages.push(ShellMessage {
             digest,
             presence,
             waits: waits && certain,
@@ -120,14 +120,14 @@ impl ShellMessages {
 
     /// Begins the run of a prompt: messages that have waited so far come before its first assistant message.
     pub fn begin_run(&mut self) {
-        self.said.iter_mut().for_each(|said| said.is_due = said.waits);
+        self.messages.iter_mut().for_each(|own| own.is_due = own.waits);
     }
 
     /// Marks the messages that were due at the beginning of the run as present. Returns their number.
     pub fn settle(&mut self) -> u64 {
         let mut settled = 0;
-        for said in self.said.iter_mut().filter(|said| said.waits && said.is_due) {
-            (said.presence, said.waits) = (Presence::In, false);
+        for own in self.messages.iter_mut().filter(|own| own.waits && own.is_due) {
+            (own.presence, own.waits) = (Presence::In, false);
             settled += 1;
         }
         settled
@@ -135,25 +135,25 @@ impl ShellMessages {
 
     /// Marks all messages as possibly missing: a summary may have replaced them, or the session has changed.
     pub fn doubt(&mut self) {
-        self.said.iter_mut().for_each(|said| said.presence = Presence::Maybe);
+        self.messages.iter_mut().for_each(|own| own.presence = Presence::Maybe);
     }
 
     /// Compares the messages of a list with the commands, none of which is running.
     pub fn compare(&self, messages: &[AgentMessage]) -> Result<(), ShellFault> {
-        let told: Vec<ListedShellMessage> = listed(messages).collect();
-        if let Some(place) = self.doubled(&told) {
+        let list: Vec<ListedShellMessage> = listed(messages).collect();
+        if let Some(place) = self.doubled(&list) {
             return Err(ShellFault::Repeated(place));
         }
         // The message before it may be missing in a list.
         let names: HashSet<u64> = names_above(messages).chain([0]).collect();
-        let is_free = |said: &ShellMessage| said.above.is_none_or(|above| !names.contains(&above));
-        let mut left: Vec<&ShellMessage> = self.said.iter().collect();
-        for message in &told {
-            let alike = || left.iter().enumerate().filter(|(_, said)| said.digest == message.digest);
+        let is_free = |own: &ShellMessage| own.above.is_none_or(|above| !names.contains(&above));
+        let mut left: Vec<&ShellMessage> = self.messages.iter().collect();
+        for message in &list {
+            let alike = || left.iter().enumerate().filter(|(_, own)| own.digest == message.digest);
             let same =
-                || alike().filter(|(_, said)| said.is_excluded.is_none_or(|is| is == message.is_excluded));
-            let here = same().find(|(_, said)| said.above == Some(message.above));
-            match here.or_else(|| same().find(|(_, said)| is_free(said))).map(|(at, _)| at) {
+                || alike().filter(|(_, own)| own.is_excluded.is_none_or(|is| is == message.is_excluded));
+            let here = same().find(|(_, own)| own.above == Some(message.above));
+            match here.or_else(|| same().find(|(_, own)| is_free(own))).map(|(at, _)| at) {
                 Some(at) => drop(left.remove(at)),
                 None if same().next().is_some() => return Err(ShellFault::Misplaced(message.place)),
                 None if alike().next().is_some() => return Err(ShellFault::Exclusion(message.place)),
@@ -161,21 +161,21 @@ impl ShellMessages {
                 None => {}
             }
         }
-        match left.iter().filter(|said| said.presence == Presence::In).count() {
+        match left.iter().filter(|own| own.presence == Presence::In).count() {
             0 => Ok(()),
             missing => Err(ShellFault::Missing(missing)),
         }
     }
 
     /// The place of a message that is listed more often than its command was run.
-    fn doubled(&self, told: &[ListedShellMessage]) -> Option<usize> {
+    fn doubled(&self, list: &[ListedShellMessage]) -> Option<usize> {
         let mut alike: HashMap<u64, Vec<&ListedShellMessage>> = HashMap::new();
-        told.iter().for_each(|message| alike.entry(message.digest).or_default().push(message));
-        let mut doubled = told.iter().filter(|message| {
+        list.iter().for_each(|message| alike.entry(message.digest).or_default().push(message));
+        let mut doubled = list.iter().filter(|message| {
             let alike = &alike[&message.digest];
             let run: Vec<&ShellMessage> =
-                self.said.iter().filter(|said| said.digest == message.digest).collect();
-            let are_certain = run.iter().all(|said| said.presence == Presence::In);
+                self.messages.iter().filter(|own| own.digest == message.digest).collect();
+            let are_certain = run.iter().all(|own| own.presence == Presence::In);
             let is_one_time = alike.iter().all(|other| other.whole == message.whole);
             !self.has_gaps && is_one_time && are_certain && (1..alike.len()).contains(&run.len())
         });
@@ -185,30 +185,30 @@ impl ShellMessages {
     /// The number of commands that must be in the session and are not among its entries.
     pub fn missing_from(&self, entries: impl Iterator<Item = u64>) -> usize {
         let mut entries: Vec<u64> = entries.collect();
-        let is_missing = |said: &&ShellMessage| match entries.iter().position(|entry| *entry == said.digest) {
+        let is_missing = |own: &&ShellMessage| match entries.iter().position(|entry| *entry == own.digest) {
             Some(at) => {
                 entries.swap_remove(at);
                 false
             }
             None => true,
         };
-        self.said.iter().filter(|said| said.presence == Presence::In).filter(is_missing).count()
+        self.messages.iter().filter(|own| own.presence == Presence::In).filter(is_missing).count()
     }
 
     /// Learns the messages from a list of memory; `None` if it was shortened.
-    pub fn learn(&mut self, told: Option<&[AgentMessage]>) {
-        let Some(told) = told else {
+    pub fn learn(&mut self, list: Option<&[AgentMessage]>) {
+        let Some(list) = list else {
             self.are_all = false;
             return self.doubt();
         };
-        let mut waiting = mem::take(&mut self.said);
-        waiting.retain(|said| said.waits);
-        for message in listed(told).take(MOST) {
+        let mut waiting = mem::take(&mut self.messages);
+        waiting.retain(|own| own.waits);
+        for message in listed(list).take(MOST) {
             // A message that waited is there by now.
-            if let Some(at) = waiting.iter().position(|said| said.digest == message.digest) {
+            if let Some(at) = waiting.iter().position(|own| own.digest == message.digest) {
                 waiting.remove(at);
             }
-            self.said.push(ShellMessage {
+            self.messages.push(ShellMessage {
                 digest: message.digest,
                 presence: Presence::In,
                 waits: false,
@@ -217,29 +217,29 @@ impl ShellMessages {
                 above: Some(message.above),
             });
         }
-        self.said.append(&mut waiting);
+        self.messages.append(&mut waiting);
     }
 
     /// The number of messages that must be there.
     pub fn certain(&self) -> usize {
-        self.said.iter().filter(|said| said.presence == Presence::In).count()
+        self.messages.iter().filter(|own| own.presence == Presence::In).count()
     }
 
     /// Whether the number of messages is known.
     pub fn are_certain(&self) -> bool {
-        self.certain() == self.said.len()
+        self.certain() == self.messages.len()
     }
 }
 
 /// For each message of a list, the identity of the last message of host or model before it.
-fn names_above(told: &[AgentMessage]) -> impl Iterator<Item = u64> {
-    told.iter().map(|message| MessageKey::of(message, false)).filter(MessageKey::is_core).map(|key| key.name)
+fn names_above(list: &[AgentMessage]) -> impl Iterator<Item = u64> {
+    list.iter().map(|message| MessageKey::of(message, false)).filter(MessageKey::is_core).map(|key| key.name)
 }
 
 /// The messages of shell commands in a list.
-fn listed(told: &[AgentMessage]) -> impl Iterator<Item = ListedShellMessage> {
+fn listed(list: &[AgentMessage]) -> impl Iterator<Item = ListedShellMessage> {
     let mut above = 0;
-    told.iter().enumerate().filter_map(move |(place, message)| {
+    list.iter().enumerate().filter_map(move |(place, message)| {
         let AgentMessage::BashExecution(shell) = message else {
             let key = MessageKey::of(message, false);
             above = if key.is_core() { key.name } else { above };

@@ -105,12 +105,12 @@ impl Totals {
     }
 
     /// Whether the reported number of messages is possible.
-    pub fn fits_all(&self, told: u64) -> bool {
-        self.all.is_none_or(|all| (all..=all + self.slack).contains(&told))
+    pub fn fits_all(&self, reported: u64) -> bool {
+        self.all.is_none_or(|all| (all..=all + self.slack).contains(&reported))
     }
 
     /// Whether the reported sum in dollars is right; `None` if the sum is not known.
-    pub fn fits_cost(&self, told: f64) -> Option<bool> {
-        self.cost.map(|cost| (cost - told).abs() <= ROUNDED * cost.abs().max(1.0))
+    pub fn fits_cost(&self, reported: f64) -> Option<bool> {
+        self.cost.map(|cost| (cost - reported).abs() <= ROUNDED * cost.abs().max(1.0))
     }
 }

@@ -187,33 +187,33 @@ impl ItemWriter {
 
     fn end(&mut self, index: usize, signature: Option<&str>) -> String {
         let Some(item) = self.items.get(index) else { return String::new() };
-        let (mut json, said) = (item.json.clone(), item.text.clone());
+        let (mut json, item_text) = (item.json.clone(), item.text.clone());
         let redacted = json.get("encrypted_content").is_some();
         let mut text = String::new();
         match json["type"].as_str() {
             Some("message") => {
-                let done = at(&json, index, "content_index", json!({ "text": said, "logprobs": [] }));
+                let done = at(&json, index, "content_index", json!({ "text": item_text, "logprobs": [] }));
                 text += &self.event("response.output_text.done", done);
-                let part = at(&json, index, "content_index", json!({ "part": text_part(&said) }));
+                let part = at(&json, index, "content_index", json!({ "part": text_part(&item_text) }));
                 text += &self.event("response.content_part.done", part);
-                json["content"] = json!([text_part(&said)]);
+                json["content"] = json!([text_part(&item_text)]);
                 json["status"] = "completed".into();
             }
             Some("reasoning") if redacted => {}
             Some("reasoning") => {
-                let done = at(&json, index, "summary_index", json!({ "text": said }));
+                let done = at(&json, index, "summary_index", json!({ "text": item_text }));
                 text += &self.event("response.reasoning_summary_text.done", done);
-                let part = at(&json, index, "summary_index", json!({ "part": summary_part(&said) }));
+                let part = at(&json, index, "summary_index", json!({ "part": summary_part(&item_text) }));
                 text += &self.event("response.reasoning_summary_part.done", part);
-                json["summary"] = json!([summary_part(&said)]);
+                json["summary"] = json!([summary_part(&item_text)]);
                 if self.encrypts {
                     json["encrypted_content"] = signature.unwrap_or(ENCRYPTED).into();
                 }
             }
             _ => {
-                let done = json!({ "item_id": json["id"], "output_index": index, "arguments": said });
+                let done = json!({ "item_id": json["id"], "output_index": index, "arguments": item_text });
                 text += &self.event("response.function_call_arguments.done", done);
-                json["arguments"] = said.into();
+                json["arguments"] = item_text.into();
                 json["status"] = "completed".into();
             }
         }

@@ -213,8 +213,8 @@ const ID_LIMIT: usize = 64;
 fn block(block: &ChatBlock<'_>) -> Option<Value> {
     let text = |text: &str| (!text.trim().is_empty()).then(|| json!({ "type": "text", "text": text }));
     match block {
-        ChatBlock::Text { text: said, .. } | ChatBlock::Thinking { text: said, signature: None } => {
-            text(said)
+        ChatBlock::Text { text: content, .. } | ChatBlock::Thinking { text: content, signature: None } => {
+            text(content)
         }
         ChatBlock::Thinking { text, signature: Some(signature) } => {
             Some(json!({ "type": "thinking", "thinking": text, "signature": signature }))

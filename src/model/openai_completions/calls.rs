@@ -95,8 +95,8 @@ impl Calls {
         else {
             return;
         };
-        let told = self.calls.iter().find(|call| call.id == id).and_then(StreamedCall::index);
-        match told {
+        let place = self.calls.iter().find(|call| call.id == id).and_then(StreamedCall::index);
+        match place {
             Some(index) => out.sign(index, detail.to_string()),
             None => {
                 let detail = detail.to_string();
@@ -132,8 +132,8 @@ impl Calls {
 
     /// Whether a fragment has no content at all; some servers send such ones instead of no calls.
     fn is_empty_call(&self, fragment: &Value) -> bool {
-        let said = text(fragment, "id").or_else(|| text(&fragment["function"], "name"));
-        said.is_none() && arguments(fragment).is_empty() && self.find(fragment).is_none()
+        let name = text(fragment, "id").or_else(|| text(&fragment["function"], "name"));
+        name.is_none() && arguments(fragment).is_empty() && self.find(fragment).is_none()
     }
 
     /// Finds the call that `fragment` continues.

@@ -116,7 +116,7 @@ fn content(texts: &[&str], thinking: &[(&str, Option<&str>)], compat: &Compat) -
     if compat.thinking_as_text && !thinking.is_empty() {
         let text = |text: &str| json!({"type": "text", "text": text});
         let mut parts = vec![text(&joined(thinking, "\n\n"))];
-        parts.extend(texts.iter().map(|said| text(said)));
+        parts.extend(texts.iter().map(|part| text(part)));
         return Some(parts.into());
     }
     (!texts.is_empty()).then(|| texts.concat().into())
@@ -164,11 +164,11 @@ fn bridge() -> Value {
 
 /// Marks the last text of user or assistant: Anthropic's models behind OpenRouter cache up to there.
 fn mark_for_cache(messages: &mut [Value]) {
-    let said = messages
+    let candidates = messages
         .iter_mut()
         .rev()
         .filter(|message| matches!(message["role"].as_str(), Some("user" | "assistant")));
-    for message in said {
+    for message in candidates {
         if let Value::String(text) = &message["content"] {
             message["content"] = json!([{"type": "text", "text": text}]);
         }

@@ -92,8 +92,8 @@ impl AnswerReader {
 
     fn delta(&mut self, delta: &Value) {
         for key in ["content", "refusal"] {
-            if let Some(said) = text(delta, key) {
-                self.append(None, said);
+            if let Some(fragment) = text(delta, key) {
+                self.append(None, fragment);
             }
         }
         if let Some((key, thought)) = THINKING_KEYS.iter().find_map(|key| Some((*key, text(delta, key)?))) {
@@ -111,10 +111,10 @@ impl AnswerReader {
     }
 
     /// Appends text, or thinking that came under `key`.
-    fn append(&mut self, key: Option<&'static str>, said: &str) {
+    fn append(&mut self, key: Option<&'static str>, fragment: &str) {
         let open = self.prose.filter(|prose| prose.key.is_some() == key.is_some());
         let prose = open.unwrap_or_else(|| self.open_prose(key));
-        self.out.delta(prose.index, said);
+        self.out.delta(prose.index, fragment);
     }
 
     fn open_prose(&mut self, key: Option<&'static str>) -> Prose {
