@@ -57,7 +57,7 @@ for command in commands(): answer(command)
 
 
 class Endings(unittest.IsolatedAsyncioTestCase):
-    async def test_a_program_that_is_not_there_is_told(self) -> None:
+    async def test_missing_program_is_reported(self) -> None:
         with self.assertRaisesRegex(ClosedError, "no-such-program cannot be started"):
             await AsyncClient(["no-such-program"]).start()
         with self.assertRaisesRegex(ClosedError, "no-such-program cannot be started"):
@@ -69,7 +69,7 @@ class Endings(unittest.IsolatedAsyncioTestCase):
         with self.assertRaisesRegex(ClosedError, "not started"):
             Client(["true"]).abort()
 
-    async def test_a_server_that_fails_is_told_with_its_last_words(self) -> None:
+    async def test_failed_server_is_reported_with_stderr(self) -> None:
         async with AsyncClient(server("next(commands()); sys.exit('no disk')")) as client:
             with self.assertRaises(ClosedError) as closed:
                 await client.get_state()
@@ -79,17 +79,17 @@ class Endings(unittest.IsolatedAsyncioTestCase):
             self.assertEqual([event async for event in client.events()], [])
             self.assertEqual(await client.close(), 1)
 
-    async def test_a_server_that_is_not_ready_in_time_is_ended(self) -> None:
+    async def test_server_not_ready_in_time_is_ended(self) -> None:
         client = Xcsh(server("time.sleep(60)"), start_timeout=0.2)
         with self.assertRaisesRegex(CallTimeoutError, "not ready within 0.2 s"):
             await client.start()
         await gone(client.pid)
 
-    async def test_a_server_that_ends_before_it_is_ready_is_told(self) -> None:
+    async def test_server_exit_before_ready_is_reported(self) -> None:
         with self.assertRaisesRegex(ClosedError, "no key"):
             await Xcsh(server("sys.exit('no key')")).start()
 
-    async def test_a_server_that_does_not_listen_is_killed_with_its_children(self) -> None:
+    async def test_unresponsive_server_is_killed_with_children(self) -> None:
         deaf = """
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
 if os.fork() == 0: time.sleep(60)
@@ -102,13 +102,13 @@ time.sleep(60)
         self.assertEqual(await client.close(), -9)
         await gone(client.pid)
 
-    async def test_a_child_that_outlives_the_server_is_ended(self) -> None:
+    async def test_child_that_outlives_server_is_ended(self) -> None:
         async with AsyncClient(server("if os.fork() == 0: time.sleep(60)\nnext(commands())")) as client:
             with self.assertRaises(ClosedError):
                 await client.abort()
         await gone(client.pid)
 
-    async def test_a_server_that_closes_its_output_or_input_is_ended_and_its_calls_fail(self) -> None:
+    async def test_server_that_closes_pipe_is_ended(self) -> None:
         with patch("pi_rpc_client.aio.LEAVING", 0.1):
             for pipe in ("sys.stdout.flush(); os.close(1)", "os.close(0)"):
                 async with AsyncClient(server(f"next(commands()); {pipe}; time.sleep(60)")) as client:
@@ -117,7 +117,7 @@ time.sleep(60)
                     self.assertEqual(closed.exception.status, -15)
                 await gone(client.pid)
 
-    async def test_what_a_program_has_not_closed_ends_with_it(self) -> None:
+    async def test_unclosed_client_ends_with_program(self) -> None:
         forgets = """
 import os
 from pi_rpc_client.pi import Client
@@ -133,7 +133,7 @@ os.kill(client.pid, 0)
         self.assertEqual(program.returncode, 0)
         await asyncio.wait_for(until(lambda: not members(int(said))), 10)
 
-    async def test_what_has_left_the_group_and_holds_the_pipes_is_not_waited_for(self) -> None:
+    async def test_detached_pipe_holder_is_not_awaited(self) -> None:
         leaves = """
 gone = os.fork()
 if gone == 0: os.setsid(); time.sleep(60)
@@ -144,13 +144,13 @@ for command in commands(): answer(command, data={"output": str(gone), "cancelled
             self.addCleanup(os.kill, left, 9)
             self.assertEqual(await client.close(), 0)
 
-    async def test_a_server_that_says_too_much_at_the_end_can_be_closed(self) -> None:
+    async def test_server_with_long_last_output_is_closed(self) -> None:
         async with AsyncClient(server("list(commands()); say(text='x' * 10_000_000)")) as client:
             events = client.events()
             self.assertEqual(await client.close(), 0)
             self.assertEqual([event.type async for event in events], ["unknown"])
 
-    async def test_a_client_without_asyncio_can_be_asked_after_its_end(self) -> None:
+    async def test_sync_client_answers_after_its_end(self) -> None:
         def work() -> None:
             with Client(server("for command in commands(): say(type='agent_start'); answer(command)")) as client:
                 events = client.events()
@@ -164,7 +164,7 @@ for command in commands(): answer(command, data={"output": str(gone), "cancelled
 
 
 class Waiting(unittest.IsolatedAsyncioTestCase):
-    async def test_a_call_that_is_not_answered_ends_in_time(self) -> None:
+    async def test_unanswered_call_times_out(self) -> None:
         mute = "for command in commands():\n    if command['type'] == 'abort': answer(command)"
         async with AsyncClient(server(mute), timeout=0.1) as client:
             with self.assertRaisesRegex(CallTimeoutError, "get_state was not answered within 0.1 s"):
@@ -186,7 +186,7 @@ for command in reversed([command for _, command in zip(range(10), commands())]):
             results = await asyncio.gather(*(client.bash(f"echo {number}") for number in range(10)))
             self.assertEqual([result.output for result in results], [f"echo {number}" for number in range(10)])
 
-    async def test_an_error_without_id_belongs_to_the_oldest_call_of_its_command(self) -> None:
+    async def test_error_without_id_fails_oldest_matching_call(self) -> None:
         nameless = """
 asked = [command for _, command in zip(range(3), commands())]
 for command in asked[1:]: say(type="response", command="abort", success=False, error="number " + command["id"])
@@ -199,7 +199,7 @@ for command in commands(): answer(command)
             self.assertEqual([str(error) for error in aborted], ["abort: number 2", "abort: number 3"])
             self.assertNotIsInstance(bash, Exception)
 
-    async def test_an_error_without_any_name_belongs_to_the_newest_call_that_is_none_of_the_long_ones(self) -> None:
+    async def test_unnamed_error_fails_newest_short_call(self) -> None:
         nameless = """
 asked = [command for _, command in zip(range(5), commands())]
 for number in range(3): say(type="response", command="parse", success=False, error=str(number))
@@ -210,7 +210,7 @@ for number in (0, 3): answer(asked[number], data=number)
             said = await asyncio.gather(*(client.call(name) for name in names), return_exceptions=True)
             self.assertEqual([str(it) for it in said], ["0", "parse: 1", "parse: 0", "3", "parse: 2"])
 
-    async def test_a_response_whose_id_is_no_text_answers_nothing(self) -> None:
+    async def test_non_string_id_matches_no_call(self) -> None:
         strange = """
 command = next(commands())
 for id in ([1], {}, 1, True): say(type="response", id=id, command="abort", success=False, error="strange")
@@ -263,22 +263,22 @@ class Runs(unittest.IsolatedAsyncioTestCase):
         async with AsyncClient(server(RUN + source)) as client:
             return (await client.prompt(message, timeout=limit)).text
 
-    async def test_a_run_that_begins_long_after_its_prompt_was_accepted_is_waited_for(self) -> None:
+    async def test_late_run_of_prompt_is_awaited(self) -> None:
         late = "import threading\nanswer(next(commands())); threading.Timer(0.7, run, ['late']).start(); rest()"
         self.assertEqual(await self.said(late), "late")
 
-    async def test_a_run_that_is_over_before_its_prompt_is_accepted_is_not_waited_for(self) -> None:
+    async def test_run_before_acknowledgement_is_not_awaited(self) -> None:
         self.assertEqual(await self.said("command = next(commands()); run('early'); answer(command); rest()"), "early")
 
-    async def test_a_prompt_that_an_extension_keeps_ends_when_its_run_would_have_begun(self) -> None:
+    async def test_handled_prompt_ends_after_start_limit(self) -> None:
         with patch("pi_rpc_client.connection.STARTING", 0.1):
             self.assertEqual(await self.said("rest()"), "")
 
-    async def test_a_slash_command_need_not_begin_a_run(self) -> None:
+    async def test_slash_command_may_begin_no_run(self) -> None:
         self.assertEqual(await self.said("rest()", "/name a"), "")
         self.assertEqual(await self.said("answer(next(commands())); run('template'); rest()", "/name a"), "template")
 
-    async def test_a_prompt_after_one_that_an_extension_keeps_is_left_to_the_server(self) -> None:
+    async def test_prompt_after_handled_one_reaches_server(self) -> None:
         source = "answer(next(commands())); answer(next(commands())); run('second'); rest()"
         async with AsyncClient(server(RUN + source)) as client:
             await client.start_prompt("Hello")
@@ -313,7 +313,7 @@ class Settled(unittest.IsolatedAsyncioTestCase):
         async with Pi1(server(SETTLING + source)) as client:
             return (await client.prompt(message, timeout=limit)).text
 
-    async def test_a_prompt_is_over_when_the_session_has_settled_whatever_the_server_says_before(self) -> None:
+    async def test_prompt_ends_when_session_has_settled(self) -> None:
         retried = """
 answer(next(commands()), data={"disposition": "started"})
 run("half", "error")
@@ -322,7 +322,7 @@ after(0.2, lambda: run("whole"), lambda: after(0.2, settle)); rest()
 """
         self.assertEqual(await self.said(retried), "whole")
 
-    async def test_a_prompt_that_an_extension_took_waits_for_no_run_not_even_for_an_open_one(self) -> None:
+    async def test_handled_prompt_awaits_no_run(self) -> None:
         source = """
 answer(next(commands()), data={"disposition": "handled"})
 answer(next(commands()), data={"disposition": "started"}); say(type="agent_start")
@@ -334,13 +334,13 @@ answer(next(commands()), data={"disposition": "handled"}); rest()
             self.assertEqual((await client.start_prompt("Go on")).disposition, "started")
             self.assertIsNone((await client.prompt("Hello", streaming_behavior="steer", timeout=60)).message)
 
-    async def test_a_template_is_a_prompt_like_any_other_where_the_server_says_that_a_run_follows(self) -> None:
+    async def test_announced_template_run_is_awaited(self) -> None:
         source = """
 answer(next(commands()), data={"disposition": "started"}); after(0.3, lambda: run("template"), settle); rest()
 """
         self.assertEqual(await self.said(source, "/review"), "template")
 
-    async def test_nothing_is_waited_for_behind_a_compaction_that_was_asked_for(self) -> None:
+    async def test_manual_compaction_awaits_no_run(self) -> None:
         source = """
 say(type="compaction_start", reason="manual")
 say(type="compaction_end", reason="manual", aborted=False, willRetry=False); rest()
@@ -360,7 +360,7 @@ class Backpressure(unittest.IsolatedAsyncioTestCase):
         self.addCleanup(folder.cleanup)
         self.addAsyncCleanup(self.client.close)
 
-    async def test_a_server_waits_for_a_reader_that_lags_and_nothing_is_lost(self) -> None:
+    async def test_server_waits_for_slow_reader_without_loss(self) -> None:
         events = self.client.events()
         await self.client.abort()
         stopped = await self.steady()
@@ -369,7 +369,7 @@ class Backpressure(unittest.IsolatedAsyncioTestCase):
         self.assertEqual([(await anext(events)).frame["number"] for _ in range(2000)], list(range(2000)))  # type: ignore[union-attr]
         self.assertEqual(events.size, 0)
 
-    async def test_a_call_is_answered_though_nobody_reads_the_events_before_it(self) -> None:
+    async def test_call_is_answered_despite_unread_events(self) -> None:
         events = self.client.events()
         await self.client.abort()
         await self.steady()
@@ -396,7 +396,7 @@ class Backpressure(unittest.IsolatedAsyncioTestCase):
                 if seen > 1000:
                     break
 
-    async def test_a_reader_that_is_thrown_away_is_not_waited_for(self) -> None:
+    async def test_dropped_reader_is_not_awaited(self) -> None:
         events = self.client.events()
         await self.client.abort()
         stopped = await self.steady()
@@ -451,7 +451,7 @@ answer(command, data=dict(output=json.dumps(said), cancelled=False, truncated=Fa
         self.assertIn('"confirmed": true', await self.ask(wait))
         self.assertIn('"value": "text"', await self.ask(lambda dialog: True if dialog.method == "confirm" else "text"))
 
-    async def test_a_handler_that_fails_closes_the_dialog_and_is_told(self) -> None:
+    async def test_failing_handler_closes_dialog_and_is_reported(self) -> None:
         told: list[Any] = []
         asyncio.get_running_loop().set_exception_handler(lambda loop, context: told.append(context["exception"]))
 
@@ -461,7 +461,7 @@ answer(command, data=dict(output=json.dumps(said), cancelled=False, truncated=Fa
         self.assertEqual((await self.ask(fail)).count('"cancelled": true'), 2)
         self.assertEqual([str(error) for error in told], ["broken", "broken"])
 
-    async def test_a_dialog_whose_time_is_over_is_closed_and_its_handler_cancelled(self) -> None:
+    async def test_expired_dialog_is_closed_and_handler_cancelled(self) -> None:
         cancelled: list[str] = []
 
         async def slow(dialog: Dialog) -> str:
@@ -480,14 +480,14 @@ answer(command, data=dict(output=json.dumps(said), cancelled=False, truncated=Fa
         )
         self.assertEqual(cancelled, ["confirm"])
 
-    async def test_a_dialog_without_time_waits_as_long_as_the_server_does(self) -> None:
+    async def test_dialog_without_timeout_waits_for_server(self) -> None:
         async def ask(dialog: Dialog) -> bool | str:
             await asyncio.sleep(0.05)
             return True if dialog.method == "confirm" else "text"
 
         self.assertIn('"confirmed": true', await self.ask(ask, 2, '{"timeout": 0}'))
 
-    async def test_a_handler_that_is_cancelled_by_others_closes_the_dialog(self) -> None:
+    async def test_cancelled_handler_closes_the_dialog(self) -> None:
         told: list[Any] = []
         asyncio.get_running_loop().set_exception_handler(lambda loop, context: told.append(context["exception"]))
 
@@ -497,7 +497,7 @@ answer(command, data=dict(output=json.dumps(said), cancelled=False, truncated=Fa
         self.assertEqual((await self.ask(stray)).count('"cancelled": true'), 2)
         self.assertEqual([str(error) for error in told], ["the handler was cancelled"] * 2)
 
-    async def test_a_handler_that_takes_too_long_by_its_own_count_has_failed(self) -> None:
+    async def test_handler_with_own_timeout_error_has_failed(self) -> None:
         asyncio.get_running_loop().set_exception_handler(lambda loop, context: None)
 
         async def give_up(dialog: Dialog) -> str:
@@ -509,7 +509,7 @@ answer(command, data=dict(output=json.dumps(said), cancelled=False, truncated=Fa
         asyncio.get_running_loop().set_exception_handler(lambda loop, context: None)
         self.assertEqual((await self.ask(lambda dialog: sys.exit(1))).count('"cancelled": true'), 2)
 
-    async def test_a_coroutine_handler_may_not_wait_for_itself(self) -> None:
+    async def test_coroutine_handler_may_not_await_itself(self) -> None:
         refused: list[str] = []
 
         def work() -> None:
@@ -527,7 +527,7 @@ answer(command, data=dict(output=json.dumps(said), cancelled=False, truncated=Fa
         self.assertEqual(len(refused), 2)
         self.assertIn("plain function", refused[0])
 
-    async def test_updates_of_a_tool_come_before_its_result_from_any_thread(self) -> None:
+    async def test_tool_updates_from_threads_precede_result(self) -> None:
         source = """
 say(type="ready")
 asked = commands()
@@ -554,7 +554,7 @@ answer(command, data=dict(output=" ".join(texts), cancelled=False, truncated=Fal
                 await client.lend_tools([HostTool("count", "Counts", {"type": "object"}, run)])
                 self.assertEqual((await client.bash("x")).output, "0 1 2 done")
 
-    async def test_a_tool_that_does_not_say_what_it_should_has_failed(self) -> None:
+    async def test_tool_with_invalid_result_has_failed(self) -> None:
         source = """
 say(type="ready")
 asked = commands()

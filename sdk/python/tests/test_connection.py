@@ -24,36 +24,36 @@ def line(frame: Any) -> bytes:
 
 
 class Framing(unittest.TestCase):
-    def test_a_line_ends_with_a_line_feed_and_nothing_else(self) -> None:
+    def test_line_ends_only_with_line_feed(self) -> None:
         said = [{"type": "note", "text": AWKWARD}, {"type": "note", "text": ""}]
         self.assertEqual(frames(Connection(DIALECT), b"".join(map(line, said))), said)
 
-    def test_a_line_may_come_a_byte_at_a_time(self) -> None:
+    def test_line_may_come_byte_by_byte(self) -> None:
         connection, said = Connection(DIALECT), {"type": "note", "text": AWKWARD}
         found = [frame for byte in line(said) for frame in frames(connection, bytes([byte]))]
         self.assertEqual(found, [said])
 
-    def test_a_carriage_return_before_the_line_feed_and_blank_lines_are_nothing(self) -> None:
+    def test_carriage_returns_and_blank_lines_are_ignored(self) -> None:
         self.assertEqual(frames(Connection(DIALECT), b'\n{"type":"a"}\r\n  \n\r\n'), [{"type": "a"}])
 
-    def test_what_is_no_json_is_handed_over_as_text(self) -> None:
+    def test_invalid_json_is_passed_as_text(self) -> None:
         connection = Connection(DIALECT)
         found = frames(connection, b'Warning: \xff\n{"a":1\n' + b"[" * 100_000 + b"\n7\n")
         self.assertEqual([found[0], found[1], found[3]], ["Warning: \ufffd", '{"a":1', 7])
         self.assertEqual(connection.event(found[0]), UnknownEvent("Warning: \ufffd", "the line is no frame"))
 
-    def test_half_a_character_does_not_hide_the_rest_of_a_frame(self) -> None:
+    def test_lone_surrogate_does_not_hide_frame(self) -> None:
         self.assertEqual(
             frames(Connection(DIALECT), b'{"a":"\\ud83d!","b":"\\ud83d\\ude00"}\n'),
             [{"a": "\ufffd!", "b": "\U0001f600"}],
         )
 
-    def test_a_command_is_one_line_whatever_its_text(self) -> None:
+    def test_command_is_one_line_for_any_text(self) -> None:
         id, sent = Connection(DIALECT).request("prompt", {"message": AWKWARD + "\n\ud83d", "images": None}, False)
         self.assertEqual((sent.count(b"\n"), sent[-1:]), (1, b"\n"))
         self.assertEqual(json.loads(sent), {"id": id, "type": "prompt", "message": AWKWARD + "\n\ud83d"})
 
-    def test_models_go_by_their_names_on_the_wire(self) -> None:
+    def test_models_use_their_wire_names(self) -> None:
         _, sent = Connection(DIALECT).request("x", {"content": [TextContent(type="text", text="a")]}, False)
         self.assertEqual(json.loads(sent)["content"], [{"type": "text", "text": "a"}])
 
@@ -83,7 +83,7 @@ class States(unittest.TestCase):
         )
         self.assertEqual(self.follow(connection, {"type": "agent_end"}), "idle")
 
-    def test_a_prompt_that_would_be_refused_is_not_made(self) -> None:
+    def test_illegal_prompt_is_not_sent(self) -> None:
         connection = Connection(DIALECT)
         self.follow(connection, {"type": "agent_start"}, {"type": "turn_start"})
         with self.assertRaises(RefusedError) as refused:
@@ -94,7 +94,7 @@ class States(unittest.TestCase):
         connection.request("prompt", {"message": "a", "streamingBehavior": "steer"}, False)
         connection.request("steer", {"message": "a"}, False)
 
-    def test_a_run_is_expected_after_what_announces_it(self) -> None:
+    def test_announced_run_is_expected(self) -> None:
         connection = Connection(DIALECT)
 
         def expected(*said: Any) -> float:
@@ -124,16 +124,16 @@ class Decoding(unittest.TestCase):
         self.assertEqual(model, Model.model_validate(self.MODEL))
         self.assertEqual(model.model_dump(mode="json", by_alias=True, exclude_unset=True), self.MODEL)
 
-    def test_an_error_response_is_an_exception_with_its_words(self) -> None:
+    def test_error_response_is_exception_with_text(self) -> None:
         with self.assertRaises(CallError) as failed:
             Connection(DIALECT).result("set_model", self.response(success=False, error="Model not found: a/b"))
         self.assertEqual((failed.exception.command, failed.exception.error), ("set_model", "Model not found: a/b"))
 
-    def test_a_response_that_says_nothing_known_is_an_exception(self) -> None:
+    def test_unreadable_response_is_an_exception(self) -> None:
         with self.assertRaisesRegex(ProtocolError, "set_model"):
             Connection(DIALECT).result("set_model", self.response(data={"id": 7}))
 
-    def test_events_are_typed_and_what_is_not_known_is_handed_over(self) -> None:
+    def test_events_are_typed_unknown_ones_passed(self) -> None:
         connection = Connection(DIALECT)
         self.assertEqual(connection.event({"type": "agent_start"}), AgentStartEvent(type="agent_start"))
         further = connection.event({"type": "agent_start", "newMember": 1})

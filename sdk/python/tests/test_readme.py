@@ -17,7 +17,7 @@ PROGRAMS = re.findall(r"^```python\n(.*?)^```$", (HERE / "README.md").read_text(
 
 
 class Readme(unittest.TestCase):
-    def test_its_programs_run_and_say_what_the_agent_says(self) -> None:
+    def test_readme_programs_run_and_print_answers(self) -> None:
         self.assertEqual(len(PROGRAMS), 4)
         for program in PROGRAMS:
             with self.subTest(program), tempfile.TemporaryDirectory() as home:
