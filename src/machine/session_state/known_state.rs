@@ -249,10 +249,12 @@ impl KnownState {
             RpcSuccess::SetModel(_) | RpcSuccess::CycleModel(_) => {
                 (self.sessions.has_model, self.sessions.answers_differ) = (true, false);
             }
+            // Without a next level nothing is stored.
+            RpcSuccess::CycleThinkingLevel(response) if response.data.is_none() => {}
             RpcSuccess::SetThinkingLevel(_) | RpcSuccess::CycleThinkingLevel(_) => {
-                // A level that stays the same is not stored.
-                let (before, now) = (level_before, self.level());
-                self.sessions.has_level |= before.is_some() && now.is_some() && before != now;
+                // A level that stays the same is stored only where a session begins.
+                let is_other = |before| !self.allows(&MemberValue::ThinkingLevel(before));
+                self.sessions.has_level |= !self.sessions.is_copy || level_before.is_some_and(is_other);
             }
             _ => {}
         }
@@ -294,6 +296,7 @@ impl KnownState {
             matches!(command, RpcCommand::NewSession(_)) && left.level_changes == self.sessions.level_changes;
         self.sessions.same_level = is_same.then_some(self.sessions.level_changes);
         self.sessions.add(left);
+        self.sessions.is_copy = !matches!(command, RpcCommand::NewSession(_));
         if let RpcCommand::SwitchSession(switch) = command {
             let taken_up = self.sessions.of_file(&switch.session_path);
             let Some(taken_up) = taken_up.filter(|session| session.is_written).cloned() else { return };

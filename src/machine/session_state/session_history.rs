@@ -35,8 +35,10 @@ pub struct SessionHistory {
     pub is_answered: bool,
     /// Whether the newest assistant message is of another model.
     pub answers_differ: bool,
-    /// Whether the level was set in the current session.
+    /// Whether the level was set in the current session, which then has an entry for it.
     pub has_level: bool,
+    /// Whether the current session has the entries of another one, and begins with none of its own for the level.
+    pub is_copy: bool,
     /// The number of changes of the level so far.
     pub level_changes: u64,
     /// That number when the current session began with the level of the previous one; `None` if it did not.
