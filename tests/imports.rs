@@ -91,9 +91,10 @@ const MAY_USE: [(&str, &[&str]); 22] = [
 const PURE: [&str; 6] = ["protocol", "machine", "session", "engine", "model", "prompt"];
 
 /// Files in these modules that do IO, on behalf of the rest.
-const CARRIERS: [&str; 10] = [
+const CARRIERS: [&str; 11] = [
     "model/http.rs",
     "model/http/extra_authorities.rs",
+    "model/http/google_token.rs",
     "model/http/response.rs",
     "prompt/discover.rs",
     "prompt/files.rs",

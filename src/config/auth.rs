@@ -15,8 +15,11 @@ pub type Logins = BTreeMap<String, Login>;
 pub enum Login {
     /// An API key.
     ApiKey {
-        /// The configured value: see [`super::value`].
-        key: String,
+        /// The configured value: see [`super::value`]; `None`: the key is elsewhere, or there is an account.
+        key: Option<String>,
+        /// Variables of the provider, which precede those of the environment.
+        #[serde(default)]
+        env: BTreeMap<String, String>,
     },
     /// The tokens of a subscription.
     Oauth {
@@ -25,6 +28,18 @@ pub enum Login {
         /// End of its validity, in milliseconds since 1970.
         expires: f64,
     },
+}
+
+impl Login {
+    /// Whether it has anything.
+    fn is_of_use(&self) -> bool {
+        !matches!(self, Self::ApiKey { key: None, env } if env.is_empty())
+    }
+
+    /// Whether it has a key or a token.
+    pub const fn has_key(&self) -> bool {
+        !matches!(self, Self::ApiKey { key: None, .. })
+    }
 }
 
 // Keys must not reach logs.
@@ -54,8 +69,8 @@ pub fn read(text: &str, path: &Path) -> (Logins, Vec<String>) {
     let mut warnings = Vec::new();
     for (provider, entry) in object {
         match serde_json::from_value(entry) {
-            Ok(login) => drop(logins.insert(provider, login)),
-            Err(_) => warnings
+            Ok(login) if Login::is_of_use(&login) => drop(logins.insert(provider, login)),
+            Ok(_) | Err(_) => warnings
                 .push(format!("{}: {provider}: expected {SHAPES}; the entry is left out", path.display())),
         }
     }

@@ -22,6 +22,9 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
+/// The provider whose models an account of Google authorizes.
+const VERTEX: &str = "google-vertex";
+
 /// All sources of credentials. Clones share the outputs of commands.
 #[derive(Clone, Default)]
 pub struct Keys {
@@ -117,8 +120,15 @@ fn no_key_help(provider: &str, variables: &[&str], agent: &std::path::Path) -> S
         names => format!("Set {}, or add", names.join(" or ")),
     };
     let add = if variable.is_empty() { "Add" } else { &variable };
+    let account = match provider {
+        VERTEX => {
+            "\n\nOr use an account: set GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION, and GOOGLE_APPLICATION_CREDENTIALS to its \
+                   file or run `gcloud auth application-default login`."
+        }
+        _ => "",
+    };
     format!(
-        "{add} it to {}/auth.json: {{\"{provider}\": {{\"type\": \"api_key\", \"key\": \"…\"}}}}",
+        "{add} it to {}/auth.json: {{\"{provider}\": {{\"type\": \"api_key\", \"key\": \"…\"}}}}{account}",
         agent.display()
     )
 }
@@ -148,7 +158,7 @@ impl Keys {
         }
         for login in keys.logins.values() {
             match login {
-                Login::ApiKey { key } => keys.learn_secret(key),
+                Login::ApiKey { key, .. } => key.iter().for_each(|key| keys.learn_secret(key)),
                 Login::Oauth { access, .. } => keys.secrets.remember(access),
             }
         }
@@ -223,8 +233,30 @@ impl Keys {
     pub fn is_configured(&self, provider: &str) -> bool {
         let configured = self.providers.get(provider);
         self.cli_key(provider).is_some()
-            || self.logins.contains_key(provider)
+            || self.logins.get(provider).is_some_and(Login::has_key)
             || configured.is_some_and(|it| it.key.is_some() || self.variable(it).is_some())
+            || (provider == VERTEX && self.has_google_account())
+    }
+
+    /// Whether there is an account for Vertex AI, with its project and location. The account is not read.
+    fn has_google_account(&self) -> bool {
+        let variables = self.variables_of(VERTEX, Api::GoogleVertex);
+        let credentials = Credentials { variables, ..Credentials::default() };
+        let file = Api::GoogleVertex.account_file(&credentials).ok().flatten();
+        file.is_some_and(|file| std::path::Path::new(&file).is_file())
+    }
+
+    /// Values of the variables that a request to the provider depends on: of its login, else of the environment.
+    fn variables_of(&self, provider: &str, api: Api) -> BTreeMap<&'static str, String> {
+        let own = match self.logins.get(provider) {
+            Some(Login::ApiKey { env, .. }) => Some(env),
+            _ => None,
+        };
+        let value = |name: &str| {
+            let own = own.and_then(|own| own.get(name)).map(String::as_str).filter(|value| !value.is_empty());
+            own.or_else(|| self.environment.get(name)).map(str::to_owned)
+        };
+        api.variables().iter().filter_map(|name| Some((*name, value(name)?))).collect()
     }
 
     /// Checks that credentials for the model can be resolved, as far as possible without running a command.
@@ -265,7 +297,9 @@ impl Keys {
         if let Some(own) = self.model_headers.get(&(provider.clone(), model.id.clone())) {
             headers.extend(self.headers(own, &format!("model \"{provider}/{}\"", model.id))?);
         }
-        Ok(Credentials { key, headers, bearer: configured.bearer })
+        let variables =
+            Api::parse(&model.api).map(|api| self.variables_of(provider, api)).unwrap_or_default();
+        Ok(Credentials { key, headers, bearer: configured.bearer, variables })
     }
 
     /// Resolves the credentials of a provider, or of one of its models, for an extension: key and headers, and
@@ -293,7 +327,7 @@ impl Keys {
         if let Some(own) = own {
             headers.extend(self.headers(own, &format!("model {provider:?}"))?);
         }
-        let credentials = Credentials { key, headers, bearer: configured.bearer };
+        let credentials = Credentials { key, headers, bearer: configured.bearer, ..Credentials::default() };
         Ok((credentials, matches!(login, Some(Login::Oauth { .. }))))
     }
 
@@ -302,8 +336,8 @@ impl Keys {
         let is_command = |text: &str| text.starts_with('!');
         let any = |headers: &JsonObject| headers.values().filter_map(Value::as_str).any(is_command);
         let login = match self.logins.get(&model.provider) {
-            Some(Login::ApiKey { key }) => is_command(key),
-            Some(Login::Oauth { .. }) | None => false,
+            Some(Login::ApiKey { key: Some(key), .. }) => is_command(key),
+            Some(Login::ApiKey { .. } | Login::Oauth { .. }) | None => false,
         };
         let configured = self.providers.get(&model.provider);
         let own = self.model_headers.get(&(model.provider.clone(), model.id.clone()));
@@ -327,9 +361,9 @@ impl Keys {
             return Ok(Some(key.to_owned()));
         }
         match self.logins.get(provider) {
-            Some(Login::ApiKey { key }) => return self.secret(key, what).map(Some),
+            Some(Login::ApiKey { key: Some(key), .. }) => return self.secret(key, what).map(Some),
             Some(Login::Oauth { access, .. }) => return Ok(Some(access.clone())),
-            None => {}
+            Some(Login::ApiKey { .. }) | None => {}
         }
         if let Some(key) = self.variable(configured) {
             return Ok(Some(key.to_owned()));

@@ -2,7 +2,7 @@
 
 use super::{
     anthropic, google, mistral, openai_completions, openai_responses,
-    request::{HttpRequest, ModelRequest, Reader},
+    request::{Credentials, HttpRequest, ModelRequest, Reader},
 };
 
 /// An API of real models.
@@ -12,6 +12,8 @@ pub enum Api {
     AnthropicMessages,
     /// `google-generative-ai`.
     GoogleGenerativeAi,
+    /// `google-vertex`.
+    GoogleVertex,
     /// `mistral-conversations`.
     MistralConversations,
     /// `openai-completions`.
@@ -22,9 +24,10 @@ pub enum Api {
 
 impl Api {
     /// Every API, in the order in which users see them.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::AnthropicMessages,
         Self::GoogleGenerativeAi,
+        Self::GoogleVertex,
         Self::MistralConversations,
         Self::OpenaiCompletions,
         Self::OpenaiResponses,
@@ -40,9 +43,30 @@ impl Api {
         match self {
             Self::AnthropicMessages => "anthropic-messages",
             Self::GoogleGenerativeAi => "google-generative-ai",
+            Self::GoogleVertex => "google-vertex",
             Self::MistralConversations => "mistral-conversations",
             Self::OpenaiCompletions => "openai-completions",
             Self::OpenaiResponses => "openai-responses",
+        }
+    }
+
+    /// Environment variables beside the key's that a request depends on: [`Credentials::variables`].
+    pub const fn variables(self) -> &'static [&'static str] {
+        match self {
+            Self::GoogleVertex => &google::vertex::VARIABLES,
+            _ => &[],
+        }
+    }
+
+    /// The file of the Google account that authorizes a request; `None`: the key does.
+    ///
+    /// # Errors
+    ///
+    /// What is missing, and where it can be set.
+    pub fn account_file(self, credentials: &Credentials) -> Result<Option<String>, String> {
+        match self {
+            Self::GoogleVertex => google::vertex::account_file(credentials),
+            _ => Ok(None),
         }
     }
 
@@ -51,6 +75,7 @@ impl Api {
         match self {
             Self::AnthropicMessages => anthropic::request(request),
             Self::GoogleGenerativeAi => google::request(request),
+            Self::GoogleVertex => google::vertex::request(request),
             Self::MistralConversations => mistral::request(request),
             Self::OpenaiCompletions => openai_completions::request(request),
             Self::OpenaiResponses => openai_responses::request(request),
@@ -61,7 +86,7 @@ impl Api {
     pub fn reader(self) -> Box<dyn Reader> {
         match self {
             Self::AnthropicMessages => anthropic::reader(),
-            Self::GoogleGenerativeAi => google::reader(),
+            Self::GoogleGenerativeAi | Self::GoogleVertex => google::reader(),
             Self::MistralConversations => mistral::reader(),
             Self::OpenaiCompletions => openai_completions::reader(),
             Self::OpenaiResponses => openai_responses::reader(),

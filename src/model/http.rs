@@ -2,6 +2,7 @@
 //! and its submodules do IO.
 
 mod extra_authorities;
+pub mod google_token;
 mod redactor;
 mod response;
 
@@ -48,6 +49,8 @@ pub struct Http {
     outward: OnceLock<Client>,
     /// The client for plain HTTP on this machine.
     local: OnceLock<Client>,
+    /// Tokens for Google accounts.
+    google_tokens: google_token::TokenCache,
     /// Keys that are redacted in the texts of failures.
     secrets: Secrets,
 }

@@ -27,6 +27,9 @@ pub struct Credentials {
     pub headers: Vec<(String, String)>,
     /// Whether the key goes into `Authorization: Bearer`, even where the API has its own header.
     pub bearer: bool,
+    /// Values of [`Api::variables`](super::api::Api::variables): of the provider's entry in `auth.json`, else of the
+    /// environment.
+    pub variables: BTreeMap<&'static str, String>,
 }
 
 // Keys must not reach logs, and any header may hold one.
@@ -37,6 +40,11 @@ impl fmt::Debug for Credentials {
 }
 
 impl Credentials {
+    /// The variable `name`; `None`: unset or blank.
+    pub fn variable(&self, name: &str) -> Option<&str> {
+        self.variables.get(name).map(|value| value.trim()).filter(|value| !value.is_empty())
+    }
+
     /// Adds the configured headers to those of the API; they replace those of the same name.
     pub fn add_headers(&self, headers: &mut Vec<(String, String)>) {
         for (name, value) in &self.headers {

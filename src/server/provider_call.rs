@@ -6,6 +6,7 @@ use crate::{
     engine::{ModelCall, RequestHooks},
     model::{
         api::Api,
+        google::vertex::QUOTA_PROJECT,
         http::{DEFECT, Http, HttpOptions, json_size},
         request::{Endpoint, HttpRequest, ModelRequest, RequestOptions},
         types::StreamEvent,
@@ -31,6 +32,14 @@ pub struct ProviderAccess {
     pub options: RequestOptions,
     /// Timeouts and retries.
     pub http_options: HttpOptions,
+}
+
+/// An account of Google that authorizes a request.
+struct GoogleAccount {
+    /// Its file.
+    file: String,
+    /// The project that pays, where it is not the account's.
+    quota_project: Option<String>,
 }
 
 /// One call of a model over HTTP.
@@ -62,10 +71,20 @@ impl ProviderCall {
                 built.unwrap_or_else(|_| Err(format!("The request could not be made: {DEFECT}")))
             }
         };
-        let (request, api) = match built {
+        let (mut request, api, account) = match built {
             Ok(ready) => ready,
             Err(message) => return fail(&events, message).await,
         };
+        if let Some(account) = account {
+            let authorized = tokio::select! {
+                authorized = access.http.google_authorization(&account.file, &access.http_options) => authorized,
+                () = events.closed() => return,
+            };
+            match authorized {
+                Ok(authorized) => authorized.authorize(&mut request.headers, account.quota_project),
+                Err(message) => return fail(&events, message).await,
+            }
+        }
         let own: Vec<_> = request.headers.clone();
         let request = tokio::select! {
             request = provider_hooks.run_request_hooks(hooks, request) => request,
@@ -92,11 +111,15 @@ impl ProviderCall {
         self.call.messages.iter().all(has_room) && !self.access.keys.may_run_command(&self.endpoint.model)
     }
 
-    fn build_request(&self) -> Result<(HttpRequest, Api), String> {
+    fn build_request(&self) -> Result<(HttpRequest, Api, Option<GoogleAccount>), String> {
         let model = &self.endpoint.model;
         let unspoken = || CredentialError::Api(model.api.clone()).to_string();
         let api = Api::parse(&model.api).ok_or_else(unspoken)?;
         let credentials = self.access.keys.credentials(model).map_err(|error| error.to_string())?;
+        let account = api.account_file(&credentials)?.map(|file| GoogleAccount {
+            file,
+            quota_project: credentials.variable(QUOTA_PROJECT).map(str::to_owned),
+        });
         let request = ModelRequest {
             endpoint: &self.endpoint,
             credentials: &credentials,
@@ -109,7 +132,7 @@ impl ProviderCall {
             session_id: &self.call.session_id,
             options: &self.access.options,
         };
-        Ok((api.request(&request), api))
+        Ok((api.request(&request), api, account))
     }
 }
 

@@ -84,7 +84,7 @@ fn value_is_command_variable_or_text() {
             header("x-text", "UNSET"),
             header("x-text", "own"),
         ],
-        bearer: false,
+        ..Credentials::default()
     };
     assert_eq!(config.keys.credentials(&model(&config, "x/q")), Ok(expected));
 }
@@ -171,6 +171,38 @@ fn missing_key_is_explained() {
              {agent}/auth.json: {{\"anthropic\": {{\"type\": \"api_key\", \"key\": \"…\"}}}}"
         )
     );
+}
+
+#[test]
+fn google_account_needs_file_and_place() {
+    let home = Home::new([]);
+    home.write("account.json", "{}");
+    let file = home.agent().join("account.json").display().to_string();
+    let all = [
+        ("GOOGLE_APPLICATION_CREDENTIALS", &*file),
+        ("GCLOUD_PROJECT", "p"),
+        ("GOOGLE_CLOUD_LOCATION", "global"),
+    ];
+    let usable = |environment: &[(&str, &str)], auth: &Value| {
+        home.write("auth.json", &auth.to_string());
+        let config = home.load(environment);
+        let credentials = config.keys.credentials(&model(&config, "google-vertex/gemini-2.5-pro"));
+        credentials.map(|credentials| credentials.variable("GOOGLE_CLOUD_LOCATION").map(str::to_owned))
+    };
+    let none = json!({});
+    assert_eq!(usable(&all, &none), Ok(Some("global".to_owned())));
+    for missing in 0..all.len() {
+        let few: Vec<_> =
+            all.iter().enumerate().filter(|(at, _)| *at != missing).map(|(_, pair)| *pair).collect();
+        let error = usable(&few, &none).unwrap_err().to_string();
+        assert!(error.contains("set GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION"), "{error}");
+    }
+    // A login of pi may hold them.
+    let env = json!({
+        "GOOGLE_APPLICATION_CREDENTIALS": file, "GOOGLE_CLOUD_PROJECT": "q", "GOOGLE_CLOUD_LOCATION": "eu",
+    });
+    let login = json!({ "google-vertex": { "type": "api_key", "env": env } });
+    assert_eq!(usable(&[("GOOGLE_CLOUD_LOCATION", "global")], &login), Ok(Some("eu".to_owned())));
 }
 
 #[test]

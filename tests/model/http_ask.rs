@@ -40,8 +40,11 @@ async fn request_is_a_json_post() {
 
 #[test]
 fn debug_output_hides_keys() {
-    let credentials =
-        Credentials { key: Some("sk-1".into()), headers: vec![("x".into(), "sk-2".into())], bearer: false };
+    let credentials = Credentials {
+        key: Some("sk-1".into()),
+        headers: vec![("x".into(), "sk-2".into())],
+        ..Credentials::default()
+    };
     let shown = format!("{credentials:?} {:?}", request("http://a/", "sk-3"));
     assert!(!shown.contains("sk-") && shown.contains("x-api-key"), "{shown}");
 }

@@ -8,8 +8,12 @@ mod anthropic_request;
 mod anthropic_stream;
 mod convert;
 mod failures;
+#[cfg(feature = "serve")]
+mod google_account;
 mod google_request;
 mod google_stream;
+#[cfg(feature = "serve")]
+mod google_token;
 #[cfg(feature = "serve")]
 mod http_ask;
 #[cfg(feature = "serve")]
@@ -22,3 +26,4 @@ mod openai_completions_request;
 mod openai_completions_stream;
 mod openai_responses_request;
 mod openai_responses_stream;
+mod vertex_request;

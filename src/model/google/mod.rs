@@ -1,4 +1,4 @@
-//! Google's Gemini API (`google-generative-ai`).
+//! Google's Gemini API (`google-generative-ai`), and the same behind Vertex AI ([`vertex`]).
 //!
 //! [`request()`] builds a request, [`reader()`] reads the stream of its answer. `contents` converts the conversation, `thinking`
 //! the thinking level, and `tools` the tools.
@@ -6,10 +6,13 @@
 //! Source: the vendor's API reference (`generateContent`, function calling, thinking, thought signatures); pi source
 //! (`google-generative-ai`); observed.
 
+#[cfg(feature = "serve")]
+pub mod account;
 mod contents;
 mod reader;
 mod thinking;
 mod tools;
+pub mod vertex;
 
 use super::request::{HttpRequest, ModelRequest, Reader};
 use crate::protocol::JsonObject;

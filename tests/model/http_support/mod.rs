@@ -145,12 +145,20 @@ impl Server {
     pub async fn accept(&self) -> (TcpStream, String) {
         let (mut connection, _) = self.0.accept().await.unwrap();
         let mut request = Vec::new();
-        while !request.ends_with(br#"{"model":1}"#) {
+        while !is_whole(&request) {
             let read = connection.read_buf(&mut request).await.unwrap();
             assert_ne!(read, 0, "the request is cut: {}", String::from_utf8_lossy(&request));
         }
         (connection, String::from_utf8(request).unwrap())
     }
+}
+
+/// Whether a request has as many bytes as its head says.
+fn is_whole(request: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(request);
+    let Some((head, body)) = text.split_once("\r\n\r\n") else { return false };
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok());
+    body.len() >= length.unwrap_or(0)
 }
 
 /// Whether all of `bytes` could be written.
