@@ -4,6 +4,7 @@ use super::{
     Journal, ReceivedRequest,
     answer::{AnswerOutcome, AnswerStream, wait},
     connection::Connection,
+    google,
     journal::{RunningGuard, lock},
     mistral,
     refusal::{VendorRefusal, failure_body},
@@ -74,12 +75,16 @@ pub(super) async fn handle(
         },
         shared,
     };
+    if let Some(answered) = exchange.google_account(&parts.method, path, &parts.headers, number) {
+        return answered;
+    }
     let route = match route(&parts.method, path, exchange.vendor) {
         Ok(_) if body.is_err() => Err(too_large(exchange.vendor)),
         route => route,
     };
     let query = parts.uri.query().unwrap_or_default();
-    let allowed = route.and_then(|route| exchange.vendor.check_key(&parts.headers, query).map(|()| route));
+    let allowed =
+        route.and_then(|route| exchange.vendor.check_key(path, &parts.headers, query).map(|()| route));
     match allowed {
         Ok(Route::Models(id)) => exchange.models(id),
         Ok(Route::Answer) => exchange.answer(path, query, &parts.headers).await,
@@ -188,6 +193,22 @@ impl Exchange {
                 fail(&failure, self.vendor, &self.request_id, &answer.connection)
             }
         }
+    }
+
+    /// Answers what concerns Google's accounts; `None`: the request is another.
+    fn google_account(
+        &self,
+        method: &Method,
+        path: &str,
+        headers: &HeaderMap,
+        number: usize,
+    ) -> Option<Response> {
+        let form = self.received.body.as_str().unwrap_or_default();
+        let (status, body) = google::tokens::answer(method, path, headers, form, number)?;
+        let refusal = body["error"].as_str().map(|error| format!("{error}: {}", body["error_description"]));
+        let received = ReceivedRequest { status: Some(status), refusal, ..self.received.clone() };
+        self.shared.journal.add(received);
+        Some(respond(Vendor::Google, status, &self.request_id, JSON, body.to_string().into()))
     }
 
     fn check(&self, path: &str, headers: &HeaderMap) -> Result<(), VendorRefusal> {

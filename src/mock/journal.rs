@@ -1,5 +1,6 @@
 //! A journal of requests, for tests of clients.
 
+use super::google::tokens::takes_keys;
 use serde::Serialize;
 use serde_json::Value;
 use std::{
@@ -103,6 +104,9 @@ fn line(received: &ReceivedRequest) -> String {
         if SECRET.iter().any(|part| name.contains(part)) {
             "***".clone_into(value);
         }
+    }
+    if takes_keys(&shown.path) {
+        shown.body = "***".into();
     }
     if let Some((path, query)) = shown.path.split_once('?') {
         let masked = |member: &str| match member.split_once('=') {

@@ -86,8 +86,9 @@ impl Vendor {
         }
     }
 
-    /// Refuses a request without a key, which Google also accepts in the `query`. Any key is accepted.
-    pub fn check_key(self, headers: &HeaderMap, query: &str) -> Result<(), VendorRefusal> {
+    /// Refuses a request without a key, which Google also accepts in the `query`. Any key is accepted, but for Vertex AI's
+    /// below a project, where it takes a token.
+    pub fn check_key(self, path: &str, headers: &HeaderMap, query: &str) -> Result<(), VendorRefusal> {
         let value = |name| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let bearer = value("authorization").strip_prefix("Bearer ").unwrap_or_default();
         let has_key = !bearer.trim().is_empty();
@@ -95,6 +96,14 @@ impl Vendor {
             Self::Anthropic if has_key || !value("x-api-key").trim().is_empty() => Ok(()),
             Self::Anthropic => {
                 Err(VendorRefusal::of(401, "authentication_error", "x-api-key header is required"))
+            }
+            Self::Google if google::needs_account(path) && !google::tokens::is_token(bearer) => {
+                Err(VendorRefusal::of(
+                    401,
+                    "UNAUTHENTICATED",
+                    "Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other \
+                     valid authentication credential.",
+                ))
             }
             Self::Google if has_key || !value("x-goog-api-key").trim().is_empty() => Ok(()),
             Self::Google

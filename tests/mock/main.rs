@@ -13,6 +13,8 @@ mod failures;
 #[cfg(feature = "serve")]
 mod google;
 #[cfg(feature = "serve")]
+mod google_tokens;
+#[cfg(feature = "serve")]
 mod mistral;
 #[cfg(feature = "serve")]
 mod refusals;

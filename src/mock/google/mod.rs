@@ -1,6 +1,7 @@
-//! Google's Gemini API.
+//! Google's Gemini API, and the same behind Vertex AI.
 
 pub(super) mod rules;
+pub(super) mod tokens;
 pub(super) mod writer;
 
 use super::prompt_context::{PromptContext, items, text_of};
@@ -95,6 +96,11 @@ fn outcome(response: &Value) -> (String, bool) {
         (None, Some(output)) => (text(output), false),
         (None, None) => (response.to_string(), false),
     }
+}
+
+/// Whether a path is one of Vertex AI below a project, where only accounts have access.
+pub(super) fn needs_account(path: &str) -> bool {
+    path.contains("/projects/")
 }
 
 /// The model in the path `…/models/{model}:generateContent`.
