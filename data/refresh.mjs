@@ -13,6 +13,7 @@ const PROVIDERS = [
   "cerebras",
   "deepseek",
   "google",
+  "google-vertex",
   "groq",
   "minimax",
   "minimax-cn",
@@ -29,6 +30,7 @@ const PROVIDERS = [
 const APIS = [
   "anthropic-messages",
   "google-generative-ai",
+  "google-vertex",
   "mistral-conversations",
   "openai-completions",
   "openai-responses",
