@@ -59,7 +59,7 @@ fn provider_hooks_change_the_sent_request() {
     for api in APIS {
         let hooks = ["before_provider_request", "before_provider_headers"];
         // Google's service has the temperature elsewhere, and the model in the path.
-        let is_google = api == "google-generative-ai";
+        let is_google = api.starts_with("google-");
         let (member, value) = if is_google { ("store", json!(true)) } else { ("temperature", json!(0.25)) };
         let functions = functions.replace("$member\":0.25", &format!("{member}\":{value}"));
         let (vendor, mut server) = server(api, &hooks, &functions);

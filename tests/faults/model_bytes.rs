@@ -112,7 +112,7 @@ fn odd_streams(api: &str) -> Vec<(String, Option<&'static str>)> {
     let deep = format!("data: {}\n\n", "[".repeat(20_000));
     let bare = first.replace("\"id\":", "\"no\":");
     // Google's stream has no last event: what comes until its end is said.
-    let repeated = if api == "google-generative-ai" { "Response.Response." } else { "Response." };
+    let repeated = if api.starts_with("google-") { "Response.Response." } else { "Response." };
     let alike = [first.as_str(), &said, &last].concat().replace('\n', "\r\n");
     vec![
         (format!("{first}{unknown}{nothings}{said}{last}"), Some("Response.")),
@@ -189,7 +189,7 @@ fn call(api: &str, arguments: &str) -> String {
         ]
         .map(event)
         .concat(),
-        "google-generative-ai" => {
+        "google-generative-ai" | "google-vertex" => {
             let arguments = if arguments.is_empty() { "null" } else { arguments };
             let call = format!(r#"{{"functionCall":{{"id":"t1","name":"bash","args":{arguments}}}}}"#);
             let stop = event(json!({ "candidates": [{ "finishReason": "STOP" }] }));
@@ -220,7 +220,7 @@ fn invalid_call_arguments_are_answered_to_model() {
         let endpoint = Endpoint::new();
         let mut talk = Talk::new(&endpoint, api, &[]);
         // Google's arguments are a value of the chunk: what is no JSON, or too deep, makes it unreadable.
-        let can_be_sent = |case: &usize| api != "google-generative-ai" || [0, 3, 5].contains(case);
+        let can_be_sent = |case: &usize| !api.starts_with("google-") || [0, 3, 5].contains(case);
         let tried = (0..cases.len()).filter(|case| thorough() || case % APIS.len() == at).filter(can_be_sent);
         for arguments in tried.map(|case| &cases[case]) {
             times += 1;

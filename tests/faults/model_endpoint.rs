@@ -184,7 +184,7 @@ pub fn start(api: &str) -> String {
         "openai-completions" | "mistral-conversations" => {
             vec![json!({ "id": "c1", "choices": [{ "delta": { "role": "assistant" } }] })]
         }
-        "google-generative-ai" => {
+        "google-generative-ai" | "google-vertex" => {
             vec![
                 json!({ "responseId": "g1", "candidates": [{ "content": { "role": "model", "parts": [{ "text": "" }] } }] }),
             ]
@@ -208,7 +208,9 @@ pub fn delta(api: &str, text: &str) -> String {
         "openai-completions" | "mistral-conversations" => {
             json!({ "id": "c1", "choices": [{ "delta": { "content": text } }] })
         }
-        "google-generative-ai" => json!({ "candidates": [{ "content": { "parts": [{ "text": text }] } }] }),
+        "google-generative-ai" | "google-vertex" => {
+            json!({ "candidates": [{ "content": { "parts": [{ "text": text }] } }] })
+        }
         _ => json!({ "type": "response.output_text.delta", "output_index": 0, "delta": text }),
     })
 }
@@ -224,7 +226,9 @@ pub fn end(api: &str) -> String {
             let stop = json!({ "id": "c1", "choices": [{ "delta": {}, "finish_reason": "stop" }] });
             event(&stop) + "data: [DONE]\n\n"
         }
-        "google-generative-ai" => event(&json!({ "candidates": [{ "finishReason": "STOP" }] })),
+        "google-generative-ai" | "google-vertex" => {
+            event(&json!({ "candidates": [{ "finishReason": "STOP" }] }))
+        }
         _ => event(&json!({ "type": "response.completed",
             "response": { "id": "resp_1", "status": "completed" } })),
     }

@@ -30,7 +30,7 @@ impl Hostile {
         Self { address, heard }
     }
 
-    /// The heads of the requests so far.
+    /// The requests so far.
     pub fn heard(&self) -> String {
         self.heard.lock().unwrap().join("\n")
     }
@@ -52,13 +52,14 @@ fn serve(mut stream: TcpStream, hears: &Mutex<Vec<String>>) {
     }
     let mut body = vec![0; length];
     let _ = reader.read_exact(&mut body);
-    hears.lock().unwrap().push(head.clone());
-    let _ = stream.write_all(answer(&head).as_bytes());
+    let body = String::from_utf8_lossy(&body).into_owned();
+    let _ = stream.write_all(answer(&head, &body).as_bytes());
+    hears.lock().unwrap().push(head + &body);
 }
 
-fn answer(head: &str) -> String {
+fn answer(head: &str, body: &str) -> String {
     let path = head.split(' ').nth(1).unwrap_or_default();
-    let echo = head.replace("\r\n", " | ");
+    let echo = head.replace("\r\n", " | ") + body;
     let key = head.lines().find_map(|line| {
         let (name, value) = line.split_once(": ")?;
         let name = name.to_lowercase();

@@ -15,7 +15,8 @@ use tempfile::TempDir;
 /// What every planted key begins with: a part of one is found, too.
 const MARK: &str = "PLANTED";
 
-fn planted(way: &str) -> String {
+/// A key by its way.
+pub fn planted(way: &str) -> String {
     format!("sk-{MARK}-{way}-0123456789abcdef")
 }
 
@@ -127,7 +128,7 @@ fn written(folder: &Path, found: &mut Vec<(PathBuf, String)>) {
 
 /// Nothing of a key is in these texts.
 #[track_caller]
-fn assert_clean<'a>(texts: impl IntoIterator<Item = (String, &'a str)>) {
+pub fn assert_clean<'a>(texts: impl IntoIterator<Item = (String, &'a str)>) {
     for (name, text) in texts {
         if let Some(at) = text.find(MARK) {
             let start = text.floor_char_boundary(at.saturating_sub(300));

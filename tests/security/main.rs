@@ -7,6 +7,7 @@ mod escapes;
 #[path = "../extension/extended_support/mod.rs"]
 mod extended_support;
 mod files;
+mod google_account;
 mod hostile;
 mod hostile_files;
 mod keys;

@@ -26,3 +26,4 @@ mod terminal;
 mod thirty_turns;
 mod todos;
 mod vendor_pairs;
+mod vertex;

@@ -7,13 +7,14 @@ use pi_rpc::protocol::Dialect;
 use serde_json::{Value, json};
 
 /// A model of each API, by its id; of Google's one with ids of calls, and one without.
-const MODELS: [(&str, &str); 6] = [
+const MODELS: [(&str, &str); 7] = [
     ("anthropic-messages", "claude"),
     ("openai-completions", "gpt-c"),
     ("openai-responses", "gpt-r"),
     ("google-generative-ai", "gemini-2.5-pro"),
     ("google-generative-ai", "gemini-3.1-pro-preview"),
     ("mistral-conversations", "magistral"),
+    ("google-vertex", "gemini-3.5-flash"),
 ];
 
 const PIXEL: &str =

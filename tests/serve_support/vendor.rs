@@ -11,12 +11,13 @@ use std::{fs, net::SocketAddr, path::Path, sync::Arc, thread};
 use tempfile::TempDir;
 
 /// The APIs that models speak, by their names in models.json.
-pub const APIS: [&str; 5] = [
+pub const APIS: [&str; 6] = [
     "anthropic-messages",
     "openai-completions",
     "openai-responses",
     "google-generative-ai",
     "mistral-conversations",
+    "google-vertex",
 ];
 
 /// The `baseUrl` of a model of `api` whose vendor is at `address`.
