@@ -19,3 +19,4 @@ mod request_comparison;
 mod rpc_client;
 mod sessions;
 mod trace_typescript;
+mod vertex_requests;
