@@ -1,12 +1,31 @@
-"""Talks to a fake vendor by the vendor's own client, and prints what the client made of it: client.py ADDRESS."""
+"""Talks to a fake vendor by the vendor's own client, and prints what the client made of it: client.py ADDRESS [vertex].
+
+vertex: by an account, at Vertex AI.
+"""
 
 import json
 import sys
+import urllib.request
 
 from google import genai
 from google.genai import errors, types
+from google.oauth2 import service_account
 
-CLIENT = genai.Client(api_key="key", http_options=types.HttpOptions(base_url=sys.argv[1]))
+ADDRESS, IS_VERTEX = sys.argv[1], sys.argv[2:] == ["vertex"]
+
+
+def access():
+    """A key, or the vendor's service account."""
+    if not IS_VERTEX:
+        return {"api_key": "key"}
+    with urllib.request.urlopen(ADDRESS + "/google/service_account.json") as answer:
+        info = json.load(answer)
+    scopes = ["https://www.googleapis.com/auth/cloud-platform"]
+    credentials = service_account.Credentials.from_service_account_info(info, scopes=scopes)
+    return {"vertexai": True, "project": "p", "location": "global", "credentials": credentials}
+
+
+CLIENT = genai.Client(**access(), http_options=types.HttpOptions(base_url=ADDRESS))
 MODEL = "gemini-3.5-flash"
 CONFIG = types.GenerateContentConfig(
     system_instruction="Be brief.",
@@ -70,7 +89,7 @@ print(
             "busy": refused(lambda: streamed([user("busy")])),
             "half": refused(lambda: streamed([user("half")])),
             "orphan": refused(lambda: CLIENT.models.generate_content(model=MODEL, contents=contents[:2])),
-            "listed": [found.name for found in CLIENT.models.list()],
+            "listed": [] if IS_VERTEX else [found.name for found in CLIENT.models.list()],
         }
     )
 )

@@ -30,7 +30,7 @@ fn vendor() -> FakeVendor {
 }
 
 /// What a client made of Google's API.
-fn check_google(vendor: &FakeVendor, told: &Value) {
+fn check_google(vendor: &FakeVendor, told: &Value, listed: &Value) {
     let first = json!({
         "parts": [
             { "text": "Let me look.", "thought": true, "thoughtSignature": "c2lnbmVk" },
@@ -58,29 +58,36 @@ fn check_google(vendor: &FakeVendor, told: &Value) {
         assert_eq!(error["status"], status, "{name}: {told}");
         assert!(error["message"].as_str().is_some_and(|said| said.contains(message)), "{name}: {error}");
     }
-    assert_eq!(told["listed"], json!(["models/scripted"]));
+    assert_eq!(told["listed"], *listed);
     let refusals = vendor.refusals();
     assert!(refusals.len() == 1 && refusals[0].contains("function response parts"), "{refusals:?}");
 }
 
+/// The services at which Google's clients ask, and the models that they list there.
+const SERVICES: [(&[&str], &[&str]); 2] = [(&[], &["models/scripted"]), (&["vertex"], &[])];
+
 #[test]
 fn google_genai_of_npm_understands_mock() {
     let Some(folder) = packages("tests/vendor_clients/node") else { return };
-    let vendor = vendor();
-    let mut client = Command::new("node");
-    client.arg(script("node/client.mjs")).arg(folder).arg(format!("http://{}", vendor.address));
-    let told = run(&mut client).unwrap();
-    check_google(&vendor, &serde_json::from_str(&told).unwrap());
+    for (service, listed) in SERVICES {
+        let vendor = vendor();
+        let mut client = Command::new("node");
+        client.arg(script("node/client.mjs")).arg(&folder).arg(format!("http://{}", vendor.address));
+        let told = run(client.args(service)).unwrap();
+        check_google(&vendor, &serde_json::from_str(&told).unwrap(), &json!(listed));
+    }
 }
 
 #[test]
 fn google_genai_of_pypi_understands_mock() {
     let Some(python) = environment("tests/vendor_clients/requirements.txt") else { return };
-    let vendor = vendor();
-    let mut client = Command::new(python);
-    client.arg(script("client.py")).arg(format!("http://{}", vendor.address));
-    let told = run(&mut client).unwrap();
-    check_google(&vendor, &serde_json::from_str(&told).unwrap());
+    for (service, listed) in SERVICES {
+        let vendor = vendor();
+        let mut client = Command::new(&python);
+        client.arg(script("client.py")).arg(format!("http://{}", vendor.address));
+        let told = run(client.args(service)).unwrap();
+        check_google(&vendor, &serde_json::from_str(&told).unwrap(), &json!(listed));
+    }
 }
 
 fn script(name: &str) -> std::path::PathBuf {

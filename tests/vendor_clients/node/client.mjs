@@ -1,15 +1,20 @@
 // Talks to a fake vendor by the vendor's own client, and prints what the client made of it.
 //
-//   node client.mjs FOLDER ADDRESS        FOLDER has node_modules
+//   node client.mjs FOLDER ADDRESS [vertex]        FOLDER has node_modules; vertex: by an account, at Vertex AI
 
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
-const [folder, baseUrl] = process.argv.slice(2);
-const genai = createRequire(join(folder, "package.json")).resolve("@google/genai");
-const { GoogleGenAI } = await import(pathToFileURL(genai));
-const client = new GoogleGenAI({ apiKey: "key", httpOptions: { baseUrl, retryOptions: { attempts: 1 } } });
+const [folder, baseUrl, service] = process.argv.slice(2);
+const require = createRequire(join(folder, "package.json"));
+const load = (name) => import(pathToFileURL(require.resolve(name)));
+const { GoogleGenAI } = await load("@google/genai");
+// Its remarks would be among the output.
+console.debug = () => {};
+const isVertex = service === "vertex";
+const access = isVertex ? await account() : { apiKey: "key" };
+const client = new GoogleGenAI({ ...access, httpOptions: { baseUrl, retryOptions: { attempts: 1 } } });
 const model = "gemini-3.5-flash";
 const config = {
   systemInstruction: "Be brief.",
@@ -17,6 +22,20 @@ const config = {
   tools: [{ functionDeclarations: [{ name: "read", parametersJsonSchema: { type: "object" } }] }],
 };
 const user = (text) => ({ role: "user", parts: [{ text }] });
+
+/** Access by the vendor's service account. The client asks for tokens at an address of its own. */
+async function account() {
+  const credentials = await (await fetch(`${baseUrl}/google/service_account.json`)).json();
+  const { Gaxios } = await load("gaxios");
+  const transporter = new Gaxios();
+  const resolved = async (request) => {
+    if (String(request.url).startsWith("https://oauth2.googleapis.com/")) request.url = new URL(credentials.token_uri);
+    return request;
+  };
+  transporter.interceptors.request.add({ resolved });
+  const googleAuthOptions = { credentials, clientOptions: { transporter } };
+  return { vertexai: true, project: "p", location: "global", googleAuthOptions };
+}
 
 /** The parts of a whole answer, and how it ended. */
 function whole(response) {
@@ -64,7 +83,9 @@ const busy = await refused(() => streamed([user("busy")]));
 const half = await refused(() => streamed([user("half")]));
 const orphan = await refused(() => client.models.generateContent({ model, contents: contents.slice(0, 2) }));
 const listed = [];
-for await (const found of await client.models.list()) {
-  listed.push(found.name);
+if (!isVertex) {
+  for await (const found of await client.models.list()) {
+    listed.push(found.name);
+  }
 }
 console.log(JSON.stringify({ first, second, busy, half, orphan, listed }));
