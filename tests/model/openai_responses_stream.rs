@@ -216,6 +216,19 @@ fn status_decides_how_answer_ends() {
 }
 
 #[test]
+fn reason_of_incomplete_answer_decides_end() {
+    let cases = [
+        ("max_output_tokens", "finish Length"),
+        ("content_filter", "fail Response incomplete: content_filter"),
+    ];
+    for (reason, expected) in cases {
+        let mut event = completed("incomplete");
+        event["response"]["incomplete_details"] = json!({ "reason": reason });
+        assert_eq!(shown(&read(reader(), &[created(), event])), ["id r1", USAGE, expected], "{reason}");
+    }
+}
+
+#[test]
 fn token_limit_ends_open_block() {
     let events = [
         created(),

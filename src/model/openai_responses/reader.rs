@@ -238,7 +238,13 @@ impl AnswerReader {
                 let finish = if called { Finish::ToolUse } else { Finish::Stop };
                 self.out.finish(finish, Some(status));
             }
-            "incomplete" => self.out.finish(Finish::Length, Some(status)),
+            "incomplete" => match text(&response["incomplete_details"], "reason") {
+                None => self.out.finish(Finish::Length, Some(status)),
+                Some(reason @ "max_output_tokens") => {
+                    self.out.finish(Finish::Length, Some(&format!("{status}.{reason}")));
+                }
+                Some(reason) => self.out.fail(format!("Response incomplete: {reason}")),
+            },
             "failed" | "cancelled" => self.out.fail(UNKNOWN.to_owned()),
             status => self.out.fail(format!("Unhandled stop reason: {status}")),
         }
