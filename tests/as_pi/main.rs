@@ -13,6 +13,7 @@ mod toolchain_support;
 mod trace_support;
 
 mod commands;
+mod frames_of_apis;
 mod google_requests;
 mod mistral_requests;
 mod request_comparison;

@@ -44,7 +44,7 @@ pub struct Comparison {
 }
 
 /// A vendor with answers to think, work, view, fail and anything else.
-fn vendor() -> FakeVendor {
+pub fn vendor() -> FakeVendor {
     let call = |command: &str| json!({ "tool": "bash", "arguments": { "command": command } });
     FakeVendor::plays(&json!({ "turns": [
         { "match": "think", "repeat": true, "say": [
@@ -120,7 +120,7 @@ fn headers(request: &ReceivedRequest) -> Vec<&(String, String)> {
 }
 
 /// Adds where both differ, and the values.
-fn compare(pointer: &str, theirs: &Value, ours: &Value, found: &mut Vec<(String, Value, Value)>) {
+pub fn compare(pointer: &str, theirs: &Value, ours: &Value, found: &mut Vec<(String, Value, Value)>) {
     match (theirs, ours) {
         (Value::Object(one), Value::Object(other)) => {
             let mut keys: Vec<&String> = one.keys().chain(other.keys()).collect();

@@ -94,7 +94,7 @@ impl Agent {
 
     /// Reads up to the first frame that fits. Frames are not checked: pi's are its own.
     #[track_caller]
-    pub fn until(&mut self, fits: impl Fn(&Value) -> bool) -> Value {
+    pub fn until(&mut self, mut fits: impl FnMut(&Value) -> bool) -> Value {
         loop {
             let Some(line) = self.server.next_line() else { panic!("{:?} has ended", self.kind) };
             let frame = serde_json::from_slice(&line).unwrap_or_else(|error| {
