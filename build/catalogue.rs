@@ -30,19 +30,22 @@ pub fn emit(root: &Path) -> Result<TokenStream, String> {
 
 fn provider(id: &str, keys: &Value) -> Result<TokenStream, String> {
     let keys = keys.as_object().ok_or_else(|| format!("providers.json: {id} is no object"))?;
-    let known = ["env", "defaults", "api", "baseUrl", "bearer"];
+    let known = ["env", "defaults", "api", "baseUrl", "bearer", "keyHeader", "needs"];
     if let Some(key) = keys.keys().find(|key| !known.contains(&key.as_str())) {
         return Err(format!("providers.json: {id}: `{key}`: unknown; known: {}", known.join(", ")));
     }
     let named = |error: String| format!("providers.json: {id}: {error}");
     let (env, defaults) = (texts(keys, "env").map_err(named)?, texts(keys, "defaults").map_err(named)?);
     let api = text(keys, "api").map_err(named)?;
-    let base_url = match keys.contains_key("baseUrl") {
-        true => {
-            let base_url = text(keys, "baseUrl").map_err(named)?;
-            quote!(Some(#base_url))
-        }
-        false => quote!(None),
+    let optional = |key: &str| match keys.contains_key(key) {
+        true => text(keys, key).map(|text| quote!(Some(#text))),
+        false => Ok(quote!(None)),
+    };
+    let base_url = optional("baseUrl").map_err(named)?;
+    let key_header = optional("keyHeader").map_err(named)?;
+    let needs = match keys.contains_key("needs") {
+        true => texts(keys, "needs").map_err(named)?,
+        false => Vec::new(),
     };
     let bearer = keys.get("bearer").is_some_and(|bearer| *bearer == Value::Bool(true));
     Ok(quote!(Provider {
@@ -52,6 +55,8 @@ fn provider(id: &str, keys: &Value) -> Result<TokenStream, String> {
         api: #api,
         base_url: #base_url,
         bearer: #bearer,
+        key_header: #key_header,
+        needs: &[#(#needs),*],
     }))
 }
 

@@ -2,60 +2,10 @@
 //
 //   node data/refresh.mjs <folder of the package> <date of its release>
 //
-// The date is asked for because the published files carry none.
+// The date is asked for because the published files carry none. Prints how many models each API and provider has.
 
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-
-/** Providers that are asked with an API key over an API that this program speaks; in the order of pi's list. */
-const PROVIDERS = [
-  "anthropic",
-  "cerebras",
-  "deepseek",
-  "google",
-  "google-vertex",
-  "groq",
-  "minimax",
-  "minimax-cn",
-  "mistral",
-  "moonshotai",
-  "moonshotai-cn",
-  "openai",
-  "openrouter",
-  "xai",
-  "zai",
-];
-
-/** APIs that this program speaks. */
-const APIS = [
-  "anthropic-messages",
-  "google-generative-ai",
-  "google-vertex",
-  "mistral-conversations",
-  "openai-completions",
-  "openai-responses",
-];
-
-/** What is told of a model's API; the rest of `compat` concerns features that this program does not use. */
-const COMPAT = [
-  "cacheControlFormat",
-  "forceAdaptiveThinking",
-  "maxTokensField",
-  "requiresAssistantAfterToolResult",
-  "requiresReasoningContentOnAssistantMessages",
-  "requiresThinkingAsText",
-  "requiresToolResultName",
-  "sendSessionIdHeader",
-  "supportsDeveloperRole",
-  "supportsEagerToolInputStreaming",
-  "supportsLongCacheRetention",
-  "supportsReasoningEffort",
-  "supportsStore",
-  "supportsStrictMode",
-  "supportsTemperature",
-  "supportsUsageInStreaming",
-  "thinkingFormat",
-];
 
 const [folder, date] = process.argv.slice(2);
 if (!folder || !/^\d{4}-\d\d-\d\d$/.test(date ?? "")) {
@@ -63,39 +13,51 @@ if (!folder || !/^\d{4}-\d\d-\d\d$/.test(date ?? "")) {
   process.exit(2);
 }
 
-const read = (...path) => JSON.parse(readFileSync(join(folder, ...path), "utf8"));
-const { name, version } = read("package.json");
+const data = join(folder, "dist", "providers", "data");
+const read = (...path) => JSON.parse(readFileSync(join(...path), "utf8"));
+const { name, version } = read(folder, "package.json");
 
-function compat(model) {
-  const known = COMPAT.filter((key) => model.compat?.[key] !== undefined);
-  return known.length ? Object.fromEntries(known.map((key) => [key, model.compat[key]])) : undefined;
+const ofFile = (file) => file.replace(/\.json$/, "");
+const isList = (file) => file.endsWith(".json") && !file.startsWith(".");
+
+/** The models of a provider that answer with text, in pi's order. */
+function chats(provider) {
+  const groups = Object.values(read(data, `${provider}.json`));
+  const models = groups.flatMap((group) => Object.values(group));
+  return models.filter((model) => model.type === "chat");
 }
 
 /** One model as `data/README.md` describes it; what is absent there is `undefined` here. */
 function facts(model) {
-  const { input, output, cacheRead, cacheWrite } = model.cost;
   return {
     id: model.id,
     name: model.name,
     api: model.api,
-    baseUrl: model.baseUrl,
+    baseUrl: model.baseUrl || undefined,
     reasoning: model.reasoning,
     thinkingLevelMap: model.reasoning ? model.thinkingLevelMap : undefined,
     input: model.input,
-    cost: { input, output, cacheRead, cacheWrite },
+    inputLimits: model.inputLimits,
+    cost: model.cost,
+    promptCache: model.promptCache,
     contextWindow: model.contextWindow,
     maxTokens: model.maxTokens,
-    compat: compat(model),
+    headers: model.headers,
+    compat: model.compat,
   };
 }
 
-const inOrder = (a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
+const counts = (models, key) => {
+  const numbers = {};
+  for (const model of models) numbers[model[key]] = (numbers[model[key]] ?? 0) + 1;
+  return numbers;
+};
 
-const lines = PROVIDERS.map((provider) => {
-  const groups = Object.values(read("dist", "providers", "data", `${provider}.json`));
-  const chats = groups.flatMap((group) => Object.values(group)).filter((model) => model.type === "chat");
-  const models = chats.filter((model) => APIS.includes(model.api)).sort(inOrder);
-  return `    ${JSON.stringify(provider)}: [\n${models.map((model) => `      ${JSON.stringify(facts(model))}`).join(",\n")}\n    ]`;
+const lists = readdirSync(data).filter(isList).map(ofFile).sort();
+const filled = lists.map((provider) => [provider, chats(provider)]).filter(([, models]) => models.length > 0);
+const lines = filled.map(([provider, models]) => {
+  const rows = models.map((model) => `      ${JSON.stringify(facts(model))}`);
+  return `    ${JSON.stringify(provider)}: [\n${rows.join(",\n")}\n    ]`;
 });
 const text = `{
   "date": ${JSON.stringify(date)},
@@ -106,3 +68,5 @@ ${lines.join(",\n")}
 }
 `;
 writeFileSync(new URL("models.json", import.meta.url), text);
+const all = filled.flatMap(([, models]) => models);
+console.log(all.length, "models of", filled.length, "providers", counts(all, "api"));

@@ -43,6 +43,10 @@ pub struct Provider {
     pub base_url: Option<&'static str>,
     /// Whether its key always goes into `Authorization: Bearer`.
     pub bearer: bool,
+    /// Header that has the key, as `Bearer`, in place of that of the API.
+    pub key_header: Option<&'static str>,
+    /// Variables whose values take the places of their names in braces in its addresses.
+    pub needs: &'static [&'static str],
 }
 
 impl Catalogue {
@@ -52,7 +56,17 @@ impl Catalogue {
         let lists = self.lists.iter().filter(|(provider, _)| wanted(provider));
         let models = lists.flat_map(|(provider, list)| {
             let list: Vec<ModelKeys> = serde_json::from_str(list).unwrap_or_default();
-            list.into_iter().filter_map(|keys| CatalogueEntry::new(provider, keys, None, None))
+            // Azure's address is the user's own.
+            list.into_iter().filter_map(|keys| {
+                // Headers of the user's own models may hold keys; these are public.
+                let texts = keys.headers.iter();
+                let texts =
+                    texts.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())));
+                let headers = (!keys.headers.is_empty()).then(|| texts.collect());
+                let mut entry = CatalogueEntry::new(provider, keys, None, Some(""))?;
+                entry.model.headers = headers;
+                Some(entry)
+            })
         });
         models.collect()
     }

@@ -27,13 +27,27 @@ fn all_catalogue_data_is_read() {
     assert_eq!((BUILT_IN.date.len(), BUILT_IN.source.contains("pi-ai")), (10, true));
 }
 
+/// APIs of the catalogue that this version does not speak: their models are listed, and refused by name.
+const UNSUPPORTED: [&str; 4] = [
+    "azure-openai-responses",
+    "bedrock-converse-stream",
+    "openai-codex-responses",
+    "pi-messages",
+];
+
 #[test]
-fn catalogue_models_can_be_asked() {
+fn catalogue_models_are_complete() {
     for entry in &BUILT_IN.models(|_| true) {
         let model = &entry.model;
         let name = full_id(model);
-        assert!(Api::parse(&model.api).is_some(), "{name}: {}", model.api);
-        assert!(model.base_url.starts_with("https://"), "{name}: {}", model.base_url);
+        assert!(
+            Api::parse(&model.api).is_some() != UNSUPPORTED.contains(&&*model.api),
+            "{name}: {}",
+            model.api
+        );
+        // Azure's address is the user's own.
+        let has_address = model.base_url.starts_with("https://") || model.provider == "azure";
+        assert!(has_address, "{name}: {}", model.base_url);
         for base in Base::ALL {
             assert!(!entry.levels.levels(model.reasoning, base).is_empty(), "{name} takes no level");
         }
@@ -46,10 +60,11 @@ fn providers_have_key_variable_and_default() {
     let models = BUILT_IN.models(|_| true);
     let mut providers: Vec<&str> = models.iter().map(|it| it.model.provider.as_str()).collect();
     providers.dedup();
+    assert_eq!(providers.len(), 42);
     for id in providers {
         let provider = BUILT_IN.provider(id).unwrap_or_else(|| panic!("{id}"));
         let has = |default: &&str| models.iter().any(|it| it.model.provider == id && it.model.id == *default);
-        assert!(!provider.env.is_empty(), "{id}");
+        assert!(!provider.env.is_empty() || id == "openai-codex", "{id}");
         assert!(provider.defaults.iter().any(has), "{id} has none of {:?}", provider.defaults);
     }
 }
