@@ -59,6 +59,10 @@ pub(super) struct ProviderKeySources {
     headers: JsonObject,
     /// Whether the key goes into `Authorization: Bearer`, by `models.json` or the provider.
     bearer: bool,
+    /// Header for the key, in place of that of the API.
+    key_header: Option<&'static str>,
+    /// Variables that the addresses need.
+    needs: &'static [&'static str],
 }
 
 /// Why there are no credentials for a model. The texts tell the user what would help.
@@ -73,6 +77,14 @@ pub enum CredentialError {
         variables: &'static [&'static str],
         /// The agent directory.
         agent: PathBuf,
+    },
+    /// A variable that the provider's address needs is not set.
+    #[error("{variable} is not set; the address of provider {provider} needs it.")]
+    NoVariable {
+        /// The provider.
+        provider: String,
+        /// The variable.
+        variable: &'static str,
     },
     /// The login has expired.
     #[error(
@@ -142,12 +154,21 @@ impl fmt::Debug for Keys {
 
 impl Keys {
     /// Collects the sources in files and environment.
-    pub fn new(configured: &Providers, logins: Logins, environment: Environment, agent: PathBuf) -> Self {
-        let mut keys = Self { environment, logins, agent, ..Self::default() };
+    /// `secrets` learns their values.
+    pub fn new(
+        configured: &Providers,
+        logins: Logins,
+        environment: Environment,
+        agent: PathBuf,
+        secrets: Secrets,
+    ) -> Self {
+        let mut keys = Self { environment, logins, agent, secrets, ..Self::default() };
         for known in BUILT_IN.providers {
             let provider = keys.providers.entry(known.id.to_owned()).or_default();
             provider.variables = known.env;
             provider.bearer = known.bearer;
+            provider.key_header = known.key_header;
+            provider.needs = known.needs;
             for variable in known.env.iter().filter(|name| names_key(name)) {
                 keys.secrets.withhold(variable);
                 keys.environment.get(variable).into_iter().for_each(|value| keys.secrets.remember(value));
@@ -219,6 +240,13 @@ impl Keys {
         self
     }
 
+    /// Adds the key of the command line that `other` has.
+    #[must_use]
+    pub fn with_cli_key_of(mut self, other: &Self) -> Self {
+        self.cli_key.clone_from(&other.cli_key);
+        self
+    }
+
     /// Known secrets; outputs of commands are known once they have run.
     pub const fn secrets(&self) -> &Secrets {
         &self.secrets
@@ -259,16 +287,48 @@ impl Keys {
         api.variables().iter().filter_map(|name| Some((*name, value(name)?))).collect()
     }
 
+    /// The source of the provider's credentials, for people: a variable, a file or an option; `None`: there is none.
+    pub fn source(&self, provider: &str) -> Option<&'static str> {
+        let configured = self.providers.get(provider);
+        if self.cli_key(provider).is_some() {
+            return Some("--api-key");
+        }
+        if self.logins.contains_key(provider) {
+            return Some("auth.json");
+        }
+        let variables = configured.map_or(&[][..], |it| it.variables);
+        let variable = variables.iter().find(|name| self.environment.get(name).is_some()).copied();
+        variable.or(configured.and_then(|it| it.key.as_ref()).map(|_| "models.json"))
+    }
+
+    /// Checks that the model's API is supported, or that an extension answers for the model.
+    ///
+    /// # Errors
+    ///
+    /// The API is not supported.
+    pub fn check_api(&self, model: &Model) -> Result<(), CredentialError> {
+        match Api::parse(&model.api).is_some() || self.streams.contains(&model.provider) {
+            true => Ok(()),
+            false => Err(CredentialError::Api(model.api.clone())),
+        }
+    }
+
+    /// Whether hosts may choose a model of a configured provider: its API is supported, and its address complete.
+    pub fn is_offered(&self, model: &Model) -> bool {
+        self.check_api(model).is_ok() && self.missing_variable(model).is_none()
+    }
+
     /// Checks that credentials for the model can be resolved, as far as possible without running a command.
     ///
     /// # Errors
     ///
     /// A source of credentials is missing or has expired, or the API is not supported.
     pub fn check(&self, model: &Model) -> Result<(), CredentialError> {
-        if Api::parse(&model.api).is_none() && !self.streams.contains(&model.provider) {
-            return Err(CredentialError::Api(model.api.clone()));
-        }
+        self.check_api(model)?;
         let provider = &model.provider;
+        if let Some(variable) = self.missing_variable(model).filter(|_| self.source(provider).is_some()) {
+            return Err(CredentialError::NoVariable { provider: provider.clone(), variable });
+        }
         match self.logins.get(provider) {
             _ if self.cli_key(provider).is_some() => Ok(()),
             Some(Login::Oauth { expires, .. }) if has_passed(*expires) => self.expired(provider),
@@ -292,8 +352,14 @@ impl Keys {
         let provider = &model.provider;
         let nothing = ProviderKeySources::default();
         let configured = self.providers.get(provider).unwrap_or(&nothing);
-        let key = self.key(provider, configured)?;
-        let mut headers = self.headers(&configured.headers, &format!("provider {provider:?}"))?;
+        let mut key = self.key(provider, configured)?;
+        let known = model.headers.iter().flatten();
+        let mut headers: Vec<(String, String)> =
+            known.map(|(name, value)| (name.clone(), value.clone())).collect();
+        if let Some(name) = configured.key_header {
+            headers.extend(key.take().map(|key| (name.to_owned(), format!("Bearer {key}"))));
+        }
+        headers.extend(self.headers(&configured.headers, &format!("provider {provider:?}"))?);
         if let Some(own) = self.model_headers.get(&(provider.clone(), model.id.clone())) {
             headers.extend(self.headers(own, &format!("model \"{provider}/{}\"", model.id))?);
         }
@@ -329,6 +395,24 @@ impl Keys {
         }
         let credentials = Credentials { key, headers, bearer: configured.bearer, ..Credentials::default() };
         Ok((credentials, matches!(login, Some(Login::Oauth { .. }))))
+    }
+
+    /// The model's address, with the values of the variables that its provider needs.
+    pub fn address(&self, model: &Model) -> String {
+        let needs = self.providers.get(&model.provider).map_or(&[][..], |configured| configured.needs);
+        needs.iter().fold(model.base_url.clone(), |address, name| match self.environment.get(name) {
+            Some(value) => address.replace(&format!("{{{name}}}"), value),
+            None => address,
+        })
+    }
+
+    /// The first variable in the model's address that is not set.
+    fn missing_variable(&self, model: &Model) -> Option<&'static str> {
+        let needs = self.providers.get(&model.provider).map_or(&[][..], |configured| configured.needs);
+        let is_missing = |name: &&&str| {
+            model.base_url.contains(&format!("{{{name}}}")) && self.environment.get(name).is_none()
+        };
+        needs.iter().find(is_missing).copied()
     }
 
     /// Whether [`Keys::credentials`] may have to run a command.

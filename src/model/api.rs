@@ -1,7 +1,7 @@
 //! The supported APIs, by the names in a model's `api`.
 
 use super::{
-    anthropic, google, mistral, openai_completions, openai_responses,
+    anthropic, google, mistral, openai_completions, openai_responses, provider,
     request::{Credentials, HttpRequest, ModelRequest, Reader},
 };
 
@@ -72,14 +72,16 @@ impl Api {
 
     /// Builds an HTTP request in the form of the API.
     pub fn request(self, request: &ModelRequest<'_>) -> HttpRequest {
-        match self {
+        let mut built = match self {
             Self::AnthropicMessages => anthropic::request(request),
             Self::GoogleGenerativeAi => google::request(request),
             Self::GoogleVertex => google::vertex::request(request),
             Self::MistralConversations => mistral::request(request),
             Self::OpenaiCompletions => openai_completions::request(request),
             Self::OpenaiResponses => openai_responses::request(request),
-        }
+        };
+        provider::add_headers(self, request, &mut built.headers);
+        built
     }
 
     /// Creates the reader of one answer.

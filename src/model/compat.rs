@@ -1,6 +1,6 @@
 //! Differences of Chat Completions servers from OpenAI's own.
 //!
-//! Source: pi source (model registry: `compat`); pi RPC reference: model.
+//! Source: pi 1.5.2 (`compat`, and what it derives from provider and address); pi RPC reference: model.
 
 use crate::protocol::{JsonObject, Model};
 use serde_json::Value;
@@ -27,16 +27,28 @@ pub struct Compat {
     /// `requiresAssistantAfterToolResult`: an assistant message has to stand between results and user; content is
     /// never null.
     pub assistant_after_tool_result: bool,
+    /// `requiresNonNullAssistantContent`: content of an assistant message is never null.
+    pub content_never_null: bool,
     /// `requiresThinkingAsText`: earlier thinking is sent as text.
     pub thinking_as_text: bool,
+    /// `requiresReasoningContentOnAssistantMessages`: every answer has `reasoning_content`, if only an empty one.
+    pub reasoning_content: bool,
     /// `thinkingFormat`: how a request turns thinking on.
     pub thinking_format: ThinkingFormat,
+    /// `chatTemplateKwargs` or `chatTemplateArgs`: the members of the chat template.
+    pub template: JsonObject,
+    /// `zaiToolStream`: takes `tool_stream`.
+    pub tool_stream: bool,
     /// `openRouterRouting`: the value of `provider` for OpenRouter.
     pub open_router_routing: Option<JsonObject>,
     /// `vercelGatewayRouting`: the routing options for Vercel's gateway.
     pub vercel_gateway_routing: Option<JsonObject>,
     /// `supportsStrictMode`: takes `strict` in tools.
     pub strict_mode: bool,
+    /// `cacheControlFormat`: texts and tools are marked as Anthropic's are.
+    pub marks_cache: bool,
+    /// `supportsLongCacheRetention`: keeps the conversation for an hour or a day on request.
+    pub long_cache: bool,
 }
 
 /// How a request turns thinking on.
@@ -44,48 +56,114 @@ pub struct Compat {
 pub enum ThinkingFormat {
     /// `reasoning_effort`.
     Openai,
-    /// `enable_thinking`, of Z.ai and Qwen.
-    Switch,
-    /// `chat_template_kwargs.enable_thinking`.
-    TemplateSwitch,
+    /// `thinking.type` with `clear_thinking`, and `reasoning_effort`, of Z.ai.
+    Zai,
+    /// `enable_thinking` and `reasoning_effort`, of Qwen.
+    Qwen,
+    /// `chat_template_kwargs.enable_thinking`, of Qwen's template.
+    QwenTemplate,
+    /// `chat_template_kwargs` with the members of `chatTemplateKwargs`.
+    Template,
+    /// `chat_template_args` with the members of `chatTemplateArgs`, and `reasoning_effort`, of Baseten.
+    Baseten,
+    /// `thinking.type` and `reasoning_effort`, of DeepSeek.
+    Deepseek,
+    /// `reasoning.effort`, of OpenRouter.
+    OpenRouter,
+    /// `reasoning.effort` for levels that have a word, of Ant Ling.
+    AntLing,
+    /// `reasoning.enabled` and `reasoning_effort`, of Together.
+    Together,
+    /// The word as `thinking`.
+    Word,
+}
+
+impl ThinkingFormat {
+    fn parse(name: &str) -> Option<Self> {
+        Some(match name {
+            "openai" => Self::Openai,
+            "zai" => Self::Zai,
+            "qwen" => Self::Qwen,
+            "qwen-chat-template" => Self::QwenTemplate,
+            "chat-template" => Self::Template,
+            "baseten" => Self::Baseten,
+            "deepseek" => Self::Deepseek,
+            "openrouter" => Self::OpenRouter,
+            "ant-ling" => Self::AntLing,
+            "together" => Self::Together,
+            "string-thinking" => Self::Word,
+            _ => return None,
+        })
+    }
 }
 
 impl Compat {
     /// Determines the features of `model`'s server. Values of a wrong type in its `compat` count as absent.
     pub fn of(model: &Model) -> Self {
-        let at = |name: &str, host: &str| model.provider == name || model.base_url.contains(host);
-        let zai = at("zai", "api.z.ai");
-        let xai = at("xai", "api.x.ai");
-        let chutes = at("chutes", "chutes.ai");
-        let plain = zai
-            || xai
-            || chutes
-            || at("cerebras", "cerebras.ai")
-            || at("deepseek", "deepseek.com")
-            || at("opencode", "opencode.ai");
+        let is = |names: &[&str], hosts: &[&str]| {
+            names.contains(&model.provider.as_str()) || hosts.iter().any(|host| model.base_url.contains(host))
+        };
+        let zai = is(&["zai", "zai-coding-cn"], &["api.z.ai", "open.bigmodel.cn"]);
+        let together = is(&["together"], &["api.together.ai", "api.together.xyz"]);
+        let moonshot = is(&["moonshotai", "moonshotai-cn"], &["api.moonshot."]);
+        let open_router = is(&["openrouter"], &["openrouter.ai"]);
+        let workers = is(&["cloudflare-workers-ai"], &["api.cloudflare.com"]);
+        let gateway = is(&["cloudflare-ai-gateway"], &["gateway.ai.cloudflare.com"]);
+        let nvidia = is(&["nvidia"], &["integrate.api.nvidia.com"]);
+        let ant_ling = is(&["ant-ling"], &["api.ant-ling.com"]);
+        let deepseek = is(&["deepseek"], &["deepseek.com"]);
+        let xai = is(&["xai"], &["api.x.ai"]);
+        let chutes = is(&["chutes"], &["chutes.ai"]);
+        let other = is(&["cerebras", "opencode"], &["cerebras.ai", "opencode.ai"]);
+        let plain =
+            [zai, together, moonshot, workers, gateway, nvidia, ant_ling, deepseek, xai, chutes, other];
+        let plain = plain.contains(&true);
+        let takes_max_tokens =
+            [chutes, deepseek, moonshot, gateway, together, nvidia, ant_ling, zai].contains(&true);
+        let lacks_effort = [xai, zai, moonshot, together, gateway, nvidia, ant_ling].contains(&true);
+        let forgets = [together, workers, gateway, nvidia, ant_ling].contains(&true);
+        let of_router = |vendor: &str| open_router && model.id.starts_with(vendor);
+        let format = match () {
+            () if deepseek => ThinkingFormat::Deepseek,
+            () if zai => ThinkingFormat::Zai,
+            () if together => ThinkingFormat::Together,
+            () if ant_ling => ThinkingFormat::AntLing,
+            () if open_router => ThinkingFormat::OpenRouter,
+            () => ThinkingFormat::Openai,
+        };
         let given = CompatObject(model.compat.as_ref());
+        let thinking_format = given.word("thinkingFormat").and_then(ThinkingFormat::parse).unwrap_or(format);
+        let template = match thinking_format {
+            ThinkingFormat::Baseten => "chatTemplateArgs",
+            _ => "chatTemplateKwargs",
+        };
+        let takes_developer = of_router("anthropic/") || of_router("openai/") || (!plain && !open_router);
         Self {
             store: given.flag("supportsStore", !plain),
-            developer_role: given.flag("supportsDeveloperRole", !plain),
-            reasoning_effort: given.flag("supportsReasoningEffort", !xai && !zai),
+            developer_role: given.flag("supportsDeveloperRole", takes_developer),
+            reasoning_effort: given.flag("supportsReasoningEffort", !lacks_effort),
             efforts: given.words("reasoningEffortMap").unwrap_or_else(|| known_efforts(model)),
             usage_in_streaming: given.flag("supportsUsageInStreaming", true),
             max_tokens_field: given
                 .word("maxTokensField")
-                .unwrap_or(if chutes { "max_tokens" } else { "max_completion_tokens" })
+                .unwrap_or(if takes_max_tokens { "max_tokens" } else { "max_completion_tokens" })
                 .to_owned(),
             tool_result_name: given.flag("requiresToolResultName", false),
             assistant_after_tool_result: given.flag("requiresAssistantAfterToolResult", false),
+            content_never_null: given.flag("requiresNonNullAssistantContent", false),
             thinking_as_text: given.flag("requiresThinkingAsText", false),
-            thinking_format: match given.word("thinkingFormat") {
-                Some("zai" | "qwen") => ThinkingFormat::Switch,
-                Some("qwen-chat-template") => ThinkingFormat::TemplateSwitch,
-                None if zai => ThinkingFormat::Switch,
-                _ => ThinkingFormat::Openai,
-            },
+            reasoning_content: given.flag("requiresReasoningContentOnAssistantMessages", deepseek),
+            thinking_format,
+            template: given.object(template).cloned().unwrap_or_default(),
+            tool_stream: given.flag("zaiToolStream", false),
             open_router_routing: given.object("openRouterRouting").cloned(),
             vercel_gateway_routing: given.object("vercelGatewayRouting").cloned(),
-            strict_mode: given.flag("supportsStrictMode", true),
+            strict_mode: given.flag("supportsStrictMode", false),
+            marks_cache: match given.word("cacheControlFormat") {
+                Some(format) => format == "anthropic",
+                None => model.provider == "openrouter" && model.id.starts_with("anthropic/"),
+            },
+            long_cache: given.flag("supportsLongCacheRetention", !forgets),
         }
     }
 }

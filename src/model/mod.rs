@@ -27,6 +27,7 @@ pub mod mistral;
 mod openai;
 pub mod openai_completions;
 pub mod openai_responses;
+mod provider;
 pub mod request;
 #[cfg(feature = "serve")]
 pub mod retry;

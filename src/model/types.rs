@@ -94,6 +94,8 @@ pub struct TokenCounts {
     pub cache_write_1h: Option<u64>,
     /// Tokens of `output` that are thinking, where providers distinguish them.
     pub reasoning: Option<u64>,
+    /// What the provider says that the answer cost, in millionths of a millionth of a dollar, where it says so.
+    pub billed_picodollars: Option<u64>,
 }
 
 /// Why a complete answer ended; in JSON the names of pi's `stopReason`.

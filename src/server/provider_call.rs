@@ -11,9 +11,11 @@ use crate::{
         request::{Endpoint, HttpRequest, ModelRequest, RequestOptions},
         types::StreamEvent,
     },
-    protocol::{AgentMessage, AssistantContent, MessageContent, ThinkingLevel, UserContent, UserMessage},
+    protocol::{
+        AgentMessage, AssistantContent, MessageContent, Model, ThinkingLevel, UserContent, UserMessage,
+    },
 };
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 use tokio::sync::mpsc;
 
 /// Bytes of conversation up to which a request is built on the loop's thread: some 50 µs.
@@ -120,8 +122,16 @@ impl ProviderCall {
             file,
             quota_project: credentials.variable(QUOTA_PROJECT).map(str::to_owned),
         });
+        let address = self.access.keys.address(model);
+        let endpoint = match address == model.base_url {
+            true => Cow::Borrowed(&*self.endpoint),
+            false => {
+                let model = Model { base_url: address, ..model.clone() };
+                Cow::Owned(Endpoint { model, ..(*self.endpoint).clone() })
+            }
+        };
         let request = ModelRequest {
-            endpoint: &self.endpoint,
+            endpoint: &endpoint,
             credentials: &credentials,
             max_answer_tokens: self.call.purpose.max_tokens(),
             level: self.call.level.unwrap_or(ThinkingLevel::Off),

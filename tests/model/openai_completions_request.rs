@@ -37,12 +37,12 @@ fn request_has_keys_in_order() {
         "model": "gpt-5.4",
         "messages": [{"role": "developer", "content": "Be brief."}, {"role": "user", "content": "Hi"}],
         "stream": true,
+        "prompt_cache_key": "session",
         "stream_options": {"include_usage": true},
         "store": false,
         "max_completion_tokens": 32000,
         "tools": [{"type": "function", "function": {
             "name": "ls", "description": "Does ls.", "parameters": {"type": "object", "properties": {}},
-            "strict": false,
         }}],
         "reasoning_effort": "low",
     });
@@ -72,28 +72,30 @@ fn servers_get_the_members_they_take() {
         let strict = body["tools"][0]["function"].as_object_mut().unwrap().remove("strict");
         let instructor = body["messages"][0]["role"].take();
         let members = body.as_object_mut().unwrap();
-        members.retain(|key, _| !["model", "messages", "stream", "tools"].contains(&key.as_str()));
+        members.retain(|key, _| {
+            !["model", "messages", "stream", "tools", "prompt_cache_key"].contains(&key.as_str())
+        });
         json!([instructor, strict, body]).to_string()
     };
     // What an unknown server gets, and what one gets that keeps nothing and knows no developer.
     let full = |rest: &str| {
         format!(
-            r#"["developer",false,{{"stream_options":{{"include_usage":true}},"store":false,"max_completion_tokens":32000{rest}}}]"#
+            r#"["developer",null,{{"stream_options":{{"include_usage":true}},"store":false,"max_completion_tokens":32000{rest}}}]"#
         )
     };
     let less =
-        |rest: &str| format!(r#"["system",false,{{"stream_options":{{"include_usage":true}},{rest}}}]"#);
+        |rest: &str| format!(r#"["system",null,{{"stream_options":{{"include_usage":true}},{rest}}}]"#);
     let (high, off) = (ThinkingLevel::High, ThinkingLevel::Off);
     let cases = [
         (
             json!({"provider": "zai", "baseUrl": "https://x"}),
             high,
-            less(r#""max_completion_tokens":32000,"enable_thinking":true"#),
+            less(r#""max_tokens":32000,"thinking":{"type":"enabled","clear_thinking":false}"#),
         ),
         (
             json!({"provider": "mine", "baseUrl": "https://api.z.ai/v4"}),
             off,
-            less(r#""max_completion_tokens":32000,"enable_thinking":false"#),
+            less(r#""max_tokens":32000,"thinking":{"type":"disabled"}"#),
         ),
         (
             json!({"provider": "xai", "baseUrl": "https://api.x.ai/v1"}),
@@ -122,18 +124,20 @@ fn servers_get_the_members_they_take() {
         (
             json!({"compat": {"thinkingFormat": "qwen", "supportsStore": "no"}}),
             high,
-            full(r#","enable_thinking":true"#),
+            full(r#","enable_thinking":true,"reasoning_effort":"high""#),
         ),
         (
             json!({"compat": {"thinkingFormat": "qwen-chat-template", "supportsReasoningEffort": false}}),
             high,
-            full(r#","chat_template_kwargs":{"enable_thinking":true}"#),
+            full(r#","chat_template_kwargs":{"enable_thinking":true,"preserve_thinking":true}"#),
         ),
         (json!({"compat": {"supportsReasoningEffort": false}}), high, full("")),
         (
             json!({"baseUrl": "https://openrouter.ai/api/v1", "compat": {"openRouterRouting": {"only": ["a"]}}}),
             off,
-            full(r#","provider":{"only":["a"]}"#),
+            less(
+                r#""store":false,"max_completion_tokens":32000,"reasoning":{"effort":"none"},"provider":{"only":["a"]}"#,
+            ),
         ),
         (
             json!({"baseUrl": "https://ai-gateway.vercel.sh/v1", "compat": {"vercelGatewayRouting": {"order": ["a"], "x": 1}}}),
@@ -283,7 +287,7 @@ fn responses_history_is_converted() {
     ]);
     let expected = json!([
         {"role": "assistant", "content": null, "tool_calls": [sent_call("call_1", "x")]},
-        {"role": "tool", "content": "(see attached image)", "tool_call_id": "call_1"},
+        {"role": "tool", "content": "(no tool output)", "tool_call_id": "call_1"},
     ]);
     assert_eq!(sent(json!({"provider": "mine"}), history).to_string(), expected.to_string());
 }
@@ -300,11 +304,11 @@ fn openrouter_claude_caches_to_last_text() {
     let by = "openrouter/openai-completions/anthropic/claude";
     let history =
         json!([user(json!("Hi")), assistant(by, json!([call("a", "x")])), result("a", json!([text("ok")])),]);
-    let marked = json!([{"type": "text", "text": "Hi", "cache_control": {"type": "ephemeral"}}]);
+    let marked = json!([{"type": "text", "text": "ok", "cache_control": {"type": "ephemeral"}}]);
     let expected = json!([
-        {"role": "user", "content": marked},
+        {"role": "user", "content": "Hi"},
         {"role": "assistant", "content": null, "tool_calls": [sent_call("a", "x")]},
-        {"role": "tool", "content": "ok", "tool_call_id": "a"},
+        {"role": "tool", "content": marked, "tool_call_id": "a"},
     ]);
     assert_eq!(sent(model, history), expected);
 }

@@ -276,7 +276,9 @@ fn usage(claimed: TokenCounts, price: &ModelPrice, total_from_provider: Option<b
         cache_write: claimed.cache_write.min(MOST_TOKENS),
         cache_write_1h: claimed.cache_write_1h.map(|count| count.min(MOST_TOKENS)),
         reasoning: claimed.reasoning.map(|count| count.min(MOST_TOKENS)),
+        billed_picodollars: claimed.billed_picodollars,
     };
+    let billed = counts.billed_picodollars.map(|picodollars| picodollars as f64 / 1e12);
     let cost = |price: &Number, tokens: u64| price.as_f64().unwrap_or(0.0) / 1_000_000.0 * tokens as f64;
     let (input, output) = (cost(&price.input, counts.input), cost(&price.output, counts.output));
     let read = cost(&price.cache_read, counts.cache_read);
@@ -293,8 +295,8 @@ fn usage(claimed: TokenCounts, price: &ModelPrice, total_from_provider: Option<b
             output: number(output),
             cache_read: number(read),
             cache_write: number(write),
-            total: number(input + output + read + write),
-            total_from_provider,
+            total: number(billed.unwrap_or(input + output + read + write)),
+            total_from_provider: billed.map(|_| true).or(total_from_provider),
         },
         cache_write1h: counts.cache_write_1h,
         reasoning: counts.reasoning,

@@ -7,7 +7,7 @@ use crate::{
         openai::{call_part, data_url},
         request::ModelRequest,
     },
-    protocol::{AssistantMessage, JsonObject},
+    protocol::{AssistantMessage, JsonObject, Model},
 };
 use serde_json::{Value, json};
 
@@ -34,14 +34,11 @@ pub fn messages(request: &ModelRequest<'_>, compat: &Compat) -> Vec<Value> {
                 false
             }
             ChatTurn::Assistant(turn) => {
-                messages.extend(assistant(turn, compat));
+                messages.extend(assistant(turn, model, compat));
                 add_results(&mut messages, &turn.results, compat)
             }
         };
         after_results = results;
-    }
-    if model.provider == "openrouter" && model.id.starts_with("anthropic/") {
-        mark_for_cache(&mut messages);
     }
     messages
 }
@@ -73,7 +70,7 @@ fn part(part: &ChatPart<'_>) -> Value {
 }
 
 /// Converts an answer; `None`: it has neither content nor calls, which servers refuse.
-fn assistant(turn: &AssistantTurn<'_>, compat: &Compat) -> Option<Value> {
+fn assistant(turn: &AssistantTurn<'_>, model: &Model, compat: &Compat) -> Option<Value> {
     let mut texts = Vec::new();
     let mut thinking: Vec<(&str, Option<&str>)> = Vec::new();
     let mut calls = Vec::new();
@@ -95,9 +92,12 @@ fn assistant(turn: &AssistantTurn<'_>, compat: &Compat) -> Option<Value> {
     if content.is_none() && calls.is_empty() {
         return None;
     }
-    let empty = if compat.assistant_after_tool_result { json!("") } else { Value::Null };
+    let never_null = compat.assistant_after_tool_result || compat.content_never_null;
+    let empty = if never_null { json!("") } else { Value::Null };
     let mut message = json!({"role": "assistant", "content": content.unwrap_or(empty)});
     let key = thinking.first().and_then(|(_, key)| *key).filter(|key| THINKING_KEYS.contains(key));
+    // This gateway takes thinking back under one key only.
+    let key = key.map(|key| if model.provider == "opencode-go" { "reasoning_content" } else { key });
     if let (Some(key), false) = (key, compat.thinking_as_text) {
         message[key] = joined(&thinking, "\n").into();
     }
@@ -106,6 +106,9 @@ fn assistant(turn: &AssistantTurn<'_>, compat: &Compat) -> Option<Value> {
     }
     if !details.is_empty() {
         message["reasoning_details"] = details.into();
+    }
+    if compat.reasoning_content && model.reasoning && message.get("reasoning_content").is_none() {
+        message["reasoning_content"] = "".into();
     }
     Some(message)
 }
@@ -138,7 +141,8 @@ fn add_results(messages: &mut Vec<Value>, results: &[CallResult<'_>], compat: &C
     for result in results {
         let texts: Vec<&str> = result.content.iter().filter_map(ChatPart::text).collect();
         let text = Some(texts.join("\n")).filter(|text| !text.is_empty());
-        let text = text.unwrap_or_else(|| SEE_IMAGE.to_owned());
+        let has_images = result.content.iter().any(|part| matches!(part, ChatPart::Image(_)));
+        let text = text.unwrap_or_else(|| if has_images { SEE_IMAGE } else { "(no tool output)" }.to_owned());
         let mut message = json!({"role": "tool", "content": text, "tool_call_id": result.id});
         if compat.tool_result_name {
             message["name"] = result.name.into();
@@ -160,23 +164,4 @@ fn add_results(messages: &mut Vec<Value>, results: &[CallResult<'_>], compat: &C
 /// An assistant message between results and the user, for servers that require one.
 fn bridge() -> Value {
     json!({"role": "assistant", "content": "I have processed the tool results."})
-}
-
-/// Marks the last text of user or assistant: Anthropic's models behind OpenRouter cache up to there.
-fn mark_for_cache(messages: &mut [Value]) {
-    let candidates = messages
-        .iter_mut()
-        .rev()
-        .filter(|message| matches!(message["role"].as_str(), Some("user" | "assistant")));
-    for message in candidates {
-        if let Value::String(text) = &message["content"] {
-            message["content"] = json!([{"type": "text", "text": text}]);
-        }
-        let parts = message["content"].as_array_mut();
-        let text = parts.and_then(|parts| parts.iter_mut().rev().find(|part| part["type"] == "text"));
-        if let Some(part) = text {
-            part["cache_control"] = json!({"type": "ephemeral"});
-            return;
-        }
-    }
 }

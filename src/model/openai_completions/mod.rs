@@ -2,13 +2,15 @@
 //!
 //! Source: pi source (`openai-completions`); OpenAI API reference: chat; observed.
 
+pub(super) mod cache_marks;
 pub(super) mod calls;
 mod messages;
 mod reader;
+mod thinking;
 
 use super::{
     compat::{Compat, ThinkingFormat},
-    openai::{effort, max_tokens, post, thinking},
+    openai::{max_tokens, post, thinking as thinks},
     request::{HttpRequest, ModelRequest, Reader},
     types::ToolSpec,
 };
@@ -19,10 +21,22 @@ use serde_json::{Value, json};
 pub fn request(request: &ModelRequest<'_>) -> HttpRequest {
     let model = &request.endpoint.model;
     let compat = Compat::of(model);
+    let mut messages = messages::messages(request, &compat);
+    let mut tools: Vec<Value> = request.tools.iter().map(|tool| offer(tool, &compat)).collect();
+    let keeps_long = request.options.caches_long && compat.long_cache;
+    if compat.marks_cache {
+        cache_marks::add(&mut messages, &mut tools, keeps_long);
+    }
     let mut body = JsonObject::new();
     body.insert("model".into(), model.id.clone().into());
-    body.insert("messages".into(), messages::messages(request, &compat).into());
+    body.insert("messages".into(), messages.into());
     body.insert("stream".into(), true.into());
+    if (model.base_url.contains("api.openai.com") || keeps_long) && !request.session_id.is_empty() {
+        body.insert("prompt_cache_key".into(), cache_key(request.session_id).into());
+    }
+    if keeps_long {
+        body.insert("prompt_cache_retention".into(), "24h".into());
+    }
     if compat.usage_in_streaming {
         body.insert("stream_options".into(), json!({"include_usage": true}));
     }
@@ -32,19 +46,25 @@ pub fn request(request: &ModelRequest<'_>) -> HttpRequest {
     if let Some(tokens) = max_tokens(request) {
         body.insert(compat.max_tokens_field.clone(), tokens.into());
     }
-    if !request.tools.is_empty() || has_tool_traffic(request) {
-        body.insert("tools".into(), request.tools.iter().map(|tool| offer(tool, &compat)).collect());
+    if !tools.is_empty() || has_tool_traffic(request) {
+        if compat.tool_stream && !tools.is_empty() {
+            body.insert("tool_stream".into(), true.into());
+        }
+        body.insert("tools".into(), tools.into());
     }
     if let Some(name) = forced(request, &compat) {
         body.insert("tool_choice".into(), json!({"type": "function", "function": {"name": name}}));
     }
-    if let Some((key, value)) = thinking_switch(request, &compat) {
-        body.insert(key.into(), value);
-    }
+    body.extend(thinking::members(request, &compat));
     if let Some((key, value)) = routing(&model.base_url, &compat) {
         body.insert(key.into(), value);
     }
     post(request, "/chat/completions", body.into())
+}
+
+/// The session's id as a key of the cache: 64 characters are accepted.
+fn cache_key(session: &str) -> String {
+    session.chars().take(64).collect()
 }
 
 /// Creates the reader of one answer.
@@ -74,27 +94,8 @@ fn offer(tool: &ToolSpec, compat: &Compat) -> Value {
 
 /// The forced tool. Servers with a switch for thinking refuse one while it is on.
 fn forced<'a>(request: &ModelRequest<'a>, compat: &Compat) -> Option<&'a str> {
-    let switched = compat.thinking_format != ThinkingFormat::Openai && thinking(request).is_some();
+    let switched = compat.thinking_format != ThinkingFormat::Openai && thinks(request).is_some();
     request.forced().filter(|_| !switched)
-}
-
-/// The member that turns thinking on or off.
-fn thinking_switch(request: &ModelRequest<'_>, compat: &Compat) -> Option<(&'static str, Value)> {
-    let level = thinking(request);
-    let reasons = request.endpoint.model.reasoning;
-    match compat.thinking_format {
-        ThinkingFormat::Switch => reasons.then(|| ("enable_thinking", level.is_some().into())),
-        ThinkingFormat::TemplateSwitch => {
-            reasons.then(|| ("chat_template_kwargs", json!({"enable_thinking": level.is_some()})))
-        }
-        ThinkingFormat::Openai => {
-            let effort = effort(request).filter(|_| compat.reasoning_effort)?;
-            // The model's own words precede the server's.
-            let level = level.filter(|level| !request.endpoint.efforts.contains_key(level));
-            let word = level.and_then(|level| compat.efforts.get(level.as_str()));
-            Some(("reasoning_effort", word.map_or(effort, String::as_str).into()))
-        }
-    }
 }
 
 /// The member that selects providers behind a gateway.

@@ -162,15 +162,37 @@ fn usage(usage: &Value) -> Option<TokenCounts> {
     let completion = count(&usage["completion_tokens"]).unwrap_or(0);
     let cached = count(&usage["prompt_tokens_details"]["cached_tokens"])
         .or_else(|| count(&usage["prompt_cache_hit_tokens"]))
+        .or_else(|| count(&usage["cached_tokens"]))
         .unwrap_or(0);
+    let written = count(&usage["prompt_tokens_details"]["cache_write_tokens"]).unwrap_or(0);
     let reasoning = count(&usage["completion_tokens_details"]["reasoning_tokens"]).unwrap_or(0);
     // Some servers count reasoning in the completion, others beside it; the total shows which.
     let among = count(&usage["total_tokens"]) == Some(prompt.saturating_add(completion));
     Some(TokenCounts {
-        input: prompt.saturating_sub(cached),
+        input: prompt.saturating_sub(cached).saturating_sub(written),
         output: if among { completion } else { completion.saturating_add(reasoning) },
         cache_read: cached,
+        cache_write: written,
         reasoning: Some(reasoning),
+        billed_picodollars: billed(usage),
         ..TokenCounts::default()
     })
+}
+
+/// What OpenRouter says that the answer cost; with a key of the user's own at the vendor, both bills.
+fn billed(usage: &Value) -> Option<u64> {
+    let dollars = |value: &Value| value.as_f64().filter(|cost| cost.is_finite() && *cost >= 0.0);
+    let own = dollars(&usage["cost"])?;
+    let total = match usage["is_byok"].as_bool()? {
+        false => own,
+        true => {
+            let details = &usage["cost_details"];
+            let parts = || {
+                let prompt = dollars(&details["upstream_inference_prompt_cost"])?;
+                Some(prompt + dollars(&details["upstream_inference_completions_cost"])?)
+            };
+            own + dollars(&details["upstream_inference_cost"]).or_else(parts)?
+        }
+    };
+    Some((total * 1e12).round() as u64)
 }
