@@ -22,6 +22,10 @@ pub struct Options {
     /// Print all known properties as JSON
     #[arg(long)]
     json: bool,
+    /// Ask model servers on this machine (Ollama, llama.cpp, LM Studio, vLLM), at their usual ports or at these
+    /// addresses, and print an entry for models.json
+    #[arg(long, value_name = "URL", num_args = 0..=1, require_equals = true, value_delimiter = ',', default_missing_value = "")]
+    discover: Option<Vec<String>>,
     /// Use the agent directory of this dialect
     #[arg(long, default_value = "pi", env = "PI_RPC_DIALECT")]
     dialect: String,
@@ -31,7 +35,7 @@ impl Options {
     /// The options for pi's `--list-models [PATTERN]`.
     pub fn from_list_models(words: &str, dialect: Dialect) -> Self {
         let pattern = words.split_whitespace().map(str::to_owned).collect();
-        Self { pattern, json: false, dialect: dialect.as_str().to_owned() }
+        Self { pattern, json: false, discover: None, dialect: dialect.as_str().to_owned() }
     }
 }
 
@@ -40,6 +44,10 @@ const NAME_WIDTH: usize = 40;
 
 /// Prints the models.
 pub fn run(options: &Options) -> ExitCode {
+    if let Some(addresses) = &options.discover {
+        let named: Vec<String> = addresses.iter().filter(|it| !it.is_empty()).cloned().collect();
+        return super::discover::run(&named);
+    }
     let Some(dialect) = Dialect::parse(&options.dialect) else {
         return refuse(&super::unknown_dialect(&options.dialect), super::USAGE);
     };
@@ -162,12 +170,26 @@ fn model_table(models: &[&Endpoint]) -> String {
     text
 }
 
-/// Models of configured providers that cannot be used, with the reasons.
+/// Models of configured providers that cannot be used, with the reasons: a provider in one line where all have the same.
 fn unusable_models(keys: &Keys, models: &[&Endpoint]) -> String {
-    let listed = models.iter().filter(|endpoint| keys.is_configured(&endpoint.model.provider));
-    let lines = listed.filter_map(|endpoint| {
-        let reason = keys.check(&endpoint.model).err()?.to_string();
-        Some(format!("  {}: {}\n", full_id(&endpoint.model), reason.lines().next().unwrap_or_default()))
+    let mut groups: Vec<(String, Vec<&Endpoint>)> = Vec::new();
+    for endpoint in models.iter().filter(|endpoint| keys.is_configured(&endpoint.model.provider)) {
+        let Some(reason) = keys.check(&endpoint.model).err().map(|reason| reason.to_string()) else {
+            continue;
+        };
+        let provider = &endpoint.model.provider;
+        match groups.iter_mut().find(|(known, them)| *known == reason && them[0].model.provider == *provider)
+        {
+            Some((_, them)) => them.push(endpoint),
+            None => groups.push((reason, vec![endpoint])),
+        }
+    }
+    let lines = groups.iter().map(|(reason, them)| {
+        let name = match &them[..] {
+            [one] => full_id(&one.model),
+            several => format!("{}, {} models", several[0].model.provider, several.len()),
+        };
+        format!("  {name}: {}\n", reason.lines().next().unwrap_or_default())
     });
     let lines: String = lines.collect();
     if lines.is_empty() { lines } else { format!("Unusable:\n{lines}") }
@@ -193,13 +215,14 @@ fn providers_without_key(keys: &Keys, models: &[&Endpoint]) -> String {
         return String::new();
     }
     let mut text = "Without a key (set the variable, or use auth.json or models.json):\n".to_owned();
+    let width = counts.keys().map(|provider| provider.len()).max().unwrap_or(0);
     for (provider, count) in counts {
         let models = if count == 1 { "model" } else { "models" };
-        let _ = writeln!(
-            text,
-            "  {provider:14} {count:>4} {models:6}  {}",
-            keys.variables(provider).join(" or ")
-        );
+        let variables = match keys.variables(provider) {
+            [] => "a login in auth.json".to_owned(),
+            names => names.join(" or "),
+        };
+        let _ = writeln!(text, "  {provider:width$} {count:>4} {models:6}  {variables}");
     }
     text
 }

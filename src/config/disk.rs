@@ -79,25 +79,12 @@ pub fn load(sources: Sources) -> Config {
     }
     let (programs, withheld) = approval.programs();
     withheld_code.extend(withheld);
-    let path = directories.agent.join("models.json");
-    let read = files.text(&path).map(|text| models_file::read(&text, &path));
-    let configured = read.unwrap_or_else(|| Ok(Vec::new())).unwrap_or_else(|error| {
-        files.warnings.push(error.to_string());
-        Vec::new()
-    });
-
-    let path = directories.agent.join("auth.json");
-    let (logins, warnings) = files.text(&path).map(|text| auth::read(&text, &path)).unwrap_or_default();
-    files.warnings.extend(warnings);
-
-    Config {
+    let mut config = Config {
         dialect,
         settings: project.0.over(user.0),
         written_settings: written,
-        keys: Keys::new(&configured, logins, environment, directories.agent.clone())
-            .with_interpolation(dialect.record().extension_api == DialectExtensionApi::V15)
-            .with_key_commands(approval.admits(&directories.agent, ProjectCode::KeyCommand)),
-        configured,
+        keys: Keys::default(),
+        configured: Providers::new(),
         registered: Providers::new(),
         only_registered: false,
         approval,
@@ -106,6 +93,37 @@ pub fn load(sources: Sources) -> Config {
         directories,
         files: files.read,
         warnings: files.warnings,
+    };
+    let read = config.read_models(environment);
+    config.files.extend(read.read);
+    config.warnings.extend(read.warnings);
+    config
+}
+
+impl Config {
+    /// Reads `models.json` and `auth.json` again, which the user may have changed; the settings stay. Returns warnings
+    /// for the user.
+    pub fn reload_models(&mut self) -> Vec<String> {
+        self.read_models(self.keys.environment.clone()).warnings
+    }
+
+    fn read_models(&mut self, environment: Environment) -> ConfigFiles {
+        let mut files = ConfigFiles::default();
+        let agent = &self.directories.agent;
+        let path = agent.join("models.json");
+        let read = files.text(&path).map(|text| models_file::read(&text, &path));
+        self.configured = read.unwrap_or_else(|| Ok(Vec::new())).unwrap_or_else(|error| {
+            files.warnings.push(error.to_string());
+            Vec::new()
+        });
+        let path = agent.join("auth.json");
+        let (logins, warnings) = files.text(&path).map(|text| auth::read(&text, &path)).unwrap_or_default();
+        files.warnings.extend(warnings);
+        let secrets = self.keys.secrets().clone();
+        self.keys = Keys::new(&self.configured, logins, environment, agent.clone(), secrets)
+            .with_interpolation(self.dialect.record().extension_api == DialectExtensionApi::V15)
+            .with_key_commands(self.approval.admits(agent, ProjectCode::KeyCommand));
+        files
     }
 }
 

@@ -13,7 +13,8 @@
 //! - [`registered`]: providers that extensions register.
 //! - `registry`: all models: the catalogue, `models.json` and registered providers together.
 //! - `value`, [`keys`]: values of keys and headers.
-//! - [`thinking`], [`pattern`], [`select`](mod@select): thinking levels, and selection of models.
+//! - [`thinking`], [`pattern`], [`reference`], [`select`](mod@select): thinking levels, globs over names of models, what a
+//!   name means, and selection of models.
 //!
 //! Sources of the rules: pi's published `models.md`, `settings.md` and `providers.md`, and pi 0.73.1 observed.
 
@@ -26,9 +27,11 @@ mod disk;
 mod environment;
 pub mod keys;
 pub mod models_file;
+mod named_model;
 mod package;
 pub mod pattern;
 mod quick_check;
+pub mod reference;
 pub mod registered;
 mod registry;
 pub mod select;
@@ -41,7 +44,10 @@ pub use directory::{Directories, expand_home, sessions_folder};
 pub use disk::{Config, Sources, load};
 pub use environment::Environment;
 pub use keys::{CredentialError, Keys};
+pub use named_model::{NamedModel, named_model};
 pub use package::{ListedPackages, Package};
 pub use registered::{RegisteredProvider, RegisteredProviders};
-pub use select::{OfferedModel, ScopedModel, Selection, SelectionError, SelectionOptions, select};
+pub use select::{
+    OfferedModel, ScopedModel, Selection, SelectionError, SelectionOptions, offered_models, select,
+};
 pub use settings::Settings;

@@ -1,4 +1,4 @@
-//! Finds models by the user's patterns.
+//! Globs over the names of models, and their order.
 
 use crate::{
     model::request::Endpoint,
@@ -7,73 +7,31 @@ use crate::{
 use globset::{GlobBuilder, GlobMatcher};
 use std::cmp::Ordering;
 
-/// A model that matches a pattern.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PatternMatch<'a> {
-    /// The model.
-    pub endpoint: &'a Endpoint,
-    /// Thinking level behind the last colon.
-    pub level: Option<ThinkingLevel>,
-    /// Invalid text behind the last colon, which was ignored.
-    pub not_a_level: Option<String>,
-}
-
 /// Accepted suffixes behind a colon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Suffix {
+    /// None: all of the text is the name.
+    None,
     /// A level, or part of the id.
     Level,
     /// A level; anything else is ignored with a warning.
     Anything,
 }
 
-/// Finds the model of `among` that `pattern` means: the [`best_match`]; without one, the best match of the text
-/// before the last colon, if the text behind it may be a suffix.
-pub fn find_model<'a>(pattern: &str, among: &[&'a Endpoint], suffix: Suffix) -> Option<PatternMatch<'a>> {
-    if let Some(endpoint) = best_match(pattern, among) {
-        return Some(PatternMatch { endpoint, level: None, not_a_level: None });
-    }
-    let (front, back) = pattern.rsplit_once(':')?;
-    let level = ThinkingLevel::parse(back);
-    if level.is_none() && suffix == Suffix::Level {
-        return None;
-    }
-    let inner = find_model(front, among, suffix)?;
-    Some(match level {
-        // An invalid inner suffix makes the level doubtful, too.
-        Some(_) if inner.not_a_level.is_some() => PatternMatch { level: None, ..inner },
-        Some(_) => PatternMatch { level, ..inner },
-        None => PatternMatch { level: None, not_a_level: Some(back.to_owned()), ..inner },
-    })
+/// Whether the id or the name of a model contains `part`, which is in small letters.
+pub fn is_partly(model: &Model, part: &str) -> bool {
+    model.id.to_lowercase().contains(part) || model.name.to_lowercase().contains(part)
 }
 
-/// Finds the model of `among` that `text` names: exactly, as `provider/id` or as a unique id; else the best one whose
-/// id or name contains it, where an alias precedes a dated id, and the last in order comes first. Case is ignored.
-pub fn best_match<'a>(text: &str, among: &[&'a Endpoint]) -> Option<&'a Endpoint> {
-    let wanted = text.trim().to_lowercase();
-    if !wanted.is_empty() {
-        let mut full = among.iter().filter(|endpoint| full_id(&endpoint.model).to_lowercase() == wanted);
-        match (full.next(), full.next()) {
-            (Some(one), None) => return Some(one),
-            (Some(_), Some(_)) => {}
-            (None, _) => {
-                let mut same = among.iter().filter(|endpoint| endpoint.model.id.to_lowercase() == wanted);
-                if let (Some(one), None) = (same.next(), same.next()) {
-                    return Some(one);
-                }
-            }
-        }
-    }
-    let part = text.to_lowercase();
-    let contains = |text: &str| text.to_lowercase().contains(&part);
-    let partly = among.iter().filter(|it| contains(&it.model.id) || contains(&it.model.name));
-    let rank = |model: &Model| !is_dated(&model.id);
+/// The best of models that match a part of a name: an alias precedes a dated id, and the last in order comes first.
+pub fn best_match<'a>(matches: &[&'a Endpoint]) -> Option<&'a Endpoint> {
     // Among equals the first of the reversed search wins.
     let better = |a: &&&Endpoint, b: &&&Endpoint| {
         let (a, b) = (&a.model, &b.model);
-        rank(a).cmp(&rank(b)).then_with(|| collate(&a.id, &b.id))
+        let by_age = (!is_dated(&a.id)).cmp(&!is_dated(&b.id));
+        by_age.then_with(|| collate(&a.id, &b.id))
     };
-    partly.rev().max_by(better).copied()
+    matches.iter().rev().max_by(better).copied()
 }
 
 /// The full name of a model: `provider/id`.
@@ -88,7 +46,7 @@ fn is_dated(id: &str) -> bool {
 }
 
 /// Compares ids in pi's order: punctuation, digits, letters; case counts only between equals, small letters first.
-fn collate(a: &str, b: &str) -> Ordering {
+pub fn collate(a: &str, b: &str) -> Ordering {
     const PUNCTUATION: &str = "_-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$";
     let rank = |letter: char| {
         let place = PUNCTUATION.find(letter).unwrap_or(PUNCTUATION.len());
@@ -102,19 +60,22 @@ pub fn is_glob(pattern: &str) -> bool {
     pattern.contains(['*', '?', '['])
 }
 
-/// Finds the models of `among` that the glob `pattern` matches, by `provider/id` or by id, and the level behind its
-/// last colon. Case is ignored; `*` stops at a slash, `**` does not; `?`, `[…]`, `[!…]` and `{a,b}` are supported.
-/// Unlike in pi, a leading dot, `!` and `@(…)` are not special.
-pub fn match_glob<'a>(pattern: &str, among: &[&'a Endpoint]) -> (Vec<&'a Endpoint>, Option<ThinkingLevel>) {
-    let suffix = pattern.rsplit_once(':').map(|(glob, level)| (glob, ThinkingLevel::parse(level)));
-    let (glob, level) = match suffix {
-        Some((glob, Some(level))) => (glob, Some(level)),
+/// Splits off the thinking level behind the last colon.
+pub fn without_level(pattern: &str) -> (&str, Option<ThinkingLevel>) {
+    match pattern.rsplit_once(':').map(|(front, level)| (front, ThinkingLevel::parse(level))) {
+        Some((front, Some(level))) => (front, Some(level)),
         _ => (pattern, None),
-    };
-    let Some(glob) = matcher(glob) else { return (Vec::new(), level) };
+    }
+}
+
+/// Finds the models of `among` that a glob matches, by `provider/id` or by id. Case is ignored; `*` stops at a slash,
+/// `**` does not; `?`, `[…]`, `[!…]` and `{a,b}` are supported. Unlike in pi, a leading dot, `!` and `@(…)` are not
+/// special.
+pub fn match_glob<'a>(glob: &str, among: &[&'a Endpoint]) -> Vec<&'a Endpoint> {
+    let Some(glob) = matcher(glob) else { return Vec::new() };
     let matches =
         |endpoint: &&&Endpoint| glob.is_match(full_id(&endpoint.model)) || glob.is_match(&endpoint.model.id);
-    (among.iter().filter(matches).copied().collect(), level)
+    among.iter().filter(matches).copied().collect()
 }
 
 /// Compiles a glob; `None`: it is malformed and matches nothing.

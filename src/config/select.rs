@@ -1,15 +1,18 @@
 //! Selects the models that a session offers, and the one it starts with.
 
 use super::{
-    Config, Keys, Settings,
+    Config, Keys,
     catalogue::BUILT_IN,
-    pattern::{self, PatternMatch, Suffix, full_id},
-    thinking::{clamp, is_adaptive},
+    named_model::named_model,
+    pattern::{self, Suffix, full_id},
+    reference::{ModelMatch, Reference, Resolution, resolve},
+    thinking::clamp,
 };
 use crate::{
     model::request::Endpoint,
     protocol::{Model, ThinkingLevel},
 };
+use std::collections::BTreeSet;
 
 /// Options of the command line for the selection of models.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -66,22 +69,35 @@ pub struct ScopedModel {
     pub level: Option<ThinkingLevel>,
 }
 
-/// Why no session can start. The texts are pi's.
+/// Why no session can start, or why it starts without a model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SelectionError {
-    /// No model is configured.
+    /// No model can be used.
     #[error(
-        "No models available.\n\nSet an API key environment variable:\n  \
-         ANTHROPIC_API_KEY, OPENAI_API_KEY, OPENROUTER_API_KEY, etc.\n\nOr create {0}"
+        "No models available.\n\n{unusable}Set an API key environment variable:\n  \
+         ANTHROPIC_API_KEY, OPENAI_API_KEY, OPENROUTER_API_KEY, etc.\n\nOr create {models_file}"
     )]
-    NoModels(String),
+    NoModels {
+        /// What is configured, and why it cannot be used: lines, or nothing.
+        unusable: String,
+        /// The file that may define models.
+        models_file: String,
+    },
     /// `--provider` is unknown.
     #[error("Unknown provider \"{0}\". Use --list-models to see available providers/models.")]
     UnknownProvider(String),
-    /// The provider of `--provider` or `--model` is known, but its models are not supported.
+    /// `--provider` alone names a provider without credentials.
+    #[error("--provider {provider}: {reason}")]
+    NoCredentials {
+        /// The provider.
+        provider: String,
+        /// What is missing, and what would help.
+        reason: String,
+    },
+    /// The provider of `--provider` or `--model` is known, but has no models of its own.
     #[error(
-        "Provider \"{provider}\" has no models here: this version cannot ask them ({api}).\n\
-         Models of your own can be defined for it in models.json, with another api."
+        "Provider \"{provider}\" has no models here.\n\
+         Models of your own can be defined for it in models.json; its API is {api}."
     )]
     WithoutModels {
         /// The provider.
@@ -89,9 +105,43 @@ pub enum SelectionError {
         /// The API of its models.
         api: String,
     },
+    /// The API of the model that is named is not supported.
+    #[error("Model \"{model}\" cannot be used. {reason}")]
+    Unsupported {
+        /// The model's full name.
+        model: String,
+        /// Which APIs are.
+        reason: String,
+    },
+    /// `--model` names a provider without credentials that does not list the model, and another provider lists all of
+    /// the text as an id.
+    #[error(
+        "Model \"{model}\" cannot be used: provider \"{provider}\" does not list it and has no credentials. Another \
+             configured provider has that id: --model {other}"
+    )]
+    OtherProvider {
+        /// The text of `--model`.
+        model: String,
+        /// The provider that it names.
+        provider: String,
+        /// Full name of the other provider's model.
+        other: String,
+    },
     /// `--model` matches nothing.
     #[error("Model \"{0}\" not found. Use --list-models to see available models.")]
     NotFound(String),
+    /// `--model` matches models of several providers.
+    #[error(
+        "Model \"{pattern}\" is ambiguous across providers: {matches}. {hint} Use --provider or provider/model."
+    )]
+    Ambiguous {
+        /// The pattern.
+        pattern: String,
+        /// Full names of the models.
+        matches: String,
+        /// Why nothing decides between them.
+        hint: &'static str,
+    },
     /// `--api-key` has no provider.
     #[error("--api-key requires a model to be specified via --model, --provider/--model, or --models")]
     KeyWithoutModel,
@@ -102,32 +152,27 @@ type Leveled<'a> = (&'a Endpoint, Option<ThinkingLevel>);
 
 /// Selects the start model of a session, and the models that it offers.
 ///
-/// Source: behaviour of pi 0.73.1, observed; its published `models.md` and `settings.md`.
+/// Source: behaviour of pi 1.5.2, observed; its published `models.md` and `settings.md`. Own: `--provider` alone.
 ///
 /// # Errors
 ///
 /// A requested model does not exist, or there is no model to start with.
 pub fn select(config: &Config, wanted: &SelectionOptions) -> Result<Selection, SelectionError> {
     let mut warnings = Vec::new();
-    let saved = saved_model(config);
-    if let Settings { default_provider: Some(provider), default_model: Some(id), .. } = &config.settings
-        && saved.is_none()
-    {
-        warnings.push(format!("The default model {provider}/{id} of the settings is not known here"));
-    }
-    let available = config.models_of(|provider| config.keys.is_configured(provider));
+    let available = offered_models(config, &config.keys);
     let available: Vec<&Endpoint> = available.iter().collect();
+    let saved = saved_model(config, &mut warnings);
 
     let patterns = wanted.models.as_ref().or(config.settings.enabled_models.as_ref());
     let scope = scope(patterns.map_or(&[], Vec::as_slice), &available, &mut warnings);
     let pattern = wanted.model.as_deref().filter(|pattern| !pattern.is_empty());
     let chosen = match (pattern, wanted.provider.as_deref()) {
-        (Some(pattern), _) => {
-            let named = named_model(pattern, wanted.provider.as_deref(), config)?;
+        (Some(pattern), provider) => {
+            let named = named_model(pattern, provider, wanted, config)?;
             warnings.extend(named.warning);
             Some((named.endpoint, named.level))
         }
-        (None, Some(provider)) => Some((provider_start(provider, saved.as_ref(), config)?, None)),
+        (None, Some(provider)) => Some((provider_start(provider, saved.as_ref(), wanted, config)?, None)),
         (None, None) => from_scope(saved.as_ref(), &scope).map(|(endpoint, level)| (endpoint.clone(), level)),
     };
     let mut keys = config.keys.clone();
@@ -136,10 +181,8 @@ pub fn select(config: &Config, wanted: &SelectionOptions) -> Result<Selection, S
         (Some(key), Some((endpoint, _))) => keys = keys.with_cli_key(&endpoint.model.provider, key),
         (None, _) => {}
     }
-    let first = || automatic_start(saved.as_ref(), &available).map(|endpoint| (endpoint.clone(), None));
-    let models_file = || config.directories.agent.join("models.json").display().to_string();
-    let (start, named_level) =
-        chosen.or_else(first).ok_or_else(|| SelectionError::NoModels(models_file()))?;
+    let first = || automatic_start(saved.as_ref(), &available, config).map(|it| (it.clone(), None));
+    let (start, named_level) = chosen.or_else(first).ok_or_else(|| no_models(config))?;
 
     let default = ThinkingLevel::parse(config.dialect.record().defaults.thinking_level.as_str());
     let own = match config.dialect.record().level_follows_model {
@@ -157,10 +200,7 @@ pub fn select(config: &Config, wanted: &SelectionOptions) -> Result<Selection, S
     let mut offers: Vec<OfferedModel> = match wanted.api_key {
         None => available.iter().map(|endpoint| offer(endpoint, true)).collect(),
         // The key may make further models available.
-        Some(_) => {
-            let listed = config.models_of(|provider| keys.is_configured(provider));
-            listed.iter().map(|endpoint| offer(endpoint, true)).collect()
-        }
+        Some(_) => offered_models(config, &keys).iter().map(|endpoint| offer(endpoint, true)).collect(),
     };
     let place = |offers: &[OfferedModel], model: &Model| {
         offers.iter().position(|offer| is_same(&offer.endpoint.model, model))
@@ -181,6 +221,13 @@ fn is_same(a: &Model, b: &Model) -> bool {
     a.provider == b.provider && a.id == b.id
 }
 
+/// The models that hosts may choose: of configured providers, with a supported API.
+pub fn offered_models(config: &Config, keys: &Keys) -> Vec<Endpoint> {
+    let mut models = config.models_of(|provider| keys.is_configured(provider));
+    models.retain(|endpoint| keys.is_offered(&endpoint.model));
+    models
+}
+
 /// Resolves the patterns of `--models` or `enabledModels`: in the patterns' order, then the registry's; each model
 /// once.
 fn scope<'a>(
@@ -190,16 +237,9 @@ fn scope<'a>(
 ) -> Vec<Leveled<'a>> {
     let mut scope: Vec<Leveled<'a>> = Vec::new();
     for pattern in patterns {
-        let (found, level) = if pattern::is_glob(pattern) {
-            pattern::match_glob(pattern, available)
-        } else {
-            let found = pattern::find_model(pattern, available, Suffix::Anything);
-            if let Some(PatternMatch { not_a_level: Some(suffix), .. }) = &found {
-                warnings.push(format!(
-                    "Invalid thinking level \"{suffix}\" in pattern \"{pattern}\". Using default instead."
-                ));
-            }
-            (found.iter().map(|found| found.endpoint).collect(), found.and_then(|found| found.level))
+        let (found, level) = match pattern::is_glob(pattern) {
+            true => scope_of_glob(pattern, available, warnings),
+            false => scope_of_name(pattern, available, warnings),
         };
         if found.is_empty() {
             warnings.push(format!("No models match pattern \"{pattern}\""));
@@ -213,6 +253,57 @@ fn scope<'a>(
     scope
 }
 
+/// The models that a glob matches, and the level behind it. Ids may look like globs.
+fn scope_of_glob<'a>(
+    pattern: &str,
+    available: &[&'a Endpoint],
+    warnings: &mut Vec<String>,
+) -> (Vec<&'a Endpoint>, Option<ThinkingLevel>) {
+    let (glob, level) = pattern::without_level(pattern);
+    let reference = Reference { text: glob, provider: None, suffix: Suffix::None, matches_parts: false };
+    match resolve(reference, available, &|_| true) {
+        Resolution::Model(found) => (vec![found.endpoint], level),
+        Resolution::Ambiguous { candidates, .. } => {
+            warnings.push(several_providers(pattern, &candidates));
+            (candidates, level)
+        }
+        Resolution::NotFound(_) => (pattern::match_glob(glob, available), level),
+    }
+}
+
+/// The models that a name matches, and the level behind it. All are configured, so that nothing decides between
+/// providers.
+fn scope_of_name<'a>(
+    pattern: &str,
+    available: &[&'a Endpoint],
+    warnings: &mut Vec<String>,
+) -> (Vec<&'a Endpoint>, Option<ThinkingLevel>) {
+    let reference =
+        Reference { text: pattern, provider: None, suffix: Suffix::Anything, matches_parts: true };
+    let (found, level, invalid) = match resolve(reference, available, &|_| true) {
+        Resolution::NotFound(_) => return (Vec::new(), None),
+        Resolution::Model(ModelMatch { endpoint, level, not_a_level }) => {
+            (vec![endpoint], level, not_a_level)
+        }
+        Resolution::Ambiguous { candidates, level, not_a_level, .. } => (candidates, level, not_a_level),
+    };
+    if let Some(suffix) = invalid {
+        warnings.push(format!(
+            "Invalid thinking level \"{suffix}\" in pattern \"{pattern}\". Using default instead."
+        ));
+    }
+    if found.len() > 1 {
+        warnings.push(several_providers(pattern, &found));
+    }
+    (found, level)
+}
+
+fn several_providers(pattern: &str, candidates: &[&Endpoint]) -> String {
+    let providers: BTreeSet<&str> = candidates.iter().map(|it| it.model.provider.as_str()).collect();
+    let providers = providers.into_iter().collect::<Vec<_>>().join(", ");
+    format!("Pattern \"{pattern}\" matches several providers: {providers}. Use provider/id to choose one.")
+}
+
 /// The saved default if it is in the scope, else the scope's first model.
 fn from_scope<'a>(saved: Option<&Endpoint>, scope: &[Leveled<'a>]) -> Option<Leveled<'a>> {
     let is_saved =
@@ -220,155 +311,114 @@ fn from_scope<'a>(saved: Option<&Endpoint>, scope: &[Leveled<'a>]) -> Option<Lev
     scope.iter().find(is_saved).or(scope.first()).copied()
 }
 
-/// The default model of the settings, with or without a key.
-fn saved_model(config: &Config) -> Option<Endpoint> {
-    let wanted = config.settings.default_provider.as_ref()?;
+/// The default model of the settings, with or without a key, if its API is supported.
+fn saved_model(config: &Config, warnings: &mut Vec<String>) -> Option<Endpoint> {
+    let provider = config.settings.default_provider.as_ref()?;
     let id = config.settings.default_model.as_ref()?;
-    config.models_of(|provider| provider == wanted).into_iter().find(|it| it.model.id == *id)
+    let found = config.models_of(|name| name == provider).into_iter().find(|it| it.model.id == *id);
+    let Some(found) = found else {
+        warnings.push(format!("The default model {provider}/{id} of the settings is not known here"));
+        return None;
+    };
+    if let Err(reason) = config.keys.check_api(&found.model) {
+        warnings.push(format!("The default model {provider}/{id} of the settings cannot be used: {reason}"));
+        return None;
+    }
+    Some(found)
 }
 
-/// The start model without options: the saved one; else the default of the first provider that has one; else the
-/// first.
-fn automatic_start<'a>(saved: Option<&'a Endpoint>, available: &[&'a Endpoint]) -> Option<&'a Endpoint> {
+/// The start model without options, of those that can be chosen: the saved one; else the default of the first provider
+/// that has one; else the first.
+fn automatic_start<'a>(
+    saved: Option<&'a Endpoint>,
+    available: &[&'a Endpoint],
+    config: &Config,
+) -> Option<&'a Endpoint> {
+    let can_ask = |endpoint: &&Endpoint| config.keys.check(&endpoint.model).is_ok();
     let default = || {
         let mut defaults =
             BUILT_IN.providers.iter().flat_map(|it| it.defaults.iter().map(move |id| (it.id, *id)));
         defaults.find_map(|(provider, id)| {
-            available.iter().find(|it| it.model.provider == provider && it.model.id == id).copied()
+            let mut models = available.iter().copied().filter(can_ask);
+            models.find(|it| it.model.provider == provider && it.model.id == id)
         })
     };
-    saved.or_else(default).or(available.first().copied())
+    saved.filter(can_ask).or_else(default).or_else(|| available.iter().copied().find(can_ask))
+}
+
+/// The error for a configuration without a model that can be chosen: names what is configured, and why it is of no use.
+fn no_models(config: &Config) -> SelectionError {
+    let mut lines = String::new();
+    let mut listed = BTreeSet::new();
+    for endpoint in config.models_of(|provider| config.keys.is_configured(provider)) {
+        let model = &endpoint.model;
+        let (Some(source), Err(reason)) = (config.keys.source(&model.provider), config.keys.check(model))
+        else {
+            continue;
+        };
+        if listed.insert(model.provider.clone()) {
+            let reason = reason.to_string();
+            let reason = reason.lines().next().unwrap_or_default();
+            lines += &format!("  {} ({source}): {reason}\n", model.provider);
+        }
+    }
+    let unusable = match lines.is_empty() {
+        true => lines,
+        false => format!("Configured, but unusable:\n{lines}\n"),
+    };
+    let models_file = config.directories.agent.join("models.json").display().to_string();
+    SelectionError::NoModels { unusable, models_file }
 }
 
 /// The start model for `--provider`: the saved one if it is that provider's, else the provider's default, else its
 /// first.
-fn provider_start(name: &str, saved: Option<&Endpoint>, config: &Config) -> Result<Endpoint, SelectionError> {
-    let ProviderModels { provider, models } = match ProviderModels::of(name, config) {
-        Some(own) => own,
-        None => {
-            return Err(unsupported_provider(name)
-                .unwrap_or_else(|| SelectionError::UnknownProvider(name.to_owned())));
-        }
+fn provider_start(
+    name: &str,
+    saved: Option<&Endpoint>,
+    wanted: &SelectionOptions,
+    config: &Config,
+) -> Result<Endpoint, SelectionError> {
+    let models = models_of_provider(name, config)?;
+    let models: Vec<&Endpoint> = models.iter().collect();
+    let provider = &models[0].model.provider;
+    let saved = saved.filter(|saved| saved.model.provider == *provider);
+    let start = saved.or_else(|| default_of(&models)).unwrap_or(models[0]);
+    supported(start, config)?;
+    if wanted.api_key.is_none()
+        && let Err(reason) = config.keys.check(&start.model)
+    {
+        let provider = provider.clone();
+        return Err(SelectionError::NoCredentials { provider, reason: reason.to_string() });
+    }
+    Ok(start.clone())
+}
+
+/// The models of the first provider called `name`, in any case; at least one.
+pub(super) fn models_of_provider(name: &str, config: &Config) -> Result<Vec<Endpoint>, SelectionError> {
+    let lower = name.to_lowercase();
+    let mut models = config.models_of(|provider| provider.to_lowercase() == lower);
+    let Some(first) = models.first() else {
+        return Err(match BUILT_IN.provider(&lower) {
+            Some(known) => {
+                SelectionError::WithoutModels { provider: known.id.to_owned(), api: known.api.to_owned() }
+            }
+            None => SelectionError::UnknownProvider(name.to_owned()),
+        });
     };
-    let saved = saved.filter(|saved| saved.model.provider == provider);
-    let start = saved.or_else(|| default_of(&provider, &models)).or(models.first());
-    start.cloned().ok_or_else(|| SelectionError::UnknownProvider(name.to_owned()))
+    let provider = first.model.provider.clone();
+    models.retain(|endpoint| endpoint.model.provider == provider);
+    Ok(models)
 }
 
-/// The error for a provider whose models are not supported; `None`: it is unknown.
-fn unsupported_provider(name: &str) -> Option<SelectionError> {
-    let known = BUILT_IN.provider(&name.to_lowercase())?;
-    Some(SelectionError::WithoutModels { provider: known.id.to_owned(), api: known.api.to_owned() })
+pub(super) fn supported(endpoint: &Endpoint, config: &Config) -> Result<(), SelectionError> {
+    config.keys.check_api(&endpoint.model).map_err(|reason| SelectionError::Unsupported {
+        model: full_id(&endpoint.model),
+        reason: reason.to_string(),
+    })
 }
 
-/// The model of `--model`.
-struct NamedModel {
-    endpoint: Endpoint,
-    level: Option<ThinkingLevel>,
-    warning: Option<String>,
-}
-
-/// Resolves `--model` and `--provider`, with or without a key.
-fn named_model(name: &str, provider: Option<&str>, config: &Config) -> Result<NamedModel, SelectionError> {
-    let front = provider.or_else(|| Some(name.split_once('/')?.0));
-    let own = front.and_then(|name| ProviderModels::of(name, config));
-    // Ids of routers begin with names of providers: they must not match here.
-    let lacks = front.filter(|_| own.is_none());
-    if let Some(refused) = lacks.and_then(unsupported_provider) {
-        return Err(refused);
-    }
-    let taken = |found: PatternMatch<'_>| (found.endpoint.clone(), found.level);
-    let anywhere = || {
-        let all = config.models();
-        let all: Vec<&Endpoint> = all.iter().collect();
-        let leveled = || {
-            let (id, level) = name.rsplit_once(':')?;
-            let level = ThinkingLevel::parse(level)?;
-            Some((exact_match(id, &all, config)?, Some(level)))
-        };
-        let unleveled = exact_match(name, &all, config).map(|endpoint| (endpoint, None));
-        match unleveled.or_else(leveled) {
-            Some((endpoint, level)) => Some((endpoint.clone(), level)),
-            None => pattern::find_model(name, &all, Suffix::Level).map(taken),
-        }
-    };
-    let (pattern, found) = match (provider, &own) {
-        (Some(name), None) => return Err(SelectionError::UnknownProvider(name.to_owned())),
-        (Some(_), Some(own)) => {
-            let pattern = without_provider(name, &own.provider);
-            (pattern, own.find(pattern).map(taken))
-        }
-        (None, Some(own)) => {
-            let rest = name.split_once('/').map_or(name, |(_, rest)| rest);
-            // The apparent provider may be the first part of an id.
-            (rest, own.find(rest).map(taken).or_else(anywhere))
-        }
-        (None, None) => (name, anywhere()),
-    };
-    match (found, own) {
-        (Some((endpoint, level)), _) => Ok(NamedModel { endpoint, level, warning: None }),
-        (None, Some(own)) => {
-            let ProviderModels { provider, models } = own;
-            let endpoint = unknown_model(pattern, &provider, &models)
-                .ok_or_else(|| SelectionError::NotFound(format!("{provider}/{pattern}")))?;
-            let warning =
-                format!("Model \"{pattern}\" not found for provider \"{provider}\". Using custom model id.");
-            Ok(NamedModel { endpoint, level: None, warning: Some(warning) })
-        }
-        (None, None) => Err(SelectionError::NotFound(name.to_owned())),
-    }
-}
-
-/// Finds the model of an id or full name; of several, one that is configured.
-fn exact_match<'a>(id: &str, among: &[&'a Endpoint], config: &Config) -> Option<&'a Endpoint> {
-    let text = id.to_lowercase();
-    let is_it = |it: &Model| it.id.to_lowercase() == text || full_id(it).to_lowercase() == text;
-    let same: Vec<&Endpoint> = among.iter().filter(|it| is_it(&it.model)).copied().collect();
-    let configured = same.iter().find(|it| config.keys.is_configured(&it.model.provider));
-    configured.or(same.first()).copied()
-}
-
-/// A provider and its models, at least one.
-struct ProviderModels {
-    provider: String,
-    models: Vec<Endpoint>,
-}
-
-impl ProviderModels {
-    /// Finds the first provider called `name`, in any case.
-    fn of(name: &str, config: &Config) -> Option<Self> {
-        let name = name.to_lowercase();
-        let mut models = config.models_of(|provider| provider.to_lowercase() == name);
-        let provider = models.first()?.model.provider.clone();
-        models.retain(|endpoint| endpoint.model.provider == provider);
-        Some(Self { provider, models })
-    }
-
-    fn find(&self, pattern: &str) -> Option<PatternMatch<'_>> {
-        let models: Vec<&Endpoint> = self.models.iter().collect();
-        pattern::find_model(pattern, &models, Suffix::Level)
-    }
-}
-
-/// `pattern` without a leading `provider/`.
-fn without_provider<'a>(pattern: &'a str, provider: &str) -> &'a str {
-    match pattern.split_once('/') {
-        Some((front, rest)) if front.to_lowercase() == provider.to_lowercase() => rest,
-        _ => pattern,
-    }
-}
-
-/// Builds an unknown model from the provider's default, with another id.
-fn unknown_model(id: &str, provider: &str, siblings: &[Endpoint]) -> Option<Endpoint> {
-    let mut endpoint = default_of(provider, siblings).or(siblings.first())?.clone();
-    id.clone_into(&mut endpoint.model.id);
-    id.clone_into(&mut endpoint.model.name);
-    endpoint.adaptive = is_adaptive(&endpoint.model);
-    Some(endpoint)
-}
-
-/// The default model of a provider.
-fn default_of<'a>(provider: &str, models: &'a [Endpoint]) -> Option<&'a Endpoint> {
-    let defaults = BUILT_IN.provider(provider).map_or(&[][..], |known| known.defaults);
-    defaults.iter().find_map(|id| models.iter().find(|it| it.model.id == *id))
+/// The default model of the provider of these models.
+pub(super) fn default_of<'a>(models: &[&'a Endpoint]) -> Option<&'a Endpoint> {
+    let defaults = BUILT_IN.provider(&models.first()?.model.provider).map_or(&[][..], |known| known.defaults);
+    defaults.iter().find_map(|id| models.iter().copied().find(|it| it.model.id == *id))
 }

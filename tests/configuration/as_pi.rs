@@ -1,13 +1,12 @@
 //! What real pi makes of the same files, arguments and environment: `tests/configurations/`, recorded by its
 //! `record.mjs`.
 //!
-//! Compared are all models that `models.json` defines, and those of the catalogue that both have: ours is newer, so
-//! either has models that the other lacks, and the facts about a model may have changed.
+//! Compared are all models that `models.json` defines, and those of the catalogue that both have.
 
 use pi_rpc::{
     config::{
-        Config, Environment, Selection, SelectionOptions, Sources, catalogue::BUILT_IN, load,
-        pattern::full_id, select,
+        Config, CredentialError, Environment, Selection, SelectionOptions, Sources, catalogue::BUILT_IN,
+        load, pattern::full_id, select,
     },
     protocol::{Dialect, ThinkingLevel},
 };
@@ -45,16 +44,64 @@ fn recorded_cases_match_pi() {
 }
 
 #[test]
-fn missing_keys_are_explained() {
-    let case = Case::open(&root().join("nothing-configured"));
-    assert!(case.differs);
-    let refused = select(&case.config, &case.wanted).unwrap_err().to_string();
-    let agent = case.config.directories.agent.display();
-    let expected = format!(
-        "No models available.\n\nSet an API key environment variable:\n  \
-         ANTHROPIC_API_KEY, OPENAI_API_KEY, OPENROUTER_API_KEY, etc.\n\nOr create {agent}/models.json"
-    );
-    assert_eq!(refused, expected);
+fn differing_cases_explain_themselves() {
+    let outcome = |name: &str| {
+        let case = Case::open(&root().join(name));
+        assert!(case.differs, "{name}");
+        let agent = case.config.directories.agent.display().to_string();
+        match select(&case.config, &case.wanted) {
+            Ok(selection) => {
+                let start = full_id(&selection.offers[selection.start].endpoint.model);
+                format!("{start}: {}", selection.warnings.join("\n"))
+            }
+            Err(refused) => refused.to_string().replace(&agent, "<agent>"),
+        }
+    };
+    let unlisted = "openai/gpt-5.1-codex-max: Model \"gpt-5.1-codex-max\" not found for provider \"openai\". Using \
+                    custom model id.";
+    let other = |model: &str, provider: &str, other: &str| {
+        format!(
+            "Model \"{model}\" cannot be used: provider \"{provider}\" does not list it and has no credentials. Another \
+             configured provider has that id: --model {other}"
+        )
+    };
+    let beside = " Another configured provider has that id: workshop/cellar/oak";
+    let cases = [
+        (
+            "nothing-configured",
+            "No models available.\n\nSet an API key environment variable:\n  \
+             ANTHROPIC_API_KEY, OPENAI_API_KEY, OPENROUTER_API_KEY, etc.\n\nOr create <agent>/models.json"
+                .to_owned(),
+        ),
+        ("name-of-router-without-key", unlisted.to_owned()),
+        (
+            "name-of-router-with-its-key",
+            other("openai/gpt-5.1-codex-max", "openai", "openrouter/openai/gpt-5.1-codex-max"),
+        ),
+        (
+            "id-with-slash",
+            format!(
+                "cellar/oak: Model \"oak\" not found for provider \"cellar\". Using custom model id.{beside}"
+            ),
+        ),
+        (
+            "foreign-api",
+            format!(
+                "Model \"greenhouse/fern\" cannot be used. {}",
+                CredentialError::Api("some-other-api".to_owned())
+            ),
+        ),
+        (
+            "older-id",
+            format!(
+                "Model \"amazon-bedrock/us.anthropic.claude-sonnet-4-20250514-v1:0\" cannot be used. {}",
+                CredentialError::Api("bedrock-converse-stream".to_owned())
+            ),
+        ),
+    ];
+    for (name, expected) in cases {
+        assert_eq!(outcome(name), expected, "{name}");
+    }
 }
 
 #[test]
@@ -64,9 +111,10 @@ fn redefined_model_keeps_levels_of_catalogue() {
     let (mut ours, mut theirs) = (case.outcome(&expected), case.expected(&expected));
     let name = "anthropic/claude-opus-4-7";
     assert_eq!(theirs.levels.remove(name).unwrap(), ["off"]);
-    assert_eq!(ours.levels.remove(name).unwrap(), ["off", "minimal", "low", "medium", "high", "xhigh"]);
-    let start = |level: &str| Some((name.to_owned(), level.to_owned()));
-    assert_eq!((theirs.start.take(), ours.start.take()), (start("off"), start("medium")));
+    assert_eq!(
+        ours.levels.remove(name).unwrap(),
+        ["off", "minimal", "low", "medium", "high", "xhigh", "max"]
+    );
     assert_eq!(ours, theirs);
 }
 
@@ -109,8 +157,12 @@ impl Case {
         let of_case = case["environment"].as_object().unwrap().iter();
         let of_case = of_case.map(|(name, value)| (name.clone(), value.as_str().unwrap().to_owned()));
         let environment: Environment = of_case.chain(own).collect();
-        let config =
-            load(Sources { dialect: Dialect::Pi, working_directory: work, environment, approve: None });
+        // The dialect of the release that was recorded.
+        let dialect = match read(&folder.join("expected.json"))["pi"].as_str() {
+            Some(release) if release.starts_with('0') => Dialect::Pi,
+            _ => Dialect::Pi1,
+        };
+        let config = load(Sources { dialect, working_directory: work, environment, approve: None });
         Self {
             about: case["about"].as_str().unwrap().to_owned(),
             differs: case.get("differs").is_some(),
@@ -216,7 +268,8 @@ fn cycle(selection: &Selection) -> Vec<String> {
         return Vec::new();
     }
     let start = full_id(&selection.offers[selection.start].endpoint.model);
-    let begin = all.iter().position(|name| *name == start).unwrap_or(0) + 1;
+    // Where the start is not in the round, pi begins with the first.
+    let begin = all.iter().position(|name| *name == start).map_or(0, |at| at + 1);
     let mut all = all;
     let round = all.len();
     all.rotate_left(begin % round);

@@ -206,17 +206,16 @@ fn google_account_needs_file_and_place() {
 }
 
 #[test]
-fn unsupported_api_is_listed_and_refused() {
-    let models = custom(json!({"api": "smoke-signals"}), json!({}));
+fn unsupported_api_is_refused_before_requests() {
+    let models = custom(json!({"api": "some-other-api"}), json!({}));
     let config = configured(&models, &json!({}), &[]);
-    let selection = select(&config, &SelectionOptions::default()).unwrap();
-    let supported = Api::ALL.map(Api::as_str).join(", ");
-    let reason =
-        format!("The API \"smoke-signals\" is not supported by this version; supported: {supported}.");
-    let offer = &selection.offers[selection.start];
-    assert_eq!((offer.listed, offer.usable.clone()), (true, Err(reason.clone())));
-    let error = selection.keys.credentials(&offer.endpoint.model).unwrap_err();
+    let endpoint = config.models_of(|name| name == "x").remove(0);
+    let error = config.keys.credentials(&endpoint.model).unwrap_err();
+    let apis = Api::ALL.map(Api::as_str).join(", ");
+    let reason = format!("The API \"some-other-api\" is not supported by this version; supported: {apis}.");
     assert_eq!(error.to_string(), reason);
+    let selection = select(&config, &SelectionOptions::default());
+    assert!(selection.unwrap_err().to_string().contains(&format!("x (models.json): {reason}")));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! `pi-rpc models` and `--list-models`.
 
 use crate::home_support::Home;
-use pi_rpc::model::api::Api;
+use pi_rpc::config::CredentialError;
 use serde_json::{Value, json};
 use std::{path::Path, process::Command};
 
@@ -10,7 +10,7 @@ const MODELS: &str = r#"{"providers": {
         {"id": "oak-70b", "reasoning": true, "input": ["text", "image"], "contextWindow": 1000000, "maxTokens": 900,
          "thinkingLevelMap": {"minimal": null}, "cost": {"input": 0.25, "output": 4, "cacheRead": 0, "cacheWrite": 0}},
         {"id": "elm"}]},
-    "greenhouse": {"baseUrl": "http://127.0.0.1:1", "api": "smoke-signals", "apiKey": "none",
+    "greenhouse": {"baseUrl": "http://127.0.0.1:1", "api": "some-other-api", "apiKey": "none",
         "models": [{"id": "fern"}]}
 }}"#;
 
@@ -35,14 +35,11 @@ fn models_lists_choices_and_reasons() {
             "Prices in US dollars per million tokens.",
             "",
             "Unusable:",
-            &format!(
-                "  greenhouse/fern: The API \"smoke-signals\" is not supported by this version; supported: {}.",
-                Api::ALL.map(Api::as_str).join(", ")
-            ),
+            &*format!("  greenhouse/fern: {}", CredentialError::Api("some-other-api".to_owned())),
             "",
             "Without a key (set the variable, or use auth.json or models.json):",
-            "  anthropic        18 models  ANTHROPIC_OAUTH_TOKEN or ANTHROPIC_API_KEY",
-            "  cerebras          2 models  CEREBRAS_API_KEY",
+            "  amazon-bedrock                 202 models  AWS_BEARER_TOKEN_BEDROCK or AWS_PROFILE",
+            "  ant-ling                         3 models  ANT_LING_API_KEY",
         ]
     );
     assert_eq!(stderr, "");
@@ -51,12 +48,11 @@ fn models_lists_choices_and_reasons() {
 #[test]
 fn key_of_unsupported_api_is_named() {
     let home = home();
-    let auth = json!({ "amazon-bedrock": { "type": "api_key", "key": "k" } });
+    let auth = json!({ "radius": { "type": "api_key", "key": "k" } });
     home.write("auth.json", &auth.to_string());
     let (stdout, _) = run(home.path(), &["models"]);
-    let part =
-        "With a key, but with an unsupported API:\n  amazon-bedrock speaks bedrock-converse-stream\n\n";
-    assert!(stdout.contains(part), "{stdout}");
+    let part = format!("  radius, 35 models: {}\n", CredentialError::Api("pi-messages".to_owned()));
+    assert!(stdout.contains(&part), "{stdout}");
 }
 
 #[test]

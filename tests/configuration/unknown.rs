@@ -2,62 +2,85 @@
 
 use crate::home_support::Home;
 use pi_rpc::{
-    config::{Config, SelectionOptions, catalogue::BUILT_IN, pattern::full_id, select},
+    config::{Config, CredentialError, SelectionOptions, catalogue::BUILT_IN, pattern::full_id, select},
     protocol::ThinkingLevel,
 };
 
 #[test]
-fn provider_without_models_is_no_router() {
-    let text = "Provider \"amazon-bedrock\" has no models here: this version cannot ask them (bedrock-converse-stream).\n\
-                Models of your own can be defined for it in models.json, with another api.";
-    for (provider, model) in [(None, "amazon-bedrock/nova"), (Some("Amazon-Bedrock"), "nova")] {
-        let provider = provider.map(str::to_owned);
-        let wanted =
-            SelectionOptions { provider, model: Some(model.to_owned()), ..SelectionOptions::default() };
-        assert_eq!(select(&config(), &wanted).unwrap_err().to_string(), text);
+fn unsupported_api_is_named_with_model() {
+    let config = Home::new([]).load(&[("RADIUS_API_KEY", "key")]);
+    let refused = |provider: Option<&str>, model: Option<&str>| {
+        let [provider, model] = [provider, model].map(|it| it.map(str::to_owned));
+        let wanted = SelectionOptions { provider, model, ..SelectionOptions::default() };
+        select(&config, &wanted).unwrap_err().to_string()
+    };
+    let text = format!("Model \"radius/balanced\" cannot be used. {}", unsupported("pi-messages"));
+    let named = [(None, Some("radius/balanced")), (Some("Radius"), Some("balanced")), (Some("radius"), None)];
+    for (provider, model) in named {
+        assert_eq!(refused(provider, model), text);
     }
+    assert_eq!(
+        select(&config, &SelectionOptions::default()).unwrap_err().to_string(),
+        format!(
+            "No models available.\n\nConfigured, but unusable:\n  radius (RADIUS_API_KEY): {}\n\nSet an API key \
+             environment variable:\n  ANTHROPIC_API_KEY, OPENAI_API_KEY, OPENROUTER_API_KEY, etc.\n\nOr create {}",
+            unsupported("pi-messages"),
+            config.directories.agent.join("models.json").display()
+        )
+    );
 }
 
 #[test]
 fn unknown_saved_default_is_named() {
     let mut config = config();
-    config.settings.default_provider = Some("google".to_owned());
-    config.settings.default_model = Some("gemini".to_owned());
     let wanted = SelectionOptions {
         model: Some("anthropic/claude-opus-4-6".to_owned()),
         ..SelectionOptions::default()
     };
-    let selection = select(&config, &wanted).unwrap();
-    assert_eq!(selection.warnings, ["The default model google/gemini of the settings is not known here"]);
+    let unusable = format!(
+        "The default model radius/balanced of the settings cannot be used: {}",
+        unsupported("pi-messages")
+    );
+    let unknown = "The default model google/gemini of the settings is not known here";
+    for (provider, id, warning) in [("google", "gemini", unknown), ("radius", "balanced", &unusable)] {
+        config.settings.default_provider = Some(provider.to_owned());
+        config.settings.default_model = Some(id.to_owned());
+        assert_eq!(select(&config, &wanted).unwrap().warnings, [warning]);
+    }
 }
 
 #[test]
 fn provider_alone_starts_its_default_model() {
-    let config = Home::new([]).load(&[("ANTHROPIC_API_KEY", "a"), ("OPENAI_API_KEY", "o")]);
-    let start = |config: &Config, provider: &str| {
-        let wanted = SelectionOptions { provider: Some(provider.to_owned()), ..SelectionOptions::default() };
-        let selection = select(config, &wanted).map_err(|refused| refused.to_string())?;
-        Ok::<_, String>(full_id(&selection.offers[selection.start].endpoint.model))
-    };
-    let defaults = |provider: &str| BUILT_IN.provider(provider).unwrap().defaults;
-    for provider in ["anthropic", "openai", "OpenAI", "groq", "google", "mistral"] {
-        let name = provider.to_lowercase();
-        let started = start(&config, provider).unwrap();
-        let expected: Vec<String> = defaults(&name).iter().map(|id| format!("{name}/{id}")).collect();
-        assert!(expected.contains(&started), "{provider}: {started} of {expected:?}");
+    let keys = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GROQ_API_KEY", "GEMINI_API_KEY"];
+    let config = Home::new([]).load(&keys.map(|name| (name, "key")));
+    for (provider, default) in [
+        ("anthropic", "anthropic/claude-opus-5-5"),
+        ("openai", "openai/gpt-6.1-sol"),
+        ("OpenAI", "openai/gpt-6.1-sol"),
+        ("groq", "groq/openai/gpt-oss-120b"),
+        ("google", "google/gemini-4-argon"),
+    ] {
+        assert_eq!(start(&config, provider, None).unwrap(), default);
     }
     let mut saved = config.clone();
     saved.settings.default_provider = Some("openai".to_owned());
     saved.settings.default_model = Some("gpt-4o".to_owned());
-    assert_eq!(start(&saved, "openai").unwrap(), "openai/gpt-4o");
-    assert!(start(&saved, "anthropic").unwrap().starts_with("anthropic/"));
+    assert_eq!(start(&saved, "openai", None).unwrap(), "openai/gpt-4o");
+    assert_eq!(start(&saved, "anthropic", None).unwrap(), "anthropic/claude-opus-5-5");
+}
+
+#[test]
+fn provider_alone_needs_name_and_key() {
+    let config = Home::new([]).load(&[("ANTHROPIC_API_KEY", "key")]);
     let unknown = "Unknown provider \"nobody\". Use --list-models to see available providers/models.";
-    assert_eq!(start(&config, "nobody").unwrap_err(), unknown);
-    assert!(
-        start(&config, "amazon-bedrock")
-            .unwrap_err()
-            .starts_with("Provider \"amazon-bedrock\" has no models here")
+    assert_eq!(start(&config, "nobody", None).unwrap_err(), unknown);
+    let agent = config.directories.agent.display();
+    let keyless = format!(
+        "--provider groq: No API key found for groq.\n\nSet GROQ_API_KEY, or add it to {agent}/auth.json: \
+         {{\"groq\": {{\"type\": \"api_key\", \"key\": \"…\"}}}}"
     );
+    assert_eq!(start(&config, "groq", None).unwrap_err(), keyless);
+    assert_eq!(start(&config, "groq", Some("key")).unwrap(), "groq/openai/gpt-oss-120b");
 }
 
 #[test]
@@ -82,4 +105,16 @@ fn id_of_several_providers_prefers_configured_one() {
 /// Nothing is configured.
 fn config() -> Config {
     Home::new([]).load(&[])
+}
+
+/// The start model for `--provider` alone.
+fn start(config: &Config, provider: &str, key: Option<&str>) -> Result<String, String> {
+    let [provider, api_key] = [Some(provider), key].map(|it| it.map(str::to_owned));
+    let wanted = SelectionOptions { provider, api_key, ..SelectionOptions::default() };
+    let selection = select(config, &wanted).map_err(|refused| refused.to_string())?;
+    Ok(full_id(&selection.offers[selection.start].endpoint.model))
+}
+
+fn unsupported(api: &str) -> String {
+    CredentialError::Api(api.to_owned()).to_string()
 }

@@ -19,7 +19,14 @@ if (!cli) {
   console.error("usage: node tests/configurations/record.mjs <path of pi's cli.js> [case…]");
   process.exit(2);
 }
-const { version } = JSON.parse(readFileSync(join(dirname(cli), "..", "package.json"), "utf8"));
+
+/** The package.json above a file. */
+function packageOf(file) {
+  const folder = dirname(file);
+  const found = join(folder, "package.json");
+  return existsSync(found) ? JSON.parse(readFileSync(found, "utf8")) : packageOf(folder);
+}
+const { version } = packageOf(cli);
 
 /** More steps than any list here is long. */
 const ENOUGH = 1000;
@@ -95,7 +102,7 @@ async function levels(ask, name) {
     seen.push(data.level);
   }
   if (seen.length === 0) seen.push((await ask({ type: "get_state" })).data.thinkingLevel);
-  const order = ["off", "minimal", "low", "medium", "high", "xhigh"];
+  const order = ["off", "minimal", "low", "medium", "high", "xhigh", "max"];
   return seen.sort((a, b) => order.indexOf(a) - order.indexOf(b));
 }
 
