@@ -109,6 +109,7 @@ impl Talk {
             models: library.choices().to_vec(),
             start: 0,
             chosen: false,
+            reloads_models: false,
             scope: None,
             level: None,
             modes: Modes { auto_compaction: false, ..Modes::of(dialect) },

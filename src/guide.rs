@@ -135,6 +135,7 @@
 //!     models: ModelLibrary::scripted("demo").expect("it needs no file").choices().to_vec(),
 //!     start: 0,
 //!     chosen: false,
+//!     reloads_models: false,
 //!     scope: None,
 //!     level: None,
 //!     modes: Modes::of(dialect),

@@ -215,13 +215,14 @@ fn library(
     environment: &Environment,
     extended: bool,
 ) -> Result<(ModelLibrary, bool), Refusal> {
-    let extendable = |library: ModelLibrary, wanted| match extended {
-        true => library.extendable(config.clone(), wanted, environment.clone()),
-        false => library,
-    };
+    let reloadable =
+        |library: ModelLibrary, wanted| library.extendable(config.clone(), Some(wanted), environment.clone());
     if let Some(name) = scripted_name(options.provider.as_deref(), options.model.as_deref()) {
         let library = ModelLibrary::scripted(name).map_err(|error| Refusal(error.to_string(), 1))?;
-        return Ok((extendable(library, None), false));
+        return Ok(match extended {
+            true => (library.extendable(config.clone(), None, environment.clone()), false),
+            false => (library, false),
+        });
     }
     let wanted = SelectionOptions {
         provider: options.provider.clone(),
@@ -234,17 +235,15 @@ fn library(
         Ok(selection) => selection,
         Err(refused) => {
             return match refused {
-                SelectionError::NoModels(_) => {
+                SelectionError::NoModels { .. } => {
                     let text = format!("{refused}{NO_MODELS_HINT}");
                     // An extension may add one later.
                     if !extended {
                         tracing::warn!("{text}");
                     }
-                    Ok((extendable(ModelLibrary::unchosen(text), Some(wanted)), extended))
+                    Ok((reloadable(ModelLibrary::unchosen(text), wanted), extended))
                 }
-                _ if extended => {
-                    Ok((extendable(ModelLibrary::unchosen(refused.to_string()), Some(wanted)), true))
-                }
+                _ if extended => Ok((reloadable(ModelLibrary::unchosen(refused.to_string()), wanted), true)),
                 _ => Err(Refusal(refused.to_string(), 1)),
             };
         }
@@ -254,7 +253,7 @@ fn library(
     }
     let follows = config.dialect.record().level_follows_model;
     let library = ModelLibrary::configured(selection, &config.settings, environment, follows);
-    Ok((extendable(library, Some(wanted)), false))
+    Ok((reloadable(library, wanted), false))
 }
 
 /// Default of `--disk-timeout`: longer than a disk takes to spin up, or a network to recover.

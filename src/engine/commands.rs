@@ -8,10 +8,9 @@ use crate::engine::{
     store::next_session::NextSession,
 };
 use crate::protocol::{
-    DialectReady, Disposition, Emission, GetAvailableModelsResponse, GetBranchMessagesResponse,
-    GetCommandsResponse, GetForkMessagesResponse, GetLastAssistantTextResponse, GetSessionStatsResponse,
-    GetStateResponse, LastAssistantText, ModelList, Outbound, ReadyFrame, RequestId, RpcCommand,
-    RpcCommandKind, errors,
+    DialectReady, Disposition, Emission, GetBranchMessagesResponse, GetCommandsResponse,
+    GetForkMessagesResponse, GetLastAssistantTextResponse, GetSessionStatsResponse, GetStateResponse,
+    LastAssistantText, Outbound, ReadyFrame, RequestId, RpcCommand, RpcCommandKind, errors,
 };
 
 impl Engine {
@@ -127,10 +126,7 @@ impl Engine {
                 let data = self.command_list();
                 self.succeed(GetCommandsResponse { id, data });
             }
-            RpcCommand::GetAvailableModels(_) => {
-                let models = self.usable_models().map(|at| self.models.all[at].model.clone()).collect();
-                self.succeed(GetAvailableModelsResponse { id, data: ModelList { models } });
-            }
+            RpcCommand::GetAvailableModels(_) => self.list_models(id),
             RpcCommand::SetModel(it) => self.set_model(it),
             RpcCommand::CycleModel(_) => self.cycle_model(id),
             RpcCommand::SetThinkingLevel(it) => self.set_level(it),

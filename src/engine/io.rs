@@ -126,6 +126,8 @@ pub enum Input {
     ProviderChanged(Result<Vec<ModelChoice>, String>),
     /// The result of the [`Output::SelectModel`] just polled.
     ModelSelected(Result<ModelSelection, String>),
+    /// The result of the [`Output::ReloadModels`] just polled.
+    ModelsReloaded(ReloadedModels),
     /// A hook about a request to a provider; answered by [`Output::ProviderHookCompleted`].
     ProviderHook {
         /// The id for the answer.
@@ -227,6 +229,12 @@ pub enum Output {
     /// Selects the model to begin with among all models, after extensions have added some before the session began.
     /// Answered by [`Input::ModelSelected`].
     SelectModel,
+    /// Reads the configuration of models and credentials again, which may have changed, and finds this model. Answered
+    /// by [`Input::ModelsReloaded`].
+    ReloadModels {
+        /// Provider and id of a model; `None`: the list is enough.
+        wanted: Option<(String, String)>,
+    },
     /// Reports that the frame just emitted violates a rule: a defect of the server.
     Violation(Violation),
     /// Ends the process after all pending output is written.
@@ -293,6 +301,15 @@ pub struct ModelSelection {
     pub level: Option<ThinkingLevel>,
     /// Places and levels of the models that `cycle_model` goes round, if a scope was given.
     pub scope: Option<Vec<(usize, Option<ThinkingLevel>)>>,
+}
+
+/// The models after the configuration was read again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReloadedModels {
+    /// All models; those from before at the same places.
+    pub models: Vec<ModelChoice>,
+    /// The place of the model that was wanted; `Err`: why it cannot be used, where that is known.
+    pub found: Result<usize, Option<String>>,
 }
 
 /// The hooks of a provider's request that some extension registered for. Source: pi source.

@@ -7,7 +7,8 @@
 //!   model by `Finish` or `Fail`), also after it was cancelled; only the events of a cancelled model call are ignored.
 //! - A `Store`, an `OpenSession` and a `WriteFile` are outstanding, one at a time, until they complete or fail. No
 //!   frame of an entry is emitted before its `Store` has ended; what comes in meanwhile is delayed, but for a few
-//!   reads (`disk`). `ReadFile`, `LookInto`, `Query`, `Provide` and `Choose` are answered before the next `poll`.
+//!   reads (`disk`). `ReadFile`, `FindResources`, `Query`, `ChangeProvider`, `SelectModel`
+//!   and `ReloadModels` are answered before the next `poll`.
 //! - [`Engine::deadline`] says when to come back with [`Input::Time`] if nothing else happens before.
 //! - Nothing happens by itself: no clock, no randomness but the seed, no thread. The same inputs at the same times
 //!   give the same outputs, byte for byte.
@@ -79,8 +80,8 @@ pub mod ttsr;
 
 pub use core::Engine;
 pub use io::{
-    CallId, Input, ModelCall, ModelSelection, Now, Output, Purpose, RequestHooks, ShellEnd, ShellStart,
-    ToolStart,
+    CallId, Input, ModelCall, ModelSelection, Now, Output, Purpose, ReloadedModels, RequestHooks, ShellEnd,
+    ShellStart, ToolStart,
 };
 pub use model_choices::ModelChoice;
 pub use setup::{

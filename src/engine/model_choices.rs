@@ -16,6 +16,8 @@ pub struct Models {
     pub level: Option<ThinkingLevel>,
     /// Places of the models that `cycle_model` goes round, each with the level named for it; `None`: all models.
     pub scope: Option<Vec<(usize, Option<ThinkingLevel>)>>,
+    /// Whether the configuration may be read again for models that are not in `all`.
+    pub reloads: bool,
     /// The choice of the first model, while extensions may still add models.
     pub first: FirstModel,
 }

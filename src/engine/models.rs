@@ -2,15 +2,17 @@
 
 use crate::engine::{
     core::Engine,
+    io::{Output, ReloadedModels},
     prompt::Recipient,
+    requests::ModelsRequest,
     store::after_append::{ChangeResponse, Rollback},
 };
 use crate::{
     protocol::{
         CycleModelResponse, CycleThinkingLevelResponse, DialectLevelWithoutThinking,
-        GetAvailableThinkingLevelsResponse, Model, ModelCycle, RequestId, RpcCommandKind, SetModelCommand,
-        SetModelResponse, SetThinkingLevelCommand, ThinkingLevel, ThinkingLevelChange, ThinkingLevelList,
-        errors,
+        GetAvailableModelsResponse, GetAvailableThinkingLevelsResponse, Model, ModelCycle, ModelList,
+        RequestId, RpcCommandKind, SetModelCommand, SetModelResponse, SetThinkingLevelCommand, ThinkingLevel,
+        ThinkingLevelChange, ThinkingLevelList, errors,
     },
     session::NewEntry,
 };
@@ -56,16 +58,58 @@ impl Engine {
         NewEntry::Model { provider: model.provider.clone(), id: model.id.clone() }
     }
 
-    /// Serves `set_model`.
+    /// Serves `get_available_models`; without a current model, of the configuration as it is now.
+    pub(in crate::engine) fn list_models(&mut self, id: Option<RequestId>) {
+        let is_lacking = self.models.choice().is_none() && !self.is_disk_outstanding();
+        if is_lacking && self.models.reloads {
+            self.requests.files.models = Some(ModelsRequest::List(id));
+            return self.push(Output::ReloadModels { wanted: None });
+        }
+        self.respond_with_models(id);
+    }
+
+    fn respond_with_models(&mut self, id: Option<RequestId>) {
+        let models = self.usable_models().map(|at| self.models.all[at].model.clone()).collect();
+        self.succeed(GetAvailableModelsResponse { id, data: ModelList { models } });
+    }
+
+    /// Serves `set_model`. A model that is not known may be configured meanwhile.
     pub(in crate::engine) fn set_model(&mut self, command: SetModelCommand) {
-        let Some(at) = self.find_usable(&command.provider, &command.model_id) else {
-            let error = errors::model_not_found(self.dialect.base(), &command.provider, &command.model_id);
-            return self.fail(command.id, RpcCommandKind::SetModel, error);
-        };
+        match self.find_usable(&command.provider, &command.model_id) {
+            Some(at) => self.set_model_at(at, command.id),
+            None if self.models.reloads => {
+                let wanted = Some((command.provider.clone(), command.model_id.clone()));
+                self.requests.files.models = Some(ModelsRequest::Set(command));
+                self.push(Output::ReloadModels { wanted });
+            }
+            None => self.refuse_model(command, None),
+        }
+    }
+
+    /// Handles the models of the configuration that was read again.
+    pub(in crate::engine) fn on_models_reloaded(&mut self, reloaded: ReloadedModels) {
+        let Some(request) = self.requests.files.models.take() else { return };
+        self.models.all = reloaded.models;
+        match (request, reloaded.found) {
+            (ModelsRequest::List(id), _) => self.respond_with_models(id),
+            (ModelsRequest::Set(command), Ok(at)) => self.set_model_at(at, command.id),
+            (ModelsRequest::Set(command), Err(reason)) => self.refuse_model(command, reason),
+        }
+    }
+
+    fn refuse_model(&mut self, command: SetModelCommand, reason: Option<String>) {
+        let mut error = errors::model_not_found(self.dialect.base(), &command.provider, &command.model_id);
+        if let Some(reason) = reason {
+            error = format!("{error}\n\n{reason}");
+        }
+        self.fail(command.id, RpcCommandKind::SetModel, error);
+    }
+
+    fn set_model_at(&mut self, at: usize, id: Option<RequestId>) {
         let before = self.rollback_point();
         self.switch_model(at);
         let data = self.models.all[at].model.clone();
-        let response = SetModelResponse { id: command.id, data };
+        let response = SetModelResponse { id, data };
         self.append_model_change(before, ChangeResponse::response(response));
     }
 
@@ -122,10 +166,12 @@ impl Engine {
         self.append_level_change(before, ChangeResponse::response(CycleThinkingLevelResponse { id, data }));
     }
 
-    /// Switches to the model at this place, with its preferred level, else with the level of the model before.
+    /// Switches to the model at this place, with its preferred level, else with the level of the model before, or of the
+    /// settings if there was none.
     pub(in crate::engine) fn switch_model(&mut self, at: usize) {
+        let before = if self.models.choice().is_none() { Some(self.modes.level) } else { self.models.level };
         self.models.current = at;
-        let wanted = self.models.all[at].preferred.or(self.models.level);
+        let wanted = self.models.all[at].preferred.or(before);
         self.models.level = wanted.and_then(|level| self.clamp_level(level));
     }
 

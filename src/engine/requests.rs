@@ -7,7 +7,7 @@ use crate::engine::{
     actions::task::ActionTasks, io::CallId, prompt::Expansion, run::partial_message::PartialMessage,
 };
 use crate::{
-    protocol::{RequestId, SwitchSessionCommand},
+    protocol::{RequestId, SetModelCommand, SwitchSessionCommand},
     session::BranchPreparation,
 };
 use std::collections::BTreeMap;
@@ -44,6 +44,17 @@ pub struct FileRequests {
     pub skill: Option<Expansion>,
     /// Finding the skills and prompt templates of extensions.
     pub resources: Option<ResourceRequest>,
+    /// Reading the configuration of models again.
+    pub models: Option<ModelsRequest>,
+}
+
+/// A command that needs the configuration of models as it is now.
+#[derive(Debug)]
+pub enum ModelsRequest {
+    /// A `set_model` whose model is not known yet.
+    Set(SetModelCommand),
+    /// A `get_available_models`, with its id.
+    List(Option<RequestId>),
 }
 
 /// An `export_html` whose page is being written.
@@ -119,7 +130,11 @@ pub struct Shell {
 impl FileRequests {
     /// Whether a request is outstanding.
     pub const fn has_outstanding(&self) -> bool {
-        self.session.is_some() || self.page.is_some() || self.skill.is_some() || self.resources.is_some()
+        self.session.is_some()
+            || self.page.is_some()
+            || self.skill.is_some()
+            || self.resources.is_some()
+            || self.models.is_some()
     }
 }
 

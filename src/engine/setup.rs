@@ -21,6 +21,8 @@ pub struct Setup {
     /// The models that `cycle_model` goes round, if a scope was given: places in `models`, each with the level that the
     /// scope names for it.
     pub scope: Option<Vec<(usize, Option<ThinkingLevel>)>>,
+    /// Whether [`Output::ReloadModels`](crate::engine::Output::ReloadModels) may find further models.
+    pub reloads_models: bool,
     /// The level that the user has named; `None`: that of `modes`.
     pub level: Option<ThinkingLevel>,
     /// The user's settings.

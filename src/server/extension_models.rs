@@ -9,16 +9,16 @@ use super::{
 use crate::{
     config::{
         self, Config, Environment, Keys, RegisteredProvider, RegisteredProviders, SelectionError,
-        SelectionOptions,
+        SelectionOptions, catalogue::BUILT_IN, pattern::full_id,
     },
-    engine::{ModelChoice, ModelSelection},
+    engine::{ModelChoice, ModelSelection, ReloadedModels},
     model::{http::Http, request::Endpoint, scripted::Script},
     protocol::{JsonObject, Model, QueriedModel, QueriedModels, errors},
 };
 use serde_json::Value;
 use std::{sync::Arc, vec};
 
-/// Configuration that the list of models is built from, and rebuilt when an extension changes it.
+/// Configuration that the list of models is built from, and rebuilt when an extension or the user changes it.
 pub struct ModelSource {
     config: Config,
     /// The model that the command line names; `None`: a script, and no configured model counts.
@@ -30,6 +30,18 @@ pub struct ModelSource {
     registered: RegisteredProviders,
     /// Whether a thinking level behind a model's name applies; a resumed session has its own.
     pub names_level: bool,
+}
+
+impl ModelSource {
+    /// Access to the providers, with the credentials of extensions.
+    fn access(&self) -> ProviderAccess {
+        ProviderAccess {
+            http: self.http.clone(),
+            keys: with_registered(&self.keys, &self.registered),
+            options: self.config.settings.request_options(&self.environment),
+            http_options: self.config.settings.http_options(),
+        }
+    }
 }
 
 impl ModelLibrary {
@@ -112,7 +124,7 @@ impl ModelLibrary {
             let selection = match config::select(&config, &wanted) {
                 Ok(selection) => selection,
                 // The session begins without one.
-                Err(SelectionError::NoModels(_)) => {
+                Err(SelectionError::NoModels { .. }) => {
                     if let Some(why) = &self.choices[self.start].unusable {
                         tracing::warn!("{why}");
                     }
@@ -140,6 +152,55 @@ impl ModelLibrary {
             self.scope = selection.scope.map(|scope| scope.iter().filter_map(scoped).collect());
         }
         Ok(self.selected())
+    }
+
+    /// Whether [`ModelLibrary::reload`] may find further models.
+    pub fn reloads(&self) -> bool {
+        self.source.as_ref().is_some_and(|source| source.wanted.is_some())
+    }
+
+    /// Reads the configuration of models and credentials again, and finds the model with this provider and id. One that
+    /// its provider does not list is taken where `--model` takes it, too.
+    pub fn reload(&mut self, wanted: Option<(&str, &str)>) -> ReloadedModels {
+        if let Some(source) = &mut self.source {
+            for warning in source.config.reload_models() {
+                tracing::warn!("{warning}");
+            }
+            source.keys = source.config.keys.clone().with_cli_key_of(&source.keys);
+        }
+        self.refresh(None);
+        let found = wanted.ok_or(None).and_then(|(provider, id)| self.find(provider, id));
+        ReloadedModels { models: self.choices.clone(), found }
+    }
+
+    /// Finds the position of a model; `Err`: why it cannot be used, where that is known.
+    fn find(&mut self, provider: &str, id: &str) -> Result<usize, Option<String>> {
+        let source = self.source.as_ref().ok_or(None)?;
+        let config = source.config.with_registered(&source.registered);
+        let known = config.models_of(|name| name == provider);
+        let listed = known.iter().find(|endpoint| endpoint.model.id == id).cloned();
+        let mut warning = None;
+        let endpoint = match listed {
+            Some(endpoint) => endpoint,
+            // Lists of vendors grow older than their models; the user's own lists are complete.
+            None if BUILT_IN.provider(provider).is_some() && !known.is_empty() => {
+                let named = config::named_model(id, Some(provider), &SelectionOptions::default(), &config);
+                let named = named.map_err(|refused| Some(refused.to_string()))?;
+                if named.endpoint.model.id != id {
+                    return Err(Some(format!("Did you mean {}?", full_id(&named.endpoint.model))));
+                }
+                warning = named.warning;
+                named.endpoint
+            }
+            None => return Err(None),
+        };
+        self.keys().check(&endpoint.model).map_err(|reason| Some(reason.to_string()))?;
+        warning.into_iter().for_each(|warning| tracing::warn!("{warning}"));
+        if let Some(at) = self.position_of(&endpoint.model).filter(|at| self.choices[*at].unusable.is_none())
+        {
+            return Ok(at);
+        }
+        Ok(self.add(endpoint, None))
     }
 
     fn selected(&self) -> ModelSelection {
@@ -197,12 +258,7 @@ impl ModelLibrary {
         let keys = with_registered(&source.keys, &source.registered);
         let follows = config.dialect.record().level_follows_model;
         let settings = &config.settings;
-        let access = Arc::new(ProviderAccess {
-            http: source.http.clone(),
-            keys: keys.clone(),
-            options: settings.request_options(&source.environment),
-            http_options: settings.http_options(),
-        });
+        let access = Arc::new(source.access());
         for (choice, backend) in self.choices.iter_mut().zip(&mut self.backends) {
             if let Backend::Provider(_, own) = backend {
                 *own = access.clone();
@@ -212,7 +268,7 @@ impl ModelLibrary {
                 }
             }
         }
-        for endpoint in config.models_of(|provider| keys.is_configured(provider)) {
+        for endpoint in config::offered_models(&config, &keys) {
             let preferred = follows.then(|| settings.level_of(&endpoint.model)).flatten();
             let (model, levels) = (public_model(&endpoint.model), endpoint.levels.clone());
             let choice = ModelChoice { model, levels, preferred, unusable: None };
@@ -229,12 +285,29 @@ impl ModelLibrary {
 
     /// Adds a first model that hosts are not offered, and returns its position.
     fn add_unlisted(&mut self, endpoint: Endpoint) -> usize {
-        let keys = self.keys();
-        let unusable = keys.check(&endpoint.model).err().map(|error| error.to_string());
-        let (model, levels) = (public_model(&endpoint.model), endpoint.levels);
-        self.choices.push(ModelChoice { model, levels, preferred: None, unusable });
-        self.backends.push(Backend::Unavailable);
-        self.choices.len() - 1
+        let unusable = self.keys().check(&endpoint.model).err().map(|error| error.to_string());
+        self.add(endpoint, unusable)
+    }
+
+    /// Adds a model, in place of one of its name, and returns its position.
+    fn add(&mut self, endpoint: Endpoint, unusable: Option<String>) -> usize {
+        let (model, levels) = (public_model(&endpoint.model), endpoint.levels.clone());
+        let choice = ModelChoice { model, levels, preferred: None, unusable };
+        let backend = match self.source.as_ref().filter(|_| choice.unusable.is_none()) {
+            Some(source) => Backend::Provider(Arc::new(endpoint), Arc::new(source.access())),
+            None => Backend::Unavailable,
+        };
+        match self.position_of(&choice.model) {
+            Some(at) => {
+                (self.choices[at], self.backends[at]) = (choice, backend);
+                at
+            }
+            None => {
+                self.choices.push(choice);
+                self.backends.push(backend);
+                self.choices.len() - 1
+            }
+        }
     }
 
     fn position_of(&self, model: &Model) -> Option<usize> {

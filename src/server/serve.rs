@@ -120,6 +120,7 @@ pub async fn serve(options: Options) -> Result<u8, String> {
         models: library.choices().to_vec(),
         start: library.start(),
         scope: library.scope().map(<[_]>::to_vec),
+        reloads_models: library.reloads(),
         level: options.level.or(named),
         chosen: options.chosen,
         modes: options.modes,
@@ -356,6 +357,11 @@ fn execute_outputs(
                 let selected = library.choose();
                 exit_reason = selected.as_ref().err().cloned().map(ExitReason::Refused);
                 engine.handle(Input::ModelSelected(selected), clock.now());
+            }
+            Output::ReloadModels { wanted } => {
+                let wanted = wanted.as_ref().map(|(provider, id)| (provider.as_str(), id.as_str()));
+                let reloaded = library.reload(wanted);
+                engine.handle(Input::ModelsReloaded(reloaded), clock.now());
             }
             Output::Exit => exit_reason = exit_reason.or(Some(ExitReason::Done)),
         }

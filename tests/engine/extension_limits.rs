@@ -42,6 +42,7 @@ impl World {
             models: vec![choice],
             start: 0,
             chosen: false,
+            reloads_models: false,
             scope: None,
             level: None,
             modes: Modes::of(Dialect::Pi),

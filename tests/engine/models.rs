@@ -40,6 +40,7 @@ fn answers(
         models,
         start: 0,
         chosen: false,
+        reloads_models: false,
         scope,
         level: None,
         modes: Modes::of(dialect),

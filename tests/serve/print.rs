@@ -180,7 +180,13 @@ fn refused_prompt_ends_the_run() {
         for mode in ["text", "json"] {
             let dir = place(&json!([]));
             let mut command = command(binary(), dir.path());
-            command.args(["--dialect", dialect.as_str(), "--no-session", "--provider", "anthropic"]);
+            command.args([
+                "--dialect",
+                dialect.as_str(),
+                "--no-session",
+                "--model",
+                "anthropic/claude-haiku-4-5",
+            ]);
             command.args(["--mode", mode, "a", "b"]);
             command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
             let output = command.output().unwrap();

@@ -36,6 +36,7 @@ pub fn engine() -> (Engine, Now) {
         models: vec![ModelChoice { model, levels, preferred: None, unusable: None }],
         start: 0,
         chosen: false,
+        reloads_models: false,
         scope: None,
         level: None,
         modes: Modes::of(Dialect::Pi),

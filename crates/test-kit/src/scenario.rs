@@ -301,6 +301,7 @@ impl Scenario {
             models: Models::new(dialect, self.window).all,
             start: 0,
             chosen: false,
+            reloads_models: false,
             scope: None,
             level: None,
             modes,

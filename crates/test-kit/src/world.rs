@@ -302,6 +302,7 @@ impl<'s> World<'s> {
                     let selected = self.models.choose();
                     self.engine.handle(Input::ModelSelected(selected), at(self.now));
                 }
+                Output::ReloadModels { .. } => unreachable!("the models are given"),
                 Output::ProviderHookCompleted { .. } => unreachable!("nothing happens beside the engine"),
                 Output::FindResources { skills, templates } => {
                     let found = discover(&self.played.disk, &skills, &templates);

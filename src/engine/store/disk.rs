@@ -31,7 +31,8 @@ impl Engine {
             | Input::FileRead(_)
             | Input::QueryAnswered { .. }
             | Input::ProviderChanged(_)
-            | Input::ModelSelected(_) => false,
+            | Input::ModelSelected(_)
+            | Input::ModelsReloaded(_) => false,
             Input::Frame(frame) => !is_served_meanwhile(frame) || self.waits_for_greeting(input),
             _ => true,
         }

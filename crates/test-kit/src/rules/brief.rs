@@ -144,6 +144,7 @@ impl Watcher for Brief {
             | Input::QueryAnswered { .. }
             | Input::ProviderChanged(_)
             | Input::ModelSelected(_)
+            | Input::ModelsReloaded(_)
             | Input::ProviderHook { .. }
             | Input::ResourcesFound(_)
             | Input::FileRead(_) => return Err("nothing is extended here".to_owned()),
@@ -210,6 +211,7 @@ impl Watcher for Brief {
             | Output::Query { .. }
             | Output::ChangeProvider { .. }
             | Output::SelectModel
+            | Output::ReloadModels { .. }
             | Output::ProviderHookCompleted { .. }
             | Output::FindResources { .. }
             | Output::ReadFile(_) => Err("nothing is extended here".to_owned()),
