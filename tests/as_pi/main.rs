@@ -16,6 +16,7 @@ mod commands;
 mod frames_of_apis;
 mod google_requests;
 mod mistral_requests;
+mod provider_requests;
 mod request_comparison;
 mod rpc_client;
 mod sessions;

@@ -40,6 +40,17 @@ impl Agent {
 
     /// Starts a program in this home, with this `models.json`.
     pub fn start_with(dir: TempDir, kind: Kind, models: &Value, options: &[&str]) -> Self {
+        Self::start_with_variables(dir, kind, models, options, &[])
+    }
+
+    /// Starts in that home, with that `models.json` and these variables.
+    pub fn start_with_variables(
+        dir: TempDir,
+        kind: Kind,
+        models: &Value,
+        options: &[&str],
+        variables: &[(&str, &str)],
+    ) -> Self {
         write_agent_file(dir.path(), Dialect::Pi, "models.json", models);
         write_agent_file(dir.path(), Dialect::Pi, "settings.json", &settings());
         let (program, words) = match kind {
@@ -49,7 +60,12 @@ impl Agent {
             }
         };
         let mut command = command(program, dir.path());
-        command.env("PI_OFFLINE", "1").args(words).args(["--mode", "rpc"]).args(options);
+        command
+            .env("PI_OFFLINE", "1")
+            .envs(variables.iter().copied())
+            .args(words)
+            .args(["--mode", "rpc"])
+            .args(options);
         Self { server: Server::start(Dialect::Pi, dir, command), kind, asked: 0 }
     }
 
