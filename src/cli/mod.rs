@@ -6,6 +6,7 @@
 
 mod check;
 mod conform;
+mod discover;
 mod docs;
 mod extensions;
 mod log;

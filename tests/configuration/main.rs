@@ -7,6 +7,7 @@ mod home_support;
 
 mod as_pi;
 mod catalogue;
+mod discover;
 mod files;
 mod keys;
 mod models_command;

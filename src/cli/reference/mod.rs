@@ -5,6 +5,7 @@
 mod dialects;
 mod limits;
 mod options;
+mod providers;
 mod rules;
 mod settings;
 mod states;
@@ -22,6 +23,7 @@ pub fn reference_blocks() -> Vec<(&'static str, String)> {
         ("serve-options", options::serve()),
         ("settings", settings::members(SETTINGS_SCHEMA)),
         ("models-file", settings::members(models_file::SCHEMA)),
+        ("providers", providers::all()),
         ("extension-frames", export::extension_frames(Dialect::Pi1)),
         ("rules", rules::all()),
         ("dialects", dialects::who()),
