@@ -77,11 +77,6 @@ impl Activity {
         matches!(self, Self::Retrying(_))
     }
 
-    /// Whether the decision is open what follows the ended run.
-    pub const fn is_undecided(&self) -> bool {
-        matches!(self, Self::Settling(Some(_)))
-    }
-
     /// When a failed run is retried, on the monotonic clock.
     pub const fn retry_due(&self) -> Option<Duration> {
         match self {

@@ -8,9 +8,10 @@ use crate::engine::{
     store::next_session::NextSession,
 };
 use crate::protocol::{
-    DialectReady, Disposition, Emission, GetBranchMessagesResponse, GetCommandsResponse,
-    GetForkMessagesResponse, GetLastAssistantTextResponse, GetSessionStatsResponse, GetStateResponse,
-    LastAssistantText, Outbound, ReadyFrame, RequestId, RpcCommand, RpcCommandKind, errors,
+    DialectReady, Disposition, Emission, GetAvailableThinkingLevelsResponse, GetBranchMessagesResponse,
+    GetCommandsResponse, GetForkMessagesResponse, GetLastAssistantTextResponse, GetSessionStatsResponse,
+    GetStateResponse, LastAssistantText, Outbound, ReadyFrame, RequestId, RpcCommand, RpcCommandKind,
+    SetTodosResponse, ThinkingLevelList, TodoList, errors,
 };
 
 impl Engine {
@@ -104,7 +105,10 @@ impl Engine {
             RpcCommand::GetEntries(it) => self.list_entries(it),
             RpcCommand::GetTree(_) => self.list_tree(id),
             RpcCommand::ClearQueue(_) => self.clear_queue(id),
-            RpcCommand::GetAvailableThinkingLevels(_) => self.list_levels(id),
+            RpcCommand::GetAvailableThinkingLevels(_) => {
+                let data = ThinkingLevelList { levels: self.models.choice().levels.clone() };
+                self.succeed(GetAvailableThinkingLevelsResponse { id, data });
+            }
             RpcCommand::GetState(_) => {
                 let data = self.session_state();
                 self.succeed(GetStateResponse { id, data });
@@ -163,7 +167,10 @@ impl Engine {
             }
             RpcCommand::SetSessionName(it) => self.rename(&it.name, Recipient::Host { id, kind }),
             RpcCommand::SetHostTools(it) => self.set_host_tools(it),
-            RpcCommand::SetTodos(it) => self.set_todos(it),
+            RpcCommand::SetTodos(it) => {
+                self.todos.set(it.phases, self.now.monotonic);
+                self.succeed(SetTodosResponse { id, data: TodoList { todo_phases: self.todos.view() } });
+            }
             // Not served: refused above.
             RpcCommand::SetLocale(_) | RpcCommand::GetIntegrations(_) => {}
         }

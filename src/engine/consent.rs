@@ -33,16 +33,8 @@ impl Engine {
         !self.tools.consent_patterns.unmatched.is_empty()
     }
 
-    /// Reports patterns that match no tool, once every extension has registered.
-    pub(in crate::engine) fn report_unmatched_patterns(&mut self) {
-        self.tools.forget_matched_patterns();
-        if !self.dialect.record().lanes.host_tools {
-            self.report_unmatched();
-        }
-    }
-
     /// Reports the patterns that match no tool, once.
-    fn report_unmatched(&mut self) {
+    pub(in crate::engine) fn report_unmatched(&mut self) {
         if self.tools.consent_patterns.unmatched.is_empty()
             || std::mem::replace(&mut self.tools.consent_patterns.reported, true)
         {

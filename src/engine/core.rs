@@ -25,7 +25,7 @@ use crate::{
     machine::{Machine, Rule, Step},
     protocol::{
         AgentMessage, AgentSessionEvent, AgentSessionEventKind, Dialect, Emission, FlowState, Inbound,
-        Outbound, RequestId, RpcCommandKind, RpcErrorResponse, RpcSuccess, Side, read,
+        Outbound, RequestId, RpcCommandKind, RpcErrorResponse, RpcSuccess, Side, TodoAutoClearEvent, read,
     },
     session::{Session, new_header},
 };
@@ -223,17 +223,23 @@ impl Engine {
 
     /// When [`Input::Time`] is due, on the monotonic clock.
     pub fn deadline(&self) -> Option<Duration> {
-        let dues =
-            [self.activity.retry_due(), self.summary_due(), self.extensions.deadline(), self.todos.due()];
+        let summary = self.activity.compaction().and_then(|compaction| compaction.summaries.due());
+        let dues = [self.activity.retry_due(), summary, self.extensions.deadline(), self.todos.due()];
         dues.into_iter().flatten().min().filter(|_| !self.is_disk_outstanding())
     }
 
     /// Handles all deadlines that have passed.
     fn expire_deadlines(&mut self) {
         self.expire_extensions();
-        self.clear_todos();
+        // Todos that have been done for long enough are removed.
+        for _ in 0..self.todos.clear_due(self.now.monotonic) {
+            self.emit_event(TodoAutoClearEvent {});
+        }
         self.retry_summaries();
-        self.retry_if_due();
+        if self.activity.retry_due().is_some_and(|due| due <= self.now.monotonic) {
+            self.activity = self.resting();
+            self.start_run([]);
+        }
     }
 
     /// Performs one step that waits for no request; `false` if there is none.
@@ -348,7 +354,7 @@ impl Engine {
             && !self.is_notifying()
             && self.lifecycle.is_greeting_over()
             && !self.extensions.has_command()
-            && !self.has_session_change_hook()
+            && !self.extensions.hooks().any(Hook::may_leave_session)
     }
 
     /// How many messages of the user are queued, steering and follow-up together.

@@ -3,9 +3,8 @@
 use crate::engine::{
     core::Engine,
     extensions::{host::ProviderChange, process::FailureSource},
-    io::{ModelSelection, Output},
-    model_choices::InitialModel,
-    model_choices::ModelChoice,
+    io::ModelSelection,
+    model_choices::{InitialModel, ModelChoice},
 };
 use crate::session::NewEntry;
 
@@ -37,17 +36,6 @@ impl Engine {
                 self.respond(process, id, Err(text));
             }
         }
-    }
-
-    /// Before the greeting: requests the selection of the session's first model if it is still open; `false` if not.
-    pub(in crate::engine) fn select_model_again(&mut self) -> bool {
-        let chooses = std::mem::take(&mut self.models.first.is_open);
-        if chooses {
-            self.push(Output::SelectModel);
-        } else {
-            self.models.first.beginning = None;
-        }
-        chooses
     }
 
     /// Handles the selected first model; exits without one.

@@ -1,6 +1,7 @@
 //! The engine's side of the extensions: calls of the [`ExtensionHost`], and the handling of its outputs.
 
 use crate::engine::{
+    backlog::Intake,
     core::Engine,
     extensions::{
         hook::{Hook, InputContinuation, SessionStartContinuation},
@@ -20,7 +21,6 @@ use crate::{
         SessionStartHook, SessionStartReason, ToExtension, ToolResultHook, errors,
     },
 };
-use std::time::Duration;
 
 /// How many faults of a registration are reported.
 const MAX_FAULTS: usize = 8;
@@ -74,16 +74,6 @@ impl Engine {
         self.extensions.is_hooked(name)
     }
 
-    /// Whether a command waits for an outstanding hook, in dialects that serve commands one by one.
-    pub(in crate::engine) fn has_command_hook(&self) -> bool {
-        self.extensions.hooks().any(Hook::holds_commands)
-    }
-
-    /// Whether a hook is outstanding that decides on a change of the session.
-    pub(in crate::engine) fn has_session_change_hook(&self) -> bool {
-        self.extensions.hooks().any(Hook::may_leave_session)
-    }
-
     /// Whether a notification is outstanding that the engine waits for.
     pub(in crate::engine) const fn has_outstanding_hooks(&self) -> bool {
         self.extensions.is_notifying() && !self.lifecycle.leaves_work()
@@ -117,27 +107,10 @@ impl Engine {
         });
     }
 
-    /// Cancels the requests of the calls of the batch.
-    pub(in crate::engine) fn cancel_call_requests(&mut self) {
-        self.with_extensions(|host, context| {
-            host.cancel_requests(RequestKind::is_of_call, CANCEL_TIMEOUT, context)
-        });
-    }
-
-    /// Cancels every request to extensions, without time to end.
-    pub(in crate::engine) fn cancel_all_requests(&mut self) {
-        self.with_extensions(|host, context| host.cancel_requests(|_| true, Duration::ZERO, context));
-    }
-
     /// Cancels the requests of a hook.
     pub(in crate::engine) fn cancel_hook(&mut self, id: CallId) {
         let is_of_it = |kind: &RequestKind| matches!(kind, RequestKind::Hook { hook, .. } if *hook == id);
         self.with_extensions(|host, context| host.cancel_requests(is_of_it, CANCEL_TIMEOUT, context));
-    }
-
-    /// Closes the dialogs by which the host is asked about calls of the batch.
-    pub(in crate::engine) fn close_call_dialogs(&mut self) {
-        while self.with_extensions(|host, context| host.close_next_dialog(|it| it.is_of_call(), context)) {}
     }
 
     /// Closes every dialog with its default.
@@ -221,7 +194,11 @@ impl Engine {
         match hook {
             Hook::Input { event, is_handled, then: InputContinuation::Prompt(mut prompt) } => {
                 (prompt.text, prompt.images) = (event.text, event.images);
-                self.on_prompt_hooked(*prompt, is_handled);
+                // It is expanded now, or once it is decided what follows the run that has just ended.
+                match self.holds_commands() {
+                    true => self.backlog.intake = Intake::Examined { prompt, is_handled },
+                    false => self.expand_prompt(*prompt, is_handled),
+                }
             }
             Hook::Input { event, is_handled, then: InputContinuation::Queue { id, kind } } => {
                 match is_handled {

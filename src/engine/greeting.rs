@@ -10,7 +10,7 @@
 use crate::engine::{
     core::Engine,
     extensions::hook::{Hook, SessionStartContinuation},
-    io::Input,
+    io::{Input, Output},
 };
 use crate::protocol::{FromExtension, Inbound, Outbound, SessionStartHook, SessionStartReason};
 
@@ -21,15 +21,22 @@ impl Engine {
         if self.lifecycle.is_greeted() || self.lifecycle.is_stopping() || self.extensions.are_starting() {
             return false;
         }
-        if self.select_model_again() {
+        // The selection of the session's first model is still open.
+        if std::mem::take(&mut self.models.first.is_open) {
+            self.push(Output::SelectModel);
             return true;
         }
+        self.models.first.beginning = None;
         self.lifecycle.greet();
         self.greet();
         for error in std::mem::take(&mut self.extensions.early) {
             self.emit(Outbound::ExtensionError(error));
         }
-        self.report_unmatched_patterns();
+        self.tools.forget_matched_patterns();
+        // Where the host may lend tools, the first call that needs consent for it reports the patterns.
+        if !self.dialect.record().lanes.host_tools {
+            self.report_unmatched();
+        }
         let event = SessionStartHook { reason: SessionStartReason::Startup, previous_session_file: None };
         self.send_hook(Hook::SessionStart { event, then: SessionStartContinuation::Discover });
         true

@@ -4,7 +4,10 @@
 //! overtake. Reads never wait, in any dialect. Source: settled.
 
 use crate::engine::{
-    backlog::QueuedLine, core::Engine, run::compaction::Compaction, run::deferred::AfterRun,
+    backlog::QueuedLine,
+    core::Engine,
+    extensions::hook::Hook,
+    run::{compaction::Compaction, deferred::AfterRun},
 };
 use crate::protocol::{DialectDispatch, Outbound, RpcCommand};
 
@@ -40,7 +43,8 @@ impl Engine {
     fn is_busy(&self) -> bool {
         let compacts = self.activity.compaction().is_some_and(Compaction::is_manual);
         let waits = !self.requests.shells.is_empty() || !self.backlog.after_run.is_empty();
-        waits || compacts || self.has_command_hook() || self.extensions.has_unaccepted_command()
+        let is_hooked = self.extensions.hooks().any(Hook::holds_commands);
+        waits || compacts || is_hooked || self.extensions.has_unaccepted_command()
     }
 
     /// Serves the next queued line; `false` if there is none or a command before it is unfinished.

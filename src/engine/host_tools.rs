@@ -88,7 +88,9 @@ impl Engine {
 
     /// Cancels a tool call at the host.
     pub(in crate::engine) fn cancel_host_call(&mut self, call: CallId, name: &str) {
-        let Some(target_id) = self.remove_host_call(call) else { return };
+        let found = self.requests.host_tools.iter().find(|(_, other)| **other == call);
+        let Some(target_id) = found.map(|(id, _)| id.clone()) else { return };
+        self.requests.host_tools.remove(&target_id);
         let id = self.ids.hex16();
         self.emit(Outbound::HostToolCancel(HostToolCancel { id, target_id }));
         let text = errors::host_tool_aborted(self.dialect.base(), name);
@@ -111,25 +113,5 @@ impl Engine {
         let text = texts(&result.result.content).trim().to_owned();
         let text = if text.is_empty() { errors::host_tool_failed(self.dialect.base()) } else { text };
         self.tool_end(call, error_result(&text), true);
-    }
-
-    /// Fails all tool calls at the host: the input has ended.
-    pub(in crate::engine) fn fail_host_calls(&mut self) {
-        let text = errors::host_gone(self.dialect.base());
-        for call in std::mem::take(&mut self.requests.host_tools).into_values() {
-            self.tool_end(call, error_result(&text), true);
-        }
-    }
-
-    /// Whether the call is outstanding at the host.
-    pub(in crate::engine) fn is_host_call(&self, call: CallId) -> bool {
-        self.requests.host_tools.values().any(|other| *other == call)
-    }
-
-    /// Removes an outstanding call at the host, and returns its id on the wire.
-    fn remove_host_call(&mut self, call: CallId) -> Option<String> {
-        let id = self.requests.host_tools.iter().find(|(_, other)| **other == call)?.0.clone();
-        self.requests.host_tools.remove(&id);
-        Some(id)
     }
 }

@@ -4,7 +4,10 @@ use crate::engine::{
     core::Engine,
     io::{CallId, ModelCall, Purpose},
     requests::{ModelContinuation, ModelRequest},
-    run::partial_message::{PartialMessage, Progress},
+    run::{
+        partial_message::{PartialMessage, Progress},
+        state::Phase,
+    },
 };
 use crate::{
     model::types::StreamEvent,
@@ -100,11 +103,14 @@ impl Engine {
 
     /// Emits `message_start` with the first stream event, unless the dialect emits it with the request.
     fn emit_message_start_once(&mut self, call: CallId) {
-        if self.activity.run_mut().is_some_and(|run| run.message_begins(call))
-            && let Some(partial) = self.requests.partial(call)
+        if let Some(run) = self.activity.run_mut()
+            && matches!(run.phase, Phase::Requested(own) if own == call)
         {
-            let message = AgentMessage::Assistant(partial.message.clone());
-            self.emit_event(MessageStartEvent { message });
+            run.phase = Phase::Message(call);
+            if let Some(partial) = self.requests.partial(call) {
+                let message = AgentMessage::Assistant(partial.message.clone());
+                self.emit_event(MessageStartEvent { message });
+            }
         }
     }
 

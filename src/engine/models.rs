@@ -10,9 +10,8 @@ use crate::engine::{
 use crate::{
     protocol::{
         CycleModelResponse, CycleThinkingLevelResponse, DialectLevelWithoutThinking,
-        GetAvailableModelsResponse, GetAvailableThinkingLevelsResponse, Model, ModelCycle, ModelList,
-        RequestId, RpcCommandKind, SetModelCommand, SetModelResponse, SetThinkingLevelCommand, ThinkingLevel,
-        ThinkingLevelChange, ThinkingLevelList, errors,
+        GetAvailableModelsResponse, Model, ModelCycle, ModelList, RequestId, RpcCommandKind, SetModelCommand,
+        SetModelResponse, SetThinkingLevelCommand, ThinkingLevel, ThinkingLevelChange, errors,
     },
     session::NewEntry,
 };
@@ -173,12 +172,6 @@ impl Engine {
         self.models.current = at;
         let wanted = self.models.all[at].preferred.or(before);
         self.models.level = wanted.and_then(|level| self.clamp_level(level));
-    }
-
-    /// Serves `get_available_thinking_levels`.
-    pub(in crate::engine) fn list_levels(&mut self, id: Option<RequestId>) {
-        let data = ThinkingLevelList { levels: self.models.choice().levels.clone() };
-        self.succeed(GetAvailableThinkingLevelsResponse { id, data });
     }
 
     /// Appends an entry for the chosen model, and another if the level has changed with it; then responds.

@@ -6,8 +6,8 @@ use crate::engine::{
     extensions::hook::{Hook, SessionStartContinuation},
 };
 use crate::protocol::{
-    CompactedHook, HookName, JsonObject, LevelSelectHook, ModelSelectHook, ModelSelectSource, RpcSuccess,
-    SessionStartHook, SessionStartReason, ThinkingLevel,
+    HookName, LevelSelectHook, ModelSelectHook, ModelSelectSource, RpcSuccess, SessionStartHook,
+    SessionStartReason, ThinkingLevel,
 };
 
 impl Engine {
@@ -21,7 +21,7 @@ impl Engine {
 
     /// Whether commands are held: what follows the ended run is undecided, or the session is being changed.
     pub(in crate::engine) const fn holds_commands(&self) -> bool {
-        self.activity.is_undecided() || matches!(self.activity, Activity::Switching)
+        matches!(self.activity, Activity::Settling(Some(_)) | Activity::Switching)
     }
 
     /// Notifies extensions of a change of the model or the level since `before`.
@@ -49,20 +49,6 @@ impl Engine {
             };
             self.notify(Hook::ModelSelect { event });
         }
-    }
-
-    /// Notifies extensions of a compaction; `false` if none has registered for it.
-    pub(in crate::engine) fn notify_compacted(
-        &mut self,
-        event: impl FnOnce(JsonObject) -> CompactedHook,
-    ) -> bool {
-        if !self.is_hooked(HookName::SessionCompact) {
-            return false;
-        }
-        let entry =
-            self.store.session.tree().leaf().and_then(|entry| serde_json::from_slice(entry.line()).ok());
-        self.notify(Hook::SessionCompact { event: event(entry.unwrap_or_default()) });
-        true
     }
 
     /// Responds to the command that began another session once the extensions are notified of it.

@@ -120,16 +120,6 @@ impl Engine {
         true
     }
 
-    /// Handles the outcome of a prompt's `input` hook.
-    ///
-    /// The prompt is expanded now, or once it is decided what follows the run that has just ended.
-    pub(in crate::engine) fn on_prompt_hooked(&mut self, prompt: Prompt, is_handled: bool) {
-        match self.holds_commands() {
-            true => self.backlog.intake = Intake::Examined { prompt: Box::new(prompt), is_handled },
-            false => self.expand_prompt(prompt, is_handled),
-        }
-    }
-
     /// Expands the prompt that waited for the decision about the ended run; `false` if there is none.
     pub(in crate::engine) fn resume_examined_prompt(&mut self) -> bool {
         if self.holds_commands() {
@@ -146,7 +136,7 @@ impl Engine {
     }
 
     /// Expands a prompt after its `input` hook, unless an extension has handled the prompt.
-    fn expand_prompt(&mut self, prompt: Prompt, is_handled: bool) {
+    pub(in crate::engine) fn expand_prompt(&mut self, prompt: Prompt, is_handled: bool) {
         if is_handled {
             self.backlog.intake = Intake::Free;
             return self.respond_accepted(&prompt.recipient, PromptDisposition::Handled);

@@ -107,7 +107,9 @@ impl Engine {
         if let Some(source) = &self.instructions.source {
             options.extend(source.options(&self.instructions.commands.skills));
         }
-        QueriedPrompt { system_prompt: self.current_instructions().to_string(), options }
+        // Of the open run, or of the next one.
+        let prompt = self.activity.run().map_or(&self.instructions.text, |run| &run.system_prompt);
+        QueriedPrompt { system_prompt: prompt.to_string(), options }
     }
 }
 

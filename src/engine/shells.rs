@@ -103,12 +103,6 @@ impl Engine {
         }
     }
 
-    /// Cancels the shell commands of the session that is left: no session would have their messages.
-    pub(in crate::engine) fn cancel_session_shells(&mut self) {
-        self.requests.shells.values_mut().for_each(|shell| shell.left = true);
-        self.cancel_shells();
-    }
-
     /// Emits output of a shell command.
     pub(in crate::engine) fn on_shell_progress(&mut self, call: CallId, delta: String) {
         if let Some(shell) = self.requests.shells.get(&call) {

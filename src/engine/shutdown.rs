@@ -6,8 +6,10 @@ use crate::engine::{
     extensions::host::ExtensionHost,
     io::{Input, Output},
     run::deferred::AfterRun,
+    tool_result::error_result,
 };
-use crate::protocol::DialectEndOfInput;
+use crate::protocol::{DialectEndOfInput, errors};
+use std::time::Duration;
 
 impl Engine {
     /// Handles the end of the input: work under way is finished, left or aborted, by the dialect.
@@ -18,7 +20,10 @@ impl Engine {
         // Failed writes get a last attempt.
         self.store.retry_write();
         self.close_all_dialogs();
-        self.fail_host_calls();
+        let text = errors::host_gone(self.dialect.base());
+        for call in std::mem::take(&mut self.requests.host_tools).into_values() {
+            self.tool_end(call, error_result(&text), true);
+        }
         self.extensions.limit_commands(self.now.monotonic);
         match dialect {
             DialectEndOfInput::Finish => {}
@@ -67,7 +72,7 @@ impl Engine {
 
     /// Aborts the run, the prompts, the retry and the compaction.
     fn abort_work(&mut self) {
-        self.cancel_all_requests();
+        self.with_extensions(|host, context| host.cancel_requests(|_| true, Duration::ZERO, context));
         self.abort_chain();
         self.abort_run();
         self.cancel_retry();
@@ -96,8 +101,7 @@ impl Engine {
             self.lifecycle = crate::engine::lifecycle::Lifecycle::Exited;
             self.requests.actions = ActionTasks::default();
             self.with_extensions(|host, context| {
-                host.drop_requests();
-                host.end_actions(context);
+                host.end_requests_and_actions(context);
             });
             self.push(Output::Exit);
         }

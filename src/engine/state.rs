@@ -3,16 +3,14 @@
 use crate::engine::{activity::Activity, core::Engine, run::compaction::Compaction};
 use crate::{
     protocol::{
-        AgentMessage, AgentMessageKind, AssistantContent, ContextUsage, DialectStatsOver,
-        DialectStreamingFlag, SessionFacts, SessionHeader, SessionMember, SessionState, SessionStats,
-        StopReason, number,
+        AgentMessage, AssistantContent, ContextUsage, DialectStatsOver, DialectStreamingFlag, SessionFacts,
+        SessionHeader, SessionMember, SessionState, SessionStats, StopReason, number,
     },
     session::{
         compaction::{context_tokens, is_counted},
         totals,
     },
 };
-use std::sync::Arc;
 
 impl Engine {
     /// The data of the response to `get_state`.
@@ -31,6 +29,9 @@ impl Engine {
                 self.series.chain.is_some() || matches!(self.activity, Activity::Starting) || compacts_first
             }
         };
+        // Messages of another dialect, which a session may hold, do not count.
+        let base = self.dialect.base();
+        let visible = self.store.session.roles().filter(|role| role.is_in(base));
         let facts = self.session_facts();
         SessionState {
             model: facts.model,
@@ -44,7 +45,7 @@ impl Engine {
             session_id: facts.session_id,
             session_name: facts.session_name,
             auto_compaction_enabled: facts.auto_compaction_enabled,
-            message_count: self.visible_roles().count() as u64,
+            message_count: visible.count() as u64,
             pending_message_count: pending,
             queued_message_count: pending,
             todo_phases: Some(facts.todo_phases),
@@ -81,7 +82,12 @@ impl Engine {
     /// The data of the response to `get_session_stats`.
     pub(in crate::engine) fn session_stats(&self) -> SessionStats {
         let totals = match self.dialect.record().stats_over {
-            DialectStatsOver::Context => totals(self.visible_messages()),
+            // Messages of another dialect, which a session may hold, do not count.
+            DialectStatsOver::Context => {
+                let base = self.dialect.base();
+                let messages = self.store.session.messages().iter();
+                totals(messages.filter(|message| message.kind().is_in(base)))
+            }
             DialectStatsOver::Session => self.store.session.tree().totals(),
         };
         let facts = self.session_facts();
@@ -98,18 +104,6 @@ impl Engine {
             premium_requests: Some(0.into()),
             context_usage: self.context_usage(),
         }
-    }
-
-    /// The roles of the [messages](Self::visible_messages) that the dialect has frames for.
-    fn visible_roles(&self) -> impl Iterator<Item = AgentMessageKind> {
-        let base = self.dialect.base();
-        self.store.session.roles().filter(move |role| role.is_in(base))
-    }
-
-    /// The messages that the dialect has frames for: a session may hold some of another dialect.
-    pub(in crate::engine) fn visible_messages(&self) -> impl Iterator<Item = &Arc<AgentMessage>> {
-        let base = self.dialect.base();
-        self.store.session.messages().iter().filter(move |message| message.kind().is_in(base))
     }
 
     /// How full the context is, where the model states its window. Tokens are unknown from a compaction until the next

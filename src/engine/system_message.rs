@@ -50,11 +50,6 @@ impl Engine {
         }
     }
 
-    /// The system prompt of the open run, or of the next one.
-    pub(in crate::engine) fn current_instructions(&self) -> &Arc<str> {
-        self.activity.run().map_or(&self.instructions.text, |run| &run.system_prompt)
-    }
-
     /// The guidelines that an extension gives for its tool.
     fn guidelines<'a>(&'a self, spec: &ToolSpec) -> impl Iterator<Item = &'a str> {
         let tool = match self.tools.owner(&spec.name) {

@@ -23,7 +23,7 @@ use crate::{
         BeforeTreeHook, DialectExtensionApi, ExtensionNavigateTree, ExtensionSetLeaf, HookSummary,
         JsonObject, TreeHook, errors, texts,
     },
-    session::{BranchPreparation, Entry, NewEntry, Session},
+    session::{BranchPreparation, Entry, NewEntry},
 };
 use serde_json::{Value, json};
 
@@ -93,8 +93,9 @@ impl Engine {
         if in_run {
             return Some(errors::navigation_in_run(base));
         }
-        let is_busy = self.activity.compaction().is_some() || self.requests.actions.is_navigating();
-        is_busy.then(|| errors::navigation_busy(base))
+        let moves = |task: &ActionTask| matches!(task, ActionTask::Navigation(it) if !matches!(it.stage, NavigationStage::Moved(_)));
+        let is_navigating = self.requests.actions.0.values().any(moves);
+        (is_navigating || self.activity.compaction().is_some()).then(|| errors::navigation_busy(base))
     }
 
     /// Extensions have responded: the navigation is given up, or what is left behind is summed up, or the leaf moves.
@@ -235,12 +236,6 @@ impl Engine {
         self.series.overflowed = false;
         self.restore();
         self.send_hook(Hook::SessionTree { event, action: call });
-    }
-
-    /// Restores the session whose new branch could not be persisted.
-    pub(in crate::engine) fn undo_navigation(&mut self, call: CallId, before: Session, text: String) {
-        self.store.session = before;
-        self.end_action(call, Err(text));
     }
 
     /// Extensions are notified of the new branch.

@@ -10,7 +10,7 @@ use crate::engine::{
     io::{CallId, Output},
     prompt::{Prompt, Recipient, parts},
     run::deferred::AfterRun,
-    store::after_append::{ChangeResponse, Rollback},
+    store::after_append::{AfterAppend, ChangeResponse, Rollback},
 };
 use crate::{
     protocol::{
@@ -22,6 +22,7 @@ use crate::{
     session::NewEntry,
 };
 use serde_json::Value;
+use std::sync::Arc;
 
 impl Engine {
     /// Performs an action.
@@ -57,7 +58,8 @@ impl Engine {
                 self.drain();
             }
             FromExtension::SetActiveTools(it) => {
-                self.choose_tools(&it.names);
+                self.tools.choose(&it.names);
+                self.rebuild_instructions();
                 self.respond(process, it.id, Ok(None));
             }
             FromExtension::SetLabel(it) => self.set_label(process, it),
@@ -110,7 +112,8 @@ impl Engine {
         id: Option<String>,
         task: ActionTask,
     ) -> CallId {
-        let action = Action { process, id, outlives_process: task.outlives_process() };
+        let outlives_process = matches!(task, ActionTask::Command(_) | ActionTask::Navigation(_));
+        let action = Action { process, id, outlives_process };
         let call = self.with_extensions(|host, context| host.open_action(action, context));
         self.requests.actions.0.insert(call, task);
         call
@@ -292,7 +295,12 @@ impl Engine {
                 }
                 self.start_run([message.into()]);
             }
-            _ => return self.append_extension_message(message, recipient),
+            _ => {
+                // The message is emitted once it is persisted.
+                let message = Arc::new(message);
+                self.append(NewEntry::Message(message.clone()));
+                return self.store.after_append(AfterAppend::ExtensionMessage(message, recipient));
+            }
         }
         self.respond_success(&recipient);
     }

@@ -33,12 +33,6 @@ impl Engine {
         );
     }
 
-    /// Offers the model these tools from its next request on; unknown names are ignored.
-    pub(in crate::engine) fn choose_tools(&mut self, names: &[String]) {
-        self.tools.choose(names);
-        self.rebuild_instructions();
-    }
-
     /// Ends the next action that waits for idle; `false` if there is none.
     pub(in crate::engine) fn resolve_idle_waits(&mut self) -> bool {
         if self.is_working() || !self.backlog.after_run.is_empty() {

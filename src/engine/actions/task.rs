@@ -61,13 +61,6 @@ pub enum NavigationStage {
     Moved(Value),
 }
 
-impl ActionTask {
-    /// Whether the task continues after the end of the extension's process.
-    pub const fn outlives_process(&self) -> bool {
-        matches!(self, Self::Command(_) | Self::Navigation(_))
-    }
-}
-
 impl ActionTasks {
     /// The action that is served as a command under this id.
     pub fn command(&self, id: Option<&RequestId>) -> Option<CallId> {
@@ -82,11 +75,5 @@ impl ActionTasks {
             Some(ActionTask::Navigation(navigation)) => Some(navigation),
             _ => None,
         }
-    }
-
-    /// Whether another branch is being taken up, and the leaf has not moved yet.
-    pub fn is_navigating(&self) -> bool {
-        let moves = |task: &ActionTask| matches!(task, ActionTask::Navigation(it) if !matches!(it.stage, NavigationStage::Moved(_)));
-        self.0.values().any(moves)
     }
 }

@@ -46,8 +46,9 @@ impl ExtensionHost {
         self.actions.iter().find(|(_, action)| is_it(action)).map(|(call, _)| *call)
     }
 
-    /// Fails every outstanding action: the process exits.
-    pub fn end_actions(&mut self, context: &Context<'_>) {
+    /// Drops every request, and fails every outstanding action: the process exits.
+    pub fn end_requests_and_actions(&mut self, context: &Context<'_>) {
+        self.requests.clear();
         let text = errors::shutting_down(context.dialect.base());
         while let Some((_, Action { process, id, .. })) = self.actions.pop_first() {
             self.respond(process, id, Err(text.clone()));

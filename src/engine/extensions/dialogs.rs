@@ -111,15 +111,6 @@ impl ExtensionHost {
         }
     }
 
-    /// Resolves a dialog of an extension that is being stopped with its default, without a request to the host.
-    pub(super) fn decline_dialog(&mut self, process: CallId, own: String) {
-        let Some(place) = self.place_of(process) else { return };
-        // An extension that opens dialogs in a loop gets no more responses.
-        if self.all[place].unshown.withheld.len() < MAX_DIALOGS {
-            self.resolve_unshown(place, process, own, None);
-        }
-    }
-
     /// Detaches the dialogs of a request that is over: they then belong to the extension.
     pub(super) fn detach_dialogs(&mut self, process: CallId, request: CallId) {
         self.dialogs.iter_mut().for_each(|dialog| dialog.detach(request));
@@ -192,7 +183,13 @@ impl ExtensionHost {
     }
 
     /// Answers a dialog that cannot be shown with the default, or withholds it when too many were answered so.
-    fn resolve_unshown(&mut self, place: usize, process: CallId, id: String, origin: Option<CallId>) {
+    pub(super) fn resolve_unshown(
+        &mut self,
+        place: usize,
+        process: CallId,
+        id: String,
+        origin: Option<CallId>,
+    ) {
         let unshown = &mut self.all[place].unshown;
         unshown.count += 1;
         match unshown.count > MAX_UNSHOWN_DIALOGS {

@@ -2,6 +2,7 @@
 
 use crate::engine::{
     extensions::{
+        dialog::MAX_DIALOGS,
         host::{Context, ExtensionHost, ExtensionOutput, ProviderChange},
         process::{ALL_EVENTS, FailureSource, ProcessStage},
     },
@@ -67,7 +68,11 @@ impl ExtensionHost {
     fn decline_frame(&mut self, process: CallId, frame: FromExtension, context: &Context<'_>) {
         match frame {
             FromExtension::Ui(it) if it.request.kind().is_dialog() => {
-                self.decline_dialog(process, it.request.id().to_owned());
+                let Some(place) = self.place_of(process) else { return };
+                // An extension that opens dialogs in a loop gets no more responses.
+                if self.all[place].unshown.withheld.len() < MAX_DIALOGS {
+                    self.resolve_unshown(place, process, it.request.id().to_owned(), None);
+                }
             }
             action => self.decline(process, &action, context),
         }
@@ -99,6 +104,10 @@ impl ExtensionHost {
             }
         }
         // Nothing waits for progress: a stream is not to be held up.
+        let is_progress = |event: &str| {
+            use AgentSessionEventKind::{MessageUpdate, ToolExecutionUpdate};
+            matches!(AgentSessionEventKind::parse(event), Some(MessageUpdate | ToolExecutionUpdate))
+        };
         registered.awaits.iter_mut().for_each(|names| names.retain(|name| !is_progress(name)));
         let extension = &mut self.all[place];
         let restarted = extension.stage == ProcessStage::Starting && extension.starts > 1;
@@ -144,12 +153,6 @@ const fn may_precede_register(frame: &FromExtension) -> bool {
             | FromExtension::RegisterProvider(_)
             | FromExtension::UnregisterProvider(_)
     )
-}
-
-/// Whether events of this type show progress.
-fn is_progress(event: &str) -> bool {
-    let kind = AgentSessionEventKind::parse(event);
-    matches!(kind, Some(AgentSessionEventKind::MessageUpdate | AgentSessionEventKind::ToolExecutionUpdate))
 }
 
 /// An event as extensions receive it: updates have no snapshot.

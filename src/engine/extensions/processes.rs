@@ -137,7 +137,9 @@ impl ExtensionHost {
 
     /// Fails the model streams of a process that is gone, and starts its extension again if it may.
     pub fn forget_process(&mut self, process: CallId, end: &ProcessEnd, context: &mut Context<'_>) {
-        self.fail_model_streams(process, context);
+        let text = errors::not_running(context.dialect.base());
+        let lost = self.providers.streams.extract_if(.., |_, stream| stream.process == process);
+        self.providers.failed.extend(lost.map(|(call, _)| (call, text.clone())));
         if end.restarts {
             self.start(end.place, context);
         }

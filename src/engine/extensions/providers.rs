@@ -69,13 +69,6 @@ impl ExtensionHost {
         self.providers.streams.remove(&call);
     }
 
-    /// Fails the model requests that a process was streaming when it ended.
-    pub fn fail_model_streams(&mut self, process: CallId, context: &Context<'_>) {
-        let text = errors::not_running(context.dialect.base());
-        let lost = self.providers.streams.extract_if(.., |_, stream| stream.process == process);
-        self.providers.failed.extend(lost.map(|(call, _)| (call, text.clone())));
-    }
-
     /// The call that a process streams the response of.
     pub(super) fn model_call(&self, process: CallId, id: &str) -> Option<CallId> {
         let call = id.parse().ok()?;

@@ -192,11 +192,6 @@ impl ExtensionHost {
         }
     }
 
-    /// Drops every request: the process exits.
-    pub fn drop_requests(&mut self) {
-        self.requests.clear();
-    }
-
     /// Fails the next request to a process that is gone; `false` if there is none.
     pub fn fail_next_request(&mut self, process: CallId, text: &str, context: &mut Context<'_>) -> bool {
         let next = self.requests.iter().find(|(_, request)| request.process == process);

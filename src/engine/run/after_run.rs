@@ -3,10 +3,14 @@
 use crate::engine::{
     core::Engine,
     extensions::hook::Hook,
-    run::{compaction::Compaction, deferred::AfterRun, state::EndedRun},
+    run::{
+        compaction::{AfterCompaction, Compaction},
+        deferred::AfterRun,
+        state::EndedRun,
+    },
     store::next_session::NextSession,
 };
-use crate::protocol::{HookName, RpcCommandKind, ShutdownHook, ShutdownReason, errors};
+use crate::protocol::{HookName, RpcCommandKind, ShutdownHook, ShutdownReason, StopReason, errors};
 
 impl Engine {
     /// Begins deferred work; a change of the session sends `session_shutdown` first.
@@ -84,7 +88,9 @@ impl Engine {
         if self.ends_at_once() {
             self.abandon_retry(errors::retry_cancelled(self.dialect.base()));
         } else if !self.inject_rules(ended) && !self.retry(ended) {
-            self.compact_if_full(ended);
+            if ended.answer.stop_reason != StopReason::Aborted {
+                self.check_context(&ended.answer, AfterCompaction::Nothing);
+            }
             self.remind(ended);
         }
     }

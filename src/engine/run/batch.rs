@@ -25,16 +25,6 @@ pub struct Batch {
     pub in_turn: bool,
 }
 
-impl Batch {
-    /// Replaces the result message of a call.
-    pub fn replace_result(&mut self, result: &ToolResultMessage) {
-        let same = |it: &&mut ToolResultMessage| it.tool_call_id == result.tool_call_id;
-        if let Some(previous) = self.results.iter_mut().rev().find(same) {
-            *previous = result.clone();
-        }
-    }
-}
-
 /// One call of a batch.
 #[derive(Debug)]
 pub struct CallSlot {

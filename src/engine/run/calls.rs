@@ -7,7 +7,10 @@
 
 use crate::engine::{
     core::Engine,
-    extensions::hook::{Hook, Veto},
+    extensions::{
+        hook::{Hook, Veto},
+        request::{CANCEL_TIMEOUT, RequestKind},
+    },
     io::{CallId, Output, ToolStart},
     requests::ToolContinuation,
     run::batch::CallStage,
@@ -16,21 +19,11 @@ use crate::engine::{
     toolbox::arguments::ToolOwner,
 };
 use crate::protocol::{
-    AgentToolResult, HookName, JsonObject, PrepareArgumentsHook, ToolCall, ToolCallHook, ToolResultHook,
-    errors,
+    AgentToolResult, HookName, JsonObject, ToolCall, ToolCallHook, ToolResultHook, errors,
 };
 use serde_json::json;
 
 impl Engine {
-    /// Sends the `prepare_arguments` hook to the extension of the call's tool.
-    pub(in crate::engine) fn request_preparation(&mut self, at: usize, place: usize) {
-        let Some(call) = self.tool_call(at).cloned() else { return };
-        self.set_call_stage(at, CallStage::Preparing);
-        let event =
-            PrepareArgumentsHook { tool_call_id: call.id, tool_name: call.name, input: call.arguments };
-        self.send_hook_to(place, Hook::PrepareArguments { event, failure: None, at });
-    }
-
     /// Checks the arguments after the `prepare_arguments` hook; `failure`: why there are none.
     pub(in crate::engine) fn on_call_prepared(
         &mut self,
@@ -38,7 +31,7 @@ impl Engine {
         arguments: JsonObject,
         failure: Option<String>,
     ) {
-        if !self.is_being_prepared(at) {
+        if !self.slot(at).is_some_and(|slot| matches!(slot.stage, CallStage::Preparing)) {
             return;
         }
         if self.is_stopping() {
@@ -48,7 +41,9 @@ impl Engine {
         if let Some(text) = failure {
             return self.end_unrun_call(at, error_result(&text));
         }
-        self.set_prepared(at, arguments);
+        if let Some(slot) = self.slot(at) {
+            slot.prepared = Some(arguments);
+        }
         match self.check_arguments(at) {
             Ok(arguments) => self.send_tool_call_hook(at, arguments),
             Err(text) => self.end_unrun_call(at, error_result(&text)),
@@ -95,7 +90,11 @@ impl Engine {
             // Arguments of an extension are not checked. Source: pi source.
             Ok(arguments) => {
                 let arguments = self.changed_arguments(at).cloned().unwrap_or(arguments);
-                self.run_or_wait(at, arguments);
+                match self.is_parallel() {
+                    // It runs together with the others.
+                    true => self.set_call_stage(at, CallStage::Ready(arguments)),
+                    false => self.run_tool(at, arguments),
+                }
             }
             Err(text) => self.end_unrun_call(at, error_result(&text)),
         }
@@ -105,7 +104,11 @@ impl Engine {
     pub(in crate::engine) fn run_tool(&mut self, at: usize, arguments: JsonObject) {
         let call = self.ids.call();
         let Some(tool_call) = self.tool_call(at).cloned() else { return };
-        self.mark_call_running(at, call);
+        let now = self.now.monotonic;
+        if let Some(slot) = self.slot(at) {
+            (slot.stage, slot.began) = (CallStage::Running(call), Some(now));
+            self.requests.tools.insert(call, ToolContinuation::Call(at));
+        }
         if self.is_hooked(HookName::ToolResult) {
             self.set_changed_arguments(at, arguments.clone());
         }
@@ -132,14 +135,19 @@ impl Engine {
     pub(in crate::engine) fn cancel_tools(&mut self) {
         for (call, name) in self.running_calls() {
             match self.tools.owner(&name) {
-                _ if self.is_host_call(call) => self.cancel_host_call(call, &name),
+                _ if self.requests.host_tools.values().any(|other| *other == call) => {
+                    self.cancel_host_call(call, &name);
+                }
                 // Cancelled with its request, below.
                 Some(ToolOwner::Extension(_)) => {}
                 _ => self.push(Output::CancelTool(call)),
             }
         }
-        self.cancel_call_requests();
-        self.close_call_dialogs();
+        self.with_extensions(|host, context| {
+            host.cancel_requests(RequestKind::is_of_call, CANCEL_TIMEOUT, context)
+        });
+        // The dialogs by which the host is asked about the calls.
+        while self.with_extensions(|host, context| host.close_next_dialog(|it| it.is_of_call(), context)) {}
     }
 
     /// Handles the end of a tool.
@@ -156,7 +164,11 @@ impl Engine {
 
     /// Sends the `tool_result` hook for a call of the open turn, if registered, or ends the call.
     fn on_call_ended(&mut self, at: usize, result: AgentToolResult, is_error: bool) {
-        self.mark_call_ended(at);
+        let now = self.now.monotonic;
+        if let Some(slot) = self.slot(at) {
+            let took = slot.began.map(|began| now.saturating_sub(began).as_millis());
+            slot.took = took.and_then(|took| u64::try_from(took).ok());
+        }
         if self.is_stopping() || !self.is_hooked(HookName::ToolResult) {
             return self.end_call(at, result, is_error);
         }

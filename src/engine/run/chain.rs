@@ -1,17 +1,10 @@
 //! Chains of runs that one prompt causes: its own, retries, runs after compactions, runs with queued messages.
 //! Dialects with `agent_settled` emit it, once, as the last frame of all that. Source: pi 1 source, observed.
 
-use crate::engine::{activity::Activity, core::Engine, run::series::Chain};
-use crate::protocol::{AgentMessage, AgentSessionEventKind, AgentSettledEvent};
+use crate::engine::{activity::Activity, core::Engine};
+use crate::protocol::{AgentMessage, AgentSettledEvent};
 
 impl Engine {
-    /// Opens a chain, unless the run that opens is within one.
-    pub(in crate::engine) fn open_chain(&mut self, aborted: bool) {
-        if AgentSessionEventKind::AgentSettled.is_in(self.dialect.base()) {
-            self.series.chain.get_or_insert(Chain { aborted: false }).aborted |= aborted;
-        }
-    }
-
     /// Aborts the open chain: no further run opens by itself.
     pub(in crate::engine) const fn abort_chain(&mut self) {
         if let Some(chain) = &mut self.series.chain {
@@ -28,23 +21,19 @@ impl Engine {
         let aborted = chain.aborted;
         let waits = !self.queues.are_empty();
         if waits && !aborted && !self.lifecycle.is_stopping() && !self.store.has_failed() {
-            self.run_queue();
+            // An answer that was excluded is requested again first.
+            let last = self.store.session.messages().last();
+            let answered = last.is_some_and(|last| matches!(**last, AgentMessage::Assistant(_)));
+            let waiting = match answered && self.queues.steering.is_empty() {
+                true => self.queues.follow_up.take(self.modes.follow_up),
+                false => Vec::new(),
+            };
+            self.start_run(waiting);
         } else if !self.append_shell_message() {
             self.series.chain = None;
             self.activity = Activity::Idle;
             self.emit_event(AgentSettledEvent { aborted: Some(aborted) });
         }
         true
-    }
-
-    /// Starts a run with the queued messages. An answer that was excluded is requested again first.
-    fn run_queue(&mut self) {
-        let last = self.store.session.messages().last();
-        let answered = last.is_some_and(|last| matches!(**last, AgentMessage::Assistant(_)));
-        let waiting = match answered && self.queues.steering.is_empty() {
-            true => self.queues.follow_up.take(self.modes.follow_up),
-            false => Vec::new(),
-        };
-        self.start_run(waiting);
     }
 }

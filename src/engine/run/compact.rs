@@ -18,7 +18,7 @@ use crate::engine::{
     queues::NextTurn,
     run::{
         compaction::{AfterCompaction, Compaction, CompactionCause},
-        state::{EndedRun, Phase, has_failed},
+        state::{Phase, has_failed},
         summaries::Summaries,
     },
     setup::CompactionPlan,
@@ -73,13 +73,6 @@ impl Engine {
         self.respond_compact_failed(command.id, None);
     }
 
-    /// Compacts after a run whose request did not fit, or whose answer leaves too little of the context free.
-    pub(in crate::engine) fn compact_if_full(&mut self, ended: &EndedRun) {
-        if ended.answer.stop_reason != StopReason::Aborted {
-            self.check_context(&ended.answer, AfterCompaction::Nothing);
-        }
-    }
-
     /// Compacts between two turns of a run if the context needs it; `true` if the next turn waits for that.
     pub(in crate::engine) fn compact_between_turns(&mut self, next: NextTurn) -> bool {
         let rules = &self.dialect.record().compaction;
@@ -121,7 +114,11 @@ impl Engine {
     }
 
     /// Compacts if it is time to, judged by the last answer. What is `next` waits for that, or is given back.
-    fn check_context(&mut self, answer: &AssistantMessage, next: AfterCompaction) -> Option<AfterCompaction> {
+    pub(in crate::engine) fn check_context(
+        &mut self,
+        answer: &AssistantMessage,
+        next: AfterCompaction,
+    ) -> Option<AfterCompaction> {
         let model = &self.models.choice().model;
         let window = model.context_window;
         let same = answer.provider == model.provider && answer.model == model.id;
@@ -177,7 +174,12 @@ impl Engine {
         next: AfterCompaction,
     ) -> Option<AfterCompaction> {
         let prepared = match reason {
-            CompactionReason::Overflow => self.prepare_overflow_compaction(),
+            // One message may exceed the context.
+            CompactionReason::Overflow => {
+                let window = self.models.choice().model.context_window;
+                let path = self.store.session.tree().path_entries();
+                prepare_overflow(&path, self.kept_tokens(), window, self.modes.compaction.reserve)
+            }
             _ => self.prepare_compaction(),
         };
         match prepared {
@@ -196,13 +198,6 @@ impl Engine {
     /// Selects the messages to summarise and to keep; fails if there is nothing to compact.
     fn prepare_compaction(&self) -> Result<Preparation, NothingToCompact> {
         prepare(&self.store.session.tree().path_entries(), self.kept_tokens())
-    }
-
-    /// Prepares a compaction after a request that did not fit, where one message may exceed the context.
-    fn prepare_overflow_compaction(&self) -> Result<Preparation, NothingToCompact> {
-        let window = self.models.choice().model.context_window;
-        let path = self.store.session.tree().path_entries();
-        prepare_overflow(&path, self.kept_tokens(), window, self.modes.compaction.reserve)
     }
 
     /// How many tokens of the newest messages a compaction keeps. In a small window less is kept, or nothing could
@@ -308,15 +303,14 @@ impl Engine {
         compaction.done = true;
         let (reason, will_retry, from_extension) =
             (compaction.hook_reason(), compaction.will_retry(), compaction.from_extension);
-        let is_notified = self.notify_compacted(|compaction_entry| CompactedHook {
-            compaction_entry,
-            from_extension,
-            reason,
-            will_retry,
-        });
-        if !is_notified {
-            self.finish_compaction();
+        if !self.is_hooked(HookName::SessionCompact) {
+            return self.finish_compaction();
         }
+        let leaf = self.store.session.tree().leaf();
+        let compaction_entry = leaf.and_then(|entry| serde_json::from_slice(entry.line()).ok());
+        let compaction_entry = compaction_entry.unwrap_or_default();
+        let event = CompactedHook { compaction_entry, from_extension, reason, will_retry };
+        self.notify(Hook::SessionCompact { event });
     }
 
     /// Emits the end of a compaction of which the extensions are notified; what waited for it goes on.
@@ -383,12 +377,6 @@ impl Engine {
             AfterCompaction::Prompt(start) => self.begin_run(RunStart { is_aborted, ..*start }),
             AfterCompaction::Turn(next) => self.open_next_turn(next),
         }
-    }
-
-    /// Fails a compaction whose entry could not be written.
-    pub(in crate::engine) fn on_compaction_unwritten(&mut self, text: String) {
-        self.store.session.undo();
-        self.end_compaction(Some(text));
     }
 
     /// Cancels the compaction, if one is under way.

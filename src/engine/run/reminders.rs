@@ -8,33 +8,16 @@ use crate::engine::{
     todos::list::{TODO_WRITE, Todos},
     tool_result::error_result,
 };
-use crate::protocol::{
-    AgentMessage, AssistantContent, JsonObject, SetTodosCommand, SetTodosResponse, StopReason,
-    TodoAutoClearEvent, TodoList,
-};
+use crate::protocol::{AgentMessage, AssistantContent, JsonObject, StopReason};
 use std::sync::Arc;
 
 impl Engine {
-    /// Serves `set_todos`: replaces the list.
-    pub(in crate::engine) fn set_todos(&mut self, command: SetTodosCommand) {
-        self.todos.set(command.phases, self.now.monotonic);
-        let data = TodoList { todo_phases: self.todos.view() };
-        self.succeed(SetTodosResponse { id: command.id, data });
-    }
-
     /// Runs the tool `todo_write`.
     pub(in crate::engine) fn write_todos(&mut self, call: CallId, arguments: &JsonObject) {
         let stored = self.store.session.file().is_some();
         match self.todos.write(arguments, stored, self.now.monotonic) {
             Ok(result) => self.tool_end(call, result, false),
             Err(text) => self.tool_end(call, error_result(&text), true),
-        }
-    }
-
-    /// Removes todos that have been done for long enough, and emits that.
-    pub(in crate::engine) fn clear_todos(&mut self) {
-        for _ in 0..self.todos.clear_due(self.now.monotonic) {
-            self.emit_event(TodoAutoClearEvent {});
         }
     }
 
@@ -62,10 +45,5 @@ impl Engine {
         self.emit_event(reminder.event);
         self.store.session.add_unsaved(Arc::new(AgentMessage::Developer(message)));
         self.start_run([]);
-    }
-
-    /// Restores the list from the session.
-    pub(in crate::engine) fn restore_todos(&mut self) {
-        self.todos.restore(self.store.session.tree().results_of(TODO_WRITE));
     }
 }

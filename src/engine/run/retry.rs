@@ -67,14 +67,6 @@ impl Engine {
         AgentSessionEventKind::EntryAppended.is_in(self.dialect.base())
     }
 
-    /// Starts the retry whose wait is over, if there is one.
-    pub(in crate::engine) fn retry_if_due(&mut self) {
-        if self.activity.retry_due().is_some_and(|due| due <= self.now.monotonic) {
-            self.activity = self.resting();
-            self.start_run([]);
-        }
-    }
-
     /// Cancels the wait for a retry, if there is one.
     pub(in crate::engine) fn cancel_retry(&mut self) {
         if self.activity.is_retrying() {

@@ -42,9 +42,4 @@ impl Engine {
         self.start_run([AgentMessage::Custom(message).into()]);
         true
     }
-
-    /// Restores the rules that were injected into this branch of the session.
-    pub(in crate::engine) fn restore_rules(&mut self) {
-        self.rules.restore(self.store.session.tree().injected_rules());
-    }
 }

@@ -12,7 +12,9 @@
 
 use crate::engine::{
     core::Engine,
+    extensions::hook::Hook,
     io::CallId,
+    queues::NextTurn,
     requests::ToolContinuation,
     run::{
         batch::{Batch, CallSlot, CallStage},
@@ -24,7 +26,7 @@ use crate::engine::{
 };
 use crate::protocol::{
     AgentMessage, AgentToolResult, AssistantMessage, DialectToolExecution, HookName, InterruptMode,
-    JsonObject, StopReason, ToolCall, ToolExecutionEndEvent, ToolExecutionStartEvent,
+    JsonObject, PrepareArgumentsHook, StopReason, ToolCall, ToolExecutionEndEvent, ToolExecutionStartEvent,
     ToolExecutionUpdateEvent, ToolResultMessage, errors,
 };
 use serde_json::json;
@@ -155,7 +157,8 @@ impl Engine {
     /// Emits the end of a call that is over, and checks for steering after it; `false` if there is none. For the
     /// styles that emit each call by itself.
     pub(in crate::engine) fn emit_next_call_end(&mut self) -> bool {
-        if self.take_steering_check() {
+        let batch = self.activity.run_mut().and_then(Run::batch_mut);
+        if batch.is_some_and(|batch| std::mem::take(&mut batch.checks_steering)) {
             self.check_steering();
             return true;
         }
@@ -230,7 +233,11 @@ impl Engine {
             return self.emit_unrun_call(at);
         }
         if let Some(place) = self.preparer(at) {
-            return self.request_preparation(at, place);
+            let Some(call) = self.tool_call(at).cloned() else { return };
+            self.set_call_stage(at, CallStage::Preparing);
+            let event =
+                PrepareArgumentsHook { tool_call_id: call.id, tool_name: call.name, input: call.arguments };
+            return self.send_hook_to(place, Hook::PrepareArguments { event, failure: None, at });
         }
         match self.check_arguments(at) {
             Ok(arguments) => self.send_tool_call_hook(at, arguments),
@@ -254,14 +261,6 @@ impl Engine {
         let stage = self.slot(at).map(|slot| std::mem::replace(&mut slot.stage, CallStage::Done));
         if let Some(CallStage::Held(result, is_error)) = stage {
             self.emit_call_end(at, result, is_error);
-        }
-    }
-
-    /// Runs a permitted call at once, or holds it to run with the others.
-    pub(in crate::engine) fn run_or_wait(&mut self, at: usize, arguments: JsonObject) {
-        match self.is_parallel() {
-            true => self.set_call_stage(at, CallStage::Ready(arguments)),
-            false => self.run_tool(at, arguments),
         }
     }
 
@@ -409,7 +408,7 @@ impl Engine {
     }
 
     /// Whether calls run side by side: the style allows that, and no tool of the batch is exclusive.
-    fn is_parallel(&self) -> bool {
+    pub(in crate::engine) fn is_parallel(&self) -> bool {
         let parallel =
             matches!(self.style(), DialectToolExecution::ParallelSkip | DialectToolExecution::ParallelNoskip);
         parallel && !self.batch().is_some_and(|batch| batch.in_turn)
@@ -424,32 +423,9 @@ impl Engine {
         self.activity.run()?.batch()
     }
 
-    fn slot(&mut self, at: usize) -> Option<&mut CallSlot> {
+    /// The call at this place of the batch.
+    pub(in crate::engine) fn slot(&mut self, at: usize) -> Option<&mut CallSlot> {
         self.activity.run_mut()?.batch_mut()?.calls.get_mut(at)
-    }
-
-    /// Whether the end of a call was emitted since the last check for steering.
-    fn take_steering_check(&mut self) -> bool {
-        let batch = self.activity.run_mut().and_then(Run::batch_mut);
-        batch.is_some_and(|batch| std::mem::take(&mut batch.checks_steering))
-    }
-
-    /// The tool of the call runs from now on.
-    pub(in crate::engine) fn mark_call_running(&mut self, at: usize, call: CallId) {
-        let now = self.now.monotonic;
-        if let Some(slot) = self.slot(at) {
-            (slot.stage, slot.began) = (CallStage::Running(call), Some(now));
-            self.requests.tools.insert(call, ToolContinuation::Call(at));
-        }
-    }
-
-    /// The tool of the call has ended.
-    pub(in crate::engine) fn mark_call_ended(&mut self, at: usize) {
-        let now = self.now.monotonic;
-        if let Some(slot) = self.slot(at) {
-            let took = slot.began.map(|began| now.saturating_sub(began).as_millis());
-            slot.took = took.and_then(|took| u64::try_from(took).ok());
-        }
     }
 
     /// Moves a call to a stage.
@@ -497,19 +473,6 @@ impl Engine {
         }
     }
 
-    /// Whether the `prepare_arguments` hook of a call is outstanding.
-    pub(in crate::engine) fn is_being_prepared(&self, at: usize) -> bool {
-        let slot = self.batch().and_then(|batch| batch.calls.get(at));
-        slot.is_some_and(|slot| matches!(slot.stage, CallStage::Preparing))
-    }
-
-    /// The extension of the call's tool has made these arguments of the model's.
-    pub(in crate::engine) fn set_prepared(&mut self, at: usize, arguments: JsonObject) {
-        if let Some(slot) = self.slot(at) {
-            slot.prepared = Some(arguments);
-        }
-    }
-
     /// The call runs with other arguments than the model's.
     pub(in crate::engine) fn set_changed_arguments(&mut self, at: usize, arguments: JsonObject) {
         if let Some(slot) = self.slot(at) {
@@ -535,14 +498,20 @@ impl Engine {
         self.activity.run().is_none_or(Run::ends_early) || self.batch().is_some_and(|batch| batch.skipping)
     }
 
-    /// Ends the batch and its turn.
+    /// Ends the batch and its turn, and continues or ends the run. The tools may end it, unless messages are queued.
     fn end_batch(&mut self) {
         let phase = self.activity.run_mut().map(|run| &mut run.phase);
-        if let Some(Phase::Tools { batch, .. }) = phase
-            && let Some(batch) = batch.take()
-        {
-            self.end_batch_turn(batch.results, batch.terminates);
-        }
+        let Some(Phase::Tools { batch, .. }) = phase else { return };
+        let Some(batch) = batch.take() else { return };
+        let over = self.activity.run().and_then(Run::answer).is_none_or(has_failed);
+        self.end_turn(batch.results);
+        self.perform_after_notifications(match over {
+            true => PendingStep::EndRun,
+            false if batch.terminates && !self.is_ending_run() => {
+                PendingStep::ContinueRun(NextTurn::Messages)
+            }
+            false => PendingStep::ContinueRun(NextTurn::Results),
+        });
     }
 }
 

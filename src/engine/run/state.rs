@@ -7,6 +7,7 @@ use crate::engine::{
 };
 use crate::protocol::{
     AgentMessage, AssistantMessage, FlowState, InterruptMode, Rule, StopReason, ThinkingLevel,
+    ToolResultMessage,
 };
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
@@ -102,23 +103,6 @@ impl Run {
         }
     }
 
-    /// The request of a model whose answer is outstanding.
-    pub const fn model_request(&self) -> Option<CallId> {
-        match self.phase {
-            Phase::Requested(call) | Phase::Message(call) => Some(call),
-            _ => None,
-        }
-    }
-
-    /// Begins the message of this request; `false` if it has begun before or the request is another one.
-    pub fn message_begins(&mut self, call: CallId) -> bool {
-        let begins = matches!(self.phase, Phase::Requested(own) if own == call);
-        if begins {
-            self.phase = Phase::Message(call);
-        }
-        begins
-    }
-
     /// The complete assistant message of the open turn.
     pub fn answer(&self) -> Option<&AssistantMessage> {
         match &self.phase {
@@ -170,7 +154,10 @@ impl Run {
                 **answer = it.clone();
             }
             (AgentMessage::ToolResult(result), Phase::Tools { batch: Some(batch), .. }) => {
-                batch.replace_result(result);
+                let same = |it: &&mut ToolResultMessage| it.tool_call_id == result.tool_call_id;
+                if let Some(previous) = batch.results.iter_mut().rev().find(same) {
+                    *previous = result.clone();
+                }
             }
             _ => {}
         }

@@ -160,11 +160,6 @@ impl Engine {
         true
     }
 
-    /// When the next part is requested again, on the monotonic clock.
-    pub(in crate::engine) fn summary_due(&self) -> Option<Duration> {
-        self.activity.compaction().and_then(|compaction| compaction.summaries.due())
-    }
-
     /// Requests the parts whose wait for a retry is over.
     pub(in crate::engine) fn retry_summaries(&mut self) {
         let now = self.now.monotonic;

@@ -4,19 +4,21 @@ use crate::engine::{
     activity::Activity,
     core::Engine,
     extensions::hook::Hook,
-    io::{CallId, ModelCall, Purpose},
+    io::{CallId, ModelCall, Output, Purpose},
     queues::{NextTurn, TurnInput},
     requests::ModelContinuation,
     run::{
         deferred::AfterRun,
         partial_message::PartialMessage,
+        series::Chain,
         state::{EarlyEnd, Phase, Run, has_failed},
     },
     step::PendingStep,
+    store::after_append::AfterAppend,
 };
 use crate::protocol::{
-    AgentEndEvent, AgentMessage, AgentStartEvent, AssistantContent, AssistantMessage, ContextHook,
-    DialectMessageStart, HookName, MessageEndHook, MessageStartEvent, StopReason, ToolCall,
+    AgentEndEvent, AgentMessage, AgentSessionEventKind, AgentStartEvent, AssistantContent, AssistantMessage,
+    ContextHook, DialectMessageStart, HookName, MessageEndHook, MessageStartEvent, StopReason, ToolCall,
     ToolResultMessage, TurnEndEvent, TurnStartEvent, errors,
 };
 use std::{collections::VecDeque, sync::Arc};
@@ -36,7 +38,9 @@ impl Engine {
     ) {
         let early_end = (is_aborted || self.ends_at_once()).then_some(EarlyEnd::Aborted);
         self.abandon_navigation();
-        self.open_chain(early_end.is_some());
+        if AgentSessionEventKind::AgentSettled.is_in(self.dialect.base()) {
+            self.series.chain.get_or_insert(Chain { aborted: false }).aborted |= early_end.is_some();
+        }
         self.activity = Activity::Streaming(Box::new(Run {
             phase: Phase::Between,
             messages: Vec::new(),
@@ -95,9 +99,9 @@ impl Engine {
     /// Aborts the open run: at once while the model streams, else after the running tools have ended.
     pub(in crate::engine) fn abort_run(&mut self) {
         let Some(run) = self.activity.run_mut().filter(|run| !run.ends_early()) else { return };
-        match run.model_request() {
-            Some(call) => self.abort_message(call),
-            None => {
+        match run.phase {
+            Phase::Requested(call) | Phase::Message(call) => self.abort_message(call),
+            _ => {
                 run.early_end = Some(EarlyEnd::Aborted);
                 self.cancel_tools();
             }
@@ -110,18 +114,6 @@ impl Engine {
         let text = errors::request_aborted(self.dialect.base());
         partial.close(StopReason::Aborted, Some(text), self.now);
         self.on_answer_complete(partial);
-    }
-
-    /// Ends the turn whose calls all have results, and continues or ends the run. `terminates`: the tools end the run,
-    /// unless messages are queued.
-    pub(in crate::engine) fn end_batch_turn(&mut self, results: Vec<ToolResultMessage>, terminates: bool) {
-        let over = self.activity.run().and_then(Run::answer).is_none_or(has_failed);
-        self.end_turn(results);
-        self.perform_after_notifications(match over {
-            true => PendingStep::EndRun,
-            false if terminates && !self.is_ending_run() => PendingStep::ContinueRun(NextTurn::Messages),
-            false => PendingStep::ContinueRun(NextTurn::Results),
-        });
     }
 
     /// Continues the run after a turn: opens the next turn, after a compaction if the context needs one.
@@ -153,7 +145,7 @@ impl Engine {
     }
 
     /// Whether the open run ends before a model is requested again.
-    fn is_ending_run(&self) -> bool {
+    pub(in crate::engine) fn is_ending_run(&self) -> bool {
         self.activity.run().is_some_and(Run::ends_early)
     }
 
@@ -322,7 +314,7 @@ impl Engine {
     }
 
     /// Ends the open turn.
-    fn end_turn(&mut self, tool_results: Vec<ToolResultMessage>) {
+    pub(in crate::engine) fn end_turn(&mut self, tool_results: Vec<ToolResultMessage>) {
         let Some(message) = self.activity.run_mut().and_then(Run::take_answer) else { return };
         self.emit_event(TurnEndEvent { message, tool_results });
     }
@@ -339,7 +331,10 @@ impl Engine {
         }
         let end = AgentEndEvent { messages, will_retry: Some(retries && !self.ends_at_once()) };
         match self.modes.syncs_runs && self.store.can_sync() {
-            true => self.sync_before(end),
+            true => {
+                let write = self.store.sync(AfterAppend::RunEnd(Box::new(end)), self.now.monotonic);
+                self.push(Output::Store(write));
+            }
             false => self.emit_event(end),
         }
     }

@@ -18,10 +18,9 @@ use crate::engine::{
 };
 use crate::{
     protocol::{
-        AgentEndEvent, AgentMessage, AgentSessionEventKind, AutoRetryEndEvent, EntryAppendedEvent,
-        MessageEndEvent, MessageStartEvent, ModelSelectSource, RpcCommandKind, RpcSuccess,
-        SessionInfoChangedEvent, SessionStartReason, StopReason, ThinkingLevel, ThinkingLevelChangedEvent,
-        errors,
+        AgentMessage, AgentSessionEventKind, AutoRetryEndEvent, EntryAppendedEvent, MessageEndEvent,
+        MessageStartEvent, ModelSelectSource, RpcCommandKind, RpcSuccess, SessionInfoChangedEvent,
+        SessionStartReason, StopReason, ThinkingLevel, ThinkingLevelChangedEvent, errors,
     },
     session::{NewEntry, Stamp},
 };
@@ -33,17 +32,6 @@ impl Engine {
         let message = Arc::new(message);
         self.append(NewEntry::Message(message.clone()));
         self.store.after_append(AfterAppend::MessageEnd(message));
-    }
-
-    /// Appends a message of an extension outside of a run; it is emitted once persisted.
-    pub(in crate::engine) fn append_extension_message(
-        &mut self,
-        message: AgentMessage,
-        recipient: Recipient,
-    ) {
-        let message = Arc::new(message);
-        self.append(NewEntry::Message(message.clone()));
-        self.store.after_append(AfterAppend::ExtensionMessage(message, recipient));
     }
 
     /// Adds an entry to the session, and gives its id.
@@ -81,12 +69,6 @@ impl Engine {
             None => return false,
         }
         true
-    }
-
-    /// Syncs the session to the disk, then emits the end of the run.
-    pub(in crate::engine) fn sync_before(&mut self, end: AgentEndEvent) {
-        let write = self.store.sync(AfterAppend::RunEnd(Box::new(end)), self.now.monotonic);
-        self.push(Output::Store(write));
     }
 
     /// Handles a completed write.
@@ -131,8 +113,14 @@ impl Engine {
                 self.respond_before_examination(&recipient);
                 self.respond_failure(&recipient, text);
             }
-            Some(AfterAppend::Compaction) => self.on_compaction_unwritten(text),
-            Some(AfterAppend::Navigation { call, before, .. }) => self.undo_navigation(call, *before, text),
+            Some(AfterAppend::Compaction) => {
+                self.store.session.undo();
+                self.end_compaction(Some(text));
+            }
+            Some(AfterAppend::Navigation { call, before, .. }) => {
+                self.store.session = *before;
+                self.end_action(call, Err(text));
+            }
             Some(AfterAppend::Fork { response, before }) => {
                 self.store.session = *before;
                 self.fail_response(&response, text);

@@ -2,8 +2,7 @@
 
 use crate::engine::{
     core::Engine,
-    extensions::hook::Hook,
-    extensions::process::FailureSource,
+    extensions::{hook::Hook, process::FailureSource},
     io::Output,
     prompt::Recipient,
     requests::PageRequest,
@@ -12,6 +11,7 @@ use crate::engine::{
         after_append::{AfterAppend, ChangeResponse},
         next_session::{Fork, NextSession},
     },
+    todos::list::TODO_WRITE,
 };
 use crate::{
     protocol::{
@@ -330,8 +330,9 @@ impl Engine {
 
     /// Restores todos and rules from the session's branch.
     pub(in crate::engine) fn restore(&mut self) {
-        self.restore_todos();
-        self.restore_rules();
+        let tree = self.store.session.tree();
+        self.todos.restore(tree.results_of(TODO_WRITE));
+        self.rules.restore(tree.injected_rules());
     }
 
     /// An entry that need not be written before the next one.
@@ -361,7 +362,9 @@ impl Engine {
 
     /// Resets state that belongs to the session before.
     pub(in crate::engine) fn reset_for_session(&mut self) {
-        self.cancel_session_shells();
+        // The messages of its shell commands would have no session.
+        self.requests.shells.values_mut().for_each(|shell| shell.left = true);
+        self.cancel_shells();
         self.queues.next_prompt.clear();
         self.tools.consent_patterns.allowed.clear();
         self.series.overflowed = false;

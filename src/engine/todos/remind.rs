@@ -55,7 +55,9 @@ impl Todos {
             1 => "1 open todo".to_owned(),
             count => format!("{count} open todos"),
         };
-        let text = texts::todo_reminder(&open, &self.open_list(), &attempt, &most);
+        let phases = self.phases.iter().filter(|phase| phase.tasks.iter().any(Task::is_open));
+        let list: Vec<String> = phases.flat_map(lines).collect();
+        let text = texts::todo_reminder(&open, &list.join("\n"), &attempt, &most);
         let event = TodoReminderEvent { todos, attempt: self.reminded, max_attempts: MOST_REMINDERS };
         Some(Reminder { event, text })
     }
@@ -78,11 +80,6 @@ impl Todos {
             attribution: Some(Attribution::Agent),
             timestamp: wall,
         }
-    }
-
-    fn open_list(&self) -> String {
-        let lines = self.phases.iter().filter(|phase| phase.tasks.iter().any(Task::is_open)).flat_map(lines);
-        lines.collect::<Vec<_>>().join("\n")
     }
 }
 

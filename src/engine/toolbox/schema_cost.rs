@@ -79,12 +79,14 @@ impl<'s> Schema<'s> {
         let mut open = vec![self.root];
         let mut seen = HashSet::new();
         let mut patterns = 0;
+        let dialect = self.root.get("$schema").and_then(Value::as_str);
+        let is_draft_4 = dialect.is_some_and(|it| it.contains("draft-04"));
         while let Some(schema) = open.pop() {
             let Value::Object(map) = schema else { continue };
             if !seen.insert(std::ptr::from_ref(schema)) {
                 continue;
             }
-            let own_id = map.get("$id").or_else(|| map.get("id").filter(|_| self.is_of_draft_4()));
+            let own_id = map.get("$id").or_else(|| map.get("id").filter(|_| is_draft_4));
             if own_id.is_some_and(Value::is_string) && !std::ptr::eq(schema, self.root) {
                 return Err("it has an `$id` inside, expected one at its root alone".to_owned());
             }
@@ -106,10 +108,6 @@ impl<'s> Schema<'s> {
     /// The most steps that checking `value` takes.
     pub fn steps(&self, value: &Value) -> u64 {
         Count { schema: self, known: HashMap::new() }.pair(self.root, value, 0)
-    }
-
-    fn is_of_draft_4(&self) -> bool {
-        self.root.get("$schema").and_then(Value::as_str).is_some_and(|it| it.contains("draft-04"))
     }
 
     /// Whether all references of `schema` can be followed.
