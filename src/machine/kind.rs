@@ -159,7 +159,10 @@ impl Kind {
     pub fn of_outbound(frame: &Outbound) -> Self {
         match frame {
             Outbound::Response(RpcResponse::Success(response)) => {
-                Self::Response(Some(command_of(response.kind().as_str())), !is_cancelled(response))
+                // Both have the same name, which a test of the schema ensures.
+                let command = RpcCommandKind::parse(response.kind().as_str());
+                let command = command.unwrap_or(RpcCommandKind::GetState);
+                Self::Response(Some(command), !is_cancelled(response))
             }
             Outbound::Response(RpcResponse::ErrorResponse(error)) => {
                 Self::Response(RpcCommandKind::parse(&error.command), false)
@@ -343,9 +346,4 @@ fn is_cancelled(response: &RpcSuccess) -> bool {
         RpcSuccess::Clone(it) => it.data.cancelled,
         _ => false,
     }
-}
-
-/// The command of a success response. Both have the same name, which a test of the schema ensures.
-fn command_of(name: &str) -> RpcCommandKind {
-    RpcCommandKind::parse(name).unwrap_or(RpcCommandKind::GetState)
 }

@@ -255,7 +255,9 @@ impl Machine {
         let mut is_doubtful = false;
         if let Emission::Frame(frame) | Emission::Line { frame, .. } = emission {
             self.track_frame(frame, &mut found);
-            if met.flow == FlowState::StreamingTurn && is_breakdown(frame) {
+            // The agent loop itself has failed: the last turn may lack an answer.
+            let is_breakdown = matches!(frame, Outbound::AgentSessionEvent(AgentSessionEvent::AgentEnd(end)) if has_broken_down(end));
+            if met.flow == FlowState::StreamingTurn && is_breakdown {
                 self.last_illegal = None;
                 found.broken.retain(|broken| broken.rule != Rule::RunNesting);
             } else {
@@ -411,7 +413,14 @@ impl Machine {
             also_exercised(kind, at).into_iter().for_each(|rule| found.pass(rule));
         }
         if illegal && self.last_illegal != Some((rule, at)) {
-            found.fail(rule, self.legal_states(kind));
+            let rows = kind.fires(self.dialect.base());
+            let mut states: Vec<&str> = rows.flat_map(|row| row.states).map(|state| state.as_str()).collect();
+            states.dedup();
+            let expected = match states.is_empty() {
+                true => "nothing of the kind".to_owned(),
+                false => format!("it in {}", states.join(" or ")),
+            };
+            found.fail(rule, expected);
         }
         match illegal {
             true => self.last_illegal = Some((rule, at)),
@@ -448,20 +457,4 @@ impl Machine {
         }
         self.has_emitted = true;
     }
-
-    /// The states in which `kind` would be legal, in words.
-    fn legal_states(&self, kind: Kind) -> String {
-        let rows = kind.fires(self.dialect.base());
-        let mut states: Vec<&str> = rows.flat_map(|row| row.states).map(|state| state.as_str()).collect();
-        states.dedup();
-        match states.is_empty() {
-            true => "nothing of the kind".to_owned(),
-            false => format!("it in {}", states.join(" or ")),
-        }
-    }
-}
-
-/// Whether the frame ends a run because the agent loop itself has failed: then its last turn may lack an answer.
-fn is_breakdown(frame: &Outbound) -> bool {
-    matches!(frame, Outbound::AgentSessionEvent(AgentSessionEvent::AgentEnd(end)) if has_broken_down(end))
 }

@@ -29,7 +29,12 @@ impl AbortedCalls {
         match event {
             Event::AgentStart(_) | Event::AgentEnd(_) => self.ended = None,
             Event::ToolExecutionEnd(end) if stopped && end.parent_tool_call_id.is_none() => {
-                self.call_ends(end, at, found);
+                if !at.cut && !at.has_extensions && says_aborted(end, at) {
+                    found.expect(Rule::AbortEffect, end.is_error, || {
+                        "an error, as the call was aborted".to_owned()
+                    });
+                    self.ended = Some(at.frame);
+                }
             }
             Event::MessageEnd(end) => {
                 if let AgentMessage::Assistant(answer) = &end.message
@@ -52,14 +57,6 @@ impl AbortedCalls {
         if kind.is_event() {
             self.ended = None;
         }
-    }
-
-    fn call_ends(&mut self, end: &ToolExecutionEndEvent, at: &FrameContext, found: &mut Findings) {
-        if at.cut || at.has_extensions || !says_aborted(end, at) {
-            return;
-        }
-        found.expect(Rule::AbortEffect, end.is_error, || "an error, as the call was aborted".to_owned());
-        self.ended = Some(at.frame);
     }
 }
 

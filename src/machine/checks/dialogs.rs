@@ -66,7 +66,10 @@ impl Dialogs {
 
 /// Judges the response to a dialog.
 fn check_response(request: &RpcExtensionUIRequest, response: &RpcExtensionUIResponse, found: &mut Findings) {
-    let expected_response = expected_response(request);
+    let expected_response = match request {
+        RpcExtensionUIRequest::Confirm(_) => "confirmed",
+        _ => "value",
+    };
     let fits = match response {
         RpcExtensionUIResponse::UIValueResponse(_) => expected_response == "value",
         RpcExtensionUIResponse::UIConfirmedResponse(_) => expected_response == "confirmed",
@@ -83,13 +86,5 @@ fn check_response(request: &RpcExtensionUIRequest, response: &RpcExtensionUIResp
                 found.fail_with_difference(Rule::HostOption, "/value", what, &select.options, &answer.value);
             }
         }
-    }
-}
-
-/// The member that answers the dialog.
-const fn expected_response(request: &RpcExtensionUIRequest) -> &'static str {
-    match request {
-        RpcExtensionUIRequest::Confirm(_) => "confirmed",
-        _ => "value",
     }
 }

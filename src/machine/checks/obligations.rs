@@ -239,7 +239,13 @@ impl Obligations {
         self.fulfil(ObligationKind::Bash(request.number));
         let (Some(written), Some(now)) = (request.written, at.time) else { return };
         if request.command == Command::AbortBash {
-            self.abort_bash(request, requests, at);
+            // The command that it aborts has to end, if it is the only one.
+            let mut shells = requests.outstanding().filter(|open| open.command == Command::Bash);
+            if let (Some(only), None) = (shells.next(), shells.next())
+                && only.number < request.number
+            {
+                self.add(ObligationKind::Bash(only.number), 0, at);
+            }
         }
         let serial = at.dialect.record().dispatch == DialectDispatch::SerialWithControlLane;
         self.late_promises(written, at, found);
@@ -257,16 +263,6 @@ impl Obligations {
         }
         if !request.command.is_read() && !request.command.is_control() {
             self.served = now;
-        }
-    }
-
-    /// Adds the obligation that an aborted shell command ends, if it is the only one.
-    fn abort_bash(&mut self, request: &OpenRequest, requests: &Requests, at: &FrameContext) {
-        let mut shells = requests.outstanding().filter(|open| open.command == Command::Bash);
-        if let (Some(only), None) = (shells.next(), shells.next())
-            && only.number < request.number
-        {
-            self.add(ObligationKind::Bash(only.number), 0, at);
         }
     }
 

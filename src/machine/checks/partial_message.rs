@@ -117,8 +117,15 @@ impl PartialMessage {
         }
         self.constant(message, found);
         if let Some(before) = self.shown.replace(message.content.clone()).filter(|_| !self.incomplete) {
-            let grown = before.len() <= message.content.len()
-                && before.iter().zip(&message.content).all(|(before, now)| has_grown(before, now));
+            let continues = |(before, now): (&AssistantContent, &AssistantContent)| {
+                match (text_of(before), text_of(now)) {
+                    // Thinking may lose the blank line at its end.
+                    (Some(before), Some(now)) => now.starts_with(before.trim_end_matches('\n')),
+                    _ => before.block_kind() == now.block_kind(),
+                }
+            };
+            let grown =
+                before.len() <= message.content.len() && before.iter().zip(&message.content).all(continues);
             found
                 .expect(Rule::PartialMonotonic, grown, || "nothing less than the snapshot before".to_owned());
         }
@@ -204,7 +211,8 @@ impl PartialMessage {
         let empty = match (at_request, start.content.as_slice()) {
             (true, content) => content.is_empty() && counters(&start.usage).iter().all(|count| *count == 0),
             (false, []) => true,
-            (false, [block]) => is_empty_block(block),
+            (false, [AssistantContent::ToolCall(call)]) => call.arguments.is_empty(),
+            (false, [block]) => text_of(block).is_none_or(str::is_empty),
             (false, _) => false,
         };
         found.expect(Rule::AssistantStartEmpty, as_it_ends || empty, || match at_request {
@@ -286,22 +294,6 @@ fn text_of(block: &AssistantContent) -> Option<&str> {
         AssistantContent::Text(it) => Some(&it.text),
         AssistantContent::Thinking(it) if it.redacted != Some(true) => Some(&it.thinking),
         _ => None,
-    }
-}
-
-/// Whether a block is still empty.
-fn is_empty_block(block: &AssistantContent) -> bool {
-    match block {
-        AssistantContent::ToolCall(call) => call.arguments.is_empty(),
-        block => text_of(block).is_none_or(str::is_empty),
-    }
-}
-
-/// Whether a block continues an earlier snapshot of itself. Thinking may lose the blank line at its end.
-fn has_grown(before: &AssistantContent, now: &AssistantContent) -> bool {
-    match (text_of(before), text_of(now)) {
-        (Some(before), Some(now)) => now.starts_with(before.trim_end_matches('\n')),
-        _ => before.block_kind() == now.block_kind(),
     }
 }
 

@@ -207,8 +207,14 @@ impl Prompts {
             AgentMessage::System(_) => {}
             AgentMessage::User(message) => {
                 let opening = self.opening.take();
+                // A run without a prompt must not begin with a message that waits for one.
                 if opening.is_some_and(|opening| opening.causeless) {
-                    self.begun_by_queue(message, at, found);
+                    let text = digest(text_of(&message.content).trim());
+                    let waits =
+                        !self.ran && self.started.is_empty() && !at.cut && self.queued.contains(&text);
+                    found.expect(Rule::RunCause, !waits, || {
+                        "a prompt first, as what is queued while nothing goes on waits for one".to_owned()
+                    });
                 }
                 self.on_user_message(message, opening.is_some(), at, waits, obligations, found);
             }
@@ -219,15 +225,6 @@ impl Prompts {
                 }
             }
         }
-    }
-
-    /// Judges the first message of a run without a prompt: it must not be one that waits for a prompt.
-    fn begun_by_queue(&self, message: &UserMessage, at: &FrameContext, found: &mut Findings) {
-        let text = digest(text_of(&message.content).trim());
-        let waits = !self.ran && self.started.is_empty() && !at.cut && self.queued.contains(&text);
-        found.expect(Rule::RunCause, !waits, || {
-            "a prompt first, as what is queued while nothing goes on waits for one".to_owned()
-        });
     }
 
     /// Judges a run that begins with an assistant message.

@@ -471,7 +471,13 @@ impl Queues {
     }
 
     fn check_per_turn(&self, found: &mut Findings) {
-        self.check_one_at_a_time(found);
+        for queue in [&self.steering, &self.follow_up] {
+            if queue.mode_at(self.polls) == Some(QueueMode::OneAtATime) && queue.taken > 0 {
+                found.expect(Rule::OneAtATime, queue.taken == 1 || self.unsure, || {
+                    "one message of the queue in a turn".to_owned()
+                });
+            }
+        }
         let both = self.steering.taken > 0 && self.follow_up.taken > 0;
         found.expect(Rule::OneQueuePerTurn, self.unsure || !both, || {
             "messages of one queue in a turn".to_owned()
@@ -488,16 +494,6 @@ impl Queues {
         if !holds {
             self.steering.report();
             self.follow_up.report();
-        }
-    }
-
-    fn check_one_at_a_time(&self, found: &mut Findings) {
-        for queue in [&self.steering, &self.follow_up] {
-            if queue.mode_at(self.polls) == Some(QueueMode::OneAtATime) && queue.taken > 0 {
-                found.expect(Rule::OneAtATime, queue.taken == 1 || self.unsure, || {
-                    "one message of the queue in a turn".to_owned()
-                });
-            }
         }
     }
 

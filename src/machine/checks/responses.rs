@@ -233,7 +233,12 @@ impl Responses {
             (true, true) if early => {
                 found.fail(Rule::AckBeforeStart, "its acknowledgement before its `agent_start`");
             }
-            (true, true) if busy => self.expect_refusal(request),
+            (true, true) if busy => {
+                self.owed.push_back(request.number);
+                if self.owed.len() > KEPT {
+                    self.owed.pop_front();
+                }
+            }
             (true, true) if compacting => {
                 let text = errors::compacting_prompt(at.base());
                 found.fail(Rule::Disposition, format!("the prompt to be refused: {text}"));
@@ -302,13 +307,6 @@ impl Responses {
             }
         }
         started
-    }
-
-    fn expect_refusal(&mut self, request: &OpenRequest) {
-        self.owed.push_back(request.number);
-        if self.owed.len() > KEPT {
-            self.owed.pop_front();
-        }
     }
 
     /// Reports prompts that were acknowledged and had to be refused.

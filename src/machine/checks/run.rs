@@ -87,7 +87,11 @@ impl Run {
                 }
             }
             Event::MessageEnd(end) => self.message_end(&end.message, dialect, found),
-            Event::ToolExecutionStart(start) => turn.tool_start(start, dialect, found),
+            // A tool has called another one, which is in no message.
+            Event::ToolExecutionStart(start) if start.parent_tool_call_id.is_some() => {}
+            Event::ToolExecutionStart(start) => {
+                found.with_cause(turn.completed, |found| turn.call_starts(start, dialect, found));
+            }
             Event::ToolExecutionUpdate(update) => turn.tool_update(update, found),
             Event::ToolExecutionEnd(end) => turn.tool_end(end, dialect, found),
             Event::TurnEnd(end) => {

@@ -59,6 +59,7 @@ impl EndChecks {
         obligations: &Obligations,
         found: &mut Findings,
     ) {
+        use RpcCommandKind::{AbortAndPrompt, Bash, Compact, Prompt};
         let left = end.gone && !end.was_stopped && !state.closing;
         // An extension may end the process after any response, without a frame.
         let owes =
@@ -93,11 +94,13 @@ impl EndChecks {
         for request in requests.outstanding() {
             let immediate = is_immediate(request.command);
             let held = !std::mem::take(&mut first) && serial;
+            // These commands may take any time.
+            let may_last = matches!(request.command, Bash | Compact | Prompt | AbortAndPrompt);
             let late = match immediate {
                 true => request.passed || (end.quiet && !state.closing && !held && state.dialogs == 0),
-                false => silent && !may_last(request.command),
+                false => silent && !may_last,
             };
-            let bash = request.command == RpcCommandKind::Bash;
+            let bash = request.command == Bash;
             if ((owed && !(bash && ended)) || late) && !obligations.is_reported(request.number) {
                 found.with_cause(Some(request.frame), |found| {
                     found.fail(Rule::RespOnce, missing(request));
@@ -135,12 +138,6 @@ impl EndChecks {
             found.pass(Rule::EofFinishes);
         }
     }
-}
-
-/// Whether a command may take any time.
-const fn may_last(command: RpcCommandKind) -> bool {
-    use RpcCommandKind as Command;
-    matches!(command, Command::Bash | Command::Compact | Command::Prompt | Command::AbortAndPrompt)
 }
 
 /// Whether a frame of this type answers a request of the server.

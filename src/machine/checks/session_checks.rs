@@ -44,8 +44,8 @@ const STORED_WHOLE: usize = 4096;
 /// The content of the session so far. Grows with the session, up to the limits of its parts.
 #[derive(Clone, Debug, Default)]
 pub struct SessionChecks {
-    reads: VecDeque<PendingRead>,
-    outstanding: VecDeque<(u64, CommandArguments)>,
+    pub(super) reads: VecDeque<PendingRead>,
+    pub(super) outstanding: VecDeque<(u64, CommandArguments)>,
     /// A version that increases with everything that may change the result of a read.
     pub(super) version: u64,
     /// A version that increases with everything except added messages.
@@ -78,7 +78,7 @@ pub struct SessionChecks {
     pub(super) extension_message: u64,
     /// The inactive sessions.
     pub(super) left: InactiveSessions,
-    run: RunNotes,
+    pub(super) run: RunNotes,
 }
 
 /// Arguments of a command that its response does not repeat.
@@ -114,15 +114,15 @@ pub struct ExtensionInfluence {
 
 /// Notes on the current run, or the one that has just ended.
 #[derive(Clone, Debug, Default)]
-struct RunNotes {
+pub(super) struct RunNotes {
     /// Whether an accepted prompt begins the next run.
-    has_prompt: bool,
+    pub(super) has_prompt: bool,
     /// Whether the run is that of a prompt.
     is_prompted: bool,
     /// Whether the first message is to come.
     opens: bool,
     /// Whether the last answer will be removed from memory.
-    leaves: bool,
+    pub(super) leaves: bool,
     /// Whether the last answer may be removed from memory.
     may_leave: bool,
     /// Whether a TTSR rule has stopped the answer.
@@ -176,33 +176,11 @@ impl SessionChecks {
         }
     }
 
-    /// Takes the notes on a read command.
-    pub(super) fn take_read(&mut self, request: &OpenRequest) -> Option<PendingRead> {
-        let place = self.reads.iter().position(|read| read.number == request.number)?;
-        self.reads.remove(place)
-    }
-
-    /// Takes the arguments of a command.
-    pub(super) fn take_outstanding(&mut self, request: &OpenRequest) -> Option<CommandArguments> {
-        let place = self.outstanding.iter().position(|(number, _)| *number == request.number)?;
-        self.outstanding.remove(place).map(|(_, arguments)| arguments)
-    }
-
     /// Takes in the response to a prompt; `is_message`: it shows that the prompt was not a command of an extension.
     pub(super) fn prompt_answered(&mut self, request: &OpenRequest, success: bool, is_message: bool) {
         let commands = self.stranger.commands.len();
         self.stranger.commands.retain(|number| *number != request.number);
         self.stranger.was_seen |= success && !is_message && commands != self.stranger.commands.len();
-    }
-
-    /// Takes in the acceptance of a prompt that begins a run.
-    pub(super) const fn prompt_begins(&mut self) {
-        self.run.has_prompt = true;
-    }
-
-    /// Whether the last answer will be or was removed from memory.
-    pub(super) const fn is_answer_leaving(&self) -> bool {
-        self.run.leaves
     }
 
     /// Whether an extension may have changed the session.
@@ -249,23 +227,6 @@ impl SessionChecks {
                 *is_left = true;
             }
         }
-    }
-
-    /// Takes in that an empty session has begun.
-    pub(super) fn begins_empty(&mut self) {
-        self.leave();
-        self.has_begun = true;
-        self.log.clear();
-        self.shells.clear();
-        self.forks.clear();
-        (self.memory, self.session) = (Totals::empty(), Totals::empty());
-    }
-
-    /// Notes that there is no content before the known one.
-    pub(super) fn begins_here(&mut self) {
-        self.log.mark_beginning();
-        self.shells.mark_beginning();
-        self.forks.mark_beginning();
     }
 
     /// Takes in a UI request.
@@ -409,7 +370,11 @@ impl SessionChecks {
             self.session.settle(settled);
         }
         self.log.add(item);
-        if is_store_failure(message, at) {
+        // What the run has said could not be written: it may be in memory alone.
+        if let AgentMessage::Assistant(answer) = message
+            && let Some(error) = &answer.error_message
+            && error.starts_with(&errors::store_failed(at.base(), ""))
+        {
             self.log.doubt_run_entries();
             self.session = Totals::default();
         }
@@ -418,7 +383,9 @@ impl SessionChecks {
     /// Judges the costs of an answer by the prices of its model.
     fn check_costs(&self, answer: &AssistantMessage, found: &mut Findings) {
         let Some(expected) = self.prices.costs_of(answer) else { return };
-        let reported = prices::costs(&answer.usage);
+        let cost = &answer.usage.cost;
+        let reported = [&cost.input, &cost.output, &cost.cache_read, &cost.cache_write]
+            .map(|part| part.as_f64().unwrap_or_default());
         let names = ["input", "output", "cacheRead", "cacheWrite"];
         let costs: Vec<String> =
             names.iter().zip(expected).map(|(name, cost)| format!("{name} {cost}")).collect();
@@ -564,11 +531,4 @@ fn keep<T>(list: &mut VecDeque<T>, item: T) {
     if list.len() > KEPT {
         list.pop_front();
     }
-}
-
-/// Whether a run failed because what it said could not be written: it may be in memory alone.
-fn is_store_failure(message: &AgentMessage, at: &FrameContext) -> bool {
-    let AgentMessage::Assistant(answer) = message else { return false };
-    let failure = errors::store_failed(at.base(), "");
-    answer.error_message.as_ref().is_some_and(|error| error.starts_with(&failure))
 }

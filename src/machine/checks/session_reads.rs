@@ -19,7 +19,7 @@ use crate::{
             message_log::{KeptFault, ListedMessages},
             message_record::{MessageRecord, Presence},
             shells::ShellFault,
-            totals::Totals,
+            totals::{ROUNDED, Totals},
         },
     },
     protocol::{
@@ -40,7 +40,8 @@ impl SessionChecks {
         at: &FrameContext,
         found: &mut Findings,
     ) {
-        if let Some(read) = self.take_read(request) {
+        let place = self.reads.iter().position(|read| read.number == request.number);
+        if let Some(read) = place.and_then(|place| self.reads.remove(place)) {
             let sight = self.sight(&read, request, requests, at);
             if let Some(success) = success {
                 self.read_answered(success, &read, sight, at, found);
@@ -54,7 +55,9 @@ impl SessionChecks {
             return;
         }
         self.version += 1;
-        let arguments = self.take_outstanding(request);
+        let place = self.outstanding.iter().position(|(number, _)| *number == request.number);
+        let arguments =
+            place.and_then(|place| self.outstanding.remove(place)).map(|(_, arguments)| arguments);
         match success {
             Some(success) => self.done(success, arguments, request, at, found),
             None if answer.success => self.done_unread(request),
@@ -71,7 +74,7 @@ impl SessionChecks {
     ) -> Interference {
         let stays = |flow| request.met == [flow] && at.now.flow == flow;
         // In the wait before a retry, the failed answer is not in memory.
-        let idle = stays(FlowState::Idle) || (stays(FlowState::Retrying) && !self.is_answer_leaving());
+        let idle = stays(FlowState::Idle) || (stays(FlowState::Retrying) && !self.run.leaves);
         let streams = |flow: FlowState| flow.is_streaming() && flow != FlowState::StreamingCompacting;
         if idle
             && read.version == self.version
@@ -126,7 +129,7 @@ impl SessionChecks {
                 self.stranger.was_seen |= outcome == Some(PromptDisposition::Handled);
                 self.prompt_answered(request, true, is_message);
                 if request.met.iter().all(|met| *met == FlowState::Idle) {
-                    self.prompt_begins();
+                    self.run.has_prompt = true;
                 }
             }
             RpcSuccess::AbortAndPrompt(_) => self.prompt_answered(request, true, false),
@@ -136,7 +139,14 @@ impl SessionChecks {
                     self.exported(path.as_deref(), &it.data.path, at, found);
                 }
             }
-            RpcSuccess::NewSession(it) if !it.data.cancelled => self.begins_empty(),
+            RpcSuccess::NewSession(it) if !it.data.cancelled => {
+                self.leave();
+                self.has_begun = true;
+                self.log.clear();
+                self.shells.clear();
+                self.forks.clear();
+                (self.memory, self.session) = (Totals::empty(), Totals::empty());
+            }
             RpcSuccess::SwitchSession(it) if !it.data.cancelled => self.on_reopened(arguments, at),
             RpcSuccess::Fork(it) => self.forked(arguments, &it.data, at, found),
             RpcSuccess::Branch(it) => self.forked(arguments, &it.data, at, found),
@@ -388,12 +398,15 @@ impl SessionChecks {
         });
         let is_certain = self.log.in_memory().count() == certain && self.shells.are_certain();
         if count == least && is_certain && !self.log.begins_in_memory() && !self.log.is_compacted() {
-            self.begins_here();
+            // There is no content before the known one.
+            self.log.mark_beginning();
+            self.shells.mark_beginning();
+            self.forks.mark_beginning();
             // Usage of the session besides its messages is not known.
             let totals = Totals::of(self.log.in_memory());
             self.session = Totals { all: Some(count), tokens: None, cost: None, ..totals };
         }
-        self.memory.set_all(count);
+        (self.memory.all, self.memory.slack) = (Some(count), 0);
     }
 
     /// Judges the text of the newest answer.
@@ -510,8 +523,8 @@ impl SessionChecks {
             }
         }
         let cost = stats.cost.as_f64().unwrap_or_default();
-        if let (Some(holds), Some(expected)) = (account.fits_cost(cost), account.cost) {
-            match holds {
+        if let Some(expected) = account.cost {
+            match (expected - cost).abs() <= ROUNDED * expected.abs().max(1.0) {
                 true => found.pass(Rule::StatsUsage),
                 false => found.expect_same(Rule::StatsUsage, "/data/cost", USED, &expected, &cost),
             }

@@ -116,8 +116,15 @@ impl StateChecks {
         {
             self.reminders.judge(reminder, self.known.todo_phases(), found);
         }
-        if matches!(event, AgentSessionEvent::TodoAutoClear(_)) {
-            self.clears(found);
+        let excused = || self.known.may_change_silently() || self.known.is_changing(Member::TodoPhases);
+        if matches!(event, AgentSessionEvent::TodoAutoClear(_))
+            && let Some(phases) = self.known.todo_phases()
+            && !excused()
+        {
+            let mut tasks = phases.iter().flat_map(|phase| &phase.tasks);
+            found.expect(Rule::StateTodos, tasks.any(|task| is_finished(task.status)), || {
+                "a todo that is done before one is cleared".to_owned()
+            });
         }
         self.known.on_event(event, at);
         if let AgentSessionEvent::MessageEnd(end) = event
@@ -125,18 +132,6 @@ impl StateChecks {
             && !at.cut
         {
             self.answers(message, found);
-        }
-    }
-
-    /// Judges that only finished todos are removed.
-    fn clears(&self, found: &mut Findings) {
-        let excused = self.known.may_change_silently() || self.known.is_changing(Member::TodoPhases);
-        if let (Some(phases), false) = (self.known.todo_phases(), excused) {
-            let is_any_done =
-                phases.iter().flat_map(|phase| &phase.tasks).any(|task| is_finished(task.status));
-            found.expect(Rule::StateTodos, is_any_done, || {
-                "a todo that is done before one is cleared".to_owned()
-            });
         }
     }
 
@@ -193,7 +188,10 @@ impl StateChecks {
                 }
             }
             if slot.is_unchanged_since(since) || !agrees {
-                self.known.learn_value(value);
+                if let MemberValue::ThinkingLevel(level) = &value {
+                    self.known.sessions.learn_level(*level);
+                }
+                self.known.slot_mut(value.member()).learn(value);
             }
         }
         self.known.note_level();

@@ -45,7 +45,7 @@ pub fn judge(
         }
         (RpcCommand::CycleModel(_), RpcSuccess::CycleModel(response)) => {
             let is_one = known.models().is_some_and(|models| models.len() < 2);
-            let fits = match (&response.data, known.cycling()) {
+            let fits = match (&response.data, known.cycling) {
                 (None, CycleRange::All) => is_one,
                 (Some(_), CycleRange::Nothing) => false,
                 _ => true,

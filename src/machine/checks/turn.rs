@@ -19,7 +19,7 @@ pub struct Turn {
     pub partial_message: Option<PartialMessage>,
     assistant: Option<AssistantMessage>,
     /// The frame that completed the assistant message.
-    completed: Option<u64>,
+    pub completed: Option<u64>,
     calls: Vec<Call>,
     results: Vec<ToolResultMessage>,
     /// The id of the call that has just ended, whose result comes next.
@@ -122,15 +122,7 @@ impl Turn {
         });
     }
 
-    pub fn tool_start(&mut self, start: &ToolExecutionStartEvent, dialect: Dialect, found: &mut Findings) {
-        // A tool has called another one, which is in no message.
-        if start.parent_tool_call_id.is_some() {
-            return;
-        }
-        found.with_cause(self.completed, |found| self.call_starts(start, dialect, found));
-    }
-
-    fn call_starts(&mut self, start: &ToolExecutionStartEvent, dialect: Dialect, found: &mut Findings) {
+    pub fn call_starts(&mut self, start: &ToolExecutionStartEvent, dialect: Dialect, found: &mut Findings) {
         let Some(at) = self.calls.iter().position(|call| call.call.id == start.tool_call_id) else {
             found.fail(Rule::ToolStartPerCall, "a call of the assistant message".to_owned());
             return;

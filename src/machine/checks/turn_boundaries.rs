@@ -5,7 +5,7 @@ use crate::{
     machine::{findings::Findings, kind::Kind},
     protocol::{
         AgentEndEvent, AgentMessage, AgentMessageKind, AgentSessionEvent, AssistantContent, RpcCommand,
-        RpcCommandKind as Command, RuleId as Rule, StopReason, TurnEndEvent,
+        RpcCommandKind as Command, RuleId as Rule, StopReason,
     },
 };
 
@@ -82,7 +82,15 @@ impl TurnBoundaries {
             Event::ToolExecutionEnd(end) => self.terminates |= end.result.terminate == Some(true),
             Event::TurnEnd(end) => {
                 queues.turn_ends(end.message.stop_reason, found);
-                self.turn_ends(end);
+                let is_call = |block: &AssistantContent| matches!(block, AssistantContent::ToolCall(_));
+                let reason = end.message.stop_reason;
+                let before = PreviousTurn {
+                    calls: end.message.content.iter().any(is_call),
+                    failed: matches!(reason, StopReason::Error | StopReason::Aborted),
+                    terminates: std::mem::take(&mut self.terminates),
+                };
+                // A deferred answer is requested again.
+                self.before = (reason != StopReason::Deferred).then_some(before);
             }
             // A run may continue after a compaction for its own reason.
             Event::CompactionEnd(_) => self.before = None,
@@ -119,18 +127,6 @@ impl TurnBoundaries {
             queues.turn_opens(at, found);
         }
         self.first = false;
-    }
-
-    fn turn_ends(&mut self, end: &TurnEndEvent) {
-        let calls = end.message.content.iter().any(|block| matches!(block, AssistantContent::ToolCall(_)));
-        let reason = end.message.stop_reason;
-        let before = PreviousTurn {
-            calls,
-            failed: matches!(reason, StopReason::Error | StopReason::Aborted),
-            terminates: std::mem::take(&mut self.terminates),
-        };
-        // A deferred answer is requested again.
-        self.before = (reason != StopReason::Deferred).then_some(before);
     }
 
     fn run_ends(

@@ -32,8 +32,8 @@ pub struct KnownState {
     /// The frame of the prompt that began the current run, or the last one.
     run_prompt: u64,
     /// The range of models that cycling goes through.
-    cycling: CycleRange,
-    sessions: SessionHistory,
+    pub cycling: CycleRange,
+    pub sessions: SessionHistory,
     /// Whether an extension has acted, which may change members without a frame.
     has_extension_acted: bool,
 }
@@ -178,11 +178,6 @@ impl KnownState {
         self.has_extension_acted = true;
     }
 
-    /// The range of models that cycling goes through.
-    pub const fn cycling(&self) -> CycleRange {
-        self.cycling
-    }
-
     /// The frame of the prompt that began the current run, or the last one.
     pub const fn run_prompt(&self) -> u64 {
         self.run_prompt
@@ -298,7 +293,8 @@ impl KnownState {
         self.sessions.add(left);
         self.sessions.is_copy = !matches!(command, RpcCommand::NewSession(_));
         if let RpcCommand::SwitchSession(switch) = command {
-            let taken_up = self.sessions.of_file(&switch.session_path);
+            let path = Some(switch.session_path.as_str());
+            let taken_up = self.sessions.left.iter().find(|session| session.file.as_deref() == path);
             let Some(taken_up) = taken_up.filter(|session| session.is_written).cloned() else { return };
             let known = [
                 taken_up.id.map(MemberValue::SessionId),
@@ -312,9 +308,13 @@ impl KnownState {
             }
             return;
         }
-        let (id, file) = (self.sessions.new_id(), self.sessions.new_file());
-        self.change(Member::SessionId, id, at.frame);
-        self.change(Member::SessionFile, file, at.frame);
+        // Id and file are none of the earlier ones.
+        let ids = self.sessions.left.iter().filter_map(|session| session.id.clone());
+        let ids = Knowledge::NoneOf(ids.map(MemberValue::SessionId).collect());
+        let files = self.sessions.left.iter().filter_map(|session| session.file.clone());
+        let files = Knowledge::NoneOf(files.map(|file| MemberValue::SessionFile(Some(file))).collect());
+        self.change(Member::SessionId, ids, at.frame);
+        self.change(Member::SessionFile, files, at.frame);
     }
 
     fn id(&self) -> Option<&String> {
@@ -385,7 +385,12 @@ impl KnownState {
                 let member = value.member();
                 (member, changed(value, code, record))
             }
-            Effect::Code(EffectCode::ClearDoneTodo, _) => (Member::TodoPhases, self.without_finished_todo()),
+            Effect::Code(EffectCode::ClearDoneTodo, _) => {
+                let lists = self.todo_phases().into_iter().flat_map(without_one_finished);
+                let lists: Vec<MemberValue> = lists.map(MemberValue::TodoPhases).collect();
+                let known = if lists.is_empty() { Knowledge::Unknown } else { Knowledge::OneOf(lists) };
+                (Member::TodoPhases, known)
+            }
             Effect::Code(_, members) => {
                 for member in members {
                     self.change(*member, Knowledge::Unknown, at.frame);
@@ -395,15 +400,6 @@ impl KnownState {
         };
         let is_doubtful = at.cut && matches!(&to, Knowledge::Known(value) if may_be_cut(value));
         self.change(member, if is_doubtful { Knowledge::Unknown } else { to }, at.frame);
-    }
-
-    /// The possible todo lists after one finished todo was removed; unknown if none is finished.
-    fn without_finished_todo(&self) -> Knowledge {
-        let Some(phases) = self.todo_phases() else { return Knowledge::Unknown };
-        match without_one_finished(phases).map(MemberValue::TodoPhases).collect::<Vec<_>>() {
-            lists if lists.is_empty() => Knowledge::Unknown,
-            lists => Knowledge::OneOf(lists),
-        }
     }
 
     /// The level in effect for a requested level, or for the current one if `wanted` is `None`.
@@ -457,14 +453,6 @@ impl KnownState {
     pub fn change(&mut self, member: Member, to: Knowledge, frame: u64) {
         self.sessions.level_changes += u64::from(member == Member::ThinkingLevel);
         self.slot_mut(member).change(frame, to);
-    }
-
-    /// Learns the value of a member from a response; it has not changed since the request.
-    pub fn learn_value(&mut self, value: MemberValue) {
-        if let MemberValue::ThinkingLevel(level) = &value {
-            self.sessions.learn_level(*level);
-        }
-        self.slot_mut(value.member()).learn(value);
     }
 
     /// The history of a member.

@@ -65,13 +65,6 @@ pub fn match_reported(api: &str, expected: &Costs, reported: &Costs) -> bool {
     of > 0.0 && sum > 0.0 && all(sum / of)
 }
 
-/// The reported costs of a usage.
-pub fn costs(usage: &Usage) -> Costs {
-    let cost = &usage.cost;
-    [&cost.input, &cost.output, &cost.cache_read, &cost.cache_write]
-        .map(|part| part.as_f64().unwrap_or_default())
-}
-
 const fn counters(usage: &Usage) -> [u64; 4] {
     [usage.input, usage.output, usage.cache_read, usage.cache_write]
 }

@@ -1,7 +1,6 @@
 //! The members of the state in earlier sessions of a process: what a new session must differ in, and what a reopened one has.
 
-use super::member_history::Knowledge;
-use crate::protocol::{MemberValue, Model, ThinkingLevel};
+use crate::protocol::{Model, ThinkingLevel};
 use std::collections::VecDeque;
 
 /// The state of a session when it was left.
@@ -28,7 +27,7 @@ pub struct PreviousSession {
 /// The earlier sessions of a process, and notes about the current one.
 #[derive(Clone, Debug, Default)]
 pub struct SessionHistory {
-    left: VecDeque<PreviousSession>,
+    pub left: VecDeque<PreviousSession>,
     /// Whether the model was set in the current session, which then has an entry for it.
     pub has_model: bool,
     /// Whether the current session has a complete assistant message.
@@ -66,22 +65,5 @@ impl SessionHistory {
         if let Some(before) = self.left.back_mut().filter(|before| is_same && before.has_level) {
             before.level = Some(level);
         }
-    }
-
-    /// The session with this file.
-    pub fn of_file(&self, path: &str) -> Option<&PreviousSession> {
-        self.left.iter().find(|session| session.file.as_deref() == Some(path))
-    }
-
-    /// The id of a new session: none of the earlier ones.
-    pub fn new_id(&self) -> Knowledge {
-        let ids = self.left.iter().filter_map(|session| session.id.clone());
-        Knowledge::NoneOf(ids.map(MemberValue::SessionId).collect())
-    }
-
-    /// The file of a new session: none of the earlier ones.
-    pub fn new_file(&self) -> Knowledge {
-        let files = self.left.iter().filter_map(|session| session.file.clone());
-        Knowledge::NoneOf(files.map(|file| MemberValue::SessionFile(Some(file))).collect())
     }
 }

@@ -18,7 +18,7 @@ pub struct Totals {
 }
 
 /// The tolerated rounding error, in dollars and relative to a total.
-const ROUNDED: f64 = 1e-9;
+pub const ROUNDED: f64 = 1e-9;
 
 impl Totals {
     /// The totals of an empty list.
@@ -99,18 +99,8 @@ impl Totals {
         self.slack = self.slack - uncounted + (count - uncounted);
     }
 
-    /// Sets the number of messages to the one that the server has reported.
-    pub const fn set_all(&mut self, all: u64) {
-        (self.all, self.slack) = (Some(all), 0);
-    }
-
     /// Whether the reported number of messages is possible.
     pub fn fits_all(&self, reported: u64) -> bool {
         self.all.is_none_or(|all| (all..=all + self.slack).contains(&reported))
-    }
-
-    /// Whether the reported sum in dollars is right; `None` if the sum is not known.
-    pub fn fits_cost(&self, reported: f64) -> Option<bool> {
-        self.cost.map(|cost| (cost - reported).abs() <= ROUNDED * cost.abs().max(1.0))
     }
 }
