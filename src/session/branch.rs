@@ -84,8 +84,10 @@ impl BranchPreparation {
             }
         }
         let mut tokens = 0;
-        for entry in entries.iter().rev() {
-            let Some(message) = entry.message().filter(|_| is_summarized(entry)) else { continue };
+        // Results of tools and system messages do not go into the summary.
+        let left_out = [Some(AgentMessageKind::ToolResult), Some(AgentMessageKind::System)];
+        for entry in entries.iter().rev().filter(|entry| !left_out.contains(&entry.role())) {
+            let Some(message) = entry.message() else { continue };
             let own = estimate(message);
             let is_summary =
                 matches!(entry.kind(), Some(SessionEntryKind::Compaction | SessionEntryKind::BranchSummary));
@@ -114,12 +116,6 @@ impl BranchPreparation {
     pub fn summary(&self, text: &str, list_lines: Option<u64>) -> String {
         texts::branch_preamble(text) + &self.files.lists(list_lines)
     }
-}
-
-/// Whether an entry goes into the summary: results of tools and system messages do not.
-fn is_summarized(entry: &Entry) -> bool {
-    let untold = [Some(AgentMessageKind::ToolResult), Some(AgentMessageKind::System)];
-    !untold.contains(&entry.role())
 }
 
 fn text_of(content: MessageContent) -> String {

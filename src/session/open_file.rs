@@ -71,7 +71,8 @@ impl OpenFile {
     pub fn sync(&mut self, path: &Path) -> io::Result<()> {
         self.file.sync_data()?;
         if self.needs_folder_sync {
-            sync_folder(path)?;
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+            File::open(folder.unwrap_or(Path::new(".")))?.sync_all()?;
             self.needs_folder_sync = false;
         }
         Ok(())
@@ -132,11 +133,6 @@ fn make(path: &Path) -> io::Result<OpenFile> {
     // The file is new: only a file system without locks can refuse.
     let _ = file.try_lock();
     Ok(OpenFile { file, length: 0, lacks_feed: false, refusal: None, needs_folder_sync: true })
-}
-
-fn sync_folder(path: &Path) -> io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
 }
 
 /// Replaces the file atomically by one with other lines.
