@@ -251,19 +251,15 @@ impl Judge {
             }
             Ok(None) => Vec::new(),
             Err(error) => {
-                self.remember_invalid_id(line);
+                // Servers echo an id even if it is an object or an array.
+                let members: Option<Value> = serde_json::from_slice(line).ok();
+                let id = members.as_ref().and_then(|members| members.get("id"));
+                self.process.invalid_ids.extend(id.filter(|id| id.is_object() || id.is_array()).cloned());
+                if self.process.invalid_ids.len() > MAX_INVALID_IDS {
+                    self.process.invalid_ids.pop_front();
+                }
                 self.machine.invalid_line(&error)
             }
-        }
-    }
-
-    /// Remembers the id of a line if it is an object or an array, since servers echo it all the same.
-    fn remember_invalid_id(&mut self, line: &[u8]) {
-        let Ok(Value::Object(members)) = serde_json::from_slice(line) else { return };
-        let id = members.get("id").filter(|id| id.is_object() || id.is_array());
-        self.process.invalid_ids.extend(id.cloned());
-        if self.process.invalid_ids.len() > MAX_INVALID_IDS {
-            self.process.invalid_ids.pop_front();
         }
     }
 

@@ -252,7 +252,9 @@ impl<'a> Recording<'a> {
 fn with_record(line: &[u8], see: impl FnOnce(&Record<'_>)) -> Result<(), String> {
     let text =
         str::from_utf8(line).map_err(|error| format!("invalid UTF-8 at byte {}", error.valid_up_to()))?;
-    let text = match may_have_surrogates(line) {
+    // Faster than to check every escape, of which JSON within JSON has many.
+    let has = |escape: &[u8]| memchr::memmem::find(line, escape).is_some();
+    let text = match has(br"\ud") || has(br"\uD") {
         true => mend_surrogates(text),
         false => Cow::Borrowed(text),
     };
@@ -271,11 +273,6 @@ fn is_json_prefix(line: &[u8]) -> bool {
         Err(_) => return false,
     };
     serde_json::from_str::<&RawValue>(text).is_err_and(|error| error.is_eof())
-}
-
-/// Whether a line may have escaped surrogates. Faster than to check every escape, of which JSON within JSON has many.
-fn may_have_surrogates(line: &[u8]) -> bool {
-    memchr::memmem::find(line, br"\ud").is_some() || memchr::memmem::find(line, br"\uD").is_some()
 }
 
 /// The record of a line of the server.

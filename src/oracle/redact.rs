@@ -243,7 +243,13 @@ fn fits(schema: &'static Value, outer: Redaction, value: &Value, into: &mut Vec<
             schema.get("enum").and_then(Value::as_array).is_some_and(|list| list.contains(value));
         enumerated || schema.get("const") == Some(value)
     };
-    if has_type(schema, value) && (!fixed || listed(value)) && has_tags(schema, value) {
+    // All members that the schema fixes by `const` have that value.
+    let has_tags = || {
+        let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+        let mut tags = properties.filter_map(|(key, own)| Some((key, own.get("const")?)));
+        tags.all(|(key, tag)| value.get(key) == Some(tag))
+    };
+    if has_type(schema, value) && (!fixed || listed(value)) && has_tags() {
         into.push((schema, if fixed { Redaction::Keep } else { mode }));
     }
 }
@@ -263,13 +269,6 @@ fn has_type(schema: &Value, value: &Value) -> bool {
         Some(Value::Array(kinds)) => kinds.iter().any(is),
         Some(kind) => is(kind),
     }
-}
-
-/// Whether all members that the schema fixes by `const` have that value.
-fn has_tags(schema: &Value, value: &Value) -> bool {
-    let properties = schema.get("properties").and_then(Value::as_object);
-    let mut tags = properties.into_iter().flatten().filter_map(|(key, own)| Some((key, own.get("const")?)));
-    tags.all(|(key, tag)| value.get(key) == Some(tag))
 }
 
 /// Redacts a value that no schema describes.

@@ -15,9 +15,9 @@ pub fn table() -> String {
     let dialects: String = bases().map(|base| format!(" {:<8}", base.as_str())).collect();
     // Writing to a string does not fail.
     let _ = writeln!(text, "{:<width$} {dialects} side", "rule");
-    for (area, rules) in by_area() {
+    for area in Area::ALL {
         let _ = writeln!(text, "\n{area}");
-        for rule in rules {
+        for rule in Rule::ALL.into_iter().filter(|rule| rule.about().area == area) {
             let tiers: String = bases().map(|base| format!(" {:<8}", tier(rule, base))).collect();
             let about = rule.about();
             let _ = writeln!(text, "{:<width$} {tiers} {}", rule.as_str(), about.side);
@@ -61,11 +61,6 @@ pub const fn describe_need(need: Need) -> &'static str {
 fn bases() -> impl Iterator<Item = Dialect> {
     let extends = |dialect: &Dialect| Dialect::ALL.iter().find(|first| first.base() == dialect.base());
     Dialect::ALL.into_iter().filter(move |dialect| extends(dialect) == Some(dialect))
-}
-
-fn by_area() -> impl Iterator<Item = (Area, Vec<Rule>)> {
-    let of = |area| Rule::ALL.into_iter().filter(move |rule| rule.about().area == area).collect();
-    Area::ALL.into_iter().map(move |area| (area, of(area)))
 }
 
 fn tier(rule: Rule, dialect: Dialect) -> &'static str {

@@ -37,7 +37,10 @@ impl<W: Write> TraceWriter<W> {
         let redacted = self.redactor.as_mut().map(|redactor| redactor.redact(record));
         let Record { t, direction: dir, body, cut } = redacted.as_ref().unwrap_or(record);
         let body = match body {
-            Body::Json(bytes) => Written::of_line(bytes),
+            // Blanks around the value are dropped.
+            Body::Json(bytes) => {
+                serde_json::from_slice(bytes).map_or_else(|_| Written::of_text(bytes), Written::Frame)
+            }
             Body::Raw(bytes) => Written::of_text(bytes),
         };
         self.line.clear();
@@ -161,11 +164,6 @@ enum Written<'a> {
 }
 
 impl<'a> Written<'a> {
-    /// The payload for a line of JSON. Blanks around the value are dropped.
-    fn of_line(bytes: &'a [u8]) -> Self {
-        serde_json::from_slice(bytes).map_or_else(|_| Self::of_text(bytes), Self::Frame)
-    }
-
     fn of_text(bytes: &'a [u8]) -> Self {
         str::from_utf8(bytes).map_or_else(|_| Self::Raw64(BASE64_STANDARD.encode(bytes)), Self::Raw)
     }

@@ -66,14 +66,10 @@ impl Choices {
     pub fn several<T>(&mut self, count: usize, mut one: impl FnMut(&mut Self) -> T) -> Vec<T> {
         let count = self.below(count);
         let mut all = Vec::new();
-        while all.len() < count && !self.is_used_up() {
+        while all.len() < count && !matches!(&self.source, Source::Bytes(bytes) if bytes.is_empty()) {
             all.push(one(self));
         }
         all
-    }
-
-    fn is_used_up(&self) -> bool {
-        matches!(&self.source, Source::Bytes(bytes) if bytes.is_empty())
     }
 
     fn byte(&mut self) -> u8 {

@@ -98,13 +98,14 @@ impl Coverage {
             let exercised = subjects.iter().any(|subject| subject.exercised.contains(&rule));
             let applicable = exercised || subjects.iter().any(|subject| subject.can_test(rule));
             coverage.applicable += usize::from(applicable);
+            let unseen = subjects.iter().flat_map(|subject| subject.unseen(rule)).min();
+            let reason = match applicable {
+                true => "not exercised by any conversation".to_owned(),
+                false => format!("needs {}", unseen.map_or("what cannot be seen here", describe_need)),
+            };
             match exercised {
                 true => coverage.exercised.push(rule),
-                false => coverage.not_exercised.push(NotExercised {
-                    rule,
-                    applicable,
-                    reason: why_not(subjects, rule, applicable),
-                }),
+                false => coverage.not_exercised.push(NotExercised { rule, applicable, reason }),
             }
         }
         coverage
@@ -115,14 +116,6 @@ impl Coverage {
         self.exercised.contains(&rule)
             || self.not_exercised.iter().any(|not| not.rule == rule && not.applicable)
     }
-}
-
-fn why_not(subjects: &[Subject], rule: Rule, applicable: bool) -> String {
-    if applicable {
-        return "not exercised by any conversation".to_owned();
-    }
-    let unseen = subjects.iter().flat_map(|subject| subject.unseen(rule)).min();
-    format!("needs {}", unseen.map_or("what cannot be seen here", describe_need))
 }
 
 impl Summary {

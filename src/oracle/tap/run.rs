@@ -14,7 +14,7 @@ use std::{
     fs::File,
     io::{self, IsTerminal as _, PipeReader, Write as _},
     os::{fd::AsFd, unix::process::ExitStatusExt as _},
-    process::{ExitStatus, Stdio},
+    process::Stdio,
     thread,
     time::Duration,
 };
@@ -57,7 +57,10 @@ pub async fn tap(command: &Command, observer: Observer) -> io::Result<TapEnd> {
             status = server.wait() => break status?,
             signal = signals.next() => {
                 observer.handle().signal(signal.as_raw());
-                forward_signal(&server, signal);
+                                // Unless it has exited.
+                if let Some(pid) = server.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)) {
+                    let _ = kill_process(pid, signal);
+                }
             }
         }
     };
@@ -67,7 +70,8 @@ pub async fn tap(command: &Command, observer: Observer) -> io::Result<TapEnd> {
         _ = passed => {}
         signal = signals.next() => return Ok(TapEnd { status: status_of_signal(signal.as_raw()), is_reported: false }),
     }
-    let status = status_of(status);
+    let code = status.code().and_then(|code| u8::try_from(code).ok());
+    let status = code.or_else(|| status.signal().map(status_of_signal)).unwrap_or(u8::MAX);
     // The host must not wait for the report.
     dup2_stdout(dev_null()?)?;
     let report = tokio::task::spawn_blocking(move || observer.finish(status));
@@ -163,19 +167,6 @@ fn complete_characters(bytes: &[u8]) -> usize {
 
 fn dev_null() -> io::Result<File> {
     File::options().read(true).write(true).open("/dev/null")
-}
-
-/// Sends a signal to the server, unless it has exited.
-fn forward_signal(server: &Child, signal: Signal) {
-    let pid = server.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
-    if let Some(pid) = pid {
-        let _ = kill_process(pid, signal);
-    }
-}
-
-fn status_of(status: ExitStatus) -> u8 {
-    let code = status.code().and_then(|code| u8::try_from(code).ok());
-    code.or_else(|| status.signal().map(status_of_signal)).unwrap_or(u8::MAX)
 }
 
 /// The exit status of a process ended by a signal, by the convention of shells.
