@@ -109,7 +109,8 @@ impl Approval {
         environment: &Environment,
     ) -> Self {
         let record = dialect.record();
-        let agent_is_inside = is_inside(&directories.agent, working);
+        let agent = &directories.agent;
+        let agent_is_inside = agent.starts_with(working) || real(agent).starts_with(real(working));
         Self {
             decision: None,
             original_asks: record.project_approval,
@@ -232,11 +233,6 @@ impl Approval {
         directory == self.directories.project
             || self.agent_is_of_project && directory == self.directories.agent
     }
-}
-
-/// Whether `path` lies inside of `folder`, by name or with links resolved.
-fn is_inside(path: &Path, folder: &Path) -> bool {
-    path.starts_with(folder) || real(path).starts_with(real(folder))
 }
 
 /// Resolves links and `..`; a path that does not exist stays as it is.
