@@ -149,7 +149,8 @@ impl Options {
         let requested = requested
             .map(|name| DialectVersion::parse(name).ok_or_else(|| super::unknown_version(name)))
             .transpose()?;
-        let program = self.server.first().map_or("", |program| program_name(program));
+        let program = self.server.first().and_then(|program| Path::new(program).file_name()?.to_str());
+        let program = program.unwrap_or_default();
         let own = Adapter::names().into_iter().find(|name| *name == program);
         let of_dialect = requested.and_then(|dialect| {
             Adapter::names()
@@ -203,11 +204,6 @@ impl Options {
 fn read(path: &Path) -> Result<Scenario, String> {
     let text = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
     Scenario::from_json(&text).map_err(|error| format!("{}: {error}", path.display()))
-}
-
-/// The file name of a program.
-fn program_name(program: &OsStr) -> &str {
-    Path::new(program).file_name().and_then(OsStr::to_str).unwrap_or_default()
 }
 
 /// A word of the server's command line. Relative paths of existing files become absolute, as servers start elsewhere.

@@ -88,11 +88,6 @@ impl Format {
                 | Self::Svg
         )
     }
-
-    /// Whether the format supports `--part`.
-    const fn has_parts(self) -> bool {
-        matches!(self, Self::JsonSchema | Self::Typescript)
-    }
 }
 
 /// Prints the export, or the comparison.
@@ -107,7 +102,8 @@ pub fn run(options: &Options) -> ExitCode {
         }
         None => Dialect::Pi,
     };
-    if options.part != Part::All && !options.format.has_parts() {
+    let has_parts = matches!(options.format, Format::JsonSchema | Format::Typescript);
+    if options.part != Part::All && !has_parts {
         return refuse("--part: expected --format json-schema or typescript", super::USAGE);
     }
     let schema = export::part_schema(dialect, options.part);

@@ -9,16 +9,11 @@ const MAX_TYPOS: usize = 2;
 /// option is similar.
 pub fn suggest<'a>(name: &str, help: &'a str) -> Option<&'a str> {
     let distance = |known: &&str| damerau_levenshtein(name, known);
-    let nearest =
-        long_options(help).min_by_key(|known| (distance(known), known.len().abs_diff(name.len())))?;
+    let options = help.split_whitespace().filter_map(|word| word.strip_prefix("--"));
+    let options = options.map(|name| name.trim_end_matches(|end: char| !end.is_alphanumeric()));
+    let nearest = options.min_by_key(|known| (distance(known), known.len().abs_diff(name.len())))?;
     let typos = distance(&nearest);
     (typos > 0 && typos <= MAX_TYPOS.min(name.chars().count() / 3)).then_some(nearest)
-}
-
-/// The long options in a help text, without their dashes.
-fn long_options(help: &str) -> impl Iterator<Item = &str> {
-    let options = help.split_whitespace().filter_map(|word| word.strip_prefix("--"));
-    options.map(|name| name.trim_end_matches(|end: char| !end.is_alphanumeric()))
 }
 
 #[cfg(test)]
