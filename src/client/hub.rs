@@ -284,7 +284,10 @@ impl PendingCall {
 
 impl Drop for PendingCall {
     fn drop(&mut self) {
-        self.hub.lock().forget_call(&self.id);
+        // The caller has gone.
+        let mut inner = self.hub.lock();
+        inner.calls.remove(&self.id);
+        inner.late.remove(&self.id);
     }
 }
 

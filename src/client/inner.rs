@@ -36,13 +36,13 @@ pub(super) struct Inner {
     pub expected: ExpectedRun,
     dialect: Dialect,
     pub session: SessionState,
-    calls: HashMap<String, Call>,
+    pub calls: HashMap<String, Call>,
     /// Acknowledged calls that an error may still follow.
-    late: HashMap<String, oneshot::Sender<RpcErrorResponse>>,
+    pub late: HashMap<String, oneshot::Sender<RpcErrorResponse>>,
 }
 
 /// An outstanding command.
-struct Call {
+pub struct Call {
     /// Number of commands sent before.
     number: u64,
     kind: RpcCommandKind,
@@ -98,12 +98,6 @@ impl Inner {
         self.calls.insert(id.to_owned(), call);
         self.late.insert(id.to_owned(), late.0);
         (answer.1, late.1)
-    }
-
-    /// Removes a call whose caller has gone.
-    pub fn forget_call(&mut self, id: &str) {
-        self.calls.remove(id);
-        self.late.remove(id);
     }
 
     /// Fails all outstanding calls, as the server has exited.

@@ -63,7 +63,10 @@ impl SessionState {
             match frame {
                 Outbound::Response(RpcResponse::Success(success)) => state.complete_command(success, before),
                 Outbound::Response(RpcResponse::ErrorResponse(error)) => {
-                    state.fail_command(error.id.as_ref())
+                    if state.close(error.id.as_ref(), None).is_none() {
+                        // Some servers refuse a prompt after its acknowledgement, which may have queued it here.
+                        state.forget_all(RpcCommandKind::Prompt.changes(), Cause::Command);
+                    }
                 }
                 Outbound::AgentSessionEvent(event) => {
                     state.apply_event(event);
@@ -164,13 +167,6 @@ impl SessionState {
             _ => FlowMet::Other,
         };
         self.apply_success(&open, success, met);
-    }
-
-    fn fail_command(&mut self, id: Option<&RequestId>) {
-        if self.close(id, None).is_none() {
-            // Some servers refuse a prompt after its acknowledgement, which may have queued it here.
-            self.forget_all(RpcCommandKind::Prompt.changes(), Cause::Command);
-        }
     }
 
     /// Takes over the members of a response that nothing has changed since its command was sent.
