@@ -23,7 +23,7 @@ use std::{
 use tokio::{
     io::AsyncWrite,
     net::unix::pipe,
-    process::{Child, ChildStdout},
+    process::Child,
     sync::{oneshot, watch},
     time::timeout,
 };
@@ -72,8 +72,16 @@ impl ExtensionProcess {
         let ended = {
             let by_itself = async {
                 tokio::try_join!(
-                    reap(&mut child, &gone),
-                    read_stdout(reader, Pipe::new(stdout, exited.clone()), exited.clone()),
+                    async {
+                        let status = child.wait().await;
+                        // The readers of its pipes see that it is gone.
+                        gone.send_replace(true);
+                        status.map_err(|error| format!("its exit could not be observed: {error}"))
+                    },
+                    async {
+                        reader.run(Pipe::new(stdout, exited.clone())).await?;
+                        exits_soon(exited.clone(), "stdout").await
+                    },
                     write_frames(writer, stdin, "stdin", exited.clone()),
                     write_answers(answers, exited.clone()),
                     async {
@@ -128,22 +136,6 @@ impl SpawnedProcess {
         let (child, group) = spawn_host(&node, &unpacked.main, theirs, directory, withheld, processes)?;
         Ok(Self { child, group, answers: Some((answers, ours)), _unpacked: Some(unpacked) })
     }
-}
-
-/// Waits for the exit of the process, and signals it to the readers of its pipes.
-async fn reap(child: &mut Child, gone: &watch::Sender<bool>) -> Result<ExitStatus, String> {
-    let status = child.wait().await;
-    gone.send_replace(true);
-    status.map_err(|error| format!("its exit could not be observed: {error}"))
-}
-
-async fn read_stdout(
-    reader: StdoutReader,
-    stdout: Pipe<ChildStdout>,
-    exited: watch::Receiver<bool>,
-) -> Result<(), String> {
-    reader.run(stdout).await?;
-    exits_soon(exited, "stdout").await
 }
 
 async fn write_answers(
