@@ -37,7 +37,11 @@ impl DirectoryReport {
     ) -> io::Result<OsString> {
         let mut lines = self.trap();
         if shell.file_name() == Some(OsStr::new("bash")) {
-            lines.extend_from_slice(&restore_bash_env());
+            // The original `BASH_ENV` is restored and sourced.
+            lines.extend(match std::env::var_os("BASH_ENV") {
+                None => b"\nunset BASH_ENV\n".to_vec(),
+                Some(file) => [b"\nBASH_ENV=".as_slice(), &quote(&file), b"\n. \"$BASH_ENV\"\n"].concat(),
+            });
             let file = self.place.join("env");
             private_file(&file)?.write_all(&lines)?;
             process.env("BASH_ENV", file);
@@ -68,14 +72,6 @@ impl Drop for DirectoryReport {
     fn drop(&mut self) {
         // A leftover in the temporary directory does no harm.
         let _ = std::fs::remove_dir_all(&self.place);
-    }
-}
-
-/// Script lines that restore the original `BASH_ENV` and source it.
-fn restore_bash_env() -> Vec<u8> {
-    match std::env::var_os("BASH_ENV") {
-        None => b"\nunset BASH_ENV\n".to_vec(),
-        Some(file) => [b"\nBASH_ENV=".as_slice(), &quote(&file), b"\n. \"$BASH_ENV\"\n"].concat(),
     }
 }
 

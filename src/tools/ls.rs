@@ -18,7 +18,12 @@ const USUAL_LIMIT: f64 = 500.0;
 pub(super) fn ls(arguments: &LsArguments, cwd: &Path) -> Result<ToolOutput, String> {
     let directory = resolve(arguments.path.as_deref().unwrap_or("."), cwd);
     let limit = arguments.limit.unwrap_or(USUAL_LIMIT);
-    let mut listing = names(&directory)?.into_iter().filter_map(|name| entry_line(&directory, name));
+    // A dangling link, for example, cannot be read.
+    let line = |name: String| {
+        let metadata = fs::metadata(directory.join(&name)).ok()?;
+        Some(if metadata.is_dir() { name + "/" } else { name })
+    };
+    let mut listing = names(&directory)?.into_iter().filter_map(line);
     let mut lines = Vec::new();
     // `as` rounds down and stops at the ends of the range.
     lines.extend(listing.by_ref().take(limit.ceil() as usize));
@@ -61,10 +66,4 @@ fn names(directory: &Path) -> Result<Vec<String>, String> {
         entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     names.sort_by_cached_key(|name| (name.to_lowercase(), name.clone()));
     Ok(names)
-}
-
-/// The line of one entry; `None` if it cannot be read, such as a dangling link.
-fn entry_line(directory: &Path, name: String) -> Option<String> {
-    let metadata = fs::metadata(directory.join(&name)).ok()?;
-    Some(if metadata.is_dir() { name + "/" } else { name })
 }

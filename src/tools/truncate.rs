@@ -43,7 +43,7 @@ fn truncate_head_of(text: &str, totals: Totals, limits: Limits) -> TruncationRes
     let mut end = 0;
     let mut lines = 0;
     let mut truncated_by = TruncationUnit::Lines;
-    for line_end in line_ends(text) {
+    for line_end in text.match_indices('\n').map(|(at, _)| at).chain([text.len()]) {
         if lines == limits.lines {
             break;
         }
@@ -75,7 +75,7 @@ pub(super) fn truncate_tail_of(end: &str, totals: Totals, limits: Limits) -> Tru
     let mut start = end.len();
     let mut lines = 0;
     let mut truncated_by = TruncationUnit::Lines;
-    for line_start in line_starts_backwards(end) {
+    for line_start in end.rmatch_indices('\n').map(|(at, _)| at + 1).chain([0]) {
         if lines == limits.lines {
             break;
         }
@@ -163,16 +163,6 @@ impl Totals {
 /// Counts line feeds.
 pub(super) fn line_feeds(text: &str) -> u64 {
     text.bytes().filter(|byte| *byte == b'\n').count() as u64
-}
-
-/// The end of each line, before its line feed, from the first on.
-fn line_ends(text: &str) -> impl Iterator<Item = usize> {
-    text.match_indices('\n').map(|(at, _)| at).chain([text.len()])
-}
-
-/// The start of each line, from the last back to the first.
-fn line_starts_backwards(text: &str) -> impl Iterator<Item = usize> {
-    text.rmatch_indices('\n').map(|(at, _)| at + 1).chain([0])
 }
 
 fn whole(text: &str, totals: Totals, limits: Limits) -> TruncationResult {
