@@ -131,9 +131,9 @@ const CONTEXT_WINDOW: u64 = 128_000;
 const MAX_TOKENS: u64 = 16_384;
 
 /// Largest integer that JSON numbers hold exactly, the limit on the wire.
-const MOST: f64 = 9_007_199_254_740_991.0;
+const MAX_SAFE_INTEGER: f64 = 9_007_199_254_740_991.0;
 
 /// Converts a number of tokens to an integer for the wire.
 pub fn whole(tokens: f64) -> u64 {
-    tokens.clamp(0.0, MOST) as u64
+    tokens.clamp(0.0, MAX_SAFE_INTEGER) as u64
 }

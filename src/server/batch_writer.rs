@@ -41,7 +41,7 @@ struct HazardStage {
 const BATCH: usize = 64 * 1024;
 
 /// Capacity that an empty batch keeps, in bytes.
-const KEPT: usize = 1024 * 1024;
+const KEPT_CAPACITY: usize = 1024 * 1024;
 
 impl BatchWriter {
     /// A writer to this process's stdout.
@@ -117,7 +117,7 @@ impl BatchWriter {
             self.written = 0;
             self.batch.holes.clear();
             self.batch.bytes.clear();
-            self.batch.bytes.shrink_to(KEPT);
+            self.batch.bytes.shrink_to(KEPT_CAPACITY);
             match self.hazards.as_mut().and_then(HazardStage::next) {
                 Some(bytes) => self.batch.bytes = bytes,
                 None => return Ok(()),

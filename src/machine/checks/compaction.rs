@@ -108,7 +108,7 @@ pub struct ManualCompactions {
 }
 
 /// The most ends that are kept.
-const KEPT: usize = 64;
+const MAX_ENDS: usize = 64;
 
 impl ManualCompactions {
     /// Takes in an event.
@@ -123,7 +123,7 @@ impl ManualCompactions {
         self.open = false;
         self.unsure |= at.cut;
         self.ended.push_back((at.frame, Box::new(end.clone())));
-        if self.ended.len() > KEPT {
+        if self.ended.len() > MAX_ENDS {
             self.ended.pop_front();
         }
     }

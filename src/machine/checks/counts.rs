@@ -17,7 +17,7 @@ use serde::Serialize;
 use std::collections::VecDeque;
 
 /// The most commands that are kept.
-const KEPT: usize = 4096;
+const MAX_COMMANDS: usize = 4096;
 
 /// The latest reported counts, and what may have changed them.
 #[derive(Clone, Debug, Default)]
@@ -66,7 +66,7 @@ impl Counts {
     pub fn on_command(&mut self, number: u64, command: &RpcCommand) {
         if let RpcCommand::GetEntries(GetEntriesCommand { since: Some(_), .. }) = command {
             self.partial.push_back(number);
-            if self.partial.len() > KEPT {
+            if self.partial.len() > MAX_COMMANDS {
                 self.partial.pop_front();
             }
         }

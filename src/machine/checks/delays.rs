@@ -27,7 +27,7 @@ const STEP: u64 = 300_000;
 const READ: u64 = 8000;
 
 /// The most awaited events and host tool calls that are tracked.
-const KEPT: usize = 256;
+const MAX_AWAITED: usize = 256;
 
 /// Tracks the time from a cause to the event that has to follow.
 #[derive(Clone, Debug, Default)]
@@ -125,7 +125,7 @@ impl Delays {
     /// Takes in a host tool call.
     pub fn on_call(&mut self, call: &HostToolCall) {
         self.calls.push_back((call.id.clone(), call.tool_call_id.clone()));
-        if self.calls.len() > KEPT {
+        if self.calls.len() > MAX_AWAITED {
             self.calls.pop_front();
         }
     }
@@ -294,7 +294,7 @@ impl Delays {
         let Some(now) = at.time else { return };
         self.awaited.retain(|awaited| awaited.what != what);
         self.awaited.push_back(Awaited { what, from: now.saturating_add(after), frame: at.frame });
-        if self.awaited.len() > KEPT {
+        if self.awaited.len() > MAX_AWAITED {
             self.awaited.pop_front();
         }
     }

@@ -11,12 +11,12 @@ use std::collections::HashSet;
 pub struct AppendedEntries(HashSet<String>);
 
 /// The most ids that are remembered.
-const KEPT: usize = 4096;
+const MAX_IDS: usize = 4096;
 
 impl AppendedEntries {
     /// Takes in an announced entry.
     pub fn on_entry(&mut self, entry: &SessionEntry, found: &mut Findings) {
-        if self.0.len() == KEPT {
+        if self.0.len() == MAX_IDS {
             self.0.clear();
         }
         let new = self.0.insert(entry.id().to_owned());

@@ -12,7 +12,7 @@ use serde_json::Value;
 use std::collections::VecDeque;
 
 /// The most calls that are tracked.
-const KEPT: usize = 256;
+const MAX_CALLS: usize = 256;
 /// The most updates of one call that are kept.
 const REPORTS: usize = 1024;
 
@@ -54,7 +54,7 @@ impl HostToolCalls {
             result: None,
             cancelled: false,
         });
-        if self.calls.len() > KEPT {
+        if self.calls.len() > MAX_CALLS {
             self.calls.pop_front();
         }
         let Some(made) = made.filter(|_| !at.cut && !at.has_extensions) else { return };

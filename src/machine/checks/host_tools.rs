@@ -12,7 +12,7 @@ use crate::{
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// The most calls and registrations that are kept.
-const KEPT: usize = 4096;
+const MAX_CALLS: usize = 4096;
 
 /// The registered host tools and their outstanding calls.
 #[derive(Clone, Debug, Default)]
@@ -48,7 +48,7 @@ impl HostTools {
     pub fn on_command(&mut self, number: u64, command: &RpcCommand) {
         if let RpcCommand::SetHostTools(set) = command {
             self.outstanding.push_back((number, set.tools.clone()));
-            if self.outstanding.len() > KEPT {
+            if self.outstanding.len() > MAX_CALLS {
                 self.outstanding.pop_front();
             }
         }
@@ -151,7 +151,7 @@ impl HostTools {
         let again = self.open.iter().find(same).map(|open| open.frame);
         let (id, of) = (call.id.clone(), call.tool_call_id.clone());
         self.open.push_back(Call { id, of, frame: at.frame, again: again.is_some() });
-        if self.open.len() > KEPT {
+        if self.open.len() > MAX_CALLS {
             self.open.pop_front();
         }
         // While a registration is outstanding, its tools are not judged.

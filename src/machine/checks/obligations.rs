@@ -51,7 +51,7 @@ pub const LONG_PATIENCE: u64 = 30_000;
 const SILENCE: u64 = 2000;
 
 /// The most obligations that are tracked, and the most reported requests.
-const KEPT: usize = 4096;
+const MAX_OBLIGATIONS: usize = 4096;
 
 /// The outstanding obligations.
 #[derive(Clone, Debug, Default)]
@@ -131,7 +131,7 @@ impl Obligations {
     pub fn add(&mut self, kind: ObligationKind, after: u64, at: &FrameContext) {
         self.fulfil(kind);
         self.open.push(Obligation { kind, from: at.time.map(|now| now.saturating_add(after)) });
-        if self.open.len() > KEPT {
+        if self.open.len() > MAX_OBLIGATIONS {
             self.open.remove(0);
         }
     }
@@ -257,7 +257,7 @@ impl Obligations {
             if late && !behind && self.late.insert(open.number) {
                 found.fail(Rule::RespOnce, missing(open));
             }
-            if self.late.len() > KEPT {
+            if self.late.len() > MAX_OBLIGATIONS {
                 self.late.pop_first();
             }
         }

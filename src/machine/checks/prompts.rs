@@ -17,7 +17,7 @@ use crate::{
 use std::collections::VecDeque;
 
 /// The most prompts that are kept.
-const KEPT: usize = 4096;
+const MAX_PROMPTS: usize = 4096;
 
 /// Tracks prompts until their messages are delivered.
 #[derive(Clone, Debug, Default)]
@@ -84,14 +84,14 @@ impl Prompts {
         };
         self.keep_known(obligations);
         self.outstanding.push_back(prompt);
-        if self.outstanding.len() > KEPT {
+        if self.outstanding.len() > MAX_PROMPTS {
             self.outstanding.pop_front();
         }
     }
 
     /// Takes in a message that the host queues.
     fn queue(&mut self, text: &str, at: &FrameContext) {
-        if at.whole && !self.ran && at.met.flow == FlowState::Idle && self.queued.len() < KEPT {
+        if at.whole && !self.ran && at.met.flow == FlowState::Idle && self.queued.len() < MAX_PROMPTS {
             self.queued.push_back(digest(text.trim()));
         }
     }
@@ -113,7 +113,7 @@ impl Prompts {
         let Some(prompt) = self.take(number) else { return };
         obligations.add(ObligationKind::Run(number), 0, at);
         self.started.push_back(prompt);
-        if self.started.len() > KEPT
+        if self.started.len() > MAX_PROMPTS
             && let Some(oldest) = self.started.pop_front()
         {
             obligations.fulfil(ObligationKind::Run(oldest.number));

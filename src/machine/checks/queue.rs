@@ -4,7 +4,7 @@ use crate::protocol::{MessageContent, QueueMode, UserContent};
 use std::{borrow::Cow, collections::VecDeque};
 
 /// The most messages and requests that are kept; beyond that the order is not judged.
-pub const KEPT: usize = 4096;
+pub const MAX_MESSAGES: usize = 4096;
 
 /// The queued messages, as far as they are known.
 #[derive(Clone, Debug, Default)]
@@ -160,7 +160,7 @@ pub fn text_of(content: &MessageContent) -> Cow<'_, str> {
 /// Adds an item, and drops the oldest if there are too many.
 pub fn keep<T>(list: &mut VecDeque<T>, item: T) {
     list.push_back(item);
-    if list.len() > KEPT {
+    if list.len() > MAX_MESSAGES {
         list.pop_front();
     }
 }

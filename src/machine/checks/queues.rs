@@ -3,7 +3,7 @@
 
 use super::{
     frame_context::FrameContext,
-    queue::{KEPT, Queue, QueueChange, QueuedMessage, QueuedText, change, keep, text_of, texts},
+    queue::{MAX_MESSAGES, Queue, QueueChange, QueuedMessage, QueuedText, change, keep, text_of, texts},
     queue_responses::{is_queued, is_runless},
     sent_texts::SentTexts,
 };
@@ -235,7 +235,8 @@ impl Queues {
             StreamingBehavior::Steer => keep(&mut self.steering.items, item),
             StreamingBehavior::FollowUp => keep(&mut self.follow_up.items, item),
         }
-        self.unsure |= self.steering.items.len() == KEPT || self.follow_up.items.len() == KEPT;
+        self.unsure |=
+            self.steering.items.len() == MAX_MESSAGES || self.follow_up.items.len() == MAX_MESSAGES;
     }
 
     /// Takes in an event. `ready`: a follow-up may be delivered in the current turn.

@@ -19,7 +19,7 @@ use std::{
 };
 
 /// The most commands of which notes are kept.
-const KEPT: usize = 4096;
+const MAX_COMMANDS: usize = 4096;
 
 /// Notes on outstanding commands, and on the run that an acknowledged prompt owes.
 #[derive(Clone, Debug, Default)]
@@ -80,7 +80,7 @@ impl Responses {
             }
         }
         self.commands.push_back(notes);
-        if self.commands.len() > KEPT {
+        if self.commands.len() > MAX_COMMANDS {
             self.commands.pop_front();
         }
     }
@@ -235,7 +235,7 @@ impl Responses {
             }
             (true, true) if busy => {
                 self.owed.push_back(request.number);
-                if self.owed.len() > KEPT {
+                if self.owed.len() > MAX_COMMANDS {
                     self.owed.pop_front();
                 }
             }
@@ -302,7 +302,7 @@ impl Responses {
         let started = became == PromptDisposition::Started;
         if !started && let Some(digest) = notes.digest {
             self.runless.push_back(digest);
-            if self.runless.len() > KEPT {
+            if self.runless.len() > MAX_COMMANDS {
                 self.runless.pop_front();
             }
         }

@@ -5,7 +5,7 @@ use crate::protocol::{ImageContent, MessageContent, UserContent, UserMessage};
 use std::collections::HashMap;
 
 /// The most texts that are kept; beyond that nothing is judged.
-const KEPT: usize = 65_536;
+const MAX_TEXTS: usize = 65_536;
 
 /// The most times that a text was sent for which its images are kept.
 const TIMES_KEPT: usize = 256;
@@ -40,7 +40,7 @@ impl SentTexts {
         let text = text.trim();
         self.changes |= text.starts_with('/');
         let digest = digest(text);
-        if self.known.len() < KEPT || self.known.contains_key(&digest) {
+        if self.known.len() < MAX_TEXTS || self.known.contains_key(&digest) {
             let times = self.known.entry(digest).or_default();
             times.sent += 1;
             times.images.push(images.unwrap_or_default().iter().map(mark).collect());

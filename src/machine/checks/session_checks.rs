@@ -35,7 +35,7 @@ use crate::{
 use std::{collections::VecDeque, mem};
 
 /// The most outstanding commands that are kept.
-const KEPT: usize = 4096;
+const MAX_COMMANDS: usize = 4096;
 /// The most characters of the newest answer in a finding.
 const SHOWN: usize = 80;
 /// The length in bytes below which every server stores a text unchanged.
@@ -528,7 +528,7 @@ pub fn trimmed(text: &str) -> u64 {
 
 fn keep<T>(list: &mut VecDeque<T>, item: T) {
     list.push_back(item);
-    if list.len() > KEPT {
+    if list.len() > MAX_COMMANDS {
         list.pop_front();
     }
 }

@@ -28,7 +28,7 @@ struct Shell {
 }
 
 /// The most shell commands that are tracked.
-const KEPT: usize = 256;
+const MAX_SHELL_COMMANDS: usize = 256;
 /// The most bytes of an output that are kept.
 const OUTPUT: usize = 1 << 20;
 
@@ -48,7 +48,7 @@ impl ShellOutputs {
                 torn,
                 silent: false,
             });
-            if self.open.len() > KEPT {
+            if self.open.len() > MAX_SHELL_COMMANDS {
                 self.dropped.extend(self.open.pop_front().map(|shell| shell.number));
             }
         }

@@ -11,7 +11,7 @@ use crate::{
 use std::{collections::VecDeque, mem};
 
 /// The most outstanding mode changes that are kept.
-const KEPT: usize = 4096;
+const MAX_MODE_CHANGES: usize = 4096;
 
 /// Tracks the results of the current turn.
 #[derive(Clone, Debug, Default)]
@@ -44,7 +44,7 @@ impl SkippedCalls {
         if let RpcCommand::SetInterruptMode(set) = command {
             self.mode = None;
             self.outstanding.push_back((number, set.mode));
-            if self.outstanding.len() > KEPT {
+            if self.outstanding.len() > MAX_MODE_CHANGES {
                 self.outstanding.pop_front();
             }
         }

@@ -11,7 +11,7 @@ use crate::{
 use std::collections::VecDeque;
 
 /// The most outstanding changes that are kept.
-const KEPT: usize = 4096;
+const MAX_CHANGES: usize = 4096;
 
 /// The switches for automatic retries and compactions.
 #[derive(Clone, Debug, Default)]
@@ -98,7 +98,7 @@ impl Switch {
     fn ask(&mut self, number: u64, on: bool) {
         (self.on, self.holds) = (None, false);
         self.outstanding.push_back((number, on));
-        if self.outstanding.len() > KEPT {
+        if self.outstanding.len() > MAX_CHANGES {
             self.outstanding.pop_front();
         }
     }

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 /// The most messages that are kept; of more, nothing is known.
-const MOST: usize = 1 << 16;
+const MAX_ANSWERS: usize = 1 << 16;
 
 /// Digests of the texts, by the identity of the message.
 #[derive(Clone, Debug, Default)]
@@ -15,7 +15,7 @@ pub struct AnswerTexts {
 impl AnswerTexts {
     /// Adds a complete message; `text` is the digest of its text, if it is known and final.
     pub fn add(&mut self, name: u64, text: Option<u64>) {
-        if self.texts.len() < MOST || self.texts.contains_key(&name) {
+        if self.texts.len() < MAX_ANSWERS || self.texts.contains_key(&name) {
             let texts = self.texts.entry(name).or_default();
             if !texts.contains(&text) {
                 texts.push(text);

@@ -1,6 +1,6 @@
 //! The entries of the session, as the server has listed them.
 //!
-//! Takes some 50 bytes for each entry, up to [`MOST`]. Of a session with more, nothing is known.
+//! Takes some 50 bytes for each entry, up to [`MAX_ENTRIES`]. Of a session with more, nothing is known.
 
 use super::{
     digest::{digest, text_digest},
@@ -11,7 +11,7 @@ use crate::protocol::{AgentMessage, AgentMessageKind as Role, SessionEntry};
 use std::collections::HashMap;
 
 /// The most entries that are kept.
-const MOST: usize = 1 << 16;
+const MAX_ENTRIES: usize = 1 << 16;
 
 /// The known entries, in their order.
 #[derive(Clone, Debug, Default)]
@@ -110,21 +110,21 @@ impl Entries {
 
     /// Adds an entry that an event has announced.
     pub fn announce(&mut self, entry: &SessionEntry) {
-        if self.announced.len() < MOST {
+        if self.announced.len() < MAX_ENTRIES {
             self.announced.push((text_digest(entry.id()), digest(entry)));
         }
     }
 
     /// Expects an entry with this digest in the next list.
     pub fn expect(&mut self, says: u64) {
-        if self.expected.len() < MOST {
+        if self.expected.len() < MAX_ENTRIES {
             self.expected.push(says);
         }
     }
 
     /// Expects an entry with this digest in the next list, after those expected in order before.
     pub fn expect_next(&mut self, says: u64) {
-        if self.expected_in_order.len() < MOST {
+        if self.expected_in_order.len() < MAX_ENTRIES {
             self.expected_in_order.push(says);
         }
     }
@@ -172,7 +172,7 @@ impl Entries {
         self.version = None;
         self.known.truncate(from);
         self.known.extend(listed);
-        self.are_listed = self.known.len() <= MOST;
+        self.are_listed = self.known.len() <= MAX_ENTRIES;
         if !self.are_listed {
             self.known.clear();
         }

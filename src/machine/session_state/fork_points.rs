@@ -1,12 +1,12 @@
 //! The user messages of the session, at which it can be forked.
 //!
-//! Takes 24 bytes for each user message, up to [`MOST`].
+//! Takes 24 bytes for each user message, up to [`MAX_FORK_POINTS`].
 
 use super::digest::text_digest;
 use crate::protocol::ForkMessage;
 
 /// The most messages that are kept.
-const MOST: usize = 1 << 16;
+const MAX_FORK_POINTS: usize = 1 << 16;
 
 /// The user messages that have a text, in the order of the session.
 #[derive(Clone, Debug, Default)]
@@ -38,7 +38,7 @@ pub enum ForkMismatch {
 impl ForkPoints {
     /// Adds a user message; `text` is the digest of its text, if that was not shortened.
     pub fn add(&mut self, text: Option<u64>) {
-        if self.points.len() == MOST {
+        if self.points.len() == MAX_FORK_POINTS {
             *self = Self::default();
         }
         self.points.push(Point { entry: None, text });
@@ -84,7 +84,7 @@ impl ForkPoints {
             entry: Some(text_digest(&listed.entry_id)),
             text: whole.then(|| text_digest(&listed.text).max(1)),
         };
-        self.are_all = listed.len() <= MOST;
+        self.are_all = listed.len() <= MAX_FORK_POINTS;
         self.points = if self.are_all { listed.iter().map(point).collect() } else { Vec::new() };
     }
 

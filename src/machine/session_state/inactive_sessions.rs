@@ -4,9 +4,9 @@ use super::{digest::text_digest, entries::Entries, fork_points::ForkPoints, mess
 use std::collections::VecDeque;
 
 /// The most sessions that are remembered.
-const KEPT: usize = 64;
+const MAX_SESSIONS: usize = 64;
 /// The most messages and entries that are remembered, over all sessions.
-const MOST: usize = 1 << 16;
+const MAX_ITEMS: usize = 1 << 16;
 
 /// What is known of an inactive session.
 #[derive(Clone, Debug, Default)]
@@ -38,7 +38,7 @@ impl InactiveSessions {
             self.0.push_back((file, session));
         }
         let mut all: usize = self.0.iter().map(|(_, session)| session.len()).sum();
-        while all > MOST || self.0.len() > KEPT {
+        while all > MAX_ITEMS || self.0.len() > MAX_SESSIONS {
             let Some((_, oldest)) = self.0.pop_front() else { return };
             all -= oldest.len();
         }
@@ -75,7 +75,7 @@ mod tests {
     #[test]
     fn oldest_of_too_many_is_forgotten() {
         let mut left = InactiveSessions::default();
-        (0..=KEPT).for_each(|file| left.insert(&file.to_string(), Some(InactiveSession::default())));
+        (0..=MAX_SESSIONS).for_each(|file| left.insert(&file.to_string(), Some(InactiveSession::default())));
         assert!(left.take("0").is_none());
         assert!(left.take("1").is_some());
     }

@@ -39,7 +39,7 @@ pub struct MemberHistory {
 }
 
 /// The most earlier values of a member that are kept; to requests older than those, any value is possible.
-const KEPT: usize = 16;
+const MAX_VALUES: usize = 16;
 
 impl MemberHistory {
     /// The current knowledge.
@@ -59,7 +59,7 @@ impl MemberHistory {
     pub fn change(&mut self, frame: u64, to: Knowledge) {
         let before = std::mem::replace(&mut self.now, to);
         self.before.push_back((frame, before));
-        if self.before.len() > KEPT {
+        if self.before.len() > MAX_VALUES {
             self.before.pop_front();
             if let Some((_, oldest)) = self.before.front_mut() {
                 *oldest = Knowledge::Unknown;

@@ -1,7 +1,7 @@
 //! The messages of the session, as far as frames have shown them: those in memory (the context of the model), and those
 //! among the entries, which are never removed.
 //!
-//! Takes some 100 bytes for each message, up to [`MOST`] messages. Of more, the earlier ones are forgotten.
+//! Takes some 100 bytes for each message, up to [`MAX_MESSAGES`] messages. Of more, the earlier ones are forgotten.
 
 use super::{
     list_match::{Bounds, ExpectedMessage, ListFault, Pairs, pair_up},
@@ -11,7 +11,7 @@ use crate::protocol::{AgentMessage, AgentMessageKind as Role};
 use std::{collections::HashMap, mem};
 
 /// The most messages that are kept.
-const MOST: usize = 1 << 16;
+const MAX_MESSAGES: usize = 1 << 16;
 
 /// The messages of a session.
 #[derive(Clone, Debug, Default)]
@@ -165,7 +165,7 @@ impl MessageLog {
 
     /// Adds a complete message.
     pub fn add(&mut self, item: MessageRecord) {
-        if self.items.len() == MOST {
+        if self.items.len() == MAX_MESSAGES {
             self.forget();
         }
         self.items.push(item);
@@ -392,7 +392,7 @@ impl MessageLog {
         let without_shells = messages.iter().filter(|message| message.kind() != Role::BashExecution);
         let listed: Vec<MessageRecord> =
             without_shells.map(|message| MessageRecord::of(message, whole)).collect();
-        if listed.len() > MOST {
+        if listed.len() > MAX_MESSAGES {
             return self.forget();
         }
         self.is_whole &= fit.is_some();

@@ -1,6 +1,6 @@
 //! The prices of models, as the server reports them.
 //!
-//! Grows with the number of models, up to [`MOST`].
+//! Grows with the number of models, up to [`MAX_MODELS`].
 
 use super::digest::{pair, text_digest};
 use crate::protocol::{AssistantMessage, Model, Usage};
@@ -8,7 +8,7 @@ use serde_json::Number;
 use std::collections::HashMap;
 
 /// The most models that are kept.
-const MOST: usize = 4096;
+const MAX_MODELS: usize = 4096;
 
 /// The prices of each model; `None` if they are not certain.
 #[derive(Clone, Debug, Default)]
@@ -32,7 +32,7 @@ impl Prices {
         let [Some(input), Some(output), Some(read), Some(write)] = parts else { return };
         let plain = cost.tiers.as_ref().is_none_or(Vec::is_empty);
         let rates = plain.then_some([input, output, read, write]);
-        if self.0.len() == MOST {
+        if self.0.len() == MAX_MODELS {
             self.0.clear();
         }
         let known = self.0.entry(name(&model.provider, &model.id)).or_insert(rates);

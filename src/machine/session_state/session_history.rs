@@ -45,14 +45,14 @@ pub struct SessionHistory {
 }
 
 /// The most sessions that are remembered.
-const KEPT: usize = 64;
+const MAX_SESSIONS: usize = 64;
 
 impl SessionHistory {
     /// Adds a session that was left.
     pub fn add(&mut self, session: PreviousSession) {
         self.left.retain(|other| other.id.is_none() || other.id != session.id);
         self.left.push_back(session);
-        if self.left.len() > KEPT {
+        if self.left.len() > MAX_SESSIONS {
             self.left.pop_front();
         }
         (self.has_model, self.has_level) = (false, false);

@@ -1,6 +1,6 @@
 //! The messages of the host's shell commands in the session.
 //!
-//! Takes some 50 bytes for each command, up to [`MOST`].
+//! Takes some 50 bytes for each command, up to [`MAX_SHELL_COMMANDS`].
 
 use super::{
     digest::digest,
@@ -13,7 +13,7 @@ use std::{
 };
 
 /// The most commands that are kept.
-const MOST: usize = 1 << 14;
+const MAX_SHELL_COMMANDS: usize = 1 << 14;
 
 /// The messages of shell commands. Their places among the other messages depend on the end of a run, and are known only
 /// once they were listed.
@@ -102,7 +102,7 @@ impl ShellMessages {
         waits: bool,
         certain: bool,
     ) {
-        if self.messages.len() >= MOST {
+        if self.messages.len() >= MAX_SHELL_COMMANDS {
             self.forget();
             self.has_gaps = true;
         }
@@ -203,7 +203,7 @@ impl ShellMessages {
         };
         let mut waiting = mem::take(&mut self.messages);
         waiting.retain(|own| own.waits);
-        for message in listed(list).take(MOST) {
+        for message in listed(list).take(MAX_SHELL_COMMANDS) {
             // A message that waited is there by now.
             if let Some(at) = waiting.iter().position(|own| own.digest == message.digest) {
                 waiting.remove(at);
