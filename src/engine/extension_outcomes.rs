@@ -207,7 +207,7 @@ impl Engine {
                 }
             }
             Hook::BeforeAgentStart { event, messages, start } => {
-                self.open_prompt_run(*start, messages, Some(event.system_prompt));
+                self.open_run_after_hook(*start, messages, Some(event.system_prompt));
             }
             Hook::SessionBeforeSwitch { is_cancelled, next, .. }
             | Hook::SessionBeforeFork { is_cancelled, next, .. } => {

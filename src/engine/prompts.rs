@@ -276,12 +276,12 @@ impl Engine {
                 let error = case.and_then(|case| case.error).unwrap_or(ErrorText::Busy);
                 self.respond_failure(&recipient, error.template(self.dialect.base()).to_owned());
             }
-            _ => self.start_prompt_run(recipient, message, is_aborted),
+            _ => self.admit_prompt(recipient, message, is_aborted),
         }
     }
 
-    /// Starts the run of a prompt if the model is usable and all earlier entries are persisted; responds in any case.
-    pub(in crate::engine) fn start_prompt_run(
+    /// Admits a prompt if the model is usable and all earlier entries are persisted: its run starts. Responds in any case.
+    pub(in crate::engine) fn admit_prompt(
         &mut self,
         recipient: Recipient,
         message: UserMessage,
@@ -303,20 +303,20 @@ impl Engine {
                 }
                 self.cancel_retry();
                 if let Some(start) = self.compact_before_run(start) {
-                    self.begin_run(start);
+                    self.send_before_agent_start(start);
                 }
             }
         }
     }
 
     /// Sends the `before_agent_start` hook of a prompt; its run opens after that.
-    pub(in crate::engine) fn begin_run(&mut self, mut start: RunStart) {
+    pub(in crate::engine) fn send_before_agent_start(&mut self, mut start: RunStart) {
         self.respond_started(&mut start);
         self.activity = Activity::Starting;
         self.take_unannounced_step(Step::PromptBegins);
         // No model request follows, so no extension has anything to change.
         if start.is_aborted || self.ends_at_once() || !self.is_hooked(HookName::BeforeAgentStart) {
-            return self.open_prompt_run(start, Vec::new(), None);
+            return self.open_run_after_hook(start, Vec::new(), None);
         }
         let (prompt, images) = parts(&start.message.content);
         let system_prompt = self.instructions.text.to_string();
@@ -333,7 +333,7 @@ impl Engine {
     }
 
     /// Opens the run of a prompt whose `before_agent_start` hook has completed.
-    pub(in crate::engine) fn open_prompt_run(
+    pub(in crate::engine) fn open_run_after_hook(
         &mut self,
         start: RunStart,
         added: Vec<ExtensionMessage>,

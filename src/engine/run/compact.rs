@@ -374,7 +374,7 @@ impl Engine {
     fn resume_after_compaction(&mut self, next: AfterCompaction, is_aborted: bool) {
         match next {
             AfterCompaction::Nothing => {}
-            AfterCompaction::Prompt(start) => self.begin_run(RunStart { is_aborted, ..*start }),
+            AfterCompaction::Prompt(start) => self.send_before_agent_start(RunStart { is_aborted, ..*start }),
             AfterCompaction::Turn(next) => self.open_next_turn(next),
         }
     }

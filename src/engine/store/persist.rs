@@ -162,7 +162,7 @@ impl Engine {
                 self.respond_after_session_start(SessionStartReason::Fork, previous, *response);
             }
             AfterAppend::OpenRun { recipient, message, is_aborted } => {
-                self.start_prompt_run(recipient, *message, is_aborted)
+                self.admit_prompt(recipient, *message, is_aborted)
             }
             AfterAppend::Compaction => self.on_compaction_stored(appended),
             AfterAppend::Navigation { call, event, .. } => self.on_branch_stored(call, *event, appended),
