@@ -52,7 +52,7 @@ impl Engine {
             return self.respond_failure(&prompt.recipient, error);
         }
         let is_free = self.backlog.intake.is_free() && !self.holds_commands();
-        if !is_free || self.backlog.after_run.iter().any(AfterRun::is_after_prompt) {
+        if !is_free || self.backlog.after_run.iter().any(AfterRun::waits_for_prompt) {
             return self.defer_prompt(prompt);
         }
         self.examine(prompt);
@@ -113,7 +113,7 @@ impl Engine {
         if !self.backlog.intake.is_free() || self.holds_commands() {
             return false;
         }
-        match self.backlog.after_run.pop_front_if(|next| next.is_after_prompt()) {
+        match self.backlog.after_run.pop_front_if(|next| next.waits_for_prompt()) {
             Some(AfterRun::AfterPrompt(next)) => self.examine(*next),
             _ => return false,
         }

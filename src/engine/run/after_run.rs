@@ -57,7 +57,7 @@ impl Engine {
         let held = held || self.has_prompt_under_way();
         let waits = |next: &AfterRun| match next {
             AfterRun::AbortResponse { .. } => held,
-            next => next.is_after_prompt(),
+            next => next.waits_for_prompt(),
         };
         let Some(at) = self.backlog.after_run.iter().position(|next| !waits(next)) else { return false };
         match &self.backlog.after_run[at] {

@@ -26,8 +26,8 @@ pub enum AfterRun {
 }
 
 impl AfterRun {
-    /// Whether only another prompt is waited for, not the end of a run.
-    pub const fn is_after_prompt(&self) -> bool {
+    /// Whether the work waits until another prompt is examined, not for the end of a run.
+    pub const fn waits_for_prompt(&self) -> bool {
         matches!(self, Self::AfterPrompt(_))
     }
 

@@ -69,7 +69,7 @@ impl Engine {
     /// Whether a run that opens now ends before a model request: for an exit, or for a command that came after its
     /// prompt.
     pub(in crate::engine) fn ends_at_once(&self) -> bool {
-        self.lifecycle.aborts_work() || !self.backlog.after_run.iter().all(AfterRun::is_after_prompt)
+        self.lifecycle.aborts_work() || !self.backlog.after_run.iter().all(AfterRun::waits_for_prompt)
     }
 
     /// Performs one step of the open run; `false` if it waits for a request.
