@@ -10,7 +10,7 @@ use crate::engine::{
     io::{Input, Now, Output},
     lifecycle::Lifecycle,
     limits::Limits,
-    model_choices::{FirstModel, InitialModel, Models},
+    model_choices::{InitialSelection, ModelPreference, Models},
     queues::Queues,
     requests::Requests,
     run::series::Series,
@@ -74,7 +74,7 @@ impl Engine {
                 level: None,
                 scope: setup.scope,
                 reloads: setup.reloads_models,
-                first: FirstModel::default(),
+                initial: InitialSelection::default(),
             },
             modes: setup.modes,
             tools: setup.tools,
@@ -116,13 +116,14 @@ impl Engine {
             }
         };
         engine.set_initial_name(setup.name.as_deref());
-        let beginning = InitialModel { is_resumed, chosen: setup.chosen, level: setup.level };
+        let preference = ModelPreference { is_resumed, chosen: setup.chosen, level: setup.level };
         if engine.extensions.has_any() {
             engine.machine.load_extensions();
-            engine.models.first.beginning = Some(Box::new((engine.store.session.clone(), beginning)));
-            engine.models.first.is_open = setup.extension_setup.unchosen;
+            engine.models.initial.before_selection =
+                Some(Box::new((engine.store.session.clone(), preference)));
+            engine.models.initial.is_open = setup.extension_setup.unchosen;
         }
-        engine.set_initial_model(beginning);
+        engine.set_initial_model(preference);
         engine.with_extensions(ExtensionHost::start_all);
         engine
     }

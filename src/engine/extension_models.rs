@@ -4,7 +4,7 @@ use crate::engine::{
     core::Engine,
     extensions::{host::ProviderChange, process::FailureSource},
     io::ModelSelection,
-    model_choices::{InitialModel, ModelChoice},
+    model_choices::{ModelChoice, ModelPreference},
 };
 use crate::session::NewEntry;
 
@@ -21,7 +21,7 @@ impl Engine {
                 if self.models.level.is_some_and(|level| !levels.contains(&level)) {
                     self.models.level = self.models.level.and_then(|level| self.clamp_level(level));
                 }
-                self.models.first.is_open |= self.models.first.beginning.is_some();
+                self.models.initial.is_open |= self.models.initial.before_selection.is_some();
                 self.respond(process, id, Ok(None));
             }
             Err(text) => {
@@ -44,19 +44,19 @@ impl Engine {
             return self.exit();
         };
         (self.models.all, self.models.current, self.models.scope) = (models, start, scope);
-        if let Some(beginning) = self.models.first.beginning.take() {
-            let (session, beginning) = *beginning;
+        if let Some(before) = self.models.initial.before_selection.take() {
+            let (session, preference) = *before;
             self.store.session = session.clone();
-            let beginning = InitialModel { level, ..beginning };
-            self.set_initial_model(beginning);
+            let preference = ModelPreference { level, ..preference };
+            self.set_initial_model(preference);
             // Extensions may still add models.
-            self.models.first.beginning = Some(Box::new((session, beginning)));
+            self.models.initial.before_selection = Some(Box::new((session, preference)));
         }
     }
 
     /// Sets the model and the level that the session begins with, from its entries or from the setup.
-    pub(in crate::engine) fn set_initial_model(&mut self, beginning: InitialModel) {
-        let InitialModel { is_resumed, chosen, level } = beginning;
+    pub(in crate::engine) fn set_initial_model(&mut self, preference: ModelPreference) {
+        let ModelPreference { is_resumed, chosen, level } = preference;
         if is_resumed {
             if self.store.session.roles().next().is_none() && self.store.session.model().is_none() {
                 self.append_model();

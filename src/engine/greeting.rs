@@ -22,11 +22,11 @@ impl Engine {
             return false;
         }
         // The selection of the session's first model is still open.
-        if std::mem::take(&mut self.models.first.is_open) {
+        if std::mem::take(&mut self.models.initial.is_open) {
             self.push(Output::SelectModel);
             return true;
         }
-        self.models.first.beginning = None;
+        self.models.initial.before_selection = None;
         self.lifecycle.greet();
         self.greet();
         for error in std::mem::take(&mut self.extensions.early) {

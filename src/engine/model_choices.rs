@@ -19,7 +19,7 @@ pub struct Models {
     /// Whether the configuration may be read again for models that are not in `all`.
     pub reloads: bool,
     /// The choice of the first model, while extensions may still add models.
-    pub first: FirstModel,
+    pub initial: InitialSelection,
 }
 
 /// A model that the session may use.
@@ -64,16 +64,16 @@ impl Models {
 
 /// The choice of the model that a session begins with, until the host is greeted.
 #[derive(Debug, Default)]
-pub struct FirstModel {
+pub struct InitialSelection {
     /// Whether the model is still to be selected, or selected again.
     pub is_open: bool,
     /// The session as it was without a model, and how its model is chosen.
-    pub beginning: Option<Box<(Session, InitialModel)>>,
+    pub before_selection: Option<Box<(Session, ModelPreference)>>,
 }
 
 /// The choices that decide on the model of a session at its beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct InitialModel {
+pub struct ModelPreference {
     /// The session is an earlier one, and may name its model.
     pub is_resumed: bool,
     /// The user has named a model, which overrides the session's.
