@@ -78,7 +78,7 @@ pub fn is_overflow(error: &str) -> bool {
 }
 
 /// Whether an error's text means a failure that passes by itself, so that a retry may succeed.
-pub fn is_transient(error: &str, rules: &DialectRetry) -> bool {
+pub fn is_transient_error(error: &str, rules: &DialectRetry) -> bool {
     !is_overflow(error) && (matches_any(error, &TRANSIENT) || matches_any(error, rules.also_transient))
 }
 

@@ -13,7 +13,7 @@ use self::{
 use super::{
     body,
     request::{HttpRequest, Reader},
-    retry::{RetryPolicy, is_transient, retry_after},
+    retry::{RetryPolicy, is_transient_status, retry_after},
     types::StreamEvent,
 };
 use crate::secrets::{Secrets, redact_url};
@@ -414,7 +414,7 @@ async fn refusal(
     let number = status.as_u16();
     let header = |name: &str| response.headers().get(name)?.to_str().ok().map(str::trim);
     let mut retry_after = retry_after(header, SystemTime::now());
-    let is_transient = is_transient(number, header);
+    let is_transient = is_transient_status(number, header);
     let location = header(LOCATION.as_str()).map(str::to_owned);
     let message = match location.filter(|_| status.is_redirection()) {
         Some(to) => format!(

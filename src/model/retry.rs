@@ -46,7 +46,7 @@ impl RetryPolicy {
 }
 
 /// Whether a response means that a retry may succeed. The provider's own header counts most.
-pub(super) fn is_transient<'a>(status: u16, header: impl Fn(&str) -> Option<&'a str>) -> bool {
+pub(super) fn is_transient_status<'a>(status: u16, header: impl Fn(&str) -> Option<&'a str>) -> bool {
     match header("x-should-retry") {
         Some("true") => true,
         Some("false") => false,

@@ -1,7 +1,7 @@
 //! Which errors are overflows, which are transient, and how long to wait before a retry.
 
 use pi_rpc::{
-    model::failure::{delay, is_overflow, is_transient, overflows},
+    model::failure::{delay, is_overflow, is_transient_error, overflows},
     protocol::{AssistantMessage, Dialect, DialectRetry},
 };
 use regex_lite::Regex;
@@ -116,14 +116,14 @@ fn overflow_is_recognised_by_words() {
 #[test]
 fn transient_failure_is_recognised_by_words() {
     for text in PASSING {
-        assert!(is_transient(text, PI) && is_transient(text, XCSH), "{text}");
-        assert!(is_transient(&text.to_uppercase(), PI), "{text}");
+        assert!(is_transient_error(text, PI) && is_transient_error(text, XCSH), "{text}");
+        assert!(is_transient_error(&text.to_uppercase(), PI), "{text}");
     }
     for text in PASSING_IN_XCSH {
-        assert!(!is_transient(text, PI) && is_transient(text, XCSH), "{text}");
+        assert!(!is_transient_error(text, PI) && is_transient_error(text, XCSH), "{text}");
     }
     for text in OVERFLOWS.into_iter().chain(LASTING) {
-        assert!(!is_transient(text, PI) && !is_transient(text, XCSH), "{text}");
+        assert!(!is_transient_error(text, PI) && !is_transient_error(text, XCSH), "{text}");
     }
 }
 

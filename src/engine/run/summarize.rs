@@ -142,7 +142,8 @@ impl Engine {
     /// Begins the wait for a retry if the failed request qualifies; `false` if not.
     fn retry_summary(&mut self, part: SummaryPart, reason: &str, stated: Option<Duration>) -> bool {
         let (plan, rules, now) = (self.modes.retry, &self.dialect.record().retry, self.now);
-        let worth = self.modes.auto_retry && self.retries_summaries() && failure::is_transient(reason, rules);
+        let worth =
+            self.modes.auto_retry && self.retries_summaries() && failure::is_transient_error(reason, rules);
         let Some(requested) = self.requested_part(part).filter(|it| worth && it.attempt < plan.most) else {
             return false;
         };
