@@ -1,4 +1,6 @@
 //! Reads the common members of a server's line leniently: enough to judge its form, and to go on if the rest is invalid.
+//!
+//! Rules: `schema`, `unknown-type`, `no-ready`, `resp-shape`, `no-event-id`, `ui-timeout-only-dialogs`.
 
 use crate::protocol::{
     AgentMessageKind, AgentSessionEventKind, AssistantMessageEventKind, CompactionReason, ReadError,

@@ -1,4 +1,8 @@
 //! Assigns to each kind of frame and state the rule about their combination.
+//!
+//! Rules: `ready-first`, `no-ready`, `run-nesting`, `turn-nesting`, `run-edges`, `settled`, `run-cut`, `fires-in`,
+//! `msg-nesting`, `update-in-assistant`, `one-assistant-per-turn`, `inputs-first`, `tool-window`,
+//! `host-call-window`, `host-cancel`, `retry-pairs`, `retry-end-place`, `compaction-pairs`.
 
 use crate::protocol::{AgentMessageKind as Role, AgentSessionEventKind as Event, DialectReady, FlowState};
 use crate::{machine::kind::Kind, protocol::RuleId as Rule};

@@ -1,4 +1,7 @@
 //! The machine: its four regions, the requests, and the checks.
+//!
+//! Rules: `resp-known-id`, `resp-once`, `prompt-once`, `resp-command`, `missing-refused`, `run-nesting`, `run-cut`,
+//! `fires-in`, `host-line`, `host-schema`.
 
 use crate::protocol::{
     AgentSessionEvent, Case, Dialect, DialectEndOfInput, DialectPromptAck, DialectReady, Emission, FlowState,

@@ -1,4 +1,7 @@
 //! The judge: feeds records to the state machine, process by process, and returns the violations.
+//!
+//! Rules: `framing`, `schema`, `unknown-type`, `ready-first`, `no-ready`, `host-line`, `host-schema`,
+//! `host-drains`, `host-tolerates`.
 
 use super::{
     Body, Direction, Record,

@@ -1,6 +1,8 @@
 //! Judges the file of a session against the messages of the conversation.
 //!
 //! Source: pi source, observed.
+//!
+//! Rules: `file-tree`, `no-file-before-assistant`.
 
 use crate::{
     machine::{Findings, Rule},

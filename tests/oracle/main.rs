@@ -21,5 +21,6 @@ mod other_dialects;
 mod patience;
 mod recordings;
 mod redacted;
+mod rule_docs;
 mod trace_writing;
 mod versions;

@@ -1,4 +1,6 @@
 //! Judges the effect of an abort on running tool calls, and on the rest of the run.
+//!
+//! Rule: `abort-effect`.
 
 use super::frame_context::FrameContext;
 use crate::{

@@ -1,4 +1,7 @@
 //! Judges what follows a run: retries, compactions, reminders.
+//!
+//! Rules: `retry-pairs`, `retry-after-error`, `retry-delay`, `retry-end-place`, `compaction-silent`,
+//! `overflow-retry`, `todo-reminder`.
 
 use super::{
     frame_context::FrameContext,

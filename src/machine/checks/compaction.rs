@@ -1,4 +1,6 @@
 //! Judges the end of compactions, for all names of the events, and the responses to `compact`.
+//!
+//! Rules: `compaction-fields`, `compaction-told`.
 
 use super::frame_context::FrameContext;
 use crate::{

@@ -1,5 +1,7 @@
 //! The checks of everything except the messages of runs: responses, queues, counts, dialogs, host tools, the session, the
 //! end of the process. It passes each frame on to the single checks, in an order that they depend on.
+//!
+//! Rules: `missing-refused`, `host-id-unique`, `host-line`, `host-schema`.
 
 use super::{
     aborted_calls::AbortedCalls,

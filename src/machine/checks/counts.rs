@@ -1,4 +1,6 @@
 //! Judges flags and counts that the server reports of itself, against each other and against the frames.
+//!
+//! Rules: `message-count`, `streaming-flag`, `compacting-flag`, `stats-consistent`.
 
 use super::frame_context::FrameContext;
 use crate::{

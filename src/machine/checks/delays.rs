@@ -2,6 +2,8 @@
 //!
 //! Only silence counts: the time since the server last wrote anything. A slow reader sees timely frames late, but sees no
 //! silence before them. Nothing is judged while extensions or dialogs may hold up the server.
+//!
+//! Rules: `abort-effect`, `in-time`.
 
 use super::{
     frame_context::FrameContext,

@@ -1,4 +1,6 @@
 //! Judges UI requests and the host's dialog responses.
+//!
+//! Rules: `ui-id-unique`, `no-title`, `host-answer-once`, `host-option`.
 
 use crate::{
     machine::findings::Findings,

@@ -1,4 +1,6 @@
 //! Judges the form of lists and trees of session entries, and the uniqueness of announced entries.
+//!
+//! Rule: `entries-tree`.
 
 use crate::{
     machine::findings::Findings,

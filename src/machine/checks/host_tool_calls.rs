@@ -1,4 +1,6 @@
 //! Judges that arguments, progress and results of host tools are passed on unchanged.
+//!
+//! Rule: `host-unchanged`.
 
 use super::frame_context::FrameContext;
 use crate::{

@@ -1,4 +1,6 @@
 //! Judges the calls of host tools, and the host's updates and results.
+//!
+//! Rules: `host-call-window`, `host-cancel`, `host-unchanged`, `host-tool-open`.
 
 use super::{frame_context::FrameContext, host_tool_calls::HostToolCalls};
 use crate::{

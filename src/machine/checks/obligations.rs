@@ -4,6 +4,8 @@
 //! written after that time: everything that it wrote before has been read by then, however slow the reader. At the end of a
 //! recording, silence shows the same. Whatever holds up the server restarts the time: a dialog, an event of a run, a
 //! compaction.
+//!
+//! Rules: `resp-once`, `run-after-ack`, `settled`, `retry-pairs`, `will-retry`, `overflow-retry`, `todo-reminder`.
 
 use super::frame_context::FrameContext;
 use crate::{

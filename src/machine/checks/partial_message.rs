@@ -1,4 +1,8 @@
 //! Judges the streaming of an assistant message, block by block.
+//!
+//! Rules: `assistant-start-empty`, `start-stop-reason`, `assistant-constant`, `block-protocol`, `blocks-announced`,
+//! `delta-concat`, `partial-prefix`, `partial-monotonic`, `partial-eq-message`, `partial-eq-rest`,
+//! `partial-eq-end`, `toolcall-args`, `toolcall-end-eq`, `end-eq-last`.
 
 use super::usage::counters;
 use crate::{

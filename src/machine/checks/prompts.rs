@@ -1,4 +1,6 @@
 //! Judges prompts and their runs: each prompt has a run, and the run begins with the prompt's message.
+//!
+//! Rules: `run-after-ack`, `prompt-delivered`, `run-cause`.
 
 use super::{
     frame_context::FrameContext,

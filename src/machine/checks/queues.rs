@@ -1,5 +1,8 @@
 //! Judges the queues of steering and follow-up messages, as far as the host can know them: what was accepted, and not yet
 //! delivered.
+//!
+//! Rules: `run-goes-on`, `queue-count`, `queue-told`, `deliver-fifo`, `one-at-a-time`, `one-queue-per-turn`,
+//! `deliver-in-time`, `all-at-once`, `deliver-once`.
 
 use super::{
     frame_context::FrameContext,

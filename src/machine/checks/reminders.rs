@@ -1,4 +1,6 @@
 //! Judges the reminders of open todos.
+//!
+//! Rule: `todo-reminder`.
 
 use crate::{
     machine::findings::Findings,

@@ -1,4 +1,7 @@
 //! Judges responses: their outcome against the states in which the server may have handled the command, and their order.
+//!
+//! Rules: `resp-order`, `disposition`, `reject-text`, `ack-before-start`, `disposition-true`, `abort-after-end`,
+//! `host-prompt-busy`, `host-legal`.
 
 use super::{frame_context::FrameContext, queue::text_of};
 use crate::{

@@ -1,4 +1,7 @@
 //! Judges one run: its turns, and its messages from start to end.
+//!
+//! Rules: `turn-nesting`, `msg-adjacent`, `start-final-nonassistant`, `agent-end-messages`,
+//! `turn-results-complete`.
 
 use super::{partial_message::PartialMessage, stored_message::StoredMessage, turn::Turn};
 use crate::{

@@ -1,4 +1,6 @@
 //! The checks of runs: their messages, retries and compactions. Passes each event on to the open run, turn and message.
+//!
+//! Rule: `retry-pairs`.
 
 use super::{
     compaction::{CompactionEnd, CompactionStart},

@@ -1,4 +1,6 @@
 //! Judges the exit of the server: its status, and the frames that are still owed.
+//!
+//! Rules: `resp-once`, `eof-finishes`, `lives`, `exit-status`.
 
 use super::obligations::{Obligations, is_immediate, missing};
 use crate::{

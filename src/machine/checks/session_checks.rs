@@ -1,5 +1,7 @@
 //! Tracks the content of the session (messages, entries, usage) for the checks in `session_reads`, `session_entries`,
 //! `session_files` and `session_context`, which judge what the server reports of it.
+//!
+//! Rules: `cost-by-prices`, `compaction-result`.
 
 use super::{
     frame_context::FrameContext,

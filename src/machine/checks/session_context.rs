@@ -1,4 +1,6 @@
 //! Judges the reported context usage, against the usage of the assistant messages.
+//!
+//! Rule: `context-usage`.
 
 use super::{frame_context::FrameContext, pending_read::Interference, session_checks::SessionChecks};
 use crate::{

@@ -1,4 +1,6 @@
 //! Judges listed entries and branches of the session, against messages and commands.
+//!
+//! Rules: `fork-messages`, `compaction-result`, `entries-kept`, `entries-said`, `entries-caused`.
 
 use super::{
     frame_context::FrameContext,

@@ -1,4 +1,6 @@
 //! Judges events about the session's name and thinking level, and about retries of summaries.
+//!
+//! Rules: `summary-retry`, `changes-told`.
 
 use crate::{
     machine::{findings::Findings, requests::OpenRequest},

@@ -1,4 +1,6 @@
 //! Judges the ids, files and exported pages of the sessions of a process, and restores what is known of a reopened session.
+//!
+//! Rules: `session-identity`, `export-path`.
 
 use super::{
     frame_context::FrameContext,

@@ -1,4 +1,7 @@
 //! Judges responses about the session's content: messages, statistics, the last answer, fork points.
+//!
+//! Rules: `message-count`, `stats-consistent`, `messages-listed`, `last-text`, `stats-usage`, `fork-messages`,
+//! `compaction-result`, `bash-message`.
 
 use super::{
     counts::only_reads,

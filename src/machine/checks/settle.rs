@@ -1,4 +1,6 @@
 //! Judges what follows a run in dialects with `agent_settled`, against what the end of the run has announced.
+//!
+//! Rules: `settled`, `will-retry`.
 
 use super::{
     frame_context::FrameContext,

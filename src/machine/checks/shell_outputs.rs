@@ -1,4 +1,6 @@
 //! Judges the output events of the host's shell commands, against the output in the response.
+//!
+//! Rules: `bash-updates`, `bash-message`.
 
 use super::frame_context::FrameContext;
 use crate::{

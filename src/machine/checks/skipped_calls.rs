@@ -1,4 +1,6 @@
 //! Judges tool calls that are skipped for a steering message: which may be skipped, and what has to follow.
+//!
+//! Rule: `skip-cause`.
 
 use super::frame_context::FrameContext;
 use crate::{

@@ -1,4 +1,7 @@
 //! Judges reported members of the session's state, against what is known of them.
+//!
+//! Rules: `compacting-flag`, `changes-told`, `state-model`, `state-level`, `state-modes`, `state-name`,
+//! `state-todos`, `answer-model`, `models-steady`, `commands-steady`, `session-identity`.
 
 use super::{frame_context::FrameContext, reminders::Reminders, success_data};
 use crate::{

@@ -1,4 +1,6 @@
 //! Judges the data of success responses: they repeat the requested values, and cycling goes to the next of a list.
+//!
+//! Rules: `set-as-asked`, `cycle-next`, `models-steady`.
 
 use super::frame_context::FrameContext;
 use crate::{

@@ -1,4 +1,6 @@
 //! Judges that retries and automatic compactions do not happen while the host has switched them off.
+//!
+//! Rules: `retry-off`, `compaction-off`.
 
 use super::frame_context::FrameContext;
 use crate::{

@@ -1,4 +1,9 @@
 //! Judges one turn: its assistant message, the tool calls in it, and their results.
+//!
+//! Rules: `system-first`, `after-assistant`, `stop-reason`, `turn-end-message`, `tool-start-per-call`,
+//! `tool-end-per-start`, `tool-update-window`, `tool-order-start`, `tool-sequential`, `tool-result-adjacent`,
+//! `results-together`, `tool-result-eq`, `turn-results`, `turn-results-complete`, `update-cumulative`,
+//! `update-in-result`, `skip-text`.
 
 use super::{partial_message::PartialMessage, progress::Progress, usage};
 use crate::{

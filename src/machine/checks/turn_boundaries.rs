@@ -1,4 +1,6 @@
 //! Judges the beginning of further turns and the end of runs.
+//!
+//! Rules: `turn-cause`, `run-goes-on`.
 
 use super::{frame_context::FrameContext, queues::Queues};
 use crate::{

@@ -1,4 +1,6 @@
 //! Judges the sums in the usage of messages.
+//!
+//! Rule: `usage-sum`.
 
 use crate::{
     machine::findings::Findings,
