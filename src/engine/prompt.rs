@@ -1,4 +1,4 @@
-//! Prompts on their way to a run, and the recipients of their responses.
+//! A prompt on its way to a run, as data, and the recipients of responses. `prompts` takes it there.
 
 use crate::engine::io::CallId;
 use crate::protocol::{

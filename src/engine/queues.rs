@@ -1,4 +1,5 @@
-//! Queues of messages for a later turn: steering, follow-up, and messages of extensions.
+//! Queues of messages for a later turn, as data: steering, follow-up, and messages of extensions. `queue_commands`
+//! serves the commands that change them.
 
 use crate::engine::{limits::message_bytes, prompt::text_of};
 use crate::protocol::{AgentMessage, QueueMode, StreamingBehavior};

@@ -1,4 +1,5 @@
-//! The view of a conversation that scripts match against.
+//! What the rules of a script match against, from the engine's conversation. `mock::prompt_context` has the same for
+//! requests that come by HTTP.
 
 use crate::{
     engine::ModelCall,

@@ -1,4 +1,4 @@
-//! An open dialog, and the dialogs that were not shown to the host.
+//! One open dialog, as data, and the dialogs that were not shown to the host. `dialogs` opens and closes them.
 
 use crate::engine::io::CallId;
 use crate::protocol::{RpcExtensionUIRequestKind, RpcExtensionUIResponse};

@@ -1,4 +1,4 @@
-//! The hooks: the event, the outcome so far, and the continuation of each.
+//! One hook, as data: its event, the outcome so far, and the continuation. `hooks` sends it.
 //!
 //! Each variant of [`Hook`] has the event that extensions receive, the part of the outcome that is not in the event
 //! itself, and what the engine needs to go on once every extension has responded.

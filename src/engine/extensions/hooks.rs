@@ -1,4 +1,4 @@
-//! Sends hooks to extensions.
+//! Sends hooks to extensions; `hook` has their data.
 //!
 //! A hook is sent to one extension after another, in the order in which they were given; each receives what those before
 //! it made of the event. A failed or late extension is passed over, except for a tool call: what the extension might

@@ -1,4 +1,4 @@
-//! An extension: its process, what it has registered, and its limits.
+//! One extension, as data: its process, what it has registered, and its limits. `processes` starts and ends it.
 //!
 //! | Limit | | After it |
 //! |---|---|---|

@@ -1,4 +1,4 @@
-//! A request to an extension, with its kind and its deadline.
+//! One request to an extension, as data: its kind and its deadline. `requests` sends and completes it.
 //!
 //! | Request | Limit | After it |
 //! |---|---|---|

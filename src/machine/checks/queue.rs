@@ -1,4 +1,4 @@
-//! A queue of messages, as far as the host can know it.
+//! One queue of messages, as data, as far as the host can know it. `queues` judges both of them.
 
 use crate::protocol::{MessageContent, QueueMode, UserContent};
 use std::{borrow::Cow, collections::VecDeque};

@@ -1,4 +1,4 @@
-//! Judges one run: its turns, and its messages from start to end.
+//! Judges one run: its turns, and its messages from start to end. `run_checks` passes the events of runs to it.
 //!
 //! Rules: `turn-nesting`, `msg-adjacent`, `start-final-nonassistant`, `agent-end-messages`,
 //! `turn-results-complete`.
