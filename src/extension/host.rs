@@ -53,14 +53,15 @@ pub struct Extensions {
     sender: mpsc::Sender<QueuedInput>,
     /// Whether the host was greeted.
     greeted: watch::Sender<bool>,
-    running: HashMap<CallId, Running>,
+    running: HashMap<CallId, RunningProcess>,
     tasks: JoinSet<()>,
 }
 
 /// The stream of inputs that extensions cause.
 pub struct ExtensionInputs(mpsc::Receiver<QueuedInput>);
 
-struct Running {
+/// A process that was started: where its frames are queued, and how it is stopped.
+struct RunningProcess {
     queue: frame_queue::FrameQueue,
     /// The queue of answers, where they do not go to stdin.
     answers: Option<frame_queue::FrameQueue>,
@@ -138,7 +139,7 @@ impl Extensions {
             writer,
             stop: stopped,
         };
-        self.running.insert(process, Running { queue, answers, stop });
+        self.running.insert(process, RunningProcess { queue, answers, stop });
         let process_task = tokio::spawn(process_task.run());
         self.tasks.spawn(async move {
             let text =
