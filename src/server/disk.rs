@@ -75,7 +75,7 @@ impl Files for SessionFiles {
 /// Handle of the disk thread: submits jobs and waits for their outcomes.
 pub struct Disk {
     jobs: mpsc::Sender<(Job, Arc<Slot>)>,
-    outstanding: Option<Outstanding>,
+    outstanding: Option<OutstandingJob>,
     /// A job that has missed its deadline and still occupies the thread, with its file and the time of its start.
     stuck: Option<(Arc<Slot>, Option<PathBuf>, Instant)>,
     /// The path of the session's file.
@@ -85,7 +85,7 @@ pub struct Disk {
 }
 
 /// A job that has not completed within [`GRACE`].
-struct Outstanding {
+struct OutstandingJob {
     slot: Arc<Slot>,
     kind: Kind,
     /// The file that the session has once the job succeeds, if the job changes it.
@@ -271,7 +271,7 @@ impl Disk {
             tokio::select! {
                 () = outstanding.slot.wakes.notified() => {}
                 () = until(outstanding.due) => if outstanding.slot.abandon()
-                    && let Some(Outstanding { slot, kind, path, since, .. }) = self.outstanding.take()
+                    && let Some(OutstandingJob { slot, kind, path, since, .. }) = self.outstanding.take()
                 {
                     let path = path.or_else(|| self.path.clone());
                     let outcome = kind.failure(&timeout_message(path.as_deref(), since));
@@ -315,7 +315,7 @@ impl Disk {
             return Some(self.complete(path, outcome));
         }
         let due = self.timeout.map(|timeout| since + timeout);
-        self.outstanding = Some(Outstanding { slot, kind, path, since, due });
+        self.outstanding = Some(OutstandingJob { slot, kind, path, since, due });
         None
     }
 }
