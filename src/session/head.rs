@@ -87,6 +87,7 @@ impl<'de> Visitor<'de> for PlainHeadSeed<'de> {
 }
 
 impl<'de> LineHead<'de> {
+    /// Reads the value of one member into its field, or skips it.
     fn member<A: MapAccess<'de>>(&mut self, key: Option<&str>, map: &mut A) -> Result<(), A::Error> {
         match key {
             Some("type") => self.kind = map.next_value::<JsonText>()?.0,
