@@ -36,13 +36,13 @@ pub(super) struct Inner {
     pub expected: ExpectedRun,
     dialect: Dialect,
     pub session: SessionState,
-    pub calls: HashMap<String, Call>,
+    pub calls: HashMap<String, OutstandingCall>,
     /// Acknowledged calls that an error may still follow.
     pub late: HashMap<String, oneshot::Sender<RpcErrorResponse>>,
 }
 
 /// An outstanding command.
-pub struct Call {
+pub struct OutstandingCall {
     /// Number of commands sent before.
     number: u64,
     kind: RpcCommandKind,
@@ -94,7 +94,7 @@ impl Inner {
         let (answer, late) = (oneshot::channel(), oneshot::channel());
         let begins = matches!(command, RpcCommand::Prompt(prompt) if !prompt.message.starts_with('/'));
         let moves_when_sent = begins.then(|| self.expected.moves());
-        let call = Call { number, kind: command.kind(), moves_when_sent, answer: answer.0 };
+        let call = OutstandingCall { number, kind: command.kind(), moves_when_sent, answer: answer.0 };
         self.calls.insert(id.to_owned(), call);
         self.late.insert(id.to_owned(), late.0);
         (answer.1, late.1)
@@ -204,7 +204,7 @@ impl Inner {
             self.calls.remove(&envelope.response_id(&kind)?.to_string())
         });
         match call {
-            Some(Call { kind: command, answer, .. }) => {
+            Some(OutstandingCall { kind: command, answer, .. }) => {
                 // Fails only if the caller has gone.
                 let _ = answer.send(Err(Error::Unread { command, reason: error.to_string() }));
             }
