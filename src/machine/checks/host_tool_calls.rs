@@ -24,11 +24,11 @@ const INTENT: &str = "_i";
 /// The host tool calls that have not ended.
 #[derive(Clone, Debug, Default)]
 pub struct HostToolCalls {
-    calls: VecDeque<Call>,
+    calls: VecDeque<TrackedCall>,
 }
 
 #[derive(Clone, Debug)]
-struct Call {
+struct TrackedCall {
     id: String,
     of: String,
     /// Updates of the host that no event has passed on yet.
@@ -48,7 +48,7 @@ impl HostToolCalls {
         at: &FrameContext,
         found: &mut Findings,
     ) {
-        self.calls.push_back(Call {
+        self.calls.push_back(TrackedCall {
             id: call.id.clone(),
             of: call.tool_call_id.clone(),
             reports: VecDeque::new(),
@@ -155,7 +155,7 @@ impl HostToolCalls {
         found.expect(Rule::HostUnchanged, same, || "the `details` that the host has given".to_owned());
     }
 
-    fn by_id(&mut self, id: &str) -> Option<&mut Call> {
+    fn by_id(&mut self, id: &str) -> Option<&mut TrackedCall> {
         self.calls.iter_mut().find(|call| call.id == id)
     }
 }

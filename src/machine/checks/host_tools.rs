@@ -28,14 +28,14 @@ pub struct HostTools {
     /// The calls of the current assistant message that have not ended; `None` if they were missed.
     calls: Option<BTreeMap<String, ToolCall>>,
     /// The calls that wait for the host.
-    open: VecDeque<Call>,
+    open: VecDeque<OpenCall>,
     /// The model's calls that were cancelled and have not ended, with the frames of the cancellation.
     cancelled: BTreeMap<String, u64>,
     work: HostToolCalls,
 }
 
 #[derive(Clone, Debug)]
-struct Call {
+struct OpenCall {
     id: String,
     /// The id of the model's call.
     of: String,
@@ -149,10 +149,10 @@ impl HostTools {
 
     /// Takes in a host tool call.
     pub fn on_call(&mut self, call: &HostToolCall, at: &FrameContext, found: &mut Findings) {
-        let same = |open: &&Call| open.id == call.id || open.of == call.tool_call_id;
+        let same = |open: &&OpenCall| open.id == call.id || open.of == call.tool_call_id;
         let again = self.open.iter().find(same).map(|open| open.frame);
         let (id, of) = (call.id.clone(), call.tool_call_id.clone());
-        self.open.push_back(Call { id, of, frame: at.frame, again: again.is_some() });
+        self.open.push_back(OpenCall { id, of, frame: at.frame, again: again.is_some() });
         if self.open.len() > MAX_CALLS {
             self.open.pop_front();
         }

@@ -25,7 +25,7 @@ pub struct Turn {
     assistant: Option<AssistantMessage>,
     /// The frame that completed the assistant message.
     pub completed: Option<u64>,
-    calls: Vec<Call>,
+    calls: Vec<TurnCall>,
     results: Vec<ToolResultMessage>,
     /// The id of the call that has just ended, whose result comes next.
     ended: Option<String>,
@@ -41,7 +41,7 @@ pub struct Turn {
 
 /// A tool call of the assistant message.
 #[derive(Clone, Debug)]
-pub struct Call {
+pub struct TurnCall {
     call: ToolCall,
     started: bool,
     end: Option<ToolExecutionEndEvent>,
@@ -84,7 +84,7 @@ impl Turn {
             .content
             .iter()
             .filter_map(|block| match block {
-                AssistantContent::ToolCall(call) => Some(Call {
+                AssistantContent::ToolCall(call) => Some(TurnCall {
                     call: call.clone(),
                     started: false,
                     end: None,
@@ -136,7 +136,7 @@ impl Turn {
         found.expect(Rule::ToolOrderStart, before.iter().all(|call| call.started), || {
             "calls in order".to_owned()
         });
-        let other = |call: &&Call| call.started && !call.answered && call.call.id != start.tool_call_id;
+        let other = |call: &&TurnCall| call.started && !call.answered && call.call.id != start.tool_call_id;
         let mut running = self.calls.iter().filter(other);
         let alone = match dialect.record().tool_execution {
             DialectToolExecution::SequentialSkip => Some(running.next().is_none()),
