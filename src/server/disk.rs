@@ -87,7 +87,7 @@ pub struct Disk {
 /// A job that has not completed within [`GRACE`].
 struct OutstandingJob {
     slot: Arc<Slot>,
-    kind: Kind,
+    kind: JobKind,
     /// The file that the session has once the job succeeds, if the job changes it.
     path: Option<PathBuf>,
     since: Instant,
@@ -110,7 +110,7 @@ enum Job {
 
 /// The kinds of jobs that have an outcome.
 #[derive(Clone, Copy)]
-enum Kind {
+enum JobKind {
     Write,
     Open,
     Page,
@@ -217,18 +217,18 @@ impl Disk {
             Write::Create { path, .. } => Some(path.to_path_buf()),
             _ => None,
         };
-        self.submit(Job::Write(write), Kind::Write, path)
+        self.submit(Job::Write(write), JobKind::Write, path)
     }
 
     /// Opens another session's file; the outcome comes as that of [`write`](Self::write).
     pub fn open(&mut self, path: PathBuf) -> Option<Input> {
-        self.submit(Job::Open(path.clone()), Kind::Open, Some(path))
+        self.submit(Job::Open(path.clone()), JobKind::Open, Some(path))
     }
 
     /// Writes an exported page; the outcome comes as that of [`write`](Self::write).
     pub fn write_page(&mut self, path: PathBuf, text: String, creates_folders: bool) -> Option<Input> {
         let job = Job::Page { path: path.clone(), text, creates_folders };
-        self.submit(job, Kind::Page, Some(path))
+        self.submit(job, JobKind::Page, Some(path))
     }
 
     /// Closes the session's file after the jobs before.
@@ -295,7 +295,7 @@ impl Disk {
         outcome
     }
 
-    fn submit(&mut self, job: Job, kind: Kind, path: Option<PathBuf>) -> Option<Input> {
+    fn submit(&mut self, job: Job, kind: JobKind, path: Option<PathBuf>) -> Option<Input> {
         if let Some((slot, path, since)) = &self.stuck {
             if !matches!(*slot.state(), State::Free) {
                 return Some(kind.failure(&timeout_message(path.as_deref(), *since)));
@@ -351,7 +351,7 @@ fn perform(files: &mut impl Files, job: Job, slot: &Slot) -> Input {
     }
 }
 
-impl Kind {
+impl JobKind {
     /// The input for a job of this kind that failed.
     fn failure(self, reason: &str) -> Input {
         let reason = reason.to_owned();

@@ -16,7 +16,7 @@ pub struct HeldEnds {
 impl HeldEnds {
     /// Takes a line; returns those that are due, in order.
     pub fn pass(&mut self, line: &[u8]) -> Vec<Vec<u8>> {
-        let head: Head = serde_json::from_slice(line).unwrap_or_default();
+        let head: EventHead = serde_json::from_slice(line).unwrap_or_default();
         let change = head.change.map(|change| change.kind).unwrap_or_default();
         let is_update = head.kind == "message_update" && change != "done" && change != "error";
         if is_update && change.ends_with("_end") {
@@ -60,7 +60,7 @@ fn as_of(end: &[u8], last: &[u8]) -> Vec<u8> {
 
 /// The members of a frame that decide.
 #[derive(Default, Deserialize)]
-struct Head<'a> {
+struct EventHead<'a> {
     #[serde(rename = "type", borrow, default)]
     kind: Cow<'a, str>,
     #[serde(rename = "assistantMessageEvent", borrow)]

@@ -14,14 +14,14 @@ pub fn delay(lines: &mut [&[u8]], commands: &[RpcCommandKind], random: &mut fast
         let Some((line, rest)) = lines.get_mut(at..).and_then(|tail| tail.split_first_mut()) else {
             continue;
         };
-        let Some(command) = Head::of(line).succeeded().filter(|kind| commands.contains(kind)) else {
+        let Some(command) = ResponseLine::of(line).succeeded().filter(|kind| commands.contains(kind)) else {
             continue;
         };
         // Behind the end of the run that the prompt is queued in, its response would announce a run of its own.
-        let stays = |head: &Head| {
+        let stays = |head: &ResponseLine| {
             command == RpcCommandKind::Prompt && head.kind == AgentSessionEventKind::AgentEnd.as_str()
         };
-        let heads = rest.iter().map(|line| Head::of(line));
+        let heads = rest.iter().map(|line| ResponseLine::of(line));
         let events = heads.take_while(|head| head.is_event() && !stays(head)).count();
         let later = random.usize(0..=events.min(LATER));
         if let Some(moved) = lines.get_mut(at..=at + later) {
@@ -32,7 +32,7 @@ pub fn delay(lines: &mut [&[u8]], commands: &[RpcCommandKind], random: &mut fast
 
 /// The members of a frame that decide.
 #[derive(Default, Deserialize)]
-struct Head<'a> {
+struct ResponseLine<'a> {
     #[serde(rename = "type", borrow, default)]
     kind: Cow<'a, str>,
     #[serde(borrow, default)]
@@ -41,7 +41,7 @@ struct Head<'a> {
     success: bool,
 }
 
-impl<'a> Head<'a> {
+impl<'a> ResponseLine<'a> {
     fn of(line: &'a [u8]) -> Self {
         serde_json::from_slice(line).unwrap_or_default()
     }
