@@ -35,7 +35,7 @@ const MIN_TELLING_FRAMES: usize = 3;
 
 /// The members that identify a frame.
 #[derive(Deserialize)]
-struct Head<'a> {
+struct FrameHead<'a> {
     #[serde(borrow, rename = "type")]
     kind: Cow<'a, str>,
     #[serde(borrow)]
@@ -61,7 +61,7 @@ impl DialectSample {
             return;
         }
         self.seen += 1;
-        let Ok(Head { kind, command }) = serde_json::from_slice::<Head<'_>>(line) else { return };
+        let Ok(FrameHead { kind, command }) = serde_json::from_slice::<FrameHead<'_>>(line) else { return };
         let label = command.map_or_else(|| kind.to_string(), |command| format!("{kind} {command}"));
         let count = self.kinds.entry(label).or_default();
         *count += 1;

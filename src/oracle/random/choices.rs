@@ -8,10 +8,10 @@ use std::collections::VecDeque;
 /// further choice is the first option; a seeded generator never ends.
 pub struct Choices {
     taken: Vec<u8>,
-    source: Source,
+    source: ChoiceSource,
 }
 
-enum Source {
+enum ChoiceSource {
     Bytes(VecDeque<u8>),
     Seed(Rng),
 }
@@ -19,12 +19,12 @@ enum Source {
 impl Choices {
     /// Creates a source from bytes.
     pub fn new(bytes: &[u8]) -> Self {
-        Self { taken: Vec::new(), source: Source::Bytes(bytes.iter().copied().collect()) }
+        Self { taken: Vec::new(), source: ChoiceSource::Bytes(bytes.iter().copied().collect()) }
     }
 
     /// Creates a source from a seed.
     pub fn seeded(seed: u64) -> Self {
-        Self { taken: Vec::new(), source: Source::Seed(Rng::with_seed(seed)) }
+        Self { taken: Vec::new(), source: ChoiceSource::Seed(Rng::with_seed(seed)) }
     }
 
     /// The bytes used so far, from which [`Choices::new`] makes the same choices.
@@ -66,7 +66,7 @@ impl Choices {
     pub fn several<T>(&mut self, count: usize, mut one: impl FnMut(&mut Self) -> T) -> Vec<T> {
         let count = self.below(count);
         let mut all = Vec::new();
-        while all.len() < count && !matches!(&self.source, Source::Bytes(bytes) if bytes.is_empty()) {
+        while all.len() < count && !matches!(&self.source, ChoiceSource::Bytes(bytes) if bytes.is_empty()) {
             all.push(one(self));
         }
         all
@@ -74,8 +74,8 @@ impl Choices {
 
     fn byte(&mut self) -> u8 {
         let byte = match &mut self.source {
-            Source::Bytes(bytes) => bytes.pop_front(),
-            Source::Seed(rng) => Some(rng.u8(..)),
+            ChoiceSource::Bytes(bytes) => bytes.pop_front(),
+            ChoiceSource::Seed(rng) => Some(rng.u8(..)),
         };
         self.taken.extend(byte);
         byte.unwrap_or(0)

@@ -28,7 +28,7 @@ impl Observer {
     pub fn start(options: TapOptions) -> io::Result<Self> {
         let (sender, receiver) = channel();
         let waiting = Arc::new(AtomicUsize::new(0));
-        let queue = Queue { sender, waiting: waiting.clone(), lost: 0, start: Instant::now() };
+        let queue = ObservationQueue { sender, waiting: waiting.clone(), lost: 0, start: Instant::now() };
         let recorder = thread::Builder::new().name("observer".to_owned());
         let recorder = recorder.spawn(move || run(Recorder::start(options), &receiver, &waiting))?;
         Ok(Self { handle: ObserverHandle(Arc::new(Mutex::new(queue))), recorder })
@@ -49,9 +49,9 @@ impl Observer {
 
 /// The sending end of the queue, for a pump. Sending waits only for the other pumps' copies.
 #[derive(Clone)]
-pub struct ObserverHandle(Arc<Mutex<Queue>>);
+pub struct ObserverHandle(Arc<Mutex<ObservationQueue>>);
 
-struct Queue {
+struct ObservationQueue {
     sender: Sender<(f64, Observation)>,
     waiting: Arc<AtomicUsize>,
     /// Bytes lost since the queue was full.
@@ -115,7 +115,7 @@ impl ObserverHandle {
     }
 }
 
-impl Queue {
+impl ObservationQueue {
     fn send(&self, seen: Observation) {
         let t = self.start.elapsed().as_secs_f64() * 1000.0;
         // A recorder that has finished receives nothing more.
