@@ -28,7 +28,7 @@ use crate::{
 use serde_json::{Value, json};
 
 /// A summary of the branch that is left.
-struct Summary {
+struct BranchSummaryText {
     text: String,
     details: Option<Value>,
     from_extension: bool,
@@ -120,7 +120,7 @@ impl Engine {
         if let Some(navigation) = self.requests.actions.navigation(call) {
             navigation.requested.label = label;
         }
-        let made = summary.filter(|_| user_wants_summary).map(|made| Summary {
+        let made = summary.filter(|_| user_wants_summary).map(|made| BranchSummaryText {
             text: made.summary,
             details: made.details,
             from_extension: true,
@@ -161,7 +161,7 @@ impl Engine {
             }
             None => {
                 let text = texts::branch_empty();
-                self.move_leaf(call, Some(Summary { text, details: None, from_extension: false }));
+                self.move_leaf(call, Some(BranchSummaryText { text, details: None, from_extension: false }));
             }
         }
     }
@@ -183,11 +183,11 @@ impl Engine {
         }
         let text = branch.summary(&text, self.dialect.record().compaction.list_lines);
         let details = serde_json::to_value(branch.files.details()).ok();
-        self.move_leaf(call, Some(Summary { text, details, from_extension: false }));
+        self.move_leaf(call, Some(BranchSummaryText { text, details, from_extension: false }));
     }
 
     /// Moves the leaf; extensions are notified once that is persisted.
-    fn move_leaf(&mut self, call: CallId, summary: Option<Summary>) {
+    fn move_leaf(&mut self, call: CallId, summary: Option<BranchSummaryText>) {
         let Some(navigation) = self.requests.actions.navigation(call) else { return };
         let (target, label) = (navigation.requested.target_id.clone(), navigation.requested.label.clone());
         let before = self.store.session.clone();
