@@ -112,7 +112,7 @@ impl Http {
                 Ok((status, body)) => match read_token(status, &body) {
                     Ok(token) => return Ok(token),
                     Err(reason) => {
-                        let is_transient = super::is_transient(status, |_| None);
+                        let is_transient = super::is_transient_status(status, |_| None);
                         (format!("Google gives no token for the account {file}: {reason}"), is_transient)
                     }
                 },
