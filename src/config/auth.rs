@@ -1,5 +1,6 @@
-//! Reads `auth.json`: the user's logins. The file is never written.
+//! Reads `auth.json`: the user's logins.
 
+use super::renewal::now_ms;
 use crate::protocol::JsonObject;
 use serde::Deserialize;
 use std::{collections::BTreeMap, path::Path};
@@ -25,6 +26,12 @@ pub enum Login {
     Oauth {
         /// The token that is sent.
         access: String,
+        /// The token that renews it.
+        #[serde(default)]
+        refresh: Option<String>,
+        /// The other members, as the vendor's client id.
+        #[serde(flatten)]
+        more: JsonObject,
         /// End of its validity, in milliseconds since 1970.
         expires: f64,
     },
@@ -34,6 +41,38 @@ impl Login {
     /// Whether it has anything.
     fn is_of_use(&self) -> bool {
         !matches!(self, Self::ApiKey { key: None, env } if env.is_empty())
+    }
+
+    /// The token of a login; empty for a key.
+    pub fn access(&self) -> &str {
+        match self {
+            Self::ApiKey { .. } => "",
+            Self::Oauth { access, .. } => access,
+        }
+    }
+
+    /// The members of a login that its renewal depends on; none for a key.
+    pub fn renewal_members(&self) -> JsonObject {
+        let Self::Oauth { refresh, more, .. } = self else { return JsonObject::new() };
+        let refresh = refresh.iter().map(|refresh| ("refresh".to_owned(), refresh.as_str().into()));
+        more.clone().into_iter().chain(refresh).collect()
+    }
+
+    /// The tokens of a login.
+    pub fn tokens(&self) -> impl Iterator<Item = &str> {
+        let (access, refresh) = match self {
+            Self::ApiKey { .. } => (None, None),
+            Self::Oauth { access, refresh, .. } => (Some(access.as_str()), refresh.as_deref()),
+        };
+        access.into_iter().chain(refresh)
+    }
+
+    /// Whether a login ends within so many milliseconds.
+    pub fn expires_within(&self, millis: f64) -> bool {
+        match self {
+            Self::ApiKey { .. } => false,
+            Self::Oauth { expires, .. } => now_ms() as f64 + millis >= *expires,
+        }
     }
 
     /// Whether it has a key or a token.

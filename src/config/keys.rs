@@ -5,7 +5,10 @@ use super::{
     auth::{Login, Logins},
     catalogue::BUILT_IN,
     command::KeyCommands,
+    login_service::LoginService,
     models_file::{Override, ProviderKeys, Providers},
+    renewal::RenewedLogins,
+    token::chatgpt_account,
     value::{interpolate, resolve},
 };
 use crate::{
@@ -19,7 +22,6 @@ use std::{
     fmt,
     path::PathBuf,
     sync::Arc,
-    time::{SystemTime, UNIX_EPOCH},
 };
 
 /// The provider whose models an account of Google authorizes.
@@ -39,6 +41,8 @@ pub struct Keys {
     /// The agent directory, for error texts.
     pub(super) agent: PathBuf,
     commands: Arc<KeyCommands>,
+    /// Logins that were renewed since `auth.json` was read.
+    renewed: Arc<RenewedLogins>,
     /// Whether values may contain `$NAME`.
     interpolates: bool,
     /// Whether commands that print keys are withheld: their project is not approved.
@@ -97,6 +101,19 @@ pub enum CredentialError {
         /// The agent directory.
         agent: PathBuf,
     },
+    /// The login has expired, and was not renewed.
+    #[error(
+        "The login of {provider} in {}/auth.json has expired and could not be renewed: {reason}\n\n\
+         Log in again with pi, or use an API key.", agent.display()
+    )]
+    NotRenewed {
+        /// The provider.
+        provider: String,
+        /// The agent directory.
+        agent: PathBuf,
+        /// What the vendor, the network or the file said.
+        reason: String,
+    },
     /// A command printed no value.
     #[error("Failed to resolve {what} from shell command: {command}")]
     Command {
@@ -121,6 +138,9 @@ pub enum CredentialError {
         /// The value that was expected.
         what: String,
     },
+    /// Something that the API needs beside the key is not set.
+    #[error("{0}")]
+    Setting(String),
     /// The API is not supported.
     #[error("The API {0:?} is not supported by this version; supported: {apis}.", apis = Api::ALL.map(Api::as_str).join(", "))]
     Api(String),
@@ -179,8 +199,13 @@ impl Keys {
         }
         for login in keys.logins.values() {
             match login {
-                Login::ApiKey { key, .. } => key.iter().for_each(|key| keys.learn_secret(key)),
-                Login::Oauth { access, .. } => keys.secrets.remember(access),
+                Login::ApiKey { key, env } => {
+                    key.iter().for_each(|key| keys.learn_secret(key));
+                    env.iter()
+                        .filter(|(name, _)| names_key(name))
+                        .for_each(|(_, value)| keys.secrets.remember(value));
+                }
+                Login::Oauth { .. } => login.tokens().for_each(|token| keys.secrets.remember(token)),
             }
         }
         for (name, file) in configured {
@@ -284,7 +309,7 @@ impl Keys {
             let own = own.and_then(|own| own.get(name)).map(String::as_str).filter(|value| !value.is_empty());
             own.or_else(|| self.environment.get(name)).map(str::to_owned)
         };
-        api.variables().iter().filter_map(|name| Some((*name, value(name)?))).collect()
+        api.variables(provider).iter().filter_map(|name| Some((*name, value(name)?))).collect()
     }
 
     /// The source of the provider's credentials, for people: a variable, a file or an option; `None`: there is none.
@@ -331,14 +356,38 @@ impl Keys {
         }
         match self.logins.get(provider) {
             _ if self.cli_key(provider).is_some() => Ok(()),
-            Some(Login::Oauth { expires, .. }) if has_passed(*expires) => self.expired(provider),
+            Some(login) if login.expires_within(0.0) && !self.is_renewable(provider) => {
+                self.expired(provider)
+            }
             _ if self.is_configured(provider) => Ok(()),
             _ => Err(CredentialError::NoKey {
                 provider: provider.clone(),
                 variables: self.variables(provider),
                 agent: self.agent.clone(),
             }),
-        }
+        }?;
+        self.check_settings(model)
+    }
+
+    /// The ChatGPT account that the provider's token belongs to.
+    fn account(&self, provider: &str, token: &str) -> Result<String, CredentialError> {
+        chatgpt_account(token).ok_or_else(|| {
+            CredentialError::Setting(format!(
+                "The token of {provider} names no ChatGPT account: expected that of a login, which pi writes to \
+                 {}/auth.json, got something else, such as an API key.",
+                self.agent.display()
+            ))
+        })
+    }
+
+    /// Checks what the API needs beside the key.
+    fn check_settings(&self, model: &Model) -> Result<(), CredentialError> {
+        let Some(api) = Api::parse(&model.api).filter(|_| !self.streams.contains(&model.provider)) else {
+            return Ok(());
+        };
+        let variables = self.variables_of(&model.provider, api);
+        let credentials = Credentials { variables, ..Credentials::default() };
+        api.check(model, &credentials).map_err(CredentialError::Setting)
     }
 
     /// Resolves the credentials for the model: the key of the command line, else of `auth.json`, else of the
@@ -365,7 +414,13 @@ impl Keys {
         }
         let variables =
             Api::parse(&model.api).map(|api| self.variables_of(provider, api)).unwrap_or_default();
-        Ok(Credentials { key, headers, bearer: configured.bearer, variables })
+        let account = match Api::parse(&model.api) {
+            Some(Api::OpenaiCodexResponses) => {
+                Some(self.account(provider, key.as_deref().unwrap_or_default())?)
+            }
+            _ => None,
+        };
+        Ok(Credentials { key, headers, bearer: configured.bearer, variables, account })
     }
 
     /// Resolves the credentials of a provider, or of one of its models, for an extension: key and headers, and
@@ -380,9 +435,7 @@ impl Keys {
         model: Option<&str>,
     ) -> Result<(Credentials, bool), CredentialError> {
         let login = self.logins.get(provider).filter(|_| self.cli_key(provider).is_none());
-        if let Some(Login::Oauth { expires, .. }) = login
-            && has_passed(*expires)
-        {
+        if login.is_some_and(|login| login.expires_within(0.0)) && !self.is_renewable(provider) {
             self.expired(provider)?;
         }
         let nothing = ProviderKeySources::default();
@@ -415,13 +468,14 @@ impl Keys {
         needs.iter().find(is_missing).copied()
     }
 
-    /// Whether [`Keys::credentials`] may have to run a command.
-    pub fn may_run_command(&self, model: &Model) -> bool {
+    /// Whether [`Keys::credentials`] may block: run a command, or renew a login.
+    pub fn may_block(&self, model: &Model) -> bool {
         let is_command = |text: &str| text.starts_with('!');
         let any = |headers: &JsonObject| headers.values().filter_map(Value::as_str).any(is_command);
         let login = match self.logins.get(&model.provider) {
             Some(Login::ApiKey { key: Some(key), .. }) => is_command(key),
-            Some(Login::ApiKey { .. } | Login::Oauth { .. }) | None => false,
+            Some(login @ Login::Oauth { .. }) => !self.renewed.is_fresh(&model.provider, login),
+            Some(Login::ApiKey { .. }) | None => false,
         };
         let configured = self.providers.get(&model.provider);
         let own = self.model_headers.get(&(model.provider.clone(), model.id.clone()));
@@ -446,13 +500,31 @@ impl Keys {
         }
         match self.logins.get(provider) {
             Some(Login::ApiKey { key: Some(key), .. }) => return self.secret(key, what).map(Some),
-            Some(Login::Oauth { access, .. }) => return Ok(Some(access.clone())),
+            Some(login @ Login::Oauth { .. }) => return self.token(provider, login).map(Some),
             Some(Login::ApiKey { .. }) | None => {}
         }
         if let Some(key) = self.variable(configured) {
             return Ok(Some(key.to_owned()));
         }
         configured.key.as_deref().map(|key| self.secret(key, what)).transpose()
+    }
+
+    /// The token of a login, renewed if need be.
+    fn token(&self, provider: &str, login: &Login) -> Result<String, CredentialError> {
+        if !self.is_renewable(provider) {
+            return Ok(login.access().to_owned());
+        }
+        let origin = self.environment.get(TOKEN_ORIGIN).filter(|origin| is_local(origin));
+        let auth_file = self.agent.join("auth.json");
+        self.renewed.token(provider, login, &auth_file, origin, &self.secrets).map_err(|reason| {
+            CredentialError::NotRenewed { provider: provider.to_owned(), agent: self.agent.clone(), reason }
+        })
+    }
+
+    /// Whether the provider's login can be renewed when it ends.
+    fn is_renewable(&self, provider: &str) -> bool {
+        let service = LoginService::of(provider).zip(self.logins.get(provider));
+        service.is_some_and(|(service, login)| service.request(&login.renewal_members(), None).is_ok())
     }
 
     fn secret(&self, text: &str, what: impl Fn() -> String) -> Result<String, CredentialError> {
@@ -529,6 +601,15 @@ impl Keys {
     }
 }
 
+/// Variable that replaces the origins of token endpoints, for tests: an address of this machine.
+const TOKEN_ORIGIN: &str = "PI_RPC_TOKEN_ORIGIN";
+
+/// Whether an origin is on this machine: tokens are sent to no other that a variable names.
+fn is_local(origin: &str) -> bool {
+    let port = origin.strip_prefix("http://127.0.0.1:").map(str::parse::<u16>);
+    port.is_some_and(|port| port.is_ok())
+}
+
 /// Variables of proxies, whose URLs may hold a password.
 const PROXIES: [&str; 6] =
     ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
@@ -557,10 +638,4 @@ fn program_of(command: &str) -> String {
         None if !command.contains('=') => command.trim().to_owned(),
         _ => "…".to_owned(),
     }
-}
-
-/// Whether a time, in milliseconds since 1970, has passed.
-fn has_passed(moment: f64) -> bool {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64() * 1000.0);
-    now >= moment
 }

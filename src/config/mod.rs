@@ -12,7 +12,7 @@
 //! - [`catalogue`]: built-in models and providers.
 //! - [`registered`]: providers that extensions register.
 //! - `registry`: all models: the catalogue, `models.json` and registered providers together.
-//! - `value`, [`keys`]: values of keys and headers.
+//! - `value`, [`keys`]: values of keys and headers; `token`: claims of tokens.
 //! - [`thinking`], [`pattern`], [`reference`], [`select`](mod@select): thinking levels, globs over names of models, what a
 //!   name means, and selection of models.
 //!
@@ -20,12 +20,14 @@
 
 mod approval;
 mod auth;
+mod auth_file;
 pub mod catalogue;
 mod command;
 mod directory;
 mod disk;
 mod environment;
 pub mod keys;
+mod login_service;
 pub mod models_file;
 mod named_model;
 mod package;
@@ -34,9 +36,11 @@ mod quick_check;
 pub mod reference;
 pub mod registered;
 mod registry;
+mod renewal;
 pub mod select;
 pub mod settings;
 pub mod thinking;
+mod token;
 mod value;
 
 pub use approval::{Approval, ProjectCode, WithheldCode};
@@ -51,3 +55,4 @@ pub use select::{
     OfferedModel, ScopedModel, Selection, SelectionError, SelectionOptions, offered_models, select,
 };
 pub use settings::Settings;
+pub(crate) use token::chatgpt_account;

@@ -1,21 +1,26 @@
 //! The supported APIs, by the names in a model's `api`.
 
 use super::{
-    anthropic, google, mistral, openai_completions, openai_responses, provider,
+    anthropic, google, mistral, openai_azure, openai_codex, openai_completions, openai_responses, provider,
     request::{Credentials, HttpRequest, ModelRequest, Reader},
 };
+use crate::protocol::Model;
 
 /// An API of real models.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Api {
     /// `anthropic-messages`.
     AnthropicMessages,
+    /// `azure-openai-responses`.
+    AzureOpenaiResponses,
     /// `google-generative-ai`.
     GoogleGenerativeAi,
     /// `google-vertex`.
     GoogleVertex,
     /// `mistral-conversations`.
     MistralConversations,
+    /// `openai-codex-responses`.
+    OpenaiCodexResponses,
     /// `openai-completions`.
     OpenaiCompletions,
     /// `openai-responses`.
@@ -24,11 +29,13 @@ pub enum Api {
 
 impl Api {
     /// Every API, in the order in which users see them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 8] = [
         Self::AnthropicMessages,
+        Self::AzureOpenaiResponses,
         Self::GoogleGenerativeAi,
         Self::GoogleVertex,
         Self::MistralConversations,
+        Self::OpenaiCodexResponses,
         Self::OpenaiCompletions,
         Self::OpenaiResponses,
     ];
@@ -42,18 +49,23 @@ impl Api {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::AnthropicMessages => "anthropic-messages",
+            Self::AzureOpenaiResponses => "azure-openai-responses",
             Self::GoogleGenerativeAi => "google-generative-ai",
             Self::GoogleVertex => "google-vertex",
             Self::MistralConversations => "mistral-conversations",
+            Self::OpenaiCodexResponses => "openai-codex-responses",
             Self::OpenaiCompletions => "openai-completions",
             Self::OpenaiResponses => "openai-responses",
         }
     }
 
-    /// Environment variables beside the key's that a request depends on: [`Credentials::variables`].
-    pub const fn variables(self) -> &'static [&'static str] {
+    /// Environment variables beside the key's that a request to a model of `provider` depends on:
+    /// [`Credentials::variables`].
+    pub fn variables(self, provider: &str) -> &'static [&'static str] {
         match self {
+            Self::AzureOpenaiResponses => &openai_azure::VARIABLES,
             Self::GoogleVertex => &google::vertex::VARIABLES,
+            Self::OpenaiCompletions if provider == AZURE => &openai_azure::VARIABLES,
             _ => &[],
         }
     }
@@ -70,13 +82,31 @@ impl Api {
         }
     }
 
+    /// Checks that `credentials` have what a request to `model` needs beside the key.
+    ///
+    /// # Errors
+    ///
+    /// What is missing, and where it can be set.
+    pub fn check(self, model: &Model, credentials: &Credentials) -> Result<(), String> {
+        match self {
+            Self::AzureOpenaiResponses => openai_azure::check(model, credentials),
+            Self::OpenaiCompletions if model.provider == AZURE => openai_azure::check(model, credentials),
+            _ => Ok(()),
+        }
+    }
+
     /// Builds an HTTP request in the form of the API.
     pub fn request(self, request: &ModelRequest<'_>) -> HttpRequest {
         let mut built = match self {
             Self::AnthropicMessages => anthropic::request(request),
+            Self::AzureOpenaiResponses => openai_azure::request(request),
             Self::GoogleGenerativeAi => google::request(request),
             Self::GoogleVertex => google::vertex::request(request),
             Self::MistralConversations => mistral::request(request),
+            Self::OpenaiCodexResponses => openai_codex::request(request),
+            Self::OpenaiCompletions if request.endpoint.model.provider == AZURE => {
+                openai_azure::completions(request, openai_completions::request(request))
+            }
             Self::OpenaiCompletions => openai_completions::request(request),
             Self::OpenaiResponses => openai_responses::request(request),
         };
@@ -89,9 +119,14 @@ impl Api {
         match self {
             Self::AnthropicMessages => anthropic::reader(),
             Self::GoogleGenerativeAi | Self::GoogleVertex => google::reader(),
+            Self::AzureOpenaiResponses => openai_azure::reader(),
             Self::MistralConversations => mistral::reader(),
+            Self::OpenaiCodexResponses => openai_codex::reader(),
             Self::OpenaiCompletions => openai_completions::reader(),
             Self::OpenaiResponses => openai_responses::reader(),
         }
     }
 }
+
+/// The provider that has other vendors' models behind Chat Completions, too.
+const AZURE: &str = "azure";

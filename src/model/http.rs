@@ -1,11 +1,13 @@
 //! Requests to real models: one `POST`, and the events of its answer as they arrive. In this module only this file
 //! and its submodules do IO.
 
+mod exchange;
 mod extra_authorities;
 pub mod google_token;
 mod redactor;
 mod response;
 
+pub use self::exchange::TokenRequest;
 use self::{
     redactor::Redactor,
     response::{pieces, read_error_body, shorten, unexpected_content_type},
@@ -414,7 +416,7 @@ async fn refusal(
     let number = status.as_u16();
     let header = |name: &str| response.headers().get(name)?.to_str().ok().map(str::trim);
     let mut retry_after = retry_after(header, SystemTime::now());
-    let is_transient = is_transient_status(number, header);
+    let mut is_transient = is_transient_status(number, header);
     let location = header(LOCATION.as_str()).map(str::to_owned);
     let message = match location.filter(|_| status.is_redirection()) {
         Some(to) => format!(
@@ -424,10 +426,16 @@ async fn refusal(
         None => {
             let body = redactor.redact(read_error_body(response, patience).await);
             match serde_json::from_str::<Value>(&body) {
-                Ok(body) => {
-                    retry_after = retry_after.or_else(|| reader.retry_after(&body));
-                    format!("{number} {}", reader.refusal(&body).unwrap_or_else(|| body.to_string()))
-                }
+                Ok(body) => match reader.usage_limit(&body, SystemTime::now()) {
+                    Some(limit) => {
+                        (retry_after, is_transient) = (None, false);
+                        limit
+                    }
+                    None => {
+                        retry_after = retry_after.or_else(|| reader.retry_after(&body));
+                        format!("{number} {}", reader.refusal(&body).unwrap_or_else(|| body.to_string()))
+                    }
+                },
                 Err(_) if body.trim().is_empty() => format!("{number} status code (no body)"),
                 Err(_) => format!("{number} {}", shorten(&body)),
             }

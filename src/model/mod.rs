@@ -6,8 +6,8 @@
 //! - [`types`]: the events of an answer, as the engine takes them.
 //! - [`request`]: a request before any provider's own words, and the trait of readers.
 //! - [`convert`]: the conversation in the form that all providers share.
-//! - [`api`]: the APIs of real models: [`anthropic`], [`google`], [`mistral`], [`openai_completions`] and
-//!   [`openai_responses`]; [`compat`]: servers that differ from OpenAI's own.
+//! - [`api`]: the APIs of real models: [`anthropic`], [`google`], [`mistral`], [`openai_azure`], [`openai_codex`],
+//!   [`openai_completions`] and [`openai_responses`]; [`compat`]: servers that differ from OpenAI's own.
 //! - `http`: requests over the network; `body`: server-sent events; `retry`: when a request is sent again.
 //! - [`failure`]: what to do about a failed answer.
 //! - [`scripted`]: the built-in model, which plays a demo or a script.
@@ -25,6 +25,8 @@ pub mod google;
 pub mod http;
 pub mod mistral;
 mod openai;
+pub mod openai_azure;
+pub mod openai_codex;
 pub mod openai_completions;
 pub mod openai_responses;
 mod provider;

@@ -3,7 +3,12 @@
 use super::types::{StreamEvent, ToolSpec};
 use crate::protocol::{AgentMessage, Model, ThinkingLevel};
 use serde_json::Value;
-use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 /// A model and the data that a request to it needs.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,6 +35,8 @@ pub struct Credentials {
     /// Values of [`Api::variables`](super::api::Api::variables): of the provider's entry in `auth.json`, else of the
     /// environment.
     pub variables: BTreeMap<&'static str, String>,
+    /// Id of the account at ChatGPT that the token belongs to, for APIs that ask for it.
+    pub account: Option<String>,
 }
 
 // Keys must not reach logs, and any header may hold one.
@@ -146,6 +153,12 @@ pub trait Reader: Send {
 
     /// Extracts the text from the `body` of a refusal, to follow its status. `None`: use the whole body.
     fn refusal(&self, _body: &Value) -> Option<String> {
+        None
+    }
+
+    /// The text for the `body` of a refusal that holds until the user's plan allows more, to replace its status: such a
+    /// request is not sent again. `None`: it is no such refusal.
+    fn usage_limit(&self, _body: &Value, _now: SystemTime) -> Option<String> {
         None
     }
 

@@ -110,7 +110,7 @@ impl ProviderCall {
             room = room.saturating_sub(estimated_bytes(message));
             room > 0
         };
-        self.call.messages.iter().all(has_room) && !self.access.keys.may_run_command(&self.endpoint.model)
+        self.call.messages.iter().all(has_room) && !self.access.keys.may_block(&self.endpoint.model)
     }
 
     fn build_request(&self) -> Result<(HttpRequest, Api, Option<GoogleAccount>), String> {

@@ -1,6 +1,7 @@
 //! Credentials of providers, and the errors where there are none.
 
 use crate::home_support::{Home, configured, endpoint};
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use pi_rpc::{
     config::{Config, CredentialError, Environment, Keys, SelectionOptions, select},
     model::{api::Api, request::Credentials},
@@ -203,6 +204,57 @@ fn google_account_needs_file_and_place() {
     });
     let login = json!({ "google-vertex": { "type": "api_key", "env": env } });
     assert_eq!(usable(&[("GOOGLE_CLOUD_LOCATION", "global")], &login), Ok(Some("eu".to_owned())));
+}
+
+#[test]
+fn variables_of_login_precede_environment() {
+    let models = custom(json!({"api": "azure-openai-responses", "baseUrl": "http://x"}), json!({}));
+    let auth = json!({"x": {
+        "type": "api_key", "key": "k", "env": {"AZURE_OPENAI_RESOURCE_NAME": "mine", "AZURE_OPENAI_BASE_URL": ""},
+    }});
+    let environment = [
+        ("AZURE_OPENAI_RESOURCE_NAME", "other"),
+        ("AZURE_OPENAI_BASE_URL", "http://base"),
+        ("AWS_REGION", "of-another-api"),
+    ];
+    let config = configured(&models, &auth, &environment);
+    let credentials = config.keys.credentials(&model(&config, "x/q")).unwrap();
+    let expected = [("AZURE_OPENAI_BASE_URL", "http://base"), ("AZURE_OPENAI_RESOURCE_NAME", "mine")];
+    let variables: Vec<_> =
+        credentials.variables.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    assert_eq!((credentials.key.as_deref(), variables), (Some("k"), expected.to_vec()));
+    // A login of variables alone leaves the key to the other sources.
+    let auth = json!({"x": {"type": "api_key", "env": {"AZURE_OPENAI_RESOURCE_NAME": "mine"}}});
+    let config = configured(&models, &auth, &[]);
+    assert_eq!(config.warnings, Vec::<String>::new());
+    let credentials = config.keys.credentials(&model(&config, "x/q")).unwrap();
+    assert_eq!(credentials.key.as_deref(), Some("none"));
+}
+
+#[test]
+fn model_without_azure_resource_is_unusable() {
+    let models = custom(json!({"api": "azure-openai-responses", "baseUrl": " "}), json!({}));
+    let config = configured(&models, &json!({}), &[]);
+    let error = select(&config, &SelectionOptions::default()).unwrap_err().to_string();
+    assert!(error.contains("x (models.json): No Azure resource is configured."), "{error}");
+    let error = config.keys.credentials(&model(&config, "x/q")).unwrap_err().to_string();
+    assert!(error.contains("Set AZURE_OPENAI_BASE_URL or AZURE_OPENAI_RESOURCE_NAME"), "{error}");
+}
+
+#[test]
+fn chatgpt_account_comes_from_token() {
+    let claims = json!({"https://api.openai.com/auth": {"chatgpt_account_id": "account"}}).to_string();
+    let token = format!("e30.{}.c2ln", URL_SAFE_NO_PAD.encode(claims));
+    let models = custom(json!({"api": "openai-codex-responses", "apiKey": token}), json!({}));
+    let config = configured(&models, &json!({}), &[]);
+    let credentials = config.keys.credentials(&model(&config, "x/q")).unwrap();
+    assert_eq!(credentials.account.as_deref(), Some("account"));
+    let config = configured(&models, &json!({"x": {"type": "api_key", "key": "sk-proj"}}), &[]);
+    let error = config.keys.credentials(&model(&config, "x/q")).unwrap_err().to_string();
+    assert!(
+        error.starts_with("The token of x names no ChatGPT account: ") && !error.contains("sk-"),
+        "{error}"
+    );
 }
 
 #[test]

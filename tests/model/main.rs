@@ -6,6 +6,8 @@ mod model_support;
 
 mod anthropic_request;
 mod anthropic_stream;
+mod azure_request;
+mod codex_request;
 mod convert;
 mod failures;
 #[cfg(feature = "serve")]

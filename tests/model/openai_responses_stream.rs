@@ -315,3 +315,26 @@ fn model_and_status_are_read() {
         assert_eq!(read, ["id r1", "model gpt-x", USAGE, &format!("word {status}"), finish]);
     }
 }
+
+#[test]
+fn late_encrypted_thinking_completes_signature() {
+    let mut item = reasoning(&["Hm"]);
+    item.as_object_mut().unwrap().shift_remove("encrypted_content");
+    let mut last = completed("completed");
+    last["response"]["output"] = json!([message(json!([])), reasoning(&["Hm"])]);
+    let events = read(reader(), &[created(), done(0, item.clone()), last.clone()]);
+    let expected = format!("0 thinking |Hm| end ~{item} ~{}", reasoning(&["Hm"]));
+    assert_eq!(shown(&events), ["id r1", &expected, USAGE, "finish Stop"]);
+    check_contract(&events).unwrap();
+    // What was encrypted at once stays.
+    let events = read(reader(), &[created(), done(0, reasoning(&["Hm"])), last]);
+    assert_eq!(shown(&events)[1], format!("0 thinking |Hm| end ~{}", reasoning(&["Hm"])));
+}
+
+#[test]
+fn tokens_written_to_cache_are_apart() {
+    let mut last = completed("completed");
+    last["type"] = "response.done".into();
+    last["response"]["usage"]["input_tokens_details"]["cache_write_tokens"] = json!(50);
+    assert_eq!(shown(&read(reader(), &[created(), last]))[1], "usage 20, 20, 30, 50, 5 thought");
+}

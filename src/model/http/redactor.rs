@@ -3,13 +3,15 @@
 use crate::secrets::{Secrets, search_forms};
 
 /// Headers without secrets. Any other may hold one: users name the headers of their providers.
-const HARMLESS: [&str; 8] = [
+const HARMLESS: [&str; 10] = [
     "accept",
     "anthropic-beta",
     "anthropic-dangerous-direct-browser-access",
     "anthropic-version",
     "content-type",
     "http-referer",
+    "openai-beta",
+    "originator",
     "user-agent",
     "x-title",
 ];

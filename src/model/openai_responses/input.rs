@@ -14,12 +14,12 @@ use crate::{
 use serde_json::{Value, json};
 use std::collections::HashSet;
 
-/// Builds all items, the instructions first.
-pub fn input(request: &ModelRequest<'_>) -> Vec<Value> {
+/// Builds all items; `has_instructions`: the instructions are the first of them.
+pub fn input(request: &ModelRequest<'_>, has_instructions: bool) -> Vec<Value> {
     let model = &request.endpoint.model;
     let instructor = if model.reasoning { "developer" } else { "system" };
     let mut items = Vec::new();
-    if !request.system_prompt.is_empty() {
+    if has_instructions && !request.system_prompt.is_empty() {
         items.push(json!({"role": instructor, "content": request.system_prompt}));
     }
     let turns = convert(request, |id, source| known_id(id, source, model));
@@ -105,7 +105,7 @@ impl TextSignature {
 const ID_LIMIT: usize = 64;
 
 /// Providers that use both parts of a call's id; others get one.
-const TWO_PART_IDS: [&str; 3] = ["openai", "openai-codex", "opencode"];
+const TWO_PART_IDS: [&str; 4] = ["azure", "openai", "openai-codex", "opencode"];
 
 /// Converts another model's call id. The item's id is kept within one provider; otherwise it becomes a hash.
 fn known_id(id: &str, source: &AssistantMessage, model: &Model) -> String {

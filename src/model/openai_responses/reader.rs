@@ -12,6 +12,7 @@ use crate::model::{
     types::{BlockStart, Finish, StreamEvent, TokenCounts},
 };
 use serde_json::Value;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The state of one answer.
 #[derive(Debug, Default)]
@@ -37,6 +38,8 @@ struct OutputItem {
     /// Type of the open part.
     part: String,
     ended: bool,
+    /// The item of thinking that was done without its encrypted form.
+    unencrypted: Option<Value>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +77,23 @@ impl Reader for AnswerReader {
     }
 
     fn refusal(&self, body: &Value) -> Option<String> {
-        error_text(&body["error"])
+        error_text(&body["error"]).or_else(|| text(body, "detail").map(str::to_owned))
+    }
+
+    fn usage_limit(&self, body: &Value, now: SystemTime) -> Option<String> {
+        let error = &body["error"];
+        let code = text(error, "code").or_else(|| text(error, "type"))?;
+        let limit = match code {
+            "usage_limit_reached" => "The usage limit of the ChatGPT account is reached",
+            "usage_not_included" => "The plan of the ChatGPT account does not include this use",
+            _ => return None,
+        };
+        let plan = text(error, "plan_type").map(|plan| format!(" (plan: {})", plan.to_lowercase()));
+        let now = now.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        let left = error["resets_in_seconds"].as_u64();
+        let left = left.or_else(|| Some(error["resets_at"].as_u64()?.saturating_sub(now)));
+        let left = left.map(|left| format!("; it resets in about {} min", left.div_ceil(60)));
+        Some(format!("{limit}{}{}.", plan.unwrap_or_default(), left.unwrap_or_default()))
     }
 }
 
@@ -103,7 +122,8 @@ impl AnswerReader {
                 }
             }
             "response.output_item.done" => self.done(event),
-            "response.completed" => self.finish(&event["response"], "completed"),
+            // ChatGPT's word for the same.
+            "response.completed" | "response.done" => self.finish(&event["response"], "completed"),
             "response.incomplete" => self.finish(&event["response"], "incomplete"),
             "response.failed" => self.out.fail(failure(&event["response"])),
             "error" => self.out.fail(error(event)),
@@ -140,7 +160,9 @@ impl AnswerReader {
         };
         let index = self.out.open(block);
         let (said, part) = (String::new(), String::new());
-        self.items.push(OutputItem { kind, place, index, said, parts: 0, part, ended: false });
+        let item_state =
+            OutputItem { kind, place, index, said, parts: 0, part, ended: false, unencrypted: None };
+        self.items.push(item_state);
         let at = self.items.len() - 1;
         if kind == ItemKind::Call {
             self.append(at, text(item, "arguments").unwrap_or_default());
@@ -212,6 +234,9 @@ impl AnswerReader {
             ItemKind::Call => (text(item, "arguments").unwrap_or_default().to_owned(), None),
         };
         self.complete(at, &whole);
+        if kind == ItemKind::Reasoning && text(item, "encrypted_content").is_none() {
+            self.items[at].unencrypted = Some(item.clone());
+        }
         self.items[at].ended = true;
         self.out.end(self.items[at].index, signature);
     }
@@ -226,8 +251,25 @@ impl AnswerReader {
         })
     }
 
+    /// Adds to the signatures of thinking what some servers send only with the last event: its encrypted form.
+    fn add_encrypted_thinking(&mut self, output: &Value) {
+        for item in output.as_array().map_or(&[][..], Vec::as_slice) {
+            let encrypted = text(item, "encrypted_content").filter(|_| item["type"] == "reasoning");
+            let Some((id, encrypted)) = text(item, "id").zip(encrypted) else { continue };
+            let lacks_it =
+                |known: &&mut OutputItem| known.unencrypted.as_ref().is_some_and(|known| known["id"] == id);
+            let Some(known) = self.items.iter_mut().find(lacks_it) else { continue };
+            if let Some(mut whole) = known.unencrypted.take() {
+                whole["encrypted_content"] = encrypted.into();
+                let signature = whole.to_string();
+                self.out.emit(StreamEvent::Signature { index: known.index, signature });
+            }
+        }
+    }
+
     fn finish(&mut self, response: &Value, status: &str) {
         self.response_id(response);
+        self.add_encrypted_thinking(&response["output"]);
         if let Some(counts) = usage(&response["usage"]) {
             self.out.emit(StreamEvent::Usage(counts));
         }
@@ -282,14 +324,17 @@ fn part_text(part: &Value) -> String {
     part[key].as_str().unwrap_or_default().to_owned()
 }
 
-/// Reads the server's token counts; cached tokens are part of `input_tokens`, thinking of `output_tokens`.
+/// Reads the server's token counts; tokens read from and written to the cache are part of `input_tokens`, thinking of `output_tokens`.
 fn usage(usage: &Value) -> Option<TokenCounts> {
     let usage = Some(usage).filter(|usage| usage.is_object())?;
-    let cached = usage["input_tokens_details"]["cached_tokens"].as_u64().unwrap_or(0);
+    let details = &usage["input_tokens_details"];
+    let cached = details["cached_tokens"].as_u64().unwrap_or(0);
+    let written = details["cache_write_tokens"].as_u64().unwrap_or(0);
     Some(TokenCounts {
-        input: usage["input_tokens"].as_u64().unwrap_or(0).saturating_sub(cached),
+        input: usage["input_tokens"].as_u64().unwrap_or(0).saturating_sub(cached).saturating_sub(written),
         output: usage["output_tokens"].as_u64().unwrap_or(0),
         cache_read: cached,
+        cache_write: written,
         reasoning: Some(usage["output_tokens_details"]["reasoning_tokens"].as_u64().unwrap_or(0)),
         ..TokenCounts::default()
     })
