@@ -8,19 +8,24 @@ use super::{
     journal::{RunningGuard, lock},
     mistral,
     refusal::{VendorRefusal, failure_body},
+    tokens::{TokenEndpoint, UsedTokens},
     vendor::Vendor,
 };
 use crate::model::scripted::{Failure, ModelCard, Player, Turn};
 use axum::{
-    body::{Body, to_bytes},
+    body::{Body, Bytes, to_bytes},
     extract::{ConnectInfo, Request, State},
-    http::{HeaderMap, HeaderValue, Method, StatusCode, header},
+    http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header},
     response::Response,
 };
+use ruzstd::decoding::StreamingDecoder;
 use serde_json::{Value, json};
-use std::sync::{
-    Arc, Mutex,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    io::Read as _,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 /// Size limit of a body, as Anthropic has it: 32 MiB.
@@ -40,6 +45,8 @@ const EVENTS: &str = "text/event-stream; charset=utf-8";
 pub(super) struct MockState {
     pub model: ModelCard,
     pub player: Mutex<Player>,
+    /// Refresh tokens that were exchanged.
+    pub used_tokens: Mutex<UsedTokens>,
     /// Number of requests so far, for their ids.
     pub requests: AtomicUsize,
     /// Number of model calls so far, for the ids in answers.
@@ -58,9 +65,9 @@ pub(super) async fn handle(
     let number = shared.requests.fetch_add(1, Ordering::Relaxed) + 1;
     let (parts, body) = request.into_parts();
     let path = parts.uri.path();
-    let body = to_bytes(body, MAX_BODY).await;
+    let body = to_bytes(body, MAX_BODY).await.map(|bytes| unpacked(&parts.headers, bytes));
     let exchange = Exchange {
-        vendor: Vendor::at(path).unwrap_or_else(|| Vendor::near(path, &parts.headers)),
+        vendor: Vendor::of(&parts.uri, &parts.headers),
         request_id: format!("req_scripted_{number}"),
         connection,
         running,
@@ -78,6 +85,9 @@ pub(super) async fn handle(
     if let Some(answered) = exchange.google_account(&parts.method, path, &parts.headers, number) {
         return answered;
     }
+    if let Some(endpoint) = TokenEndpoint::at(path) {
+        return exchange.renew_token(endpoint, &parts.method, &parts.headers);
+    }
     let route = match route(&parts.method, path, exchange.vendor) {
         Ok(_) if body.is_err() => Err(too_large(exchange.vendor)),
         route => route,
@@ -87,7 +97,7 @@ pub(super) async fn handle(
         route.and_then(|route| exchange.vendor.check_key(path, &parts.headers, query).map(|()| route));
     match allowed {
         Ok(Route::Models(id)) => exchange.models(id),
-        Ok(Route::Answer) => exchange.answer(path, query, &parts.headers).await,
+        Ok(Route::Answer) => exchange.answer(&parts.uri, &parts.headers).await,
         Err(refusal) => exchange.refuse(&refusal),
     }
 }
@@ -117,7 +127,7 @@ fn no_such_url(method: &Method, path: &str, vendor: Vendor) -> VendorRefusal {
         Vendor::Anthropic => VendorRefusal::of(404, "not_found_error", "Not Found"),
         Vendor::Google => VendorRefusal::of(404, "NOT_FOUND", "Not Found"),
         Vendor::Mistral => VendorRefusal::of(404, "", "Not Found"),
-        Vendor::Completions | Vendor::Responses => {
+        Vendor::Completions | Vendor::Responses | Vendor::Azure | Vendor::Codex => {
             VendorRefusal::of(404, "invalid_request_error", format!("Invalid URL ({method} {path})"))
         }
     }
@@ -129,7 +139,7 @@ fn not_allowed(method: &Method, path: &str, vendor: Vendor) -> VendorRefusal {
         // The service knows no such method of such a model.
         Vendor::Google => VendorRefusal::of(404, "NOT_FOUND", "Not Found"),
         Vendor::Mistral => VendorRefusal::of(405, "", "Method Not Allowed"),
-        Vendor::Completions | Vendor::Responses => {
+        Vendor::Completions | Vendor::Responses | Vendor::Azure | Vendor::Codex => {
             let message = format!("Not allowed to {method} on {path}.");
             VendorRefusal::of(405, "invalid_request_error", message).code("method_not_supported")
         }
@@ -152,8 +162,9 @@ struct Exchange {
 }
 
 impl Exchange {
-    async fn answer(mut self, path: &str, query: &str, headers: &HeaderMap) -> Response {
-        if let Err(refusal) = self.check(path, headers) {
+    async fn answer(mut self, uri: &Uri, headers: &HeaderMap) -> Response {
+        let path = uri.path();
+        if let Err(refusal) = self.check(uri, headers) {
             if !self.shared.lenient || !self.received.body.is_object() {
                 return self.refuse(&refusal);
             }
@@ -165,7 +176,9 @@ impl Exchange {
         let turn = lock(&self.shared.player).take(&ask).into_owned();
         let mut steps = turn.steps(&ask);
         let writer = self.vendor.writer(path, body);
-        let in_list = self.vendor == Vendor::Google && self.vendor.streams(path, body) && !has_events(query);
+        let in_list = self.vendor == Vendor::Google
+            && self.vendor.streams(path, body)
+            && !has_events(uri.query().unwrap_or_default());
         let streams = self.vendor.streams(path, body) && !in_list && begins_answer(&turn);
         self.received.status = status(&turn, streams);
         self.shared.journal.add(self.received);
@@ -211,9 +224,9 @@ impl Exchange {
         Some(respond(Vendor::Google, status, &self.request_id, JSON, body.to_string().into()))
     }
 
-    fn check(&self, path: &str, headers: &HeaderMap) -> Result<(), VendorRefusal> {
+    fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), VendorRefusal> {
         match (&self.received.body, self.vendor) {
-            (Value::Object(_), vendor) => vendor.check(path, headers, &self.received.body),
+            (Value::Object(_), vendor) => vendor.check(uri, headers, &self.received.body),
             (_, Vendor::Anthropic) => {
                 Err(VendorRefusal::invalid("The request body is not a valid JSON object"))
             }
@@ -224,10 +237,12 @@ impl Exchange {
                 let message = "Input should be a valid dictionary or object to extract fields from";
                 Err(VendorRefusal::of(422, "model_attributes_type", message).at("body"))
             }
-            (_, Vendor::Completions | Vendor::Responses) => Err(VendorRefusal::invalid(
-                "We could not parse the JSON body of your request. (HINT: This likely means you aren't using your \
+            (_, Vendor::Completions | Vendor::Responses | Vendor::Azure | Vendor::Codex) => {
+                Err(VendorRefusal::invalid(
+                    "We could not parse the JSON body of your request. (HINT: This likely means you aren't using your \
                  HTTP library correctly. The OpenAI API expects a JSON payload, but what was sent was not valid JSON.)",
-            )),
+                ))
+            }
         }
     }
 
@@ -237,7 +252,7 @@ impl Exchange {
             Vendor::Anthropic => json!({
                 "type": "model", "id": MODEL, "display_name": name, "created_at": CREATED_TEXT,
             }),
-            Vendor::Completions | Vendor::Responses => json!({
+            Vendor::Completions | Vendor::Responses | Vendor::Azure | Vendor::Codex => json!({
                 "id": MODEL, "object": "model", "created": CREATED, "owned_by": "pi-rpc",
             }),
             Vendor::Google => json!({
@@ -276,6 +291,14 @@ impl Exchange {
         self.received.status = Some(200);
         self.shared.journal.add(self.received);
         respond(self.vendor, 200, &self.request_id, JSON, body.to_string().into())
+    }
+
+    fn renew_token(mut self, endpoint: TokenEndpoint, method: &Method, headers: &HeaderMap) -> Response {
+        let used = &mut lock(&self.shared.used_tokens);
+        let (status, body) = endpoint.answer(method, headers, &mut self.received.body, used);
+        self.received.status = Some(status);
+        self.shared.journal.add(self.received);
+        respond(self.vendor, status, &self.request_id, JSON, body.to_string().into())
     }
 
     fn refuse(mut self, refusal: &VendorRefusal) -> Response {
@@ -337,6 +360,18 @@ fn respond(vendor: Vendor, status: u16, request_id: &str, kind: &'static str, bo
 fn readable(headers: &HeaderMap) -> Vec<(String, String)> {
     let value = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
     headers.iter().map(|(name, own)| (name.to_string(), value(own))).collect()
+}
+
+/// The bytes of a body that may be packed by zstd, as clients of ChatGPT's server pack theirs. Others stay.
+fn unpacked(headers: &HeaderMap, bytes: Bytes) -> Bytes {
+    if headers.get(header::CONTENT_ENCODING).is_none_or(|encoding| encoding != "zstd") {
+        return bytes;
+    }
+    let mut whole = Vec::new();
+    let read = StreamingDecoder::new(&bytes[..])
+        .ok()
+        .and_then(|packed| packed.take(MAX_BODY as u64).read_to_end(&mut whole).ok());
+    read.map_or(bytes, |_| whole.into())
 }
 
 fn json_or_text(bytes: &[u8]) -> Value {

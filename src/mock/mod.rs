@@ -1,7 +1,8 @@
 //! The scripted model behind the HTTP APIs of real vendors, to test their clients without a key.
 //!
-//! One server speaks Anthropic Messages, OpenAI Chat Completions, OpenAI Responses, Google's Gemini API and Mistral's
-//! chat completions, distinguished by the path. Its answers come from a script of [`crate::model::scripted`], expanded to the engine's stream events and
+//! One server speaks Anthropic Messages, OpenAI Chat Completions, OpenAI Responses (also as Azure and ChatGPT speak it),
+//! Google's Gemini API and Mistral's chat completions, distinguished by the path. It also plays the token endpoints of the
+//! vendors' logins. Its answers come from a script of [`crate::model::scripted`], expanded to the engine's stream events and
 //! rendered for the vendor. A request that the vendor would refuse is refused, with the vendor's status and text.
 //!
 //! A request passes `handle` (vendor, credentials) → `fault` and the vendor's `rules` (shape and further rules) →
@@ -20,6 +21,7 @@ mod mistral;
 mod prompt_context;
 mod refusal;
 mod responses;
+mod tokens;
 mod vendor;
 mod wording;
 
@@ -89,6 +91,7 @@ impl Mock {
         let shared = MockState {
             model: self.script.model.clone(),
             player: Mutex::new(Player::new(self.script)),
+            used_tokens: Mutex::default(),
             requests: 0.into(),
             calls: 0.into(),
             journal: self.journal,

@@ -49,7 +49,9 @@ impl VendorRefusal {
                 "error": { "type": kind, "message": message },
                 "request_id": request_id,
             }),
-            Vendor::Completions | Vendor::Responses => json!({
+            Vendor::Azure if kind.is_empty() => json!({ "error": { "code": code, "message": message } }),
+            Vendor::Codex => json!({ "detail": message }),
+            Vendor::Completions | Vendor::Responses | Vendor::Azure => json!({
                 "error": { "message": message, "type": kind, "param": param, "code": code },
             }),
             Vendor::Google => google_body(self.status, message, google_status(self.status)),
@@ -72,6 +74,8 @@ pub(super) fn failure_body(failure: &Failure, vendor: Vendor) -> Option<String> 
         if vendor == Vendor::Mistral { mistral::error_kind(status) } else { openai_kind(status) };
     let refusal =
         VendorRefusal::of(status, failure.kind.as_deref().unwrap_or(kind), failure.message_or_usual());
+    // ChatGPT passes on what the service behind it fails with.
+    let vendor = if vendor == Vendor::Codex { Vendor::Responses } else { vendor };
     Some(VendorRefusal { code, ..refusal }.body(vendor, "").to_string())
 }
 

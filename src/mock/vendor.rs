@@ -4,7 +4,7 @@ use super::{
     answer::AnswerWriter, anthropic, completions, fault, google, mistral, prompt_context::PromptContext,
     refusal::VendorRefusal, responses, wording,
 };
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, Uri};
 use jsonschema::Validator;
 use serde_json::Value;
 use std::sync::LazyLock;
@@ -18,6 +18,10 @@ pub(super) enum Vendor {
     Completions,
     /// OpenAI Responses.
     Responses,
+    /// OpenAI Responses at Azure.
+    Azure,
+    /// OpenAI Responses with the login of a ChatGPT account.
+    Codex,
     /// Google's Gemini API.
     Google,
     /// Mistral's chat completions.
@@ -31,6 +35,8 @@ static COMPLETIONS: LazyLock<Validator> =
 static RESPONSES: LazyLock<Validator> =
     LazyLock::new(|| compile(include_str!("../../schema/vendors/openai-responses.json")));
 
+static CODEX: LazyLock<Validator> =
+    LazyLock::new(|| compile(include_str!("../../schema/vendors/openai-codex-responses.json")));
 static GOOGLE: LazyLock<Validator> =
     LazyLock::new(|| compile(include_str!("../../schema/vendors/google-generative-ai.json")));
 
@@ -43,12 +49,23 @@ fn compile(text: &str) -> Validator {
 }
 
 impl Vendor {
+    /// The API of a request: by its path, else by its headers.
+    pub fn of(uri: &Uri, headers: &HeaderMap) -> Self {
+        let is_azure = headers.contains_key("api-key") || has_member(uri.query(), "api-version");
+        match Self::at(uri.path()) {
+            Some(Self::Responses) if is_azure => Self::Azure,
+            Some(vendor) => vendor,
+            None => Self::near(uri.path(), headers),
+        }
+    }
+
     /// The API of `path`, under any prefix; Mistral's is below a folder of its own, as its paths are otherwise those of
     /// OpenAI.
     pub fn at(path: &str) -> Option<Self> {
         let endpoints = [
             ("/v1/messages", Self::Anthropic),
             ("/chat/completions", Self::Completions),
+            ("/codex/responses", Self::Codex),
             ("/responses", Self::Responses),
             (":generateContent", Self::Google),
             (":streamGenerateContent", Self::Google),
@@ -62,13 +79,14 @@ impl Vendor {
     }
 
     /// The API of another `path`, by the folder or by the headers of its clients.
-    pub fn near(path: &str, headers: &HeaderMap) -> Self {
+    fn near(path: &str, headers: &HeaderMap) -> Self {
         if path.contains(mistral::FOLDER) {
             return Self::Mistral;
         }
         let signs = [
             ("anthropic-version", Self::Anthropic),
             ("x-api-key", Self::Anthropic),
+            ("api-key", Self::Azure),
             ("x-goog-api-key", Self::Google),
             ("x-goog-api-client", Self::Google),
         ];
@@ -80,7 +98,8 @@ impl Vendor {
     pub const fn request_id_header(self) -> &'static str {
         match self {
             Self::Anthropic => "request-id",
-            Self::Completions | Self::Responses => "x-request-id",
+            Self::Completions | Self::Responses | Self::Codex => "x-request-id",
+            Self::Azure => "apim-request-id",
             Self::Google => "x-gemini-request-id",
             Self::Mistral => "mistral-correlation-id",
         }
@@ -119,7 +138,10 @@ impl Vendor {
                 "Method doesn't allow unregistered callers (callers without established identity). Please use API Key \
                  or other form of API consumer identity to call this API.",
             )),
-            Self::Completions | Self::Responses | Self::Mistral if has_key => Ok(()),
+            Self::Completions | Self::Responses | Self::Azure | Self::Mistral if has_key => Ok(()),
+            Self::Codex => responses::codex::check_token(bearer, value("chatgpt-account-id")),
+            Self::Completions | Self::Azure if !value("api-key").trim().is_empty() => Ok(()),
+            Self::Azure => Err(responses::azure::no_access()),
             Self::Mistral => Err(VendorRefusal::of(401, "", "Unauthorized")),
             Self::Completions | Self::Responses => Err(VendorRefusal::of(
                 401,
@@ -131,7 +153,7 @@ impl Vendor {
     }
 
     /// Refuses what the vendor refuses at `path`: first by the body's shape, then by the further rules.
-    pub fn check(self, path: &str, headers: &HeaderMap, body: &Value) -> Result<(), VendorRefusal> {
+    pub fn check(self, uri: &Uri, headers: &HeaderMap, body: &Value) -> Result<(), VendorRefusal> {
         match self {
             Self::Anthropic => {
                 let version = anthropic::rules::version(headers)?;
@@ -142,14 +164,19 @@ impl Vendor {
                 fault::find(&COMPLETIONS, body).map_or(Ok(()), |fault| Err(wording::openai(&fault)))?;
                 completions::rules::check(body)
             }
-            Self::Responses => {
+            Self::Responses | Self::Azure | Self::Codex => {
+                match self {
+                    Self::Azure => responses::azure::check_version(uri)?,
+                    Self::Codex => responses::codex::check(fault::find(&CODEX, body))?,
+                    _ => {}
+                }
                 fault::find(&RESPONSES, body).map_or(Ok(()), |fault| Err(wording::openai(&fault)))?;
                 responses::rules::check(body)
             }
             Self::Google => {
                 let body = &google::camel_case(body);
                 fault::find(&GOOGLE, body).map_or(Ok(()), |fault| Err(google::rules::wording(&fault)))?;
-                google::rules::check(google::model(path), body)
+                google::rules::check(google::model(uri.path()), body)
             }
             Self::Mistral => {
                 fault::find(&MISTRAL, body)
@@ -164,7 +191,7 @@ impl Vendor {
         match self {
             Self::Anthropic => anthropic::prompt_context(body),
             Self::Completions => completions::prompt_context(body),
-            Self::Responses => responses::prompt_context(body),
+            Self::Responses | Self::Azure | Self::Codex => responses::prompt_context(body),
             Self::Google => google::prompt_context(body),
             Self::Mistral => mistral::prompt_context(body),
         }
@@ -174,7 +201,12 @@ impl Vendor {
     pub fn streams(self, path: &str, body: &Value) -> bool {
         match self {
             Self::Google => google::streams(path),
-            Self::Anthropic | Self::Completions | Self::Responses | Self::Mistral => body["stream"] == true,
+            Self::Anthropic
+            | Self::Completions
+            | Self::Responses
+            | Self::Azure
+            | Self::Codex
+            | Self::Mistral => body["stream"] == true,
         }
     }
 
@@ -183,11 +215,16 @@ impl Vendor {
         match self {
             Self::Anthropic => Box::new(anthropic::writer::MessageWriter::new(body)),
             Self::Completions => Box::new(completions::writer::ChunkWriter::new(body)),
-            Self::Responses => Box::new(responses::writer::ItemWriter::new(body)),
+            Self::Responses | Self::Azure | Self::Codex => Box::new(responses::writer::ItemWriter::new(body)),
             Self::Google => Box::new(google::writer::PartWriter::new(google::model(path))),
             Self::Mistral => Box::new(mistral::writer::PartWriter::new(body)),
         }
     }
+}
+
+/// Whether a query has a member `name`.
+pub(super) fn has_member(query: Option<&str>, name: &str) -> bool {
+    query.is_some_and(|query| query.split('&').any(|member| member.split('=').next() == Some(name)))
 }
 
 /// The model in `body`; any id is repeated.

@@ -7,6 +7,10 @@ mod scripted_common;
 #[cfg(feature = "serve")]
 mod anthropic;
 #[cfg(feature = "serve")]
+mod azure;
+#[cfg(feature = "serve")]
+mod codex;
+#[cfg(feature = "serve")]
 mod completions;
 #[cfg(feature = "serve")]
 mod failures;

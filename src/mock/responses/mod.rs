@@ -1,5 +1,7 @@
 //! OpenAI Responses: its requests, rules and streams.
 
+pub(super) mod azure;
+pub(super) mod codex;
 pub(super) mod rules;
 pub(super) mod writer;
 

@@ -23,6 +23,8 @@ pub const MESSAGES: &str = "/v1/messages";
 pub const COMPLETIONS: &str = "/v1/chat/completions";
 pub const RESPONSES: &str = "/v1/responses";
 pub const MISTRAL: &str = "/mistral/v1/chat/completions";
+pub const AZURE: &str = "/openai/v1/responses?api-version=v1";
+pub const CODEX: &str = "/backend-api/codex/responses";
 pub const GOOGLE: &str = "/v1beta/models/m:generateContent";
 
 /// A mock that plays until it is dropped.
