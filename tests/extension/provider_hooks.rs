@@ -2,7 +2,7 @@
 
 use crate::extended_support::{notice, script};
 use crate::serve_support::{
-    APIS, FakeVendor, Server, base_url, of_type, write_agent_file, write_models_file,
+    APIS, FakeVendor, Server, base_url, key_of, of_type, write_agent_file, write_models_file,
 };
 use pi_rpc::{mock::ReceivedRequest, protocol::Dialect};
 use serde_json::{Value, json};
@@ -28,7 +28,7 @@ fn server(api: &str, hooks: &[&str], functions: &str) -> (FakeVendor, Server) {
     let extension = script(dir.path(), "extension", &body);
     let base = base_url(api, &format!("http://{}", vendor.address));
     let model = json!({ "id": "model", "contextWindow": 200_000, "maxTokens": 8000 });
-    let provider = json!({ "baseUrl": base, "apiKey": "key", "api": api, "models": [model] });
+    let provider = json!({ "baseUrl": base, "apiKey": key_of(api), "api": api, "models": [model] });
     write_models_file(dir.path(), Dialect::Pi, &json!({ "providers": { "fake": provider } }));
     write_agent_file(dir.path(), Dialect::Pi, "settings.json", &json!({ "retry": { "enabled": false } }));
     (vendor, crate::serve_support::start(Dialect::Pi, dir, &["--model", "fake/model", "-e", &extension]))
@@ -88,7 +88,9 @@ fn provider_hooks_without_result_change_nothing() {
         let told = |vendor: &FakeVendor, server: &Server| {
             let ReceivedRequest { mut headers, mut body, .. } = received(vendor);
             headers.retain(|(name, _)| !["host", "content-length"].contains(&&**name));
-            let is_session = |name: &str| name.contains("session") || name == "x-affinity";
+            let is_session = |name: &str| {
+                name.contains("session") || ["x-affinity", "x-client-request-id"].contains(&name)
+            };
             headers.iter_mut().filter(|(name, _)| is_session(name)).for_each(|(_, id)| id.clear());
             body.as_object_mut().unwrap().remove("prompt_cache_key");
             (headers, body.to_string().replace(server.dir.path().to_str().unwrap(), "/work"))

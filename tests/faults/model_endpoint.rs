@@ -1,7 +1,8 @@
 //! An endpoint that misbehaves as a test says, and a host of the real binary whose conversation the oracle judges.
 
 use crate::serve_support::{
-    FakeVendor, Server, base_url, binary, command, eventually, of_type, write_agent_file, write_models_file,
+    FakeVendor, Server, base_url, binary, command, eventually, key_of, of_type, write_agent_file,
+    write_models_file,
 };
 use pi_rpc::{
     oracle::{Direction, Judge, Record, View},
@@ -266,8 +267,12 @@ impl Talk {
     ) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let base = base_url(api, base);
+        // ChatGPT takes only tokens that name an account; the key is in another header then.
+        let is_chatgpt = api == "openai-codex-responses";
+        let key = if is_chatgpt { key_of(api) } else { KEY.to_owned() };
+        let headers = if is_chatgpt { json!({ "x-own-key": KEY }) } else { json!({}) };
         let models = json!({ "providers": { "fake": {
-            "baseUrl": base, "apiKey": KEY, "api": api, "models": [{ "id": "model", "contextWindow": 1_000_000_000 }],
+            "baseUrl": base, "apiKey": key, "api": api, "headers": headers, "models": [{ "id": "model", "contextWindow": 1_000_000_000 }],
         } } });
         write_models_file(dir.path(), DIALECT, &models);
         write_agent_file(dir.path(), DIALECT, "settings.json", settings);

@@ -2,7 +2,7 @@
 
 use crate::extended_support::script;
 use crate::hostile::{Hostile, WAYS};
-use crate::serve_support::{Server, binary, command, write_agent_file, write_models_file};
+use crate::serve_support::{Server, binary, chatgpt_token, command, write_agent_file, write_models_file};
 use pi_rpc::protocol::Dialect;
 use serde_json::{Value, json};
 use std::{
@@ -21,8 +21,20 @@ pub fn planted(way: &str) -> String {
 }
 
 /// The providers, each with its key by another way.
-const PROVIDERS: [&str; 10] =
-    ["option", "variable", "login", "oauth", "literal", "named", "dollar", "command", "header", "extension"];
+const PROVIDERS: [&str; 12] = [
+    "option",
+    "variable",
+    "login",
+    "oauth",
+    "literal",
+    "named",
+    "dollar",
+    "command",
+    "header",
+    "extension",
+    "resource",
+    "account",
+];
 
 /// What is in the environment, besides what every test has.
 const VARIABLES: [(&str, &str); 5] = [
@@ -60,6 +72,9 @@ fn home(hostile: &Hostile) -> TempDir {
         "command": provider("command", json!({"apiKey": format!("!printf %s {}", planted("command"))})),
         "header": provider("header", json!({"headers": {"Authorization": format!("Token {}", planted("header"))}})),
         "url": provider("url", json!({"models": [{"id": "url", "baseUrl": url}, {"id": "odd", "baseUrl": url.replace("http:", "ftp:")}]})),
+        "resource": provider("resource", json!({"api": "azure-openai-responses", "apiKey": planted("resource")})),
+        "account": provider("account", json!({"api": "openai-codex-responses", "apiKey": account_token()})),
+        "github-copilot": provider("github-copilot", json!({})),
         "failing": provider("failing", json!({"apiKey": format!("!false {}", planted("failing"))})),
         "proxied": provider("proxied", json!({"models": proxied})),
         "variable": provider("variable", json!({})),
@@ -73,11 +88,14 @@ fn home(hostile: &Hostile) -> TempDir {
     let login = |key: &str| json!({"type": "api_key", "key": planted(key)});
     let oauth =
         json!({"type": "oauth", "access": planted("oauth"), "refresh": planted("refresh"), "expires": 4e12});
+    // Its refresh token goes to the endpoint.
+    let expired =
+        json!({"type": "oauth", "access": planted("expired"), "refresh": planted("renewal"), "expires": 1});
     write_agent_file(
         dir.path(),
         Dialect::Pi1,
         "auth.json",
-        &json!({"login": login("login"), "oauth": oauth}),
+        &json!({"login": login("login"), "oauth": oauth, "github-copilot": expired}),
     );
     let settings = json!({"retry": {"enabled": false, "provider": {"maxRetries": 0}}});
     write_agent_file(dir.path(), Dialect::Pi1, "settings.json", &settings);
@@ -103,10 +121,17 @@ done"#
     dir
 }
 
+/// A token of a ChatGPT account with the mark in its signature.
+fn account_token() -> String {
+    let whole = chatgpt_token("account");
+    format!("{}.{}", whole.rsplit_once('.').unwrap().0, planted("account"))
+}
+
 /// The binary in that home with all the keys of the environment, and a log of everything.
 fn planted_command(dir: &Path, hostile: &Hostile) -> Command {
     let mut command = command(binary(), dir);
     command.envs(VARIABLES.map(|(name, way)| (name, planted(way)))).env("RUST_LOG", "trace");
+    command.env("PI_RPC_TOKEN_ORIGIN", format!("http://{}", hostile.address));
     command.env("http_proxy", format!("http://me:{}@{}", planted("proxy"), hostile.address));
     command
 }
@@ -159,7 +184,9 @@ fn endpoint_cannot_leak_keys() {
             frames.extend(server.until_type("agent_settled"));
         }
     }
-    for (provider, model) in [("url", "url"), ("url", "odd"), ("failing", "page"), ("proxied", "far")] {
+    for (provider, model) in
+        [("url", "url"), ("url", "odd"), ("failing", "page"), ("proxied", "far"), ("github-copilot", "page")]
+    {
         frames.push(server.ask("set", json!({"type": "set_model", "provider": provider, "modelId": model})));
         server.send(json!({"type": "prompt", "message": "hi"}));
         frames.extend(server.until_type("agent_settled"));
@@ -180,6 +207,7 @@ fn endpoint_cannot_leak_keys() {
     let ended = server.ends();
     frames.extend(ended.frames);
     let heard = hostile.heard();
+    assert!(heard.contains(&planted("renewal")), "the login was not renewed");
     let never_sent = ["refresh", "unused", "token", "failing", "wrong", "query", "user", "proxy"];
     for way in PROVIDERS.into_iter().chain(["hook"]) {
         assert!(never_sent.contains(&way) || heard.contains(&planted(way)), "{way} was never sent");
@@ -187,7 +215,7 @@ fn endpoint_cannot_leak_keys() {
     let errors = frames.iter().filter(|frame| frame["type"] == "message_end");
     let errors = errors.filter_map(|frame| frame["message"]["errorMessage"].as_str());
     let errors: Vec<&str> = errors.collect();
-    assert_eq!(errors.len(), PROVIDERS.len() * WAYS.len() + 4, "{errors:#?}");
+    assert_eq!(errors.len(), PROVIDERS.len() * WAYS.len() + 5, "{errors:#?}");
     let masked = errors.iter().filter(|error| error.contains("***")).count();
     assert!(masked >= PROVIDERS.len() * 4, "{masked}: {errors:#?}");
     let mut files = Vec::new();

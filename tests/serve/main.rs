@@ -13,6 +13,7 @@ mod demo;
 mod host_tools;
 mod hostile;
 mod limits;
+mod logins;
 mod no_model;
 mod pi1;
 mod print;

@@ -1,16 +1,18 @@
 //! A conversation goes on at every other vendor: what one has said, the next takes.
 
 use crate::serve_support::{
-    FakeVendor, Server, base_url, of_type, start, write_agent_file, write_models_file,
+    FakeVendor, Server, base_url, key_of, of_type, start, write_agent_file, write_models_file,
 };
 use pi_rpc::protocol::Dialect;
 use serde_json::{Value, json};
 
 /// A model of each API, by its id; of Google's one with ids of calls, and one without.
-const MODELS: [(&str, &str); 7] = [
+const MODELS: [(&str, &str); 9] = [
     ("anthropic-messages", "claude"),
     ("openai-completions", "gpt-c"),
     ("openai-responses", "gpt-r"),
+    ("azure-openai-responses", "gpt-a"),
+    ("openai-codex-responses", "gpt-x"),
     ("google-generative-ai", "gemini-2.5-pro"),
     ("google-generative-ai", "gemini-3.1-pro-preview"),
     ("mistral-conversations", "magistral"),
@@ -26,7 +28,7 @@ fn server(vendor: &FakeVendor) -> Server {
             "id": id, "reasoning": true, "input": ["text", "image"], "contextWindow": 200_000, "maxTokens": 50_000,
         });
         let base = base_url(api, &format!("http://{}", vendor.address));
-        (id.to_owned(), json!({ "baseUrl": base, "apiKey": "key", "api": api, "models": [model] }))
+        (id.to_owned(), json!({ "baseUrl": base, "apiKey": key_of(api), "api": api, "models": [model] }))
     };
     let providers: serde_json::Map<_, _> = MODELS.into_iter().map(provider).collect();
     let dir = tempfile::tempdir().unwrap();

@@ -12,7 +12,9 @@ pub use frames::{bash_turns, keys, of_type, types};
 use lines::Lines;
 pub use processes::processes_of;
 pub use terminal::{shown, terminal};
-pub use vendor::{APIS, FakeVendor, base_url, configured, start, write_agent_file, write_models_file};
+pub use vendor::{
+    APIS, FakeVendor, base_url, chatgpt_token, configured, key_of, start, write_agent_file, write_models_file,
+};
 pub use waiting::{TOO_LONG, at_once, eventually, pairs, sample, thorough};
 
 use pi_rpc::protocol::{Dialect, Outbound, read};

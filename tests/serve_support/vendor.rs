@@ -1,6 +1,7 @@
 //! The fake vendor beside the real binary: each API, one script.
 
 use super::{Server, binary, command};
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use pi_rpc::{
     mock::{Journal, Mock},
     model::scripted::Script,
@@ -11,13 +12,15 @@ use std::{fs, net::SocketAddr, path::Path, sync::Arc, thread};
 use tempfile::TempDir;
 
 /// The APIs that models speak, by their names in models.json.
-pub const APIS: [&str; 6] = [
+pub const APIS: [&str; 8] = [
     "anthropic-messages",
     "openai-completions",
     "openai-responses",
     "google-generative-ai",
     "mistral-conversations",
     "google-vertex",
+    "azure-openai-responses",
+    "openai-codex-responses",
 ];
 
 /// The `baseUrl` of a model of `api` whose vendor is at `address`.
@@ -28,6 +31,20 @@ pub fn base_url(api: &str, address: &str) -> String {
         _ => "/v1",
     };
     format!("{address}{folder}")
+}
+
+/// A key that servers of `api` accept.
+pub fn key_of(api: &str) -> String {
+    match api {
+        "openai-codex-responses" => chatgpt_token("account"),
+        _ => "key".to_owned(),
+    }
+}
+
+/// A token of ChatGPT, which names its account.
+pub fn chatgpt_token(account: &str) -> String {
+    let claims = json!({ "https://api.openai.com/auth": { "chatgpt_account_id": account } });
+    format!("e30.{}.c2lnbmVk", URL_SAFE_NO_PAD.encode(claims.to_string()))
 }
 
 /// A vendor that plays a script until the test is over.
@@ -88,7 +105,7 @@ pub fn start(dialect: Dialect, dir: TempDir, options: &[&str]) -> Server {
 fn write_models(home: &Path, dialect: Dialect, base: &str, api: &str) {
     let base = base_url(api, base);
     let models = json!({ "providers": { "fake": {
-        "baseUrl": base, "apiKey": "key", "api": api,
+        "baseUrl": base, "apiKey": key_of(api), "api": api,
         "models": [{
             "id": "model", "reasoning": true, "input": ["text", "image"], "contextWindow": 200_000,
             "maxTokens": 8000, "cost": { "input": 3, "output": 15, "cacheRead": 0.3, "cacheWrite": 3.75 },
