@@ -70,7 +70,10 @@ impl Comparison {
         play(&mut agent);
         agent.ends();
         let all = vendor.journal.received().into_iter();
-        let mut all: Vec<_> = all.filter(|request| request.path.contains(self.path)).collect();
+        let mut all: Vec<_> = all
+            // pi asks ChatGPT for a WebSocket first.
+            .filter(|request| request.path.contains(self.path) && request.method == "POST")
+            .collect();
         all.iter_mut().for_each(self.normalize);
         all
     }

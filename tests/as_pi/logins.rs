@@ -1,0 +1,95 @@
+//! pi 1.5.2 and our server renew the same login: once, and it is not lost.
+
+use crate::{
+    peer_support::peer,
+    serve_support::{
+        FakeVendor, Server, binary, chatgpt_token, command, write_agent_file, write_models_file,
+    },
+};
+use pi_rpc::protocol::Dialect;
+use serde_json::{Value, json};
+use std::{fs, path::Path};
+
+/// Sends what pi sends to its vendor's token endpoint to the fake vendor.
+const PRELOAD: &str = r#"
+    const send = globalThis.fetch;
+    globalThis.fetch = (input, init) => {
+      const url = String(input?.url ?? input);
+      return send(url.replace("https://auth.openai.com", process.env.PI_RPC_TOKEN_ORIGIN), init);
+    };
+"#;
+
+fn server(vendor: &FakeVendor, home: &Path, words: Option<&[std::path::PathBuf]>) -> Server {
+    let dir = tempfile::tempdir().unwrap();
+    let ours = [binary().to_owned()];
+    let words = words.unwrap_or(&ours);
+    let mut command = command(&words[0], dir.path());
+    command.env("HOME", home).env("PI_RPC_TOKEN_ORIGIN", format!("http://{}", vendor.address));
+    command.env("PI_OFFLINE", "1");
+    if words.len() > 1 {
+        command.arg("--import").arg(home.join("preload.mjs"));
+    }
+    command.args(&words[1..]).args(["--mode", "rpc", "--no-session", "--model", "openai-codex/model"]);
+    Server::start(Dialect::Pi, dir, command)
+}
+
+/// The first frame of this kind, whatever else it holds.
+fn until(server: &mut Server, kind: &str) -> Value {
+    loop {
+        let line = server.next_line().unwrap();
+        let frame: Value = serde_json::from_slice(&line).unwrap();
+        if frame["type"] == kind {
+            return frame;
+        }
+    }
+}
+
+#[test]
+fn pi_and_ours_renew_login_once() {
+    let Some(pi) = peer("1.5.2") else { return };
+    let vendor = FakeVendor::plays(&json!({ "turns": [{ "repeat": true, "say": [{ "text": "Hello." }] }] }));
+    let home = tempfile::tempdir().unwrap();
+    fs::write(home.path().join("preload.mjs"), PRELOAD).unwrap();
+    let base = format!("http://{}/backend-api", vendor.address);
+    let models = json!([{ "id": "model", "contextWindow": 200_000, "maxTokens": 8000 }]);
+    let codex = json!({ "baseUrl": base, "api": "openai-codex-responses", "models": models });
+    write_models_file(home.path(), Dialect::Pi, &json!({ "providers": { "openai-codex": codex } }));
+    let settings = json!({ "transport": "sse", "retry": { "enabled": false } });
+    write_agent_file(home.path(), Dialect::Pi, "settings.json", &settings);
+    let auth = home.path().join(".pi/agent/auth.json");
+    let mut refresh = "refresh_old".to_owned();
+    for round in 1..=4 {
+        let login = json!({ "openai-codex": {
+            "type": "oauth", "access": chatgpt_token("old"), "refresh": refresh, "expires": 1_000_000_000_000_u64,
+            "accountId": "old",
+        } });
+        write_agent_file(home.path(), Dialect::Pi, "auth.json", &login);
+        let mut both = [server(&vendor, home.path(), Some(pi)), server(&vendor, home.path(), None)];
+        for server in &mut both {
+            server.send(json!({ "id": "1", "type": "get_state" }));
+            until(server, "response");
+        }
+        for server in &mut both {
+            server.send(json!({ "type": "prompt", "message": "hi" }));
+        }
+        for mut server in both {
+            let end = until(&mut server, "agent_end");
+            let last = end["messages"].as_array().unwrap().last().unwrap();
+            assert_eq!(last["content"][0]["text"], "Hello.", "round {round}: {last}");
+            server.close_stdin();
+            while server.next_line().is_some() {}
+        }
+        let all = vendor.journal.received().into_iter();
+        let renewals: Vec<_> =
+            all.filter(|request| request.path == "/oauth/token").map(|request| request.status).collect();
+        assert_eq!(renewals, vec![Some(200); round], "round {round}");
+        let written: Value = serde_json::from_str(&fs::read_to_string(&auth).unwrap()).unwrap();
+        let login = &written["openai-codex"];
+        refresh = format!("refresh_scripted_{round}");
+        assert_eq!(
+            (&login["refresh"], &login["accountId"]),
+            (&json!(refresh), &json!("account_scripted")),
+            "{round}"
+        );
+    }
+}
