@@ -6,6 +6,7 @@ mod serve_support;
 #[path = "../toolchain_support/mod.rs"]
 mod toolchain_support;
 
+mod azure;
 mod mistral;
 
 use serde_json::{Value, json};
