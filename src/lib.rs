@@ -8,6 +8,7 @@
 //! - [`session`]: sessions and their files.
 //! - [`model`]: requests to model providers and their streams; the scripted model.
 //! - [`config`]: the configuration of the user: settings, models, credentials.
+//! - [`login`]: logins at providers: tokens are obtained, renewed and kept.
 //! - [`secrets`]: known credentials, redacted in texts and withheld from child processes.
 //! - [`tools`]: the built-in tools of the model, and shell commands.
 //! - [`extension`]: processes that add commands, tools and hooks.
@@ -42,6 +43,8 @@ pub mod guide;
 mod harmless;
 #[cfg(feature = "engine")]
 mod html;
+#[cfg(feature = "serve")]
+pub mod login;
 pub mod machine;
 #[cfg(feature = "serve")]
 pub mod mock;

@@ -7,7 +7,7 @@ use std::{
 };
 
 /// Modules, each with those that it may import.
-const MAY_USE: [(&str, &[&str]); 22] = [
+const MAY_USE: [(&str, &[&str]); 23] = [
     ("folder_walk", &["regular_files"]),
     ("regular_files", &[]),
     ("harmless", &[]),
@@ -19,6 +19,7 @@ const MAY_USE: [(&str, &[&str]); 22] = [
     ("session", &["html", "private_files", "protocol"]),
     ("model", &["protocol", "regular_files", "secrets"]),
     ("config", &["model", "protocol", "regular_files", "secrets"]),
+    ("login", &["config", "model", "private_files", "protocol", "regular_files", "secrets"]),
     ("export", &["html", "machine", "protocol"]),
     ("prompt", &["folder_walk", "model", "protocol", "regular_files"]),
     (
@@ -44,6 +45,7 @@ const MAY_USE: [(&str, &[&str]); 22] = [
             "engine",
             "extension",
             "harmless",
+            "login",
             "machine",
             "model",
             "private_files",
@@ -70,6 +72,7 @@ const MAY_USE: [(&str, &[&str]); 22] = [
             "export",
             "extension",
             "harmless",
+            "login",
             "machine",
             "mock",
             "model",
@@ -93,6 +96,7 @@ const PURE: [&str; 6] = ["protocol", "machine", "session", "engine", "model", "p
 /// Files in these modules that do IO, on behalf of the rest.
 const CARRIERS: [&str; 11] = [
     "model/http.rs",
+    "model/http/exchange.rs",
     "model/http/extra_authorities.rs",
     "model/http/google_token.rs",
     "model/http/response.rs",

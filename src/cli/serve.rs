@@ -11,6 +11,7 @@ use super::{
 use crate::{
     config::{self, Config, Environment, SelectionError, SelectionOptions, Sources},
     engine::{CompactionPlan, Modes, RetryPlan, limits::Limits, todos},
+    login::finish_refreshes,
     model::types::ToolSpec,
     prompt::{
         PromptSource,
@@ -75,7 +76,11 @@ pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return refuse(&error.to_string(), 1),
     };
-    let served = runtime.block_on(serve(options));
+    let served = runtime.block_on(async {
+        let served = serve(options).await;
+        finish_refreshes().await;
+        served
+    });
     // Blocked threads may never end; nothing waits for them.
     runtime.shutdown_background();
     match served {

@@ -1,9 +1,13 @@
-//! Reads `auth.json`: the user's logins.
+//! Reads `auth.json`: the user's logins. Only [`crate::login`] writes the file.
 
-use super::renewal::now_ms;
 use crate::protocol::JsonObject;
 use serde::Deserialize;
-use std::{collections::BTreeMap, path::Path};
+use serde_json::Value;
+use std::{
+    collections::BTreeMap,
+    path::Path,
+    sync::{Arc, PoisonError, RwLock, RwLockReadGuard},
+};
 
 /// Credentials by provider.
 pub type Logins = BTreeMap<String, Login>;
@@ -26,14 +30,14 @@ pub enum Login {
     Oauth {
         /// The token that is sent.
         access: String,
-        /// The token that renews it.
+        /// The token that obtains another one.
         #[serde(default)]
-        refresh: Option<String>,
-        /// The other members, as the vendor's client id.
-        #[serde(flatten)]
-        more: JsonObject,
+        refresh: String,
         /// End of its validity, in milliseconds since 1970.
         expires: f64,
+        /// Further members, such as the address of a company's server.
+        #[serde(flatten)]
+        others: JsonObject,
     },
 }
 
@@ -41,38 +45,6 @@ impl Login {
     /// Whether it has anything.
     fn is_of_use(&self) -> bool {
         !matches!(self, Self::ApiKey { key: None, env } if env.is_empty())
-    }
-
-    /// The token of a login; empty for a key.
-    pub fn access(&self) -> &str {
-        match self {
-            Self::ApiKey { .. } => "",
-            Self::Oauth { access, .. } => access,
-        }
-    }
-
-    /// The members of a login that its renewal depends on; none for a key.
-    pub fn renewal_members(&self) -> JsonObject {
-        let Self::Oauth { refresh, more, .. } = self else { return JsonObject::new() };
-        let refresh = refresh.iter().map(|refresh| ("refresh".to_owned(), refresh.as_str().into()));
-        more.clone().into_iter().chain(refresh).collect()
-    }
-
-    /// The tokens of a login.
-    pub fn tokens(&self) -> impl Iterator<Item = &str> {
-        let (access, refresh) = match self {
-            Self::ApiKey { .. } => (None, None),
-            Self::Oauth { access, refresh, .. } => (Some(access.as_str()), refresh.as_deref()),
-        };
-        access.into_iter().chain(refresh)
-    }
-
-    /// Whether a login ends within so many milliseconds.
-    pub fn expires_within(&self, millis: f64) -> bool {
-        match self {
-            Self::ApiKey { .. } => false,
-            Self::Oauth { expires, .. } => now_ms() as f64 + millis >= *expires,
-        }
     }
 
     /// Whether it has a key or a token.
@@ -88,6 +60,43 @@ impl std::fmt::Debug for Login {
             Self::ApiKey { .. } => f.write_str("ApiKey"),
             Self::Oauth { expires, .. } => write!(f, "Oauth until {expires}"),
         }
+    }
+}
+
+/// Logins that all clones share: a refresh replaces one.
+#[derive(Clone, Default)]
+pub struct SharedLogins(Arc<RwLock<Logins>>);
+
+impl SharedLogins {
+    /// Shares these logins.
+    pub fn new(logins: Logins) -> Self {
+        Self(Arc::new(RwLock::new(logins)))
+    }
+
+    /// The login at a provider.
+    pub fn get(&self, provider: &str) -> Option<Login> {
+        self.all().get(provider).cloned()
+    }
+
+    /// All logins, until the guard is dropped.
+    pub fn all(&self) -> RwLockReadGuard<'_, Logins> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Replaces the login at a provider, or removes it.
+    pub fn set(&self, provider: &str, login: Option<Login>) {
+        let mut logins = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        match login {
+            Some(login) => drop(logins.insert(provider.to_owned(), login)),
+            None => drop(logins.remove(provider)),
+        }
+    }
+}
+
+impl Login {
+    /// Parses an entry of the file; `None`: it has another shape.
+    pub fn parse(entry: &JsonObject) -> Option<Self> {
+        serde_json::from_value(Value::Object(entry.clone())).ok()
     }
 }
 

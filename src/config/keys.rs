@@ -2,12 +2,12 @@
 
 use super::{
     Environment,
-    auth::{Login, Logins},
+    auth::{Login, Logins, SharedLogins},
     catalogue::BUILT_IN,
     command::KeyCommands,
-    login_service::LoginService,
+    login_kinds::{LoginKind, login_kind},
+    login_use::login_use,
     models_file::{Override, ProviderKeys, Providers},
-    renewal::RenewedLogins,
     token::chatgpt_account,
     value::{interpolate, resolve},
 };
@@ -22,6 +22,7 @@ use std::{
     fmt,
     path::PathBuf,
     sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
 };
 
 /// The provider whose models an account of Google authorizes.
@@ -31,7 +32,7 @@ const VERTEX: &str = "google-vertex";
 #[derive(Clone, Default)]
 pub struct Keys {
     pub(super) environment: Environment,
-    pub(super) logins: Logins,
+    pub(super) logins: SharedLogins,
     /// Configured sources by provider.
     pub(super) providers: BTreeMap<String, ProviderKeySources>,
     /// Configured headers of single models, by provider and id.
@@ -41,8 +42,6 @@ pub struct Keys {
     /// The agent directory, for error texts.
     pub(super) agent: PathBuf,
     commands: Arc<KeyCommands>,
-    /// Logins that were renewed since `auth.json` was read.
-    renewed: Arc<RenewedLogins>,
     /// Whether values may contain `$NAME`.
     interpolates: bool,
     /// Whether commands that print keys are withheld: their project is not approved.
@@ -59,7 +58,7 @@ pub(super) struct ProviderKeySources {
     /// Variables that may hold the key.
     variables: &'static [&'static str],
     /// The key in `models.json`, as configured.
-    key: Option<String>,
+    pub(super) key: Option<String>,
     headers: JsonObject,
     /// Whether the key goes into `Authorization: Bearer`, by `models.json` or the provider.
     bearer: bool,
@@ -90,29 +89,15 @@ pub enum CredentialError {
         /// The variable.
         variable: &'static str,
     },
-    /// The login has expired.
-    #[error(
-        "The login of {provider} in {}/auth.json has expired, and this version cannot renew it.\n\n\
-         Start pi once to renew it, or use an API key.", agent.display()
-    )]
+    /// The login has expired, and there is no way to renew it.
+    #[error("The login of {provider} in {}/auth.json has expired, and {help}", agent.display())]
     Expired {
         /// The provider.
         provider: String,
         /// The agent directory.
         agent: PathBuf,
-    },
-    /// The login has expired, and was not renewed.
-    #[error(
-        "The login of {provider} in {}/auth.json has expired and could not be renewed: {reason}\n\n\
-         Log in again with pi, or use an API key.", agent.display()
-    )]
-    NotRenewed {
-        /// The provider.
-        provider: String,
-        /// The agent directory.
-        agent: PathBuf,
-        /// What the vendor, the network or the file said.
-        reason: String,
+        /// What would help.
+        help: String,
     },
     /// A command printed no value.
     #[error("Failed to resolve {what} from shell command: {command}")]
@@ -182,7 +167,8 @@ impl Keys {
         agent: PathBuf,
         secrets: Secrets,
     ) -> Self {
-        let mut keys = Self { environment, logins, agent, secrets, ..Self::default() };
+        let mut keys =
+            Self { environment, logins: SharedLogins::new(logins), agent, secrets, ..Self::default() };
         for known in BUILT_IN.providers {
             let provider = keys.providers.entry(known.id.to_owned()).or_default();
             provider.variables = known.env;
@@ -197,17 +183,7 @@ impl Keys {
         for variable in PROXIES {
             keys.environment.get(variable).into_iter().for_each(|url| keys.secrets.remember_url(url));
         }
-        for login in keys.logins.values() {
-            match login {
-                Login::ApiKey { key, env } => {
-                    key.iter().for_each(|key| keys.learn_secret(key));
-                    env.iter()
-                        .filter(|(name, _)| names_key(name))
-                        .for_each(|(_, value)| keys.secrets.remember(value));
-                }
-                Login::Oauth { .. } => login.tokens().for_each(|token| keys.secrets.remember(token)),
-            }
-        }
+        keys.logins.all().values().for_each(|login| keys.learn_login_secrets(login));
         for (name, file) in configured {
             keys.learn_provider_secrets(file);
             let provider = keys.providers.entry(name.clone()).or_default();
@@ -286,7 +262,7 @@ impl Keys {
     pub fn is_configured(&self, provider: &str) -> bool {
         let configured = self.providers.get(provider);
         self.cli_key(provider).is_some()
-            || self.logins.get(provider).is_some_and(Login::has_key)
+            || self.logins.get(provider).as_ref().is_some_and(Login::has_key)
             || configured.is_some_and(|it| it.key.is_some() || self.variable(it).is_some())
             || (provider == VERTEX && self.has_google_account())
     }
@@ -301,7 +277,8 @@ impl Keys {
 
     /// Values of the variables that a request to the provider depends on: of its login, else of the environment.
     fn variables_of(&self, provider: &str, api: Api) -> BTreeMap<&'static str, String> {
-        let own = match self.logins.get(provider) {
+        let login = self.logins.get(provider);
+        let own = match &login {
             Some(Login::ApiKey { env, .. }) => Some(env),
             _ => None,
         };
@@ -356,8 +333,8 @@ impl Keys {
         }
         match self.logins.get(provider) {
             _ if self.cli_key(provider).is_some() => Ok(()),
-            Some(login) if login.expires_within(0.0) && !self.is_renewable(provider) => {
-                self.expired(provider)
+            Some(Login::Oauth { expires, refresh, .. }) if has_passed(expires) => {
+                self.check_renewable(provider, &refresh)
             }
             _ if self.is_configured(provider) => Ok(()),
             _ => Err(CredentialError::NoKey {
@@ -420,7 +397,9 @@ impl Keys {
             }
             _ => None,
         };
-        Ok(Credentials { key, headers, bearer: configured.bearer, variables, account })
+        let login = self.oauth_login(provider);
+        let (bearer, base_url) = login.map_or((false, None), |(kind, login)| login_use(kind, &login));
+        Ok(Credentials { key, headers, bearer: bearer || configured.bearer, variables, account, base_url })
     }
 
     /// Resolves the credentials of a provider, or of one of its models, for an extension: key and headers, and
@@ -435,8 +414,10 @@ impl Keys {
         model: Option<&str>,
     ) -> Result<(Credentials, bool), CredentialError> {
         let login = self.logins.get(provider).filter(|_| self.cli_key(provider).is_none());
-        if login.is_some_and(|login| login.expires_within(0.0)) && !self.is_renewable(provider) {
-            self.expired(provider)?;
+        if let Some(Login::Oauth { expires, refresh, .. }) = &login
+            && has_passed(*expires)
+        {
+            self.check_renewable(provider, refresh)?;
         }
         let nothing = ProviderKeySources::default();
         let configured = self.providers.get(provider).unwrap_or(&nothing);
@@ -468,14 +449,13 @@ impl Keys {
         needs.iter().find(is_missing).copied()
     }
 
-    /// Whether [`Keys::credentials`] may block: run a command, or renew a login.
-    pub fn may_block(&self, model: &Model) -> bool {
+    /// Whether [`Keys::credentials`] may have to run a command.
+    pub fn may_run_command(&self, model: &Model) -> bool {
         let is_command = |text: &str| text.starts_with('!');
         let any = |headers: &JsonObject| headers.values().filter_map(Value::as_str).any(is_command);
         let login = match self.logins.get(&model.provider) {
-            Some(Login::ApiKey { key: Some(key), .. }) => is_command(key),
-            Some(login @ Login::Oauth { .. }) => !self.renewed.is_fresh(&model.provider, login),
-            Some(Login::ApiKey { .. }) | None => false,
+            Some(Login::ApiKey { key: Some(key), .. }) => is_command(&key),
+            Some(Login::ApiKey { .. } | Login::Oauth { .. }) | None => false,
         };
         let configured = self.providers.get(&model.provider);
         let own = self.model_headers.get(&(model.provider.clone(), model.id.clone()));
@@ -499,32 +479,14 @@ impl Keys {
             return Ok(Some(key.to_owned()));
         }
         match self.logins.get(provider) {
-            Some(Login::ApiKey { key: Some(key), .. }) => return self.secret(key, what).map(Some),
-            Some(login @ Login::Oauth { .. }) => return self.token(provider, login).map(Some),
+            Some(Login::ApiKey { key: Some(key), .. }) => return self.secret(&key, what).map(Some),
+            Some(Login::Oauth { access, .. }) => return Ok(Some(access)),
             Some(Login::ApiKey { .. }) | None => {}
         }
         if let Some(key) = self.variable(configured) {
             return Ok(Some(key.to_owned()));
         }
         configured.key.as_deref().map(|key| self.secret(key, what)).transpose()
-    }
-
-    /// The token of a login, renewed if need be.
-    fn token(&self, provider: &str, login: &Login) -> Result<String, CredentialError> {
-        if !self.is_renewable(provider) {
-            return Ok(login.access().to_owned());
-        }
-        let origin = self.environment.get(TOKEN_ORIGIN).filter(|origin| is_local(origin));
-        let auth_file = self.agent.join("auth.json");
-        self.renewed.token(provider, login, &auth_file, origin, &self.secrets).map_err(|reason| {
-            CredentialError::NotRenewed { provider: provider.to_owned(), agent: self.agent.clone(), reason }
-        })
-    }
-
-    /// Whether the provider's login can be renewed when it ends.
-    fn is_renewable(&self, provider: &str) -> bool {
-        let service = LoginService::of(provider).zip(self.logins.get(provider));
-        service.is_some_and(|(service, login)| service.request(&login.renewal_members(), None).is_ok())
     }
 
     fn secret(&self, text: &str, what: impl Fn() -> String) -> Result<String, CredentialError> {
@@ -596,19 +558,83 @@ impl Keys {
         configured.variables.iter().find_map(|name| self.environment.get(name))
     }
 
-    fn expired(&self, provider: &str) -> Result<(), CredentialError> {
-        Err(CredentialError::Expired { provider: provider.to_owned(), agent: self.agent.clone() })
+    /// Checks that a token that has expired can be replaced by another.
+    fn check_renewable(&self, provider: &str, refresh: &str) -> Result<(), CredentialError> {
+        let kind = login_kind(provider);
+        if kind.is_some_and(|kind| kind.refresh.is_some()) && !refresh.is_empty() {
+            return Ok(());
+        }
+        let help = match kind {
+            Some(_) => format!("it holds nothing to renew it with.\n\nLog in again: pi-rpc login {provider}"),
+            None => {
+                "pi-rpc does not know how to renew it.\n\nLog in again with the program that made it, or use \
+                     an API key."
+                    .to_owned()
+            }
+        };
+        Err(CredentialError::Expired { provider: provider.to_owned(), agent: self.agent.clone(), help })
+    }
+
+    /// The login that the provider's requests use, and its kind.
+    fn oauth_login(&self, provider: &str) -> Option<(&'static LoginKind, Login)> {
+        let login = self.logins.get(provider).filter(|_| self.cli_key(provider).is_none())?;
+        matches!(login, Login::Oauth { .. }).then_some((login_kind(provider)?, login))
+    }
+
+    /// Whether the provider's token has expired or will within [`MIN_VALIDITY_MS`], and can be replaced by another.
+    pub fn expires_soon(&self, provider: &str) -> bool {
+        self.expires_within(provider, MIN_VALIDITY_MS)
+    }
+
+    /// Whether the provider's token has expired, and can be replaced by another.
+    pub fn has_expired(&self, provider: &str) -> bool {
+        self.expires_within(provider, 0.0)
+    }
+
+    fn expires_within(&self, provider: &str, milliseconds: f64) -> bool {
+        match self.oauth_login(provider) {
+            Some((kind, Login::Oauth { expires, refresh, .. })) => {
+                kind.refresh.is_some() && !refresh.is_empty() && has_passed(expires - milliseconds)
+            }
+            _ => false,
+        }
+    }
+
+    /// Replaces the login of a provider by an entry of `auth.json`; `None`, or an entry of another shape: there is none.
+    pub fn set_login(&self, provider: &str, entry: Option<&JsonObject>) {
+        let login = entry.and_then(Login::parse);
+        login.iter().for_each(|login| self.learn_login_secrets(login));
+        self.logins.set(provider, login);
+    }
+
+    /// The path of `auth.json`.
+    pub fn auth_file(&self) -> PathBuf {
+        self.agent.join("auth.json")
+    }
+
+    /// The environment that values refer to.
+    pub const fn environment(&self) -> &Environment {
+        &self.environment
+    }
+
+    fn learn_login_secrets(&self, login: &Login) {
+        match login {
+            Login::ApiKey { key, env } => {
+                key.iter().for_each(|key| self.learn_secret(key));
+                env.iter()
+                    .filter(|(name, _)| names_key(name))
+                    .for_each(|(_, value)| self.secrets.remember(value));
+            }
+            Login::Oauth { access, refresh, .. } => {
+                self.secrets.remember(access);
+                self.secrets.remember(refresh);
+            }
+        }
     }
 }
 
-/// Variable that replaces the origins of token endpoints, for tests: an address of this machine.
-const TOKEN_ORIGIN: &str = "PI_RPC_TOKEN_ORIGIN";
-
-/// Whether an origin is on this machine: tokens are sent to no other that a variable names.
-fn is_local(origin: &str) -> bool {
-    let port = origin.strip_prefix("http://127.0.0.1:").map(str::parse::<u16>);
-    port.is_some_and(|port| port.is_ok())
-}
+/// How long a token must be valid for a request to begin with it. Source: pi 1.5.2.
+const MIN_VALIDITY_MS: f64 = 300_000.0;
 
 /// Variables of proxies, whose URLs may hold a password.
 const PROXIES: [&str; 6] =
@@ -638,4 +664,10 @@ fn program_of(command: &str) -> String {
         None if !command.contains('=') => command.trim().to_owned(),
         _ => "…".to_owned(),
     }
+}
+
+/// Whether a time, in milliseconds since 1970, has passed.
+fn has_passed(moment: f64) -> bool {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64() * 1000.0);
+    now >= moment
 }

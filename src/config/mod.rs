@@ -12,6 +12,7 @@
 //! - [`catalogue`]: built-in models and providers.
 //! - [`registered`]: providers that extensions register.
 //! - `registry`: all models: the catalogue, `models.json` and registered providers together.
+//! - [`login_kinds`]: where tokens of providers come from, as data.
 //! - `value`, [`keys`]: values of keys and headers; `token`: claims of tokens.
 //! - [`thinking`], [`pattern`], [`reference`], [`select`](mod@select): thinking levels, globs over names of models, what a
 //!   name means, and selection of models.
@@ -20,14 +21,15 @@
 
 mod approval;
 mod auth;
-mod auth_file;
 pub mod catalogue;
 mod command;
+mod credential_source;
 mod directory;
 mod disk;
 mod environment;
 pub mod keys;
-mod login_service;
+pub mod login_kinds;
+mod login_use;
 pub mod models_file;
 mod named_model;
 mod package;
@@ -36,7 +38,6 @@ mod quick_check;
 pub mod reference;
 pub mod registered;
 mod registry;
-mod renewal;
 pub mod select;
 pub mod settings;
 pub mod thinking;
@@ -44,10 +45,12 @@ mod token;
 mod value;
 
 pub use approval::{Approval, ProjectCode, WithheldCode};
+pub use credential_source::{CredentialKind, CredentialPlace, CredentialSource};
 pub use directory::{Directories, expand_home, sessions_folder};
 pub use disk::{Config, Sources, load};
 pub use environment::Environment;
 pub use keys::{CredentialError, Keys};
+pub use login_use::host_of;
 pub use named_model::{NamedModel, named_model};
 pub use package::{ListedPackages, Package};
 pub use registered::{RegisteredProvider, RegisteredProviders};

@@ -7,7 +7,7 @@ pub mod google_token;
 mod redactor;
 mod response;
 
-pub use self::exchange::TokenRequest;
+pub use self::exchange::Exchanged;
 use self::{
     redactor::Redactor,
     response::{pieces, read_error_body, shorten, unexpected_content_type},

@@ -37,6 +37,8 @@ pub struct Credentials {
     pub variables: BTreeMap<&'static str, String>,
     /// Id of the account at ChatGPT that the token belongs to, for APIs that ask for it.
     pub account: Option<String>,
+    /// Address of the API that the token names; it replaces the model's.
+    pub base_url: Option<String>,
 }
 
 // Keys must not reach logs, and any header may hold one.

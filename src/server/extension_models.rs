@@ -250,6 +250,11 @@ impl ModelLibrary {
             .unwrap_or_default()
     }
 
+    /// The connections that calls of models share.
+    pub fn http(&self) -> Arc<Http> {
+        self.source.as_ref().map(|source| source.http.clone()).unwrap_or_default()
+    }
+
     /// Rebuilds the models from configured and added providers. Models that the provider `changed` no longer has become
     /// unusable.
     fn refresh(&mut self, changed: Option<&str>) {

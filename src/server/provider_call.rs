@@ -4,6 +4,7 @@ use super::provider_hooks::ProviderHooks;
 use crate::{
     config::{CredentialError, Keys},
     engine::{ModelCall, RequestHooks},
+    login,
     model::{
         api::Api,
         google::vertex::QUOTA_PROJECT,
@@ -64,6 +65,14 @@ impl ProviderCall {
         hooks: RequestHooks,
     ) {
         let access = self.access.clone();
+        let provider = &self.endpoint.model.provider;
+        let renewed = tokio::select! {
+            renewed = login::refresh_expiring(&access.http, &access.keys, provider) => renewed,
+            () = events.closed() => return,
+        };
+        if let Err(error) = renewed {
+            return fail(&events, error.to_string()).await;
+        }
         let built = match self.is_cheap() {
             true => self.build_request(),
             // A key may come from a command, and a long conversation takes a while to convert.
@@ -110,7 +119,7 @@ impl ProviderCall {
             room = room.saturating_sub(estimated_bytes(message));
             room > 0
         };
-        self.call.messages.iter().all(has_room) && !self.access.keys.may_block(&self.endpoint.model)
+        self.call.messages.iter().all(has_room) && !self.access.keys.may_run_command(&self.endpoint.model)
     }
 
     fn build_request(&self) -> Result<(HttpRequest, Api, Option<GoogleAccount>), String> {
@@ -122,7 +131,7 @@ impl ProviderCall {
             file,
             quota_project: credentials.variable(QUOTA_PROJECT).map(str::to_owned),
         });
-        let address = self.access.keys.address(model);
+        let address = credentials.base_url.clone().unwrap_or_else(|| self.access.keys.address(model));
         let endpoint = match address == model.base_url {
             true => Cow::Borrowed(&*self.endpoint),
             false => {

@@ -4,10 +4,15 @@ use super::{ModelLibrary, models::SCRIPTED};
 use crate::{
     config::Keys,
     engine::{CallId, Input},
-    model::{http::DEFECT, request::Credentials},
+    login,
+    model::{
+        http::{DEFECT, Http},
+        request::Credentials,
+    },
     protocol::{ExtensionAnswer, ExtensionQuery, QueriedKey, QueryKind},
 };
 use serde_json::Value;
+use std::sync::Arc;
 
 /// The answer to a query, or a lookup that has to run elsewhere.
 pub enum QueryAnswer {
@@ -22,12 +27,15 @@ pub struct KeyLookup {
     to: CallId,
     query: ExtensionQuery,
     keys: Keys,
+    http: Arc<Http>,
 }
 
 /// Answers a query of an extension.
 pub fn answer(library: &ModelLibrary, to: CallId, query: ExtensionQuery) -> QueryAnswer {
     let data = match query.about {
-        QueryKind::ApiKey => return QueryAnswer::Key(KeyLookup { to, query, keys: library.keys() }),
+        QueryKind::ApiKey => {
+            return QueryAnswer::Key(KeyLookup { to, query, keys: library.keys(), http: library.http() });
+        }
         QueryKind::Models => serde_json::to_value(library.queried_models()).unwrap_or_default(),
         // The engine answers the others itself.
         _ => library.settings(),
@@ -45,9 +53,20 @@ impl KeyLookup {
         )
     }
 
+    /// Renews the login that the key comes from, if it expires soon.
+    ///
+    /// # Errors
+    ///
+    /// The answer if there is no valid login.
+    pub async fn refresh_login(&self) -> Result<(), Input> {
+        let provider = self.query.provider.as_deref().unwrap_or_default();
+        let renewed = login::refresh_expiring(&self.http, &self.keys, provider).await;
+        renewed.map_err(|error| answer_input(self.to, self.query.id.clone(), Err(error.to_string())))
+    }
+
     /// Resolves the key. Blocks while a command prints it.
     pub fn resolve(self) -> Input {
-        let Self { to, query: ExtensionQuery { id, provider, model_id, .. }, keys } = self;
+        let Self { to, query: ExtensionQuery { id, provider, model_id, .. }, keys, .. } = self;
         let Some(provider) = provider else {
             return answer_input(to, id, Err("query: provider: expected the name of a provider".to_owned()));
         };

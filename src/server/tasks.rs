@@ -225,8 +225,11 @@ impl Tasks {
         let inputs = self.inputs.clone();
         let lost = lookup.failure();
         tokio::spawn(async move {
-            // May run a command that prints the key.
-            let known = tokio::task::spawn_blocking(|| lookup.resolve()).await.unwrap_or(lost);
+            let known = match lookup.refresh_login().await {
+                // May run a command that prints the key.
+                Ok(()) => tokio::task::spawn_blocking(|| lookup.resolve()).await.unwrap_or(lost),
+                Err(refused) => refused,
+            };
             // Fails only when the loop has ended.
             let _ = inputs.send(known).await;
         });

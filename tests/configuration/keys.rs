@@ -3,7 +3,7 @@
 use crate::home_support::{Home, configured, endpoint};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use pi_rpc::{
-    config::{Config, CredentialError, Environment, Keys, SelectionOptions, select},
+    config::{Config, Environment, Keys, SelectionOptions, select},
     model::{api::Api, request::Credentials},
     protocol::Model,
 };
@@ -44,29 +44,37 @@ fn login_is_used_until_it_expires() {
         &none(),
         &json!({
             "anthropic": {"type": "oauth", "access": "token", "refresh": "r", "expires": 4e12},
-            "openai": {"type": "oauth", "access": "token", "refresh": "r", "expires": 1e12}
+            "groq": {"type": "oauth", "access": "token", "refresh": "r", "expires": 1e12},
+            "openai": {"type": "oauth", "access": "token", "expires": 1e12}
         }),
-        &[("OPENAI_API_KEY", "key")],
+        &[("GROQ_API_KEY", "key")],
     );
     let token = Credentials { key: Some("token".to_owned()), ..Credentials::default() };
     assert_eq!(config.keys.credentials(&model(&config, "anthropic/claude-opus-4-6")), Ok(token));
-    let ended =
-        CredentialError::Expired { provider: "openai".to_owned(), agent: config.directories.agent.clone() };
-    assert_eq!(config.keys.credentials(&model(&config, "openai/gpt-5.4")), Err(ended.clone()));
+    let error = |name: &str| config.keys.credentials(&model(&config, name)).unwrap_err().to_string();
+    let expired = |provider: &str| {
+        format!("The login of {provider} in {}/auth.json has expired", config.directories.agent.display())
+    };
     assert_eq!(
-        ended.to_string(),
-        format!(
-            "The login of openai in {}/auth.json has expired, and this version cannot renew it.\n\n\
-             Start pi once to renew it, or use an API key.",
-            config.directories.agent.display()
-        )
+        [error("groq/openai/gpt-oss-120b"), error("openai/gpt-5.4")],
+        [
+            format!(
+                "{}, and pi-rpc does not know how to renew it.\n\nLog in again with the program that made it, or use an \
+                 API key.",
+                expired("groq")
+            ),
+            format!(
+                "{}, and it holds nothing to renew it with.\n\nLog in again: pi-rpc login openai",
+                expired("openai")
+            ),
+        ]
     );
     let selection = select(&config, &SelectionOptions::default()).unwrap();
     let offers =
         selection.offers.iter().map(|offer| (offer.endpoint.model.provider.as_str(), offer.usable.is_ok()));
     let mut offers: Vec<_> = offers.collect();
     offers.dedup();
-    assert_eq!(offers, [("anthropic", true), ("openai", false)]);
+    assert_eq!(offers, [("anthropic", true), ("openai", false), ("groq", false)]);
 }
 
 #[test]

@@ -75,7 +75,7 @@ fn expired_login_is_renewed_and_written() {
     assert_eq!(renewals.len(), 1);
     assert_eq!(renewals[0].path, "/oauth/token");
     let client = "app_EMoamEEZ73f0CkXaXp7hrann";
-    let sent = json!({ "grant_type": "refresh_token", "refresh_token": "***", "client_id": client });
+    let sent = format!("grant_type=refresh_token&refresh_token=refresh_old&client_id={client}");
     assert_eq!(renewals[0].body, sent);
     let mut all = logins(home.path());
     let login = all["openai-codex"].take();
@@ -85,7 +85,7 @@ fn expired_login_is_renewed_and_written() {
         assert_eq!(call.header("chatgpt-account-id"), Some("account_scripted"));
     }
     assert_eq!(calls.len(), 2);
-    assert_eq!(login["refresh"], "refresh_scripted_1");
+    assert_eq!(login["refresh"], "scripted-refresh-1");
     assert!(login["expires"].as_u64().unwrap() > EXPIRED, "{login}");
     assert_eq!((&login["accountId"], &login["own"]), (&json!("account_scripted"), &json!([1, 2])));
     assert_eq!(
@@ -113,7 +113,7 @@ fn login_is_renewed_once_for_many_processes() {
     }
     let (renewals, calls) = received(&vendor);
     assert_eq!((renewals.len(), calls.len()), (1, 4));
-    assert_eq!(logins(home.path())["openai-codex"]["refresh"], "refresh_scripted_1");
+    assert_eq!(logins(home.path())["openai-codex"]["refresh"], "scripted-refresh-1");
 }
 
 #[test]
@@ -129,11 +129,8 @@ fn refused_renewal_is_explained() {
     });
     assert_eq!(last_text(&first), "Hello.");
     let message = &of_type(&second, "message_end").last().unwrap()["message"];
-    let expected = format!(
-        "The login of openai-codex in {}/.pi/agent/auth.json has expired and could not be renewed: 400 invalid_grant The \
-         refresh token was used already\n\nLog in again with pi, or use an API key.",
-        homes[1].path().display()
-    );
+    let expected = "The login of openai-codex has expired, and 127.0.0.1 refuses to renew it (400: invalid_grant: The refresh token \
+         was used before.).\n\nLog in again: pi-rpc login openai-codex";
     assert_eq!(message["errorMessage"], expected);
     assert_eq!(logins(homes[1].path())["openai-codex"]["refresh"], "refresh_old");
     assert!(!serde_json::to_string(&second).unwrap().contains("refresh_old"));

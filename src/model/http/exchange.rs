@@ -1,61 +1,54 @@
-//! Requests to token endpoints.
+//! Requests with a short answer, such as those for tokens.
 
-use super::{Http, chain, host, response::read_error_body};
-use reqwest::{
-    Method, Request, Url,
-    header::{HeaderMap, HeaderName, HeaderValue},
-};
-use std::{fmt, time::Duration};
+use super::{Http, chain, host};
+use reqwest::{Request, Response};
+use std::time::Duration;
+use tokio::time::timeout;
 
-/// Time limit of an answer's body.
-const BODY_TIMEOUT: Duration = Duration::from_secs(10);
+/// Bytes of an answer that are read.
+const ANSWER_BYTES: usize = 4 * 1024 * 1024;
+/// Time limit for the whole answer.
+const EXCHANGE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A request for new tokens.
-#[derive(Clone, PartialEq, Eq)]
-pub struct TokenRequest {
-    /// The URL.
-    pub url: String,
-    /// Headers by lower-case name.
-    pub headers: Vec<(String, String)>,
-    /// The body of a `POST`; `None`: a `GET`.
-    pub body: Option<String>,
-}
-
-// Headers and body hold tokens.
-impl fmt::Debug for TokenRequest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TokenRequest").field("url", &self.url).finish_non_exhaustive()
-    }
+/// An answer as a whole.
+pub struct Exchanged {
+    /// HTTP status.
+    pub status: u16,
+    /// The body; what is no UTF-8 in it is replaced.
+    pub body: String,
 }
 
 impl Http {
-    /// Sends the request once, and returns status and body, of which 64 KiB are read.
+    /// Sends a request once and reads its answer, of any status, within 30 s.
     ///
     /// # Errors
     ///
-    /// The connection fails. The text holds nothing of the request but its host.
-    pub async fn exchange(&self, request: TokenRequest) -> Result<(u16, String), String> {
-        let url = Url::parse(&request.url).map_err(|error| format!("{}: {error}", request.url))?;
-        let client = self.client(&url).map_err(|failure| failure.message)?;
-        let host = host(&url);
-        let method = if request.body.is_some() { Method::POST } else { Method::GET };
-        let mut built = Request::new(method, url);
-        *built.headers_mut() = headers(&request.headers)?;
-        *built.body_mut() = request.body.map(Into::into);
-        let response = client.execute(built).await.map_err(|error| format!("{host}: {}", chain(error)))?;
-        let status = response.status().as_u16();
-        Ok((status, read_error_body(response, BODY_TIMEOUT).await))
+    /// `Connection error: …`: there is no answer, or no whole one.
+    pub async fn exchange(&self, request: Request) -> Result<Exchanged, String> {
+        let client = self.client(request.url()).map_err(|failure| failure.message)?;
+        let host = host(request.url());
+        let answer = async {
+            let response = client.execute(request).await?;
+            read(response).await
+        };
+        match timeout(EXCHANGE_TIMEOUT, answer).await {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(error)) => Err(format!("Connection error: {host}: {}", chain(error))),
+            Err(_) => {
+                Err(format!("Connection error: {host} was silent for {} s", EXCHANGE_TIMEOUT.as_secs()))
+            }
+        }
     }
 }
 
-fn headers(given: &[(String, String)]) -> Result<HeaderMap, String> {
-    let mut headers = HeaderMap::new();
-    for (name, value) in given {
-        let wrong = || format!("the header {name:?} has characters that HTTP does not allow");
-        let header = HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong())?;
-        let mut value = HeaderValue::from_str(value).map_err(|_| wrong())?;
-        value.set_sensitive(true);
-        headers.insert(header, value);
+async fn read(mut response: Response) -> reqwest::Result<Exchanged> {
+    let status = response.status().as_u16();
+    let mut body = Vec::new();
+    while let Some(piece) = response.chunk().await? {
+        body.extend_from_slice(&piece);
+        if body.len() > ANSWER_BYTES {
+            break;
+        }
     }
-    Ok(headers)
+    Ok(Exchanged { status, body: String::from_utf8_lossy(&body).into_owned() })
 }
