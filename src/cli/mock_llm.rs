@@ -35,6 +35,10 @@ pub struct Options {
     /// Answer requests that the vendor would refuse; the log has the reason
     #[arg(long)]
     lenient: bool,
+    /// Let the next polls of device logins and refreshes of tokens fail so: authorization_pending, slow_down, expired_token,
+    /// access_denied, invalid_grant, or a status such as 503; with commas between them
+    #[arg(long, value_name = "ERRORS", value_delimiter = ',')]
+    login_errors: Vec<String>,
     /// Exit at the end of stdin, so that the server cannot outlive a test that started it
     #[arg(long)]
     exit_with_stdin: bool,
@@ -70,6 +74,7 @@ async fn serve(options: &Options, script: Script) -> Result<ExitCode, String> {
         let file = File::options().create(true).append(true).mode(private_files::FILE).open(path);
         mock = mock.log_to(file.map_err(|error| format!("{}: {error}", path.display()))?);
     }
+    mock = mock.with_login_errors(options.login_errors.clone());
     if options.lenient {
         mock = mock.lenient();
     }

@@ -6,16 +6,16 @@ use super::{
     connection::Connection,
     google,
     journal::{RunningGuard, lock},
+    logins::LoginDesk,
     mistral,
     refusal::{VendorRefusal, failure_body},
-    tokens::{TokenEndpoint, UsedTokens},
     vendor::Vendor,
 };
 use crate::model::scripted::{Failure, ModelCard, Player, Turn};
 use axum::{
     body::{Body, Bytes, to_bytes},
     extract::{ConnectInfo, Request, State},
-    http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header},
+    http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header, request::Parts},
     response::Response,
 };
 use ruzstd::decoding::StreamingDecoder;
@@ -45,14 +45,13 @@ const EVENTS: &str = "text/event-stream; charset=utf-8";
 pub(super) struct MockState {
     pub model: ModelCard,
     pub player: Mutex<Player>,
-    /// Refresh tokens that were exchanged.
-    pub used_tokens: Mutex<UsedTokens>,
     /// Number of requests so far, for their ids.
     pub requests: AtomicUsize,
     /// Number of model calls so far, for the ids in answers.
     pub calls: AtomicUsize,
     pub journal: Arc<Journal>,
     pub lenient: bool,
+    pub logins: LoginDesk,
 }
 
 /// Handles one request.
@@ -66,6 +65,7 @@ pub(super) async fn handle(
     let (parts, body) = request.into_parts();
     let path = parts.uri.path();
     let body = to_bytes(body, MAX_BODY).await.map(|bytes| unpacked(&parts.headers, bytes));
+    let is_login = LoginDesk::has(path);
     let exchange = Exchange {
         vendor: Vendor::of(&parts.uri, &parts.headers),
         request_id: format!("req_scripted_{number}"),
@@ -79,14 +79,15 @@ pub(super) async fn handle(
             status: None,
             refusal: None,
             bytes: body.as_ref().map_or(0, |bytes| bytes.len()),
+            is_login,
         },
         shared,
     };
     if let Some(answered) = exchange.google_account(&parts.method, path, &parts.headers, number) {
         return answered;
     }
-    if let Some(endpoint) = TokenEndpoint::at(path) {
-        return exchange.renew_token(endpoint, &parts.method, &parts.headers);
+    if is_login {
+        return exchange.log_in(&parts, &body.unwrap_or_default());
     }
     let route = match route(&parts.method, path, exchange.vendor) {
         Ok(_) if body.is_err() => Err(too_large(exchange.vendor)),
@@ -246,6 +247,20 @@ impl Exchange {
         }
     }
 
+    /// Answers at an endpoint for logins.
+    fn log_in(mut self, request: &Parts, body: &[u8]) -> Response {
+        let answer = self.shared.logins.answer(&request.method, &request.uri, &request.headers, body);
+        self.received.status = Some(answer.status);
+        self.received.refusal = answer.body["error"].as_str().map(str::to_owned);
+        self.shared.journal.add(self.received);
+        let text = if answer.body.is_null() { String::new() } else { answer.body.to_string() };
+        let mut response = respond(self.vendor, answer.status, &self.request_id, JSON, text.into());
+        if let Some(to) = answer.location.and_then(|to| HeaderValue::from_str(&to).ok()) {
+            response.headers_mut().insert(header::LOCATION, to);
+        }
+        response
+    }
+
     fn models(mut self, id: Option<&str>) -> Response {
         let name = self.shared.model.name.as_deref().unwrap_or(MODEL);
         let one = match self.vendor {
@@ -291,14 +306,6 @@ impl Exchange {
         self.received.status = Some(200);
         self.shared.journal.add(self.received);
         respond(self.vendor, 200, &self.request_id, JSON, body.to_string().into())
-    }
-
-    fn renew_token(mut self, endpoint: TokenEndpoint, method: &Method, headers: &HeaderMap) -> Response {
-        let used = &mut lock(&self.shared.used_tokens);
-        let (status, body) = endpoint.answer(method, headers, &mut self.received.body, used);
-        self.received.status = Some(status);
-        self.shared.journal.add(self.received);
-        respond(self.vendor, status, &self.request_id, JSON, body.to_string().into())
     }
 
     fn refuse(mut self, refusal: &VendorRefusal) -> Response {

@@ -37,6 +37,9 @@ pub struct ReceivedRequest {
     /// Size of the body as it was sent.
     #[serde(skip)]
     pub(super) bytes: usize,
+    /// Whether it belongs to a login: most members are codes and tokens.
+    #[serde(skip)]
+    pub(super) is_login: bool,
 }
 
 impl ReceivedRequest {
@@ -45,6 +48,18 @@ impl ReceivedRequest {
         self.headers.iter().find(|(own, _)| own == name).map(|(_, value)| value.as_str())
     }
 }
+
+/// Members of a login's request that are no codes and no tokens.
+const PUBLIC: [&str; 8] = [
+    "client_id",
+    "code_challenge_method",
+    "grant_type",
+    "redirect_uri",
+    "referrer",
+    "resource",
+    "response_type",
+    "scope",
+];
 
 /// The newest thousand requests, or 64 MiB of them, oldest first, and the number of running answers.
 pub struct Journal {
@@ -110,13 +125,34 @@ fn line(received: &ReceivedRequest) -> String {
     }
     if let Some((path, query)) = shown.path.split_once('?') {
         let masked = |member: &str| match member.split_once('=') {
+            Some((name, _)) if received.is_login && !PUBLIC.contains(&name) => format!("{name}=***"),
             Some((name, _)) if SECRET.iter().any(|part| name.contains(part)) => format!("{name}=***"),
             _ => member.to_owned(),
         };
         let query: Vec<String> = query.split('&').map(masked).collect();
         shown.path = format!("{path}?{}", query.join("&"));
     }
+    if received.is_login {
+        shown.body = masked_login(&shown.body);
+    }
     serde_json::to_string(&shown).unwrap_or_default() + "\n"
+}
+
+/// The body of a login's request without codes and tokens; a form becomes an object.
+fn masked_login(body: &Value) -> Value {
+    let members: Vec<(String, Value)> = match body {
+        Value::Object(members) => members.clone().into_iter().collect(),
+        Value::String(form) => {
+            let pairs = form.split('&').filter_map(|pair| pair.split_once('='));
+            pairs.map(|(name, value)| (name.to_owned(), value.into())).collect()
+        }
+        _ => return Value::Null,
+    };
+    let shown = |(name, value): (String, Value)| {
+        let value = if PUBLIC.contains(&name.as_str()) { value } else { "***".into() };
+        (name, value)
+    };
+    Value::Object(members.into_iter().map(shown).collect())
 }
 
 /// Locks a mutex, poisoned or not: every change here is one push, so its value is whole.

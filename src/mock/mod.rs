@@ -1,8 +1,8 @@
 //! The scripted model behind the HTTP APIs of real vendors, to test their clients without a key.
 //!
 //! One server speaks Anthropic Messages, OpenAI Chat Completions, OpenAI Responses (also as Azure and ChatGPT speak it),
-//! Google's Gemini API and Mistral's chat completions, distinguished by the path. It also plays the token endpoints of the
-//! vendors' logins. Its answers come from a script of [`crate::model::scripted`], expanded to the engine's stream events and
+//! Google's Gemini API and Mistral's chat completions, distinguished by the path. It also plays the vendors' endpoints for
+//! logins. Its answers come from a script of [`crate::model::scripted`], expanded to the engine's stream events and
 //! rendered for the vendor. A request that the vendor would refuse is refused, with the vendor's status and text.
 //!
 //! A request passes `handle` (vendor, credentials) → `fault` and the vendor's `rules` (shape and further rules) →
@@ -17,11 +17,11 @@ mod fault;
 mod google;
 mod handle;
 mod journal;
+mod logins;
 mod mistral;
 mod prompt_context;
 mod refusal;
 mod responses;
-mod tokens;
 mod vendor;
 mod wording;
 
@@ -30,6 +30,7 @@ pub use journal::{Journal, ReceivedRequest};
 use crate::model::scripted::{Player, Script};
 use connection::{Connection, CuttableListener};
 use handle::MockState;
+use logins::LoginDesk;
 use std::{
     fs::File,
     io,
@@ -45,6 +46,7 @@ pub struct Mock {
     script: Script,
     journal: Arc<Journal>,
     lenient: bool,
+    logins: LoginDesk,
 }
 
 impl Mock {
@@ -56,12 +58,26 @@ impl Mock {
     pub async fn bind(address: SocketAddr, script: Script) -> io::Result<Self> {
         let listener = TcpListener::bind(address).await?;
         let address = listener.local_addr()?;
-        Ok(Self { listener, address, script, journal: Arc::new(Journal::new(None)), lenient: false })
+        Ok(Self {
+            listener,
+            address,
+            script,
+            journal: Arc::new(Journal::new(None)),
+            lenient: false,
+            logins: LoginDesk::default(),
+        })
     }
 
     /// Also answers requests that the vendor would refuse; the journal has the refusal.
     pub fn lenient(mut self) -> Self {
         self.lenient = true;
+        self
+    }
+
+    /// Lets the next polls of device logins and refreshes of tokens fail with these errors, such as
+    /// `authorization_pending`, `slow_down`, `expired_token`, `invalid_grant`; a number is a status.
+    pub fn with_login_errors(mut self, errors: Vec<String>) -> Self {
+        self.logins = LoginDesk::with_errors(errors);
         self
     }
 
@@ -91,11 +107,11 @@ impl Mock {
         let shared = MockState {
             model: self.script.model.clone(),
             player: Mutex::new(Player::new(self.script)),
-            used_tokens: Mutex::default(),
             requests: 0.into(),
             calls: 0.into(),
             journal: self.journal,
             lenient: self.lenient,
+            logins: self.logins,
         };
         let router = axum::Router::new().fallback(handle::handle).with_state(Arc::new(shared));
         let service = router.into_make_service_with_connect_info::<Connection>();
