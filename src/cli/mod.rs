@@ -10,6 +10,7 @@ mod discover;
 mod docs;
 mod extensions;
 mod log;
+mod login;
 mod mock_llm;
 mod models;
 mod options;
@@ -69,6 +70,11 @@ enum Command {
     Conform(conform::Options),
     /// List the available models
     Models(models::Options),
+    /// Log in at a provider with a subscription
+    #[command(after_help = login::HELP)]
+    Login(login::LoginArguments),
+    /// Forget a login
+    Logout(login::LogoutArguments),
     /// Export the protocol (JSON Schema, types, a reference page, ...), or compare two dialects
     Schema(schema::Options),
     /// Serve a scripted model by the HTTP APIs of Anthropic (Messages), OpenAI (Chat Completions, Responses), Google (Gemini) and Mistral
@@ -121,6 +127,8 @@ fn dispatch(arguments: &[OsString], book: &[(&str, &str)]) -> ExitCode {
         Command::Check(options) => check::run(&options),
         Command::Conform(options) => conform::run(&options),
         Command::Models(options) => models::run(&options),
+        Command::Login(options) => login::run(&options),
+        Command::Logout(options) => login::run_logout(&options),
         Command::Schema(options) => schema::run(&options),
         Command::MockLlm(options) => mock_llm::run(&options),
         Command::Replay(options) => replay::run(&options),

@@ -1,5 +1,7 @@
 //! `pi-rpc models`, and pi's `--list-models`.
 
+mod auth;
+
 use super::{print, refuse};
 use crate::{
     config::{
@@ -19,6 +21,9 @@ use std::{collections::BTreeMap, fmt::Write as _, process::ExitCode};
 pub struct Options {
     /// List only models whose provider, id or name contains all these words
     pattern: Vec<String>,
+    /// Print which credential each provider has, from where and until when, instead of models
+    #[arg(long)]
+    auth: bool,
     /// Print all known properties as JSON
     #[arg(long)]
     json: bool,
@@ -35,7 +40,7 @@ impl Options {
     /// The options for pi's `--list-models [PATTERN]`.
     pub fn from_list_models(words: &str, dialect: Dialect) -> Self {
         let pattern = words.split_whitespace().map(str::to_owned).collect();
-        Self { pattern, json: false, discover: None, dialect: dialect.as_str().to_owned() }
+        Self { pattern, json: false, auth: false, discover: None, dialect: dialect.as_str().to_owned() }
     }
 }
 
@@ -57,6 +62,12 @@ pub fn run(options: &Options) -> ExitCode {
     };
     let environment = Environment::of_process();
     let config = config::load(Sources { dialect, working_directory, environment, approve: None });
+    if options.auth {
+        return print(&match options.json {
+            true => format!("{:#}", auth::as_json(&config)),
+            false => harmless_lines(&auth::as_text(&config)),
+        });
+    }
     let words: Vec<String> = options.pattern.iter().map(|word| word.to_lowercase()).collect();
     let fits = |endpoint: &&Endpoint| {
         let text = format!("{} {}", full_id(&endpoint.model), endpoint.model.name).to_lowercase();
