@@ -8,18 +8,27 @@ use crate::{
 };
 use pi_rpc::protocol::Dialect;
 use serde_json::{Value, json};
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
-/// Sends what pi sends to its vendor's token endpoint to the fake vendor.
+/// Sends what pi sends to its vendors to the fake one.
 const PRELOAD: &str = r#"
     const send = globalThis.fetch;
     globalThis.fetch = (input, init) => {
       const url = String(input?.url ?? input);
-      return send(url.replace("https://auth.openai.com", process.env.PI_RPC_TOKEN_ORIGIN), init);
+      return send(url.replace(/^https:\/\/[^/]+/, process.env.PI_RPC_TOKEN_ORIGIN), init);
     };
 "#;
 
-fn server(vendor: &FakeVendor, home: &Path, words: Option<&[std::path::PathBuf]>) -> Server {
+/// Puts the preload into a home.
+pub fn write_preload(home: &Path) {
+    fs::write(home.join("preload.mjs"), PRELOAD).unwrap();
+}
+
+/// pi, by its words, or our server, with the files of `home` and with logins at the fake vendor.
+pub fn server(vendor: &FakeVendor, home: &Path, words: Option<&[PathBuf]>, model: &str) -> Server {
     let dir = tempfile::tempdir().unwrap();
     let ours = [binary().to_owned()];
     let words = words.unwrap_or(&ours);
@@ -29,12 +38,12 @@ fn server(vendor: &FakeVendor, home: &Path, words: Option<&[std::path::PathBuf]>
     if words.len() > 1 {
         command.arg("--import").arg(home.join("preload.mjs"));
     }
-    command.args(&words[1..]).args(["--mode", "rpc", "--no-session", "--model", "openai-codex/model"]);
+    command.args(&words[1..]).args(["--mode", "rpc", "--no-session", "--model", model]);
     Server::start(Dialect::Pi, dir, command)
 }
 
 /// The first frame of this kind, whatever else it holds.
-fn until(server: &mut Server, kind: &str) -> Value {
+pub fn until(server: &mut Server, kind: &str) -> Value {
     loop {
         let line = server.next_line().unwrap();
         let frame: Value = serde_json::from_slice(&line).unwrap();
@@ -49,7 +58,7 @@ fn pi_and_ours_renew_login_once() {
     let Some(pi) = peer("1.5.2") else { return };
     let vendor = FakeVendor::plays(&json!({ "turns": [{ "repeat": true, "say": [{ "text": "Hello." }] }] }));
     let home = tempfile::tempdir().unwrap();
-    fs::write(home.path().join("preload.mjs"), PRELOAD).unwrap();
+    write_preload(home.path());
     let base = format!("http://{}/backend-api", vendor.address);
     let models = json!([{ "id": "model", "contextWindow": 200_000, "maxTokens": 8000 }]);
     let codex = json!({ "baseUrl": base, "api": "openai-codex-responses", "models": models });
@@ -64,7 +73,8 @@ fn pi_and_ours_renew_login_once() {
             "accountId": "old",
         } });
         write_agent_file(home.path(), Dialect::Pi, "auth.json", &login);
-        let mut both = [server(&vendor, home.path(), Some(pi)), server(&vendor, home.path(), None)];
+        let mut both =
+            [Some(pi), None].map(|words| server(&vendor, home.path(), words, "openai-codex/model"));
         for server in &mut both {
             server.send(json!({ "id": "1", "type": "get_state" }));
             until(server, "response");
@@ -85,7 +95,7 @@ fn pi_and_ours_renew_login_once() {
         assert_eq!(renewals, vec![Some(200); round], "round {round}");
         let written: Value = serde_json::from_str(&fs::read_to_string(&auth).unwrap()).unwrap();
         let login = &written["openai-codex"];
-        refresh = format!("refresh_scripted_{round}");
+        refresh = format!("scripted-refresh-{round}");
         assert_eq!(
             (&login["refresh"], &login["accountId"]),
             (&json!(refresh), &json!("account_scripted")),

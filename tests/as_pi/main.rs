@@ -15,6 +15,7 @@ mod trace_support;
 mod commands;
 mod frames_of_apis;
 mod google_requests;
+mod login_requests;
 mod logins;
 mod mistral_requests;
 mod openai_requests;

@@ -140,7 +140,7 @@ fn planted_command(dir: &Path, hostile: &Hostile) -> Command {
 const SOURCES: [&str; 3] = ["models.json", "auth.json", "extension.sh"];
 
 /// Everything that lies in a folder, but for where the keys come from.
-fn written(folder: &Path, found: &mut Vec<(PathBuf, String)>) {
+pub fn written(folder: &Path, found: &mut Vec<(PathBuf, String)>) {
     for entry in fs::read_dir(folder).unwrap().flatten() {
         let path = entry.path();
         if entry.file_type().unwrap().is_dir() {

@@ -1,0 +1,15 @@
+//! Logins at providers: tokens are renewed in time, once, and nothing that belongs to another is lost.
+#![cfg(feature = "serve")]
+
+#[path = "../commands_support/mod.rs"]
+mod commands_support;
+mod login_support;
+#[path = "../serve_support/mod.rs"]
+mod serve_support;
+
+mod commands;
+mod flows;
+mod lock;
+mod refresh;
+mod served;
+mod table;
