@@ -16,6 +16,7 @@ pub const FILES: &[(&str, &str)] = &[
     ("how-to/extend-in-typescript.md", include_str!("../docs/how-to/extend-in-typescript.md")),
     ("how-to/generate-an-sdk.md", include_str!("../docs/how-to/generate-an-sdk.md")),
     ("how-to/local-models.md", include_str!("../docs/how-to/local-models.md")),
+    ("how-to/log-in.md", include_str!("../docs/how-to/log-in.md")),
     ("how-to/read-the-schema.md", include_str!("../docs/how-to/read-the-schema.md")),
     ("how-to/record-and-replay.md", include_str!("../docs/how-to/record-and-replay.md")),
     ("how-to/test-a-client.md", include_str!("../docs/how-to/test-a-client.md")),
