@@ -42,7 +42,7 @@ const ENDLESS_MS: f64 = 8.64e15;
 
 impl Keys {
     /// The source of the credential that requests to the provider use; `None`: there is none.
-    pub fn source(&self, provider: &str) -> Option<CredentialSource> {
+    pub fn credential_source(&self, provider: &str) -> Option<CredentialSource> {
         let key_kind =
             |text: &str| if text.starts_with('!') { CredentialKind::Command } else { CredentialKind::Key };
         let of_login = |login: &Login| match login {

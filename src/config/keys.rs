@@ -5,8 +5,7 @@ use super::{
     auth::{Login, Logins, SharedLogins},
     catalogue::BUILT_IN,
     command::KeyCommands,
-    login_kinds::{LoginKind, login_kind},
-    login_use::login_use,
+    login_use::{has_passed, login_use},
     models_file::{Override, ProviderKeys, Providers},
     token::chatgpt_account,
     value::{interpolate, resolve},
@@ -22,7 +21,6 @@ use std::{
     fmt,
     path::PathBuf,
     sync::Arc,
-    time::{SystemTime, UNIX_EPOCH},
 };
 
 /// The provider whose models an account of Google authorizes.
@@ -49,7 +47,7 @@ pub struct Keys {
     /// Providers whose extensions answer for the models, with any API.
     streams: BTreeSet<String>,
     /// Known secrets, to be redacted.
-    secrets: Secrets,
+    pub(super) secrets: Secrets,
 }
 
 /// The configured sources of a provider's key and headers.
@@ -295,7 +293,7 @@ impl Keys {
         if self.cli_key(provider).is_some() {
             return Some("--api-key");
         }
-        if self.logins.contains_key(provider) {
+        if self.logins.get(provider).is_some() {
             return Some("auth.json");
         }
         let variables = configured.map_or(&[][..], |it| it.variables);
@@ -530,7 +528,7 @@ impl Keys {
     }
 
     /// Adds a configured key to the secrets, and withholds the variables that hold it.
-    fn learn_secret(&self, text: &str) {
+    pub(super) fn learn_secret(&self, text: &str) {
         if text.starts_with('!') {
             return;
         }
@@ -550,91 +548,14 @@ impl Keys {
         }
     }
 
-    fn cli_key(&self, provider: &str) -> Option<&str> {
+    pub(super) fn cli_key(&self, provider: &str) -> Option<&str> {
         self.cli_key.as_ref().filter(|(whose, _)| whose == provider).map(|(_, key)| key.as_str())
     }
 
     fn variable(&self, configured: &ProviderKeySources) -> Option<&str> {
         configured.variables.iter().find_map(|name| self.environment.get(name))
     }
-
-    /// Checks that a token that has expired can be replaced by another.
-    fn check_renewable(&self, provider: &str, refresh: &str) -> Result<(), CredentialError> {
-        let kind = login_kind(provider);
-        if kind.is_some_and(|kind| kind.refresh.is_some()) && !refresh.is_empty() {
-            return Ok(());
-        }
-        let help = match kind {
-            Some(_) => format!("it holds nothing to renew it with.\n\nLog in again: pi-rpc login {provider}"),
-            None => {
-                "pi-rpc does not know how to renew it.\n\nLog in again with the program that made it, or use \
-                     an API key."
-                    .to_owned()
-            }
-        };
-        Err(CredentialError::Expired { provider: provider.to_owned(), agent: self.agent.clone(), help })
-    }
-
-    /// The login that the provider's requests use, and its kind.
-    fn oauth_login(&self, provider: &str) -> Option<(&'static LoginKind, Login)> {
-        let login = self.logins.get(provider).filter(|_| self.cli_key(provider).is_none())?;
-        matches!(login, Login::Oauth { .. }).then_some((login_kind(provider)?, login))
-    }
-
-    /// Whether the provider's token has expired or will within [`MIN_VALIDITY_MS`], and can be replaced by another.
-    pub fn expires_soon(&self, provider: &str) -> bool {
-        self.expires_within(provider, MIN_VALIDITY_MS)
-    }
-
-    /// Whether the provider's token has expired, and can be replaced by another.
-    pub fn has_expired(&self, provider: &str) -> bool {
-        self.expires_within(provider, 0.0)
-    }
-
-    fn expires_within(&self, provider: &str, milliseconds: f64) -> bool {
-        match self.oauth_login(provider) {
-            Some((kind, Login::Oauth { expires, refresh, .. })) => {
-                kind.refresh.is_some() && !refresh.is_empty() && has_passed(expires - milliseconds)
-            }
-            _ => false,
-        }
-    }
-
-    /// Replaces the login of a provider by an entry of `auth.json`; `None`, or an entry of another shape: there is none.
-    pub fn set_login(&self, provider: &str, entry: Option<&JsonObject>) {
-        let login = entry.and_then(Login::parse);
-        login.iter().for_each(|login| self.learn_login_secrets(login));
-        self.logins.set(provider, login);
-    }
-
-    /// The path of `auth.json`.
-    pub fn auth_file(&self) -> PathBuf {
-        self.agent.join("auth.json")
-    }
-
-    /// The environment that values refer to.
-    pub const fn environment(&self) -> &Environment {
-        &self.environment
-    }
-
-    fn learn_login_secrets(&self, login: &Login) {
-        match login {
-            Login::ApiKey { key, env } => {
-                key.iter().for_each(|key| self.learn_secret(key));
-                env.iter()
-                    .filter(|(name, _)| names_key(name))
-                    .for_each(|(_, value)| self.secrets.remember(value));
-            }
-            Login::Oauth { access, refresh, .. } => {
-                self.secrets.remember(access);
-                self.secrets.remember(refresh);
-            }
-        }
-    }
 }
-
-/// How long a token must be valid for a request to begin with it. Source: pi 1.5.2.
-const MIN_VALIDITY_MS: f64 = 300_000.0;
 
 /// Variables of proxies, whose URLs may hold a password.
 const PROXIES: [&str; 6] =
@@ -664,10 +585,4 @@ fn program_of(command: &str) -> String {
         None if !command.contains('=') => command.trim().to_owned(),
         _ => "…".to_owned(),
     }
-}
-
-/// Whether a time, in milliseconds since 1970, has passed.
-fn has_passed(moment: f64) -> bool {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64() * 1000.0);
-    now >= moment
 }

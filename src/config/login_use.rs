@@ -1,10 +1,95 @@
-//! How the token of a login is used: which header it goes into, and which address it names.
+//! How the token of a login is used: until when, which header it goes into, and which address it names.
 
 use super::{
+    CredentialError, Environment, Keys,
     auth::Login,
-    login_kinds::{BaseUrlRule, LoginKind},
+    login_kinds::{BaseUrlRule, LoginKind, login_kind},
 };
+use crate::{protocol::JsonObject, secrets::names_key};
 use serde_json::Value;
+use std::{
+    path::PathBuf,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+/// How long a token must be valid for a request to begin with it. Source: pi 1.5.2.
+const MIN_VALIDITY_MS: f64 = 300_000.0;
+
+impl Keys {
+    /// Checks that a token that has expired can be replaced by another.
+    pub(super) fn check_renewable(&self, provider: &str, refresh: &str) -> Result<(), CredentialError> {
+        let kind = login_kind(provider);
+        if kind.is_some_and(|kind| kind.refresh.is_some()) && !refresh.is_empty() {
+            return Ok(());
+        }
+        let help = match kind {
+            Some(_) => format!("it holds nothing to renew it with.\n\nLog in again: pi-rpc login {provider}"),
+            None => {
+                "pi-rpc does not know how to renew it.\n\nLog in again with the program that made it, or use \
+                     an API key."
+                    .to_owned()
+            }
+        };
+        Err(CredentialError::Expired { provider: provider.to_owned(), agent: self.agent.clone(), help })
+    }
+
+    /// The login that the provider's requests use, and its kind.
+    pub(super) fn oauth_login(&self, provider: &str) -> Option<(&'static LoginKind, Login)> {
+        let login = self.logins.get(provider).filter(|_| self.cli_key(provider).is_none())?;
+        matches!(login, Login::Oauth { .. }).then_some((login_kind(provider)?, login))
+    }
+
+    /// Whether the provider's token has expired or will within [`MIN_VALIDITY_MS`], and can be replaced by another.
+    pub fn expires_soon(&self, provider: &str) -> bool {
+        self.expires_within(provider, MIN_VALIDITY_MS)
+    }
+
+    /// Whether the provider's token has expired, and can be replaced by another.
+    pub fn has_expired(&self, provider: &str) -> bool {
+        self.expires_within(provider, 0.0)
+    }
+
+    fn expires_within(&self, provider: &str, milliseconds: f64) -> bool {
+        match self.oauth_login(provider) {
+            Some((kind, Login::Oauth { expires, refresh, .. })) => {
+                kind.refresh.is_some() && !refresh.is_empty() && has_passed(expires - milliseconds)
+            }
+            _ => false,
+        }
+    }
+
+    /// Replaces the login of a provider by an entry of `auth.json`; `None`, or an entry of another shape: there is none.
+    pub fn set_login(&self, provider: &str, entry: Option<&JsonObject>) {
+        let login = entry.and_then(Login::parse);
+        login.iter().for_each(|login| self.learn_login_secrets(login));
+        self.logins.set(provider, login);
+    }
+
+    /// The path of `auth.json`.
+    pub fn auth_file(&self) -> PathBuf {
+        self.agent.join("auth.json")
+    }
+
+    /// The environment that values refer to.
+    pub const fn environment(&self) -> &Environment {
+        &self.environment
+    }
+
+    pub(super) fn learn_login_secrets(&self, login: &Login) {
+        match login {
+            Login::ApiKey { key, env } => {
+                key.iter().for_each(|key| self.learn_secret(key));
+                env.iter()
+                    .filter(|(name, _)| names_key(name))
+                    .for_each(|(_, value)| self.secrets.remember(value));
+            }
+            Login::Oauth { access, refresh, .. } => {
+                self.secrets.remember(access);
+                self.secrets.remember(refresh);
+            }
+        }
+    }
+}
 
 /// Whether the token of a login always goes into `Authorization: Bearer`, and the address of the API that it names.
 pub(super) fn login_use(kind: &LoginKind, login: &Login) -> (bool, Option<String>) {
@@ -28,4 +113,10 @@ pub(super) fn login_use(kind: &LoginKind, login: &Login) -> (bool, Option<String
 pub fn host_of(text: &str) -> String {
     let rest = text.trim().split_once("://").map_or(text.trim(), |(_, rest)| rest);
     rest.split(['/', '?', '#', ':']).next().unwrap_or_default().to_owned()
+}
+
+/// Whether a time, in milliseconds since 1970, has passed.
+pub(super) fn has_passed(moment: f64) -> bool {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64() * 1000.0);
+    now >= moment
 }

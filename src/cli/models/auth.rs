@@ -10,7 +10,7 @@ fn sources(config: &Config) -> Vec<(String, CredentialSource)> {
     let models = config.models().into_iter().map(|endpoint| endpoint.model.provider);
     let providers: BTreeSet<String> = models.chain(config.keys.stored_providers()).collect();
     let found = providers.into_iter().filter_map(|provider| {
-        let source = config.keys.source(&provider)?;
+        let source = config.keys.credential_source(&provider)?;
         Some((provider, source))
     });
     found.collect()
