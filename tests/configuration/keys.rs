@@ -74,7 +74,7 @@ fn login_is_used_until_it_expires() {
         selection.offers.iter().map(|offer| (offer.endpoint.model.provider.as_str(), offer.usable.is_ok()));
     let mut offers: Vec<_> = offers.collect();
     offers.dedup();
-    assert_eq!(offers, [("anthropic", true), ("openai", false), ("groq", false)]);
+    assert_eq!(offers, [("anthropic", true), ("groq", false), ("openai", false)]);
 }
 
 #[test]
