@@ -62,11 +62,11 @@ impl SessionState {
             let Emission::Frame(frame) = emission else { return };
             match frame {
                 Outbound::Response(RpcResponse::Success(success)) => state.complete_command(success, before),
-                Outbound::Response(RpcResponse::ErrorResponse(error)) => {
-                    if state.close(error.id.as_ref(), None).is_none() {
-                        // Some servers refuse a prompt after its acknowledgement, which may have queued it here.
-                        state.forget_all(RpcCommandKind::Prompt.changes(), Cause::Command);
-                    }
+                Outbound::Response(RpcResponse::ErrorResponse(error))
+                    if state.close(error.id.as_ref(), None).is_none() =>
+                {
+                    // Some servers refuse a prompt after its acknowledgement, which may have queued it here.
+                    state.forget_all(RpcCommandKind::Prompt.changes(), Cause::Command);
                 }
                 Outbound::AgentSessionEvent(event) => {
                     state.apply_event(event);

@@ -30,13 +30,17 @@ impl AbortedCalls {
         use AgentSessionEvent as Event;
         match event {
             Event::AgentStart(_) | Event::AgentEnd(_) => self.ended = None,
-            Event::ToolExecutionEnd(end) if stopped && end.parent_tool_call_id.is_none() => {
-                if !at.cut && !at.has_extensions && says_aborted(end, at) {
-                    found.expect(Rule::AbortEffect, end.is_error, || {
-                        "an error, as the call was aborted".to_owned()
-                    });
-                    self.ended = Some(at.frame);
-                }
+            Event::ToolExecutionEnd(end)
+                if stopped
+                    && end.parent_tool_call_id.is_none()
+                    && !at.cut
+                    && !at.has_extensions
+                    && says_aborted(end, at) =>
+            {
+                found.expect(Rule::AbortEffect, end.is_error, || {
+                    "an error, as the call was aborted".to_owned()
+                });
+                self.ended = Some(at.frame);
             }
             Event::MessageEnd(end) => {
                 if let AgentMessage::Assistant(answer) = &end.message
