@@ -7,11 +7,10 @@ use super::{
     command::KeyCommands,
     login_use::{has_passed, login_use},
     models_file::{Override, ProviderKeys, Providers},
-    token::chatgpt_account,
     value::{interpolate, resolve},
 };
 use crate::{
-    model::{api::Api, request::Credentials},
+    model::{api::Api, chatgpt_token::chatgpt_account, request::Credentials},
     protocol::{Dialect, JsonObject, Model, errors},
     secrets::{Secrets, names_key},
 };

@@ -41,7 +41,6 @@ mod registry;
 pub mod select;
 pub mod settings;
 pub mod thinking;
-mod token;
 mod value;
 
 pub use approval::{Approval, ProjectCode, WithheldCode};
@@ -58,4 +57,3 @@ pub use select::{
     OfferedModel, ScopedModel, Selection, SelectionError, SelectionOptions, offered_models, select,
 };
 pub use settings::Settings;
-pub(crate) use token::chatgpt_account;

@@ -2,9 +2,10 @@
 
 use crate::{
     config::{
-        Environment, chatgpt_account, host_of,
+        Environment, host_of,
         login_kinds::{BodyForm, Expiry, LoginKind, MembersRule, TokenRequest},
     },
+    model::chatgpt_token::chatgpt_account,
     protocol::JsonObject,
     secrets::Secrets,
 };

@@ -16,6 +16,8 @@ pub mod anthropic;
 pub mod api;
 #[cfg(feature = "serve")]
 pub mod body;
+#[cfg(feature = "serve")]
+pub mod chatgpt_token;
 pub mod compat;
 mod context_room;
 pub mod convert;

@@ -62,11 +62,12 @@ impl SessionState {
             let Emission::Frame(frame) = emission else { return };
             match frame {
                 Outbound::Response(RpcResponse::Success(success)) => state.complete_command(success, before),
-                Outbound::Response(RpcResponse::ErrorResponse(error))
-                    if state.close(error.id.as_ref(), None).is_none() =>
-                {
+                Outbound::Response(RpcResponse::ErrorResponse(error)) => {
+                    let closed = state.close(error.id.as_ref(), None);
                     // Some servers refuse a prompt after its acknowledgement, which may have queued it here.
-                    state.forget_all(RpcCommandKind::Prompt.changes(), Cause::Command);
+                    if closed.is_none() {
+                        state.forget_all(RpcCommandKind::Prompt.changes(), Cause::Command);
+                    }
                 }
                 Outbound::AgentSessionEvent(event) => {
                     state.apply_event(event);

@@ -1,11 +1,11 @@
 //! Rules of Responses with the login of a ChatGPT account, beyond those of OpenAI.
 
 use crate::{
-    config::chatgpt_account,
     mock::{
         fault::{Fault, PathStep, Problem},
         refusal::VendorRefusal,
     },
+    model::chatgpt_token::chatgpt_account,
 };
 
 /// Checks that the token is one of a login, and that `account` is the one that it belongs to.

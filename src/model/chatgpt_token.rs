@@ -1,4 +1,4 @@
-//! Claims of the tokens of logins.
+//! The account that a token of ChatGPT names.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::Value;
