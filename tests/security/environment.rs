@@ -13,7 +13,7 @@ use std::{
 use tempfile::TempDir;
 
 /// Those that hold keys: of a provider that is known, of one in `models.json`, of one that an extension registers.
-const KEYS: [&str; 4] = ["GH_TOKEN", "OPENAI_API_KEY", "OWN_DOLLAR", "OWN_NAME"];
+const KEYS: [&str; 4] = ["HF_TOKEN", "OPENAI_API_KEY", "OWN_DOLLAR", "OWN_NAME"];
 
 /// Those that hold none, whatever refers to them.
 const OTHERS: [&str; 3] = ["AWS_PROFILE", "LANG", "OTHER_API_KEY_PATH"];
@@ -77,11 +77,11 @@ fn children_get_environment_without_model_keys() {
 
 #[test]
 fn children_get_keys_passed_by_user() {
-    assert_children_have(&json!({}), &["--pass-keys", "GH_TOKEN,OWN_NAME"], &["GH_TOKEN", "OWN_NAME"]);
+    assert_children_have(&json!({}), &["--pass-keys", "HF_TOKEN,OWN_NAME"], &["HF_TOKEN", "OWN_NAME"]);
     assert_children_have(
-        &json!({"passKeys": ["GH_TOKEN"]}),
+        &json!({"passKeys": ["HF_TOKEN"]}),
         &["--pass-keys", "OWN_NAME"],
-        &["GH_TOKEN", "OWN_NAME"],
+        &["HF_TOKEN", "OWN_NAME"],
     );
     assert_children_have(&json!({"passKeys": ["all"]}), &[], &KEYS);
 }

@@ -42,7 +42,7 @@ const VARIABLES: [(&str, &str); 5] = [
     ("OWN_NAME", "named"),
     ("OWN_DOLLAR", "dollar"),
     ("OPENAI_API_KEY", "unused"),
-    ("GH_TOKEN", "token"),
+    ("HF_TOKEN", "token"),
 ];
 
 /// A home in which all of it is configured, with models of this endpoint.
