@@ -3,6 +3,7 @@
 use super::{
     Environment,
     auth::{Login, Logins, SharedLogins},
+    aws,
     catalogue::BUILT_IN,
     command::KeyCommands,
     login_use::{has_passed, login_use},
@@ -10,7 +11,12 @@ use super::{
     value::{interpolate, resolve},
 };
 use crate::{
-    model::{api::Api, chatgpt_token::chatgpt_account, request::Credentials},
+    model::{
+        api::Api,
+        bedrock::{AwsAccess, AwsKeySource},
+        chatgpt_token::chatgpt_account,
+        request::Credentials,
+    },
     protocol::{Dialect, JsonObject, Model, errors},
     secrets::{Secrets, names_key},
 };
@@ -177,6 +183,9 @@ impl Keys {
                 keys.environment.get(variable).into_iter().for_each(|value| keys.secrets.remember(value));
             }
         }
+        for variable in aws::SECRET_VARIABLES {
+            keys.environment.get(variable).into_iter().for_each(|value| keys.secrets.remember(value));
+        }
         for variable in PROXIES {
             keys.environment.get(variable).into_iter().for_each(|url| keys.secrets.remember_url(url));
         }
@@ -260,6 +269,7 @@ impl Keys {
         let configured = self.providers.get(provider);
         self.cli_key(provider).is_some()
             || self.logins.get(provider).as_ref().is_some_and(Login::has_key)
+            || (provider == aws::AMAZON_BEDROCK && aws::is_configured(&self.environment))
             || configured.is_some_and(|it| it.key.is_some() || self.variable(it).is_some())
             || (provider == VERTEX && self.has_google_account())
     }
@@ -396,7 +406,8 @@ impl Keys {
         };
         let login = self.oauth_login(provider);
         let (bearer, base_url) = login.map_or((false, None), |(kind, login)| login_use(kind, &login));
-        Ok(Credentials { key, headers, bearer: bearer || configured.bearer, variables, account, base_url })
+        let (bearer, aws) = (bearer || configured.bearer, self.aws_access(model));
+        Ok(Credentials { key, headers, bearer, variables, account, base_url, aws })
     }
 
     /// Resolves the credentials of a provider, or of one of its models, for an extension: key and headers, and
@@ -552,7 +563,22 @@ impl Keys {
     }
 
     fn variable(&self, configured: &ProviderKeySources) -> Option<&str> {
-        configured.variables.iter().find_map(|name| self.environment.get(name))
+        // Others name a profile.
+        let keys = configured.variables.iter().filter(|name| names_key(name));
+        keys.copied().find_map(|name| self.environment.get(name))
+    }
+
+    /// Access to AWS for a model that needs it, with its keys among the secrets.
+    fn aws_access(&self, model: &Model) -> Option<AwsAccess> {
+        if Api::parse(&model.api) != Some(Api::BedrockConverseStream) {
+            return None;
+        }
+        let access = aws::access(&self.environment);
+        if let AwsKeySource::Known(keys) = &access.keys {
+            self.secrets.remember(&keys.secret);
+            keys.session_token.iter().for_each(|token| self.secrets.remember(token));
+        }
+        Some(access)
     }
 }
 

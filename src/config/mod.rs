@@ -21,6 +21,7 @@
 
 mod approval;
 mod auth;
+mod aws;
 pub mod catalogue;
 mod command;
 mod credential_source;

@@ -1,7 +1,8 @@
 //! The supported APIs, by the names in a model's `api`.
 
 use super::{
-    anthropic, google, mistral, openai_azure, openai_codex, openai_completions, openai_responses, provider,
+    anthropic, bedrock, google, mistral, openai_azure, openai_codex, openai_completions, openai_responses,
+    provider,
     request::{Credentials, HttpRequest, ModelRequest, Reader},
 };
 use crate::protocol::Model;
@@ -13,6 +14,8 @@ pub enum Api {
     AnthropicMessages,
     /// `azure-openai-responses`.
     AzureOpenaiResponses,
+    /// `bedrock-converse-stream`.
+    BedrockConverseStream,
     /// `google-generative-ai`.
     GoogleGenerativeAi,
     /// `google-vertex`.
@@ -29,9 +32,10 @@ pub enum Api {
 
 impl Api {
     /// Every API, in the order in which users see them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::AnthropicMessages,
         Self::AzureOpenaiResponses,
+        Self::BedrockConverseStream,
         Self::GoogleGenerativeAi,
         Self::GoogleVertex,
         Self::MistralConversations,
@@ -50,6 +54,7 @@ impl Api {
         match self {
             Self::AnthropicMessages => "anthropic-messages",
             Self::AzureOpenaiResponses => "azure-openai-responses",
+            Self::BedrockConverseStream => "bedrock-converse-stream",
             Self::GoogleGenerativeAi => "google-generative-ai",
             Self::GoogleVertex => "google-vertex",
             Self::MistralConversations => "mistral-conversations",
@@ -100,6 +105,7 @@ impl Api {
         let mut built = match self {
             Self::AnthropicMessages => anthropic::request(request),
             Self::AzureOpenaiResponses => openai_azure::request(request),
+            Self::BedrockConverseStream => bedrock::request(request),
             Self::GoogleGenerativeAi => google::request(request),
             Self::GoogleVertex => google::vertex::request(request),
             Self::MistralConversations => mistral::request(request),
@@ -118,6 +124,7 @@ impl Api {
     pub fn reader(self) -> Box<dyn Reader> {
         match self {
             Self::AnthropicMessages => anthropic::reader(),
+            Self::BedrockConverseStream => bedrock::reader(),
             Self::GoogleGenerativeAi | Self::GoogleVertex => google::reader(),
             Self::AzureOpenaiResponses => openai_azure::reader(),
             Self::MistralConversations => mistral::reader(),

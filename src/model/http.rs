@@ -12,14 +12,19 @@ use self::{
     redactor::Redactor,
     response::{pieces, read_error_body, shorten, unexpected_content_type},
 };
+#[cfg(feature = "aws-chain")]
+use super::aws_chain::{ChainClients, KeyChain};
 use super::{
-    body,
-    request::{HttpRequest, Reader},
+    bedrock::{AwsKeySource, Signing},
+    body::{self, ServerSentEvent},
+    frames,
+    request::{Framing, HttpRequest, Reader},
     retry::{RetryPolicy, is_transient_status, retry_after},
+    signature::add_signature,
     types::StreamEvent,
 };
 use crate::secrets::{Secrets, redact_url};
-use futures_util::StreamExt;
+use futures_util::{Stream, StreamExt};
 use reqwest::{
     Client, ClientBuilder, Request, Response, Url,
     header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION},
@@ -31,7 +36,7 @@ use std::{
     error::Error,
     mem,
     net::IpAddr,
-    pin::pin,
+    pin::Pin,
     sync::OnceLock,
     time::{Duration, SystemTime},
 };
@@ -55,6 +60,9 @@ pub struct Http {
     google_tokens: google_token::TokenCache,
     /// Keys that are redacted in the texts of failures.
     secrets: Secrets,
+    /// Keys of AWS that neither the environment nor a file has.
+    #[cfg(feature = "aws-chain")]
+    chain: KeyChain,
 }
 
 /// Time limits and retries of a request. Traffic without content, such as comments and pings, resets `idle`, up to
@@ -79,6 +87,12 @@ impl Default for HttpOptions {
 
 /// The text for hosts after a panic, whose own message may hold parts of the request and a key.
 pub const DEFECT: &str = "a bug in this program; the log names the place";
+
+/// The text for hosts when a request needs keys that only the vendor's chain of providers has.
+#[cfg(not(feature = "aws-chain"))]
+const NO_AWS_KEYS: &str = "No AWS keys: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_BEARER_TOKEN_BEDROCK, or an AWS_PROFILE \
+                          with aws_access_key_id. Roles, single sign-on, processes, containers and machines need the feature \
+                          aws-chain, which this program was built without";
 
 /// Time limit for connecting.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
@@ -142,13 +156,14 @@ impl Http {
 
     async fn answer(
         &self,
-        request: HttpRequest,
+        mut request: HttpRequest,
         mut reader: Box<dyn Reader>,
         options: &HttpOptions,
         events: &mpsc::Sender<StreamEvent>,
         heads: Option<mpsc::Sender<ResponseHead>>,
         redactor: &Redactor,
     ) -> Result<(), RequestFailure> {
+        let signing = request.signing.take();
         let request = match json_size(&request.body) < INLINE_BODY_BYTES {
             true => post(request)?,
             // With images a body has many megabytes: encoding it here would block everything else.
@@ -162,7 +177,8 @@ impl Http {
         };
         let host = host(request.url());
         let idle = options.idle;
-        let response = self.send_with_retries(request, reader.as_mut(), options, redactor).await?;
+        let response =
+            self.send_with_retries(request, signing.as_ref(), reader.as_mut(), options, redactor).await?;
         if let Some(heads) = heads {
             let (head, seen) = ResponseHead::of(&response);
             // Without a receiver there is nothing to wait for.
@@ -176,7 +192,12 @@ impl Http {
                 "{host} did not answer with an event stream but {kind}: {start}"
             )));
         }
-        let mut stream = pin!(body::events(pieces(response, idle)));
+        let pieces = pieces(response, idle);
+        let mut stream: Pin<Box<dyn Stream<Item = Result<ServerSentEvent, String>> + Send>> =
+            match reader.framing() {
+                Framing::ServerSentEvents => Box::pin(body::events(pieces)),
+                Framing::AmazonEventStream => Box::pin(frames::frames(pieces)),
+            };
         let longest = idle.saturating_mul(SILENT_IDLE_FACTOR);
         let mut last_activity = Instant::now();
         loop {
@@ -210,6 +231,7 @@ impl Http {
     async fn send_with_retries(
         &self,
         mut request: Request,
+        signing: Option<&Signing>,
         reader: &mut dyn Reader,
         options: &HttpOptions,
         redactor: &Redactor,
@@ -218,6 +240,10 @@ impl Http {
         let mut tried = 0;
         loop {
             let again = request.try_clone().filter(|_| tried < options.retry.retries);
+            if let Some(signing) = signing {
+                // Each time anew: a signature is valid for minutes.
+                self.sign(&mut request, signing).await.map_err(RequestFailure::new)?;
+            }
             let failure = match send(&client, request, reader, options, redactor).await {
                 Ok(response) => return Ok(response),
                 Err(failure) => failure,
@@ -236,6 +262,28 @@ impl Http {
             tracing::debug!("asking again in {}: {}", seconds(wait), redactor.redact(failure.message));
             sleep(wait).await;
             tried += 1;
+        }
+    }
+
+    /// Signs the request with the keys that `signing` has, or names.
+    async fn sign(&self, request: &mut Request, signing: &Signing) -> Result<(), String> {
+        match &signing.keys {
+            AwsKeySource::Known(keys) => add_signature(request, signing, keys, SystemTime::now()),
+            #[cfg(feature = "aws-chain")]
+            AwsKeySource::Chain => {
+                let client = |url: &str| {
+                    let url = Url::parse(url).map_err(|error| error.to_string())?;
+                    self.client(&url).map_err(|failure| failure.message)
+                };
+                let clients = ChainClients {
+                    outward: client("https://amazonaws.com")?,
+                    local: client("http://localhost")?,
+                };
+                let keys = self.chain.keys(clients, &signing.region, &self.secrets).await?;
+                add_signature(request, signing, &keys, SystemTime::now())
+            }
+            #[cfg(not(feature = "aws-chain"))]
+            AwsKeySource::Chain => Err(NO_AWS_KEYS.to_owned()),
         }
     }
 
@@ -418,6 +466,9 @@ async fn refusal(
     let mut retry_after = retry_after(header, SystemTime::now());
     let mut is_transient = is_transient_status(number, header);
     let location = header(LOCATION.as_str()).map(str::to_owned);
+    // Some services add an address behind a colon.
+    let kind = reader.error_kind_header().and_then(header).and_then(|kind| kind.split(':').next());
+    let kind = kind.filter(|kind| !kind.is_empty()).map(|kind| redactor.redact(shorten(kind)));
     let message = match location.filter(|_| status.is_redirection()) {
         Some(to) => format!(
             "{number} redirected to {}, which is not followed: change the model's baseUrl",
@@ -433,7 +484,11 @@ async fn refusal(
                     }
                     None => {
                         retry_after = retry_after.or_else(|| reader.retry_after(&body));
-                        format!("{number} {}", reader.refusal(&body).unwrap_or_else(|| body.to_string()))
+                        let reason = reader.refusal(&body).unwrap_or_else(|| body.to_string());
+                        match kind {
+                            Some(kind) => format!("{number} {kind}: {reason}"),
+                            None => format!("{number} {reason}"),
+                        }
                     }
                 },
                 Err(_) if body.trim().is_empty() => format!("{number} status code (no body)"),

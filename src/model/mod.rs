@@ -6,14 +6,18 @@
 //! - [`types`]: the events of an answer, as the engine takes them.
 //! - [`request`]: a request before any provider's own words, and the trait of readers.
 //! - [`convert`]: the conversation in the form that all providers share.
-//! - [`api`]: the APIs of real models: [`anthropic`], [`google`], [`mistral`], [`openai_azure`], [`openai_codex`],
-//!   [`openai_completions`] and [`openai_responses`]; [`compat`]: servers that differ from OpenAI's own.
-//! - `http`: requests over the network; `body`: server-sent events; `retry`: when a request is sent again.
+//! - [`api`]: the APIs of real models: [`anthropic`], [`bedrock`], [`google`], [`mistral`], [`openai_azure`],
+//!   [`openai_codex`], [`openai_completions`] and [`openai_responses`]; [`compat`]: servers that differ from OpenAI's own.
+//! - `http`: requests over the network; `body`: server-sent events; `frames`: binary frames of AWS; `signature`: signed
+//!   requests; `retry`: when a request is sent again.
 //! - [`failure`]: what to do about a failed answer.
 //! - [`scripted`]: the built-in model, which plays a demo or a script.
 
 pub mod anthropic;
 pub mod api;
+#[cfg(feature = "aws-chain")]
+mod aws_chain;
+pub mod bedrock;
 #[cfg(feature = "serve")]
 pub mod body;
 #[cfg(feature = "serve")]
@@ -22,6 +26,8 @@ pub mod compat;
 mod context_room;
 pub mod convert;
 pub mod failure;
+#[cfg(feature = "serve")]
+mod frames;
 pub mod google;
 #[cfg(feature = "serve")]
 pub mod http;
@@ -37,6 +43,8 @@ pub mod request;
 pub mod retry;
 pub mod scripted;
 mod sequence;
+#[cfg(feature = "serve")]
+mod signature;
 mod sse;
 #[cfg(feature = "serve")]
 mod stray_json;

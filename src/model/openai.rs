@@ -15,7 +15,7 @@ pub fn post(request: &ModelRequest<'_>, path: &str, body: Value) -> HttpRequest 
     }
     request.credentials.add_headers(&mut headers);
     let base = request.endpoint.model.base_url.trim_end_matches('/');
-    HttpRequest { url: format!("{base}{path}"), headers, body }
+    HttpRequest { url: format!("{base}{path}"), headers, body, signing: None }
 }
 
 /// Token limit of the answer; `None`: the model states none.

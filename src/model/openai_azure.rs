@@ -65,7 +65,7 @@ pub fn request(request: &ModelRequest<'_>) -> HttpRequest {
     if let Some(tokens) = answer_limit(request, &body) {
         body.insert("max_output_tokens".into(), tokens.max(MIN_ANSWER_TOKENS).into());
     }
-    HttpRequest { url, headers, body: body.into() }
+    HttpRequest { url, headers, body: body.into(), signing: None }
 }
 
 /// Sends the `built` request of Chat Completions to the deployment.

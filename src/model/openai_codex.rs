@@ -19,7 +19,7 @@ const NO_INSTRUCTIONS: &str = "Answer the user.";
 
 /// Builds the request.
 pub fn request(request: &ModelRequest<'_>) -> HttpRequest {
-    HttpRequest { url: url(request), headers: headers(request), body: whole_body(request) }
+    HttpRequest { url: url(request), headers: headers(request), body: whole_body(request), signing: None }
 }
 
 /// Creates the reader of one answer.

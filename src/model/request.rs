@@ -1,6 +1,9 @@
 //! Requests to models before any provider's own words, and the trait of answer readers.
 
-use super::types::{StreamEvent, ToolSpec};
+use super::{
+    bedrock::{AwsAccess, Signing},
+    types::{StreamEvent, ToolSpec},
+};
 use crate::protocol::{AgentMessage, Model, ThinkingLevel};
 use serde_json::Value;
 use std::{
@@ -39,6 +42,8 @@ pub struct Credentials {
     pub account: Option<String>,
     /// Address of the API that the token names; it replaces the model's.
     pub base_url: Option<String>,
+    /// Access to AWS, for the API that needs it.
+    pub aws: Option<AwsAccess>,
 }
 
 // Keys must not reach logs, and any header may hold one.
@@ -124,6 +129,8 @@ pub struct HttpRequest {
     pub headers: Vec<(String, String)>,
     /// The body.
     pub body: Value,
+    /// The signature that it gets when it is sent.
+    pub signing: Option<Signing>,
 }
 
 impl fmt::Debug for HttpRequest {
@@ -137,12 +144,26 @@ impl fmt::Debug for HttpRequest {
     }
 }
 
-/// Reads a provider's stream of server-sent events.
+/// How the events of an answer are framed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Framing {
+    /// Server-sent events.
+    ServerSentEvents,
+    /// `application/vnd.amazon.eventstream`: binary frames with checksums.
+    AmazonEventStream,
+}
+
+/// Reads a provider's stream of events.
 ///
 /// The last event is [`StreamEvent::Finish`] or [`StreamEvent::Fail`]. Blocks do not overlap: each ends before the
 /// next begins.
 pub trait Reader: Send {
-    /// Reads one server-sent event: its `event` field (`message` if there is none) and its `data`.
+    /// How the events are framed.
+    fn framing(&self) -> Framing {
+        Framing::ServerSentEvents
+    }
+
+    /// Reads one event: its name (`message` if there is none) and its data.
     fn event(&mut self, name: &str, data: &str) -> Vec<StreamEvent>;
 
     /// Ends the stream, which had no connection error.
@@ -161,6 +182,11 @@ pub trait Reader: Send {
     /// The text for the `body` of a refusal that holds until the user's plan allows more, to replace its status: such a
     /// request is not sent again. `None`: it is no such refusal.
     fn usage_limit(&self, _body: &Value, _now: SystemTime) -> Option<String> {
+        None
+    }
+
+    /// The header of a refusal that names the kind of error, where its body does not.
+    fn error_kind_header(&self) -> Option<&'static str> {
         None
     }
 

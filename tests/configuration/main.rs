@@ -6,6 +6,7 @@ mod commands_support;
 mod home_support;
 
 mod as_pi;
+mod aws;
 mod catalogue;
 mod discover;
 mod files;

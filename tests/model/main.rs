@@ -7,6 +7,8 @@ mod model_support;
 mod anthropic_request;
 mod anthropic_stream;
 mod azure_request;
+mod bedrock_request;
+mod bedrock_stream;
 mod codex_request;
 mod convert;
 mod failures;

@@ -85,7 +85,7 @@ fn request_has_keys_in_order() {
     assert_eq!(sent.body.to_string(), expected.to_string());
     let headers = headers([("accept", "application/json"), ("authorization", "Bearer key")]);
     let url = "https://api.openai.com/v1/responses".to_owned();
-    assert_eq!(sent, HttpRequest { url, headers, body: expected });
+    assert_eq!(sent, HttpRequest { url, headers, body: expected, signing: None });
 }
 
 #[test]

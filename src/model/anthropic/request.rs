@@ -14,7 +14,12 @@ use std::collections::BTreeMap;
 /// Builds the request to `{baseUrl}/v1/messages`.
 pub fn request(request: &ModelRequest<'_>) -> HttpRequest {
     let base = request.endpoint.model.base_url.trim_end_matches('/');
-    HttpRequest { url: format!("{base}/v1/messages"), headers: headers(request), body: body(request) }
+    HttpRequest {
+        url: format!("{base}/v1/messages"),
+        headers: headers(request),
+        body: body(request),
+        signing: None,
+    }
 }
 
 /// Marks keys that are a subscription's tokens, which go into other headers.

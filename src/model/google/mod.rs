@@ -26,7 +26,7 @@ pub fn request(request: &ModelRequest<'_>) -> HttpRequest {
     // Tuned models have a path of their own.
     let folder = if model.id.contains('/') { "" } else { "models/" };
     let url = format!("{base}/{folder}{}:streamGenerateContent?alt=sse", model.id);
-    HttpRequest { url, headers: headers(request), body: body(request) }
+    HttpRequest { url, headers: headers(request), body: body(request), signing: None }
 }
 
 /// Creates a reader of one answer.

@@ -42,7 +42,7 @@ pub fn request(request: &ModelRequest<'_>) -> HttpRequest {
     );
     let credentials = Credentials { key, ..request.credentials.clone() };
     let request = ModelRequest { credentials: &credentials, ..*request };
-    HttpRequest { url, headers: headers(&request), body: body(&request) }
+    HttpRequest { url, headers: headers(&request), body: body(&request), signing: None }
 }
 
 /// The file of the account that authorizes requests; `None`: a key does.

@@ -22,7 +22,12 @@ use serde_json::{Value, json};
 /// Builds the request to `{baseUrl}/v1/chat/completions`.
 pub fn request(request: &ModelRequest<'_>) -> HttpRequest {
     let base = request.endpoint.model.base_url.trim_end_matches('/');
-    HttpRequest { url: format!("{base}/v1/chat/completions"), headers: headers(request), body: body(request) }
+    HttpRequest {
+        url: format!("{base}/v1/chat/completions"),
+        headers: headers(request),
+        body: body(request),
+        signing: None,
+    }
 }
 
 /// Creates a reader of one answer.

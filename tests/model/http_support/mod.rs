@@ -63,7 +63,7 @@ pub fn with_status(status: u16, headers: &str, body: &str) -> String {
 /// A request to `url` with a key.
 pub fn request(url: &str, key: &str) -> HttpRequest {
     let headers = vec![("x-api-key".to_owned(), key.to_owned())];
-    HttpRequest { url: url.to_owned(), headers, body: json!({ "model": 1 }) }
+    HttpRequest { url: url.to_owned(), headers, body: json!({ "model": 1 }), signing: None }
 }
 
 /// The events of a request to the server at `address`.
