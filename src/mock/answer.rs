@@ -13,11 +13,16 @@ use tokio::time::sleep;
 
 /// Renders an answer in a vendor's form, event by event.
 pub(super) trait AnswerWriter: Send {
-    /// Renders `event` as server-sent events. Failures do not come here.
+    /// Renders `event` as events of the vendor. Failures do not come here.
     fn event(&mut self, event: &StreamEvent) -> String;
 
-    /// Renders the server-sent event that ends a failed answer with the error object `body`.
+    /// Renders the event that ends a failed answer with the error object `body`.
     fn failure(&mut self, failure: &Failure, body: &str) -> String;
+
+    /// Encodes what was rendered for the connection.
+    fn encode(&self, text: String) -> Vec<u8> {
+        text.into_bytes()
+    }
 
     /// Renders the answer as one JSON object, after its last event.
     fn whole(&self) -> Value;
@@ -58,7 +63,7 @@ impl AnswerStream {
         AnswerOutcome::Whole(self.writer.whole())
     }
 
-    /// Streams the answer as server-sent events.
+    /// Streams the answer.
     pub fn stream(self) -> Body {
         Body::from_stream(stream::unfold(self, |mut answer| async {
             let chunk = answer.chunk().await?;
@@ -71,7 +76,7 @@ impl AnswerStream {
         self.steps = Vec::new().into_iter();
         Body::from_stream(stream::unfold((Some(text), self), |(mut text, mut answer)| async {
             let chunk = match text.take() {
-                Some(text) => answer.cut(text),
+                Some(text) => answer.cut(text.into_bytes()),
                 None => answer.chunk().await?,
             };
             Some((Ok::<_, Infallible>(chunk), (text, answer)))
@@ -91,7 +96,8 @@ impl AnswerStream {
                 StepAction::Event(event) => self.writer.event(&event),
             };
             if !text.is_empty() {
-                return Some(self.cut(text));
+                let bytes = self.writer.encode(text);
+                return Some(self.cut(bytes));
             }
         }
     }
@@ -110,8 +116,8 @@ impl AnswerStream {
         pending().await
     }
 
-    fn cut(&mut self, text: String) -> Bytes {
-        let mut bytes = Bytes::from(text);
+    fn cut(&mut self, bytes: Vec<u8>) -> Bytes {
+        let mut bytes = Bytes::from(bytes);
         if let Some(left) = &mut self.left {
             bytes.truncate(*left);
             *left -= bytes.len();

@@ -3,12 +3,13 @@
 use super::{
     Journal, ReceivedRequest,
     answer::{AnswerOutcome, AnswerStream, wait},
+    bedrock::signature::{self, SignedRequest},
     connection::Connection,
     google,
     journal::{RunningGuard, lock},
     logins::LoginDesk,
     mistral,
-    refusal::{VendorRefusal, failure_body},
+    refusal::{VendorRefusal, exception_of, failure_body},
     vendor::Vendor,
 };
 use crate::model::scripted::{Failure, ModelCard, Player, Turn};
@@ -26,6 +27,7 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
+    time::SystemTime,
 };
 
 /// Size limit of a body, as Anthropic has it: 32 MiB.
@@ -39,7 +41,6 @@ pub(super) const CREATED: u64 = 1_700_000_000;
 const CREATED_TEXT: &str = "2023-11-14T22:13:20Z";
 
 const JSON: &str = "application/json";
-const EVENTS: &str = "text/event-stream; charset=utf-8";
 
 /// State that all requests share.
 pub(super) struct MockState {
@@ -96,6 +97,13 @@ pub(super) async fn handle(
     let query = parts.uri.query().unwrap_or_default();
     let allowed =
         route.and_then(|route| exchange.vendor.check_key(path, &parts.headers, query).map(|()| route));
+    let allowed = match (&body, exchange.vendor) {
+        (Ok(body), Vendor::Bedrock) => allowed.and_then(|route| {
+            let (method, uri, headers) = (&parts.method, &parts.uri, &parts.headers);
+            signature::check(&SignedRequest { method, uri, headers, body }, SystemTime::now()).map(|()| route)
+        }),
+        _ => allowed,
+    };
     match allowed {
         Ok(Route::Models(id)) => exchange.models(id),
         Ok(Route::Answer) => exchange.answer(&parts.uri, &parts.headers).await,
@@ -113,6 +121,7 @@ enum Route<'a> {
 fn route<'a>(method: &Method, path: &'a str, vendor: Vendor) -> Result<Route<'a>, VendorRefusal> {
     let (route, wanted) = match (Vendor::at(path), path.rsplit_once("/models")) {
         (Some(_), _) => (Route::Answer, Method::POST),
+        (None, Some(_)) if vendor == Vendor::Bedrock => return Err(no_such_url(method, path, vendor)),
         (None, Some((_, ""))) => (Route::Models(None), Method::GET),
         (None, Some((_, id))) if id.starts_with('/') => (Route::Models(Some(&id[1..])), Method::GET),
         _ => return Err(no_such_url(method, path, vendor)),
@@ -128,6 +137,7 @@ fn no_such_url(method: &Method, path: &str, vendor: Vendor) -> VendorRefusal {
         Vendor::Anthropic => VendorRefusal::of(404, "not_found_error", "Not Found"),
         Vendor::Google => VendorRefusal::of(404, "NOT_FOUND", "Not Found"),
         Vendor::Mistral => VendorRefusal::of(404, "", "Not Found"),
+        Vendor::Bedrock => VendorRefusal::of(404, "UnknownOperationException", "Unknown Operation"),
         Vendor::Completions | Vendor::Responses | Vendor::Azure | Vendor::Codex => {
             VendorRefusal::of(404, "invalid_request_error", format!("Invalid URL ({method} {path})"))
         }
@@ -140,6 +150,7 @@ fn not_allowed(method: &Method, path: &str, vendor: Vendor) -> VendorRefusal {
         // The service knows no such method of such a model.
         Vendor::Google => VendorRefusal::of(404, "NOT_FOUND", "Not Found"),
         Vendor::Mistral => VendorRefusal::of(405, "", "Method Not Allowed"),
+        Vendor::Bedrock => VendorRefusal::of(405, "UnknownOperationException", "Unknown Operation"),
         Vendor::Completions | Vendor::Responses | Vendor::Azure | Vendor::Codex => {
             let message = format!("Not allowed to {method} on {path}.");
             VendorRefusal::of(405, "invalid_request_error", message).code("method_not_supported")
@@ -148,7 +159,11 @@ fn not_allowed(method: &Method, path: &str, vendor: Vendor) -> VendorRefusal {
 }
 
 fn too_large(vendor: Vendor) -> VendorRefusal {
-    let kind = if vendor == Vendor::Anthropic { "request_too_large" } else { "invalid_request_error" };
+    let kind = match vendor {
+        Vendor::Anthropic => "request_too_large",
+        Vendor::Bedrock => "RequestEntityTooLargeException",
+        _ => "invalid_request_error",
+    };
     VendorRefusal::of(413, kind, "Request exceeds the maximum size")
 }
 
@@ -196,7 +211,7 @@ impl Exchange {
             _running: self.running,
         };
         if streams {
-            return respond(self.vendor, 200, &self.request_id, EVENTS, answer.stream());
+            return respond(self.vendor, 200, &self.request_id, self.vendor.stream_type(), answer.stream());
         }
         match answer.outcome().await {
             AnswerOutcome::Whole(json) => {
@@ -238,6 +253,11 @@ impl Exchange {
                 let message = "Input should be a valid dictionary or object to extract fields from";
                 Err(VendorRefusal::of(422, "model_attributes_type", message).at("body"))
             }
+            (_, Vendor::Bedrock) => Err(VendorRefusal::of(
+                400,
+                "SerializationException",
+                "Start of structure or map found where not expected.",
+            )),
             (_, Vendor::Completions | Vendor::Responses | Vendor::Azure | Vendor::Codex) => {
                 Err(VendorRefusal::invalid(
                     "We could not parse the JSON body of your request. (HINT: This likely means you aren't using your \
@@ -267,9 +287,12 @@ impl Exchange {
             Vendor::Anthropic => json!({
                 "type": "model", "id": MODEL, "display_name": name, "created_at": CREATED_TEXT,
             }),
-            Vendor::Completions | Vendor::Responses | Vendor::Azure | Vendor::Codex => json!({
-                "id": MODEL, "object": "model", "created": CREATED, "owned_by": "pi-rpc",
-            }),
+            // Bedrock's list is of another service: there is no route to it.
+            Vendor::Bedrock | Vendor::Completions | Vendor::Responses | Vendor::Azure | Vendor::Codex => {
+                json!({
+                    "id": MODEL, "object": "model", "created": CREATED, "owned_by": "pi-rpc",
+                })
+            }
             Vendor::Google => json!({
                 "name": format!("models/{MODEL}"), "version": "1", "displayName": name,
                 "inputTokenLimit": 1_048_576, "outputTokenLimit": 65_536,
@@ -313,7 +336,8 @@ impl Exchange {
         self.received.refusal = Some(refusal.message.clone());
         self.shared.journal.add(self.received);
         let body = refusal.body(self.vendor, &self.request_id).to_string();
-        respond(self.vendor, refusal.status, &self.request_id, JSON, body.into())
+        let response = respond(self.vendor, refusal.status, &self.request_id, JSON, body.into());
+        with_exception(response, self.vendor, &refusal.kind)
     }
 }
 
@@ -343,9 +367,18 @@ fn fail(failure: &Failure, vendor: Vendor, request_id: &str, connection: &Connec
         return respond(vendor, 200, request_id, JSON, Body::empty());
     };
     let kind = if body.starts_with('{') { JSON } else { "text/plain; charset=utf-8" };
-    let mut response = respond(vendor, status, request_id, kind, body.into());
+    let response = respond(vendor, status, request_id, kind, body.into());
+    let mut response = with_exception(response, vendor, exception_of(failure, status));
     if let Some(seconds) = failure.retry_after.filter(|_| vendor != Vendor::Google) {
         response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+    }
+    response
+}
+
+/// Adds the header in which Amazon Bedrock names its exceptions.
+fn with_exception(mut response: Response, vendor: Vendor, exception: &str) -> Response {
+    if let (Vendor::Bedrock, Ok(exception)) = (vendor, HeaderValue::from_str(exception)) {
+        response.headers_mut().insert("x-amzn-errortype", exception);
     }
     response
 }
@@ -355,7 +388,7 @@ fn respond(vendor: Vendor, status: u16, request_id: &str, kind: &'static str, bo
     *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
-    if kind == EVENTS {
+    if kind.starts_with("text/event-stream") {
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     }
     if let Ok(id) = HeaderValue::from_str(request_id) {

@@ -1,8 +1,9 @@
 //! The scripted model behind the HTTP APIs of real vendors, to test their clients without a key.
 //!
 //! One server speaks Anthropic Messages, OpenAI Chat Completions, OpenAI Responses (also as Azure and ChatGPT speak it),
-//! Google's Gemini API and Mistral's chat completions, distinguished by the path. It also plays the vendors' endpoints for
-//! logins. Its answers come from a script of [`crate::model::scripted`], expanded to the engine's stream events and
+//! Google's Gemini API, Mistral's chat completions and Amazon Bedrock's Converse API, distinguished by the path. It also plays
+//! the vendors' endpoints for logins. Its answers come from a script of [`crate::model::scripted`], expanded to the engine's
+//! stream events and
 //! rendered for the vendor. A request that the vendor would refuse is refused, with the vendor's status and text.
 //!
 //! A request passes `handle` (vendor, credentials) → `fault` and the vendor's `rules` (shape and further rules) →
@@ -11,6 +12,7 @@
 
 mod answer;
 mod anthropic;
+mod bedrock;
 mod completions;
 mod connection;
 mod fault;
@@ -25,6 +27,7 @@ mod responses;
 mod vendor;
 mod wording;
 
+pub use bedrock::signature::{KEY_ID as AWS_KEY_ID, SECRET as AWS_SECRET};
 pub use journal::{Journal, ReceivedRequest};
 
 use crate::model::scripted::{Player, Script};

@@ -1,6 +1,6 @@
 //! Refusals of requests, in the vendor's form.
 
-use super::{mistral, vendor::Vendor};
+use super::{bedrock, mistral, vendor::Vendor};
 use crate::model::scripted::Failure;
 use serde_json::{Value, json};
 
@@ -56,6 +56,7 @@ impl VendorRefusal {
             }),
             Vendor::Google => google_body(self.status, message, google_status(self.status)),
             Vendor::Mistral => mistral::error_body(self),
+            Vendor::Bedrock => json!({ "message": message }),
         }
     }
 }
@@ -70,6 +71,9 @@ pub(super) fn failure_body(failure: &Failure, vendor: Vendor) -> Option<String> 
     if vendor == Vendor::Google {
         return Some(google_failure(status, failure).to_string());
     }
+    if vendor == Vendor::Bedrock {
+        return Some(json!({ "message": failure.message_or_usual() }).to_string());
+    }
     let (kind, code) =
         if vendor == Vendor::Mistral { mistral::error_kind(status) } else { openai_kind(status) };
     let refusal =
@@ -77,6 +81,11 @@ pub(super) fn failure_body(failure: &Failure, vendor: Vendor) -> Option<String> 
     // ChatGPT passes on what the service behind it fails with.
     let vendor = if vendor == Vendor::Codex { Vendor::Responses } else { vendor };
     Some(VendorRefusal { code, ..refusal }.body(vendor, "").to_string())
+}
+
+/// The exception of a scripted failure, which Amazon Bedrock names in a header.
+pub(super) fn exception_of(failure: &Failure, status: u16) -> &str {
+    failure.kind.as_deref().unwrap_or(bedrock::exception(status))
 }
 
 /// A scripted failure as Google words it: the wait is in the body, not in a header.

@@ -1,8 +1,8 @@
 //! The APIs that are spoken, and their dispatch.
 
 use super::{
-    answer::AnswerWriter, anthropic, completions, fault, google, mistral, prompt_context::PromptContext,
-    refusal::VendorRefusal, responses, wording,
+    answer::AnswerWriter, anthropic, bedrock, completions, fault, google, mistral,
+    prompt_context::PromptContext, refusal::VendorRefusal, responses, wording,
 };
 use axum::http::{HeaderMap, Uri};
 use jsonschema::Validator;
@@ -26,6 +26,8 @@ pub(super) enum Vendor {
     Google,
     /// Mistral's chat completions.
     Mistral,
+    /// Amazon Bedrock's Converse API.
+    Bedrock,
 }
 
 static ANTHROPIC: LazyLock<Validator> =
@@ -37,6 +39,8 @@ static RESPONSES: LazyLock<Validator> =
 
 static CODEX: LazyLock<Validator> =
     LazyLock::new(|| compile(include_str!("../../schema/vendors/openai-codex-responses.json")));
+static BEDROCK: LazyLock<Validator> =
+    LazyLock::new(|| compile(include_str!("../../schema/vendors/bedrock-converse-stream.json")));
 static GOOGLE: LazyLock<Validator> =
     LazyLock::new(|| compile(include_str!("../../schema/vendors/google-generative-ai.json")));
 
@@ -69,6 +73,8 @@ impl Vendor {
             ("/responses", Self::Responses),
             (":generateContent", Self::Google),
             (":streamGenerateContent", Self::Google),
+            ("/converse", Self::Bedrock),
+            ("/converse-stream", Self::Bedrock),
         ];
         let (_, vendor) = endpoints.into_iter().find(|(end, _)| path.ends_with(end))?;
         Some(if vendor == Self::Completions && path.contains(mistral::FOLDER) {
@@ -89,6 +95,7 @@ impl Vendor {
             ("api-key", Self::Azure),
             ("x-goog-api-key", Self::Google),
             ("x-goog-api-client", Self::Google),
+            ("x-amz-date", Self::Bedrock),
         ];
         let sign = signs.into_iter().find(|(name, _)| headers.contains_key(*name));
         sign.map_or(Self::Completions, |(_, vendor)| vendor)
@@ -102,16 +109,18 @@ impl Vendor {
             Self::Azure => "apim-request-id",
             Self::Google => "x-gemini-request-id",
             Self::Mistral => "mistral-correlation-id",
+            Self::Bedrock => "x-amzn-requestid",
         }
     }
 
     /// Refuses a request without a key, which Google also accepts in the `query`. Any key is accepted, but for Vertex AI's
-    /// below a project, where it takes a token.
+    /// below a project, where it takes a token; signatures are checked elsewhere.
     pub fn check_key(self, path: &str, headers: &HeaderMap, query: &str) -> Result<(), VendorRefusal> {
         let value = |name| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let bearer = value("authorization").strip_prefix("Bearer ").unwrap_or_default();
         let has_key = !bearer.trim().is_empty();
         match self {
+            Self::Bedrock => Ok(()),
             Self::Anthropic if has_key || !value("x-api-key").trim().is_empty() => Ok(()),
             Self::Anthropic => {
                 Err(VendorRefusal::of(401, "authentication_error", "x-api-key header is required"))
@@ -183,6 +192,10 @@ impl Vendor {
                     .map_or(Ok(()), |fault| Err(mistral::rules::wording(&fault, body)))?;
                 mistral::rules::check(body)
             }
+            Self::Bedrock => {
+                fault::find(&BEDROCK, body).map_or(Ok(()), |fault| Err(bedrock::rules::wording(&fault)))?;
+                bedrock::rules::check(&bedrock::model(uri.path()), body)
+            }
         }
     }
 
@@ -194,6 +207,7 @@ impl Vendor {
             Self::Responses | Self::Azure | Self::Codex => responses::prompt_context(body),
             Self::Google => google::prompt_context(body),
             Self::Mistral => mistral::prompt_context(body),
+            Self::Bedrock => bedrock::prompt_context(body),
         }
     }
 
@@ -207,6 +221,15 @@ impl Vendor {
             | Self::Azure
             | Self::Codex
             | Self::Mistral => body["stream"] == true,
+            Self::Bedrock => bedrock::streams(path),
+        }
+    }
+
+    /// The content type of a stream.
+    pub const fn stream_type(self) -> &'static str {
+        match self {
+            Self::Bedrock => "application/vnd.amazon.eventstream",
+            _ => "text/event-stream; charset=utf-8",
         }
     }
 
@@ -216,6 +239,7 @@ impl Vendor {
             Self::Anthropic => Box::new(anthropic::writer::MessageWriter::new(body)),
             Self::Completions => Box::new(completions::writer::ChunkWriter::new(body)),
             Self::Responses | Self::Azure | Self::Codex => Box::new(responses::writer::ItemWriter::new(body)),
+            Self::Bedrock => Box::new(bedrock::writer::FrameWriter::new()),
             Self::Google => Box::new(google::writer::PartWriter::new(google::model(path))),
             Self::Mistral => Box::new(mistral::writer::PartWriter::new(body)),
         }

@@ -8,6 +8,7 @@ mod scripted_common;
 mod anthropic;
 #[cfg(feature = "serve")]
 mod azure;
+mod bedrock;
 #[cfg(feature = "serve")]
 mod codex;
 #[cfg(feature = "serve")]

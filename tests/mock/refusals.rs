@@ -1,7 +1,7 @@
 //! Requests that the vendors refuse, and their errors.
 
 use crate::mock_support::{
-    COMPLETIONS, GOOGLE, MESSAGES, MISTRAL, RESPONSES, Served, answered, prompt, snapshots, turns,
+    BEDROCK, COMPLETIONS, GOOGLE, MESSAGES, MISTRAL, RESPONSES, Served, answered, prompt, snapshots, turns,
 };
 use serde_json::{Value, json};
 
@@ -35,7 +35,12 @@ async fn refusals(path: &str, bad: &[Value]) -> String {
             (param, code) => format!(" [{} {}]", param.unwrap_or("-"), code.unwrap_or("-")),
         };
         let detail = Some(&error["message"]).filter(|message| message.is_object()).map(Value::to_string);
-        let said = error["message"].as_str().or(detail.as_deref()).unwrap_or("(answered)");
+        // Bedrock's errors are bare.
+        let said = error["message"]
+            .as_str()
+            .or(detail.as_deref())
+            .or(answer["message"].as_str())
+            .unwrap_or("(answered)");
         let kind = error.get("type").unwrap_or(&error["status"]);
         table += &format!("{changes}\n    {status} {kind}{param}\n    {said}\n\n");
     }
@@ -363,6 +368,69 @@ async fn google_refusals_name_field_and_rule() {
         table += &refusals(&format!("/v1beta/models/{model}:generateContent"), &[bad]).await;
     }
     snapshots().bind(|| insta::assert_snapshot!("mock_refusals_google_models", table));
+}
+
+#[tokio::test]
+async fn bedrock_refusals_name_field_and_rule() {
+    let user = |content: Value| json!({ "role": "user", "content": content });
+    let says = |content: Value| json!({ "role": "assistant", "content": content });
+    let text = json!({ "text": "hi" });
+    let call = |id: &str| json!({ "toolUse": { "toolUseId": id, "name": "read", "input": {} } });
+    let result = |id: &str| json!({ "toolResult": { "toolUseId": id, "content": [{ "text": "ok" }] } });
+    let spec =
+        |name: &str| json!({ "toolSpec": { "name": name, "inputSchema": { "json": { "type": "object" } } } });
+    let messages = |messages: &[Value]| json!({ "messages": messages });
+    let image =
+        |format: &str, bytes: &str| json!({ "image": { "format": format, "source": { "bytes": bytes } } });
+    let with_tools = |rest: &[Value]| {
+        let mut body = messages(&[&[user(json!([text]))], rest].concat());
+        body["toolConfig"] = json!({ "tools": [spec("read")] });
+        body
+    };
+    let failed =
+        json!({ "toolResult": { "toolUseId": "a", "content": [image("png", "AAAA")], "status": "error" } });
+    let thinks = |fields: Value, most: u64| json!({ "additionalModelRequestFields": { "thinking": fields }, "inferenceConfig": { "maxTokens": most } });
+    let budget = |tokens: u64| json!({ "type": "enabled", "budget_tokens": tokens });
+    let mark = json!({ "cachePoint": { "type": "default" } });
+    let forced = |name: &str| json!({ "tools": [spec("read")], "toolChoice": { "tool": { "name": name } } });
+    let mut thinks_forced = thinks(budget(1024), 2048);
+    thinks_forced["toolConfig"] = forced("read");
+    let bad = [
+        json!({ "messages": "hi" }),
+        json!({ "nonsense": 1 }),
+        messages(&[json!({ "role": "user" })]),
+        messages(&[user(json!("hi"))]),
+        messages(&[user(json!([]))]),
+        messages(&[json!({ "role": "system", "content": [text] })]),
+        messages(&[says(json!([text]))]),
+        messages(&[user(json!([text])), user(json!([text]))]),
+        messages(&[user(json!([{ "text": " " }]))]),
+        messages(&[user(json!([{}]))]),
+        messages(&[user(json!([{ "text": "a", "cachePoint": { "type": "default" } }]))]),
+        messages(&[user(json!([{ "type": "text", "text": "a" }]))]),
+        messages(&[user(json!([image("tiff", "AAAA")]))]),
+        messages(&[user(json!([image("png", "data:")]))]),
+        messages(&[user(json!([text])), says(json!([call("a")])), user(json!([result("a")]))]),
+        with_tools(&[says(json!([call("a b")])), user(json!([result("a b")]))]),
+        with_tools(&[says(json!([call("a"), call("b")])), user(json!([result("a")]))]),
+        with_tools(&[says(json!([text])), user(json!([result("a")]))]),
+        with_tools(&[says(json!([call("a")])), user(json!([result("a"), result("a")]))]),
+        with_tools(&[says(json!([call("a")])), user(json!([failed]))]),
+        json!({ "toolConfig": { "tools": [] } }),
+        json!({ "toolConfig": { "tools": [spec("read it")] } }),
+        json!({ "toolConfig": { "tools": [spec("a"), spec("a")] } }),
+        json!({ "toolConfig": { "tools": [{ "toolSpec": { "name": "a", "inputSchema": { "json": {} } } }] } }),
+        json!({ "toolConfig": forced("write") }),
+        json!({ "inferenceConfig": { "maxTokens": 0 } }),
+        json!({ "inferenceConfig": { "max_tokens": 1 } }),
+        json!({ "system": [{ "text": "" }] }),
+        json!({ "system": [mark, mark, mark, mark, mark] }),
+        thinks(budget(100), 2048),
+        thinks(budget(2048), 2048),
+        thinks_forced,
+    ];
+    let table = refusals(BEDROCK, &bad).await;
+    snapshots().bind(|| insta::assert_snapshot!("mock_refusals_bedrock", table));
 }
 
 #[tokio::test]

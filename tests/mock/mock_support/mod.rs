@@ -18,7 +18,7 @@ pub fn snapshots() -> insta::Settings {
     settings
 }
 
-/// The endpoints. [`Served::request`] makes Google's one for streams where a body asks for one with `stream`, as the others'.
+/// The endpoints. [`Served::request`] makes those of Google and Bedrock ones for streams where a body asks for one with `stream`, as the others'.
 pub const MESSAGES: &str = "/v1/messages";
 pub const COMPLETIONS: &str = "/v1/chat/completions";
 pub const RESPONSES: &str = "/v1/responses";
@@ -26,6 +26,7 @@ pub const MISTRAL: &str = "/mistral/v1/chat/completions";
 pub const AZURE: &str = "/openai/v1/responses?api-version=v1";
 pub const CODEX: &str = "/backend-api/codex/responses";
 pub const GOOGLE: &str = "/v1beta/models/m:generateContent";
+pub const BEDROCK: &str = "/model/us.anthropic.claude-m/converse";
 
 /// A mock that plays until it is dropped.
 pub struct Served {
@@ -64,11 +65,13 @@ impl Served {
     /// A request with everything that the vendors' headers must have.
     pub fn request(&self, path: &str, body: &Value) -> RequestBuilder {
         let (mut path, mut body) = (path.to_owned(), body.clone());
-        if path.ends_with(":generateContent")
+        let has_path_for_streams = path.ends_with(":generateContent") || path.ends_with("/converse");
+        if has_path_for_streams
             && let Some(stream) = body.as_object_mut().and_then(|members| members.shift_remove("stream"))
             && stream == true
         {
             path = path.replace(":generateContent", ":streamGenerateContent?alt=sse");
+            path = path.replace("/converse", "/converse-stream");
         }
         let request = self.post(&path).body(body.to_string());
         let request = request.header("content-type", "application/json");
@@ -121,6 +124,9 @@ pub fn prompt(path: &str, text: &str, stream: bool) -> Value {
     match path {
         MESSAGES => json!({ "model": "m", "max_tokens": 1024, "messages": [message], "stream": stream }),
         COMPLETIONS | MISTRAL => json!({ "model": "m", "messages": [message], "stream": stream }),
+        path if path.ends_with("/converse") => {
+            json!({ "messages": [{ "role": "user", "content": [{ "text": text }] }], "stream": stream })
+        }
         path if path.contains(":generateContent") => {
             json!({ "contents": [{ "role": "user", "parts": [{ "text": text }] }], "stream": stream })
         }
