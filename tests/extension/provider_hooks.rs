@@ -2,7 +2,7 @@
 
 use crate::extended_support::{notice, script};
 use crate::serve_support::{
-    APIS, FakeVendor, Server, base_url, key_of, of_type, write_agent_file, write_models_file,
+    BEDROCK, FakeVendor, Server, all_apis, base_url, key_of, of_type, write_agent_file, write_models_file,
 };
 use pi_rpc::{mock::ReceivedRequest, protocol::Dialect};
 use serde_json::{Value, json};
@@ -56,11 +56,14 @@ fn provider_hooks_change_the_sent_request() {
           rest=${line#*'"payload":{'}
           printf ',"result":{"payload":{"$member":0.25,%s' "${rest%'}'}"
         }"#;
-    for api in APIS {
+    for api in all_apis() {
         let hooks = ["before_provider_request", "before_provider_headers"];
-        // Google's service has the temperature elsewhere, and the model in the path.
-        let is_google = api.starts_with("google-");
-        let (member, value) = if is_google { ("store", json!(true)) } else { ("temperature", json!(0.25)) };
+        // Some services have the temperature elsewhere, and the model in the path.
+        let (member, value, has_model) = match api {
+            "google-generative-ai" | "google-vertex" => ("store", json!(true), false),
+            BEDROCK => ("requestMetadata", json!({ "team": "a" }), false),
+            _ => ("temperature", json!(0.25), true),
+        };
         let functions = functions.replace("$member\":0.25", &format!("{member}\":{value}"));
         let (vendor, mut server) = server(api, &hooks, &functions);
         let frames = server.run("hi");
@@ -69,7 +72,7 @@ fn provider_hooks_change_the_sent_request() {
         assert_eq!((request.refusal.as_deref(), request.status), (None, Some(200)), "{api}");
         assert_eq!(request.header("x-extension"), Some("was here"), "{api}");
         assert_eq!(request.body[member], value, "{api}");
-        assert!(is_google || request.body["model"] == "model", "{api}");
+        assert!(!has_model || request.body["model"] == "model", "{api}");
         assert_eq!(asked(&server), ["before_provider_headers", "before_provider_request"], "{api}");
         server.finishes();
     }
@@ -78,7 +81,7 @@ fn provider_hooks_change_the_sent_request() {
 #[test]
 fn provider_hooks_without_result_change_nothing() {
     let says_nothing = "before_provider_request() { :; }; before_provider_headers() { :; }";
-    for api in APIS {
+    for api in all_apis() {
         let hooks = ["before_provider_request", "before_provider_headers"];
         let (vendor, mut with) = server(api, &hooks, says_nothing);
         let (other, mut without) = server(api, &[], "");

@@ -8,6 +8,7 @@ mod kept_support;
 mod model_bytes;
 mod model_cut;
 mod model_endpoint;
+mod model_frames;
 mod model_refusals;
 mod model_silence;
 mod model_tls;

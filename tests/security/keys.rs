@@ -137,7 +137,7 @@ fn planted_command(dir: &Path, hostile: &Hostile) -> Command {
 }
 
 /// The files in which the keys were planted.
-const SOURCES: [&str; 3] = ["models.json", "auth.json", "extension.sh"];
+const SOURCES: [&str; 4] = ["models.json", "auth.json", "extension.sh", ".aws/credentials"];
 
 /// Everything that lies in a folder, but for where the keys come from.
 pub fn written(folder: &Path, found: &mut Vec<(PathBuf, String)>) {
@@ -243,6 +243,58 @@ fn endpoint_cannot_leak_keys() {
         let [stdout, stderr] = [stdout, stderr].map(|bytes| String::from_utf8(bytes).unwrap());
         assert_clean([(format!("{arguments:?}"), &*stdout), (format!("{arguments:?}"), &*stderr)]);
     }
+}
+
+#[test]
+fn endpoint_cannot_leak_keys_of_aws() {
+    let hostile = Hostile::listen();
+    let dir = tempfile::tempdir().unwrap();
+    let model =
+        |way: &&str| json!({"id": way, "name": way, "baseUrl": format!("http://{}/{way}", hostile.address)});
+    let models: Vec<Value> = WAYS.iter().map(model).collect();
+    let bedrock =
+        json!({"baseUrl": "http://127.0.0.1:9", "api": "bedrock-converse-stream", "models": models});
+    write_models_file(dir.path(), Dialect::Pi1, &json!({"providers": {"amazon-bedrock": bedrock}}));
+    let settings = json!({"retry": {"enabled": false, "provider": {"maxRetries": 0}}});
+    write_agent_file(dir.path(), Dialect::Pi1, "settings.json", &settings);
+    fs::create_dir(dir.path().join(".aws")).unwrap();
+    let (secret, session) = (planted("secret"), planted("session"));
+    let keys = format!(
+        "[work]\naws_access_key_id=id\naws_secret_access_key={secret}\naws_session_token={session}\n"
+    );
+    fs::write(dir.path().join(".aws/credentials"), keys).unwrap();
+    let mut command = command(binary(), dir.path());
+    command.env("AWS_PROFILE", "work").env("RUST_LOG", "trace");
+    command.args([
+        "serve",
+        "--dialect",
+        "pi-1",
+        "--model",
+        "amazon-bedrock/refusal",
+        "--session-dir",
+        "sessions",
+    ]);
+    let mut server = Server::start(Dialect::Pi1, dir, command);
+    let mut frames = Vec::new();
+    for way in WAYS {
+        frames.push(
+            server.ask("set", json!({"type": "set_model", "provider": "amazon-bedrock", "modelId": way})),
+        );
+        server.send(json!({"type": "prompt", "message": "hi"}));
+        frames.extend(server.until_type("agent_settled"));
+    }
+    server.close_stdin();
+    let ended = server.ends();
+    frames.extend(ended.frames);
+    let heard = hostile.heard();
+    assert!(heard.contains(&session) && !heard.contains(&secret), "{heard}");
+    let mut files = Vec::new();
+    written(ended.dir.path(), &mut files);
+    let stdout = Value::from(frames).to_string();
+    let files = files.iter().map(|(path, text)| (path.display().to_string(), text.as_str()));
+    assert_clean(
+        files.chain([("stdout".to_owned(), stdout.as_str()), ("stderr".to_owned(), ended.stderr.as_str())]),
+    );
 }
 
 #[test]

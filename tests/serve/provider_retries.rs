@@ -1,6 +1,6 @@
 //! Requests that fail for a moment, end to end: nobody hears of them unless it stays so.
 
-use crate::serve_support::{APIS, FakeVendor, Server, eventually, of_type, types};
+use crate::serve_support::{FakeVendor, Server, all_apis, eventually, of_type, types};
 use pi_rpc::protocol::Dialect;
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ fn answer(frames: &[Value]) -> Value {
 
 #[test]
 fn two_failed_requests_emit_no_event() {
-    for api in APIS {
+    for api in all_apis() {
         let (vendor, mut server) =
             server(api, json!({}), json!([busy(), busy(), { "say": [{ "text": "Here." }] }]));
         let frames = server.run("hi");

@@ -1,6 +1,6 @@
 //! A whole job over HTTP: thirty turns, every tool, and the files that come of it.
 
-use crate::serve_support::{APIS, FakeVendor, of_type};
+use crate::serve_support::{FakeVendor, all_apis, of_type};
 use pi_rpc::protocol::Dialect;
 use serde_json::{Value, json};
 use std::{fs, path::Path};
@@ -68,7 +68,7 @@ const FILES: [(&str, &str); 7] = [
 
 #[test]
 fn thirty_turns_leave_same_files_per_api() {
-    for api in APIS {
+    for api in all_apis() {
         let mut turns: Vec<Value> =
             job().into_iter().enumerate().map(|(at, calls)| turn(at, calls)).collect();
         turns.push(json!({ "say": [{ "text": "Everything is done." }] }));

@@ -6,7 +6,8 @@ use crate::serve_support::{
 use pi_rpc::protocol::Dialect;
 use serde_json::{Value, json};
 
-/// A model of each API, by its id; of Google's one with ids of calls, and one without.
+/// A model of each API, by its id; of Google's one with ids of calls, and one without; of Bedrock's one that signs its thinking, and
+/// one that does not.
 const MODELS: [(&str, &str); 9] = [
     ("anthropic-messages", "claude"),
     ("openai-completions", "gpt-c"),
@@ -17,6 +18,8 @@ const MODELS: [(&str, &str); 9] = [
     ("google-generative-ai", "gemini-3.1-pro-preview"),
     ("mistral-conversations", "magistral"),
     ("google-vertex", "gemini-3.5-flash"),
+    ("bedrock-converse-stream", "us.anthropic.claude-sonnet-4-5-20250929-v1:0"),
+    ("bedrock-converse-stream", "amazon.nova-pro-v1:0"),
 ];
 
 const PIXEL: &str =

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use std::{fs, net::SocketAddr, path::Path, sync::Arc, thread};
 use tempfile::TempDir;
 
-/// The APIs that models speak, by their names in models.json.
+/// The APIs that models speak in server-sent events, by their names in models.json.
 pub const APIS: [&str; 8] = [
     "anthropic-messages",
     "openai-completions",
@@ -45,6 +45,14 @@ pub fn key_of(api: &str) -> String {
 pub fn chatgpt_token(account: &str) -> String {
     let claims = json!({ "https://api.openai.com/auth": { "chatgpt_account_id": account } });
     format!("e30.{}.c2lnbmVk", URL_SAFE_NO_PAD.encode(claims.to_string()))
+}
+
+/// The API whose answers are binary frames.
+pub const BEDROCK: &str = "bedrock-converse-stream";
+
+/// All APIs.
+pub fn all_apis() -> impl Iterator<Item = &'static str> {
+    APIS.into_iter().chain([BEDROCK])
 }
 
 /// A vendor that plays a script until the test is over.
