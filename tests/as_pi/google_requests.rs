@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 const GOOGLE: Comparison = Comparison {
     path: ":streamGenerateContent",
     models,
+    environment: &[],
     own: &OWN,
     tools: |body| {
         let declared = body["tools"][0]["functionDeclarations"].as_array();

@@ -12,6 +12,7 @@ mod toolchain_support;
 #[path = "../traces/trace_support/mod.rs"]
 mod trace_support;
 
+mod bedrock_requests;
 mod commands;
 mod frames_of_apis;
 mod google_requests;

@@ -12,6 +12,7 @@ use std::collections::HashMap;
 const MISTRAL: Comparison = Comparison {
     path: "/mistral/v1/chat/completions",
     models,
+    environment: &[],
     own: &OWN,
     tools: |body| {
         body["tools"].as_array().into_iter().flatten().map(|tool| tool["function"]["name"].clone()).collect()

@@ -13,15 +13,20 @@ use std::fs;
 pub type Difference = (&'static str, &'static str);
 
 /// Headers that are not compared.
-const OWN_HEADERS: [Difference; 10] = [
+const OWN_HEADERS: [Difference; 15] = [
     ("accept", "of the library that speaks HTTP"),
     ("accept-encoding", "of the library that speaks HTTP: an answer that is packed comes in lumps"),
     ("accept-language", "of the library that speaks HTTP"),
+    ("amz-sdk-invocation-id", "of AWS's client library, which pi has and we do not: each is another"),
+    ("amz-sdk-request", "of AWS's client library: counts its attempts"),
     ("connection", "of the library that speaks HTTP"),
     ("content-length", "of the body"),
     ("host", "each has its own vendor"),
     ("sec-fetch-mode", "of the library that speaks HTTP"),
     ("user-agent", "each names itself"),
+    ("x-amz-content-sha256", "of AWS's client library: a hash that the signature holds as well"),
+    ("x-amz-date", "the time"),
+    ("x-amz-user-agent", "of AWS's client library: names it"),
     ("x-goog-api-client", "names the vendor's client library, which pi has and we do not"),
     ("x-client-request-id", "each is another"),
 ];
@@ -35,6 +40,8 @@ pub struct Comparison {
     pub path: &'static str,
     /// The `models.json` of both.
     pub models: fn(&FakeVendor) -> Value,
+    /// More of the environment of both.
+    pub environment: &'static [(&'static str, &'static str)],
     /// Members of every body that are each program's own.
     pub own: &'static [Difference],
     /// The names of the offered tools in a body.
@@ -66,7 +73,8 @@ impl Comparison {
         let home = tempfile::tempdir().unwrap();
         fs::write(home.path().join("pixel.png"), STANDARD.decode(PIXEL).unwrap()).unwrap();
         let options = ["--tools", "read,bash,edit,write"];
-        let mut agent = Agent::start_with(home, kind, &(self.models)(&vendor), &options);
+        let models = (self.models)(&vendor);
+        let mut agent = Agent::start_with_variables(home, kind, &models, &options, self.environment);
         play(&mut agent);
         agent.ends();
         let all = vendor.journal.received().into_iter();

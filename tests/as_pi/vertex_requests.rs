@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 const VERTEX: Comparison = Comparison {
     path: ":streamGenerateContent",
     models,
+    environment: &[],
     own: &OWN,
     tools: |body| {
         let declared = body["tools"][0]["functionDeclarations"].as_array();
