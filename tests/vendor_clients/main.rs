@@ -7,6 +7,7 @@ mod serve_support;
 mod toolchain_support;
 
 mod azure;
+mod aws;
 mod mistral;
 
 use serde_json::{Value, json};
