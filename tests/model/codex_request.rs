@@ -56,7 +56,7 @@ fn request_names_account_and_instructions() {
         ("x-client-request-id", "session"),
     ]);
     let url = "https://chatgpt.com/backend-api/codex/responses".to_owned();
-    assert_eq!(sent, HttpRequest { url, headers, body });
+    assert_eq!(sent, HttpRequest { url, headers, body, signing: None });
 }
 
 #[test]

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 /// A model of each API, by its id; of Google's one with ids of calls, and one without; of Bedrock's one that signs its thinking, and
 /// one that does not.
-const MODELS: [(&str, &str); 9] = [
+const MODELS: [(&str, &str); 11] = [
     ("anthropic-messages", "claude"),
     ("openai-completions", "gpt-c"),
     ("openai-responses", "gpt-r"),

@@ -13,8 +13,8 @@ use lines::Lines;
 pub use processes::processes_of;
 pub use terminal::{shown, terminal};
 pub use vendor::{
-    APIS, BEDROCK, FakeVendor, all_apis, base_url, chatgpt_token, configured, key_of, start, write_agent_file,
-    write_models_file,
+    APIS, BEDROCK, FakeVendor, all_apis, base_url, chatgpt_token, configured, key_of, start,
+    write_agent_file, write_models_file,
 };
 pub use waiting::{TOO_LONG, at_once, eventually, pairs, sample, thorough};
 

@@ -6,8 +6,8 @@ mod serve_support;
 #[path = "../toolchain_support/mod.rs"]
 mod toolchain_support;
 
-mod azure;
 mod aws;
+mod azure;
 mod mistral;
 
 use serde_json::{Value, json};
