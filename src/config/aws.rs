@@ -55,7 +55,6 @@ pub fn access(environment: &Environment) -> AwsAccess {
         endpoint,
         uses_fips: is_on("AWS_USE_FIPS_ENDPOINT", "true"),
         caches_always: is_on("AWS_BEDROCK_FORCE_CACHE", "1"),
-        skips_auth,
         keys,
     }
 }

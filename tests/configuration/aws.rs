@@ -142,15 +142,15 @@ fn switches_of_aws_are_read() {
         ("AWS_BEDROCK_FORCE_CACHE", "1"),
     ]);
     assert_eq!(found.endpoint.as_deref(), Some("https://one.example"));
-    assert_eq!((found.uses_fips, found.caches_always, found.skips_auth), (true, true, false));
+    assert_eq!((found.uses_fips, found.caches_always), (true, true));
     let ignored = access(&[("AWS_PROFILE", "work"), ("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "true")]);
     assert_eq!(ignored.endpoint, None);
     let skipped = access(&[("AWS_PROFILE", "work"), ("AWS_BEDROCK_SKIP_AUTH", "1")]);
-    assert_eq!((skipped.skips_auth, skipped.keys), (true, AwsKeySource::Known(AwsKeys::dummy())));
+    assert_eq!(skipped.keys, AwsKeySource::Known(AwsKeys::dummy()));
 }
 
 #[test]
-fn bearer_token_is_a_key_and_profile_is_none() {
+fn bearer_token_is_key_profile_is_not() {
     let home = home();
     let key = |variables: &[(&str, &str)]| credentials(&home.load(variables)).key;
     assert_eq!(key(&[("AWS_PROFILE", "work")]), None);

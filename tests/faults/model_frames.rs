@@ -68,7 +68,7 @@ fn frames_cut_anywhere_keep_their_beginning() {
 }
 
 #[test]
-fn spoilt_byte_of_a_frame_is_an_error() {
+fn spoilt_byte_of_frame_is_error() {
     let endpoint = Endpoint::new();
     let mut talk = talk(&endpoint, &["--idle-timeout", "0.5"]);
     let recorded: Arc<[u8]> = endpoint.record(&mut talk, json!([{ "text": WHOLE }])).into();
@@ -170,7 +170,7 @@ fn exceptions_and_refusals_are_named() {
         { "say": [{ "text": "Half" }], "fail": { "status": 500, "message": "Oops" } },
     ] }));
     let retry = json!({ "retry": { "enabled": false, "provider": { "maxRetries": 0 } } });
-    let mut other = vendor.server_under(&retry, pi_rpc::protocol::Dialect::Pi1, BEDROCK, &[]);
+    let mut other = vendor.server_under(&retry, pi_rpc::protocol::Dialect::Pi, BEDROCK, &[]);
     for expected in ["ThrottlingException: Slow down", "InternalServerException: Oops"] {
         let frames = other.run("hi");
         let ends = crate::serve_support::of_type(&frames, "turn_end");

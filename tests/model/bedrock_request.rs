@@ -387,7 +387,7 @@ fn address_follows_model_and_environment() {
 }
 
 #[test]
-fn token_replaces_signature_unless_auth_is_skipped() {
+fn token_replaces_signature() {
     let keys = AwsKeySource::Known(AwsKeys::dummy());
     let mut asked = asked("m", json!([]));
     asked.credentials.headers =
@@ -396,7 +396,8 @@ fn token_replaces_signature_unless_auth_is_skipped() {
     let sent = request(&asked);
     let token = [&plain[..], &headers([("authorization", "Bearer key")])].concat();
     assert_eq!((sent.headers, sent.signing), (token, None));
-    asked.credentials.aws = Some(AwsAccess { skips_auth: true, keys: keys.clone(), ..AwsAccess::default() });
+    asked.credentials.key = None;
+    asked.credentials.aws = Some(AwsAccess { keys: keys.clone(), ..AwsAccess::default() });
     let sent = request(&asked);
     assert_eq!(sent.headers, plain);
     assert_eq!(sent.signing.map(|signing| signing.keys), Some(keys));

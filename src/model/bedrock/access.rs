@@ -17,9 +17,7 @@ pub struct AwsAccess {
     pub uses_fips: bool,
     /// Whether conversations are cached for models, too, that are not known to cache (`AWS_BEDROCK_FORCE_CACHE`).
     pub caches_always: bool,
-    /// Whether requests go to a proxy that signs them itself (`AWS_BEDROCK_SKIP_AUTH`): ours have keys that open nothing.
-    pub skips_auth: bool,
-    /// The keys that sign requests.
+    /// The keys that sign requests. With `AWS_BEDROCK_SKIP_AUTH` a proxy signs them: ours are keys that open nothing.
     pub keys: AwsKeySource,
 }
 

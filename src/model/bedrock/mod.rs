@@ -33,7 +33,7 @@ pub fn request(request: &ModelRequest<'_>) -> HttpRequest {
     let model = &request.endpoint.model;
     let address = address::address(&model.id, &model.base_url, access);
     let url = format!("{}/model/{}/converse-stream", address.endpoint, address::percent_encoded(&model.id));
-    let token = request.credentials.key.as_deref().filter(|_| !access.skips_auth);
+    let token = request.credentials.key.as_deref();
     let signing = match token {
         Some(_) => None,
         None => Some(Signing { service: SERVICE, region: address.region.clone(), keys: access.keys.clone() }),
