@@ -1,26 +1,29 @@
 //! Requests to real models: one `POST`, and the events of its answer as they arrive. In this module only this file
 //! and its submodules do IO.
 
+#[cfg(feature = "aws-chain")]
+mod aws_chain;
 mod exchange;
 mod extra_authorities;
 pub mod google_token;
 mod redactor;
 mod response;
+mod signature;
 
+#[cfg(feature = "aws-chain")]
+use self::aws_chain::{ChainClients, KeyChain};
 pub use self::exchange::Exchanged;
 use self::{
     redactor::Redactor,
     response::{pieces, read_error_body, shorten, unexpected_content_type},
+    signature::add_signature,
 };
-#[cfg(feature = "aws-chain")]
-use super::aws_chain::{ChainClients, KeyChain};
 use super::{
     bedrock::{AwsKeySource, Signing},
     body::{self, ServerSentEvent},
     frames,
     request::{Framing, HttpRequest, Reader},
     retry::{RetryPolicy, is_transient_status, retry_after},
-    signature::add_signature,
     types::StreamEvent,
 };
 use crate::secrets::{Secrets, redact_url};

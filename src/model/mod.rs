@@ -8,15 +8,13 @@
 //! - [`convert`]: the conversation in the form that all providers share.
 //! - [`api`]: the APIs of real models: [`anthropic`], [`bedrock`], [`google`], [`mistral`], [`openai_azure`],
 //!   [`openai_codex`], [`openai_completions`] and [`openai_responses`]; [`compat`]: servers that differ from OpenAI's own.
-//! - `http`: requests over the network; `body`: server-sent events; `frames`: binary frames of AWS; `signature`: signed
-//!   requests; `retry`: when a request is sent again.
+//! - `http`: requests over the network; `body`: server-sent events; `frames`: binary frames of AWS; `retry`: when a request
+//!   is sent again.
 //! - [`failure`]: what to do about a failed answer.
 //! - [`scripted`]: the built-in model, which plays a demo or a script.
 
 pub mod anthropic;
 pub mod api;
-#[cfg(feature = "aws-chain")]
-mod aws_chain;
 pub mod bedrock;
 #[cfg(feature = "serve")]
 pub mod body;
@@ -43,8 +41,6 @@ pub mod request;
 pub mod retry;
 pub mod scripted;
 mod sequence;
-#[cfg(feature = "serve")]
-mod signature;
 mod sse;
 #[cfg(feature = "serve")]
 mod stray_json;

@@ -4,18 +4,25 @@
 use crate::{
     peer_support::{Agent, Kind, peer},
     request_comparison::{choose, compare},
-    serve_support::FakeVendor,
+    serve_support::{FakeVendor, key_of},
 };
 use serde_json::{Value, json};
 
 /// The APIs, and the paths below which the vendor speaks them.
-const APIS: [(&str, &str); 5] = [
+const APIS: [(&str, &str); 8] = [
     ("anthropic-messages", ""),
+    ("azure-openai-responses", "/openai/v1"),
+    ("bedrock-converse-stream", ""),
     ("openai-completions", "/v1"),
     ("openai-responses", "/v1"),
     ("google-generative-ai", "/v1beta"),
     ("mistral-conversations", "/mistral"),
+    ("openai-codex-responses", "/backend-api"),
 ];
+
+/// AWS's client library speaks HTTP/2 by itself, which the fake vendor does not.
+const ENVIRONMENT: [(&str, &str); 2] =
+    [("AWS_BEDROCK_FORCE_HTTP1", "1"), ("AWS_EC2_METADATA_DISABLED", "true")];
 
 /// Answers with thoughts, text and calls, all with their usage: else it would depend on the length of our own instructions.
 fn vendor() -> FakeVendor {
@@ -41,7 +48,7 @@ fn models(vendor: &FakeVendor, api: &str, path: &str) -> Value {
         "maxTokens": 50_000, "cost": { "input": 3, "output": 15, "cacheRead": 0.3, "cacheWrite": 3.75 },
     });
     let base = format!("http://{}{path}", vendor.address);
-    json!({ "providers": { "vendor": { "baseUrl": base, "apiKey": "key", "api": api, "models": [model] } } })
+    json!({ "providers": { "vendor": { "baseUrl": base, "apiKey": key_of(api), "api": api, "models": [model] } } })
 }
 
 /// The frames of the runs, aligned.
@@ -50,7 +57,8 @@ fn frames(kind: Kind, api: &str, path: &str) -> Vec<Value> {
     let dialect: &[&str] = if kind == Kind::Ours { &["--dialect", "pi-1"] } else { &[] };
     let options = [&["--tools", "read,bash,edit,write"], dialect].concat();
     let home = tempfile::tempdir().unwrap();
-    let mut agent = Agent::start_with(home, kind, &models(&vendor, api, path), &options);
+    let mut agent =
+        Agent::start_with_variables(home, kind, &models(&vendor, api, path), &options, &ENVIRONMENT);
     choose(&mut agent, "vendor", "model", "medium");
     let mut frames = Vec::new();
     for message in ["think", "work", "long", "fail", "after"] {

@@ -91,13 +91,6 @@ fn differing_cases_explain_themselves() {
                 CredentialError::Api("some-other-api".to_owned())
             ),
         ),
-        (
-            "older-id",
-            format!(
-                "Model \"amazon-bedrock/us.anthropic.claude-sonnet-4-20250514-v1:0\" cannot be used. {}",
-                CredentialError::Api("bedrock-converse-stream".to_owned())
-            ),
-        ),
     ];
     for (name, expected) in cases {
         assert_eq!(outcome(name), expected, "{name}");

@@ -28,7 +28,7 @@ fn all_catalogue_data_is_read() {
 }
 
 /// APIs of the catalogue that this version does not speak: their models are listed, and refused by name.
-const UNSUPPORTED: [&str; 2] = ["bedrock-converse-stream", "pi-messages"];
+const UNSUPPORTED: [&str; 1] = ["pi-messages"];
 
 #[test]
 fn catalogue_models_are_complete() {

@@ -3,7 +3,7 @@
 //! The chain reads the environment and the files of AWS by itself. Its requests go through the clients of this program, with
 //! their proxies and certificate authorities.
 
-use super::bedrock::AwsKeys;
+use crate::model::bedrock::AwsKeys;
 use crate::secrets::Secrets;
 use aws_config::{BehaviorVersion, Region};
 use aws_credential_types::provider::{ProvideCredentials as _, SharedCredentialsProvider};

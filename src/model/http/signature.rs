@@ -1,6 +1,6 @@
 //! Signs requests with AWS Signature Version 4.
 
-use super::bedrock::{AwsKeys, Signing};
+use crate::model::bedrock::{AwsKeys, Signing};
 use aws_sigv4::{
     http_request::{SignableBody, SignableRequest, SigningSettings, sign},
     sign::v4,
