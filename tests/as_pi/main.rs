@@ -16,7 +16,6 @@ mod bedrock_requests;
 mod commands;
 mod frames_of_apis;
 mod google_requests;
-mod login_requests;
 mod logins;
 mod mistral_requests;
 mod openai_requests;

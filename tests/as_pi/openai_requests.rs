@@ -9,10 +9,22 @@ use crate::{
 use pi_rpc::mock::ReceivedRequest;
 use serde_json::{Value, json};
 
-const AZURE: Comparison =
-    Comparison { path: "/openai/v1/responses", models, own: &AZURE_OWN, tools: tool_names, normalize };
-const CHATGPT: Comparison =
-    Comparison { path: "/codex/responses", models, own: &CHATGPT_OWN, tools: tool_names, normalize };
+const AZURE: Comparison = Comparison {
+    path: "/openai/v1/responses",
+    models,
+    environment: &[],
+    own: &AZURE_OWN,
+    tools: tool_names,
+    normalize,
+};
+const CHATGPT: Comparison = Comparison {
+    path: "/codex/responses",
+    models,
+    environment: &[],
+    own: &CHATGPT_OWN,
+    tools: tool_names,
+    normalize,
+};
 
 /// Members of every body that are each program's own.
 const AZURE_OWN: [Difference; 2] = [

@@ -153,7 +153,8 @@ fn shown(value: &Value) -> String {
         (_, text) if text.len() <= SHOWN => text,
         (Value::Array(list), _) => format!("a list of {}", list.len()),
         (Value::Object(object), _) => format!("an object of {}", object.len()),
-        (_, text) => format!("{} bytes", text.len()),
+        // Its length depends on where the programs are.
+        _ => "a long value".to_owned(),
     }
 }
 
