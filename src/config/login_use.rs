@@ -39,7 +39,7 @@ impl Keys {
         matches!(login, Login::Oauth { .. }).then_some((login_kind(provider)?, login))
     }
 
-    /// Whether the provider's token has expired or will within [`MIN_VALIDITY_MS`], and can be replaced by another.
+    /// Whether the provider's token has expired or will within `MIN_VALIDITY_MS`, and can be replaced by another.
     pub fn expires_soon(&self, provider: &str) -> bool {
         self.expires_within(provider, MIN_VALIDITY_MS)
     }

@@ -14,7 +14,7 @@
 //! - `registry`: all models: the catalogue, `models.json` and registered providers together.
 //! - [`login_kinds`]: where tokens of providers come from, as data.
 //! - `value`, [`keys`]: values of keys and headers; `token`: claims of tokens.
-//! - [`thinking`], [`pattern`], [`reference`], [`select`](mod@select): thinking levels, globs over names of models, what a
+//! - [`thinking`], [`pattern`], [`reference`](mod@reference), [`select`](mod@select): thinking levels, globs over names of models, what a
 //!   name means, and selection of models.
 //!
 //! Sources of the rules: pi's published `models.md`, `settings.md` and `providers.md`, and pi 0.73.1 observed.
