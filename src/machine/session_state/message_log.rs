@@ -450,9 +450,15 @@ impl MessageLog {
         // Prompts, and answers that fail at once, may have the millisecond of a message that was missed.
         let is_sure =
             |item: &MessageRecord| self.is_whole || !(item.key.role == Role::User || item.has_failed);
+        let is_emitted =
+            |key: &MessageKey, named: &[&MessageRecord]| named.iter().any(|item| item.key.is(key));
         let altered = |key: &MessageKey| {
-            let named = by_name.get(&key.name).filter(|_| key.is_core());
-            named.is_some_and(|named| named.iter().all(|item| is_sure(item) && !item.key.is(key)))
+            let Some(named) = by_name.get(&key.name).filter(|_| key.is_core()) else { return false };
+            // The list may have the emitted message, and beside it the one that was missed.
+            let is_beside = |other: &MessageKey| other.name == key.name && is_emitted(other, named);
+            named.iter().all(|item| is_sure(item))
+                && !is_emitted(key, named)
+                && (self.is_whole || !listed.keys.iter().any(is_beside))
         };
         let place = listed.keys.iter().position(altered)?;
         Some(listed.placed(ListFault::Altered(place), 0))
