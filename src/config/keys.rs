@@ -6,6 +6,7 @@ use super::{
     aws,
     catalogue::BUILT_IN,
     command::KeyCommands,
+    credential_error::CredentialError,
     login_use::{has_passed, login_use},
     models_file::{Override, ProviderKeys, Providers},
     value::{interpolate, resolve},
@@ -17,7 +18,7 @@ use crate::{
         chatgpt_token::chatgpt_account,
         request::Credentials,
     },
-    protocol::{Dialect, JsonObject, Model, errors},
+    protocol::{JsonObject, Model},
     secrets::{Secrets, names_key},
 };
 use serde_json::Value;
@@ -29,7 +30,7 @@ use std::{
 };
 
 /// The provider whose models an account of Google authorizes.
-const VERTEX: &str = "google-vertex";
+pub(super) const VERTEX: &str = "google-vertex";
 
 /// All sources of credentials. Clones share the outputs of commands.
 #[derive(Clone, Default)]
@@ -69,88 +70,6 @@ pub(super) struct ProviderKeySources {
     key_header: Option<&'static str>,
     /// Variables that the addresses need.
     needs: &'static [&'static str],
-}
-
-/// Why there are no credentials for a model. The texts tell the user what would help.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum CredentialError {
-    /// Nothing is configured for the provider.
-    #[error("{}", errors::no_api_key(Dialect::Pi.base(), provider, &no_key_help(provider, variables, agent)))]
-    NoKey {
-        /// The provider.
-        provider: String,
-        /// Variables that would help.
-        variables: &'static [&'static str],
-        /// The agent directory.
-        agent: PathBuf,
-    },
-    /// A variable that the provider's address needs is not set.
-    #[error("{variable} is not set; the address of provider {provider} needs it.")]
-    NoVariable {
-        /// The provider.
-        provider: String,
-        /// The variable.
-        variable: &'static str,
-    },
-    /// The login has expired, and there is no way to renew it.
-    #[error("The login of {provider} in {}/auth.json has expired, and {help}", agent.display())]
-    Expired {
-        /// The provider.
-        provider: String,
-        /// The agent directory.
-        agent: PathBuf,
-        /// What would help.
-        help: String,
-    },
-    /// A command printed no value.
-    #[error("Failed to resolve {what} from shell command: {command}")]
-    Command {
-        /// The value that was expected.
-        what: String,
-        /// The program of the command: its arguments may hold a key.
-        command: String,
-    },
-    /// A variable that a value names is not set.
-    #[error("Failed to resolve {what}: the environment variable {name} is not set")]
-    Variable {
-        /// The value that refers to it.
-        what: String,
-        /// The variable.
-        name: String,
-    },
-    /// The command belongs to a project that is not approved.
-    #[error(
-        "{what} comes from a command of a project that is not approved, so it was not run; --approve approves it"
-    )]
-    Unapproved {
-        /// The value that was expected.
-        what: String,
-    },
-    /// Something that the API needs beside the key is not set.
-    #[error("{0}")]
-    Setting(String),
-    /// The API is not supported.
-    #[error("The API {0:?} is not supported by this version; supported: {apis}.", apis = Api::ALL.map(Api::as_str).join(", "))]
-    Api(String),
-}
-
-fn no_key_help(provider: &str, variables: &[&str], agent: &std::path::Path) -> String {
-    let variable = match variables {
-        [] => String::new(),
-        names => format!("Set {}, or add", names.join(" or ")),
-    };
-    let add = if variable.is_empty() { "Add" } else { &variable };
-    let account = match provider {
-        VERTEX => {
-            "\n\nOr use an account: set GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION, and GOOGLE_APPLICATION_CREDENTIALS to its \
-                   file or run `gcloud auth application-default login`."
-        }
-        _ => "",
-    };
-    format!(
-        "{add} it to {}/auth.json: {{\"{provider}\": {{\"type\": \"api_key\", \"key\": \"…\"}}}}{account}",
-        agent.display()
-    )
 }
 
 // Keys must not reach logs.

@@ -104,7 +104,7 @@ impl<'a> BrowserLogin<'a> {
         mut pasted: mpsc::Receiver<String>,
     ) -> Result<JsonObject, FlowError> {
         let (sender, mut queries) = mpsc::channel(1);
-        let shared = Arc::new(Listening { state: self.state.clone(), sender });
+        let shared = Arc::new(ExpectedCallback { state: self.state.clone(), sender });
         let router = Router::new().route(&self.path, get(receive)).with_state(shared);
         let served = axum::serve(self.listener, router);
         let came = async {
@@ -144,22 +144,23 @@ fn page(flow: &BrowserFlow, names: &Names) -> Result<String, String> {
     Ok(url.into())
 }
 
-struct Listening {
+/// What the listener for the browser knows of the login.
+struct ExpectedCallback {
     state: Option<String>,
     sender: mpsc::Sender<Query>,
 }
 
 /// Answers the browser that comes back.
-async fn receive(State(listening): State<Arc<Listening>>, RawQuery(query): RawQuery) -> Response {
+async fn receive(State(expected): State<Arc<ExpectedCallback>>, RawQuery(query): RawQuery) -> Response {
     let query = read_query(&query.unwrap_or_default());
-    if listening.state.is_some() && query.get("state") != listening.state.as_ref() {
+    if expected.state.is_some() && query.get("state") != expected.state.as_ref() {
         return shown(StatusCode::BAD_REQUEST, "This page belongs to another login.");
     }
     if !query.contains_key("code") && !query.contains_key("error") {
         return shown(StatusCode::BAD_REQUEST, "There is no code in this address.");
     }
     // A second visit changes nothing.
-    let _ = listening.sender.try_send(query);
+    let _ = expected.sender.try_send(query);
     shown(
         StatusCode::OK,
         "pi-rpc has received the answer and says in its terminal what came of it. This page can be closed.",
@@ -168,7 +169,7 @@ async fn receive(State(listening): State<Arc<Listening>>, RawQuery(query): RawQu
 
 fn shown(status: StatusCode, text: &str) -> Response {
     let page = format!("<!doctype html><meta charset=\"utf-8\"><title>pi-rpc</title><p>{text}</p>");
-    // The code in the address is for nobody else.
+    // The address holds the code: no cache and no other site may get it.
     (status, [(header::CACHE_CONTROL, "no-store"), (header::REFERRER_POLICY, "no-referrer")], Html(page))
         .into_response()
 }

@@ -104,7 +104,7 @@ impl AuthLock {
         }
     }
 
-    /// Whether nobody has taken the lock away, as from a holder that seemed dead.
+    /// Whether the lock is still ours: another process takes it once it seems abandoned.
     pub fn is_held(&self) -> bool {
         fs::metadata(&self.folder)
             .and_then(|found| found.modified())

@@ -19,10 +19,10 @@ use self::{
     signature::add_signature,
 };
 use super::{
-    bedrock::{AwsKeySource, Signing},
+    bedrock::{AwsKeySource, SignatureScope},
     body::{self, ServerSentEvent},
     frames,
-    request::{Framing, HttpRequest, Reader},
+    request::{HttpRequest, Reader, StreamFormat},
     retry::{RetryPolicy, is_transient_status, retry_after},
     types::StreamEvent,
 };
@@ -197,9 +197,9 @@ impl Http {
         }
         let pieces = pieces(response, idle);
         let mut stream: Pin<Box<dyn Stream<Item = Result<ServerSentEvent, String>> + Send>> =
-            match reader.framing() {
-                Framing::ServerSentEvents => Box::pin(body::events(pieces)),
-                Framing::AmazonEventStream => Box::pin(frames::frames(pieces)),
+            match reader.stream_format() {
+                StreamFormat::ServerSentEvents => Box::pin(body::events(pieces)),
+                StreamFormat::AmazonEventStream => Box::pin(frames::frames(pieces)),
             };
         let longest = idle.saturating_mul(SILENT_IDLE_FACTOR);
         let mut last_activity = Instant::now();
@@ -234,7 +234,7 @@ impl Http {
     async fn send_with_retries(
         &self,
         mut request: Request,
-        signing: Option<&Signing>,
+        signing: Option<&SignatureScope>,
         reader: &mut dyn Reader,
         options: &HttpOptions,
         redactor: &Redactor,
@@ -269,7 +269,7 @@ impl Http {
     }
 
     /// Signs the request with the keys that `signing` has, or names.
-    async fn sign(&self, request: &mut Request, signing: &Signing) -> Result<(), String> {
+    async fn sign(&self, request: &mut Request, signing: &SignatureScope) -> Result<(), String> {
         match &signing.keys {
             AwsKeySource::Known(keys) => add_signature(request, signing, keys, SystemTime::now()),
             #[cfg(feature = "aws-chain")]

@@ -1,7 +1,7 @@
 //! Requests to models before any provider's own words, and the trait of answer readers.
 
 use super::{
-    bedrock::{AwsAccess, Signing},
+    bedrock::{AwsAccess, SignatureScope},
     types::{StreamEvent, ToolSpec},
 };
 use crate::protocol::{AgentMessage, Model, ThinkingLevel};
@@ -130,7 +130,7 @@ pub struct HttpRequest {
     /// The body.
     pub body: Value,
     /// The signature that it gets when it is sent.
-    pub signing: Option<Signing>,
+    pub signing: Option<SignatureScope>,
 }
 
 impl fmt::Debug for HttpRequest {
@@ -146,7 +146,7 @@ impl fmt::Debug for HttpRequest {
 
 /// How the events of an answer are framed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Framing {
+pub enum StreamFormat {
     /// Server-sent events.
     ServerSentEvents,
     /// `application/vnd.amazon.eventstream`: binary frames with checksums.
@@ -159,8 +159,8 @@ pub enum Framing {
 /// next begins.
 pub trait Reader: Send {
     /// How the events are framed.
-    fn framing(&self) -> Framing {
-        Framing::ServerSentEvents
+    fn stream_format(&self) -> StreamFormat {
+        StreamFormat::ServerSentEvents
     }
 
     /// Reads one event: its name (`message` if there is none) and its data.

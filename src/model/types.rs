@@ -94,7 +94,7 @@ pub struct TokenCounts {
     pub cache_write_1h: Option<u64>,
     /// Tokens of `output` that are thinking, where providers distinguish them.
     pub reasoning: Option<u64>,
-    /// What the provider says that the answer cost, in millionths of a millionth of a dollar, where it says so.
+    /// The cost that the provider reports, in millionths of a millionth of a dollar; `None` if it reports none.
     pub billed_picodollars: Option<u64>,
 }
 

@@ -4,7 +4,7 @@ use crate::model_support::*;
 use pi_rpc::{
     model::{
         api::Api,
-        bedrock::{AwsAccess, AwsKeySource, AwsKeys, Signing},
+        bedrock::{AwsAccess, AwsKeySource, AwsKeys, SignatureScope},
         request::{HttpRequest, ModelRequest},
         types::ToolSpec,
     },
@@ -381,7 +381,8 @@ fn address_follows_model_and_environment() {
         asked.credentials.key = None;
         asked.credentials.aws = Some(access.clone());
         let sent = request(&asked);
-        let signing = Signing { service: "bedrock", region: expected.to_owned(), keys: AwsKeySource::Chain };
+        let signing =
+            SignatureScope { service: "bedrock", region: expected.to_owned(), keys: AwsKeySource::Chain };
         assert_eq!((sent.url, sent.signing), (url, Some(signing)), "{id} {access:?}");
     }
 }

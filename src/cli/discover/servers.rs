@@ -1,4 +1,4 @@
-//! The servers that are known, and what each says of its models. A server is told by its answers, not by its port.
+//! The known kinds of local servers, and how their models are listed. A server is recognized by its answers, not by its port.
 //!
 //! Sources: the public API references of Ollama (`/api/tags`, `/api/show`), LM Studio (`/api/v0/models`), llama.cpp's
 //! server (`/props`, `/v1/models`) and vLLM (`/v1/models`).

@@ -59,7 +59,7 @@ impl AwsKeys {
 
 /// The signature (AWS Signature Version 4) that a request gets when it is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Signing {
+pub struct SignatureScope {
     /// The service in the scope of the signature.
     pub service: &'static str,
     /// The region in the scope of the signature.

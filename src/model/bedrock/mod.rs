@@ -2,7 +2,7 @@
 //!
 //! [`request()`] builds a request, [`reader()`] reads the stream of its answer. `address` finds region and URL, `messages` converts
 //! the conversation, `room` limits the answer, `thinking` selects the thinking, `traits` tells models apart and `tools` offers the
-//! tools. Requests are signed when they are sent ([`Signing`]); [`AwsAccess`] holds what the environment says about them.
+//! tools. Requests are signed when they are sent ([`SignatureScope`]); [`AwsAccess`] holds what the environment says about them.
 //!
 //! Source: the vendor's API reference (`ConverseStream`); pi source (`bedrock-converse-stream`); observed.
 
@@ -15,7 +15,7 @@ mod thinking;
 mod tools;
 mod traits;
 
-pub use access::{AwsAccess, AwsKeySource, AwsKeys, Signing};
+pub use access::{AwsAccess, AwsKeySource, AwsKeys, SignatureScope};
 
 use super::request::{HttpRequest, ModelRequest, Reader};
 use crate::protocol::JsonObject;
@@ -36,7 +36,11 @@ pub fn request(request: &ModelRequest<'_>) -> HttpRequest {
     let token = request.credentials.key.as_deref();
     let signing = match token {
         Some(_) => None,
-        None => Some(Signing { service: SERVICE, region: address.region.clone(), keys: access.keys.clone() }),
+        None => Some(SignatureScope {
+            service: SERVICE,
+            region: address.region.clone(),
+            keys: access.keys.clone(),
+        }),
     };
     HttpRequest {
         url,

@@ -5,7 +5,7 @@
 
 use crate::model::{
     openai::{UNKNOWN, text},
-    request::{Framing, Reader},
+    request::{Reader, StreamFormat},
     sequence::BlockSequencer,
     sse::{STREAM_CUT, read},
     types::{BlockStart, Finish, StreamEvent, TokenCounts},
@@ -44,8 +44,8 @@ enum BlockKind {
 }
 
 impl Reader for AnswerReader {
-    fn framing(&self) -> Framing {
-        Framing::AmazonEventStream
+    fn stream_format(&self) -> StreamFormat {
+        StreamFormat::AmazonEventStream
     }
 
     fn event(&mut self, name: &str, data: &str) -> Vec<StreamEvent> {

@@ -1,6 +1,6 @@
 //! Signs requests with AWS Signature Version 4.
 
-use crate::model::bedrock::{AwsKeys, Signing};
+use crate::model::bedrock::{AwsKeys, SignatureScope};
 use aws_sigv4::{
     http_request::{SignableBody, SignableRequest, SigningSettings, sign},
     sign::v4,
@@ -18,7 +18,7 @@ const SOURCE: &str = "pi-rpc";
 /// A text for the answer: a header or the address cannot be signed.
 pub fn add_signature(
     request: &mut Request,
-    signing: &Signing,
+    signing: &SignatureScope,
     keys: &AwsKeys,
     now: SystemTime,
 ) -> Result<(), String> {
@@ -36,7 +36,7 @@ pub fn add_signature(
 
 fn signature_headers(
     request: &Request,
-    signing: &Signing,
+    signing: &SignatureScope,
     keys: &AwsKeys,
     now: SystemTime,
 ) -> Result<Vec<(&'static str, String)>, Box<dyn std::error::Error + Send + Sync>> {

@@ -166,7 +166,7 @@ impl AnswerReader {
             Some("stop") => Finish::Stop,
             Some("length" | "model_length") => Finish::Length,
             Some("tool_calls") => Finish::ToolUse,
-            // Passes by itself, as the text shows to whoever decides on a retry.
+            // A transient failure: `model::failure` retries a text with `server error`.
             Some("error") => return self.out.fail("Provider stopped with: error (server error)".to_owned()),
             Some(reason) => return self.out.fail(format!("Provider stopped with: {reason}")),
         };
