@@ -72,7 +72,7 @@ fn readme_commands_match_their_comments() {
     }
     let [gate, confirm, count] = commands().try_into().expect("three commands");
 
-    assert!(gate.contains("the command is blocked and the model is told"), "{gate}");
+    assert!(gate.contains("so the command is blocked, and its result says why"), "{gate}");
     let frames = said(&gate);
     let question = &of_type(&frames, "extension_ui_request")[..];
     assert_eq!(question.len(), 1);
