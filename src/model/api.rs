@@ -2,7 +2,7 @@
 
 use super::{
     anthropic, bedrock, google, mistral, openai_azure, openai_codex, openai_completions, openai_responses,
-    provider,
+    pi_messages, provider,
     request::{Credentials, HttpRequest, ModelRequest, Reader},
 };
 use crate::protocol::Model;
@@ -29,10 +29,12 @@ pub enum Api {
     /// `openai-responses`.
     OpenaiResponses,
 }
+    /// `pi-messages`.
+    PiMessages,
 
 impl Api {
     /// Every API, in the order in which users see them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::AnthropicMessages,
         Self::AzureOpenaiResponses,
         Self::BedrockConverseStream,
@@ -43,6 +45,7 @@ impl Api {
         Self::OpenaiCompletions,
         Self::OpenaiResponses,
     ];
+        Self::PiMessages,
 
     /// Parses the name of an API.
     pub fn parse(name: &str) -> Option<Self> {
@@ -62,6 +65,7 @@ impl Api {
             Self::OpenaiCompletions => "openai-completions",
             Self::OpenaiResponses => "openai-responses",
         }
+            Self::PiMessages => "pi-messages",
     }
 
     /// Environment variables beside the key's that a request to a model of `provider` depends on:
@@ -116,6 +120,7 @@ impl Api {
             Self::OpenaiCompletions => openai_completions::request(request),
             Self::OpenaiResponses => openai_responses::request(request),
         };
+            Self::PiMessages => pi_messages::request(request),
         provider::add_headers(self, request, &mut built.headers);
         built
     }
@@ -132,6 +137,7 @@ impl Api {
             Self::OpenaiCompletions => openai_completions::reader(),
             Self::OpenaiResponses => openai_responses::reader(),
         }
+            Self::PiMessages => pi_messages::reader(),
     }
 }
 

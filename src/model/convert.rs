@@ -109,6 +109,8 @@ pub struct CallResult<'a> {
     pub content: Vec<ChatPart<'a>>,
     /// Whether the call failed.
     pub is_error: bool,
+    /// Creation time in milliseconds since the Unix epoch; `None`: the result was missing.
+    pub timestamp: Option<u64>,
 }
 
 /// Converts the conversation of `request`.
@@ -249,6 +251,7 @@ fn result<'a>(
         name: &message.tool_name,
         content: parts(&message.content, images),
         is_error: message.is_error,
+        timestamp: Some(message.timestamp),
     })
 }
 
@@ -261,6 +264,7 @@ fn add_missing_results(turn: &mut AssistantTurn<'_>) {
             name,
             content: vec![ChatPart::Text(NO_RESULT.into())],
             is_error: true,
+            timestamp: None,
         })
         .collect();
     turn.results.extend(missing);
@@ -274,7 +278,11 @@ fn sent_ids<'t, 'a>(turn: &'t AssistantTurn<'a>) -> impl Iterator<Item = (&'t Co
     })
 }
 
-/// Converts a message that is neither an answer nor a result.
+/// Converts a message that is neither an answer nor a result; `None`: it is left out.
+pub fn input<'a>(message: &'a AgentMessage, request: &ModelRequest<'a>) -> Option<ChatTurn<'a>> {
+    convert_other(message, &images(request))
+}
+
 fn convert_other<'a>(message: &'a AgentMessage, images: &Images) -> Option<ChatTurn<'a>> {
     let user = |content| Some(ChatTurn::User(content));
     let text = |text: String| user(vec![ChatPart::Text(text.into())]);

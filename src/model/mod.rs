@@ -7,7 +7,7 @@
 //! - [`request`]: a request before any provider's own words, and the trait of readers.
 //! - [`convert`]: the conversation in the form that all providers share.
 //! - [`api`]: the APIs of real models: [`anthropic`], [`bedrock`], [`google`], [`mistral`], [`openai_azure`],
-//!   [`openai_codex`], [`openai_completions`] and [`openai_responses`]; [`compat`]: servers that differ from OpenAI's own.
+//!   [`openai_codex`], [`openai_completions`], [`openai_responses`] and [`pi_messages`]; [`compat`]: servers that differ from OpenAI's own.
 //! - `http`: requests over the network; `body`: server-sent events; `frames`: binary frames of AWS; `retry`: when a request
 //!   is sent again.
 //! - [`failure`]: what to do about a failed answer.
@@ -35,6 +35,7 @@ pub mod openai_azure;
 pub mod openai_codex;
 pub mod openai_completions;
 pub mod openai_responses;
+pub mod pi_messages;
 mod provider;
 pub mod request;
 #[cfg(feature = "serve")]

@@ -94,8 +94,28 @@ pub struct TokenCounts {
     pub cache_write_1h: Option<u64>,
     /// Tokens of `output` that are thinking, where providers distinguish them.
     pub reasoning: Option<u64>,
-    /// The cost that the provider reports, in millionths of a millionth of a dollar; `None` if it reports none.
-    pub billed_picodollars: Option<u64>,
+    /// The cost that the provider reports; `None` if it reports none.
+    pub billed: Option<Bill>,
+}
+
+/// A cost in millionths of a millionth of a dollar.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bill {
+    /// Of everything together.
+    Total(u64),
+    /// By class of price.
+    Parts {
+        /// Of the input.
+        input: u64,
+        /// Of the output.
+        output: u64,
+        /// Of what was read from the cache.
+        cache_read: u64,
+        /// Of what was written to the cache.
+        cache_write: u64,
+        /// Of everything together.
+        total: u64,
+    },
 }
 
 /// Why a complete answer ended; in JSON the names of pi's `stopReason`.

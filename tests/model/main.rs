@@ -30,4 +30,6 @@ mod openai_completions_request;
 mod openai_completions_stream;
 mod openai_responses_request;
 mod openai_responses_stream;
+mod pi_messages_request;
+mod pi_messages_stream;
 mod vertex_request;

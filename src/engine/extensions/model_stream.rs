@@ -174,7 +174,7 @@ impl ModelStream {
             cache_write: usage.cache_write,
             cache_write_1h: usage.cache_write1h,
             reasoning: usage.reasoning,
-            billed_picodollars: None,
+            billed: None,
         }));
         steps.extend(message.response_id.map(StreamEvent::ResponseId));
         steps.extend(message.response_model.map(StreamEvent::Model));

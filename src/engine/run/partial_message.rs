@@ -2,7 +2,7 @@
 
 use crate::engine::io::Now;
 use crate::{
-    model::types::{BlockStart, Finish, StreamEvent, TokenCounts},
+    model::types::{Bill, BlockStart, Finish, StreamEvent, TokenCounts},
     protocol::{
         AssistantContent, AssistantMessage, Cost, Dialect, DialectRedactedThinking,
         DialectUnfinishedStopReason, Model, ModelPrice, RedactedThinkingContent, Step, StopReason,
@@ -276,13 +276,20 @@ fn usage(claimed: TokenCounts, price: &ModelPrice, total_from_provider: Option<b
         cache_write: claimed.cache_write.min(MOST_TOKENS),
         cache_write_1h: claimed.cache_write_1h.map(|count| count.min(MOST_TOKENS)),
         reasoning: claimed.reasoning.map(|count| count.min(MOST_TOKENS)),
-        billed_picodollars: claimed.billed_picodollars,
+        billed: claimed.billed,
     };
-    let billed = counts.billed_picodollars.map(|picodollars| picodollars as f64 / 1e12);
     let cost = |price: &Number, tokens: u64| price.as_f64().unwrap_or(0.0) / 1_000_000.0 * tokens as f64;
     let (input, output) = (cost(&price.input, counts.input), cost(&price.output, counts.output));
     let read = cost(&price.cache_read, counts.cache_read);
     let write = cost(&price.cache_write, counts.cache_write);
+    let dollars = |picodollars: u64| picodollars as f64 / 1e12;
+    let ([input, output, read, write], total, total_from_provider) = match counts.billed {
+        None => ([input, output, read, write], input + output + read + write, total_from_provider),
+        Some(Bill::Total(total)) => ([input, output, read, write], dollars(total), Some(true)),
+        Some(Bill::Parts { input, output, cache_read, cache_write, total }) => {
+            ([input, output, cache_read, cache_write].map(dollars), dollars(total), None)
+        }
+    };
     Usage {
         input: counts.input,
         output: counts.output,
@@ -295,8 +302,8 @@ fn usage(claimed: TokenCounts, price: &ModelPrice, total_from_provider: Option<b
             output: number(output),
             cache_read: number(read),
             cache_write: number(write),
-            total: number(billed.unwrap_or(input + output + read + write)),
-            total_from_provider: billed.map(|_| true).or(total_from_provider),
+            total: number(total),
+            total_from_provider,
         },
         cache_write1h: counts.cache_write_1h,
         reasoning: counts.reasoning,

@@ -10,7 +10,7 @@ use crate::model::{
     request::Reader,
     sequence::BlockSequencer,
     sse::{STREAM_CUT, read},
-    types::{BlockStart, Finish, StreamEvent, TokenCounts},
+    types::{Bill, BlockStart, Finish, StreamEvent, TokenCounts},
 };
 use serde_json::Value;
 
@@ -174,7 +174,7 @@ fn usage(usage: &Value) -> Option<TokenCounts> {
         cache_read: cached,
         cache_write: written,
         reasoning: Some(reasoning),
-        billed_picodollars: billed(usage),
+        billed: billed(usage).map(Bill::Total),
         ..TokenCounts::default()
     })
 }
