@@ -8,7 +8,7 @@ use super::{
     google,
     journal::{RunningGuard, lock},
     logins::LoginDesk,
-    mistral,
+    mistral, pi_messages,
     refusal::{VendorRefusal, exception_of, failure_body},
     vendor::Vendor,
 };
@@ -121,7 +121,9 @@ enum Route<'a> {
 fn route<'a>(method: &Method, path: &'a str, vendor: Vendor) -> Result<Route<'a>, VendorRefusal> {
     let (route, wanted) = match (Vendor::at(path), path.rsplit_once("/models")) {
         (Some(_), _) => (Route::Answer, Method::POST),
-        (None, Some(_)) if vendor == Vendor::Bedrock => return Err(no_such_url(method, path, vendor)),
+        (None, Some(_)) if matches!(vendor, Vendor::Bedrock | Vendor::PiMessages) => {
+            return Err(no_such_url(method, path, vendor));
+        }
         (None, Some((_, ""))) => (Route::Models(None), Method::GET),
         (None, Some((_, id))) if id.starts_with('/') => (Route::Models(Some(&id[1..])), Method::GET),
         _ => return Err(no_such_url(method, path, vendor)),
@@ -138,6 +140,7 @@ fn no_such_url(method: &Method, path: &str, vendor: Vendor) -> VendorRefusal {
         Vendor::Google => VendorRefusal::of(404, "NOT_FOUND", "Not Found"),
         Vendor::Mistral => VendorRefusal::of(404, "", "Not Found"),
         Vendor::Bedrock => VendorRefusal::of(404, "UnknownOperationException", "Unknown Operation"),
+        Vendor::PiMessages => VendorRefusal::of(404, "", "Not Found").code(pi_messages::error_code(404)),
         Vendor::Completions | Vendor::Responses | Vendor::Azure | Vendor::Codex => {
             VendorRefusal::of(404, "invalid_request_error", format!("Invalid URL ({method} {path})"))
         }
@@ -151,6 +154,9 @@ fn not_allowed(method: &Method, path: &str, vendor: Vendor) -> VendorRefusal {
         Vendor::Google => VendorRefusal::of(404, "NOT_FOUND", "Not Found"),
         Vendor::Mistral => VendorRefusal::of(405, "", "Method Not Allowed"),
         Vendor::Bedrock => VendorRefusal::of(405, "UnknownOperationException", "Unknown Operation"),
+        Vendor::PiMessages => {
+            VendorRefusal::of(405, "", "Method Not Allowed").code(pi_messages::error_code(405))
+        }
         Vendor::Completions | Vendor::Responses | Vendor::Azure | Vendor::Codex => {
             let message = format!("Not allowed to {method} on {path}.");
             VendorRefusal::of(405, "invalid_request_error", message).code("method_not_supported")
@@ -164,7 +170,11 @@ fn too_large(vendor: Vendor) -> VendorRefusal {
         Vendor::Bedrock => "RequestEntityTooLargeException",
         _ => "invalid_request_error",
     };
-    VendorRefusal::of(413, kind, "Request exceeds the maximum size")
+    let refusal = VendorRefusal::of(413, kind, "Request exceeds the maximum size");
+    match vendor {
+        Vendor::PiMessages => refusal.code(pi_messages::error_code(413)),
+        _ => refusal,
+    }
 }
 
 /// One request and its connection, until it is answered.
@@ -260,6 +270,10 @@ impl Exchange {
             )),
             (_, Vendor::Completions | Vendor::Responses | Vendor::Azure | Vendor::Codex) => {
                 Err(VendorRefusal::invalid(
+            (_, Vendor::PiMessages) => {
+                Err(VendorRefusal::of(400, "", "The request body is not a JSON object")
+                    .code("invalid_request"))
+            }
                     "We could not parse the JSON body of your request. (HINT: This likely means you aren't using your \
                  HTTP library correctly. The OpenAI API expects a JSON payload, but what was sent was not valid JSON.)",
                 ))
@@ -287,8 +301,13 @@ impl Exchange {
             Vendor::Anthropic => json!({
                 "type": "model", "id": MODEL, "display_name": name, "created_at": CREATED_TEXT,
             }),
-            // Bedrock's list is of another service: there is no route to it.
-            Vendor::Bedrock | Vendor::Completions | Vendor::Responses | Vendor::Azure | Vendor::Codex => {
+            // Bedrock's list is of another service, and pi's gateway has none: there is no route to them.
+            Vendor::Bedrock
+            | Vendor::PiMessages
+            | Vendor::Completions
+            | Vendor::Responses
+            | Vendor::Azure
+            | Vendor::Codex => {
                 json!({
                     "id": MODEL, "object": "model", "created": CREATED, "owned_by": "pi-rpc",
                 })

@@ -1,7 +1,8 @@
 //! The scripted model behind the HTTP APIs of real vendors, to test their clients without a key.
 //!
 //! One server speaks Anthropic Messages, OpenAI Chat Completions, OpenAI Responses (also as Azure and ChatGPT speak it),
-//! Google's Gemini API, Mistral's chat completions and Amazon Bedrock's Converse API, distinguished by the path. It also plays
+//! Google's Gemini API, Mistral's chat completions, Amazon Bedrock's Converse API and the messages of pi's gateway, distinguished
+//! by the path. It also plays
 //! the vendors' endpoints for logins. Its answers come from a script of [`crate::model::scripted`], expanded to the engine's
 //! stream events and
 //! rendered for the vendor. A request that the vendor would refuse is refused, with the vendor's status and text.
@@ -21,6 +22,7 @@ mod handle;
 mod journal;
 mod logins;
 mod mistral;
+mod pi_messages;
 mod prompt_context;
 mod refusal;
 mod responses;

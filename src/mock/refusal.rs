@@ -1,6 +1,6 @@
 //! Refusals of requests, in the vendor's form.
 
-use super::{bedrock, mistral, vendor::Vendor};
+use super::{bedrock, mistral, pi_messages, vendor::Vendor};
 use crate::model::scripted::Failure;
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ pub(super) struct VendorRefusal {
     pub message: String,
     /// OpenAI and Mistral: the field at fault.
     pub param: Option<String>,
-    /// OpenAI and Mistral: the error's `code`.
+    /// OpenAI, Mistral and pi's gateway: the error's `code`.
     pub code: Option<&'static str>,
 }
 
@@ -56,6 +56,7 @@ impl VendorRefusal {
             }),
             Vendor::Google => google_body(self.status, message, google_status(self.status)),
             Vendor::Mistral => mistral::error_body(self),
+            Vendor::PiMessages => pi_messages::error_body(self),
             Vendor::Bedrock => json!({ "message": message }),
         }
     }
@@ -74,8 +75,11 @@ pub(super) fn failure_body(failure: &Failure, vendor: Vendor) -> Option<String> 
     if vendor == Vendor::Bedrock {
         return Some(json!({ "message": failure.message_or_usual() }).to_string());
     }
-    let (kind, code) =
-        if vendor == Vendor::Mistral { mistral::error_kind(status) } else { openai_kind(status) };
+    let (kind, code) = match vendor {
+        Vendor::Mistral => mistral::error_kind(status),
+        Vendor::PiMessages => ("", Some(pi_messages::error_code(status))),
+        _ => openai_kind(status),
+    };
     let refusal =
         VendorRefusal::of(status, failure.kind.as_deref().unwrap_or(kind), failure.message_or_usual());
     // ChatGPT passes on what the service behind it fails with.

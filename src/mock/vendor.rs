@@ -1,7 +1,7 @@
 //! The APIs that are spoken, and their dispatch.
 
 use super::{
-    answer::AnswerWriter, anthropic, bedrock, completions, fault, google, mistral,
+    answer::AnswerWriter, anthropic, bedrock, completions, fault, google, mistral, pi_messages,
     prompt_context::PromptContext, refusal::VendorRefusal, responses, wording,
 };
 use axum::http::{HeaderMap, Uri};
@@ -28,6 +28,8 @@ pub(super) enum Vendor {
     Mistral,
     /// Amazon Bedrock's Converse API.
     Bedrock,
+    /// The messages of pi's gateway.
+    PiMessages,
 }
 
 static ANTHROPIC: LazyLock<Validator> =
@@ -47,6 +49,9 @@ static GOOGLE: LazyLock<Validator> =
 static MISTRAL: LazyLock<Validator> =
     LazyLock::new(|| compile(include_str!("../../schema/vendors/mistral-conversations.json")));
 
+static PI_MESSAGES: LazyLock<Validator> =
+    LazyLock::new(|| compile(include_str!("../../schema/vendors/pi-messages.json")));
+
 fn compile(text: &str) -> Validator {
     let schema: Value = serde_json::from_str(text).expect("our own schema is JSON");
     jsonschema::draft202012::new(&schema).expect("our own schema is one")
@@ -63,8 +68,8 @@ impl Vendor {
         }
     }
 
-    /// The API of `path`, under any prefix; Mistral's is below a folder of its own, as its paths are otherwise those of
-    /// OpenAI.
+    /// The API of `path`, under any prefix; Mistral's and pi's are below folders of their own, as their paths are otherwise
+    /// those of OpenAI and Anthropic.
     pub fn at(path: &str) -> Option<Self> {
         let endpoints = [
             ("/v1/messages", Self::Anthropic),
@@ -77,10 +82,10 @@ impl Vendor {
             ("/converse-stream", Self::Bedrock),
         ];
         let (_, vendor) = endpoints.into_iter().find(|(end, _)| path.ends_with(end))?;
-        Some(if vendor == Self::Completions && path.contains(mistral::FOLDER) {
-            Self::Mistral
-        } else {
-            vendor
+        Some(match vendor {
+            Self::Completions if path.contains(mistral::FOLDER) => Self::Mistral,
+            Self::Anthropic if path.contains(pi_messages::FOLDER) => Self::PiMessages,
+            vendor => vendor,
         })
     }
 
@@ -88,6 +93,9 @@ impl Vendor {
     fn near(path: &str, headers: &HeaderMap) -> Self {
         if path.contains(mistral::FOLDER) {
             return Self::Mistral;
+        }
+        if path.contains(pi_messages::FOLDER) {
+            return Self::PiMessages;
         }
         let signs = [
             ("anthropic-version", Self::Anthropic),
@@ -110,6 +118,7 @@ impl Vendor {
             Self::Google => "x-gemini-request-id",
             Self::Mistral => "mistral-correlation-id",
             Self::Bedrock => "x-amzn-requestid",
+            Self::PiMessages => "x-request-id",
         }
     }
 
@@ -147,11 +156,16 @@ impl Vendor {
                 "Method doesn't allow unregistered callers (callers without established identity). Please use API Key \
                  or other form of API consumer identity to call this API.",
             )),
-            Self::Completions | Self::Responses | Self::Azure | Self::Mistral if has_key => Ok(()),
+            Self::Completions | Self::Responses | Self::Azure | Self::Mistral | Self::PiMessages
+                if has_key =>
+            {
+                Ok(())
+            }
             Self::Codex => responses::codex::check_token(bearer, value("chatgpt-account-id")),
             Self::Completions | Self::Azure if !value("api-key").trim().is_empty() => Ok(()),
             Self::Azure => Err(responses::azure::no_access()),
             Self::Mistral => Err(VendorRefusal::of(401, "", "Unauthorized")),
+            Self::PiMessages => Err(pi_messages::unauthorized()),
             Self::Completions | Self::Responses => Err(VendorRefusal::of(
                 401,
                 "invalid_request_error",
@@ -196,6 +210,9 @@ impl Vendor {
                 fault::find(&BEDROCK, body).map_or(Ok(()), |fault| Err(bedrock::rules::wording(&fault)))?;
                 bedrock::rules::check(&bedrock::model(uri.path()), body)
             }
+            Self::PiMessages => {
+                fault::find(&PI_MESSAGES, body).map_or(Ok(()), |fault| Err(pi_messages::invalid(&fault)))
+            }
         }
     }
 
@@ -208,6 +225,7 @@ impl Vendor {
             Self::Google => google::prompt_context(body),
             Self::Mistral => mistral::prompt_context(body),
             Self::Bedrock => bedrock::prompt_context(body),
+            Self::PiMessages => pi_messages::prompt_context(body),
         }
     }
 
@@ -222,6 +240,7 @@ impl Vendor {
             | Self::Codex
             | Self::Mistral => body["stream"] == true,
             Self::Bedrock => bedrock::streams(path),
+            Self::PiMessages => true,
         }
     }
 
@@ -242,6 +261,7 @@ impl Vendor {
             Self::Bedrock => Box::new(bedrock::writer::FrameWriter::new()),
             Self::Google => Box::new(google::writer::PartWriter::new(google::model(path))),
             Self::Mistral => Box::new(mistral::writer::PartWriter::new(body)),
+            Self::PiMessages => Box::new(pi_messages::writer::EventWriter::new(body)),
         }
     }
 }

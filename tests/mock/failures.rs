@@ -1,13 +1,13 @@
 //! Answers that fail: before anything, in the middle, with the connection, or never.
 
-use crate::mock_support::{COMPLETIONS, GOOGLE, MESSAGES, MISTRAL, RESPONSES, prompt, serve, turns};
+use crate::mock_support::{COMPLETIONS, GOOGLE, MESSAGES, MISTRAL, PI, RESPONSES, prompt, serve, turns};
 use serde_json::{Value, json};
 use std::{
     io::{BufRead as _, BufReader},
     process::{Command, Stdio},
 };
 
-const ALL: [&str; 5] = [MESSAGES, COMPLETIONS, RESPONSES, GOOGLE, MISTRAL];
+const ALL: [&str; 6] = [MESSAGES, COMPLETIONS, RESPONSES, GOOGLE, MISTRAL, PI];
 
 #[tokio::test]
 async fn early_failure_is_http_error() {
@@ -26,7 +26,8 @@ async fn early_failure_is_http_error() {
         "object": "error", "message": "Slow down", "type": "rate_limited", "param": null, "code": "1300",
         "raw_status_code": 429,
     });
-    let expected = [anthropic, openai.clone(), openai, google, mistral];
+    let pi = json!({ "error": { "message": "Slow down", "code": "rate_limited" } });
+    let expected = [anthropic, openai.clone(), openai, google, mistral, pi];
     for (path, expected) in ALL.into_iter().zip(&expected) {
         for stream in [true, false] {
             let response = served.send(path, &prompt(path, "hi", stream)).await;
@@ -73,15 +74,16 @@ async fn late_failure_is_error_event() {
             "data: {\"object\":\"error\",\"message\":\"Overloaded\",\"type\":\"service_unavailable\",\"param\":null,\
              \"code\":\"1900\",\"raw_status_code\":529}\n\n",
         ),
+        (PI, ",\"errorMessage\":\"Overloaded\",\"responseId\":\"scripted_9\"}\n\n"),
         (GOOGLE, "{\"error\":{\"code\":529,\"message\":\"Overloaded\",\"status\":\"UNAVAILABLE\"}}\r\n\r\n"),
     ];
     for (path, end) in ends {
         let (status, text) = served.ask(path, &prompt(path, "hi", true)).await;
         assert_eq!(status, 200, "{path}");
         assert!(text.contains("Half") && text.ends_with(end), "{path}: {text}");
-        // Who waits for the whole answer gets an HTTP error.
+        // Who waits for the whole answer gets an HTTP error; the gateway of pi only streams.
         let (status, _) = served.ask(path, &prompt(path, "hi", false)).await;
-        assert_eq!(status, 529, "{path}");
+        assert_eq!(status, if path == PI { 200 } else { 529 }, "{path}");
     }
 }
 

@@ -21,6 +21,7 @@ mod google;
 mod google_tokens;
 #[cfg(feature = "serve")]
 mod mistral;
+mod pi_messages;
 #[cfg(feature = "serve")]
 mod refusals;
 #[cfg(feature = "serve")]

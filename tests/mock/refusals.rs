@@ -1,7 +1,8 @@
 //! Requests that the vendors refuse, and their errors.
 
 use crate::mock_support::{
-    BEDROCK, COMPLETIONS, GOOGLE, MESSAGES, MISTRAL, RESPONSES, Served, answered, prompt, snapshots, turns,
+    BEDROCK, COMPLETIONS, GOOGLE, MESSAGES, MISTRAL, PI, RESPONSES, Served, answered, prompt, snapshots,
+    turns,
 };
 use serde_json::{Value, json};
 
@@ -298,6 +299,34 @@ async fn mistral_refusals_name_field_and_rule() {
     ];
     let table = refusals(MISTRAL, &bad).await;
     snapshots().bind(|| insta::assert_snapshot!("mock_refusals_mistral", table));
+}
+
+#[tokio::test]
+async fn pi_refusals_name_field() {
+    let messages = |messages: Value| json!({ "context": { "messages": messages } });
+    let user = |content: Value| json!({ "role": "user", "content": content, "timestamp": 1 });
+    let answer = json!({ "role": "assistant", "content": [], "timestamp": 1 });
+    let bad = [
+        json!({ "model": null }),
+        json!({ "context": null }),
+        json!({ "options": null }),
+        json!({ "stream": true }),
+        json!({ "options": { "reasoning": "off" } }),
+        json!({ "options": { "maxTokens": 0 } }),
+        json!({ "options": { "effort": "low" } }),
+        messages(json!([])),
+        messages(json!([{ "role": "user", "content": "hi" }])),
+        messages(json!([{ "role": "developer", "content": "hi", "timestamp": 1 }])),
+        messages(json!([user(json!(7))])),
+        messages(json!([user(json!([{ "type": "image", "data": "AAAA" }]))])),
+        messages(json!([user(json!("hi")), answer])),
+        messages(
+            json!([{ "role": "system", "content": "", "toolsAdded": [{ "name": "read" }], "timestamp": 1 }]),
+        ),
+        messages(json!([{ "role": "toolResult", "toolCallId": "c1", "content": [], "timestamp": 1 }])),
+    ];
+    let table = refusals(PI, &bad).await;
+    snapshots().bind(|| insta::assert_snapshot!("mock_refusals_pi", table));
 }
 
 #[tokio::test]

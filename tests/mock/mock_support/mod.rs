@@ -26,6 +26,7 @@ pub const MISTRAL: &str = "/mistral/v1/chat/completions";
 pub const AZURE: &str = "/openai/v1/responses?api-version=v1";
 pub const CODEX: &str = "/backend-api/codex/responses";
 pub const GOOGLE: &str = "/v1beta/models/m:generateContent";
+pub const PI: &str = "/radius/v1/messages";
 pub const BEDROCK: &str = "/model/us.anthropic.claude-m/converse";
 
 /// A mock that plays until it is dropped.
@@ -76,6 +77,7 @@ impl Served {
         let request = self.post(&path).body(body.to_string());
         let request = request.header("content-type", "application/json");
         match path {
+            path if path.contains("/radius/") => request.header("authorization", "Bearer key"),
             path if path.contains("/messages") => {
                 request.header("x-api-key", "key").header("anthropic-version", "2023-06-01")
             }
@@ -124,6 +126,9 @@ pub fn prompt(path: &str, text: &str, stream: bool) -> Value {
     match path {
         MESSAGES => json!({ "model": "m", "max_tokens": 1024, "messages": [message], "stream": stream }),
         COMPLETIONS | MISTRAL => json!({ "model": "m", "messages": [message], "stream": stream }),
+        PI => json!({
+            "model": "m", "context": { "messages": [{ "role": "user", "content": text, "timestamp": 1 }] }, "options": {},
+        }),
         path if path.ends_with("/converse") => {
             json!({ "messages": [{ "role": "user", "content": [{ "text": text }] }], "stream": stream })
         }
