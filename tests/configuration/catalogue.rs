@@ -27,19 +27,12 @@ fn all_catalogue_data_is_read() {
     assert_eq!((BUILT_IN.date.len(), BUILT_IN.source.contains("pi-ai")), (10, true));
 }
 
-/// APIs of the catalogue that this version does not speak: their models are listed, and refused by name.
-const UNSUPPORTED: [&str; 1] = ["pi-messages"];
-
 #[test]
 fn catalogue_models_are_complete() {
     for entry in &BUILT_IN.models(|_| true) {
         let model = &entry.model;
         let name = full_id(model);
-        assert!(
-            Api::parse(&model.api).is_some() != UNSUPPORTED.contains(&&*model.api),
-            "{name}: {}",
-            model.api
-        );
+        assert!(Api::parse(&model.api).is_some(), "{name}: {}", model.api);
         // Azure's address is the user's own.
         let has_address = model.base_url.starts_with("https://") || model.provider == "azure";
         assert!(has_address, "{name}: {}", model.base_url);

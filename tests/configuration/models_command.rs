@@ -47,11 +47,12 @@ fn models_lists_choices_and_reasons() {
 
 #[test]
 fn key_of_unsupported_api_is_named() {
-    let home = home();
-    let auth = json!({ "radius": { "type": "api_key", "key": "k" } });
-    home.write("auth.json", &auth.to_string());
+    let models = json!({ "providers": { "later": {
+        "baseUrl": "https://later.example", "apiKey": "k", "api": "later-api", "models": [{ "id": "a" }, { "id": "b" }],
+    } } });
+    let home = Home::new([("models.json", &*models.to_string())]);
     let (stdout, _) = run(home.path(), &["models"]);
-    let part = format!("  radius, 35 models: {}\n", CredentialError::Api("pi-messages".to_owned()));
+    let part = format!("  later, 2 models: {}\n", CredentialError::Api("later-api".to_owned()));
     assert!(stdout.contains(&part), "{stdout}");
 }
 

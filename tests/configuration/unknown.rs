@@ -6,25 +6,30 @@ use pi_rpc::{
     protocol::ThinkingLevel,
 };
 
+/// A model with an API that is not supported.
+const LATER: &str = r#"{ "providers": { "later": {
+    "baseUrl": "https://later.example", "apiKey": "key", "api": "later-api", "models": [{ "id": "balanced" }]
+} } }"#;
+
 #[test]
 fn unsupported_api_is_named_with_model() {
-    let config = Home::new([]).load(&[("RADIUS_API_KEY", "key")]);
+    let config = Home::new([("models.json", LATER)]).load(&[]);
     let refused = |provider: Option<&str>, model: Option<&str>| {
         let [provider, model] = [provider, model].map(|it| it.map(str::to_owned));
         let wanted = SelectionOptions { provider, model, ..SelectionOptions::default() };
         select(&config, &wanted).unwrap_err().to_string()
     };
-    let text = format!("Model \"radius/balanced\" cannot be used. {}", unsupported("pi-messages"));
-    let named = [(None, Some("radius/balanced")), (Some("Radius"), Some("balanced")), (Some("radius"), None)];
+    let text = format!("Model \"later/balanced\" cannot be used. {}", unsupported("later-api"));
+    let named = [(None, Some("later/balanced")), (Some("Later"), Some("balanced")), (Some("later"), None)];
     for (provider, model) in named {
         assert_eq!(refused(provider, model), text);
     }
     assert_eq!(
         select(&config, &SelectionOptions::default()).unwrap_err().to_string(),
         format!(
-            "No models available.\n\nConfigured, but unusable:\n  radius (RADIUS_API_KEY): {}\n\nSet an API key \
+            "No models available.\n\nConfigured, but unusable:\n  later (models.json): {}\n\nSet an API key \
              environment variable:\n  ANTHROPIC_API_KEY, OPENAI_API_KEY, OPENROUTER_API_KEY, etc.\n\nOr create {}",
-            unsupported("pi-messages"),
+            unsupported("later-api"),
             config.directories.agent.join("models.json").display()
         )
     );
@@ -32,17 +37,17 @@ fn unsupported_api_is_named_with_model() {
 
 #[test]
 fn unknown_saved_default_is_named() {
-    let mut config = config();
+    let mut config = Home::new([("models.json", LATER)]).load(&[]);
     let wanted = SelectionOptions {
         model: Some("anthropic/claude-opus-4-6".to_owned()),
         ..SelectionOptions::default()
     };
     let unusable = format!(
-        "The default model radius/balanced of the settings cannot be used: {}",
-        unsupported("pi-messages")
+        "The default model later/balanced of the settings cannot be used: {}",
+        unsupported("later-api")
     );
     let unknown = "The default model google/gemini of the settings is not known here";
-    for (provider, id, warning) in [("google", "gemini", unknown), ("radius", "balanced", &unusable)] {
+    for (provider, id, warning) in [("google", "gemini", unknown), ("later", "balanced", &unusable)] {
         config.settings.default_provider = Some(provider.to_owned());
         config.settings.default_model = Some(id.to_owned());
         assert_eq!(select(&config, &wanted).unwrap().warnings, [warning]);
@@ -103,10 +108,6 @@ fn id_of_several_providers_prefers_configured_one() {
 }
 
 /// Nothing is configured.
-fn config() -> Config {
-    Home::new([]).load(&[])
-}
-
 /// The start model for `--provider` alone.
 fn start(config: &Config, provider: &str, key: Option<&str>) -> Result<String, String> {
     let [provider, api_key] = [Some(provider), key].map(|it| it.map(str::to_owned));

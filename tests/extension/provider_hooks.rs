@@ -56,6 +56,9 @@ fn provider_hooks_change_the_sent_request() {
           rest=${line#*'"payload":{'}
           printf ',"result":{"payload":{"$member":0.25,%s' "${rest%'}'}"
         }"#;
+    let at_the_top = r#"{"$member":0.25,%s' "${rest%'}'}""#;
+    // The gateway of pi has it among the options.
+    let among_options = r#"{%s"options":{"temperature":0.25,%s' "${rest%%'"options":{'*}" "$(end=${rest##*'"options":{'}; echo "${end%'}'}")""#;
     for api in all_apis() {
         let hooks = ["before_provider_request", "before_provider_headers"];
         // Some services have the temperature elsewhere, and the model in the path.
@@ -64,14 +67,18 @@ fn provider_hooks_change_the_sent_request() {
             BEDROCK => ("requestMetadata", json!({ "team": "a" }), false),
             _ => ("temperature", json!(0.25), true),
         };
-        let functions = functions.replace("$member\":0.25", &format!("{member}\":{value}"));
+        let functions = match api {
+            "pi-messages" => functions.replace(at_the_top, among_options),
+            _ => functions.replace("$member\":0.25", &format!("{member}\":{value}")),
+        };
         let (vendor, mut server) = server(api, &hooks, &functions);
         let frames = server.run("hi");
         assert_eq!(of_type(&frames, "extension_error"), Vec::<&Value>::new(), "{api}");
         let request = received(&vendor);
         assert_eq!((request.refusal.as_deref(), request.status), (None, Some(200)), "{api}");
         assert_eq!(request.header("x-extension"), Some("was here"), "{api}");
-        assert_eq!(request.body[member], value, "{api}");
+        let members = if api == "pi-messages" { &request.body["options"] } else { &request.body };
+        assert_eq!(members[member], value, "{api}");
         assert!(!has_model || request.body["model"] == "model", "{api}");
         assert_eq!(asked(&server), ["before_provider_headers", "before_provider_request"], "{api}");
         server.finishes();
@@ -96,6 +103,11 @@ fn provider_hooks_without_result_change_nothing() {
             };
             headers.iter_mut().filter(|(name, _)| is_session(name)).for_each(|(_, id)| id.clear());
             body.as_object_mut().unwrap().remove("prompt_cache_key");
+            if api == "pi-messages" {
+                body["options"].take();
+                let messages = body["context"]["messages"].as_array_mut().unwrap();
+                messages.iter_mut().for_each(|message| drop(message["timestamp"].take()));
+            }
             (headers, body.to_string().replace(server.dir.path().to_str().unwrap(), "/work"))
         };
         assert_eq!(told(&vendor, &with), told(&other, &without), "{api}");

@@ -189,6 +189,14 @@ fn call(api: &str, arguments: &str) -> String {
         ]
         .map(event)
         .concat(),
+        "pi-messages" => [
+            json!({ "type": "toolcall_start", "contentIndex": 0, "id": "t1", "toolName": "bash" }),
+            json!({ "type": "toolcall_delta", "contentIndex": 0, "delta": arguments }),
+            json!({ "type": "toolcall_end", "contentIndex": 0 }),
+            json!({ "type": "done", "reason": "toolUse" }),
+        ]
+        .map(event)
+        .concat(),
         "google-generative-ai" | "google-vertex" => {
             let arguments = if arguments.is_empty() { "null" } else { arguments };
             let call = format!(r#"{{"functionCall":{{"id":"t1","name":"bash","args":{arguments}}}}}"#);

@@ -185,6 +185,9 @@ pub fn start(api: &str) -> String {
         "openai-completions" | "mistral-conversations" => {
             vec![json!({ "id": "c1", "choices": [{ "delta": { "role": "assistant" } }] })]
         }
+        "pi-messages" => {
+            vec![json!({ "type": "start", "id": "p1" }), json!({ "type": "text_start", "contentIndex": 0 })]
+        }
         "google-generative-ai" | "google-vertex" => {
             vec![
                 json!({ "responseId": "g1", "candidates": [{ "content": { "role": "model", "parts": [{ "text": "" }] } }] }),
@@ -209,6 +212,7 @@ pub fn delta(api: &str, text: &str) -> String {
         "openai-completions" | "mistral-conversations" => {
             json!({ "id": "c1", "choices": [{ "delta": { "content": text } }] })
         }
+        "pi-messages" => json!({ "type": "text_delta", "contentIndex": 0, "delta": text }),
         "google-generative-ai" | "google-vertex" => {
             json!({ "candidates": [{ "content": { "parts": [{ "text": text }] } }] })
         }
@@ -227,6 +231,7 @@ pub fn end(api: &str) -> String {
             let stop = json!({ "id": "c1", "choices": [{ "delta": {}, "finish_reason": "stop" }] });
             event(&stop) + "data: [DONE]\n\n"
         }
+        "pi-messages" => event(&json!({ "type": "done", "reason": "stop" })),
         "google-generative-ai" | "google-vertex" => {
             event(&json!({ "candidates": [{ "finishReason": "STOP" }] }))
         }

@@ -9,8 +9,11 @@ const DIALECTS: [Dialect; 3] = [Dialect::Pi, Dialect::Pi1, Dialect::Xcsh];
 /// A server with a key for an API that is not supported, and no other.
 fn server(dialect: Dialect) -> Server {
     let dir = tempfile::tempdir().unwrap();
+    let models = json!({ "providers": { "later": {
+        "baseUrl": "https://later.example", "apiKey": "key", "api": "later-api", "models": [{ "id": "model" }],
+    } } });
+    write_agent_file(dir.path(), dialect, "models.json", &models);
     let mut serve = command(binary(), dir.path());
-    serve.env("RADIUS_API_KEY", "key");
     serve.args(["--mode", "rpc", "--no-session", "--dialect", dialect.as_str()]);
     let mut server = Server::start(dialect, dir, serve);
     if dialect == Dialect::Xcsh {
@@ -40,8 +43,7 @@ fn write_models(server: &Server, vendor: &FakeVendor, key: &str) {
 
 #[test]
 fn unusable_key_starts_without_model() {
-    let reason =
-        "Configured, but unusable:\n  radius (RADIUS_API_KEY): The API \"pi-messages\" is not supported";
+    let reason = "Configured, but unusable:\n  later (models.json): The API \"later-api\" is not supported";
     for dialect in DIALECTS {
         let mut server = server(dialect);
         let state = server.data(json!({ "type": "get_state" }));
@@ -50,9 +52,9 @@ fn unusable_key_starts_without_model() {
         server.send(json!({ "id": "p", "type": "prompt", "message": "hi" }));
         let refused = server.until(|frame| frame["success"] == false).pop().unwrap();
         assert!(refused["error"].as_str().unwrap().contains(reason), "{dialect}: {refused}");
-        let named = server.ask("s", set_model("radius", "balanced"));
+        let named = server.ask("s", set_model("later", "model"));
         let error = named["error"].as_str().unwrap();
-        let expected = "Model not found: radius/balanced\n\nThe API \"pi-messages\" is not supported";
+        let expected = "Model not found: later/model\n\nThe API \"later-api\" is not supported";
         assert!(error.starts_with(expected), "{dialect}: {error}");
         ends(server);
     }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 /// A model of each API, by its id; of Google's one with ids of calls, and one without; of Bedrock's one that signs its thinking, and
 /// one that does not.
-const MODELS: [(&str, &str); 11] = [
+const MODELS: [(&str, &str); 12] = [
     ("anthropic-messages", "claude"),
     ("openai-completions", "gpt-c"),
     ("openai-responses", "gpt-r"),
@@ -18,6 +18,7 @@ const MODELS: [(&str, &str); 11] = [
     ("google-generative-ai", "gemini-3.1-pro-preview"),
     ("mistral-conversations", "magistral"),
     ("google-vertex", "gemini-3.5-flash"),
+    ("pi-messages", "balanced"),
     ("bedrock-converse-stream", "us.anthropic.claude-sonnet-4-5-20250929-v1:0"),
     ("bedrock-converse-stream", "amazon.nova-pro-v1:0"),
 ];

@@ -12,7 +12,7 @@ use std::{fs, net::SocketAddr, path::Path, sync::Arc, thread};
 use tempfile::TempDir;
 
 /// The APIs that models speak in server-sent events, by their names in models.json.
-pub const APIS: [&str; 8] = [
+pub const APIS: [&str; 9] = [
     "anthropic-messages",
     "openai-completions",
     "openai-responses",
@@ -21,6 +21,7 @@ pub const APIS: [&str; 8] = [
     "google-vertex",
     "azure-openai-responses",
     "openai-codex-responses",
+    "pi-messages",
 ];
 
 /// The `baseUrl` of a model of `api` whose vendor is at `address`.
@@ -28,6 +29,7 @@ pub fn base_url(api: &str, address: &str) -> String {
     let folder = match api {
         "anthropic-messages" => "",
         "mistral-conversations" => "/mistral",
+        "pi-messages" => "/radius/v1",
         _ => "/v1",
     };
     format!("{address}{folder}")
