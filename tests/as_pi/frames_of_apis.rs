@@ -9,15 +9,17 @@ use crate::{
 use serde_json::{Value, json};
 
 /// The APIs, and the paths below which the vendor speaks them.
-const APIS: [(&str, &str); 8] = [
+const APIS: [(&str, &str); 10] = [
     ("anthropic-messages", ""),
     ("azure-openai-responses", "/openai/v1"),
     ("bedrock-converse-stream", ""),
     ("openai-completions", "/v1"),
     ("openai-responses", "/v1"),
     ("google-generative-ai", "/v1beta"),
+    ("google-vertex", ""),
     ("mistral-conversations", "/mistral"),
     ("openai-codex-responses", "/backend-api"),
+    ("pi-messages", "/radius/v1"),
 ];
 
 /// AWS's client library speaks HTTP/2 by itself, which the fake vendor does not.
@@ -146,6 +148,8 @@ fn remove_own(value: &mut Value) {
             // Only pi adds the answer's header to a refusal of Bedrock; only ours counts what is cached for an hour there.
             members.shift_remove("diagnostics");
             members.retain(|name, value| name != "cacheWrite1h" || *value != 0);
+            // pi passes on the members of its gateway's events.
+            members.shift_remove("contentSignature");
             // pi repeats the vendor's JSON behind a prefix for each API; here it is the status with the vendor's message.
             if let Some(error) = members.get_mut("errorMessage") {
                 *error = error.as_str().is_some_and(|error| !error.is_empty()).into();

@@ -20,6 +20,7 @@ mod logins;
 mod mistral_requests;
 mod openai_requests;
 mod provider_requests;
+mod radius_requests;
 mod request_comparison;
 mod rpc_client;
 mod sessions;

@@ -72,7 +72,8 @@ impl Comparison {
         let vendor = vendor();
         let home = tempfile::tempdir().unwrap();
         fs::write(home.path().join("pixel.png"), STANDARD.decode(PIXEL).unwrap()).unwrap();
-        let options = ["--tools", "read,bash,edit,write"];
+        let dialect: &[&str] = if kind == Kind::Ours { &["--dialect", "pi-1"] } else { &[] };
+        let options = [&["--tools", "read,bash,edit,write"], dialect].concat();
         let models = (self.models)(&vendor);
         let mut agent = Agent::start_with_variables(home, kind, &models, &options, self.environment);
         play(&mut agent);
