@@ -193,12 +193,16 @@ impl Keys {
             || (provider == VERTEX && self.has_google_account())
     }
 
-    /// Whether there is an account for Vertex AI, with its project and location. The account is not read.
+    /// Whether there is an account for Vertex AI, with its project and location: a file, or a metadata server that a variable names.
+    /// The account is not read.
     fn has_google_account(&self) -> bool {
         let variables = self.variables_of(VERTEX, Api::GoogleVertex);
         let credentials = Credentials { variables, ..Credentials::default() };
-        let file = Api::GoogleVertex.account_file(&credentials).ok().flatten();
-        file.is_some_and(|file| std::path::Path::new(&file).is_file())
+        let source = Api::GoogleVertex.account_source(&credentials).ok().flatten();
+        source.is_some_and(|source| {
+            let is_file = source.file.is_some_and(|file| std::path::Path::new(&file).is_file());
+            is_file || (!source.is_named && source.metadata_host.is_some())
+        })
     }
 
     /// Values of the variables that a request to the provider depends on: of its login, else of the environment.

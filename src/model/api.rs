@@ -1,8 +1,9 @@
 //! The supported APIs, by the names in a model's `api`.
 
 use super::{
-    anthropic, bedrock, google, mistral, openai_azure, openai_codex, openai_completions, openai_responses,
-    pi_messages, provider,
+    anthropic, bedrock,
+    google::{self, vertex::AccountSource},
+    mistral, openai_azure, openai_codex, openai_completions, openai_responses, pi_messages, provider,
     request::{Credentials, HttpRequest, ModelRequest, Reader},
 };
 use crate::protocol::Model;
@@ -28,9 +29,9 @@ pub enum Api {
     OpenaiCompletions,
     /// `openai-responses`.
     OpenaiResponses,
-}
     /// `pi-messages`.
     PiMessages,
+}
 
 impl Api {
     /// Every API, in the order in which users see them.
@@ -44,8 +45,8 @@ impl Api {
         Self::OpenaiCodexResponses,
         Self::OpenaiCompletions,
         Self::OpenaiResponses,
-    ];
         Self::PiMessages,
+    ];
 
     /// Parses the name of an API.
     pub fn parse(name: &str) -> Option<Self> {
@@ -64,8 +65,8 @@ impl Api {
             Self::OpenaiCodexResponses => "openai-codex-responses",
             Self::OpenaiCompletions => "openai-completions",
             Self::OpenaiResponses => "openai-responses",
-        }
             Self::PiMessages => "pi-messages",
+        }
     }
 
     /// Environment variables beside the key's that a request to a model of `provider` depends on:
@@ -79,14 +80,14 @@ impl Api {
         }
     }
 
-    /// The file of the Google account that authorizes a request; `None`: the key does.
+    /// Where the Google account is that authorizes a request; `None`: the key does.
     ///
     /// # Errors
     ///
     /// What is missing, and where it can be set.
-    pub fn account_file(self, credentials: &Credentials) -> Result<Option<String>, String> {
+    pub fn account_source(self, credentials: &Credentials) -> Result<Option<AccountSource>, String> {
         match self {
-            Self::GoogleVertex => google::vertex::account_file(credentials),
+            Self::GoogleVertex => google::vertex::account_source(credentials),
             _ => Ok(None),
         }
     }
@@ -119,8 +120,8 @@ impl Api {
             }
             Self::OpenaiCompletions => openai_completions::request(request),
             Self::OpenaiResponses => openai_responses::request(request),
-        };
             Self::PiMessages => pi_messages::request(request),
+        };
         provider::add_headers(self, request, &mut built.headers);
         built
     }
@@ -136,8 +137,8 @@ impl Api {
             Self::OpenaiCodexResponses => openai_codex::reader(),
             Self::OpenaiCompletions => openai_completions::reader(),
             Self::OpenaiResponses => openai_responses::reader(),
-        }
             Self::PiMessages => pi_messages::reader(),
+        }
     }
 }
 

@@ -5,6 +5,7 @@
 mod aws_chain;
 mod exchange;
 mod extra_authorities;
+mod google_exchange;
 pub mod google_token;
 mod redactor;
 mod response;

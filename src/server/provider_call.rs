@@ -7,7 +7,7 @@ use crate::{
     login,
     model::{
         api::Api,
-        google::vertex::QUOTA_PROJECT,
+        google::vertex::{AccountSource, QUOTA_PROJECT},
         http::{DEFECT, Http, HttpOptions, json_size},
         request::{Endpoint, HttpRequest, ModelRequest, RequestOptions},
         types::StreamEvent,
@@ -39,8 +39,8 @@ pub struct ProviderAccess {
 
 /// An account of Google that authorizes a request.
 struct GoogleAccount {
-    /// Its file.
-    file: String,
+    /// Where it is.
+    source: AccountSource,
     /// The project that pays, where it is not the account's.
     quota_project: Option<String>,
 }
@@ -88,7 +88,7 @@ impl ProviderCall {
         };
         if let Some(account) = account {
             let authorized = tokio::select! {
-                authorized = access.http.google_authorization(&account.file, &access.http_options) => authorized,
+                authorized = access.http.google_authorization(&account.source, &access.http_options) => authorized,
                 () = events.closed() => return,
             };
             match authorized {
@@ -127,8 +127,8 @@ impl ProviderCall {
         let unspoken = || CredentialError::Api(model.api.clone()).to_string();
         let api = Api::parse(&model.api).ok_or_else(unspoken)?;
         let credentials = self.access.keys.credentials(model).map_err(|error| error.to_string())?;
-        let account = api.account_file(&credentials)?.map(|file| GoogleAccount {
-            file,
+        let account = api.account_source(&credentials)?.map(|source| GoogleAccount {
+            source,
             quota_project: credentials.variable(QUOTA_PROJECT).map(str::to_owned),
         });
         let address = credentials.base_url.clone().unwrap_or_else(|| self.access.keys.address(model));

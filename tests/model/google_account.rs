@@ -1,7 +1,10 @@
 //! Google accounts from files, and the requests for their tokens.
 
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
-use pi_rpc::model::google::account::{Account, read_token};
+use pi_rpc::model::google::{
+    account::{Account, read_token},
+    external_account::{impersonation_body, read_impersonated_token},
+};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -19,6 +22,16 @@ fn service(members: Value) -> Value {
 fn person() -> Value {
     json!({ "type": "authorized_user", "client_id": "id", "client_secret": "secret", "refresh_token": "refresh" })
 }
+
+fn external(source: Value) -> Value {
+    json!({
+        "type": "external_account", "audience": "//pool", "subject_token_type": "jwt", "token_url": "https://t.example",
+        "credential_source": source,
+    })
+}
+
+const KINDS: &str =
+    "type: expected service_account, authorized_user, external_account, impersonated_service_account";
 
 fn parsed(account: &Value) -> Result<Account, String> {
     Account::parse(&account.to_string())
@@ -69,10 +82,21 @@ fn wrong_account_is_told_without_keys() {
         account
     };
     for (account, expected) in [
-        (json!({}), "type: expected service_account or authorized_user, got none"),
+        (json!({}), &*format!("{KINDS}, got none")),
+        (json!({ "type": "gdch" }), &*format!("{KINDS}, got \"gdch\"")),
+        (json!({ "type": "external_account" }), "missing field `audience`"),
+        (external(json!({ "headers": "sk-1" })), "a member has another type than expected"),
         (
-            json!({ "type": "external_account" }),
-            "type: expected service_account or authorized_user, got \"external_account\"",
+            external(json!({ "environment_id": "aws1" })),
+            "credential_source: expected file or url (environments of AWS and executables are not supported)",
+        ),
+        (
+            external(json!({ "file": "f", "format": { "type": "json" } })),
+            "credential_source.format.subject_token_field_name: expected the name of a member",
+        ),
+        (
+            external(json!({ "file": "f", "format": { "type": "xml" } })),
+            "credential_source.format.type: expected text or json, got \"xml\"",
         ),
         (without(service(json!({})), "private_key"), "missing field `private_key`"),
         (without(person(), "refresh_token"), "missing field `refresh_token`"),
@@ -99,5 +123,66 @@ fn token_or_reason_is_read() {
         (200, json!({}), "200 {}"),
     ] {
         assert_eq!(read_token(status, &body).err().unwrap(), expected);
+    }
+}
+
+#[test]
+fn external_account_exchanges_its_token() {
+    let formats = [
+        (json!({ "file": "f" }), " token\n", Ok("token")),
+        (json!({ "file": "f" }), " ", Err("expected a token, got nothing")),
+        (
+            json!({ "url": "u", "format": { "type": "json", "subject_token_field_name": "v" } }),
+            "{\"v\":\"token\"}",
+            Ok("token"),
+        ),
+        (
+            json!({ "url": "u", "format": { "type": "json", "subject_token_field_name": "v" } }),
+            "{}",
+            Err("v: expected a string"),
+        ),
+        (
+            json!({ "url": "u", "format": { "type": "json", "subject_token_field_name": "v" } }),
+            "sk-1",
+            Err("expected JSON"),
+        ),
+    ];
+    for (source, text, expected) in formats {
+        let Account::ExternalAccount(account) = parsed(&external(source)).unwrap() else {
+            panic!("another kind")
+        };
+        let token = account.subject_token(text);
+        assert_eq!(token, expected.map(str::to_owned).map_err(str::to_owned));
+    }
+    let mut account = external(json!({ "file": "f" }));
+    account["workforce_pool_user_project"] = "p".into();
+    let Account::ExternalAccount(account) = parsed(&account).unwrap() else { panic!("another kind") };
+    let request = account.exchange("token");
+    let expected = [
+        ("grant_type", "urn:ietf:params:oauth:grant-type:token-exchange"),
+        ("audience", "//pool"),
+        ("scope", "https://www.googleapis.com/auth/cloud-platform"),
+        ("requested_token_type", "urn:ietf:params:oauth:token-type:access_token"),
+        ("subject_token", "token"),
+        ("subject_token_type", "jwt"),
+        ("options", "{\"userProject\":\"p\"}"),
+    ];
+    assert_eq!(request.url, "https://t.example");
+    assert_eq!(request.form, expected.map(|(name, value)| (name, value.to_owned())));
+}
+
+#[test]
+fn impersonated_token_or_reason_is_read() {
+    let scope = "https://www.googleapis.com/auth/cloud-platform";
+    let expected = json!({ "scope": [scope], "lifetime": "60s", "delegates": ["a"] });
+    assert_eq!(impersonation_body(Some(60), &["a".to_owned()]), expected);
+    let body = json!({ "accessToken": "t", "expireTime": "2023-11-14T22:13:30Z" });
+    let token = read_impersonated_token(200, &body, 1_700_000_000).ok().unwrap();
+    assert_eq!((token.value.as_str(), token.lifetime), ("t", Duration::from_secs(10)));
+    for (status, body, expected) in [
+        (403, json!({ "error": { "code": 403, "message": "No", "status": "PERMISSION_DENIED" } }), "403 No"),
+        (200, json!({}), "200 {}"),
+    ] {
+        assert_eq!(read_impersonated_token(status, &body, 0).err().unwrap(), expected);
     }
 }

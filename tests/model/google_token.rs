@@ -1,7 +1,10 @@
 //! Tokens for Google accounts over HTTP: how long they are kept, and what is tried again.
 
 use crate::http_support::{PATIENCE, Server, retrying, with_status, write};
-use pi_rpc::model::http::{Http, google_token::GoogleAuthorization};
+use pi_rpc::model::{
+    google::vertex::AccountSource,
+    http::{Http, google_token::GoogleAuthorization},
+};
 use serde_json::json;
 use std::fs;
 
@@ -19,6 +22,8 @@ async fn authorized(
     });
     fs::write(&file, account.to_string()).unwrap();
     let (http, options) = (Http::default(), retrying(2, PATIENCE));
+    let named = file.to_str().map(str::to_owned);
+    let source = AccountSource { file: named, is_named: true, metadata_host: None };
     let mut requests = Vec::new();
     let serve = async {
         for answer in answers {
@@ -31,7 +36,7 @@ async fn authorized(
     let ask = async {
         let mut all = Vec::new();
         for _ in 0..times {
-            let answered = http.google_authorization(file.to_str().unwrap(), &options).await;
+            let answered = http.google_authorization(&source, &options).await;
             all.push(answered.map(headers).map_err(|error| error.replace(file.to_str().unwrap(), "FILE")));
         }
         all
@@ -97,4 +102,23 @@ async fn refusal_is_final_and_clean() {
     assert_eq!(requests.len(), 1);
     let clean = "Google gives no token for the account FILE: 400 invalid_grant: *** of *** was revoked";
     assert_eq!(all, [Err(clean.to_owned())]);
+}
+
+#[tokio::test]
+async fn machine_without_flavor_is_no_metadata_server() {
+    let server = Server::new().await;
+    let host = server.address().to_string();
+    let source = AccountSource { file: None, is_named: false, metadata_host: Some(host.clone()) };
+    let (http, options) = (Http::default(), retrying(0, PATIENCE));
+    let serve = async {
+        let (mut connection, request) = server.accept().await;
+        write(&mut connection, token("one", 3600).as_bytes()).await;
+        request
+    };
+    let (refused, request) = tokio::join!(http.google_authorization(&source, &options), serve);
+    let expected = format!(
+        "Vertex AI needs an account: set GOOGLE_APPLICATION_CREDENTIALS to its file, or use an API key: {host} is no metadata server"
+    );
+    assert_eq!(refused.err(), Some(expected));
+    assert!(request.contains("metadata-flavor: Google\r\n"), "{request}");
 }

@@ -1,7 +1,7 @@
 //! Requests to Vertex AI: addresses, keys and accounts. The rest is as of the Gemini API.
 
 use crate::model_support::*;
-use pi_rpc::model::api::Api;
+use pi_rpc::model::{api::Api, google::vertex::AccountSource};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -78,7 +78,7 @@ fn key_precedes_account() {
     let request = Api::GoogleVertex.request(&asked.request());
     assert_eq!(request.url, format!("https://aiplatform.googleapis.com/v1/{GEMINI}"));
     assert_eq!(request.headers, headers([("content-type", "application/json"), ("x-goog-api-key", "key")]));
-    assert_eq!(Api::GoogleVertex.account_file(&asked.credentials), Ok(None));
+    assert_eq!(Api::GoogleVertex.account_source(&asked.credentials), Ok(None));
     // Words that stand for an account.
     for word in ["gcp-vertex-credentials", "<authenticated>", ""] {
         asked.credentials.key = Some(word.to_owned());
@@ -91,14 +91,19 @@ fn key_precedes_account() {
 #[test]
 fn account_needs_project_and_location() {
     let file = |variables: &[(&'static str, &str)]| {
-        Api::GoogleVertex.account_file(&asked(USUAL, "m", variables).credentials)
+        Api::GoogleVertex.account_source(&asked(USUAL, "m", variables).credentials)
+    };
+    let source = |file: Option<&str>, is_named: bool, host: Option<&str>| {
+        let [file, metadata_host] = [file, host].map(|it| it.map(str::to_owned));
+        Ok(Some(AccountSource { file, is_named, metadata_host }))
     };
     let (project, location) = (("GOOGLE_CLOUD_PROJECT", "p"), ("GOOGLE_CLOUD_LOCATION", "l"));
     let own = ("GOOGLE_APPLICATION_CREDENTIALS", "/own.json");
     let usual = "/home/me/.config/gcloud/application_default_credentials.json";
     for (variables, expected) in [
-        (vec![project, location, own, ("HOME", "/home/me")], Ok(Some("/own.json".to_owned()))),
-        (vec![project, location, ("HOME", "/home/me")], Ok(Some(usual.to_owned()))),
+        (vec![project, location, own, ("HOME", "/home/me")], source(Some("/own.json"), true, None)),
+        (vec![project, location, ("HOME", "/home/me")], source(Some(usual), false, None)),
+        (vec![project, location, ("GCE_METADATA_HOST", "h")], source(None, false, Some("h"))),
         (
             vec![location, own],
             Err("Vertex AI needs a project: set GOOGLE_CLOUD_PROJECT, or use an API key.".to_owned()),

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::fs;
 
 /// The accounts, whose tokens come from the endpoint at `way`.
-fn accounts(hostile: &Hostile, way: &str) -> [Value; 2] {
+fn accounts(hostile: &Hostile, way: &str) -> [Value; 3] {
     let token_uri = format!("http://{}/{way}/token", hostile.address);
     let key = include_str!("../../src/mock/google/account_key.pem");
     [
@@ -20,6 +20,10 @@ fn accounts(hostile: &Hostile, way: &str) -> [Value; 2] {
         }),
         json!({
             "type": "service_account", "client_email": "robot@example.com", "private_key": key, "token_uri": token_uri,
+        }),
+        json!({
+            "type": "external_account", "audience": "a", "subject_token_type": "jwt", "token_url": token_uri,
+            "credential_source": { "url": token_uri, "headers": { "x-identity": planted("header") } },
         }),
     ]
 }
@@ -55,9 +59,14 @@ fn token_endpoint_cannot_leak_account_keys() {
     let ended = server.ends();
     let ends = frames.iter().filter(|frame| frame["type"] == "message_end");
     let errors: Vec<&str> = ends.filter_map(|frame| frame["message"]["errorMessage"].as_str()).collect();
-    assert_eq!(errors.len(), 2 * WAYS.len() + 1, "{errors:#?}");
+    assert_eq!(errors.len(), 3 * WAYS.len() + 1, "{errors:#?}");
     let heard = hostile.heard();
-    assert!(heard.contains(&planted("client")) && heard.contains("assertion=ey"), "{heard}");
+    assert!(
+        heard.contains(&planted("client"))
+            && heard.contains(&planted("header"))
+            && heard.contains("assertion=ey"),
+        "{heard}"
+    );
     let stdout = Value::from(frames.clone()).to_string();
     assert_clean([("stdout".to_owned(), &*stdout), ("stderr".to_owned(), &*ended.stderr)]);
     // What begins a signed request: {"alg" in Base64.

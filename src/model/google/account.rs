@@ -2,6 +2,7 @@
 //!
 //! Source: the vendor's pages on OAuth 2.0 for server applications and on application default credentials, RFC 7523.
 
+use super::external_account::ExternalAccount;
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use ring::{
     rand::SystemRandom,
@@ -13,7 +14,7 @@ use serde_json::{Value, json};
 use std::{fmt, time::Duration};
 
 /// What a token allows.
-const SCOPE: &str = "https://www.googleapis.com/auth/cloud-platform";
+pub(super) const SCOPE: &str = "https://www.googleapis.com/auth/cloud-platform";
 /// Where tokens are given, unless the file names another place.
 const TOKEN_URL: &str = "https://oauth2.googleapis.com/token";
 /// How long a signed request for a token is valid, in seconds.
@@ -51,7 +52,25 @@ pub enum Account {
         /// The project that pays.
         quota_project_id: Option<String>,
     },
+    /// An identity that another provider proves.
+    ExternalAccount(ExternalAccount),
+    /// A service account for which another account acts.
+    ImpersonatedServiceAccount {
+        /// Where tokens of the service account are given.
+        service_account_impersonation_url: String,
+        /// The account that acts for it.
+        source_credentials: Box<Account>,
+        /// Accounts in between.
+        #[serde(default)]
+        delegates: Vec<String>,
+        /// The project that pays.
+        quota_project_id: Option<String>,
+    },
 }
+
+/// Kinds of accounts, by `type`.
+const KINDS: [&str; 4] =
+    ["service_account", "authorized_user", "external_account", "impersonated_service_account"];
 
 // Keys must not reach logs.
 impl fmt::Debug for Account {
@@ -86,20 +105,26 @@ impl Account {
     /// The text is no JSON, has another type of account, or lacks a member. The message quotes no value but the type.
     pub fn parse(text: &str) -> Result<Self, String> {
         let value: Value = serde_json::from_str(text).map_err(|error| format!("no JSON: {error}"))?;
-        match value["type"].as_str() {
-            Some("service_account" | "authorized_user") => {}
-            Some(kind) => {
-                return Err(format!("type: expected service_account or authorized_user, got {kind:?}"));
-            }
-            None => return Err("type: expected service_account or authorized_user, got none".to_owned()),
+        let kind = value["type"].as_str();
+        if !kind.is_some_and(|kind| KINDS.contains(&kind)) {
+            let found = kind.map_or("none".to_owned(), |kind| format!("{kind:?}"));
+            return Err(format!("type: expected {}, got {found}", KINDS.join(", ")));
         }
         let members = ["client_email", "private_key", "client_id", "client_secret", "refresh_token"];
         let wrong = members.iter().find(|name| value.get(*name).is_some_and(|value| !value.is_string()));
         if let Some(name) = wrong {
             return Err(format!("{name}: expected a string"));
         }
-        // The parser's texts name missing members, and quote no text.
-        serde_json::from_value(value).map_err(|error| error.to_string())
+        let account: Self = serde_json::from_value(value).map_err(|error| {
+            // Other texts of the parser may quote values.
+            let text = error.to_string();
+            let quotes_nothing = text.starts_with("missing field");
+            if quotes_nothing { text } else { "a member has another type than expected".to_owned() }
+        })?;
+        if let Self::ExternalAccount(account) = &account {
+            account.check()?;
+        }
+        Ok(account)
     }
 
     /// The keys of the account, to be redacted.
@@ -110,23 +135,30 @@ impl Account {
                 lines.chain([private_key.as_str()]).collect()
             }
             Self::AuthorizedUser { client_secret, refresh_token, .. } => vec![client_secret, refresh_token],
+            Self::ExternalAccount(account) => {
+                account.credential_source.headers.values().map(String::as_str).collect()
+            }
+            Self::ImpersonatedServiceAccount { source_credentials, .. } => source_credentials.secrets(),
         }
     }
 
     /// The project that pays, if the file names one.
     pub fn quota_project(&self) -> Option<&str> {
         match self {
-            Self::ServiceAccount { quota_project_id, .. } | Self::AuthorizedUser { quota_project_id, .. } => {
+            Self::ServiceAccount { quota_project_id, .. }
+            | Self::AuthorizedUser { quota_project_id, .. }
+            | Self::ExternalAccount(ExternalAccount { quota_project_id, .. })
+            | Self::ImpersonatedServiceAccount { quota_project_id, .. } => {
                 quota_project_id.as_deref().filter(|project| !project.is_empty())
             }
         }
     }
 
-    /// Builds the request for a token; `now` is in seconds since 1970.
+    /// Builds the request for a token of an account with keys; `now` is in seconds since 1970.
     ///
     /// # Errors
     ///
-    /// The key of a service account cannot sign.
+    /// The key of a service account cannot sign, or the account has no keys.
     pub fn token_request(&self, now: u64) -> Result<TokenRequest, String> {
         let url = |uri: &Option<String>| uri.clone().unwrap_or_else(|| TOKEN_URL.to_owned());
         match self {
@@ -153,6 +185,9 @@ impl Account {
                     ("refresh_token", refresh_token.clone()),
                 ];
                 Ok(TokenRequest { url: url(token_uri), form })
+            }
+            Self::ExternalAccount(_) | Self::ImpersonatedServiceAccount { .. } => {
+                Err("source_credentials: expected service_account or authorized_user".to_owned())
             }
         }
     }

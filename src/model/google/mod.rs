@@ -9,6 +9,8 @@
 #[cfg(feature = "serve")]
 pub mod account;
 mod contents;
+#[cfg(feature = "serve")]
+pub mod external_account;
 mod reader;
 mod thinking;
 mod tools;

@@ -14,11 +14,18 @@ const LOCATION: &str = "GOOGLE_CLOUD_LOCATION";
 /// Variables that name the project; the first that is set counts.
 const PROJECTS: [&str; 2] = ["GOOGLE_CLOUD_PROJECT", "GCLOUD_PROJECT"];
 const HOME: &str = "HOME";
+/// Variables that name the metadata server of the machine; the first that is set counts.
+const METADATA_HOSTS: [&str; 2] = ["GCE_METADATA_HOST", "GCE_METADATA_IP"];
+/// The metadata server of Google's machines.
+const USUAL_METADATA_HOST: &str = "169.254.169.254";
+/// What a token of the machine allows.
+const CLOUD_SCOPE: &str = "https://www.googleapis.com/auth/cloud-platform";
 /// The project that pays, where it is not the account's.
 pub const QUOTA_PROJECT: &str = "GOOGLE_CLOUD_QUOTA_PROJECT";
 
 /// Variables that a request depends on.
-pub const VARIABLES: [&str; 6] = [FILE, LOCATION, PROJECTS[0], PROJECTS[1], HOME, QUOTA_PROJECT];
+pub const VARIABLES: [&str; 8] =
+    [FILE, LOCATION, PROJECTS[0], PROJECTS[1], HOME, QUOTA_PROJECT, METADATA_HOSTS[0], METADATA_HOSTS[1]];
 
 /// Where `gcloud auth application-default login` writes the account, in the home directory.
 const USUAL_FILE: &str = ".config/gcloud/application_default_credentials.json";
@@ -45,12 +52,39 @@ pub fn request(request: &ModelRequest<'_>) -> HttpRequest {
     HttpRequest { url, headers: headers(&request), body: body(&request), signing: None }
 }
 
-/// The file of the account that authorizes requests; `None`: a key does.
+/// Where the account is that authorizes requests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AccountSource {
+    /// Its file; `None`: there is no home directory.
+    pub file: Option<String>,
+    /// Whether a variable names the file; else the machine's own account is used where the file does not exist.
+    pub is_named: bool,
+    /// The metadata server, which gives tokens of the machine's own account; `None`: the usual one.
+    pub metadata_host: Option<String>,
+}
+
+impl AccountSource {
+    /// The address at which the metadata server gives tokens.
+    pub fn metadata_url(&self) -> String {
+        let host = self.metadata_host.as_deref().unwrap_or(USUAL_METADATA_HOST);
+        let host = host.trim_start_matches("http://").trim_end_matches('/');
+        format!(
+            "http://{host}/computeMetadata/v1/instance/service-accounts/default/token?scopes={CLOUD_SCOPE}"
+        )
+    }
+
+    /// The text for a missing account.
+    pub fn missing(&self) -> String {
+        format!("Vertex AI needs an account: set {FILE} to its file, or use an API key")
+    }
+}
+
+/// Where the account is that authorizes requests; `None`: a key does.
 ///
 /// # Errors
 ///
-/// Neither a key nor an account, a project and a location are set.
-pub fn account_file(credentials: &Credentials) -> Result<Option<String>, String> {
+/// There is no key, and no project or no location is set.
+pub fn account_source(credentials: &Credentials) -> Result<Option<AccountSource>, String> {
     if key(credentials).is_some() {
         return Ok(None);
     }
@@ -61,9 +95,13 @@ pub fn account_file(credentials: &Credentials) -> Result<Option<String>, String>
         return Err(format!("Vertex AI needs a location: set {LOCATION} (for example to global)."));
     }
     let usual = || Some(format!("{}/{USUAL_FILE}", credentials.variable(HOME)?));
-    let file = credentials.variable(FILE).map(str::to_owned).or_else(usual);
-    let missing = || format!("Vertex AI needs an account: set {FILE} to its file, or use an API key.");
-    file.map(Some).ok_or_else(missing)
+    let named = credentials.variable(FILE).map(str::to_owned);
+    let host = METADATA_HOSTS.into_iter().find_map(|name| credentials.variable(name));
+    Ok(Some(AccountSource {
+        is_named: named.is_some(),
+        file: named.or_else(usual),
+        metadata_host: host.map(str::to_owned),
+    }))
 }
 
 /// The key, if it is none of the words that stand for an account.

@@ -1,32 +1,33 @@
-//! Tokens for Google accounts: reads the account's file, asks for a token and keeps it while it is valid.
+//! Tokens for Google accounts: reads the account's file or asks the metadata server of the machine, and keeps a token while it is
+//! valid.
 
-use super::{Http, HttpOptions, chain, host, is_loopback, seconds};
+use super::{
+    Http, HttpOptions,
+    google_exchange::{TokenFailure, post_form, post_json, source_request},
+};
 use crate::{
-    model::google::account::{Account, Token, TokenRequest, read_token},
+    model::google::{
+        account::{Account, Token, read_token},
+        external_account::{ExternalAccount, impersonation_body, read_impersonated_token},
+        vertex::AccountSource,
+    },
     regular_files::{self, CONFIGURATION},
     secrets::search_forms,
-};
-use reqwest::{
-    Method, Request, Url,
-    header::{CONTENT_TYPE, HeaderValue},
 };
 use serde_json::Value;
 use std::{
     collections::HashMap,
+    io::{Error, ErrorKind},
     path::Path,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 use tokio::{
     sync::Mutex,
-    time::{Instant, sleep, timeout},
+    time::{Instant, sleep},
 };
 
 /// Time before its end at which a token is renewed. Source: the vendor's client library.
 const EARLY: Duration = Duration::from_secs(300);
-/// Time limit for one request.
-const PATIENCE: Duration = Duration::from_secs(30);
-/// Bytes of the longest answer that is read.
-const ANSWER_BYTES: usize = 64 * 1024;
 
 /// What authorizes a request.
 #[derive(Clone, PartialEq, Eq)]
@@ -50,7 +51,8 @@ impl GoogleAuthorization {
     }
 }
 
-/// Tokens by the text of the account's file. The lock is held while a token is asked for: one request serves all.
+/// Tokens by the text of the account's file, or by the address of the metadata server. The lock is held while a token is asked for:
+/// one request serves all.
 #[derive(Default)]
 pub struct TokenCache(Mutex<HashMap<String, (Token, Instant)>>);
 
@@ -61,101 +63,199 @@ impl std::fmt::Debug for TokenCache {
     }
 }
 
+/// What gives tokens.
+#[derive(Clone, Copy)]
+enum TokenOrigin<'a> {
+    /// An account, whose file errors name.
+    Account { account: &'a Account, file: &'a str },
+    /// The metadata server of the machine.
+    Machine { url: &'a str },
+}
+
 impl Http {
-    /// Gets a token for the account in `file`, whose keys become known secrets.
+    /// Gets a token for the account at `source`, whose keys become known secrets: of the file, or of the machine's metadata server if
+    /// no variable names the file and it does not exist.
     ///
     /// # Errors
     ///
     /// The file is no account, or the service refuses it. The text names the file, and no key.
     pub async fn google_authorization(
         &self,
-        file: &str,
+        source: &AccountSource,
         options: &HttpOptions,
     ) -> Result<GoogleAuthorization, String> {
-        let path = file.to_owned();
-        let text = tokio::task::spawn_blocking(move || {
-            regular_files::read_to_string(Path::new(&path), CONFIGURATION)
-        })
-        .await;
-        let text = text.map_err(|_| format!("{file}: {}", super::DEFECT))?;
-        let text = text.map_err(|error| format!("The Google account {file} cannot be read: {error}"))?;
+        let (file, text) = match &source.file {
+            None => return self.machine_authorization(source, options).await,
+            Some(file) => match read(file).await {
+                Err(error) if error.kind() == ErrorKind::NotFound && !source.is_named => {
+                    return self.machine_authorization(source, options).await;
+                }
+                Err(error) => return Err(format!("The Google account {file} cannot be read: {error}")),
+                Ok(text) => (file, text),
+            },
+        };
         let account =
             Account::parse(&text).map_err(|reason| format!("{file} is no Google account: {reason}"))?;
         account.secrets().into_iter().for_each(|secret| self.secrets.remember(secret));
         let quota_project = account.quota_project().map(str::to_owned);
-        let mut tokens = self.google_tokens.0.lock().await;
-        let known = tokens.get(&text).filter(|(token, since)| since.elapsed() + EARLY < token.lifetime);
-        let token = match known {
-            Some((token, _)) => token.value.clone(),
-            None => {
-                let since = Instant::now();
-                let token = self.new_token(&account, file, options).await?;
-                self.secrets.remember(&token.value);
-                let value = token.value.clone();
-                tokens.insert(text, (token, since));
-                value
-            }
-        };
-        Ok(GoogleAuthorization { token, quota_project })
+        let origin = TokenOrigin::Account { account: &account, file };
+        Ok(GoogleAuthorization { token: self.kept_token(text, options, origin).await?, quota_project })
     }
 
-    /// Asks for a token, with retries.
-    async fn new_token(&self, account: &Account, file: &str, options: &HttpOptions) -> Result<Token, String> {
+    /// Gets a token for the account of the machine.
+    async fn machine_authorization(
+        &self,
+        source: &AccountSource,
+        options: &HttpOptions,
+    ) -> Result<GoogleAuthorization, String> {
+        let url = source.metadata_url();
+        let token = self.kept_token(url.clone(), options, TokenOrigin::Machine { url: &url }).await;
+        let token = token.map_err(|reason| format!("{}: {reason}", source.missing()))?;
+        Ok(GoogleAuthorization { token, quota_project: None })
+    }
+
+    /// Gives the token that is kept as `key`, or a new one of `origin`, with retries.
+    async fn kept_token(
+        &self,
+        key: String,
+        options: &HttpOptions,
+        origin: TokenOrigin<'_>,
+    ) -> Result<String, String> {
+        let mut tokens = self.google_tokens.0.lock().await;
+        let known = tokens.get(&key).filter(|(token, since)| since.elapsed() + EARLY < token.lifetime);
+        if let Some((token, _)) = known {
+            return Ok(token.value.clone());
+        }
+        let since = Instant::now();
         let mut tried = 0;
-        loop {
-            let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-            let request = account.token_request(now).map_err(|reason| format!("{file}: {reason}"))?;
-            // What signs or proves, in case the answer repeats it; the first member is the kind of grant.
-            let sent: Vec<String> =
-                request.form[1..].iter().flat_map(|(_, value)| search_forms(value)).collect();
-            let (message, is_transient) = match self.post_form(request).await {
-                Ok((status, body)) => match read_token(status, &body) {
-                    Ok(token) => return Ok(token),
-                    Err(reason) => {
-                        let is_transient = super::is_transient_status(status, |_| None);
-                        (format!("Google gives no token for the account {file}: {reason}"), is_transient)
-                    }
-                },
-                Err((message, is_transient)) => (message, is_transient),
+        let token = loop {
+            let asked = match origin {
+                TokenOrigin::Account { account, file } => self.account_token(account, file).await,
+                TokenOrigin::Machine { url } => self.machine_token(url).await,
             };
-            if !is_transient || tried >= options.retry.retries {
-                return Err(self.secrets.redact_with(&message, &sent).into_owned());
+            let failure = match asked {
+                Ok(token) => break token,
+                Err(failure) => failure,
+            };
+            if !failure.is_transient || tried >= options.retry.retries {
+                return Err(failure.message);
             }
             sleep(options.retry.backoff(tried, fastrand::f64())).await;
             tried += 1;
+        };
+        self.secrets.remember(&token.value);
+        let value = token.value.clone();
+        tokens.insert(key, (token, since));
+        Ok(value)
+    }
+
+    /// Asks for a token of an account.
+    async fn account_token(&self, account: &Account, file: &str) -> Result<Token, TokenFailure> {
+        match account {
+            Account::ServiceAccount { .. } | Account::AuthorizedUser { .. } => {
+                self.own_token(account, file).await
+            }
+            Account::ExternalAccount(external) => {
+                let token = self.exchanged_token(external, file).await?;
+                match &external.service_account_impersonation_url {
+                    None => Ok(token),
+                    Some(url) => {
+                        let body = impersonation_body(Some(external.lifetime()), &[]);
+                        self.impersonated_token(url, body, token, file).await
+                    }
+                }
+            }
+            Account::ImpersonatedServiceAccount {
+                service_account_impersonation_url: url,
+                source_credentials,
+                delegates,
+                ..
+            } => {
+                let token = self.own_token(source_credentials, file).await?;
+                self.impersonated_token(url, impersonation_body(None, delegates), token, file).await
+            }
         }
     }
 
-    /// Posts a form; gives the status and the body. An error has its text, and whether it may pass.
-    async fn post_form(&self, request: TokenRequest) -> Result<(u16, Value), (String, bool)> {
-        let url = Url::parse(&request.url).ok();
-        let url = url.filter(|url| url.scheme() == "https" || (url.scheme() == "http" && is_loopback(url)));
-        let url = url.ok_or_else(|| ("token_uri: expected an https address".to_owned(), false))?;
-        let host = host(&url);
-        let mut form = url.clone();
-        form.query_pairs_mut().clear().extend_pairs(request.form);
-        let mut post = Request::new(Method::POST, url);
-        let kind = HeaderValue::from_static("application/x-www-form-urlencoded");
-        post.headers_mut().insert(CONTENT_TYPE, kind);
-        *post.body_mut() = Some(form.query().unwrap_or_default().to_owned().into());
-        let client = self.client(post.url()).map_err(|failure| (failure.message, false))?;
-        let answered = timeout(PATIENCE, async {
-            let mut response = client.execute(post).await?;
-            let (status, mut body) = (response.status().as_u16(), Vec::new());
-            while let Some(piece) = response.chunk().await? {
-                body.extend_from_slice(&piece);
-                if body.len() > ANSWER_BYTES {
-                    break;
-                }
-            }
-            Ok((status, body))
-        });
-        let lost = |reason: String| (format!("Connection error: {host}: {reason}"), true);
-        let (status, body) = answered
-            .await
-            .map_err(|_| lost(format!("silent for {}", seconds(PATIENCE))))?
-            .map_err(|error| lost(chain(error)))?;
-        let text = String::from_utf8_lossy(&body);
-        Ok((status, serde_json::from_str(&text).unwrap_or_else(|_| super::shorten(&text).into())))
+    /// Asks for a token with the keys of an account.
+    async fn own_token(&self, account: &Account, file: &str) -> Result<Token, TokenFailure> {
+        let request = account
+            .token_request(now())
+            .map_err(|reason| TokenFailure::lasting(format!("{file}: {reason}")))?;
+        // What signs or proves, in case the answer repeats it; the first member is the kind of grant.
+        let sent: Vec<String> = request.form[1..].iter().flat_map(|(_, value)| search_forms(value)).collect();
+        let read = |(status, body): (u16, String)| {
+            read_token(status, &json(&body)).map_err(|reason| TokenFailure::refused(status, file, &reason))
+        };
+        let token = match post_form(request, "token_uri") {
+            Ok(request) => self.token_exchange(request).await.and_then(read),
+            Err(failure) => Err(failure),
+        };
+        token.map_err(|failure| failure.map(|message| self.secrets.redact_with(&message, &sent).into_owned()))
     }
+
+    /// Gets the token that proves an identity, and exchanges it.
+    async fn exchanged_token(&self, account: &ExternalAccount, file: &str) -> Result<Token, TokenFailure> {
+        let source = &account.credential_source;
+        let text = match (&source.file, &source.url) {
+            (Some(path), _) => read(path).await.map_err(|error| {
+                TokenFailure::lasting(format!(
+                    "{file}: credential_source.file: {path} cannot be read: {error}"
+                ))
+            })?,
+            (None, url) => {
+                let request = source_request(url.as_deref().unwrap_or_default(), &source.headers)?;
+                let (status, body) = self.token_exchange(request).await?;
+                if !(200..300).contains(&status) {
+                    return Err(TokenFailure::refused(
+                        status,
+                        file,
+                        &format!("credential_source.url: status {status}"),
+                    ));
+                }
+                body
+            }
+        };
+        let subject = account
+            .subject_token(&text)
+            .map_err(|reason| TokenFailure::lasting(format!("{file}: credential_source: {reason}")))?;
+        self.secrets.remember(&subject);
+        let (status, body) = self.token_exchange(post_form(account.exchange(&subject), "token_url")?).await?;
+        let token = read_token(status, &json(&body));
+        token.map_err(|reason| self.clean(TokenFailure::refused(status, file, &reason)))
+    }
+
+    /// Asks for a token of the service account at `url`, with the token of another account.
+    async fn impersonated_token(
+        &self,
+        url: &str,
+        body: Value,
+        token: Token,
+        file: &str,
+    ) -> Result<Token, TokenFailure> {
+        self.secrets.remember(&token.value);
+        let request = post_json(url, "service_account_impersonation_url", &body, &token.value)?;
+        let (status, body) = self.token_exchange(request).await?;
+        let token = read_impersonated_token(status, &json(&body), now());
+        token.map_err(|reason| self.clean(TokenFailure::refused(status, file, &reason)))
+    }
+
+    fn clean(&self, failure: TokenFailure) -> TokenFailure {
+        failure.map(|message| self.secrets.redact_with(&message, &[]).into_owned())
+    }
+}
+
+async fn read(file: &str) -> Result<String, Error> {
+    let path = file.to_owned();
+    let read = move || regular_files::read_to_string(Path::new(&path), CONFIGURATION);
+    tokio::task::spawn_blocking(read).await.unwrap_or_else(|_| Err(Error::other(super::DEFECT)))
+}
+
+/// The body as JSON, or its beginning as a text.
+fn json(body: &str) -> Value {
+    serde_json::from_str(body).unwrap_or_else(|_| super::shorten(body).into())
+}
+
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
