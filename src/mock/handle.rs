@@ -242,12 +242,19 @@ impl Exchange {
         headers: &HeaderMap,
         number: usize,
     ) -> Option<Response> {
-        let form = self.received.body.as_str().unwrap_or_default();
-        let (status, body) = google::tokens::answer(method, path, headers, form, number)?;
+        let form = match &self.received.body {
+            Value::String(form) => form.clone(),
+            json => json.to_string(),
+        };
+        let (status, body) = google::tokens::answer(method, path, headers, &form, number)?;
         let refusal = body["error"].as_str().map(|error| format!("{error}: {}", body["error_description"]));
         let received = ReceivedRequest { status: Some(status), refusal, ..self.received.clone() };
         self.shared.journal.add(received);
-        Some(respond(Vendor::Google, status, &self.request_id, JSON, body.to_string().into()))
+        let mut response = respond(Vendor::Google, status, &self.request_id, JSON, body.to_string().into());
+        if path.starts_with(google::tokens::METADATA) {
+            response.headers_mut().insert("metadata-flavor", HeaderValue::from_static("Google"));
+        }
+        Some(response)
     }
 
     fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), VendorRefusal> {
@@ -263,6 +270,10 @@ impl Exchange {
                 let message = "Input should be a valid dictionary or object to extract fields from";
                 Err(VendorRefusal::of(422, "model_attributes_type", message).at("body"))
             }
+            (_, Vendor::PiMessages) => {
+                Err(VendorRefusal::of(400, "", "The request body is not a JSON object")
+                    .code("invalid_request"))
+            }
             (_, Vendor::Bedrock) => Err(VendorRefusal::of(
                 400,
                 "SerializationException",
@@ -270,10 +281,6 @@ impl Exchange {
             )),
             (_, Vendor::Completions | Vendor::Responses | Vendor::Azure | Vendor::Codex) => {
                 Err(VendorRefusal::invalid(
-            (_, Vendor::PiMessages) => {
-                Err(VendorRefusal::of(400, "", "The request body is not a JSON object")
-                    .code("invalid_request"))
-            }
                     "We could not parse the JSON body of your request. (HINT: This likely means you aren't using your \
                  HTTP library correctly. The OpenAI API expects a JSON payload, but what was sent was not valid JSON.)",
                 ))

@@ -79,12 +79,13 @@ fn refused_account_is_told_and_mended() {
     let refused = format!("Google gives no token for the account {path}: 400 invalid_grant: Bad Request");
     assert_eq!(answer(&mut server), refused);
     let mut account: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
-    account["type"] = "external_account".into();
+    account["type"] = "gdch_service_account".into();
     fs::write(&file, account.to_string()).unwrap();
     assert_eq!(
         answer(&mut server),
         format!(
-            "{path} is no Google account: type: expected service_account or authorized_user, got \"external_account\""
+            "{path} is no Google account: type: expected service_account, authorized_user, external_account, \
+             impersonated_service_account, got \"gdch_service_account\""
         )
     );
     account["type"] = "authorized_user".into();
@@ -96,4 +97,45 @@ fn refused_account_is_told_and_mended() {
     assert!(missing.starts_with("No API key found for google-vertex."), "{missing}");
     assert!(missing.contains("GOOGLE_APPLICATION_CREDENTIALS to its file"), "{missing}");
     server.finishes();
+}
+
+#[test]
+fn account_of_another_provider_opens_vertex() {
+    let steps: [(&str, &[&str]); 2] = [
+        (
+            "external_account",
+            &["/google/subject_token", "/google/token", "/google/scripted:generateAccessToken"],
+        ),
+        ("impersonated_service_account", &["/google/token", "/google/scripted:generateAccessToken"]),
+    ];
+    for (name, steps) in steps {
+        let vendor = vendor();
+        let (mut server, _) = server(&vendor, name, |_| {});
+        assert_eq!([answer(&mut server), answer(&mut server)], ["Hello.", "Hello."], "{name}");
+        server.finishes();
+        let received = vendor.journal.received();
+        let paths: Vec<&str> = received[1..].iter().map(|request| &*request.path).collect();
+        assert_eq!(paths[..steps.len()], *steps, "{name}");
+        assert_eq!(paths.len(), steps.len() + 2, "{name}: {paths:?}");
+    }
+}
+
+#[test]
+fn machine_account_opens_vertex() {
+    let vendor = vendor();
+    let dir = tempfile::tempdir().unwrap();
+    let base = format!("http://{}/v1/projects/p/locations/global", vendor.address);
+    let models = json!({ "providers": { "google-vertex": { "baseUrl": base } } });
+    write_models_file(dir.path(), Dialect::Pi, &models);
+    let mut command = command(binary(), dir.path());
+    command.env("GCE_METADATA_HOST", vendor.address.to_string());
+    command.envs([("GOOGLE_CLOUD_PROJECT", "p"), ("GOOGLE_CLOUD_LOCATION", "global")]);
+    command.args(["--mode", "rpc", "--no-session", "--model", "google-vertex/gemini-3.5-flash"]);
+    let mut server = Server::start(Dialect::Pi, dir, command);
+    assert_eq!([answer(&mut server), answer(&mut server)], ["Hello.", "Hello."]);
+    server.finishes();
+    let received = vendor.journal.received();
+    let token = "/computeMetadata/v1/instance/service-accounts/default/token?scopes=https://www.googleapis.com/auth/cloud-platform";
+    assert_eq!((received[0].path.as_str(), received.len()), (token, 3));
+    assert_eq!(vendor.refusals(), Vec::<String>::new());
 }

@@ -13,7 +13,7 @@ use rustls::pki_types::{PrivatePkcs8KeyDer, pem::PemObject as _};
 use serde_json::{Value, json};
 use std::{
     collections::HashMap,
-    time::{SystemTime, UNIX_EPOCH},
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 /// The path of the endpoint, at the end of a path.
@@ -21,6 +21,14 @@ const TOKEN: &str = "/google/token";
 /// Paths of the accounts' files.
 const SERVICE_ACCOUNT: &str = "/google/service_account.json";
 const AUTHORIZED_USER: &str = "/google/authorized_user.json";
+const EXTERNAL_ACCOUNT: &str = "/google/external_account.json";
+const IMPERSONATED: &str = "/google/impersonated_service_account.json";
+/// The path of the token that proves an identity of another provider.
+const SUBJECT: &str = "/google/subject_token";
+/// The path at which a service account's token is given for the token of another account.
+const IMPERSONATION: &str = "/google/scripted:generateAccessToken";
+/// The path below which the mock is the metadata server of a machine.
+pub const METADATA: &str = "/computeMetadata/v1/";
 
 const KEY: &str = include_str!("account_key.pem");
 const KEY_ID: &str = "0123456789abcdef0123456789abcdef01234567";
@@ -28,6 +36,11 @@ const EMAIL: &str = "scripted@scripted.iam.gserviceaccount.com";
 const CLIENT_ID: &str = "scripted.apps.googleusercontent.com";
 const CLIENT_SECRET: &str = "scripted-client-secret";
 const REFRESH_TOKEN: &str = "1//scripted-refresh-token";
+/// What proves an identity of another provider.
+const SUBJECT_TOKEN: &str = "scripted-subject-token";
+const AUDIENCE: &str =
+    "//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/scripted/providers/scripted";
+const JWT: &str = "urn:ietf:params:oauth:token-type:jwt";
 /// The service's own address, which some clients name wherever they ask.
 const USUAL_URI: &str = "https://oauth2.googleapis.com/token";
 const SCOPE: &str = "https://www.googleapis.com/auth/cloud-platform";
@@ -58,31 +71,97 @@ pub fn answer(
     body: &str,
     number: usize,
 ) -> Option<(u16, Value)> {
-    let host = headers.get("host").and_then(|host| host.to_str().ok()).unwrap_or("localhost");
+    let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let host = header("host").unwrap_or("localhost");
+    if let Some(wanted) = path.strip_prefix(METADATA) {
+        return Some(metadata(
+            wanted.trim_end_matches('/'),
+            *method == Method::GET,
+            header("metadata-flavor"),
+            number,
+        ));
+    }
     let (folder, _) = path.rsplit_once("/google/")?;
     let token_uri = format!("http://{host}{folder}{TOKEN}");
     if path.ends_with(TOKEN) && *method == Method::POST {
         return Some(match check(body, &token_uri) {
-            Ok(()) => {
-                let token = format!("{TOKEN_START}{number}");
-                (200, json!({ "access_token": token, "expires_in": 3599, "token_type": "Bearer" }))
-            }
+            Ok(()) => (200, token(number)),
             Err(error) => (400, error),
         });
     }
+    let here = format!("http://{host}{folder}");
+    let bearer = header("authorization").and_then(|value| value.strip_prefix("Bearer ")).unwrap_or_default();
+    if path.ends_with(IMPERSONATION) && *method == Method::POST {
+        return Some(impersonate(bearer, body, number));
+    }
+    let person = json!({
+        "type": "authorized_user", "client_id": CLIENT_ID, "client_secret": CLIENT_SECRET,
+        "refresh_token": REFRESH_TOKEN, "quota_project_id": "scripted-payer", "token_uri": token_uri,
+    });
     let account = match path {
         _ if *method != Method::GET => return None,
         path if path.ends_with(SERVICE_ACCOUNT) => json!({
             "type": "service_account", "project_id": "scripted", "private_key_id": KEY_ID, "private_key": KEY,
             "client_email": EMAIL, "client_id": "100000000000000000000", "token_uri": token_uri,
         }),
-        path if path.ends_with(AUTHORIZED_USER) => json!({
-            "type": "authorized_user", "client_id": CLIENT_ID, "client_secret": CLIENT_SECRET,
-            "refresh_token": REFRESH_TOKEN, "quota_project_id": "scripted-payer", "token_uri": token_uri,
+        path if path.ends_with(AUTHORIZED_USER) => person,
+        path if path.ends_with(EXTERNAL_ACCOUNT) => json!({
+            "type": "external_account", "audience": AUDIENCE, "subject_token_type": JWT, "token_url": token_uri,
+            "credential_source": {
+                "url": format!("{here}{SUBJECT}"), "headers": { "x-scripted": "scripted-header" },
+                "format": { "type": "json", "subject_token_field_name": "value" },
+            },
+            "service_account_impersonation_url": format!("{here}{IMPERSONATION}"),
         }),
+        path if path.ends_with(IMPERSONATED) => json!({
+            "type": "impersonated_service_account", "source_credentials": person, "delegates": [],
+            "service_account_impersonation_url": format!("{here}{IMPERSONATION}"),
+        }),
+        path if path.ends_with(SUBJECT) && header("x-scripted") == Some("scripted-header") => {
+            json!({ "value": SUBJECT_TOKEN })
+        }
         _ => return None,
     };
     Some((200, account))
+}
+
+/// The answer with a token.
+fn token(number: usize) -> Value {
+    json!({ "access_token": format!("{TOKEN_START}{number}"), "expires_in": 3599, "token_type": "Bearer" })
+}
+
+/// Answers a request for metadata of the machine.
+fn metadata(wanted: &str, is_get: bool, flavor: Option<&str>, number: usize) -> (u16, Value) {
+    let error = |error: &str, text: &str| json!({ "error": error, "error_description": text });
+    match wanted {
+        _ if !is_get || flavor != Some("Google") => {
+            (403, error("forbidden", "Missing Metadata-Flavor:Google header."))
+        }
+        "instance/service-accounts/default/token" => (200, token(number)),
+        // Clients look there whether this is a metadata server.
+        "instance" => (200, json!({})),
+        _ => (404, error("not_found", "The mock has no such metadata.")),
+    }
+}
+
+/// Answers a request for a token of a service account.
+fn impersonate(bearer: &str, body: &str, number: usize) -> (u16, Value) {
+    let error = |status: u16, kind: &str, message: &str| {
+        (status, json!({ "error": { "code": status, "message": message, "status": kind } }))
+    };
+    let body: Value = serde_json::from_str(body).unwrap_or_default();
+    if !is_token(bearer) {
+        return error(401, "UNAUTHENTICATED", "Request had invalid authentication credentials.");
+    }
+    if !body["scope"].as_array().is_some_and(|scopes| scopes.iter().any(|scope| scope == SCOPE)) {
+        return error(400, "INVALID_ARGUMENT", "Request must specify a scope.");
+    }
+    let lifetime = body["lifetime"].as_str().unwrap_or("3600s").trim_end_matches('s').parse();
+    let Ok(seconds @ 1..=LONGEST) = lifetime else {
+        return error(400, "INVALID_ARGUMENT", "The specified lifetime is not in the allowed range.");
+    };
+    let end = jiff::Timestamp::now() + Duration::from_secs(seconds);
+    (200, json!({ "accessToken": format!("{TOKEN_START}{number}"), "expireTime": end.to_string() }))
 }
 
 /// Checks a form; an error is the body of the refusal.
@@ -108,6 +187,21 @@ fn check(form: &str, token_uri: &str) -> Result<(), Value> {
             Err(error("invalid_grant", "Bad Request"))
         }
         Some("refresh_token") => Ok(()),
+        Some("urn:ietf:params:oauth:grant-type:token-exchange") => {
+            let wanted = [
+                ("audience", AUDIENCE),
+                ("scope", SCOPE),
+                ("requested_token_type", "urn:ietf:params:oauth:token-type:access_token"),
+                ("subject_token_type", JWT),
+            ];
+            match wanted.into_iter().find(|(name, value)| member(name) != Some(value)) {
+                Some((name, _)) => Err(error("invalid_request", &format!("Invalid value for \"{name}\"."))),
+                None if member("subject_token") != Some(SUBJECT_TOKEN) => {
+                    Err(error("invalid_grant", "The subject token is not valid."))
+                }
+                None => Ok(()),
+            }
+        }
         Some(other) => Err(error("unsupported_grant_type", &format!("Invalid grant_type: {other}"))),
         None => Err(error("invalid_request", "Required parameter is missing: grant_type")),
     }
