@@ -25,4 +25,5 @@ mod request_comparison;
 mod rpc_client;
 mod sessions;
 mod trace_typescript;
+mod vertex_accounts;
 mod vertex_requests;
