@@ -15,13 +15,16 @@ use std::{
 /// The provider that is asked with the credentials of AWS.
 pub const AMAZON_BEDROCK: &str = "amazon-bedrock";
 
+/// The variable that names a profile.
+pub const PROFILE: &str = "AWS_PROFILE";
+
 /// Variables that hold keys.
 pub const SECRET_VARIABLES: [&str; 2] = ["AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"];
 
 /// Whether variables name credentials. Runs and reads nothing.
 pub fn is_configured(environment: &Environment) -> bool {
     let has = |name: &str| environment.get(name).is_some();
-    has("AWS_PROFILE")
+    has(PROFILE)
         || (has("AWS_ACCESS_KEY_ID") && has("AWS_SECRET_ACCESS_KEY"))
         || [
             "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
@@ -38,6 +41,10 @@ pub fn access(environment: &Environment) -> AwsAccess {
     let is_on =
         |name: &str, on: &str| environment.get(name).is_some_and(|value| value.eq_ignore_ascii_case(on));
     let profile = Profile::read(environment);
+    let is_chosen = |name: &str, setting: &str| {
+        let value = get(name).or_else(|| profile.get(setting));
+        value.is_some_and(|value| value.eq_ignore_ascii_case("true"))
+    };
     let skips_auth = is_on("AWS_BEDROCK_SKIP_AUTH", "1");
     let keys = match (skips_auth, environment_keys(environment).or_else(|| profile.keys())) {
         (true, _) => AwsKeySource::Known(AwsKeys::dummy()),
@@ -50,10 +57,11 @@ pub fn access(environment: &Environment) -> AwsAccess {
         .filter(|_| !is_on("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "true"));
     AwsAccess {
         region: get("AWS_REGION").or_else(|| get("AWS_DEFAULT_REGION")),
-        has_profile: environment.get("AWS_PROFILE").is_some(),
+        has_profile: environment.get(PROFILE).is_some(),
         profile_region: profile.get("region"),
         endpoint,
-        uses_fips: is_on("AWS_USE_FIPS_ENDPOINT", "true"),
+        uses_fips: is_chosen("AWS_USE_FIPS_ENDPOINT", "use_fips_endpoint"),
+        uses_dual_stack: is_chosen("AWS_USE_DUALSTACK_ENDPOINT", "use_dualstack_endpoint"),
         caches_always: is_on("AWS_BEDROCK_FORCE_CACHE", "1"),
         keys,
     }
@@ -73,7 +81,7 @@ struct Profile(BTreeMap<String, String>);
 impl Profile {
     /// Reads the profile that `AWS_PROFILE` names, else `default`.
     fn read(environment: &Environment) -> Self {
-        let name = environment.get("AWS_PROFILE").unwrap_or("default");
+        let name = environment.get(PROFILE).unwrap_or("default");
         let home = environment.get("HOME").unwrap_or_default();
         let text = |variable: &str, file: &str| {
             let path = environment

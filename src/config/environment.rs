@@ -27,6 +27,14 @@ impl Environment {
         Self(all)
     }
 
+    /// These variables, and `others`, which precede them.
+    #[must_use]
+    pub fn with(&self, others: &BTreeMap<String, String>) -> Self {
+        let mut all = self.0.clone();
+        all.extend(others.iter().map(|(name, value)| (name.clone(), value.clone())));
+        Self(all)
+    }
+
     /// The value of the variable `name`; `None`: unset or empty.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str).filter(|value| !value.is_empty())

@@ -188,7 +188,7 @@ impl Keys {
         let configured = self.providers.get(provider);
         self.cli_key(provider).is_some()
             || self.logins.get(provider).as_ref().is_some_and(Login::has_key)
-            || (provider == aws::AMAZON_BEDROCK && aws::is_configured(&self.environment))
+            || (provider == aws::AMAZON_BEDROCK && aws::is_configured(&self.environment_of(provider)))
             || configured.is_some_and(|it| it.key.is_some() || self.variable(it).is_some())
             || (provider == VERTEX && self.has_google_account())
     }
@@ -217,6 +217,14 @@ impl Keys {
             own.or_else(|| self.environment.get(name)).map(str::to_owned)
         };
         api.variables(provider).iter().filter_map(|name| Some((*name, value(name)?))).collect()
+    }
+
+    /// The environment, with the variables of the provider's entry in `auth.json`.
+    fn environment_of(&self, provider: &str) -> Environment {
+        match self.logins.get(provider) {
+            Some(Login::ApiKey { env, .. }) if !env.is_empty() => self.environment.with(&env),
+            _ => self.environment.clone(),
+        }
     }
 
     /// The source of the provider's credentials, for people: a variable, a file or an option; `None`: there is none.
@@ -496,7 +504,13 @@ impl Keys {
         if Api::parse(&model.api) != Some(Api::BedrockConverseStream) {
             return None;
         }
-        let access = aws::access(&self.environment);
+        let environment = self.environment_of(&model.provider);
+        let mut access = aws::access(&environment);
+        let profile =
+            environment.get(aws::PROFILE).filter(|name| self.environment.get(aws::PROFILE) != Some(*name));
+        if let (AwsKeySource::Chain, Some(profile)) = (&access.keys, profile) {
+            access.keys = AwsKeySource::Profile(profile.to_owned());
+        }
         if let AwsKeySource::Known(keys) = &access.keys {
             self.secrets.remember(&keys.secret);
             keys.session_token.iter().for_each(|token| self.secrets.remember(token));

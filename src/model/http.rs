@@ -274,7 +274,11 @@ impl Http {
         match &signing.keys {
             AwsKeySource::Known(keys) => add_signature(request, signing, keys, SystemTime::now()),
             #[cfg(feature = "aws-chain")]
-            AwsKeySource::Chain => {
+            source @ (AwsKeySource::Chain | AwsKeySource::Profile(_)) => {
+                let profile = match source {
+                    AwsKeySource::Profile(name) => Some(name.as_str()),
+                    _ => None,
+                };
                 let client = |url: &str| {
                     let url = Url::parse(url).map_err(|error| error.to_string())?;
                     self.client(&url).map_err(|failure| failure.message)
@@ -283,11 +287,11 @@ impl Http {
                     outward: client("https://amazonaws.com")?,
                     local: client("http://localhost")?,
                 };
-                let keys = self.chain.keys(clients, &signing.region, &self.secrets).await?;
+                let keys = self.chain.keys(clients, profile, &signing.region, &self.secrets).await?;
                 add_signature(request, signing, &keys, SystemTime::now())
             }
             #[cfg(not(feature = "aws-chain"))]
-            AwsKeySource::Chain => Err(NO_AWS_KEYS.to_owned()),
+            AwsKeySource::Chain | AwsKeySource::Profile(_) => Err(NO_AWS_KEYS.to_owned()),
         }
     }
 

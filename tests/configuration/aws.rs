@@ -139,10 +139,11 @@ fn switches_of_aws_are_read() {
         ("AWS_ENDPOINT_URL", "https://all.example"),
         ("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "https://one.example"),
         ("AWS_USE_FIPS_ENDPOINT", "true"),
+        ("AWS_USE_DUALSTACK_ENDPOINT", "true"),
         ("AWS_BEDROCK_FORCE_CACHE", "1"),
     ]);
     assert_eq!(found.endpoint.as_deref(), Some("https://one.example"));
-    assert_eq!((found.uses_fips, found.caches_always), (true, true));
+    assert_eq!((found.uses_fips, found.uses_dual_stack, found.caches_always), (true, true, true));
     let ignored = access(&[("AWS_PROFILE", "work"), ("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "true")]);
     assert_eq!(ignored.endpoint, None);
     let skipped = access(&[("AWS_PROFILE", "work"), ("AWS_BEDROCK_SKIP_AUTH", "1")]);
@@ -162,4 +163,21 @@ fn bearer_token_is_key_profile_is_not() {
     credentials(&secrets);
     assert_eq!(secrets.keys.secrets().redact("secret#of-work token-of-work"), "*** ***");
     assert!(!secrets.keys.secrets().withheld().iter().any(|name| name.starts_with("AWS_SECRET")));
+}
+
+#[test]
+fn profile_of_login_precedes_environment() {
+    let home = home();
+    let login = |profile: &str| {
+        let env = serde_json::json!({ "AWS_PROFILE": profile, "AWS_REGION": "eu-x-9" });
+        let login = serde_json::json!({ "amazon-bedrock": { "type": "api_key", "env": env } });
+        home.write("auth.json", &login.to_string());
+        let config = home.load(&[("AWS_PROFILE", "missing")]);
+        assert!(config.keys.is_configured("amazon-bedrock"));
+        let found = credentials(&config).aws.unwrap();
+        (found.keys, found.region)
+    };
+    let region = || Some("eu-x-9".to_owned());
+    assert_eq!(login("work"), (known("id-of-work", "secret#of-work", Some("token-of-work")), region()));
+    assert_eq!(login("chained"), (AwsKeySource::Profile("chained".to_owned()), region()));
 }

@@ -358,6 +358,20 @@ fn address_follows_model_and_environment() {
         (
             "m",
             SERVICE,
+            AwsAccess { uses_dual_stack: true, ..region("eu-west-1") },
+            format!("https://bedrock-runtime.eu-west-1.api.aws{path}"),
+            "eu-west-1",
+        ),
+        (
+            "m",
+            SERVICE,
+            AwsAccess { uses_dual_stack: true, uses_fips: true, ..region("us-east-2") },
+            format!("https://bedrock-runtime-fips.us-east-2.api.aws{path}"),
+            "us-east-2",
+        ),
+        (
+            "m",
+            SERVICE,
             profile(Some("eu-north-1")),
             format!("https://bedrock-runtime.eu-north-1.amazonaws.com{path}"),
             "eu-north-1",

@@ -10,27 +10,37 @@ use pi_rpc::{
 use serde_json::{Value, json};
 use std::fs;
 
+#[cfg(feature = "aws-chain")]
+#[path = "aws_chain.rs"]
+mod chain;
+
 const MODEL: &str = "amazon-bedrock/eu.anthropic.claude-sonnet-4-5-20250929-v1:0";
 
 fn vendor() -> FakeVendor {
     FakeVendor::plays(&json!({ "turns": [{ "say": [{ "text": "Hello" }], "repeat": true }] }))
 }
 
-/// The message of a prompt to the vendor, with these files of AWS and this environment.
-fn answered(vendor: &FakeVendor, files: &[(&str, &str)], environment: &[(&str, &str)]) -> Value {
+/// A server with a model of the vendor, with these files of AWS and this environment.
+fn started(vendor: &FakeVendor, files: &[(&str, &str)], environment: &[(&str, &str)]) -> Server {
     let dir = tempfile::tempdir().unwrap();
     let bedrock = json!({ "baseUrl": format!("http://{}", vendor.address) });
     write_models_file(dir.path(), Dialect::Pi, &json!({ "providers": { "amazon-bedrock": bedrock } }));
     let settings = json!({ "retry": { "enabled": false, "provider": { "maxRetries": 0 } } });
     write_agent_file(dir.path(), Dialect::Pi, "settings.json", &settings);
-    fs::create_dir(dir.path().join(".aws")).unwrap();
-    for (name, text) in files {
-        fs::write(dir.path().join(".aws").join(name), text).unwrap();
+    for (name, text) in [&[("config", "")], files].concat() {
+        let path = dir.path().join(".aws").join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
     }
     let mut command = command(binary(), dir.path());
     command.args(["--mode", "rpc", "--no-session", "--dialect", "pi", "--model", MODEL]);
     command.env("AWS_EC2_METADATA_DISABLED", "true").envs(environment.iter().copied());
-    let mut server = Server::start(Dialect::Pi, dir, command);
+    Server::start(Dialect::Pi, dir, command)
+}
+
+/// The message of a prompt to the vendor, with these files of AWS and this environment.
+fn answered(vendor: &FakeVendor, files: &[(&str, &str)], environment: &[(&str, &str)]) -> Value {
+    let mut server = started(vendor, files, environment);
     let frames = server.run("hi");
     let message = of_type(&frames, "turn_end")[0]["message"].clone();
     server.finishes();
@@ -73,45 +83,13 @@ fn missing_keys_of_aws_are_explained() {
     assert!(error.starts_with("No AWS keys: set AWS_ACCESS_KEY_ID"), "{error}");
 }
 
-#[cfg(feature = "aws-chain")]
 #[test]
-fn process_of_profile_gives_keys() {
-    let keys = json!({ "Version": 1, "AccessKeyId": AWS_KEY_ID, "SecretAccessKey": AWS_SECRET, "SessionToken": "token" });
-    let dir = tempfile::tempdir().unwrap();
-    let file = dir.path().join("keys.json");
-    fs::write(&file, keys.to_string()).unwrap();
-    let config = format!("[profile work]\ncredential_process = cat {}\n", file.display());
+fn profile_of_login_gives_keys() {
+    let profile = format!("[work]\naws_access_key_id = {AWS_KEY_ID}\naws_secret_access_key = {AWS_SECRET}\n");
+    let login =
+        json!({ "amazon-bedrock": { "type": "api_key", "env": { "AWS_PROFILE": "work" } } }).to_string();
     let vendor = vendor();
-    let message = answered(&vendor, &[("config", &config)], &[("AWS_PROFILE", "work")]);
+    let files = [("credentials", profile.as_str()), ("../.pi/agent/auth.json", login.as_str())];
+    let message = answered(&vendor, &files, &[]);
     assert_eq!(message["content"][0]["text"], "Hello", "{message}");
-    assert_eq!(vendor.journal.received()[0].header("x-amz-security-token"), Some("token"));
-}
-
-#[cfg(feature = "aws-chain")]
-#[test]
-fn container_gives_keys() {
-    use std::{
-        io::{Read as _, Write as _},
-        net::TcpListener,
-    };
-    let keys = json!({
-        "AccessKeyId": AWS_KEY_ID, "SecretAccessKey": AWS_SECRET, "Token": "token", "Expiration": "2999-01-01T00:00:00Z",
-    })
-    .to_string();
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/keys", listener.local_addr().unwrap());
-    // It ends with the test's process.
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let mut stream = stream.unwrap();
-            let _ = stream.read(&mut [0; 4096]);
-            let head =
-                "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: ";
-            let _ = write!(stream, "{head}{}\r\n\r\n{keys}", keys.len());
-        }
-    });
-    let vendor = vendor();
-    let message = answered(&vendor, &[], &[("AWS_CONTAINER_CREDENTIALS_FULL_URI", &url)]);
-    assert_eq!(message["content"][0]["text"], "Hello", "{message}");
-    assert_eq!(vendor.journal.received()[0].header("x-amz-security-token"), Some("token"));
 }

@@ -15,6 +15,8 @@ pub struct AwsAccess {
     pub endpoint: Option<String>,
     /// Whether the endpoints of US federal standards are used (`AWS_USE_FIPS_ENDPOINT`).
     pub uses_fips: bool,
+    /// Whether the endpoints are used that have addresses of IPv6, too (`AWS_USE_DUALSTACK_ENDPOINT`).
+    pub uses_dual_stack: bool,
     /// Whether conversations are cached for models, too, that are not known to cache (`AWS_BEDROCK_FORCE_CACHE`).
     pub caches_always: bool,
     /// The keys that sign requests. With `AWS_BEDROCK_SKIP_AUTH` a proxy signs them: ours are keys that open nothing.
@@ -27,6 +29,8 @@ pub enum AwsKeySource {
     /// The vendor's chain of providers, asked when a request is sent: roles, single sign-on, containers, machines.
     #[default]
     Chain,
+    /// The same with this profile, in place of the environment's.
+    Profile(String),
     /// Known keys.
     Known(AwsKeys),
 }

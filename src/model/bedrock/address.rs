@@ -34,8 +34,13 @@ pub fn address(id: &str, base_url: &str, access: &AwsAccess) -> Address {
         (false, Some(endpoint)) => endpoint.clone(),
         (false, None) => {
             let fips = if access.uses_fips { "-fips" } else { "" };
-            let china = if region.starts_with("cn-") { ".cn" } else { "" };
-            format!("https://bedrock-runtime{fips}.{region}.amazonaws.com{china}")
+            let domain = match (region.starts_with("cn-"), access.uses_dual_stack) {
+                (false, false) => "amazonaws.com",
+                (true, false) => "amazonaws.com.cn",
+                (false, true) => "api.aws",
+                (true, true) => "api.amazonwebservices.com.cn",
+            };
+            format!("https://bedrock-runtime{fips}.{region}.{domain}")
         }
     };
     Address { endpoint: endpoint.trim_end_matches('/').to_owned(), region }

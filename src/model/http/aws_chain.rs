@@ -33,6 +33,8 @@ pub struct KeyChain(Mutex<ChainState>);
 
 #[derive(Default)]
 struct ChainState {
+    /// The profile of `auth.json` that the provider reads.
+    profile: Option<String>,
     provider: Option<SharedCredentialsProvider>,
     /// The newest keys, and when they end.
     newest: Option<(AwsKeys, Option<SystemTime>)>,
@@ -46,7 +48,8 @@ impl fmt::Debug for KeyChain {
 }
 
 impl KeyChain {
-    /// Takes keys from the chain, or those that it has given while they are valid; they become `secrets`.
+    /// Takes keys from the chain, or those that it has given while they are valid; they become `secrets`. `profile` replaces that
+    /// of the environment.
     ///
     /// # Errors
     ///
@@ -54,10 +57,14 @@ impl KeyChain {
     pub async fn keys(
         &self,
         clients: ChainClients,
+        profile: Option<&str>,
         region: &str,
         secrets: &Secrets,
     ) -> Result<AwsKeys, String> {
         let mut state = self.0.lock().await;
+        if state.profile.as_deref() != profile {
+            *state = ChainState { profile: profile.map(str::to_owned), ..ChainState::default() };
+        }
         let now = SystemTime::now();
         let is_valid = |end: &Option<SystemTime>| end.is_none_or(|end| now + MARGIN < end);
         if let Some((keys, _)) = state.newest.as_ref().filter(|(_, end)| is_valid(end)) {
@@ -65,7 +72,7 @@ impl KeyChain {
         }
         let provider = match &state.provider {
             Some(provider) => provider.clone(),
-            None => provider(clients, region).await?,
+            None => provider(clients, profile, region).await?,
         };
         state.provider = Some(provider.clone());
         let found = provider
@@ -84,10 +91,17 @@ impl KeyChain {
     }
 }
 
-async fn provider(clients: ChainClients, region: &str) -> Result<SharedCredentialsProvider, String> {
+async fn provider(
+    clients: ChainClients,
+    profile: Option<&str>,
+    region: &str,
+) -> Result<SharedCredentialsProvider, String> {
     let region = Region::new(region.to_owned());
-    let config =
-        aws_config::defaults(BehaviorVersion::latest()).http_client(clients).region(region).load().await;
+    let mut loader = aws_config::defaults(BehaviorVersion::latest()).http_client(clients).region(region);
+    if let Some(profile) = profile {
+        loader = loader.profile_name(profile);
+    }
+    let config = loader.load().await;
     config.credentials_provider().ok_or_else(|| "No AWS keys: the chain of AWS has no providers".to_owned())
 }
 
