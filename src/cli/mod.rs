@@ -77,8 +77,8 @@ enum Command {
     Logout(login::LogoutArguments),
     /// Export the protocol (JSON Schema, types, a reference page, ...), or compare two dialects
     Schema(schema::Options),
-    /// Serve a scripted model by the HTTP APIs of Anthropic (Messages), OpenAI (Chat Completions, Responses), Google (Gemini), Mistral
-    /// and Amazon Bedrock (Converse)
+    /// Serve a scripted model by the HTTP APIs of Anthropic (Messages), OpenAI (Chat Completions, Responses), Google (Gemini), Mistral,
+    /// Amazon Bedrock (Converse) and Radius (pi's messages)
     MockLlm(mock_llm::Options),
     /// Play the server of a recording
     #[command(after_help = replay::HELP)]
