@@ -333,9 +333,28 @@ fn prompt_source(config: &Config, options: &HostOptions, directory: &Path) -> Pr
 
 /// Logs to stderr: stdout belongs to the protocol.
 fn log_to_stderr() {
-    let filter = EnvFilter::builder().with_default_directive(LevelFilter::WARN.into()).from_env_lossy();
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(|| Log).with_target(false).init();
+    let wanted = std::env::var(EnvFilter::DEFAULT_ENV).unwrap_or_default();
+    tracing_subscriber::fmt()
+        .with_env_filter(log_filter(&wanted))
+        .with_writer(|| Log)
+        .with_target(false)
+        .init();
 }
+
+/// Selects what is logged: what `wanted` says, else warnings. Clients of AWS log whole answers, with keys that are not
+/// known yet and so could not be redacted; what fails there is told in the answer.
+fn log_filter(wanted: &str) -> EnvFilter {
+    let others = wanted.split(',').map(str::trim).filter(|it| !it.is_empty() && !it.starts_with(AWS_TARGETS));
+    let mut directives: Vec<String> = others.map(str::to_owned).collect();
+    if directives.is_empty() {
+        directives.push(LevelFilter::WARN.to_string());
+    }
+    directives.push(format!("{AWS_TARGETS}=error"));
+    EnvFilter::builder().parse_lossy(directives.join(","))
+}
+
+/// The beginning of the targets of AWS's clients.
+const AWS_TARGETS: &str = "aws_";
 
 /// Logs panics, which must not block on stderr; with `RUST_BACKTRACE`, their backtraces.
 fn log_panics() {

@@ -211,8 +211,7 @@ fn profile_of_login_chooses_source() {
 fn source_without_keys_is_named() {
     let endpoint = Endpoint::new(Vec::new());
     let url = format!("{}/keys", endpoint.url());
-    let message =
-        answered(&vendor(), &[], &[("AWS_CONTAINER_CREDENTIALS_FULL_URI", &url), ("RUST_LOG", "error")]);
+    let message = answered(&vendor(), &[], &[("AWS_CONTAINER_CREDENTIALS_FULL_URI", &url)]);
     let error = message["errorMessage"].as_str().unwrap();
     assert!(error.starts_with("No AWS keys: "), "{error}");
 }
