@@ -121,12 +121,16 @@ impl Engine {
             }
             None => self.usable_models().map(|at| (at, None)).collect(),
         };
-        if round.len() <= 1 {
+        let current = round.iter().position(|(at, _)| *at == self.models.current);
+        let place = match current {
+            None if self.dialect.record().cycles_to_first => Some(0),
+            _ if round.len() == 1 => None,
+            _ => Some((current.unwrap_or(0) + 1) % round.len().max(1)),
+        };
+        let Some(&(next, level)) = place.and_then(|place| round.get(place)) else {
             return self.succeed(CycleModelResponse { id, data: None });
-        }
+        };
         let before = self.rollback_point();
-        let current = round.iter().position(|(at, _)| *at == self.models.current).unwrap_or(0);
-        let (next, level) = round[(current + 1) % round.len()];
         let thought = self.models.choice().model.reasoning;
         self.switch_model(next);
         let restores = !thought && self.dialect.record().cycle_restores_level;

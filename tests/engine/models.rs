@@ -124,6 +124,23 @@ fn model_without_key_is_never_available() {
 }
 
 #[test]
+fn cycling_from_unlisted_model_differs_by_dialect() {
+    let cycled = |dialect, hints: &[(&str, bool)]| {
+        let models = hints.iter().map(|(id, is_usable)| choice(id, (!is_usable).then_some("x"))).collect();
+        let said = answers(dialect, models, None, &[json!({ "id": "c", "type": "cycle_model" })]);
+        said.iter().find(|frame| frame["id"] == "c").expect("a response")["data"]["model"]["id"].clone()
+    };
+    let several = [("locked", false), ("a", true), ("b", true)];
+    for (dialect, expected) in
+        [(Dialect::Pi, "b"), (Dialect::Pi073, "b"), (Dialect::Xcsh, "b"), (Dialect::Pi1, "a")]
+    {
+        assert_eq!(cycled(dialect, &several), expected, "{dialect}");
+    }
+    let one = [("locked", false), ("a", true)];
+    assert_eq!([cycled(Dialect::Pi, &one), cycled(Dialect::Pi1, &one)], [Value::Null, json!("a")]);
+}
+
+#[test]
 fn scoped_models_cycle_with_their_levels() {
     let models = vec![choice("a", None), choice("b", None), choice("c", None)];
     let scope = vec![(2, Some(ThinkingLevel::Xhigh)), (0, None)];

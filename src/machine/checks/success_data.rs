@@ -47,9 +47,11 @@ pub fn judge(
         }
         (RpcCommand::CycleModel(_), RpcSuccess::CycleModel(response)) => {
             let is_one = known.models().is_some_and(|models| models.len() < 2);
+            // Before, the model may have been the only one of the list.
+            let may_start = at.dialect.record().cycles_to_first && !is_listed(known);
             let fits = match (&response.data, known.cycling) {
                 (None, CycleRange::All) => is_one,
-                (Some(_), CycleRange::Nothing) => false,
+                (Some(_), CycleRange::Nothing) => may_start,
                 _ => true,
             };
             found.expect(Rule::CycleNext, fits || known.may_change_silently(), || match &response.data {
@@ -58,7 +60,7 @@ pub fn judge(
             });
             if let Some(cycle) = &response.data {
                 agrees(known, &cycle.model, "/data/model", found);
-                next_model(known, cycle, found);
+                next_model(known, cycle, at, found);
             }
         }
         (RpcCommand::CycleThinkingLevel(_), RpcSuccess::CycleThinkingLevel(response)) => {
@@ -99,20 +101,31 @@ fn agrees(known: &KnownState, model: &Model, pointer: &str, found: &mut Findings
 }
 
 /// Cycling goes to the model after the current one, if all models are in the range.
-fn next_model(known: &KnownState, cycle: &ModelCycle, found: &mut Findings) {
+fn next_model(known: &KnownState, cycle: &ModelCycle, at: &FrameContext, found: &mut Findings) {
     if cycle.is_scoped || known.may_change_silently() || known.is_changing(Member::Model) {
         return;
     }
     let (Some(models), Some(current)) = (known.models(), known.model()) else { return };
-    let is = |one: &Model, other: &Model| one.provider == other.provider && one.id == other.id;
-    // From a model that is not in the list, cycling goes on as from the first.
-    let place = models.iter().position(|model| is(model, current)).unwrap_or(0);
-    if let Some(next) = models.get((place + 1) % models.len().max(1)) {
+    let next = match models.iter().position(|model| is_same(model, current)) {
+        None if at.dialect.record().cycles_to_first => 0,
+        place => (place.unwrap_or(0) + 1) % models.len().max(1),
+    };
+    if let Some(next) = models.get(next) {
         let name = |model: &Model| format!("{}/{}", model.provider, model.id);
-        found.expect(Rule::CycleNext, is(next, &cycle.model), || {
+        found.expect(Rule::CycleNext, is_same(next, &cycle.model), || {
             format!("{}, the model behind {}, not {}", name(next), name(current), name(&cycle.model))
         });
     }
+}
+
+/// Whether the current model is in the list of models, as far as both are known.
+fn is_listed(known: &KnownState) -> bool {
+    let (Some(models), Some(current)) = (known.models(), known.model()) else { return false };
+    models.iter().any(|model| is_same(model, current))
+}
+
+fn is_same(one: &Model, other: &Model) -> bool {
+    one.provider == other.provider && one.id == other.id
 }
 
 /// Cycling goes to the level after the current one; a model without thinking has none.
