@@ -23,7 +23,7 @@ use super::{
     bedrock::{AwsKeySource, SignatureScope},
     body::{self, ServerSentEvent},
     frames,
-    request::{HttpRequest, Reader, StreamFormat},
+    request::{HttpRequest, Reader, StreamFormat, ZSTD},
     retry::{RetryPolicy, is_transient_status, retry_after},
     types::StreamEvent,
 };
@@ -31,9 +31,10 @@ use crate::secrets::{Secrets, redact_url};
 use futures_util::{Stream, StreamExt};
 use reqwest::{
     Client, ClientBuilder, Request, Response, Url,
-    header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION},
+    header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION},
     redirect,
 };
+use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 use serde_json::Value;
 use std::{
     collections::BTreeMap,
@@ -436,7 +437,12 @@ fn post(request: HttpRequest) -> Result<Request, RequestFailure> {
     let mut post = Request::new(reqwest::Method::POST, url);
     *post.headers_mut() = headers;
     post.headers_mut().entry(CONTENT_TYPE).or_insert(HeaderValue::from_static("application/json"));
-    *post.body_mut() = Some(request.body.to_string().into());
+    let body = request.body.to_string();
+    let is_packed = post.headers().get(CONTENT_ENCODING).is_some_and(|encoding| encoding == ZSTD);
+    *post.body_mut() = Some(match is_packed {
+        true => compress_to_vec(body.as_bytes(), CompressionLevel::Fastest).into(),
+        false => body.into(),
+    });
     Ok(post)
 }
 

@@ -7,7 +7,7 @@
 
 use super::{
     openai_responses::{self, ENCRYPTED_THINKING, Variant, body, cache_key, effort_or_none},
-    request::{HttpRequest, ModelRequest, Reader},
+    request::{HttpRequest, ModelRequest, Reader, ZSTD},
 };
 use serde_json::{Value, json};
 
@@ -50,6 +50,7 @@ fn headers(request: &ModelRequest<'_>) -> Vec<(String, String)> {
         ("openai-beta", Some("responses=experimental".to_owned())),
         ("accept", Some("text/event-stream".to_owned())),
         ("content-type", Some("application/json".to_owned())),
+        ("content-encoding", Some(ZSTD.to_owned())),
         ("session-id", session.clone()),
         ("x-client-request-id", session),
     ];

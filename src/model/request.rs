@@ -120,7 +120,10 @@ impl<'a> ModelRequest<'a> {
     }
 }
 
-/// A request in a provider's form: a `POST` with a JSON body.
+/// Encoding of a body that is packed by zstd.
+pub const ZSTD: &str = "zstd";
+
+/// A request in a provider's form: a `POST` with a JSON body, packed if its `content-encoding` is [`ZSTD`].
 #[derive(Clone, PartialEq)]
 pub struct HttpRequest {
     /// The URL.
