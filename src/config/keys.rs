@@ -207,16 +207,17 @@ impl Keys {
 
     /// Values of the variables that a request to the provider depends on: of its login, else of the environment.
     fn variables_of(&self, provider: &str, api: Api) -> BTreeMap<&'static str, String> {
-        let login = self.logins.get(provider);
-        let own = match &login {
-            Some(Login::ApiKey { env, .. }) => Some(env),
+        let names = api.variables(provider).iter();
+        names.filter_map(|name| Some((*name, self.variable_of(provider, name)?))).collect()
+    }
+
+    /// The value of a variable for requests to the provider: of its entry in `auth.json`, else of the environment.
+    fn variable_of(&self, provider: &str, name: &str) -> Option<String> {
+        let own = match self.logins.get(provider) {
+            Some(Login::ApiKey { mut env, .. }) => env.remove(name).filter(|value| !value.is_empty()),
             _ => None,
         };
-        let value = |name: &str| {
-            let own = own.and_then(|own| own.get(name)).map(String::as_str).filter(|value| !value.is_empty());
-            own.or_else(|| self.environment.get(name)).map(str::to_owned)
-        };
-        api.variables(provider).iter().filter_map(|name| Some((*name, value(name)?))).collect()
+        own.or_else(|| self.environment.get(name).map(str::to_owned))
     }
 
     /// The environment, with the variables of the provider's entry in `auth.json`.
@@ -373,9 +374,11 @@ impl Keys {
     /// The model's address, with the values of the variables that its provider needs.
     pub fn address(&self, model: &Model) -> String {
         let needs = self.providers.get(&model.provider).map_or(&[][..], |configured| configured.needs);
-        needs.iter().fold(model.base_url.clone(), |address, name| match self.environment.get(name) {
-            Some(value) => address.replace(&format!("{{{name}}}"), value),
-            None => address,
+        needs.iter().fold(model.base_url.clone(), |address, name| {
+            match self.variable_of(&model.provider, name) {
+                Some(value) => address.replace(&format!("{{{name}}}"), &value),
+                None => address,
+            }
         })
     }
 
@@ -383,7 +386,8 @@ impl Keys {
     fn missing_variable(&self, model: &Model) -> Option<&'static str> {
         let needs = self.providers.get(&model.provider).map_or(&[][..], |configured| configured.needs);
         let is_missing = |name: &&&str| {
-            model.base_url.contains(&format!("{{{name}}}")) && self.environment.get(name).is_none()
+            model.base_url.contains(&format!("{{{name}}}"))
+                && self.variable_of(&model.provider, name).is_none()
         };
         needs.iter().find(is_missing).copied()
     }

@@ -240,6 +240,25 @@ fn variables_of_login_precede_environment() {
 }
 
 #[test]
+fn cloudflare_account_comes_from_the_login() {
+    let auth = json!({"cloudflare-ai-gateway": {
+        "type": "api_key", "key": "k", "env": {"CLOUDFLARE_ACCOUNT_ID": "mine", "CLOUDFLARE_GATEWAY_ID": "gate"},
+    }});
+    let environment = [("CLOUDFLARE_ACCOUNT_ID", "other")];
+    let config = configured(&json!({}), &auth, &environment);
+    let model = model(&config, "cloudflare-ai-gateway/workers-ai/@cf/moonshotai/kimi-k2.7-code");
+    assert!(config.keys.is_offered(&model) && config.keys.check(&model).is_ok());
+    let address = config.keys.address(&model);
+    assert!(address.starts_with("https://gateway.ai.cloudflare.com/v1/mine/gate"), "{address}");
+    let missing = configured(
+        &json!({}),
+        &json!({"cloudflare-ai-gateway": {"type": "api_key", "key": "k"}}),
+        &environment,
+    );
+    assert!(!missing.keys.is_offered(&model));
+}
+
+#[test]
 fn model_without_azure_resource_is_unusable() {
     let models = custom(json!({"api": "azure-openai-responses", "baseUrl": " "}), json!({}));
     let config = configured(&models, &json!({}), &[]);
