@@ -7,6 +7,7 @@ use super::{
     catalogue::BUILT_IN,
     command::KeyCommands,
     credential_error::CredentialError,
+    login_kinds::AVAILABLE,
     login_use::{has_passed, login_use},
     models_file::{Override, ProviderKeys, Providers},
     value::{interpolate, resolve},
@@ -256,7 +257,17 @@ impl Keys {
 
     /// Whether hosts may choose a model of a configured provider: its API is supported, and its address complete.
     pub fn is_offered(&self, model: &Model) -> bool {
-        self.check_api(model).is_ok() && self.missing_variable(model).is_none()
+        self.check_api(model).is_ok() && self.missing_variable(model).is_none() && self.is_of_account(model)
+    }
+
+    /// Whether the account of the provider's login may use the model, as far as its entry lists that.
+    fn is_of_account(&self, model: &Model) -> bool {
+        let Some((kind, Login::Oauth { others, .. })) = self.oauth_login(&model.provider) else {
+            return true;
+        };
+        let listed = others.get(AVAILABLE).filter(|_| kind.account_models.is_some());
+        let listed = listed.and_then(Value::as_array).filter(|ids| ids.iter().all(Value::is_string));
+        listed.is_none_or(|ids| ids.iter().any(|id| *id == *model.id))
     }
 
     /// Checks that credentials for the model can be resolved, as far as possible without running a command.

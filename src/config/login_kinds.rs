@@ -32,6 +32,8 @@ pub struct LoginKind {
     pub bearer: bool,
     /// The rule by which the token names the address of the API.
     pub base_url: Option<BaseUrlRule>,
+    /// The models that the account may use.
+    pub account_models: Option<AccountModels>,
     /// Login in a browser on this machine.
     pub browser: Option<BrowserFlow>,
     /// Login in any browser, by a code that the user types.
@@ -147,6 +149,19 @@ pub enum MembersRule {
 pub enum BaseUrlRule {
     /// The token's `proxy-ep`, else that of the company, else GitHub's for individuals.
     Copilot,
+}
+
+/// The member of a credential that lists the models of the account.
+pub const AVAILABLE: &str = "availableModelIds";
+
+/// Requests about the models that an account may use. `{apiBase}`: the address that the token names.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AccountModels {
+    /// Lists them.
+    pub list: TokenRequest,
+    /// Accepts the terms of `{modelId}`.
+    pub enable: TokenRequest,
 }
 
 /// Login in a browser: authorization code with PKCE, and a listener on this machine.

@@ -91,6 +91,11 @@ impl Keys {
     }
 }
 
+/// The address of the API that the token of an entry of `auth.json` names.
+pub fn login_base_url(kind: &LoginKind, entry: &JsonObject) -> Option<String> {
+    login_use(kind, &Login::parse(entry)?).1
+}
+
 /// Whether the token of a login always goes into `Authorization: Bearer`, and the address of the API that it names.
 pub(super) fn login_use(kind: &LoginKind, login: &Login) -> (bool, Option<String>) {
     let Login::Oauth { access, others, .. } = login else { return (false, None) };

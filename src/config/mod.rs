@@ -52,7 +52,7 @@ pub use directory::{Directories, expand_home, sessions_folder};
 pub use disk::{Config, Sources, load};
 pub use environment::Environment;
 pub use keys::Keys;
-pub use login_use::host_of;
+pub use login_use::{host_of, login_base_url};
 pub use named_model::{NamedModel, named_model};
 pub use package::{ListedPackages, Package};
 pub use registered::{RegisteredProvider, RegisteredProviders};

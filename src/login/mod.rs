@@ -5,9 +5,10 @@
 //!
 //! - [`request`]: requests for tokens, and entries of `auth.json` from their answers; no IO.
 //! - [`lock`], [`auth_file`]: the lock of `auth.json`, and its entries.
-//! - `client`, `device`, `browser`: the ways to log in.
+//! - `client`, `device`, `browser`: the ways to log in; `account_models`: the models that the account may use.
 //! - [`refresh`](mod@refresh): renews the token of a provider before a request.
 
+mod account_models;
 pub mod auth_file;
 mod browser;
 mod client;
@@ -93,6 +94,7 @@ pub async fn log_in(
     let LoginOptions { environment, secrets, device_id, seed, pasted } = options;
     let mut names = request::Names::new(kind, environment, &seed).with_secrets(secrets);
     names.set("deviceId", &device_id.unwrap_or_else(random_uuid));
+    let access_names = names.clone();
     let entry = match flow {
         Flow::Device(flow) => device::log_in(http, kind, flow, names, seed, notify).await,
         Flow::Browser(flow) => {
@@ -102,6 +104,7 @@ pub async fn log_in(
             begun.finish(http, seed, pasted).await
         }
     }?;
+    let entry = account_models::add_account_models(http, kind, &access_names, entry, true).await?;
     for member in ["access", "refresh"] {
         entry
             .get(member)

@@ -1,6 +1,7 @@
 //! Renews the token of a provider before a request.
 
 use super::{
+    account_models::add_account_models,
     auth_file::LockedAuthFile,
     client::now_ms,
     request::{Names, build, entry_of, refusal_text},
@@ -27,6 +28,9 @@ use tokio::{
 
 /// Time limit of a refresh, with its retries. Source: pi 1.5.2.
 const REFRESH_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// Time limit of the list of an account's models.
+const MODELS_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Why a login cannot be used. The texts tell the user what would help, and hold no token.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -176,14 +180,24 @@ impl Refresh {
                 let answer = serde_json::from_str::<JsonObject>(&body);
                 let answer =
                     answer.map_err(|_| unavailable(format!("{host} did not answer with a JSON object")))?;
-                entry_of(self.kind, &answer, entry, now_ms())
-                    .map_err(|reason| unavailable(format!("the answer of {host}: {reason}{said}")))
+                let renewed = entry_of(self.kind, &answer, entry, now_ms())
+                    .map_err(|reason| unavailable(format!("the answer of {host}: {reason}{said}")))?;
+                Ok(self.with_models(&names, renewed).await)
             }
             400..=499 if status != 408 && status != 429 => Err(LoginError::Refused {
                 provider: provider(),
                 reason: format!("{host} refuses to renew it ({status}{said})"),
             }),
             _ => Err(unavailable(format!("{host}: {status}{said}"))),
+        }
+    }
+
+    /// Adds the models of the account; those from before stay if they cannot be listed.
+    async fn with_models(&self, names: &Names, entry: JsonObject) -> JsonObject {
+        let listed = add_account_models(&self.http, self.kind, names, entry.clone(), false);
+        match timeout(MODELS_TIMEOUT, listed).await {
+            Ok(Ok(entry)) => entry,
+            Ok(Err(_)) | Err(_) => entry,
         }
     }
 

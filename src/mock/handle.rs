@@ -7,7 +7,7 @@ use super::{
     connection::Connection,
     google,
     journal::{RunningGuard, lock},
-    logins::LoginDesk,
+    logins::{LoginAnswer, LoginDesk, account_models},
     mistral, pi_messages,
     refusal::{VendorRefusal, exception_of, failure_body},
     vendor::Vendor,
@@ -86,6 +86,10 @@ pub(super) async fn handle(
     };
     if let Some(answered) = exchange.google_account(&parts.method, path, &parts.headers, number) {
         return answered;
+    }
+    let whole = body.as_ref().map_or(&[][..], |body| body);
+    if let Some(answer) = account_models::answer(&parts.method, path, &parts.headers, whole) {
+        return exchange.send_login(answer);
     }
     if is_login {
         return exchange.log_in(&parts, &body.unwrap_or_default());
@@ -289,8 +293,12 @@ impl Exchange {
     }
 
     /// Answers at an endpoint for logins.
-    fn log_in(mut self, request: &Parts, body: &[u8]) -> Response {
+    fn log_in(self, request: &Parts, body: &[u8]) -> Response {
         let answer = self.shared.logins.answer(&request.method, &request.uri, &request.headers, body);
+        self.send_login(answer)
+    }
+
+    fn send_login(mut self, answer: LoginAnswer) -> Response {
         self.received.status = Some(answer.status);
         self.received.refusal = answer.body["error"].as_str().map(str::to_owned);
         self.shared.journal.add(self.received);

@@ -3,6 +3,7 @@
 //! `schema/vendors/logins.json` says which there are and what they take. A user is played who agrees at once. Codes and
 //! tokens are good for one use where the vendor's are.
 
+pub(super) mod account_models;
 mod endpoint;
 mod tokens;
 
