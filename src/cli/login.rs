@@ -1,13 +1,18 @@
 //! `pi-rpc login` and `pi-rpc logout`.
 
-use super::{print, refuse};
+use super::{
+    login_key::{self, KeyError},
+    print, refuse,
+};
 use crate::{
     config::{
-        self, Config, Environment, Keys, Sources, host_of,
+        self, Config, Environment, Keys, Sources,
+        catalogue::BUILT_IN,
+        host_of,
         login_kinds::{LoginKind, login_kind, login_kinds},
     },
     harmless::harmless_lines,
-    login::{Flow, FlowError, LoginOptions, Notice, log_in, remove_entry, store_entry},
+    login::{Flow, FlowError, LoginOptions, Method, Notice, choose_flow, log_in, remove_entry, store_entry},
     model::http::Http,
     protocol::{Dialect, JsonObject},
 };
@@ -22,11 +27,16 @@ pub const HELP: &str = "\
 The login is kept in auth.json of the agent directory, as pi keeps it, and renewed there before it expires. Nothing secret is \
 printed. Without a terminal both ways work, too: they print what is to be opened and wait.
 
+A provider without logins, or any with --key, gets an API key: typed into the terminal, where it is not shown, else the first \
+line of stdin. It is kept in auth.json, too.
+
 Examples:
   pi-rpc login                          which providers there are
   pi-rpc login anthropic                open the page on this machine
   pi-rpc login openai-codex --device    type a code into a browser on any machine
   pi-rpc login github-copilot --host company.ghe.com
+  pi-rpc login groq                     type an API key
+  pass show anthropic | pi-rpc login anthropic --key
   pi-rpc models --auth                  what is configured, and until when";
 
 /// Options of `pi-rpc login`.
@@ -40,6 +50,9 @@ pub struct LoginArguments {
     /// Use a browser on this machine, where the provider offers that (default)
     #[arg(long)]
     browser: bool,
+    /// Store an API key for the provider instead of logging in
+    #[arg(long, conflicts_with_all = ["device", "browser", "host"])]
+    key: bool,
     /// Log in at this server of a company instead of the public one (github-copilot)
     #[arg(long, value_name = "HOST")]
     host: Option<String>,
@@ -67,8 +80,12 @@ pub fn run(arguments: &LoginArguments) -> ExitCode {
     let Some(provider) = &arguments.provider else {
         return print(&format!("{}\n\nLog in: pi-rpc login PROVIDER", providers()));
     };
-    let Some(kind) = login_kind(provider) else {
-        return refuse(&no_login(provider, &config.keys), super::USAGE);
+    let takes_key = BUILT_IN.provider(provider).is_some() || config.has_provider(provider);
+    let Some(kind) = login_kind(provider).filter(|_| !arguments.key) else {
+        return match takes_key {
+            true => store_key(&config, provider),
+            false => refuse(&no_login(provider, &config.keys), super::USAGE),
+        };
     };
     let flow = match flow(arguments, provider, kind) {
         Ok(flow) => flow,
@@ -91,6 +108,29 @@ pub fn run(arguments: &LoginArguments) -> ExitCode {
         Err(text) => refuse(&text, 1),
     }
 }
+
+/// Stores an API key.
+fn store_key(config: &Config, provider: &str) -> ExitCode {
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return refuse(&error.to_string(), 1),
+    };
+    let stored = login_key::store(&runtime, config, provider);
+    // The thread that reads stdin must not delay the exit.
+    runtime.shutdown_background();
+    match stored {
+        Ok(()) => print(&format!("The key of {provider} is in {}.", config.keys.auth_file().display())),
+        Err(KeyError::Missing) if login_kind(provider).is_none() => {
+            refuse(&no_login(provider, &config.keys), super::USAGE)
+        }
+        Err(KeyError::Missing) => refuse("stdin: expected an API key, got nothing", super::USAGE),
+        Err(KeyError::Cancelled) => refuse("cancelled; no key was stored", INTERRUPTED),
+        Err(KeyError::Failed(text)) => refuse(&text, 1),
+    }
+}
+
+/// Exit status after Ctrl-C, by the convention of shells.
+const INTERRUPTED: u8 = 130;
 
 /// Forgets a login.
 pub fn run_logout(arguments: &LogoutArguments) -> ExitCode {
@@ -162,18 +202,20 @@ fn no_login(provider: &str, keys: &Keys) -> String {
 
 /// The way to log in.
 fn flow<'a>(arguments: &LoginArguments, provider: &str, kind: &'a LoginKind) -> Result<Flow<'a>, String> {
-    match (&kind.browser, &kind.device) {
-        (_, Some(device)) if arguments.device => Ok(Flow::Device(device)),
-        (_, None) if arguments.device => {
-            Err(format!("{provider} offers no login by a code; without --device it begins in a browser"))
+    let wanted = match (arguments.device, arguments.browser) {
+        (true, _) => Some(Method::Device),
+        (false, true) => Some(Method::Browser),
+        (false, false) => None,
+    };
+    choose_flow(kind, wanted).ok_or_else(|| match wanted {
+        Some(Method::Device) => {
+            format!("{provider} offers no login by a code; without --device it begins in a browser")
         }
-        (Some(browser), _) => Ok(Flow::Browser(browser)),
-        (None, Some(_)) if arguments.browser => {
-            Err(format!("{provider} offers no login in a browser; without --browser it begins with a code"))
+        Some(Method::Browser) => {
+            format!("{provider} offers no login in a browser; without --browser it begins with a code")
         }
-        (None, Some(device)) => Ok(Flow::Device(device)),
-        (None, None) => Err(format!("{provider}: no way to log in is known")),
-    }
+        None => format!("{provider}: no way to log in is known"),
+    })
 }
 
 async fn obtain(

@@ -11,6 +11,7 @@ mod docs;
 mod extensions;
 mod log;
 mod login;
+mod login_key;
 mod mock_llm;
 mod models;
 mod options;

@@ -101,6 +101,11 @@ pub fn load(sources: Sources) -> Config {
 }
 
 impl Config {
+    /// Whether the user's `models.json` has the provider.
+    pub fn has_provider(&self, provider: &str) -> bool {
+        self.configured.iter().any(|(name, _)| name == provider)
+    }
+
     /// Reads `models.json` and `auth.json` again, which the user may have changed; the settings stay. Returns warnings
     /// for the user.
     pub fn reload_models(&mut self) -> Vec<String> {

@@ -54,7 +54,7 @@ impl<'a> BrowserLogin<'a> {
         flow: &'a BrowserFlow,
         mut names: Names,
         address: IpAddr,
-        notify: &mut dyn FnMut(Notice),
+        notify: &mut (dyn FnMut(Notice) + Send),
     ) -> Result<Self, FlowError> {
         let verifier = random()?;
         names.set("challenge", &BASE64_URL_SAFE_NO_PAD.encode(Sha256::digest(&verifier)));

@@ -42,7 +42,7 @@ pub async fn log_in(
     flow: &DeviceFlow,
     mut names: Names,
     mut previous: JsonObject,
-    notify: &mut dyn FnMut(Notice),
+    notify: &mut (dyn FnMut(Notice) + Send),
 ) -> Result<JsonObject, FlowError> {
     let answer = send(http, &flow.start, &names).await?;
     if !(200..300).contains(&answer.status) {

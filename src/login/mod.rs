@@ -62,6 +62,22 @@ pub enum Flow<'a> {
     Device(&'a DeviceFlow),
 }
 
+/// The kinds of [`Flow`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// In a browser on this machine.
+    Browser,
+    /// By a code.
+    Device,
+}
+
+/// Chooses the way that is wanted, else the first that the provider offers; `None`: it offers none of that kind.
+pub fn choose_flow(kind: &LoginKind, wanted: Option<Method>) -> Option<Flow<'_>> {
+    let browser = kind.browser.as_ref().filter(|_| wanted != Some(Method::Device)).map(Flow::Browser);
+    let device = || kind.device.as_ref().filter(|_| wanted != Some(Method::Browser)).map(Flow::Device);
+    browser.or_else(device)
+}
+
 /// What a login needs beside its kind.
 pub struct LoginOptions<'a> {
     /// Variables that name other addresses.
@@ -89,7 +105,7 @@ pub async fn log_in(
     kind: &LoginKind,
     flow: Flow<'_>,
     options: LoginOptions<'_>,
-    notify: &mut dyn FnMut(Notice),
+    notify: &mut (dyn FnMut(Notice) + Send),
 ) -> Result<JsonObject, FlowError> {
     let LoginOptions { environment, secrets, device_id, seed, pasted } = options;
     let mut names = request::Names::new(kind, environment, &seed).with_secrets(secrets);
@@ -122,6 +138,21 @@ pub async fn log_in(
 /// Those of the lock and of the file.
 pub async fn store_entry(path: &Path, provider: &str, entry: JsonObject) -> io::Result<()> {
     let file = auth_file::LockedAuthFile::open(path).await?;
+    file.replace(provider, Some(entry))
+}
+
+/// Puts an API key into `auth.json`; variables that the provider's entry has stay.
+///
+/// # Errors
+///
+/// Those of the lock and of the file.
+pub async fn store_key(path: &Path, provider: &str, key: &str) -> io::Result<()> {
+    let file = auth_file::LockedAuthFile::open(path).await?;
+    let mut entry =
+        file.entries()?.get(provider).and_then(|entry| entry.as_object()).cloned().unwrap_or_default();
+    entry.retain(|member, _| member == "env");
+    entry.insert("type".to_owned(), "api_key".into());
+    entry.insert("key".to_owned(), key.into());
     file.replace(provider, Some(entry))
 }
 

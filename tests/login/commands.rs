@@ -3,12 +3,12 @@
 use crate::{
     flows::{agree, own_address},
     login_support::{Home, KIMI, PAST, Vendor, entry},
-    serve_support::{binary, command},
+    serve_support::{binary, command, shown, terminal},
 };
 use serde_json::json;
 use std::{
     fs,
-    io::{BufRead as _, BufReader, Read as _},
+    io::{BufRead as _, BufReader, Read as _, Write as _},
     os::unix::fs::PermissionsExt as _,
     process::{Command, Output, Stdio},
 };
@@ -115,4 +115,58 @@ fn login_commands_explain_themselves() {
     let shown = shown.join("\n");
     assert!(!shown.contains("-of-"), "{shown}");
     insta::assert_snapshot!(shown);
+}
+
+/// Runs with this text on stdin.
+fn run_with_stdin(home: &Home, vendor: &Vendor, arguments: &[&str], text: &str) -> (Option<i32>, String) {
+    let mut command = pi_rpc(home, vendor, arguments);
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
+    let text = [stdout, stderr].map(|bytes| String::from_utf8(bytes).unwrap()).concat();
+    (status.code(), text.replace(home.path().to_str().unwrap(), "HOME"))
+}
+
+#[test]
+fn key_on_stdin_is_stored() {
+    let auth = json!({
+        "cloudflare-workers-ai": { "type": "api_key", "key": "old", "env": { "CLOUDFLARE_ACCOUNT_ID": "a" } },
+    });
+    let (vendor, home) = (Vendor::new(&[]), Home::new(&auth));
+    let stored =
+        |provider: &str| (Some(0), format!("The key of {provider} is in HOME/.pi/agent/auth.json.\n"));
+    let run = |arguments: &[&str], text: &str| run_with_stdin(&home, &vendor, arguments, text);
+    assert_eq!(run(&["login", "groq"], "key-of-groq\nrest\n"), stored("groq"));
+    assert_eq!(run(&["login", "anthropic", "--key"], "  key-of-anthropic"), stored("anthropic"));
+    assert_eq!(run(&["login", "cloudflare-workers-ai"], "new\n"), stored("cloudflare-workers-ai"));
+    let expected = json!({
+        "cloudflare-workers-ai": { "env": { "CLOUDFLARE_ACCOUNT_ID": "a" }, "type": "api_key", "key": "new" },
+        "groq": { "type": "api_key", "key": "key-of-groq" },
+        "anthropic": { "type": "api_key", "key": "key-of-anthropic" },
+    });
+    assert_eq!(home.auth(), expected);
+    let (status, text) = run(&["login", "groq"], "!pass groq\n");
+    assert!(
+        status == Some(1) && text.starts_with("Error: the key: expected") && !text.contains("pass groq"),
+        "{text}"
+    );
+    assert_eq!(home.auth(), expected);
+}
+
+#[test]
+fn key_typed_at_terminal_is_hidden() {
+    let (vendor, home) = (Vendor::new(&[]), Home::new(&json!({})));
+    let (mut outer, inner) = terminal();
+    let mut command = pi_rpc(&home, &vendor, &["login", "groq"]);
+    command.stdin(inner.try_clone().unwrap()).stdout(inner.try_clone().unwrap()).stderr(inner);
+    let mut child = command.spawn().unwrap();
+    drop(command);
+    let mut prompt = vec![0; "API key of groq (it is not shown): ".len()];
+    outer.read_exact(&mut prompt).unwrap();
+    outer.write_all(b"key-of-groq\n").unwrap();
+    assert!(child.wait().unwrap().success());
+    let text = shown(outer).replace(home.path().to_str().unwrap(), "HOME");
+    assert_eq!(text, "\nThe key of groq is in HOME/.pi/agent/auth.json.\n");
+    assert_eq!(home.auth()["groq"]["key"], "key-of-groq");
 }
