@@ -13,13 +13,16 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Sends what pi sends to its vendors to the fake one.
+/// Sends what pi sends to its vendors to the fake one, also after pi has put another `fetch` into its place.
 const PRELOAD: &str = r#"
-    const send = globalThis.fetch;
-    globalThis.fetch = (input, init) => {
+    let send = globalThis.fetch;
+    const redirected = (input, init) => {
       const url = String(input?.url ?? input);
       return send(url.replace(/^https:\/\/[^/]+/, process.env.PI_RPC_TOKEN_ORIGIN), init);
     };
+    Object.defineProperty(globalThis, "fetch", {
+      get: () => redirected, set: (own) => { send = own; }, configurable: true,
+    });
 "#;
 
 /// Puts the preload into a home.
@@ -101,5 +104,58 @@ fn pi_and_ours_renew_login_once() {
             (&json!(refresh), &json!("account_scripted")),
             "{round}"
         );
+    }
+}
+
+/// Providers whose logins expire, each with a model of its own. Radius is not among them: its models have an API that we
+/// do not speak.
+const RENEWED: [(&str, &str); 6] = [
+    ("anthropic", "claude-opus-5-5"),
+    ("openai", "gpt-6.1-sol"),
+    ("github-copilot", "claude-opus-5"),
+    ("kimi-coding", "kimi-for-coding"),
+    ("meta", "muse-spark-1.3"),
+    ("xai", "grok-4.7"),
+];
+
+/// Headers that the libraries add which speak HTTP.
+const OF_LIBRARIES: [&str; 7] = [
+    "accept-encoding",
+    "accept-language",
+    "connection",
+    "content-length",
+    "host",
+    "sec-fetch-mode",
+    "user-agent",
+];
+
+/// The first request, a renewal that the vendor refuses: method, path, headers and body.
+fn renewal(words: Option<&[PathBuf]>, provider: &str, model: &str) -> Value {
+    let vendor = FakeVendor::refusing_logins(&json!({ "turns": [] }), &["invalid_grant"; 9]);
+    let home = tempfile::tempdir().unwrap();
+    write_preload(home.path());
+    let login = json!({ provider: {
+        "type": "oauth", "access": "old-access", "refresh": "old-refresh", "expires": 1_000_000_000_000_u64,
+        "clientId": "issued", "scopes": ["a"],
+    } });
+    write_agent_file(home.path(), Dialect::Pi, "auth.json", &login);
+    write_agent_file(home.path(), Dialect::Pi, "settings.json", &json!({ "retry": { "enabled": false } }));
+    let mut server = server(&vendor, home.path(), words, &format!("{provider}/{model}"));
+    server.send(json!({ "type": "prompt", "message": "hi" }));
+    until(&mut server, "agent_end");
+    server.close_stdin();
+    while server.next_line().is_some() {}
+    let first = vendor.journal.received().into_iter().next().unwrap();
+    let headers = first.headers.into_iter().filter(|(name, _)| !OF_LIBRARIES.contains(&name.as_str()));
+    let headers: std::collections::BTreeMap<String, String> = headers.collect();
+    json!([first.method, first.path, headers, first.body])
+}
+
+#[test]
+fn renewals_are_requested_as_pi_does() {
+    let Some(pi) = peer("1.5.2") else { return };
+    for (provider, model) in RENEWED {
+        let [theirs, ours] = [Some(pi), None].map(|words| renewal(words, provider, model));
+        assert_eq!(theirs, ours, "{provider}");
     }
 }
