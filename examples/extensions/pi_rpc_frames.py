@@ -129,6 +129,7 @@ RpcExtensionUIRequest = Union[
     "SetWidgetRequest",
     "SetTitleRequest",
     "SetEditorTextRequest",
+    "OpenUrlRequest",
 ]
 """UI request of an extension: a dialog, which waits for a response, or a notice, which does not."""
 
@@ -245,6 +246,15 @@ class UICancelledResponse(TypedDict):
 
 JsonObject = Dict[str, Any]
 """An object with any keys."""
+
+class OpenUrlRequest(TypedDict):
+    """Shows the user a page to open in a browser, for a login."""
+    type: Literal["extension_ui_request"]
+    id: str
+    method: Literal["open_url"]
+    url: str
+    instructions: NotRequired[str]
+    userCode: NotRequired[str]
 
 ToExtension = Union[
     "ExtensionHello",

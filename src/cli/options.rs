@@ -35,6 +35,8 @@ pub struct HostOptions {
     pub files: Vec<String>,
     /// `--dialect`.
     pub dialect: Option<Dialect>,
+    /// `--wire-login`: whether the host may log its user in.
+    pub wire_login: bool,
     /// `--provider`.
     pub provider: Option<String>,
     /// `--model`.
@@ -173,6 +175,7 @@ pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
     while let Some(argument) = parser.next().map_err(usage)? {
         match argument {
             Long("dialect") => options.dialect = Some(dialect(&text(&mut parser)?)?),
+            Long("wire-login") => options.wire_login = true,
             Long("mode") => options.mode = Some(mode(&text(&mut parser)?)?),
             Long("print") | Short('p') => options.print = true,
             Long("list-models") => {
@@ -326,6 +329,21 @@ pub fn default_dialect(started_as: Option<&OsString>) -> Result<Dialect, Refusal
     let named =
         Dialect::ALL.into_iter().find(|d| stem.is_some_and(|stem| d.record().started_as.contains(&stem)));
     Ok(named.unwrap_or(Dialect::Pi))
+}
+
+/// The dialect with logins that extends `dialect`.
+pub fn with_logins(dialect: Dialect) -> Result<Dialect, Refusal> {
+    const LOGINS: &str = "@login";
+    if dialect.as_str().ends_with(LOGINS) {
+        return Ok(dialect);
+    }
+    Dialect::parse(&format!("{dialect}{LOGINS}")).ok_or_else(|| {
+        let known = Dialect::ALL.into_iter().filter_map(|known| known.as_str().strip_suffix(LOGINS));
+        let known: Vec<&str> = known.collect();
+        let text =
+            format!("--wire-login: {dialect} has no logins; expected --dialect {}", known.join(" or "));
+        Refusal(text, super::USAGE)
+    })
 }
 
 #[cfg(test)]

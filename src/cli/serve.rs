@@ -12,7 +12,7 @@ use crate::{
     config::{self, Config, Environment, SelectionError, SelectionOptions, Sources},
     engine::{CompactionPlan, Modes, RetryPlan, limits::Limits, todos},
     login::finish_refreshes,
-    model::types::ToolSpec,
+    model::{http::Http, types::ToolSpec},
     prompt::{
         PromptSource,
         files::{PromptFiles, text_or_file},
@@ -20,8 +20,8 @@ use crate::{
     },
     protocol::{Dialect, DialectExtensionApi, FRAME_LIMIT},
     server::{
-        Hazards, MAX_PENDING_BYTES, ModelLibrary, Options, PrintMode, ToolEnvironment, scripted_name, serve,
-        wall_ms,
+        Hazards, LoginAccess, MAX_PENDING_BYTES, ModelLibrary, Options, PrintMode, ToolEnvironment,
+        scripted_name, serve, wall_ms,
     },
     session::{SyncPolicy, day},
     tools::{self, OutputFiles},
@@ -34,6 +34,7 @@ use std::{
     panic,
     path::{Path, PathBuf},
     process::ExitCode,
+    sync::Arc,
     thread,
     time::Duration,
 };
@@ -109,6 +110,7 @@ fn resolve(
         Some(dialect) => dialect,
         None => options::default_dialect(started_as)?,
     };
+    let dialect = if options.wire_login { options::with_logins(dialect)? } else { dialect };
     let max_frame = options.max_frame.unwrap_or(FRAME_LIMIT);
     let print = printed_prompts::read(&options, max_frame)?
         .map(|(printed, prompts)| PrintMode::new(printed, prompts));
@@ -143,6 +145,13 @@ fn resolve(
         extensions::find(&config, &options, arguments, &directory, &environment)?;
     let extended = !extension_setup.extensions.is_empty();
     let (library, unchosen) = library(&config, &options, &environment, extended)?;
+    let login_access = LoginAccess {
+        http: Arc::new(Http::with_secrets(secrets.clone())),
+        secrets: secrets.clone(),
+        environment: environment.clone(),
+        auth_file: config.keys.auth_file(),
+        device_id: config.written_settings.get("deviceId").and_then(|id| id.as_str()).map(str::to_owned),
+    };
     let source = prompt_source(&config, &options, &directory);
     let lines: Vec<_> = tools.iter().filter_map(|tool| tool_line(&tool.name)).collect();
     let system_prompt = source.instructions(&lines, &[], &extension_setup.commands.skills);
@@ -183,6 +192,7 @@ fn resolve(
     Ok(Options {
         dialect,
         library,
+        login_access,
         level: options.thinking,
         modes,
         tools,

@@ -1,7 +1,16 @@
 //! Where the credential of a provider comes from, without the credential.
 
-use super::{Keys, auth::Login, login_kinds::login_kind};
-use std::path::PathBuf;
+use super::{
+    Keys,
+    auth::{self, Login},
+    login_kinds::login_kind,
+    login_use::has_passed,
+};
+use crate::regular_files::{self, CONFIGURATION};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 /// The source of a provider's credential.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,6 +49,36 @@ pub enum CredentialPlace {
 /// Times from which on a token counts as one without an end: pi writes the largest integer of JSON.
 const ENDLESS_MS: f64 = 8.64e15;
 
+/// The validity of a login in `auth.json`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StoredLogin {
+    /// End of the token's validity, in milliseconds since 1970; `None`: it has none.
+    pub expires: Option<f64>,
+    /// Whether the token is valid or can be renewed.
+    pub is_usable: bool,
+}
+
+/// Reads the logins in `auth.json`, by provider; none where the file is missing or unreadable.
+pub fn read_stored_logins(path: &Path) -> BTreeMap<String, StoredLogin> {
+    let text = regular_files::read_to_string(path, CONFIGURATION).unwrap_or_default();
+    let (logins, _) = auth::read(&text, path);
+    let stored = |(provider, login): (String, Login)| match login {
+        Login::Oauth { expires, refresh, .. } => {
+            let expires = (expires < ENDLESS_MS).then_some(expires);
+            let is_renewed = is_renewed(&provider, &refresh);
+            let is_usable = is_renewed || !expires.is_some_and(has_passed);
+            Some((provider, StoredLogin { expires, is_usable }))
+        }
+        Login::ApiKey { .. } => None,
+    };
+    logins.into_iter().filter_map(stored).collect()
+}
+
+/// Whether a token of the provider is replaced by another before its end.
+fn is_renewed(provider: &str, refresh: &str) -> bool {
+    !refresh.is_empty() && login_kind(provider).is_some_and(|kind| kind.refresh.is_some())
+}
+
 impl Keys {
     /// The source of the credential that requests to the provider use; `None`: there is none.
     pub fn credential_source(&self, provider: &str) -> Option<CredentialSource> {
@@ -49,8 +88,7 @@ impl Keys {
             Login::ApiKey { key, .. } => key_kind(key.as_deref().unwrap_or_default()),
             Login::Oauth { expires, refresh, .. } => CredentialKind::Login {
                 expires: (*expires < ENDLESS_MS).then_some(*expires),
-                is_renewed: !refresh.is_empty()
-                    && login_kind(provider).is_some_and(|kind| kind.refresh.is_some()),
+                is_renewed: is_renewed(provider, refresh),
             },
         };
         if let Some(login) = self.logins.get(provider).filter(Login::has_key) {

@@ -47,7 +47,7 @@ mod value;
 
 pub use approval::{Approval, ProjectCode, WithheldCode};
 pub use credential_error::CredentialError;
-pub use credential_source::{CredentialKind, CredentialPlace, CredentialSource};
+pub use credential_source::{CredentialKind, CredentialPlace, CredentialSource, read_stored_logins};
 pub use directory::{Directories, expand_home, sessions_folder};
 pub use disk::{Config, Sources, load};
 pub use environment::Environment;

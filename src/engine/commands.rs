@@ -165,6 +165,13 @@ impl Engine {
                 self.abort_queued_shells();
                 self.acknowledge(kind, id);
             }
+            RpcCommand::GetLoginProviders(_) => self.list_login_providers(id),
+            RpcCommand::Login(it) => self.start_login(it),
+            RpcCommand::AbortLogin(_) => {
+                self.cancel_login();
+                self.acknowledge(kind, id);
+            }
+            RpcCommand::Logout(it) => self.start_logout(it),
             RpcCommand::SetSessionName(it) => self.rename(&it.name, Recipient::Host { id, kind }),
             RpcCommand::SetHostTools(it) => self.set_host_tools(it),
             RpcCommand::SetTodos(it) => {

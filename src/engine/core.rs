@@ -172,6 +172,10 @@ impl Engine {
             }
             Input::ShellProgress { call, delta } => self.on_shell_progress(call, delta),
             Input::ShellEnd { call, end } => self.on_shell_end(call, end),
+            Input::LoginsListed(providers) => self.on_logins_listed(providers),
+            Input::LoginNotice { call, notice } => self.on_login_notice(call, notice),
+            Input::LoginEnd { call, end } => self.on_login_end(call, end),
+            Input::LogoutEnd { call, removed } => self.on_logout_end(call, removed),
             Input::Extension { from, frame } => {
                 self.with_extensions(|host, context| host.handle_frame(from, *frame, context));
             }
@@ -342,13 +346,14 @@ impl Engine {
         self.store.session.messages()
     }
 
-    /// Whether nothing is under way or deferred: no run, no prompt, no shell command, no write.
+    /// Whether nothing is under way or deferred: no run, no prompt, no shell command, no login, no write.
     pub fn is_idle(&self) -> bool {
         let waits = !self.backlog.lines.is_empty()
             || !self.backlog.after_run.is_empty()
             || !self.backlog.before_greeting.is_empty();
         !self.is_working()
             && self.requests.shells.is_empty()
+            && !self.requests.logins.has_outstanding()
             && !waits
             && !self.store.is_writing()
             && self.backlog.behind_disk.is_empty()

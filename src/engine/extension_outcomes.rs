@@ -173,6 +173,7 @@ impl Engine {
             ExtensionOutput::Query { process, query } => self.query(process, query),
             ExtensionOutput::DialogClosed(id) => self.machine.close_dialog(&id),
             ExtensionOutput::CallConsent { at, response } => self.on_call_consent(at, response),
+            ExtensionOutput::LoginDialog { login, response } => self.on_login_dialog(login, response),
             ExtensionOutput::ActionConsent { action, response } => self.on_action_consent(action, response),
             ExtensionOutput::ModelEvents { call, events } => {
                 for event in events {

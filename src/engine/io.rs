@@ -7,7 +7,8 @@ use crate::{
     prompt::Commands,
     protocol::{
         AgentMessage, AgentToolResult, Dialect, Emission, ExtensionAnswer, ExtensionQuery, FromExtension,
-        HookEvent, Inbound, JsonObject, LineError, Model, ThinkingLevel, ToExtension, errors,
+        HookEvent, Inbound, JsonObject, LineError, LoginMethod, LoginProvider, Model, ThinkingLevel,
+        ToExtension, errors,
     },
     session::{OpenedSession, Write},
 };
@@ -68,6 +69,29 @@ pub enum Input {
         call: CallId,
         /// The outcome, or why the command could not start.
         end: Result<ShellEnd, String>,
+    },
+    /// The result of the [`Output::ListLogins`] just polled.
+    LoginsListed(Vec<LoginProvider>),
+    /// What the user of the host is to do for a login.
+    LoginNotice {
+        /// The login.
+        call: CallId,
+        /// The page, and the code to enter there.
+        notice: LoginNotice,
+    },
+    /// The end of a login. Comes once for each [`Output::StartLogin`].
+    LoginEnd {
+        /// The login.
+        call: CallId,
+        /// The outcome.
+        end: LoginEnd,
+    },
+    /// The end of an [`Output::StartLogout`].
+    LogoutEnd {
+        /// The logout.
+        call: CallId,
+        /// Whether there was something to remove, or why it cannot be removed.
+        removed: Result<bool, String>,
     },
     /// An extension wrote a frame.
     Extension {
@@ -159,6 +183,26 @@ pub enum Output {
     StartShell(ShellStart),
     /// Cancels a shell command; its end still comes.
     CancelShell(CallId),
+    /// Lists the logins; answered by [`Input::LoginsListed`].
+    ListLogins,
+    /// Logs in at a provider and stores the login.
+    StartLogin(LoginStart),
+    /// Passes a login the address that the browser ended at, or the code.
+    PasteLogin {
+        /// The login.
+        call: CallId,
+        /// The address or code.
+        text: String,
+    },
+    /// Cancels a login; its end still comes.
+    CancelLogin(CallId),
+    /// Removes the stored login of a provider; answered by [`Input::LogoutEnd`].
+    StartLogout {
+        /// The id for its end.
+        call: CallId,
+        /// The provider.
+        provider: String,
+    },
     /// Starts the process of an extension.
     StartExtension {
         /// The id for its frames and its end.
@@ -362,6 +406,41 @@ pub struct ShellEnd {
     pub directory: Option<String>,
     /// Lines and bytes of the whole output, then of `output`.
     pub counts: [u64; 4],
+}
+
+/// A login to perform.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoginStart {
+    /// The id for its notices and its end.
+    pub call: CallId,
+    /// The provider.
+    pub provider: String,
+    /// The way to log in; `None`: the first that the provider offers.
+    pub method: Option<LoginMethod>,
+    /// The host of a company's server; `None`: the public one.
+    pub server: Option<String>,
+}
+
+/// What the user is to do for a login.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoginNotice {
+    /// The page to open.
+    pub url: String,
+    /// The code to enter there; `None`: the browser comes back by itself.
+    pub code: Option<String>,
+}
+
+/// The outcome of a login.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LoginEnd {
+    /// The login is stored.
+    Stored,
+    /// It was cancelled.
+    Cancelled,
+    /// The provider has no logins.
+    Unknown,
+    /// It has failed for this reason.
+    Failed(String),
 }
 
 impl Input {

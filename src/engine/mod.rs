@@ -52,6 +52,7 @@ mod instructions;
 mod io;
 mod lifecycle;
 pub mod limits;
+mod logins;
 mod model_choices;
 mod model_requests;
 mod models;
@@ -80,8 +81,8 @@ pub mod ttsr;
 
 pub use core::Engine;
 pub use io::{
-    CallId, Input, ModelCall, ModelSelection, Now, Output, Purpose, ReloadedModels, RequestHooks, ShellEnd,
-    ShellStart, ToolStart,
+    CallId, Input, LoginEnd, LoginNotice, LoginStart, ModelCall, ModelSelection, Now, Output, Purpose,
+    ReloadedModels, RequestHooks, ShellEnd, ShellStart, ToolStart,
 };
 pub use model_choices::ModelChoice;
 pub use setup::{

@@ -10,7 +10,7 @@ use crate::{
     protocol::{RequestId, SetModelCommand, SwitchSessionCommand},
     session::BranchPreparation,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 /// The outstanding requests of a conversation.
 #[derive(Debug, Default)]
@@ -31,6 +31,37 @@ pub struct Requests {
     pub actions: ActionTasks,
     /// The outstanding request of a file.
     pub files: FileRequests,
+    /// Outstanding logins and logouts.
+    pub logins: LoginRequests,
+}
+
+/// Outstanding logins, logouts and lists of them.
+#[derive(Debug, Default)]
+pub struct LoginRequests {
+    /// The ids of the `get_login_providers` that wait for the list.
+    pub lists: VecDeque<Option<RequestId>>,
+    /// The open login.
+    pub open: Option<OpenLogin>,
+    /// The ids and providers of the `logout` commands.
+    pub logouts: BTreeMap<CallId, (Option<RequestId>, String)>,
+}
+
+/// A login that has not ended.
+#[derive(Debug)]
+pub struct OpenLogin {
+    /// The call that performs the login.
+    pub call: CallId,
+    /// The id of its `login` command.
+    pub id: Option<RequestId>,
+    /// The provider.
+    pub provider: String,
+}
+
+impl LoginRequests {
+    /// Whether a login or a logout is outstanding.
+    pub fn has_outstanding(&self) -> bool {
+        self.open.is_some() || !self.logouts.is_empty()
+    }
 }
 
 /// Requests of files; one is outstanding at a time.

@@ -20,6 +20,8 @@ impl Engine {
         // Failed writes get a last attempt.
         self.store.retry_write();
         self.close_all_dialogs();
+        // Nobody is left to open the page.
+        self.cancel_login();
         let text = errors::host_gone(self.dialect.base());
         for call in std::mem::take(&mut self.requests.host_tools).into_values() {
             self.tool_end(call, error_result(&text), true);
@@ -49,6 +51,7 @@ impl Engine {
         self.close_all_dialogs();
         self.abort_work();
         self.cancel_shells();
+        self.cancel_login();
         // Held lines of the host are dropped; extensions still get responses to their actions.
         for input in held {
             if matches!(
@@ -67,6 +70,7 @@ impl Engine {
     pub(in crate::engine) fn drain(&mut self) {
         self.machine.end_of_input();
         self.lifecycle.drain();
+        self.cancel_login();
         self.extensions.limit_commands(self.now.monotonic);
     }
 

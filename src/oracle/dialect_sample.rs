@@ -80,7 +80,9 @@ impl DialectSample {
                 && other.base() != judged.base()
                 && self.opens_like(*other)
         });
+        // Of several that fit alike, the base.
         others
+            .rev()
             .filter_map(|other| {
                 let refused = self.refusals(other);
                 let only_there: Vec<usize> = (0..self.frames.len())

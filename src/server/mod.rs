@@ -25,6 +25,7 @@ mod batch_writer;
 mod disk;
 mod extension_models;
 mod hazard;
+mod logins;
 mod models;
 mod outbox;
 mod page_file;
@@ -39,6 +40,7 @@ mod stdin;
 mod tasks;
 
 pub use hazard::{Hazard, Hazards, WriteStep};
+pub use logins::LoginAccess;
 pub use models::{ModelLibrary, ScriptFileError, scripted_name};
 pub use outbox::MAX_PENDING_BYTES;
 pub use print_mode::{PrintFormat, PrintMode, PrintResult};

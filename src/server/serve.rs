@@ -3,6 +3,7 @@
 use super::{
     Hazards, ModelLibrary, ToolEnvironment,
     disk::{Disk, SessionFiles},
+    logins::{self, LoginAccess},
     outbox::Outbox,
     print_mode::{PrintMode, PrintResult},
     queries::{self, QueryAnswer},
@@ -66,6 +67,8 @@ pub struct Options {
     pub max_unread: usize,
     /// Bounds of queues, sessions and shell commands.
     pub limits: Limits,
+    /// Where logins are stored, and how vendors are reached.
+    pub login_access: LoginAccess,
     /// Where tools and commands run.
     pub tool_environment: ToolEnvironment,
     /// Hazards that test the host.
@@ -134,6 +137,7 @@ pub async fn serve(options: Options) -> Result<u8, String> {
         seed: seed(),
         checked: cfg!(debug_assertions),
     };
+    let access = options.login_access;
     let mut engine = Engine::new(setup, clock.now());
     let reads_stdin = options.print.is_none();
     if let Some(print) = options.print {
@@ -147,7 +151,7 @@ pub async fn serve(options: Options) -> Result<u8, String> {
     // Bytes that had been read when the engine last had no queued command.
     let mut served = 0;
     let mut exit_reason =
-        execute_outputs(&mut engine, &clock, &mut outbox, &mut tasks, &mut library, &mut disk);
+        execute_outputs(&mut engine, &clock, &mut outbox, &mut tasks, &mut library, &mut disk, &access);
     while exit_reason.is_none() {
         let gone = !stopping && (outbox.is_broken() || is_closed && !engine.is_idle());
         if engine.unserved() == 0 {
@@ -235,13 +239,20 @@ pub async fn serve(options: Options) -> Result<u8, String> {
         };
         match &input {
             Input::ToolEnd { call, .. } | Input::ShellEnd { call, .. } => tasks.forget(*call),
+            Input::LoginEnd { call, .. } => {
+                tasks.forget_login(*call);
+                // From now on requests use the login.
+                library.reload(None);
+            }
+            Input::LogoutEnd { .. } => drop(library.reload(None)),
             Input::ExtensionEnded { from, .. } => tasks.extensions.forget(*from),
             Input::Shutdown => disk.shorten_deadlines(),
             Input::StoreFailed(error) => tracing::error!("{error}"),
             _ => {}
         }
         engine.handle(input, clock.now());
-        exit_reason = execute_outputs(&mut engine, &clock, &mut outbox, &mut tasks, &mut library, &mut disk);
+        exit_reason =
+            execute_outputs(&mut engine, &clock, &mut outbox, &mut tasks, &mut library, &mut disk, &access);
     }
     let last = engine.messages().last();
     let printed = outbox.print_mode().filter(|_| !stopping).map(|print| print.end(last.map(|last| &**last)));
@@ -289,6 +300,7 @@ fn execute_outputs(
     tasks: &mut Tasks,
     library: &mut ModelLibrary,
     disk: &mut Disk,
+    access: &LoginAccess,
 ) -> Option<ExitReason> {
     let mut exit_reason = None;
     while let Some(output) = engine.poll() {
@@ -306,6 +318,14 @@ fn execute_outputs(
             Output::StartTool(start) => tasks.run_tool(start),
             Output::StartShell(start) => tasks.run_shell(start),
             Output::CancelTool(call) | Output::CancelShell(call) => tasks.cancel(call),
+            Output::ListLogins => {
+                let providers = logins::list(&access.auth_file);
+                engine.handle(Input::LoginsListed(providers), clock.now());
+            }
+            Output::StartLogin(start) => tasks.log_in(start, access.clone()),
+            Output::PasteLogin { call, text } => tasks.paste_login(call, text),
+            Output::CancelLogin(call) => tasks.cancel_login(call),
+            Output::StartLogout { call, provider } => tasks.log_out(call, provider, access.clone()),
             Output::StartExtension { process, place } => tasks.extensions.start(process, place),
             Output::ToExtension { to, frame } => tasks.extensions.send(to, &frame),
             Output::ProviderHookCompleted { request, event } => {

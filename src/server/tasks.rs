@@ -4,10 +4,16 @@
 compile_error!("A task that panics becomes an error result, for which panics have to unwind.");
 
 use super::{
-    models::PreparedCall, provider_call::ProviderCall, provider_hooks::ProviderHooks, queries::KeyLookup,
+    logins::{self, LoginAccess, Logins},
+    models::PreparedCall,
+    provider_call::ProviderCall,
+    provider_hooks::ProviderHooks,
+    queries::KeyLookup,
 };
 use crate::{
-    engine::{CallId, ExtensionSetup, Input, RequestHooks, ShellEnd, ShellStart, ToolStart},
+    engine::{
+        CallId, ExtensionSetup, Input, LoginEnd, LoginStart, RequestHooks, ShellEnd, ShellStart, ToolStart,
+    },
     extension::{self, ExtensionEnvironment, Extensions, NodeHost},
     model::{
         http::DEFECT,
@@ -67,6 +73,7 @@ pub struct Tasks {
     pub extensions: Extensions,
     /// Hooks of extensions on requests to providers.
     pub provider_hooks: ProviderHooks,
+    logins: Logins,
     models: HashMap<CallId, AbortHandle>,
     tokens: HashMap<CallId, CancellationToken>,
 }
@@ -102,6 +109,7 @@ impl Tasks {
             tool_environment,
             processes,
             extensions,
+            logins: Logins::default(),
             models: HashMap::new(),
             tokens: HashMap::new(),
         };
@@ -220,6 +228,45 @@ impl Tasks {
         });
     }
 
+    /// Starts a login.
+    pub fn log_in(&mut self, start: LoginStart, access: LoginAccess) {
+        let call = start.call;
+        let work = self.logins.begin(start, access, self.inputs.clone());
+        guard("a login", &self.inputs, work, move |panic| Input::LoginEnd {
+            call,
+            end: LoginEnd::Failed(panic.to_string()),
+        });
+    }
+
+    /// Passes a login what its user has pasted.
+    pub fn paste_login(&self, call: CallId, text: String) {
+        self.logins.paste(call, text);
+    }
+
+    /// Cancels a login.
+    pub fn cancel_login(&mut self, call: CallId) {
+        self.logins.cancel(call);
+    }
+
+    /// Forgets a login that has ended.
+    pub fn forget_login(&mut self, call: CallId) {
+        self.logins.forget(call);
+    }
+
+    /// Removes a stored login.
+    pub fn log_out(&self, call: CallId, provider: String, access: LoginAccess) {
+        let inputs = self.inputs.clone();
+        let work = async move {
+            let removed = logins::log_out(access, provider).await;
+            // Fails only when the loop has ended.
+            let _ = inputs.send(Input::LogoutEnd { call, removed }).await;
+        };
+        guard("a logout", &self.inputs, work, move |panic| Input::LogoutEnd {
+            call,
+            removed: Err(panic.to_string()),
+        });
+    }
+
     /// Resolves a key for an extension.
     pub fn resolve_key(&self, lookup: KeyLookup) {
         let inputs = self.inputs.clone();
@@ -255,6 +302,7 @@ impl Tasks {
     /// Ends every task and process and refuses new ones.
     pub async fn end_all(&mut self) {
         self.models.drain().for_each(|(_, task)| task.abort());
+        self.logins.cancel_all();
         self.tokens.drain().for_each(|(_, token)| token.cancel());
         self.extensions.close().await;
         self.processes.end_all().await;

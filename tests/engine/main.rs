@@ -8,6 +8,7 @@ mod compaction_pi1;
 mod entries;
 mod extension_limits;
 mod hung_disk;
+mod logins;
 mod models;
 mod persistence;
 mod queues;

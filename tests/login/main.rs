@@ -13,3 +13,4 @@ mod lock;
 mod refresh;
 mod served;
 mod table;
+mod wire;

@@ -267,7 +267,7 @@ fn part_has_its_roots_and_their_defs() {
             }
         }
     }
-    assert_eq!(missing, ["pi", "pi-1", "pi@0.73"].map(|dialect| (dialect, "host-tools")));
+    assert_eq!(missing, ["pi", "pi-1", "pi-1@login", "pi@0.73"].map(|dialect| (dialect, "host-tools")));
 }
 
 #[test]

@@ -23,7 +23,7 @@ pub struct Bundle {
     pub dialects: Vec<Value>,
 }
 
-const FAMILIES: [&str; 9] = [
+const FAMILIES: [&str; 10] = [
     "frames",
     "commands",
     "responses",
@@ -31,6 +31,7 @@ const FAMILIES: [&str; 9] = [
     "messages",
     "ui",
     "host_tools",
+    "login",
     "session_file",
     "extension",
 ];

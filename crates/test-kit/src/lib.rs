@@ -32,6 +32,7 @@ mod extension_actions;
 mod extension_host;
 mod habits;
 mod host;
+mod logins;
 mod model;
 mod plan;
 mod playback;

@@ -7,6 +7,7 @@ use crate::{
     extension::{Peer, PeerStep},
     extension_host::discover,
     host::Host,
+    logins,
     playback::{Playback, Step},
     rules::{SnapshotCheck, Watcher},
     scenario::{JudgedRules, Scenario, ScenarioEvent},
@@ -260,7 +261,7 @@ impl<'s> World<'s> {
                 Input::line(read.transpose().ok_or("a blank line")?)
             }
             Event::Step(call, input) => {
-                if matches!(*input, Input::ToolEnd { .. } | Input::ShellEnd { .. }) {
+                if matches!(*input, Input::ToolEnd { .. } | Input::ShellEnd { .. } | Input::LoginEnd { .. }) {
                     self.works.remove(&call);
                 }
                 *input
@@ -337,7 +338,21 @@ impl<'s> World<'s> {
                     self.shells += 1;
                     self.start(start.call, course);
                 }
-                Output::CancelTool(call) | Output::CancelShell(call) => self.cancel(call),
+                Output::CancelTool(call) | Output::CancelShell(call) | Output::CancelLogin(call) => {
+                    self.cancel(call);
+                }
+                Output::ListLogins => {
+                    self.engine.handle(Input::LoginsListed(logins::listed()), at(self.now));
+                }
+                Output::StartLogin(start) => self.start(start.call, logins::course(&start)),
+                Output::PasteLogin { call, text } => {
+                    self.forget(call);
+                    self.plan_steps(call, vec![logins::pasted(call, &text)]);
+                }
+                Output::StartLogout { call, provider } => {
+                    let removed = Ok(provider == logins::WITH_BROWSER);
+                    self.plan_steps(call, vec![(7, Input::LogoutEnd { call, removed })]);
+                }
                 Output::Exit => {
                     self.lost = self.stuck;
                     self.exited = true;

@@ -34,6 +34,8 @@ pub enum DialogOwner {
     },
     /// The engine, before the tool call at this place of the batch runs.
     Call(usize),
+    /// The engine, for the login with this id.
+    Login(CallId),
     /// The engine, before it runs a tool for an action of an extension.
     Action {
         process: CallId,
@@ -74,7 +76,7 @@ impl Dialog {
     pub const fn origin(&self) -> Option<CallId> {
         match self.owner {
             DialogOwner::Extension { origin, .. } | DialogOwner::Action { origin, .. } => origin,
-            DialogOwner::Call(_) => None,
+            DialogOwner::Call(_) | DialogOwner::Login(_) => None,
         }
     }
 

@@ -58,6 +58,28 @@ impl ExtensionHost {
         self.open_dialog(DialogOwner::Call(at), request, None, context);
     }
 
+    /// Shows the page of a login.
+    pub fn show_login_page(&mut self, mut request: RpcExtensionUIRequest, context: &mut Context<'_>) {
+        request.set_id(ui_id(context));
+        self.push(ExtensionOutput::Emit(Outbound::ExtensionUIRequest(request)));
+    }
+
+    /// Opens the dialog of a login.
+    pub fn open_login_dialog(
+        &mut self,
+        login: CallId,
+        request: RpcExtensionUIRequest,
+        context: &mut Context<'_>,
+    ) {
+        let due = dialog_due(&request, context);
+        self.open_dialog(DialogOwner::Login(login), request, due, context);
+    }
+
+    /// Closes the dialog of a login that has ended. No frame tells the host beside the response.
+    pub fn close_login_dialog(&mut self, login: CallId, context: &mut Context<'_>) {
+        self.close_dialogs(|dialog| matches!(dialog.owner, DialogOwner::Login(of) if of == login), context);
+    }
+
     /// Opens the consent dialog for a tool of an action; `false` if no dialog can be opened.
     pub fn request_action_consent(
         &mut self,
@@ -232,6 +254,7 @@ impl ExtensionHost {
         match owner {
             DialogOwner::Extension { process, id, .. } => self.respond_to_dialog(process, id, response),
             DialogOwner::Call(at) => self.push(ExtensionOutput::CallConsent { at, response }),
+            DialogOwner::Login(login) => self.push(ExtensionOutput::LoginDialog { login, response }),
             DialogOwner::Action { action, .. } => {
                 self.push(ExtensionOutput::ActionConsent { action, response });
             }

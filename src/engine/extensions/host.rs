@@ -138,6 +138,8 @@ pub enum ExtensionOutput {
     CallConsent { at: usize, response: Option<RpcExtensionUIResponse> },
     /// The host has responded, or not, whether a tool may run for the action.
     ActionConsent { action: CallId, response: Option<RpcExtensionUIResponse> },
+    /// The host has responded, or not, to the dialog of a login.
+    LoginDialog { login: CallId, response: Option<RpcExtensionUIResponse> },
     /// A model of an extension streams.
     ModelEvents { call: CallId, events: Vec<StreamEvent> },
     /// The extension at this place has registered; the texts say what cannot be.

@@ -32,7 +32,8 @@ impl Engine {
             | Input::QueryAnswered { .. }
             | Input::ProviderChanged(_)
             | Input::ModelSelected(_)
-            | Input::ModelsReloaded(_) => false,
+            | Input::ModelsReloaded(_)
+            | Input::LoginsListed(_) => false,
             Input::Frame(frame) => !is_served_meanwhile(frame) || self.waits_for_greeting(input),
             _ => true,
         }
@@ -83,7 +84,11 @@ fn is_served_meanwhile(frame: &Inbound) -> bool {
     let Inbound::Command(command) = frame else { return false };
     matches!(
         command.kind(),
-        Kind::GetState | Kind::GetCommands | Kind::GetAvailableModels | Kind::GetAvailableThinkingLevels
+        Kind::GetState
+            | Kind::GetCommands
+            | Kind::GetAvailableModels
+            | Kind::GetAvailableThinkingLevels
+            | Kind::GetLoginProviders
     )
 }
 

@@ -14,6 +14,7 @@ use super::{
     extension_evidence::ExtensionEvidence,
     frame_context::FrameContext,
     host_tools::HostTools,
+    logins,
     obligations::Obligations,
     prompts::Prompts,
     queues::Queues,
@@ -185,6 +186,7 @@ impl ConversationChecks {
             }
             Emission::Frame(Outbound::ExtensionUIRequest(request)) => {
                 self.dialogs.on_request(request, found);
+                logins::on_ui_request(request, requests, at, found);
                 self.session.on_ui_request(request);
             }
             Emission::Frame(Outbound::ExtensionError(_)) => self.session.on_extension_error(),

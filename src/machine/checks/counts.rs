@@ -271,6 +271,7 @@ pub(super) const fn only_reads(command: RpcCommandKind) -> bool {
             | Command::GetAvailableModels
             | Command::GetLastAssistantText
             | Command::GetCommands
+            | Command::GetLoginProviders
             | Command::GetForkMessages
             | Command::GetEntries
             | Command::GetTree

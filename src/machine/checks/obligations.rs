@@ -351,6 +351,7 @@ fn patience(command: Command, at: &FrameContext) -> Option<(u64, bool)> {
         | Command::SetAutoRetry
         | Command::SetSessionName
         | Command::AbortBash
+        | Command::AbortLogin
             if !held =>
         {
             Some((PATIENCE, false))

@@ -3,7 +3,7 @@
 //! Rules: `resp-order`, `disposition`, `reject-text`, `ack-before-start`, `disposition-true`, `abort-after-end`,
 //! `host-prompt-busy`, `host-legal`.
 
-use super::{frame_context::FrameContext, queue::text_of};
+use super::{frame_context::FrameContext, logins, queue::text_of};
 use crate::{
     machine::{
         findings::Findings,
@@ -168,6 +168,7 @@ impl Responses {
         match answered {
             ResponseMatch::First(request) => {
                 self.check_order(request, requests, found);
+                logins::on_response(request, answer.success, requests, found);
                 let place = self.commands.iter().position(|notes| notes.number == request.number);
                 let notes = place.and_then(|place| self.commands.remove(place));
                 return notes

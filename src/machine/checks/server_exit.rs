@@ -61,7 +61,7 @@ impl EndChecks {
         obligations: &Obligations,
         found: &mut Findings,
     ) {
-        use RpcCommandKind::{AbortAndPrompt, Bash, Compact, Prompt};
+        use RpcCommandKind::{AbortAndPrompt, Bash, Compact, Login, Logout, Prompt};
         let left = end.gone && !end.was_stopped && !state.closing;
         // An extension may end the process after any response, without a frame.
         let owes =
@@ -97,7 +97,8 @@ impl EndChecks {
             let immediate = is_immediate(request.command);
             let held = !std::mem::take(&mut first) && serial;
             // These commands may take any time.
-            let may_last = matches!(request.command, Bash | Compact | Prompt | AbortAndPrompt);
+            let may_last =
+                matches!(request.command, Bash | Compact | Prompt | AbortAndPrompt | Login | Logout);
             let late = match immediate {
                 true => request.passed || (end.quiet && !state.closing && !held && state.dialogs == 0),
                 false => silent && !may_last,

@@ -32,6 +32,7 @@ impl Causes {
             | Command::FollowUp
             | Command::Abort
             | Command::AbortBash
+            | Command::AbortLogin
             | Command::AbortRetry => {}
             command if command.is_read() => {}
             _ => self.latest = Some(at),

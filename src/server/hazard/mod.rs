@@ -229,6 +229,8 @@ const DELAYED_RESPONSES: [(Hazard, &[RpcCommandKind]); 2] = [
             RpcCommandKind::ExportHtml,
             RpcCommandKind::Bash,
             RpcCommandKind::AbortBash,
+            RpcCommandKind::Login,
+            RpcCommandKind::Logout,
         ],
     ),
 ];

@@ -349,7 +349,10 @@ pub fn since(bundle: &Value) -> Complaints {
         // An overlay says from which version on it holds; what it extends is older.
         let is_older = |base: &&str| match base.split_once('@') {
             Some((_, of)) => version(&format!("{of}.0")).is_some_and(|of| of < came),
-            None => items(&bundle["dialects"]).any(|overlay| overlay["extends"] == **base),
+            None => items(&bundle["dialects"]).any(|overlay| {
+                let of = overlay["id"].as_str().and_then(|id| id.split_once('@')).map(|(_, of)| of);
+                overlay["extends"] == **base && of.is_some_and(|of| version(&format!("{of}.0")).is_some())
+            }),
         };
         out.extend(
             there

@@ -237,8 +237,10 @@ pub const SPOILED: &[Spoiled] = &[
         &[
             "PromptCommand: no disposition in retrying for pi-1",
             "PromptCommand: no disposition in retrying for xcsh",
+            "PromptCommand: no disposition in retrying for pi-1@login",
             "ForkCommand: no disposition in idle for pi",
             "ForkCommand: no disposition in idle for pi-1",
+            "ForkCommand: no disposition in idle for pi-1@login",
             "ForkCommand: no disposition in idle for pi@0.73",
         ],
     ),
@@ -445,7 +447,7 @@ pub const SPOILED: &[Spoiled] = &[
     ),
     (
         "dialects fit their record",
-        &[("/dialects/3/frames", Some(r#""pi-1""#))],
+        &[("/dialects/4/frames", Some(r#""pi-1""#))],
         &[r#"dialect pi@0.58: speaks the frames of "pi-1", which it does not extend"#],
     ),
     (
@@ -468,6 +470,7 @@ pub const SPOILED: &[Spoiled] = &[
             "TurnEndEvent: fires nowhere in pi",
             "TurnEndEvent: fires nowhere in pi-1",
             "TurnEndEvent: fires nowhere in xcsh",
+            "TurnEndEvent: fires nowhere in pi-1@login",
             "TurnEndEvent: fires nowhere in pi@0.73",
             "ReadyFrame: fires nowhere in xcsh",
         ],
@@ -550,7 +553,7 @@ pub const SPOILED: &[Spoiled] = &[
     ),
     (
         "dialects fit their record",
-        &[("/dialects/3/extends", Some(r#""pi@0.58.4""#)), ("/dialects/3/id", Some(r#""xcsh""#))],
+        &[("/dialects/4/extends", Some(r#""pi@0.58.4""#)), ("/dialects/4/id", Some(r#""xcsh""#))],
         &[
             r#"dialect xcsh: extends "pi@0.58.4", which is no base dialect"#,
             r#"dialect xcsh: speaks the frames of "pi", which it does not extend"#,

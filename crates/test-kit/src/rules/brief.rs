@@ -136,6 +136,10 @@ impl Watcher for Brief {
             Input::Stored | Input::StoreFailed(_) | Input::SessionOpened(_) | Input::FileWritten(_) => {
                 return Err("nothing is kept in files here".to_owned());
             }
+            Input::LoginsListed(_)
+            | Input::LoginNotice { .. }
+            | Input::LoginEnd { .. }
+            | Input::LogoutEnd { .. } => return Err("nobody logs in here".to_owned()),
             Input::Extension { .. }
             | Input::ExtensionBadLine { .. }
             | Input::ExtensionBadRegister { .. }
@@ -205,6 +209,11 @@ impl Watcher for Brief {
             Output::Store(_) | Output::HurryStore | Output::WriteFile { .. } => {
                 Err("nothing is kept in files here".to_owned())
             }
+            Output::ListLogins
+            | Output::StartLogin(_)
+            | Output::PasteLogin { .. }
+            | Output::CancelLogin(_)
+            | Output::StartLogout { .. } => Err("nobody logs in here".to_owned()),
             Output::StartExtension { .. }
             | Output::ToExtension { .. }
             | Output::StopExtension(_)
