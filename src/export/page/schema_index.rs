@@ -82,7 +82,10 @@ impl SchemaIndex {
     pub fn new(first: Dialect) -> Self {
         let bundle: Value = serde_json::from_str(BUNDLE).expect("build.rs wrote JSON");
         let mut dialects = Dialect::ALL.to_vec();
-        dialects.sort_by_key(|dialect| (*dialect != first, dialect.base() != first.base()));
+        let is_extended = |dialect: &Dialect| first.record().extends == Some(dialect.as_str());
+        dialects.sort_by_key(|dialect| {
+            (*dialect != first, !is_extended(dialect), dialect.base() != first.base())
+        });
         let is_base = |dialect: &Dialect| dialect.record().extends.is_none();
         let bases: Vec<Dialect> = dialects.iter().copied().filter(is_base).collect();
         let exported = bases.iter().map(|base| (base.as_str(), json_schema(*base)["$defs"].take())).collect();
