@@ -181,6 +181,7 @@ impl Vendor {
             Self::Anthropic => {
                 let version = anthropic::rules::version(headers)?;
                 fault::find(&ANTHROPIC, body).map_or(Ok(()), |fault| Err(wording::anthropic(&fault)))?;
+                anthropic::rules::check_betas(headers, body)?;
                 anthropic::rules::check(version, body)
             }
             Self::Completions => {

@@ -98,3 +98,23 @@ async fn models_are_listed() {
     let all = json!({ "data": [model], "has_more": false, "first_id": "scripted", "last_id": "scripted" });
     assert_eq!(get("/v1/models").await, (200, all));
 }
+
+#[tokio::test]
+async fn effort_change_needs_its_beta() {
+    let served = turns(json!([{ "say": [{ "text": "Yes." }] }])).await;
+    let body = json!({
+        "model": "m", "max_tokens": 9, "stream": false,
+        "messages": [
+            { "role": "user", "content": "hi" },
+            { "role": "system", "content": [], "output_config": { "effort": "high" } },
+        ],
+    });
+    let (status, refusal) = served.ask_json(MESSAGES, &body).await;
+    assert_eq!(
+        (status, &refusal["error"]["message"]),
+        (400, &json!("messages.1.output_config: Extra inputs are not permitted"))
+    );
+    let request = served.request(MESSAGES, &body);
+    let request = request.header("anthropic-beta", "other, mid-conversation-output-config-2026-07-01");
+    assert_eq!(answered(request).await.0, 200);
+}

@@ -34,6 +34,25 @@ pub fn version(headers: &HeaderMap) -> Result<Version, VendorRefusal> {
     }
 }
 
+/// Refuses members of features that the headers `anthropic-beta` do not ask for.
+pub fn check_betas(headers: &HeaderMap, body: &Value) -> Result<(), VendorRefusal> {
+    let values = headers.get_all("anthropic-beta").iter().filter_map(|value| value.to_str().ok());
+    let asked: Vec<&str> = values.flat_map(|value| value.split(',')).map(str::trim).collect();
+    let change = items(&body["messages"]).iter().position(|message| message.get("output_config").is_some());
+    let changed = change.map(|index| format!("messages.{index}.output_config"));
+    let binding = body["thinking"].get("block_binding").map(|_| "thinking.block_binding".to_owned());
+    let wanted = [
+        ("mid-conversation-output-config-2026-07-01", changed),
+        ("thinking-binding-controls-2026-08-01", binding),
+    ];
+    for (beta, place) in wanted {
+        if let Some(place) = place.filter(|_| !asked.contains(&beta)) {
+            return Err(VendorRefusal::invalid(format!("{place}: Extra inputs are not permitted")));
+        }
+    }
+    Ok(())
+}
+
 /// Checks the rules for a body of the right shape.
 pub fn check(version: Version, body: &Value) -> Result<(), VendorRefusal> {
     if version >= Version::Of2026 {
@@ -143,7 +162,8 @@ fn check_message(index: usize, message: &Value, is_last: bool) -> Result<(), Ven
     let content = &message["content"];
     let is_assistant = message["role"] == "assistant";
     let is_empty = content.as_str().map_or_else(|| items(content).is_empty(), str::is_empty);
-    if is_empty && !(is_last && is_assistant) {
+    let changes_effort = message["role"] == "system" && message.get("output_config").is_some();
+    if is_empty && !changes_effort && !(is_last && is_assistant) {
         return Err(VendorRefusal::invalid(format!(
             "messages.{index}: all messages must have non-empty content except for the optional final assistant message"
         )));

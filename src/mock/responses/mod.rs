@@ -23,6 +23,9 @@ pub(super) fn prompt_context(body: &Value) -> PromptContext {
             ("function_call_output", _) => {
                 context.add_result(&item["call_id"], text_of(&item["output"]), false)
             }
+            ("additional_tools", _) => {
+                items(&item["tools"]).iter().for_each(|tool| context.add_tool(&tool["name"]));
+            }
             _ => {}
         }
     }
