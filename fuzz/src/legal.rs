@@ -33,6 +33,7 @@ pub fn parts<'e>(events: impl Iterator<Item = &'e StreamEvent>) {
             StreamEvent::Fail { .. } => over = true,
             StreamEvent::ResponseId(_)
             | StreamEvent::Model(_)
+            | StreamEvent::Effort(_)
             | StreamEvent::Usage(_)
             | StreamEvent::ProviderReason(_) => {}
         }

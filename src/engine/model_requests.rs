@@ -80,7 +80,8 @@ impl Engine {
     /// Handles a stream event of a model's answer.
     pub(in crate::engine) fn model_event(&mut self, call: CallId, event: StreamEvent) {
         let now = self.now;
-        if !matches!(event, StreamEvent::Fail { .. }) {
+        // The effort is known before the answer begins.
+        if !matches!(event, StreamEvent::Fail { .. } | StreamEvent::Effort(_)) {
             self.emit_message_start_once(call);
         }
         let Some(request) = self.requests.models.get_mut(&call) else { return };

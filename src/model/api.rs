@@ -126,6 +126,15 @@ impl Api {
         built
     }
 
+    /// The requested thinking level in the provider's words, for models whose later requests repeat it where it held.
+    pub fn kept_effort<'a>(self, request: &ModelRequest<'a>) -> Option<&'a str> {
+        match self {
+            Self::AnthropicMessages => anthropic::kept_effort(request),
+            Self::OpenaiResponses => openai_responses::kept_effort(request),
+            _ => None,
+        }
+    }
+
     /// Creates the reader of one answer.
     pub fn reader(self) -> Box<dyn Reader> {
         match self {

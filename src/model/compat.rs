@@ -131,7 +131,7 @@ impl Compat {
             () if open_router => ThinkingFormat::OpenRouter,
             () => ThinkingFormat::Openai,
         };
-        let given = CompatObject(model.compat.as_ref());
+        let given = CompatObject::of(model);
         let thinking_format = given.word("thinkingFormat").and_then(ThinkingFormat::parse).unwrap_or(format);
         let template = match thinking_format {
             ThinkingFormat::Baseten => "chatTemplateArgs",
@@ -180,18 +180,30 @@ fn known_efforts(model: &Model) -> BTreeMap<String, String> {
 }
 
 /// The members of a model's `compat`.
-struct CompatObject<'a>(Option<&'a JsonObject>);
+pub(super) struct CompatObject<'a>(Option<&'a JsonObject>);
 
 impl<'a> CompatObject<'a> {
+    /// The members of `model`'s `compat`, if it has any.
+    pub(super) fn of(model: &'a Model) -> Self {
+        Self(model.compat.as_ref())
+    }
+
     fn get(&self, key: &str) -> Option<&'a Value> {
         self.0.and_then(|members| members.get(key))
     }
 
-    fn flag(&self, key: &str, default: bool) -> bool {
-        self.get(key).and_then(Value::as_bool).unwrap_or(default)
+    /// The boolean `key`; `default` if it is absent or of another type.
+    pub(super) fn flag(&self, key: &str, default: bool) -> bool {
+        self.given_flag(key).unwrap_or(default)
     }
 
-    fn word(&self, key: &str) -> Option<&'a str> {
+    /// The boolean `key`; `None` if it is absent or of another type.
+    pub(super) fn given_flag(&self, key: &str) -> Option<bool> {
+        self.get(key).and_then(Value::as_bool)
+    }
+
+    /// The string `key`; `None` if it is absent or of another type.
+    pub(super) fn word(&self, key: &str) -> Option<&'a str> {
         self.get(key).and_then(Value::as_str)
     }
 

@@ -10,7 +10,7 @@
 
 use super::{
     context_room::answer_limit,
-    openai_responses::{self, Variant, body, effort_or_none},
+    openai_responses::{self, Features, MIN_ANSWER_TOKENS, Variant, body, effort_or_none},
     request::{Credentials, HttpRequest, ModelRequest, Reader},
 };
 use crate::protocol::Model;
@@ -36,9 +36,6 @@ const API_PATH: &str = "/openai/v1";
 /// Paths in the address of a resource that stand for [`API_PATH`].
 const SHORT_PATHS: [&str; 3] = ["", "/openai", "/openai/v1/responses"];
 
-/// Smallest token limit of an answer that the service accepts.
-const MIN_ANSWER_TOKENS: u64 = 16;
-
 /// Builds a request of Responses, with the key in `api-key`.
 pub fn request(request: &ModelRequest<'_>) -> HttpRequest {
     let credentials = request.credentials;
@@ -58,8 +55,9 @@ pub fn request(request: &ModelRequest<'_>) -> HttpRequest {
         model: deployment(model, credentials),
         has_instructions: true,
         effort: effort_or_none(request),
+        item_effort: None,
         tokens: None,
-        strict: false.into(),
+        strict: Features::of(model).strict_mode.unwrap_or(true).then_some(Value::Bool(false)),
     };
     let mut body = body(request, variant);
     if let Some(tokens) = answer_limit(request, &body) {

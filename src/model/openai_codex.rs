@@ -6,7 +6,7 @@
 //! Source: pi source (`openai-codex-responses`); observed.
 
 use super::{
-    openai_responses::{self, ENCRYPTED_THINKING, Variant, body, cache_key, effort_or_none},
+    openai_responses::{self, ENCRYPTED_THINKING, Features, Variant, body, cache_key, effort_or_none},
     request::{HttpRequest, ModelRequest, Reader, ZSTD},
 };
 use serde_json::{Value, json};
@@ -63,12 +63,14 @@ fn headers(request: &ModelRequest<'_>) -> Vec<(String, String)> {
 }
 
 fn whole_body(request: &ModelRequest<'_>) -> Value {
+    let features = Features::of(&request.endpoint.model);
     let variant = Variant {
         model: &request.endpoint.model.id,
         has_instructions: false,
         effort: effort_or_none(request),
+        item_effort: None,
         tokens: None,
-        strict: Value::Null,
+        strict: features.strict_mode.unwrap_or(true).then_some(Value::Null),
     };
     let mut body = body(request, variant);
     let instructions = Some(request.system_prompt).filter(|text| !text.is_empty()).unwrap_or(NO_INSTRUCTIONS);

@@ -102,7 +102,7 @@ pub struct ModelRequest<'a> {
     pub tools: &'a [ToolSpec],
     /// The tool that the model must call, where it can be forced; `None`: its choice.
     pub forced_tool: Option<&'a str>,
-    /// Identifies the conversation, for the provider's cache.
+    /// Identifies the conversation, for the provider's cache; empty: nothing is cached, as no later request begins alike.
     pub session_id: &'a str,
     /// The user's settings.
     pub options: &'a RequestOptions,
@@ -112,6 +112,11 @@ impl<'a> ModelRequest<'a> {
     /// Token limit of the answer, without thinking; the model may have less. 0: unknown.
     pub fn answer_tokens(&self) -> u64 {
         self.endpoint.model.max_tokens.min(self.max_answer_tokens.unwrap_or(MAX_ANSWER_TOKENS))
+    }
+
+    /// Whether the provider is to cache the conversation.
+    pub const fn is_cached(&self) -> bool {
+        !self.session_id.is_empty()
     }
 
     /// The forced tool, if it is offered: providers refuse any other.

@@ -15,6 +15,8 @@ pub enum StreamEvent {
     ResponseId(String),
     /// The provider's name of the model that answers.
     Model(String),
+    /// The requested thinking level in the provider's words, where later requests repeat it. Comes before the answer begins.
+    Effort(String),
     /// Opens a block.
     Start {
         /// The block's place in the message, from 0.

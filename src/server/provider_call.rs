@@ -3,7 +3,7 @@
 use super::provider_hooks::ProviderHooks;
 use crate::{
     config::{CredentialError, Keys},
-    engine::{ModelCall, RequestHooks},
+    engine::{ModelCall, Purpose, RequestHooks},
     login,
     model::{
         api::Api,
@@ -45,6 +45,16 @@ struct GoogleAccount {
     quota_project: Option<String>,
 }
 
+/// A request in the words of its API.
+struct BuiltRequest {
+    request: HttpRequest,
+    api: Api,
+    /// The account that authorizes it, where no key does.
+    account: Option<GoogleAccount>,
+    /// The thinking level that the answer keeps.
+    effort: Option<String>,
+}
+
 /// One call of a model over HTTP.
 pub struct ProviderCall {
     /// Shared by all calls.
@@ -82,10 +92,14 @@ impl ProviderCall {
                 built.unwrap_or_else(|_| Err(format!("The request could not be made: {DEFECT}")))
             }
         };
-        let (mut request, api, account) = match built {
+        let BuiltRequest { mut request, api, account, effort } = match built {
             Ok(ready) => ready,
             Err(message) => return fail(&events, message).await,
         };
+        if let Some(effort) = effort {
+            // Fails only when the call was dropped.
+            let _ = events.send(StreamEvent::Effort(effort)).await;
+        }
         if let Some(account) = account {
             let authorized = tokio::select! {
                 authorized = access.http.google_authorization(&account.source, &access.http_options) => authorized,
@@ -122,7 +136,7 @@ impl ProviderCall {
         self.call.messages.iter().all(has_room) && !self.access.keys.may_run_command(&self.endpoint.model)
     }
 
-    fn build_request(&self) -> Result<(HttpRequest, Api, Option<GoogleAccount>), String> {
+    fn build_request(&self) -> Result<BuiltRequest, String> {
         let model = &self.endpoint.model;
         let unspoken = || CredentialError::Api(model.api.clone()).to_string();
         let api = Api::parse(&model.api).ok_or_else(unspoken)?;
@@ -148,10 +162,15 @@ impl ProviderCall {
             messages: &self.call.messages,
             tools: &self.call.tools,
             forced_tool: self.call.forced_tool.as_deref(),
-            session_id: &self.call.session_id,
+            session_id: match self.call.purpose {
+                // No later request begins like that of a summary.
+                Purpose::Summary(_) => "",
+                Purpose::Turn | Purpose::Extension(_) => &self.call.session_id,
+            },
             options: &self.access.options,
         };
-        Ok((api.request(&request), api, account))
+        let effort = api.kept_effort(&request).map(str::to_owned);
+        Ok(BuiltRequest { request: api.request(&request), api, account, effort })
     }
 }
 

@@ -11,7 +11,14 @@ const API: &str = "anthropic-messages";
 const SELF: &str = "p/anthropic-messages/m";
 
 fn asked(history: Value) -> Asked {
-    Asked::new(API, json!({}), history)
+    with_members(json!({}), history)
+}
+
+/// A model that can be kept from thinking, with `members` instead of the usual.
+fn with_members(members: Value, history: Value) -> Asked {
+    let mut asked = Asked::new(API, members, history);
+    asked.endpoint.levels = ThinkingLevel::ALL.to_vec();
+    asked
 }
 
 fn body(asked: &Asked) -> Value {
@@ -64,7 +71,7 @@ fn request_with_tool_is_complete() {
         exclusive: true,
     }];
     let request = Api::AnthropicMessages.request(&asked.request());
-    assert_eq!(request.url, "https://api.example.com/v1/messages");
+    assert_eq!(request.url, "https://api.example.com/v1/messages?beta=true");
     let cache = json!({ "type": "ephemeral" });
     assert_eq!(
         request.body,
@@ -94,8 +101,9 @@ fn request_with_tool_is_complete() {
                 "input_schema": {
                     "type": "object", "properties": { "path": { "type": "string" } }, "required": [],
                 },
+                "eager_input_streaming": true, "cache_control": cache,
             }],
-            "thinking": { "type": "enabled", "budget_tokens": 8192 },
+            "thinking": { "type": "enabled", "budget_tokens": 8192, "display": "summarized" },
         })
     );
 }
@@ -238,9 +246,10 @@ fn thinking_level_sets_budget_or_effort() {
         json!([body["max_tokens"], body.get("thinking"), body.get("output_config")])
     };
     let plain = |most: u64| json!([most, null, null]);
-    let budget = |most: u64, tokens: u64| json!([most, { "type": "enabled", "budget_tokens": tokens }, null]);
+    let disabled = json!([32_000, { "type": "disabled" }, null]);
+    let budget = |most: u64, tokens: u64| json!([most, { "type": "enabled", "budget_tokens": tokens, "display": "summarized" }, null]);
     for (members, level, expected) in [
-        (json!({}), Off, plain(32_000)),
+        (json!({}), Off, disabled.clone()),
         (json!({}), Minimal, budget(33_024, 1024)),
         (json!({}), Low, budget(34_048, 2048)),
         (json!({}), High, budget(48_384, 16_384)),
@@ -250,7 +259,7 @@ fn thinking_level_sets_budget_or_effort() {
         (json!({ "maxTokens": 1500 }), High, plain(1500)),
         (json!({ "reasoning": false }), High, plain(32_000)),
     ] {
-        let mut asked = Asked::new(API, members.clone(), json!([]));
+        let mut asked = with_members(members.clone(), json!([]));
         asked.level = level;
         assert_eq!(thinking(&asked), expected, "{members} at {level:?}");
     }
@@ -259,16 +268,17 @@ fn thinking_level_sets_budget_or_effort() {
     own.options.budgets.insert(High, 5000);
     assert_eq!(thinking(&own), budget(37_000, 5000));
 
-    let effort = |word: &str| json!([32_000, { "type": "adaptive" }, { "effort": word }]);
+    let effort =
+        |word: &str| json!([32_000, { "type": "adaptive", "display": "summarized" }, { "effort": word }]);
     for (id, level, expected) in [
-        ("opus-4-6", Off, plain(32_000)),
+        ("opus-4-6", Off, disabled),
         ("opus-4-6", Minimal, effort("low")),
         ("opus-4-6", Medium, effort("middling")),
         ("opus-4-6", High, effort("high")),
         ("opus-4-6", Xhigh, effort("max")),
         ("sonnet-4-6", Xhigh, effort("high")),
     ] {
-        let mut asked = Asked::new(API, json!({ "id": id }), json!([]));
+        let mut asked = with_members(json!({ "id": id }), json!([]));
         (asked.endpoint.adaptive, asked.level) = (true, level);
         asked.endpoint.efforts.insert(Medium, "middling".to_owned());
         assert_eq!(thinking(&asked), expected, "{id} at {level:?}");
@@ -282,14 +292,16 @@ fn configured_headers_win_over_usual() {
     asked.endpoint.model.base_url = "http://localhost:1/x/".to_owned();
     asked.credentials.headers =
         headers([("X-Team", "a"), ("x-team", "b"), ("Anthropic-Version", "2099-01-01")]);
-    assert_eq!(Api::AnthropicMessages.request(&asked.request()).url, "http://localhost:1/x/v1/messages");
+    assert_eq!(
+        Api::AnthropicMessages.request(&asked.request()).url,
+        "http://localhost:1/x/v1/messages?beta=true"
+    );
     assert_eq!(
         sent_headers(&asked),
         json!({
             "accept": "application/json",
             "content-type": "application/json",
             "anthropic-dangerous-direct-browser-access": "true",
-            "anthropic-beta": "fine-grained-tool-streaming-2025-05-14",
             "x-api-key": "key",
             "x-team": "b",
             "anthropic-version": "2099-01-01",
@@ -309,8 +321,7 @@ fn subscription_token_sends_vendor_headers() {
             "content-type": "application/json",
             "anthropic-version": "2023-06-01",
             "anthropic-dangerous-direct-browser-access": "true",
-            "anthropic-beta": "claude-code-20250219,oauth-2025-04-20,fine-grained-tool-streaming-2025-05-14,\
-                               interleaved-thinking-2025-05-14",
+            "anthropic-beta": "claude-code-20250219,oauth-2025-04-20",
             "x-app": "cli",
             "authorization": "Bearer sk-ant-oat01-x",
         })
@@ -335,19 +346,109 @@ fn bearer_provider_gets_authorization_header() {
 }
 
 #[test]
-fn hour_cache_is_for_vendor_only() {
-    let mark = |base: &str, long: bool| {
-        let mut asked = asked(json!([user(json!("q"))]));
-        asked.endpoint.model.base_url = base.to_owned();
+fn hour_cache_is_for_servers_with_it() {
+    let mark = |members: Value, long: bool| {
+        let mut asked = with_members(members, json!([user(json!("q"))]));
         asked.options.caches_long = long;
         body(&asked)["messages"][0]["content"][0]["cache_control"].take()
     };
     let short = json!({ "type": "ephemeral" });
-    let long = json!({ "type": "ephemeral", "ttl": "1h" });
-    assert_eq!(mark("https://api.anthropic.com", true), long);
-    assert_eq!(mark("https://api.anthropic.com:443/", true), long);
-    assert_eq!(mark("https://api.anthropic.com", false), short);
-    assert_eq!(mark("https://proxy.example/api.anthropic.com", true), short);
+    assert_eq!(mark(json!({}), true), json!({ "type": "ephemeral", "ttl": "1h" }));
+    assert_eq!(mark(json!({}), false), short);
+    assert_eq!(mark(json!({ "compat": { "supportsLongCacheRetention": false } }), true), short);
+}
+
+#[test]
+fn betas_follow_model_and_level() {
+    let betas = |compat: Value, level: ThinkingLevel| {
+        let mut asked = with_members(json!({ "compat": compat }), json!([user(json!("q"))]));
+        asked.tools = vec![tool("ls")];
+        asked.level = level;
+        asked.endpoint.adaptive = compat["forceAdaptiveThinking"] == true;
+        sent_headers(&asked).get("anthropic-beta").cloned()
+    };
+    let (off, low) = (ThinkingLevel::Off, ThinkingLevel::Low);
+    assert_eq!(betas(json!({}), off), None);
+    assert_eq!(betas(json!({}), low), Some(json!("interleaved-thinking-2025-05-14")));
+    assert_eq!(betas(json!({ "forceAdaptiveThinking": true }), low), None);
+    let late = json!({ "supportsEagerToolInputStreaming": false });
+    assert_eq!(betas(late, off), Some(json!("fine-grained-tool-streaming-2025-05-14")));
+    let efforts = json!({ "supportsMidConvoEffort": true, "forceAdaptiveThinking": true });
+    let both = json!("mid-conversation-output-config-2026-07-01,thinking-binding-controls-2026-08-01");
+    assert_eq!(betas(efforts.clone(), off), Some(both.clone()));
+    assert_eq!(betas(efforts, low), Some(both));
+}
+
+#[test]
+fn efforts_stand_where_they_held() {
+    let compat = json!({ "supportsMidConvoEffort": true, "forceAdaptiveThinking": true });
+    let at = |model: &str, effort: &str| {
+        let mut answer = assistant(model, json!([text("a")]));
+        answer["providerThinkingLevel"] = effort.into();
+        answer
+    };
+    let history = json!([
+        user(json!("1")),
+        at(SELF, "low"),
+        user(json!("2")),
+        at("p/anthropic-messages/sibling", "max"),
+        user(json!("3")),
+        at("other/anthropic-messages/m", "low"),
+        user(json!("4")),
+        at(SELF, "unheard"),
+        user(json!("5")),
+    ]);
+    let mut asked = with_members(json!({ "compat": compat }), history);
+    (asked.endpoint.adaptive, asked.level) = (true, ThinkingLevel::High);
+    let sent = body(&asked);
+    let effort = |word: &str| json!({ "role": "system", "content": [], "output_config": { "effort": word } });
+    let said = |role: &str, words: &str| json!({ "role": role, "content": [text(words)] });
+    let mut last = said("user", "5");
+    last["content"][0]["cache_control"] = json!({ "type": "ephemeral" });
+    assert_eq!(
+        sent["messages"],
+        json!([
+            said("user", "1"),
+            effort("low"),
+            said("assistant", "a"),
+            said("user", "2"),
+            effort("max"),
+            said("assistant", "a"),
+            said("user", "3"),
+            said("assistant", "a"),
+            said("user", "4"),
+            said("assistant", "a"),
+            last,
+            effort("high"),
+        ])
+    );
+    assert_eq!(
+        (&sent["thinking"], &sent["output_config"]),
+        (
+            &json!({
+                "type": "adaptive", "display": "summarized",
+                "block_binding": { "prefix_mismatch_behavior": "drop_block" },
+            }),
+            &json!({ "effort": "low" })
+        )
+    );
+    check_schema(include_str!("../../schema/vendors/anthropic-messages.json"), &sent);
+    assert_eq!(Api::AnthropicMessages.kept_effort(&asked.request()), Some("high"));
+    asked.level = ThinkingLevel::Off;
+    assert_eq!(body(&asked)["thinking"], json!({ "type": "disabled" }));
+    assert_eq!(Api::AnthropicMessages.kept_effort(&asked.request()), None);
+}
+
+#[test]
+fn unsigned_thinking_stays_where_server_allows() {
+    let compat = json!({ "allowEmptySignature": true });
+    let unsigned = json!({ "type": "thinking", "thinking": "hm" });
+    let asked = with_members(
+        json!({ "compat": compat }),
+        json!([user(json!("q")), assistant(SELF, json!([unsigned]))]),
+    );
+    let block = json!({ "type": "thinking", "thinking": "hm", "signature": "" });
+    assert_eq!(body(&asked)["messages"][1]["content"], json!([block]));
 }
 
 #[test]

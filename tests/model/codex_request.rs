@@ -120,6 +120,11 @@ fn usage_limit_names_plan_and_wait() {
                     .to_owned(),
             ),
         ),
+        (json!({ "code": "subscription_sharing_usage_limit_exceeded" }), Some(format!("{reached}."))),
+        (
+            json!({ "code": "subscription_sharing_workplace_individual_usage_limit_exceeded" }),
+            Some("The usage limit of the ChatGPT workspace is reached.".to_owned()),
+        ),
         (json!({ "code": "rate_limit_exceeded" }), None),
         (json!("usage_limit_reached"), None),
     ] {

@@ -411,3 +411,13 @@ fn model_and_finish_word_are_read() {
     let expected = ["id c1", "model gpt-x", "usage 5, 9, 0, 0, 4 thought", "word length", "finish Length"];
     assert_eq!(shown(&read_all(reader(), &[begin, ending("length"), done()])), expected);
 }
+
+#[test]
+fn used_up_plan_is_usage_limit() {
+    let limit = |code: Value| {
+        let body = json!({ "error": { "code": code, "message": "Used up." } });
+        reader().usage_limit(&body, std::time::SystemTime::UNIX_EPOCH)
+    };
+    let said = Some("Used up.".to_owned());
+    assert_eq!([limit(json!("1308")), limit(json!(1308)), limit(json!("1302"))], [said.clone(), said, None]);
+}

@@ -2,7 +2,7 @@
 
 use crate::model_support::{self, *};
 use pi_rpc::{
-    model::{openai_responses::request, request::HttpRequest},
+    model::{api::Api, openai_responses::request, request::HttpRequest},
     protocol::ThinkingLevel,
 };
 use serde_json::{Value, json};
@@ -59,7 +59,8 @@ fn thinking(item: &Value) -> Value {
 
 #[test]
 fn request_has_keys_in_order() {
-    let mut asked = asked(json!({}), json!([user(json!("Hi"))]));
+    let mut asked = asked(json!({ "compat": { "supportsStrictMode": true } }), json!([user(json!("Hi"))]));
+    asked.credentials.key = Some("sk-key".to_owned());
     asked.level = ThinkingLevel::Low;
     asked.tools = vec![tool("ls")];
     asked.options.caches_long = true;
@@ -72,7 +73,6 @@ fn request_has_keys_in_order() {
         ],
         "stream": true,
         "prompt_cache_key": "session",
-        "prompt_cache_retention": "24h",
         "store": false,
         "max_output_tokens": 32000,
         "tools": [{
@@ -81,18 +81,18 @@ fn request_has_keys_in_order() {
         }],
         "reasoning": {"effort": "low", "summary": "auto"},
         "include": ["reasoning.encrypted_content"],
+        "prompt_cache_retention": "24h",
     });
     assert_eq!(sent.body.to_string(), expected.to_string());
-    let headers = headers([("accept", "application/json"), ("authorization", "Bearer key")]);
+    let headers = headers([("accept", "application/json"), ("authorization", "Bearer sk-key")]);
     let url = "https://api.openai.com/v1/responses".to_owned();
     assert_eq!(sent, HttpRequest { url, headers, body: expected, signing: None });
 }
 
 #[test]
 fn plain_model_elsewhere_gets_less() {
-    let model = json!({"baseUrl": "http://localhost/v1", "reasoning": false, "id": "m", "maxTokens": 9});
+    let model = json!({"baseUrl": "http://localhost/v1", "reasoning": false, "id": "m", "maxTokens": 90});
     let mut asked = asked(model, json!([]));
-    asked.options.caches_long = true;
     asked.level = ThinkingLevel::High;
     let expected = json!({
         "model": "m",
@@ -100,16 +100,115 @@ fn plain_model_elsewhere_gets_less() {
         "stream": true,
         "prompt_cache_key": "session",
         "store": false,
-        "max_output_tokens": 9,
+        "max_output_tokens": 90,
     });
     assert_eq!(asked.body(request).to_string(), expected.to_string());
 }
 
 #[test]
-fn gpt_5_is_told_not_to_think() {
-    let juice = json!({"role": "developer", "content": [input_text("# Juice: 0 !important")]});
-    assert_eq!(sent(json!({"name": "gpt-5"}), json!([])), json!([juice]));
-    assert_eq!(sent(json!({"name": "o4"}), json!([])), json!([]));
+fn tools_are_items_where_server_takes_them() {
+    let compat = json!({ "supportsMidConvoSystemMessages": true, "supportsAdditionalTools": true });
+    let mut asked = asked(json!({ "compat": compat }), json!([user(json!("Hi"))]));
+    asked.tools = vec![tool("ls")];
+    let body = asked.body(request);
+    let offered = json!({
+        "type": "function", "name": "ls", "description": "Does ls.",
+        "parameters": {"type": "object", "properties": {}},
+    });
+    assert_eq!(
+        (&body["input"], body.get("tools")),
+        (
+            &json!([
+                {"type": "additional_tools", "role": "developer", "tools": [offered]},
+                {"role": "developer", "content": "Be brief."},
+                sent_user("Hi"),
+            ]),
+            None
+        )
+    );
+    check_schema(include_str!("../../schema/vendors/openai-responses.json"), &body);
+}
+
+#[test]
+fn efforts_are_items_where_server_takes_them() {
+    let at = |model: &str, effort: &str| {
+        let mut answer = assistant(model, json!([signed("a", "msg_9")]));
+        answer["providerThinkingLevel"] = effort.into();
+        answer
+    };
+    let history = json!([
+        user(json!("1")),
+        at(SELF, "low"),
+        user(json!("2")),
+        at("openai/openai-responses/other", "low"),
+        user(json!("3")),
+    ]);
+    let mut asked = asked(json!({ "compat": { "supportsMidConvoEffort": true } }), history);
+    asked.credentials.key = Some("sk-key".to_owned());
+    asked.level = ThinkingLevel::High;
+    let body = asked.body(request);
+    let effort = |word: &str| json!({"type": "configuration_update", "reasoning": {"effort": word}});
+    assert_eq!(
+        body["input"].as_array().unwrap()[1..],
+        [
+            sent_user("1"),
+            effort("low"),
+            sent_text("msg_9", "a"),
+            sent_user("2"),
+            sent_text("msg_0", "a"),
+            sent_user("3"),
+            effort("high"),
+        ]
+    );
+    assert_eq!(body["reasoning"], json!({"effort": "medium", "summary": "auto"}));
+    check_schema(include_str!("../../schema/vendors/openai-responses.json"), &body);
+    assert_eq!(Api::OpenaiResponses.kept_effort(&asked.request()), Some("high"));
+    // The token of a ChatGPT account.
+    asked.credentials.key = Some("token".to_owned());
+    assert_eq!(Api::OpenaiResponses.kept_effort(&asked.request()), None);
+    assert_eq!(asked.body(request)["reasoning"], json!({"effort": "high", "summary": "auto"}));
+}
+
+#[test]
+fn model_that_can_stop_is_told_so() {
+    let asked_off = |members: Value, levels: &[ThinkingLevel]| {
+        let mut asked = asked(members, json!([]));
+        asked.endpoint.levels = levels.to_vec();
+        asked.body(request).get("reasoning").cloned()
+    };
+    let none = Some(json!({"effort": "none"}));
+    assert_eq!(asked_off(json!({}), &ThinkingLevel::ALL), none);
+    assert_eq!(asked_off(json!({}), &ThinkingLevel::ALL[1..]), None);
+    assert_eq!(asked_off(json!({ "reasoning": false }), &[ThinkingLevel::Off]), None);
+    assert_eq!(asked_off(json!({ "provider": "github-copilot" }), &ThinkingLevel::ALL), None);
+}
+
+#[test]
+fn long_cache_takes_form_of_server() {
+    let long = |compat: Value| {
+        let mut asked = asked(json!({ "compat": compat }), json!([]));
+        asked.options.caches_long = true;
+        asked.credentials.key = Some("sk-key".to_owned());
+        let body = asked.body(request);
+        json!([body.get("prompt_cache_retention"), body.get("prompt_cache_options")])
+    };
+    assert_eq!(long(json!({})), json!(["24h", null]));
+    assert_eq!(long(json!({ "supportsExplicitPromptCacheMode": true })), json!([null, {"ttl": "30m"}]));
+    assert_eq!(long(json!({ "supportsLongCacheRetention": false })), json!([null, null]));
+}
+
+#[test]
+fn members_are_left_out_by_server() {
+    let compat = json!({
+        "supportsMaxOutputTokens": false, "promptCacheKeyMode": "disabled", "supportsDeveloperRole": false,
+    });
+    let body = asked(json!({ "compat": compat }), json!([])).body(request);
+    assert_eq!((body.get("max_output_tokens"), body.get("prompt_cache_key")), (None, None));
+    assert_eq!(body["input"][0]["role"], "system");
+    // The vendor takes no fewer than 16 tokens.
+    assert_eq!(asked(json!({ "maxTokens": 9 }), json!([])).body(request).get("max_output_tokens"), None);
+    let elsewhere = json!({ "maxTokens": 9, "baseUrl": "http://localhost/v1" });
+    assert_eq!(asked(elsewhere, json!([])).body(request)["max_output_tokens"], 16);
 }
 
 #[test]
@@ -152,7 +251,7 @@ fn own_answer_returns_as_it_came() {
         sent_call(Some("fc_1"), "c1", "x"),
         sent_call(Some("fc_2"), "c2", "y"),
         sent_result("c2", "two\nlines"),
-        sent_result("c1", "(see attached image)"),
+        sent_result("c1", "(no tool output)"),
     ]);
     assert_eq!(got.to_string(), expected.to_string());
 }

@@ -171,3 +171,35 @@ fn prompt_without_key_is_refused_with_advice() {
     assert_eq!(server.data(json!({ "type": "get_available_models" }))["models"], json!([]));
     server.finishes();
 }
+
+#[test]
+fn effort_of_answer_returns_with_it() {
+    let vendor = FakeVendor::plays(&json!({ "turns": [{ "repeat": true, "say": [{ "text": "Yes." }] }] }));
+    let base = format!("http://{}", vendor.address);
+    for (api, base) in [("anthropic-messages", base.clone()), ("openai-responses", format!("{base}/v1"))] {
+        let dir = tempfile::tempdir().unwrap();
+        let compat = json!({ "supportsMidConvoEffort": true, "forceAdaptiveThinking": true });
+        let model = json!({ "id": "model", "reasoning": true, "compat": compat });
+        let models = json!({ "providers": {
+            "fake": { "baseUrl": base, "apiKey": "sk-key", "api": api, "models": [model] },
+        } });
+        serve_support::write_models_file(dir.path(), Dialect::Pi1, &models);
+        let mut server = start(Dialect::Pi1, dir, &["--model", "fake/model", "--thinking", "low"]);
+        let frames = server.run("one");
+        assert_eq!(of_type(&frames, "turn_end")[0]["message"]["providerThinkingLevel"], "low");
+        server.ask("level", json!({ "type": "set_thinking_level", "level": "high" }));
+        server.run("two");
+        let sent = vendor.journal.received().pop().unwrap();
+        let items = if api == "anthropic-messages" { &sent.body["messages"] } else { &sent.body["input"] };
+        let effort = |item: &Value| {
+            let named = [&item["output_config"]["effort"], &item["reasoning"]["effort"]];
+            named.into_iter().find_map(Value::as_str).map(str::to_owned)
+        };
+        let efforts: Vec<String> = items.as_array().unwrap().iter().filter_map(effort).collect();
+        assert_eq!(efforts, ["low", "high"], "{api}");
+        // Reads what follows the run.
+        server.ask("state", json!({ "type": "get_state" }));
+        assert_eq!(vendor.refusals(), Vec::<String>::new());
+        server.finishes();
+    }
+}

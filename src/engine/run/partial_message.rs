@@ -105,6 +105,10 @@ impl PartialMessage {
                 self.changed |= self.message.response_model.is_some();
                 Progress::Quiet
             }
+            StreamEvent::Effort(word) => {
+                self.message.provider_thinking_level = Some(word);
+                Progress::Quiet
+            }
             StreamEvent::Usage(counts) => {
                 // Providers state no price.
                 self.message.usage = usage(counts, &self.price, Some(false));

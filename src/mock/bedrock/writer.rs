@@ -148,6 +148,7 @@ impl AnswerWriter for FrameWriter {
             // The API has no ids of answers; scripts have signatures at the end of a block, and failures are written elsewhere.
             StreamEvent::ResponseId(_)
             | StreamEvent::Model(_)
+            | StreamEvent::Effort(_)
             | StreamEvent::ProviderReason(_)
             | StreamEvent::Signature { .. }
             | StreamEvent::Fail { .. } => return String::new(),

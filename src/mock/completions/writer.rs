@@ -193,6 +193,7 @@ impl AnswerWriter for ChunkWriter {
             StreamEvent::Finish(finish) => self.finish(*finish),
             // This form does not show the end of a block, and failures do not come here.
             StreamEvent::Model(_)
+            | StreamEvent::Effort(_)
             | StreamEvent::ProviderReason(_)
             | StreamEvent::End { .. }
             | StreamEvent::Signature { .. }

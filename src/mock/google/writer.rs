@@ -173,6 +173,7 @@ impl AnswerWriter for PartWriter {
             StreamEvent::Finish(finish) => self.finish(*finish),
             // Scripts have signatures at the end of a block, and failures are written elsewhere.
             StreamEvent::Model(_)
+            | StreamEvent::Effort(_)
             | StreamEvent::ProviderReason(_)
             | StreamEvent::Signature { .. }
             | StreamEvent::Fail { .. } => String::new(),

@@ -179,6 +179,7 @@ impl AnswerWriter for PartWriter {
             StreamEvent::Finish(finish) => self.finish(*finish),
             // This form has no signatures, and failures do not come here.
             StreamEvent::Model(_)
+            | StreamEvent::Effort(_)
             | StreamEvent::ProviderReason(_)
             | StreamEvent::Signature { .. }
             | StreamEvent::Fail { .. } => String::new(),

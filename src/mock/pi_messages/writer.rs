@@ -170,6 +170,7 @@ impl AnswerWriter for EventWriter {
             StreamEvent::Finish(finish) => self.finish(*finish),
             // Scripts send signatures at a block's end, and failures do not come here.
             StreamEvent::Model(_)
+            | StreamEvent::Effort(_)
             | StreamEvent::ProviderReason(_)
             | StreamEvent::Signature { .. }
             | StreamEvent::Fail { .. } => String::new(),

@@ -2,8 +2,11 @@
 //!
 //! Source: the vendor's API reference (Messages, streaming); pi source (provider `anthropic`); observed.
 
+mod features;
+mod messages;
 mod reader;
 mod request;
+mod thinking;
 
 pub use reader::reader;
-pub use request::request;
+pub use request::{kept_effort, request};

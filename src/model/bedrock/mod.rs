@@ -75,6 +75,7 @@ fn headers(request: &ModelRequest<'_>, token: Option<&str>) -> Vec<(String, Stri
 fn body(request: &ModelRequest<'_>, access: &AwsAccess, region: &str) -> Value {
     let model = &request.endpoint.model;
     let traits = ModelTraits::of(model, access.caches_always);
+    let traits = ModelTraits { caches: traits.caches && request.is_cached(), ..traits };
     let chat = messages::chat(request);
     let plan = thinking::plan(request, traits, region, Room::of(request, &chat));
     let mut body = JsonObject::new();

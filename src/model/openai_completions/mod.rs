@@ -23,15 +23,15 @@ pub fn request(request: &ModelRequest<'_>) -> HttpRequest {
     let compat = Compat::of(model);
     let mut messages = messages::messages(request, &compat);
     let mut tools: Vec<Value> = request.tools.iter().map(|tool| offer(tool, &compat)).collect();
-    let keeps_long = request.options.caches_long && compat.long_cache;
-    if compat.marks_cache {
+    let keeps_long = request.options.caches_long && compat.long_cache && request.is_cached();
+    if compat.marks_cache && request.is_cached() {
         cache_marks::add(&mut messages, &mut tools, keeps_long);
     }
     let mut body = JsonObject::new();
     body.insert("model".into(), model.id.clone().into());
     body.insert("messages".into(), messages.into());
     body.insert("stream".into(), true.into());
-    if (model.base_url.contains("api.openai.com") || keeps_long) && !request.session_id.is_empty() {
+    if (model.base_url.contains("api.openai.com") || keeps_long) && request.is_cached() {
         body.insert("prompt_cache_key".into(), cache_key(request.session_id).into());
     }
     if keeps_long {

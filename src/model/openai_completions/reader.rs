@@ -13,6 +13,7 @@ use crate::model::{
     types::{Bill, BlockStart, Finish, StreamEvent, TokenCounts},
 };
 use serde_json::Value;
+use std::time::SystemTime;
 
 /// The state of one answer.
 #[derive(Debug, Default)]
@@ -33,6 +34,9 @@ struct Prose {
     index: usize,
     key: Option<&'static str>,
 }
+
+/// Z.ai's code for a plan that is used up; its text may not say so.
+const PLAN_USED_UP: &str = "1308";
 
 impl Reader for AnswerReader {
     fn event(&mut self, name: &str, data: &str) -> Vec<StreamEvent> {
@@ -64,6 +68,13 @@ impl Reader for AnswerReader {
 
     fn refusal(&self, body: &Value) -> Option<String> {
         error_text(&body["error"])
+    }
+
+    fn usage_limit(&self, body: &Value, _now: SystemTime) -> Option<String> {
+        let code = &body["error"]["code"];
+        let is_limit =
+            code == PLAN_USED_UP || code.as_u64().is_some_and(|code| code.to_string() == PLAN_USED_UP);
+        error_text(&body["error"]).filter(|_| is_limit)
     }
 }
 

@@ -3,9 +3,10 @@
 //! Answers go back as the items as which they came. Thinking is kept as its item's JSON in the block's signature, the
 //! id of a text's item in [`TextSignature`]; a call's id is `<call id>|<item id>`.
 
+use super::Features;
 use crate::{
     model::{
-        convert::{AssistantTurn, CallResult, ChatBlock, ChatPart, ChatTurn, SEE_IMAGE, convert, plain_id},
+        convert::{AssistantTurn, CallResult, ChatBlock, ChatPart, ChatTurn, convert, plain_id},
         openai::{call_part, data_url, short_hash},
         request::ModelRequest,
     },
@@ -14,13 +15,27 @@ use crate::{
 use serde_json::{Value, json};
 use std::collections::HashSet;
 
-/// Builds all items; `has_instructions`: the instructions are the first of them.
-pub fn input(request: &ModelRequest<'_>, has_instructions: bool) -> Vec<Value> {
+/// What the input has beside the conversation.
+pub struct InputParts<'a> {
+    /// The instructions; `None`: they are not part of the input.
+    pub instructions: Option<&'a str>,
+    /// Offered tools; empty: they are not part of the input.
+    pub tools: Vec<Value>,
+    /// The effort of the answer, named by an item of its own as those of earlier answers; `None`: no items name efforts.
+    pub effort: Option<&'a str>,
+}
+
+/// Builds all items.
+pub fn input(request: &ModelRequest<'_>, parts: InputParts<'_>) -> Vec<Value> {
     let model = &request.endpoint.model;
-    let instructor = if model.reasoning { "developer" } else { "system" };
+    let is_developer = model.reasoning && Features::of(model).developer_role;
+    let instructor = if is_developer { "developer" } else { "system" };
     let mut items = Vec::new();
-    if has_instructions && !request.system_prompt.is_empty() {
-        items.push(json!({"role": instructor, "content": request.system_prompt}));
+    if !parts.tools.is_empty() {
+        items.push(json!({"type": "additional_tools", "role": "developer", "tools": parts.tools}));
+    }
+    if let Some(instructions) = parts.instructions.filter(|text| !text.is_empty()) {
+        items.push(json!({"role": instructor, "content": instructions}));
     }
     let turns = convert(request, |id, source| known_id(id, source, model));
     let mut names = MessageIds::excluding_used(&turns);
@@ -29,12 +44,25 @@ pub fn input(request: &ModelRequest<'_>, has_instructions: bool) -> Vec<Value> {
             ChatTurn::User(parts) => items.extend(input_message("user", parts)),
             ChatTurn::Developer(parts) => items.extend(input_message(instructor, parts)),
             ChatTurn::Assistant(turn) => {
-                items.extend(assistant(turn, model, &mut names));
+                let answer = assistant(turn, model, &mut names);
+                let effort = turn.source.provider_thinking_level.as_deref();
+                if let (Some(_), true, Some(effort)) = (parts.effort, turn.same_model, effort)
+                    && !answer.is_empty()
+                {
+                    items.push(effort_item(effort));
+                }
+                items.extend(answer);
                 items.extend(turn.results.iter().map(result));
             }
         }
     }
+    items.extend(parts.effort.map(effort_item));
     items
+}
+
+/// Sets the effort of the answers that follow.
+fn effort_item(effort: &str) -> Value {
+    json!({"type": "configuration_update", "reasoning": {"effort": effort}})
 }
 
 /// Draws ids for texts without one. Items must not share ids, and some servers count theirs in the same way.
@@ -185,15 +213,17 @@ fn message(text: &str, signature: Option<&str>, names: &mut MessageIds) -> Value
 fn call(id: &str, name: &str, arguments: &JsonObject, sibling: bool) -> Value {
     let mut call = json!({"type": "function_call"});
     match id.split_once('|') {
-        None | Some((_, "")) => {}
-        Some((_, item)) if sibling && item.starts_with("fc_") => {}
-        Some((_, item)) => call["id"] = item.into(),
+        Some((_, item)) if !sibling && item.starts_with("fc_") => call["id"] = item.into(),
+        _ => {}
     }
     call["call_id"] = call_part(id).into();
     call["name"] = name.into();
     call["arguments"] = Value::Object(arguments.clone()).to_string().into();
     call
 }
+
+/// Text of a result without text and images.
+const NO_OUTPUT: &str = "(no tool output)";
 
 /// Converts a result: text as one string, with images a list.
 fn result(result: &CallResult<'_>) -> Value {
@@ -206,7 +236,7 @@ fn result(result: &CallResult<'_>) -> Value {
             let text = (!text.is_empty()).then(|| json!({"type": "input_text", "text": text}));
             text.into_iter().chain(images).collect()
         }
-        None if text.is_empty() => SEE_IMAGE.into(),
+        None if text.trim().is_empty() => NO_OUTPUT.into(),
         None => Value::from(text),
     };
     json!({"type": "function_call_output", "call_id": call_part(&result.id), "output": output})

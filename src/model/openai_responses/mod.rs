@@ -2,9 +2,17 @@
 //!
 //! Source: pi source (`openai-responses`); OpenAI API reference: responses; observed.
 
+mod features;
 mod input;
 mod reader;
 
+pub(super) use self::features::Features;
+pub use self::features::kept_effort;
+
+use self::{
+    features::has_chatgpt_token,
+    input::{InputParts, input},
+};
 use super::{
     openai::{effort, max_tokens, post, thinking},
     request::{HttpRequest, ModelRequest, Reader},
@@ -13,28 +21,49 @@ use super::{
 use crate::protocol::{JsonObject, ThinkingLevel};
 use serde_json::{Value, json};
 
+/// Effort that a request with efforts among its items names itself; it never changes, or the cache would be lost.
+const CONSTANT_EFFORT: &str = "medium";
+
 /// Builds the request. The server stores nothing: the conversation is sent each time.
 pub fn request(request: &ModelRequest<'_>) -> HttpRequest {
     let model = &request.endpoint.model;
-    let effort = effort(request);
+    let features = Features::of(model);
+    let item_effort = kept_effort(request);
+    let effort = match thinking(request) {
+        Some(_) if item_effort.is_some() => Some(CONSTANT_EFFORT),
+        Some(_) => effort(request),
+        // Copilot knows no word for it.
+        None if model.provider == "github-copilot" => None,
+        None => effort_or_none(request),
+    };
+    let with_token = has_chatgpt_token(request);
+    let tokens = max_tokens(request).map(|tokens| tokens.max(MIN_ANSWER_TOKENS));
     let variant = Variant {
         model: &model.id,
         has_instructions: true,
         effort,
-        tokens: max_tokens(request),
-        strict: false.into(),
+        item_effort,
+        tokens: tokens.filter(|_| features.max_output_tokens && !with_token),
+        strict: (features.strict_mode == Some(true)).then_some(Value::Bool(false)),
     };
     let mut body = body(request, variant);
-    if model.reasoning && effort.is_none() && model.name.starts_with("gpt-5") {
-        // Without a word for `off` they can be kept from thinking only by this text.
-        let text = "# Juice: 0 !important";
-        let juice = json!({"role": "developer", "content": [{"type": "input_text", "text": text}]});
-        if let Some(Value::Array(input)) = body.get_mut("input") {
-            input.push(juice);
-        }
+    let keeps_long = request.options.caches_long && features.long_cache && request.is_cached();
+    let cache = match (features.cache_options, keeps_long) {
+        // Without a mark of ours nothing is cached in this mode.
+        (true, false) if !request.is_cached() => Some(("prompt_cache_options", json!({"mode": "explicit"}))),
+        (true, true) => Some(("prompt_cache_options", json!({"ttl": "30m"}))),
+        (false, true) => Some(("prompt_cache_retention", "24h".into())),
+        (_, false) => None,
+    };
+    body.extend(cache.filter(|_| !with_token).map(|(name, value)| (name.to_owned(), value)));
+    if model.provider == "xai" && model.reasoning {
+        body.insert("include".into(), json!([ENCRYPTED_THINKING]));
     }
     post(request, "/responses", body.into())
 }
+
+/// Smallest token limit of an answer that the vendor accepts.
+pub(super) const MIN_ANSWER_TOKENS: u64 = 16;
 
 /// Where the requests of this form differ from each other.
 pub(super) struct Variant<'a> {
@@ -44,31 +73,40 @@ pub(super) struct Variant<'a> {
     pub has_instructions: bool,
     /// The word for the thinking level; `None`: the request names none.
     pub effort: Option<&'a str>,
+    /// The word for the thinking level that an item of the input names; `None`: no item does.
+    pub item_effort: Option<&'a str>,
     /// Token limit of the answer; `None`: the model's own.
     pub tokens: Option<u64>,
-    /// The value of `strict` in tools.
-    pub strict: Value,
+    /// The value of `strict` in tools; `None`: tools have none.
+    pub strict: Option<Value>,
 }
 
 /// Builds the body.
 pub(super) fn body(request: &ModelRequest<'_>, variant: Variant<'_>) -> JsonObject {
+    let features = Features::of(&request.endpoint.model);
+    let tools: Vec<Value> = request.tools.iter().map(|tool| offer(tool, variant.strict.as_ref())).collect();
+    let (items, tools) = match features.tools_as_items {
+        true => (tools, Vec::new()),
+        false => (Vec::new(), tools),
+    };
     let mut body = JsonObject::new();
     body.insert("model".into(), variant.model.into());
-    body.insert("input".into(), input::input(request, variant.has_instructions).into());
+    let parts = InputParts {
+        instructions: variant.has_instructions.then_some(request.system_prompt),
+        tools: items,
+        effort: variant.item_effort,
+    };
+    body.insert("input".into(), input(request, parts).into());
     body.insert("stream".into(), true.into());
-    if let Some(key) = cache_key(request.session_id) {
+    if let Some(key) = cache_key(request.session_id).filter(|_| features.cache_key) {
         body.insert("prompt_cache_key".into(), key.into());
-    }
-    if request.options.caches_long && request.endpoint.model.base_url.contains("api.openai.com") {
-        body.insert("prompt_cache_retention".into(), "24h".into());
     }
     body.insert("store".into(), false.into());
     if let Some(tokens) = variant.tokens {
         body.insert("max_output_tokens".into(), tokens.into());
     }
-    if !request.tools.is_empty() {
-        let tools = request.tools.iter().map(|tool| offer(tool, &variant.strict));
-        body.insert("tools".into(), tools.collect());
+    if !tools.is_empty() {
+        body.insert("tools".into(), tools.into());
     }
     if let Some(name) = request.forced() {
         body.insert("tool_choice".into(), json!({"type": "function", "name": name}));
@@ -108,12 +146,15 @@ pub fn reader() -> Box<dyn Reader> {
     Box::new(reader::AnswerReader::default())
 }
 
-fn offer(tool: &ToolSpec, strict: &Value) -> Value {
-    json!({
+fn offer(tool: &ToolSpec, strict: Option<&Value>) -> Value {
+    let mut offer = json!({
         "type": "function",
         "name": tool.name,
         "description": tool.description,
         "parameters": tool.parameters,
-        "strict": strict,
-    })
+    });
+    if let Some(strict) = strict {
+        offer["strict"] = strict.clone();
+    }
+    offer
 }

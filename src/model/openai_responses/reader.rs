@@ -84,7 +84,12 @@ impl Reader for AnswerReader {
         let error = &body["error"];
         let code = text(error, "code").or_else(|| text(error, "type"))?;
         let limit = match code {
-            "usage_limit_reached" => "The usage limit of the ChatGPT account is reached",
+            "usage_limit_reached" | "subscription_sharing_usage_limit_exceeded" => {
+                "The usage limit of the ChatGPT account is reached"
+            }
+            "subscription_sharing_workplace_individual_usage_limit_exceeded" => {
+                "The usage limit of the ChatGPT workspace is reached"
+            }
             "usage_not_included" => "The plan of the ChatGPT account does not include this use",
             _ => return None,
         };

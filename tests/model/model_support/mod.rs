@@ -261,6 +261,7 @@ pub fn check_contract(events: &[StreamEvent]) -> Result<(), String> {
                 StreamEvent::Finish(_) => open.is_none(),
                 StreamEvent::ResponseId(_)
                 | StreamEvent::Model(_)
+                | StreamEvent::Effort(_)
                 | StreamEvent::ProviderReason(_)
                 | StreamEvent::Usage(_)
                 | StreamEvent::Fail { .. } => true,
