@@ -11,7 +11,7 @@ use pi_rpc::mock::{AWS_KEY_ID, AWS_SECRET, ReceivedRequest};
 use serde_json::{Value, json};
 
 /// A provider of the user's own, which is asked with a token.
-const WITH_TOKEN: Comparison = Comparison {
+pub const WITH_TOKEN: Comparison = Comparison {
     path: "/converse-stream",
     models: models_with_token,
     environment: &[HTTP_1, NO_MACHINE],

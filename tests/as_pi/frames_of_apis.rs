@@ -4,7 +4,7 @@
 use crate::{
     peer_support::{Agent, Kind, peer},
     request_comparison::{choose, compare},
-    serve_support::{FakeVendor, key_of},
+    serve_support::{FakeVendor, key_of, snapshot},
 };
 use serde_json::{Value, json};
 
@@ -169,8 +169,10 @@ fn frames_of_each_api_equal_pi() {
     let Some(pi) = peer("1.5.2") else { return };
     for (api, path) in APIS {
         let (theirs, ours) = (frames(Kind::Pi(pi), api, path), frames(Kind::Ours, api, path));
+        let count = ours.len();
         let mut found = Vec::new();
         compare("", &theirs.into(), &ours.into(), &mut found);
         assert_eq!(found, [], "{api}");
+        snapshot(&format!("frames_of_apis_{api}"), format!("{count} frames, equal to those of pi 1.5.2\n"));
     }
 }

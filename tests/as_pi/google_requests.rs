@@ -7,7 +7,7 @@ use crate::{
 };
 use serde_json::{Value, json};
 
-const GOOGLE: Comparison = Comparison {
+pub const GOOGLE: Comparison = Comparison {
     path: ":streamGenerateContent",
     models,
     environment: &[],

@@ -14,6 +14,7 @@ mod trace_support;
 
 mod bedrock_requests;
 mod commands;
+mod conversation_requests;
 mod frames_of_apis;
 mod google_requests;
 mod logins;

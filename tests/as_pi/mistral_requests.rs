@@ -9,7 +9,7 @@ use pi_rpc::mock::ReceivedRequest;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 
-const MISTRAL: Comparison = Comparison {
+pub const MISTRAL: Comparison = Comparison {
     path: "/mistral/v1/chat/completions",
     models,
     environment: &[],
@@ -57,14 +57,12 @@ fn models(vendor: &FakeVendor) -> Value {
 
 /// Numbers the ids of calls, which each program derives in its own way, and names the session, which each has itself.
 fn normalize(request: &mut ReceivedRequest) {
-    let session = request.body["prompt_cache_key"].as_str().unwrap_or_default().to_owned();
-    assert!(!session.is_empty());
-    request.body["prompt_cache_key"] = "session".into();
-    request
-        .headers
-        .iter_mut()
-        .filter(|(_, value)| *value == session)
-        .for_each(|(_, value)| *value = "session".into());
+    // Summaries have none.
+    if let Some(key) = request.body.get_mut("prompt_cache_key") {
+        let session = std::mem::replace(key, "session".into());
+        let headers = request.headers.iter_mut().filter(|(_, value)| session == value.as_str());
+        headers.for_each(|(_, value)| *value = "session".into());
+    }
     let mut ids: HashMap<String, usize> = HashMap::new();
     let mut number = |id: &mut Value| {
         if let Some(known) = id.as_str() {

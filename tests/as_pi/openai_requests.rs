@@ -9,7 +9,7 @@ use crate::{
 use pi_rpc::mock::ReceivedRequest;
 use serde_json::{Value, json};
 
-const AZURE: Comparison = Comparison {
+pub const AZURE: Comparison = Comparison {
     path: "/openai/v1/responses",
     models,
     environment: &[],
@@ -17,7 +17,7 @@ const AZURE: Comparison = Comparison {
     tools: tool_names,
     normalize,
 };
-const CHATGPT: Comparison = Comparison {
+pub const CHATGPT: Comparison = Comparison {
     path: "/codex/responses",
     models,
     environment: &[],
@@ -83,7 +83,10 @@ fn normalize(request: &mut ReceivedRequest) {
     assert_eq!(request.refusal, None);
     let is_own = |name: &str| OWN_HEADERS.iter().any(|(own, _)| name.starts_with(own));
     request.headers.retain(|(name, _)| !is_own(name));
-    request.body["prompt_cache_key"] = "session".into();
+    // Summaries have none.
+    if let Some(key) = request.body.get_mut("prompt_cache_key") {
+        *key = "session".into();
+    }
     for item in request.body["input"].as_array_mut().into_iter().flatten() {
         let is_own = item["id"].as_str().is_some_and(|id| !id.contains("_scripted"));
         if let (true, Some(members)) = (is_own, item.as_object_mut()) {

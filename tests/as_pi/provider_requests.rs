@@ -3,7 +3,7 @@
 
 use crate::{
     peer_support::{Agent, Kind, Words, peer},
-    serve_support::FakeVendor,
+    serve_support::{FakeVendor, key_of, snapshot},
 };
 use pi_rpc::{
     config::catalogue::{BUILT_IN, CatalogueEntry},
@@ -12,21 +12,42 @@ use pi_rpc::{
 use serde_json::{Map, Value, json};
 use std::{collections::BTreeMap, fmt::Write as _};
 
-/// APIs that are compared here, with what their addresses end in; the others have tests of their own.
-const APIS: [(&str, &str); 3] =
-    [("anthropic-messages", ""), ("openai-completions", "/v1"), ("openai-responses", "/v1")];
+/// The APIs, with what their addresses end in.
+const APIS: [(&str, &str); 9] = [
+    ("anthropic-messages", ""),
+    ("azure-openai-responses", "/openai/v1"),
+    ("bedrock-converse-stream", ""),
+    ("google-generative-ai", "/v1beta"),
+    ("google-vertex", ""),
+    ("mistral-conversations", "/mistral"),
+    ("openai-codex-responses", "/backend-api"),
+    ("openai-completions", "/v1"),
+    ("openai-responses", "/v1"),
+];
+
+/// AWS's client library speaks HTTP/2 by itself, which the mock does not.
+const VARIABLES: [(&str, &str); 4] = [
+    ("AWS_BEDROCK_FORCE_HTTP1", "1"),
+    ("AWS_EC2_METADATA_DISABLED", "true"),
+    ("CLOUDFLARE_ACCOUNT_ID", "account"),
+    ("CLOUDFLARE_GATEWAY_ID", "gateway"),
+];
 
 /// Headers that are not compared, and why.
-const OWN_HEADERS: [(&str, &str); 13] = [
+const OWN_HEADERS: [(&str, &str); 17] = [
     ("accept", "of the library that speaks HTTP"),
     ("accept-encoding", "of the library that speaks HTTP"),
     ("accept-language", "of the library that speaks HTTP"),
     ("connection", "of the library that speaks HTTP"),
+    ("amz-sdk-invocation-id", "of AWS's client library: each is another"),
+    ("amz-sdk-request", "of AWS's client library: counts its attempts"),
+    ("content-encoding", "pi packs what it sends to ChatGPT, which takes both"),
     ("content-length", "of the body"),
     ("content-type", "of the body"),
     ("host", "each has its own vendor"),
     ("http-referer", "names pi to OpenRouter"),
     ("sec-fetch-mode", "of the library that speaks HTTP"),
+    ("transfer-encoding", "of the library that speaks HTTP"),
     ("user-agent", "each names itself"),
     ("x-billing-invoke-origin", "names pi to NVIDIA"),
     ("x-opencode-client", "names pi to OpenCode"),
@@ -34,11 +55,16 @@ const OWN_HEADERS: [(&str, &str); 13] = [
 ];
 
 /// Beginnings of headers that are not compared: of the vendors' client libraries, and pi's name.
-const OWN_PREFIXES: [&str; 2] = ["x-stainless-", "x-openrouter-"];
+const OWN_PREFIXES: [&str; 4] = ["x-amz", "x-goog-api-client", "x-openrouter-", "x-stainless-"];
 
 /// Members of bodies that are not compared, and why.
-const OWN_MEMBERS: [(&str, &str); 8] = [
+const OWN_MEMBERS: [(&str, &str); 15] = [
+    ("/generationConfig/maxOutputTokens", "ours are 32,000 at most"),
+    ("/inferenceConfig/maxTokens", "ours are 32,000 at most"),
     ("/input/0/content", "each has its own instructions"),
+    ("/input/0/tools", "each has its own tools"),
+    ("/input/1/content", "each has its own instructions, behind tools"),
+    ("/instructions", "each has its own instructions"),
     (
         "/max_completion_tokens",
         "ours are 32,000 at most, as in pi before 1.x; pi asks for all that the model has",
@@ -51,6 +77,8 @@ const OWN_MEMBERS: [(&str, &str); 8] = [
     ("/messages/0/content", "each has its own instructions"),
     ("/prompt_cache_key", "each has its own sessions"),
     ("/system", "each has its own instructions"),
+    ("/systemInstruction", "each has its own instructions"),
+    ("/toolConfig", "each has its own tools; pi asks Gemini to validate their calls"),
     ("/tools", "each has its own tools"),
 ];
 
@@ -78,14 +106,18 @@ fn sent(kind: Kind, api: &str, suffix: &str) -> BTreeMap<String, Vec<ReceivedReq
     let vendor = FakeVendor::plays(&say);
     let base = format!("http://{}{suffix}", vendor.address);
     let choices = choices(api);
-    let configured = |provider: &str| json!({ "baseUrl": base, "apiKey": format!("key-of-{provider}") });
+    let key = |provider: &str| match api {
+        "openai-codex-responses" => key_of(api),
+        _ => format!("key-of-{provider}"),
+    };
+    let configured = |provider: &str| json!({ "baseUrl": base, "apiKey": key(provider) });
     let providers: Map<String, Value> =
         choices.iter().map(|(provider, _)| (provider.clone(), configured(provider))).collect();
     let models = json!({ "providers": providers });
-    let options = ["--tools", "read,bash,edit,write"];
-    let variables = [("CLOUDFLARE_ACCOUNT_ID", "account"), ("CLOUDFLARE_GATEWAY_ID", "gateway")];
+    let dialect: &[&str] = if kind == Kind::Ours { &["--dialect", "pi-1"] } else { &[] };
+    let options = [&["--tools", "read,bash,edit,write"], dialect].concat();
     let home = tempfile::tempdir().unwrap();
-    let mut agent = Agent::start_with_variables(home, kind, &models, &options, &variables);
+    let mut agent = Agent::start_with_variables(home, kind, &models, &options, &VARIABLES);
     let mut all = BTreeMap::new();
     for (provider, id) in choices {
         agent.ask(json!({ "type": "new_session" }));
@@ -99,7 +131,10 @@ fn sent(kind: Kind, api: &str, suffix: &str) -> BTreeMap<String, Vec<ReceivedReq
             agent.ask(json!({ "type": "set_thinking_level", "level": level }));
             agent.run("hi");
         }
-        all.insert(name, vendor.journal.received().split_off(before));
+        let mut sent = vendor.journal.received().split_off(before);
+        // pi asks ChatGPT for a WebSocket first.
+        sent.retain(|request| request.method == "POST");
+        all.insert(name, sent);
     }
     agent.ends();
     all
@@ -111,7 +146,7 @@ fn headers(request: &ReceivedRequest) -> BTreeMap<&str, String> {
     };
     let all = request.headers.iter().filter(|(name, _)| !own(name));
     // Each has its own sessions.
-    let session = |name: &str| name.contains("session");
+    let session = |name: &str| name.contains("session") || name == "x-affinity";
     all.map(|(name, value)| (name.as_str(), if session(name) { "…".to_owned() } else { value.clone() }))
         .collect()
 }
@@ -197,11 +232,7 @@ fn table(pi: Words, api: &str, suffix: &str) -> String {
 #[test]
 fn requests_of_providers_are_compared() {
     let Some(pi) = peer("1.5.2") else { return };
-    let mut settings = insta::Settings::clone_current();
-    settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/snapshots"));
-    settings.set_prepend_module_to_snapshot(false);
     for (api, suffix) in APIS {
-        let text = table(pi, api, suffix);
-        settings.bind(|| insta::assert_snapshot!(format!("provider_requests_{api}"), text));
+        snapshot(&format!("provider_requests_{api}"), table(pi, api, suffix));
     }
 }

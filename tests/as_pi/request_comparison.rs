@@ -67,30 +67,37 @@ pub fn vendor() -> FakeVendor {
 }
 
 impl Comparison {
-    /// The requests of the conversation that `play` has, to this API alone.
-    fn sent(&self, kind: Kind, play: &dyn Fn(&mut Agent)) -> Vec<ReceivedRequest> {
-        let vendor = vendor();
-        let home = tempfile::tempdir().unwrap();
-        fs::write(home.path().join("pixel.png"), STANDARD.decode(PIXEL).unwrap()).unwrap();
-        let dialect: &[&str] = if kind == Kind::Ours { &["--dialect", "pi-1"] } else { &[] };
-        let options = [&["--tools", "read,bash,edit,write"], dialect].concat();
-        let models = (self.models)(&vendor);
-        let mut agent = Agent::start_with_variables(home, kind, &models, &options, self.environment);
-        play(&mut agent);
-        agent.ends();
-        let all = vendor.journal.received().into_iter();
-        let mut all: Vec<_> = all
+    /// The requests to this API among those of a conversation.
+    fn select(&self, all: &[ReceivedRequest]) -> Vec<ReceivedRequest> {
+        let mut selected: Vec<_> = all
+            .iter()
             // pi asks ChatGPT for a WebSocket first.
             .filter(|request| request.path.contains(self.path) && request.method == "POST")
+            .cloned()
             .collect();
-        all.iter_mut().for_each(self.normalize);
-        all
+        selected.iter_mut().for_each(self.normalize);
+        selected
     }
 
-    /// Compares the requests of both, and gives back the differences that are not listed. `None`: there is no pi here.
+    /// Compares the requests of both in the conversation that `play` has, and gives back the differences that are not
+    /// listed. `None`: there is no pi here.
     pub fn differences(&self, play: &dyn Fn(&mut Agent), listed: &[Difference]) -> Option<Vec<String>> {
         let pi = peer("1.5.2")?;
-        let (theirs, ours) = (self.sent(Kind::Pi(pi), play), self.sent(Kind::Ours, play));
+        let sent = |kind| {
+            let vendor = vendor();
+            sent(kind, &vendor, &(self.models)(&vendor), self.environment, play)
+        };
+        Some(self.compare(&sent(Kind::Pi(pi)), &sent(Kind::Ours), listed))
+    }
+
+    /// Compares the requests to this API among those of both, and gives back the differences that are not listed.
+    pub fn compare(
+        &self,
+        theirs: &[ReceivedRequest],
+        ours: &[ReceivedRequest],
+        listed: &[Difference],
+    ) -> Vec<String> {
+        let (theirs, ours) = (self.select(theirs), self.select(ours));
         let mut found = Vec::new();
         if theirs.len() != ours.len() || ours.is_empty() {
             found.push(format!("{} and {} requests", theirs.len(), ours.len()));
@@ -111,17 +118,35 @@ impl Comparison {
             }
             let mut members = Vec::new();
             compare("", &theirs.body, &ours.body, &mut members);
-            let known = |pointer: &str| {
+            let is_known = |pointer: &str| {
                 self.own
                     .iter()
                     .chain(listed)
                     .any(|(known, _)| pointer == *known || pointer.starts_with(&format!("{known}/")))
             };
-            members.retain(|(pointer, ..)| !known(pointer));
+            members.retain(|(pointer, ..)| !is_known(pointer));
             found.extend(members.into_iter().map(|(pointer, theirs, ours)| told(&pointer, &theirs, &ours)));
         }
-        Some(found)
+        found
     }
+}
+
+/// The requests that arrive at the vendor in the conversation that `play` has.
+pub fn sent(
+    kind: Kind,
+    vendor: &FakeVendor,
+    models: &Value,
+    environment: &[(&str, &str)],
+    play: &dyn Fn(&mut Agent),
+) -> Vec<ReceivedRequest> {
+    let home = tempfile::tempdir().unwrap();
+    fs::write(home.path().join("pixel.png"), STANDARD.decode(PIXEL).unwrap()).unwrap();
+    let dialect: &[&str] = if kind == Kind::Ours { &["--dialect", "pi-1"] } else { &[] };
+    let options = [&["--tools", "read,bash,edit,write"], dialect].concat();
+    let mut agent = Agent::start_with_variables(home, kind, models, &options, environment);
+    play(&mut agent);
+    agent.ends();
+    vendor.journal.received()
 }
 
 fn headers(request: &ReceivedRequest) -> Vec<&(String, String)> {

@@ -8,7 +8,7 @@ use crate::{
 };
 use serde_json::{Value, json};
 
-const VERTEX: Comparison = Comparison {
+pub const VERTEX: Comparison = Comparison {
     path: ":streamGenerateContent",
     models,
     environment: &[],

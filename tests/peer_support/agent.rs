@@ -51,8 +51,20 @@ impl Agent {
         options: &[&str],
         variables: &[(&str, &str)],
     ) -> Self {
+        Self::start_with_settings(dir, kind, models, &settings(), options, variables)
+    }
+
+    /// Starts in that home, with these files and variables.
+    pub fn start_with_settings(
+        dir: TempDir,
+        kind: Kind,
+        models: &Value,
+        settings: &Value,
+        options: &[&str],
+        variables: &[(&str, &str)],
+    ) -> Self {
         write_agent_file(dir.path(), Dialect::Pi, "models.json", models);
-        write_agent_file(dir.path(), Dialect::Pi, "settings.json", &settings());
+        write_agent_file(dir.path(), Dialect::Pi, "settings.json", settings);
         let (program, words) = match kind {
             Kind::Ours => (binary(), [].as_slice()),
             Kind::Pi(words) => {

@@ -365,3 +365,11 @@ impl Drop for Server {
         }
     }
 }
+
+/// Holds a text to its snapshot, from which the tables of what was tried are made.
+pub fn snapshot(name: &str, text: String) {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/snapshots"));
+    settings.set_prepend_module_to_snapshot(false);
+    settings.bind(|| insta::assert_snapshot!(name, text));
+}

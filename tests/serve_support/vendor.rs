@@ -66,15 +66,24 @@ pub struct FakeVendor {
 impl FakeVendor {
     /// Plays `script`: `{"turns": […]}`.
     pub fn plays(script: &Value) -> Self {
-        Self::refusing_logins(script, &[])
+        Self::plays_as(script, |mock| mock)
     }
 
     /// Plays `script`; the next polls and renewals of logins fail with these errors.
     pub fn refusing_logins(script: &Value, errors: &[&str]) -> Self {
+        let errors = errors.iter().map(|&error| error.to_owned()).collect();
+        Self::plays_as(script, |mock| mock.with_login_errors(errors))
+    }
+
+    /// Plays `script`, also to requests that the vendor would refuse.
+    pub fn plays_leniently(script: &Value) -> Self {
+        Self::plays_as(script, Mock::lenient)
+    }
+
+    fn plays_as(script: &Value, set_up: impl FnOnce(Mock) -> Mock) -> Self {
         let script = Script::from_json(&script.to_string()).expect("a script");
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let mock = runtime.block_on(Mock::bind(([127, 0, 0, 1], 0).into(), script)).unwrap();
-        let mock = mock.with_login_errors(errors.iter().map(|&error| error.to_owned()).collect());
+        let mock = set_up(runtime.block_on(Mock::bind(([127, 0, 0, 1], 0).into(), script)).unwrap());
         let (address, journal) = (mock.address(), mock.journal());
         // It ends with the test's process.
         thread::spawn(move || runtime.block_on(mock.serve()));
