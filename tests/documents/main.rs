@@ -9,3 +9,4 @@ mod commands;
 mod generated;
 mod links;
 mod test_names;
+mod tried;

@@ -2,7 +2,7 @@
 
 use crate::{
     model_endpoint::{Endpoint, Talk, text_of},
-    serve_support::{APIS, sample},
+    serve_support::{APIS, sample, snapshot},
     table::row,
 };
 use serde_json::json;
@@ -32,6 +32,7 @@ fn answer_cut_anywhere_keeps_its_beginning() {
     });
     row("closes the connection at each byte of an answer, its head among them", cuts[0]);
     row("resets the connection at each seventh byte", cuts[1]);
+    snapshot("faults_of_apis", APIS.map(|api| format!("{api}\n")).concat());
 }
 
 /// How often an answer of `api` was closed, and how often reset.

@@ -2,7 +2,7 @@
 
 use crate::{
     model_endpoint::{Endpoint, KEY, Talk, answer, text_of},
-    serve_support::{BEDROCK, FakeVendor, sample},
+    serve_support::{BEDROCK, FakeVendor, sample, snapshot},
     table::row,
 };
 use serde_json::{Value, json};
@@ -64,6 +64,7 @@ fn frames_cut_anywhere_keep_their_beginning() {
         }
     }
     row("closes the connection at each byte of an answer in binary frames", times);
+    snapshot("faults_of_frames", format!("{BEDROCK}\n"));
     ends_well(talk, &endpoint, recorded);
 }
 

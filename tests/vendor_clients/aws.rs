@@ -1,7 +1,7 @@
 //! AWS's own clients against the mock of Amazon Bedrock: they sign, stream, call a tool and read errors.
 
 use crate::{
-    script,
+    note, script,
     serve_support::FakeVendor,
     toolchain_support::{environment, packages, run},
     vendor,
@@ -56,6 +56,7 @@ fn aws_client_of_npm_understands_mock() {
     client.arg(format!("http://{}", vendor.address)).args([AWS_KEY_ID, AWS_SECRET]);
     let told = run(&mut client).unwrap();
     check(&vendor, &serde_json::from_str(&told).unwrap());
+    note("@aws-sdk/client-bedrock-runtime of npm", &["bedrock-converse-stream"]);
 }
 
 #[test]
@@ -69,4 +70,5 @@ fn aws_client_of_pypi_understands_mock() {
         .args([AWS_KEY_ID, AWS_SECRET]);
     let told = run(&mut client).unwrap();
     check(&vendor, &serde_json::from_str(&told).unwrap());
+    note("boto3 of PyPI", &["bedrock-converse-stream"]);
 }

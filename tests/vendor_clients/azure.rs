@@ -1,7 +1,7 @@
 //! OpenAI's own clients for Azure drive the fake vendor.
 
 use crate::{
-    script,
+    note, script,
     toolchain_support::{environment, packages, run},
     vendor,
 };
@@ -41,10 +41,12 @@ fn check(client: &mut Command) {
 fn azure_openai_of_npm_understands_mock() {
     let Some(folder) = packages("tests/vendor_clients/node") else { return };
     check(Command::new("node").arg(script("node/azure.mjs")).arg(folder));
+    note("openai of npm", &["azure-openai-responses"]);
 }
 
 #[test]
 fn azure_openai_of_pypi_understands_mock() {
     let Some(python) = environment("tests/vendor_clients/requirements.txt") else { return };
     check(Command::new(python).arg(script("azure.py")));
+    note("openai of PyPI", &["azure-openai-responses"]);
 }

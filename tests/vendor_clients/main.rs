@@ -11,7 +11,7 @@ mod azure;
 mod mistral;
 
 use serde_json::{Value, json};
-use serve_support::FakeVendor;
+use serve_support::{FakeVendor, snapshot};
 use std::{path::Path, process::Command};
 use toolchain_support::{environment, packages, run};
 
@@ -65,6 +65,9 @@ fn check_google(vendor: &FakeVendor, told: &Value, listed: &Value) {
     assert!(refusals.len() == 1 && refusals[0].contains("function response parts"), "{refusals:?}");
 }
 
+/// The APIs that Google's clients speak.
+const GOOGLE: [&str; 2] = ["google-generative-ai", "google-vertex"];
+
 /// The services at which Google's clients ask, and the models that they list there.
 const SERVICES: [(&[&str], &[&str]); 2] = [(&[], &["models/scripted"]), (&["vertex"], &[])];
 
@@ -78,6 +81,7 @@ fn google_genai_of_npm_understands_mock() {
         let told = run(client.args(service)).unwrap();
         check_google(&vendor, &serde_json::from_str(&told).unwrap(), &json!(listed));
     }
+    note("@google/genai of npm", &GOOGLE);
 }
 
 #[test]
@@ -90,8 +94,16 @@ fn google_genai_of_pypi_understands_mock() {
         let told = run(client.args(service)).unwrap();
         check_google(&vendor, &serde_json::from_str(&told).unwrap(), &json!(listed));
     }
+    note("google-genai of PyPI", &GOOGLE);
 }
 
 fn script(name: &str) -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vendor_clients").join(name)
+}
+
+/// Notes that a client has driven the mock at these APIs, for the table of what was tried.
+fn note(client: &str, apis: &[&str]) {
+    let name: String = client.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    let lines = apis.iter().map(|api| format!("{api}: {client}\n"));
+    snapshot(&format!("vendor_clients_{name}"), lines.collect());
 }

@@ -1,7 +1,7 @@
 //! Mistral's own clients.
 
 use crate::{
-    script,
+    note, script,
     serve_support::FakeVendor,
     toolchain_support::{environment, packages, run},
     vendor,
@@ -41,6 +41,7 @@ fn mistralai_of_npm_understands_mock() {
     client.arg(script("mistral/client.mjs")).arg(folder).arg(format!("http://{}", vendor.address));
     let told = run(&mut client).unwrap();
     check(&vendor, &serde_json::from_str(&told).unwrap());
+    note("@mistralai/mistralai of npm", &["mistral-conversations"]);
 }
 
 #[test]
@@ -51,4 +52,5 @@ fn mistralai_of_pypi_understands_mock() {
     client.arg(script("mistral/client.py")).arg(format!("http://{}", vendor.address));
     let told = run(&mut client).unwrap();
     check(&vendor, &serde_json::from_str(&told).unwrap());
+    note("mistralai of PyPI", &["mistral-conversations"]);
 }
