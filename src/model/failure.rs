@@ -7,8 +7,8 @@ use regex_lite::Regex;
 use std::time::Duration;
 
 /// Providers' texts for a context that is too long: Anthropic, Bedrock, OpenAI, Google, xAI, Groq, OpenRouter,
-/// Copilot, llama.cpp, LM Studio, MiniMax, Kimi, Mistral, z.ai, others, and Cerebras, whose errors have no text.
-const OVERFLOW: [&str; 19] = [
+/// Copilot, llama.cpp, LM Studio, MiniMax, Kimi, Mistral, z.ai, DS4, Qwen, others, and Cerebras, whose errors have no text.
+const OVERFLOW: [&str; 27] = [
     "prompt (?:is )?too long",
     "input is too long for requested model",
     "exceeds the context window",
@@ -26,8 +26,16 @@ const OVERFLOW: [&str; 19] = [
     "context[_ ]length[_ ]exceeded",
     "too many tokens",
     "token limit exceeded",
+    "prompt exceeds max length",
+    "request_too_large",
+    r"exceeds (?:the )?(?:model'?s )?maximum context length(?: of [\d,]+ tokens?|\s*\([\d,]+\))",
+    "context window exceeded",
+    r"exceeds (?:the )?maximum allowed input length of [\d,]+ tokens?",
+    r"input \(\d+ tokens\) is longer than the model'?s context length",
+    r"prompt has [\d,]+ tokens?, but the configured context size is [\d,]+ tokens?",
+    "range of input length should be",
+    r"^(?:[\w -]+ api error \(413\):|413(?:\s|:|$))",
     r"^400\s*(?:status code)?\s*\(no body\)",
-    r"^413\s*(?:status code)?\s*\(no body\)",
 ];
 
 /// Providers' texts for too many requests in a short time, which also match [`OVERFLOW`]; a shorter context does not
@@ -79,7 +87,9 @@ pub fn is_overflow(error: &str) -> bool {
 
 /// Whether an error's text means a failure that passes by itself, so that a retry may succeed.
 pub fn is_transient_error(error: &str, rules: &DialectRetry) -> bool {
-    !is_overflow(error) && (matches_any(error, &TRANSIENT) || matches_any(error, rules.also_transient))
+    !is_overflow(error)
+        && !matches_any(error, rules.never_transient)
+        && (matches_any(error, &TRANSIENT) || matches_any(error, rules.also_transient))
 }
 
 /// The wait before retry number `attempt`, counted from 1; `None`: do not retry.

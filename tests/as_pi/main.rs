@@ -15,6 +15,7 @@ mod trace_support;
 mod bedrock_requests;
 mod commands;
 mod conversation_requests;
+mod failure_classes;
 mod frames_of_apis;
 mod google_requests;
 mod logins;

@@ -30,8 +30,9 @@ pub fn with_compared_models(table: &str) -> String {
 
 /// The table of what was tried with each API.
 pub fn apis() -> String {
-    let mut table = "| API | Requests of a conversation, as pi 1.5.2 | Frames, as pi 1.5.2 | Answers cut at each byte | Vendor's clients that drive the mock |\n\
-                     | --- | --- | --- | --- | --- |\n"
+    let mut table = "| API | Requests of a conversation, as pi 1.5.2 | Frames, as pi 1.5.2 | Refusals, treated as by pi 1.5.2 | \
+                     Answers cut at each byte | Vendor's clients that drive the mock |\n\
+                     | --- | --- | --- | --- | --- | --- |\n"
         .to_owned();
     let count = |text: Option<String>| {
         text.and_then(|text| text.split(' ').next().map(str::to_owned)).unwrap_or_default()
@@ -40,10 +41,13 @@ pub fn apis() -> String {
         let api = api.as_str();
         let requests = count(snapshot(&format!("conversation_requests_{api}")));
         let frames = count(snapshot(&format!("frames_of_apis_{api}")));
+        let of_api = |text: String| text.lines().filter(|line| line.starts_with(&format!("{api}: "))).count();
+        let refusals = snapshot("failure_classes").map_or(0, of_api);
         let is_cut = ["faults_of_apis", "faults_of_frames"].into_iter().filter_map(snapshot);
         let is_cut = is_cut.flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>());
         let cut = if is_cut.into_iter().any(|line| line == api) { "yes" } else { "" };
-        table += &format!("| `{api}` | {requests} | {frames} | {cut} | {} |\n", clients(api));
+        let refusals = if refusals == 0 { String::new() } else { refusals.to_string() };
+        table += &format!("| `{api}` | {requests} | {frames} | {refusals} | {cut} | {} |\n", clients(api));
     }
     table
 }

@@ -9,10 +9,11 @@ use serde_json::json;
 use std::time::Duration;
 
 const PI: &DialectRetry = &Dialect::Pi.record().retry;
+const PI_1: &DialectRetry = &Dialect::Pi1.record().retry;
 const XCSH: &DialectRetry = &Dialect::Xcsh.record().retry;
 
 /// Errors of providers when the context is too long.
-const OVERFLOWS: [&str; 24] = [
+const OVERFLOWS: [&str; 33] = [
     r#"400 {"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 213462 tokens > 200000 maximum"}}"#,
     "prompt too long; exceeded max context length by 4 tokens",
     "ValidationException: Input is too long for requested model.",
@@ -37,6 +38,15 @@ const OVERFLOWS: [&str; 24] = [
     "413 (no body)",
     "413 status code (no body)",
     "500 prompt is too long",
+    "400 Prompt exceeds max length",
+    "413 Request too large",
+    r#"{"type":"request_too_large"}"#,
+    "400 Input length 300000 exceeds the model's maximum context length of 262,144 tokens.",
+    "Context window exceeded",
+    "The prompt exceeds the maximum allowed input length of 100 tokens",
+    "The input (300 tokens) is longer than the model's context length (200 tokens)",
+    "Prompt has 9,000 tokens, but the configured context size is 4,096 tokens",
+    "400 <400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 98304]",
 ];
 
 /// Transient errors in every dialect.
@@ -88,8 +98,60 @@ const PASSING_IN_XCSH: [&str; 12] = [
     "Monthly quota exceeded",
 ];
 
+/// Further transient errors in pi 1.
+const PASSING_IN_PI_1: [&str; 35] = [
+    "server_busy",
+    "Our servers are currently busy",
+    "This model is currently experiencing high demand",
+    "Model is at capacity",
+    "524 A timeout occurred",
+    "The service is temporarily unavailable",
+    "Provider returned an error",
+    "exceeded request buffer limit while retrying upstream",
+    "unable to forward upstream",
+    "Upstream request failed",
+    "upstream_stream_read_error",
+    "the stream was interrupted",
+    "HTTP/2 stream failed",
+    "Network error",
+    "Connection lost",
+    "request to https://api.example.com failed, reason: closed",
+    "getaddrinfo",
+    "ENOTFOUND",
+    "EAI_AGAIN",
+    "socket hang up",
+    "The socket connection was closed unexpectedly",
+    "Request timed out.",
+    "Gateway Timeout",
+    "WebSocket closed 1006",
+    "The stream ended without a result",
+    "stream ended before message_stop",
+    "http2 request did not get a response",
+    "stream disconnected before completion",
+    "cut short after the reply had begun",
+    "The pending stream has been canceled",
+    "You can retry your request",
+    "Please retry your request",
+    "Try your request again",
+    "RESOURCE_EXHAUSTED",
+    "subscription_sharing_usage_unavailable",
+];
+
+/// Errors that hold until the user's plan allows more, in pi 1.
+const LIMITS_IN_PI_1: [&str; 9] = [
+    "429 FreeUsageLimitError: upgrade",
+    "429 Monthly usage limit reached",
+    "429 Your available balance is too low",
+    "429 insufficient_quota",
+    "429 The team is out of budget",
+    "429 Quota exceeded for this month",
+    "429 You exceeded your current quota, please check your plan and billing details.",
+    "429 subscription_sharing_usage_limit_exceeded",
+    r#"429 {"error":{"code":"1308","message":"Usage limit reached for 5 hour"}}"#,
+];
+
 /// Errors that are not transient.
-const LASTING: [&str; 10] = [
+const LASTING: [&str; 9] = [
     "",
     r#"400 {"type":"error","error":{"type":"invalid_request_error","message":"max_tokens: 50000 > 8192"}}"#,
     "401 Invalid API key",
@@ -97,7 +159,6 @@ const LASTING: [&str; 10] = [
     "Request was aborted",
     "An unknown error occurred",
     "refusal",
-    "413 Request too large",
     "400 a document of more than 1500 pages",
     "the image exceeds 5 MB: 5242880 bytes, maximum 5000000",
 ];
@@ -122,7 +183,14 @@ fn transient_failure_is_recognised_by_words() {
     for text in PASSING_IN_XCSH {
         assert!(!is_transient_error(text, PI) && is_transient_error(text, XCSH), "{text}");
     }
+    for text in PASSING.into_iter().chain(PASSING_IN_PI_1) {
+        assert!(is_transient_error(text, PI_1), "{text}");
+    }
+    for text in LIMITS_IN_PI_1 {
+        assert!(is_transient_error(text, PI) && !is_transient_error(text, PI_1), "{text}");
+    }
     for text in OVERFLOWS.into_iter().chain(LASTING) {
+        assert!(!is_transient_error(text, PI_1), "{text}");
         assert!(!is_transient_error(text, PI) && !is_transient_error(text, XCSH), "{text}");
     }
 }
@@ -132,7 +200,12 @@ fn dialect_expressions_all_match() {
     for dialect in Dialect::ALL {
         for expression in dialect.record().retry.also_transient {
             let compiled = Regex::new(&format!("(?i){expression}")).unwrap();
-            assert!(PASSING_IN_XCSH.iter().any(|text| compiled.is_match(text)), "{expression}");
+            let mut texts = PASSING_IN_XCSH.iter().chain(&PASSING_IN_PI_1);
+            assert!(texts.any(|text| compiled.is_match(text)), "{expression}");
+        }
+        for expression in dialect.record().retry.never_transient {
+            let compiled = Regex::new(&format!("(?i){expression}")).unwrap();
+            assert!(LIMITS_IN_PI_1.iter().any(|text| compiled.is_match(text)), "{expression}");
         }
     }
 }
