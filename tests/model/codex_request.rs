@@ -52,6 +52,7 @@ fn request_names_account_and_instructions() {
         ("openai-beta", "responses=experimental"),
         ("accept", "text/event-stream"),
         ("content-type", "application/json"),
+        ("content-encoding", "zstd"),
         ("session-id", "session"),
         ("x-client-request-id", "session"),
     ]);
