@@ -9,6 +9,7 @@ use pi_rpc::{
     protocol::Dialect,
 };
 use rustix::net::sockopt::set_socket_linger;
+use ruzstd::decoding::StreamingDecoder;
 use serde_json::{Value, json};
 use std::{
     fs,
@@ -42,8 +43,8 @@ pub struct Endpoint {
 /// Who asks, and what.
 pub struct Caller {
     stream: TcpStream,
-    /// The whole request: its head and its body.
-    pub request: String,
+    /// The whole request: its head and its body, which may be packed.
+    pub request: Vec<u8>,
     /// How often was asked before.
     pub number: usize,
 }
@@ -95,7 +96,7 @@ impl Endpoint {
         let keeps = recorded.clone();
         self.does(move |caller| {
             let mut asking = TcpStream::connect(vendor).unwrap();
-            asking.write_all(caller.request.as_bytes()).unwrap();
+            asking.write_all(&caller.request).unwrap();
             let mut answer = Vec::new();
             let mut piece = [0; 4096];
             while !answer.ends_with(b"\r\n0\r\n\r\n") {
@@ -117,17 +118,30 @@ impl Caller {
     fn hear(stream: TcpStream) -> Option<Self> {
         stream.set_nodelay(true).unwrap();
         let mut reader = BufReader::new(&stream);
-        let mut request = String::new();
+        let mut head = String::new();
         let mut length = 0;
         // One that leaves while it speaks is not heard.
-        while reader.read_line(&mut request).ok()? > 2 {
-            let line = request.lines().next_back()?.to_ascii_lowercase();
+        while reader.read_line(&mut head).ok()? > 2 {
+            let line = head.lines().next_back()?.to_ascii_lowercase();
             if let Some(value) = line.strip_prefix("content-length: ") {
                 length = value.parse().unwrap();
             }
         }
-        reader.take(length).read_to_string(&mut request).ok()?;
+        let mut request = head.into_bytes();
+        reader.take(length).read_to_end(&mut request).ok()?;
         (!request.is_empty()).then_some(Self { stream, request, number: 0 })
+    }
+
+    /// The body of the request, unpacked.
+    pub fn body(&self) -> String {
+        let head = self.request.windows(4).position(|end| end == b"\r\n\r\n").unwrap();
+        let body = &self.request[head + 4..];
+        let mut text = String::new();
+        match StreamingDecoder::new(body) {
+            Ok(mut unpacked) => unpacked.read_to_string(&mut text).unwrap(),
+            Err(_) => return String::from_utf8_lossy(body).into_owned(),
+        };
+        text
     }
 
     /// Whether the bytes could be said.

@@ -199,7 +199,7 @@ fn queued_during_cut_is_delivered_next() {
         let heard = Arc::new(AtomicBool::new(false));
         let hears = heard.clone();
         endpoint.does(move |caller| {
-            hears.fetch_or(caller.request.contains("steered meanwhile"), Ordering::SeqCst);
+            hears.fetch_or(caller.body().contains("steered meanwhile"), Ordering::SeqCst);
             caller.say(format!("{OPEN}{}", stream(api, &["Fine."])).as_bytes());
         });
         talk.prompts("go on");
