@@ -24,6 +24,7 @@ mod report_options;
 mod schema;
 mod serve;
 mod session;
+mod session_options;
 mod strip_types;
 mod suggestions;
 mod tap;

@@ -4,7 +4,7 @@
 //! frames about it; a longer job completes later, up to a deadline. A job that misses its deadline has failed: if the disk
 //! answers after all, the thread undoes the write.
 
-use super::{page_file::write_page, serve::seed};
+use super::{page_file::write_page, runner::seed};
 use crate::{
     engine::Input,
     protocol::Base,
