@@ -34,6 +34,7 @@ const FAMILIES: [&str; 10] = [
     "login",
     "session_file",
     "extension",
+    "multi_session",
 ];
 
 /// Reads every file. An error names the file and the def.

@@ -246,6 +246,11 @@ fn base_type(
         Some((name, _)) => return (exact(name).to_token_stream(), None),
         None => schema,
     };
+    let item = schema.get("items").filter(|_| !nullable).and_then(ref_name);
+    if let Some(name) = item.filter(|name| !matches!(bundle.shape(name), Shape::Plain(_))) {
+        let item = exact(name);
+        return (quote!(::std::vec::Vec<#item>), None);
+    }
     if schema.get("type") == Some(&json!("integer")) || (nullable && has_type(schema, "integer")) {
         let min = schema.get("minimum").and_then(Value::as_i64).unwrap_or(-9_007_199_254_740_991);
         let max = schema.get("maximum").and_then(Value::as_i64).unwrap_or(9_007_199_254_740_991);

@@ -7,14 +7,14 @@ use serde::Serialize;
 use std::io;
 
 /// Encoded partial message: the bytes before its content, its blocks, and the bytes after them.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct EncodedPartial {
     before: Vec<u8>,
     blocks: Vec<Block>,
     after: Vec<u8>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Block {
     before: Vec<u8>,
     /// Text so far, escaped.

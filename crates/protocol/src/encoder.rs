@@ -12,7 +12,7 @@ use std::io::IoSlice;
 
 /// Encodes the emissions of one server, in order. In dialects with snapshots, keeps the bytes of the partial
 /// message.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Encoder {
     /// Template with marks in place of snapshots; `None`: updates have only the delta.
     mark: Option<Mark>,
@@ -21,7 +21,7 @@ pub struct Encoder {
     usage: Option<Usage>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Mark {
     message: AssistantMessage,
     bytes: Vec<u8>,
@@ -30,7 +30,7 @@ struct Mark {
 }
 
 /// Encoded frame of an update, without its snapshots; that of a delta without its text, too.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Frame {
     index: usize,
     block: BlockKind,
