@@ -9,6 +9,7 @@ use super::{
 use crate::{
     protocol::{Dialect, DialectExtensionApi, JsonObject},
     regular_files::{self, CONFIGURATION},
+    secrets::Secrets,
 };
 use serde_json::Value;
 use std::{
@@ -62,6 +63,11 @@ pub struct Config {
 
 /// Reads the configuration. A missing file counts as empty; an unusable one is left out with a warning.
 pub fn load(sources: Sources) -> Config {
+    load_with_secrets(sources, Secrets::default())
+}
+
+/// Like [`load`]; `secrets` learns all credentials besides those that it knows.
+pub fn load_with_secrets(sources: Sources, secrets: Secrets) -> Config {
     let Sources { dialect, working_directory, environment, approve } = sources;
     let directories = Directories::new(dialect, &working_directory, &environment);
     let mut files = ConfigFiles::default();
@@ -79,11 +85,13 @@ pub fn load(sources: Sources) -> Config {
     }
     let (programs, withheld) = approval.programs();
     withheld_code.extend(withheld);
+    let mut keys = Keys::default();
+    keys.secrets = secrets;
     let mut config = Config {
         dialect,
         settings: project.0.over(user.0),
         written_settings: written,
-        keys: Keys::default(),
+        keys,
         configured: Providers::new(),
         registered: Providers::new(),
         only_registered: false,

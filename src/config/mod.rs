@@ -49,7 +49,7 @@ pub use approval::{Approval, ProjectCode, WithheldCode};
 pub use credential_error::CredentialError;
 pub use credential_source::{CredentialKind, CredentialPlace, CredentialSource, read_stored_logins};
 pub use directory::{Directories, expand_home, sessions_folder};
-pub use disk::{Config, Sources, load};
+pub use disk::{Config, Sources, load, load_with_secrets};
 pub use environment::Environment;
 pub use keys::Keys;
 pub use login_use::{host_of, login_base_url};

@@ -69,6 +69,7 @@ mod run;
 mod setup;
 mod shells;
 mod shutdown;
+mod snapshot;
 mod state;
 mod step;
 mod steps;

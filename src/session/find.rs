@@ -71,6 +71,11 @@ pub fn find_by_id(id: &str, directory: &Path) -> Option<PathBuf> {
     files(directory).into_iter().find(|path| header(path).is_some_and(|it| it.id == id))
 }
 
+/// The working directory of a session's file, as its header has it.
+pub fn working_directory(path: &Path) -> Option<PathBuf> {
+    header(path).map(|it| PathBuf::from(it.cwd)).filter(|cwd| cwd.is_absolute())
+}
+
 /// Whether an open file, read from its beginning, is a session.
 pub fn is_session_file(file: &File) -> bool {
     header_of(file).is_some()

@@ -57,7 +57,9 @@ pub use context::Context;
 pub use entry::Entry;
 pub use file::{OpenError, Store, SyncPolicy, WriteError};
 pub use file_names::{directory_name, file_name};
-pub use find::{FindError, SessionLocation, find_by_id, find_by_prefix, find_newest, is_session_file};
+pub use find::{
+    FindError, SessionLocation, find_by_id, find_by_prefix, find_newest, is_session_file, working_directory,
+};
 pub use fork::{ForkMessage, Forked};
 pub use header::{VERSION, new_header};
 pub use ids::session_id;

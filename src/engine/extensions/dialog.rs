@@ -1,7 +1,7 @@
 //! One open dialog, as data, and the dialogs that were not shown to the host. `dialogs` opens and closes them.
 
 use crate::engine::io::CallId;
-use crate::protocol::{RpcExtensionUIRequestKind, RpcExtensionUIResponse};
+use crate::protocol::{RpcExtensionUIRequest, RpcExtensionUIResponse};
 use std::time::Duration;
 
 /// How many dialogs of one extension may be open.
@@ -15,7 +15,8 @@ pub const MAX_UNSHOWN_DIALOGS: usize = 16;
 pub struct Dialog {
     /// Its id for the host.
     pub id: String,
-    pub kind: RpcExtensionUIRequestKind,
+    /// The frame that opened it.
+    pub request: RpcExtensionUIRequest,
     pub owner: DialogOwner,
     /// When the dialog times out.
     pub due: Option<Duration>,
@@ -94,7 +95,7 @@ impl Dialog {
 
     /// Whether the kind of the response fits the dialog.
     pub const fn accepts(&self, response: &RpcExtensionUIResponse) -> bool {
-        let confirms = matches!(self.kind, RpcExtensionUIRequestKind::Confirm);
+        let confirms = matches!(self.request, RpcExtensionUIRequest::Confirm(_));
         match response {
             RpcExtensionUIResponse::UIValueResponse(_) => !confirms,
             RpcExtensionUIResponse::UIConfirmedResponse(_) => confirms,

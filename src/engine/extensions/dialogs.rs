@@ -108,12 +108,17 @@ impl ExtensionHost {
     ) {
         let id = ui_id(context);
         request.set_id(id.clone());
-        let dialog = Dialog { id, kind: request.kind(), owner, due };
+        let dialog = Dialog { id, request: request.clone(), owner, due };
         if let Some(origin) = dialog.origin().and_then(|origin| self.requests.get_mut(&origin)) {
             origin.open_dialog(context.now.monotonic);
         }
         self.dialogs.push(dialog);
         self.push(ExtensionOutput::Emit(Outbound::ExtensionUIRequest(request)));
+    }
+
+    /// The frames of the open dialogs, in the order in which they were opened.
+    pub fn open_dialogs(&self) -> impl Iterator<Item = &RpcExtensionUIRequest> {
+        self.dialogs.iter().map(|dialog| &dialog.request)
     }
 
     /// Handles a dialog response of the host; ignored if the dialog is not open.
@@ -173,7 +178,7 @@ impl ExtensionHost {
     /// Closes the next dialog that `which` picks; `false` if there is none.
     pub fn close_next_dialog(&mut self, which: impl Fn(&Dialog) -> bool, context: &mut Context<'_>) -> bool {
         let Some(dialog) = self.take_dialog(which) else { return false };
-        let editor = dialog.kind == RpcExtensionUIRequestKind::Editor;
+        let editor = dialog.request.kind() == RpcExtensionUIRequestKind::Editor;
         if editor && context.dialect.record().dialogs.cancels_editor && !context.lifecycle.is_input_over() {
             let cancel = CancelRequest { id: ui_id(context), target_id: dialog.id };
             self.push(ExtensionOutput::Emit(Outbound::ExtensionUIRequest(cancel.into())));

@@ -1,0 +1,37 @@
+//! Everything that a client needs that joins a session in the middle.
+
+use crate::engine::{core::Engine, run::state::Phase};
+use crate::protocol::{AssistantMessage, RpcExtensionUIRequest, SessionSnapshotEvent, SessionState};
+
+impl Engine {
+    /// The state of the session, as `get_state` has it.
+    pub fn state(&self) -> SessionState {
+        self.session_state()
+    }
+
+    /// The state of the session behind the frame with the number `sequence`, for clients that know it by `handle`.
+    pub fn snapshot(&self, handle: String, sequence: u64) -> SessionSnapshotEvent {
+        SessionSnapshotEvent {
+            session_id: handle,
+            sequence,
+            state: self.session_state(),
+            messages: self.messages().iter().map(|message| (**message).clone()).collect(),
+            partial: self.partial_message().cloned(),
+            dialogs: self.extensions.open_dialogs().cloned().collect(),
+        }
+    }
+
+    /// The ids of the open dialogs, in the order in which they were opened.
+    pub fn dialogs(&self) -> impl Iterator<Item = &str> {
+        self.extensions.open_dialogs().map(RpcExtensionUIRequest::id)
+    }
+
+    /// The assistant message between its `message_start` and its `message_end`.
+    fn partial_message(&self) -> Option<&AssistantMessage> {
+        match &self.activity.run()?.phase {
+            Phase::Message(call) => self.requests.partial(*call).map(|partial| &partial.message),
+            Phase::Answered(answer) => Some(answer),
+            _ => None,
+        }
+    }
+}
