@@ -15,6 +15,8 @@
 //! - [`packages`]: packages of pi's own extensions, skills and templates.
 //! - [`prompt`]: the system prompt, skills, prompt templates and rules.
 //! - [`server`]: runs the engine on pipes, processes and clocks.
+//! - [`session_host`]: many sessions in one process, for clients that come and go.
+//! - [`attach`]: a pipe to a session of a host.
 //! - [`mock`]: serves the scripted model by the HTTP APIs of vendors.
 //! - [`client`]: a client for any server: typed commands, events, dialogs, tools of the host.
 //! - [`oracle`]: judges servers, hosts and recordings by the rules.
@@ -24,6 +26,8 @@
 //! Without the feature `serve`: [`protocol`], [`machine`], [`model`] and [`export`] only; with the feature `engine` also
 //! [`engine`], [`session`] and [`prompt`].
 
+#[cfg(feature = "serve")]
+pub mod attach;
 #[cfg(feature = "serve")]
 pub mod cli;
 #[cfg(feature = "serve")]
@@ -66,5 +70,7 @@ pub mod secrets;
 pub mod server;
 #[cfg(feature = "engine")]
 pub mod session;
+#[cfg(feature = "serve")]
+pub mod session_host;
 #[cfg(feature = "serve")]
 pub mod tools;

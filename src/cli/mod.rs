@@ -4,11 +4,13 @@
 //! so it is parsed by `options` and not by clap. It is recognized by an option that only pi has, unless it begins with one
 //! of our subcommands; words after `--` do not count.
 
+mod attach;
 mod check;
 mod conform;
 mod discover;
 mod docs;
 mod extensions;
+mod host;
 mod log;
 mod login;
 mod login_key;
@@ -63,6 +65,20 @@ enum Command {
     Serve {
         /// pi's options, and some of our own
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
+        options: Vec<OsString>,
+    },
+    /// Run many sessions in one process, for clients that come and go
+    #[command(after_help = options::HELP, disable_help_flag = true)]
+    Host {
+        /// --listen, and the options of serve for every session
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
+        options: Vec<OsString>,
+    },
+    /// Connect stdin and stdout to a session of a host
+    #[command(disable_help_flag = true)]
+    Attach {
+        /// The address of the host, and options of the session
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "URL [OPTIONS]")]
         options: Vec<OsString>,
     },
     /// Judge recordings, or plain logs of a server's stdout, by the rules of the protocol
@@ -127,6 +143,8 @@ fn is_host_command_line(words: &[OsString]) -> bool {
 fn dispatch(arguments: &[OsString], book: &[(&str, &str)]) -> ExitCode {
     match Cli::parse_from(arguments).command {
         Command::Serve { options } => serve::run(arguments.first(), &options),
+        Command::Host { options } => host::run(arguments.first(), &options),
+        Command::Attach { options } => attach::run(arguments.first(), &options),
         Command::Check(options) => check::run(&options),
         Command::Conform(options) => conform::run(&options),
         Command::Models(options) => models::run(&options),

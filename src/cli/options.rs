@@ -21,7 +21,7 @@ use values::{
 pub use help::HELP;
 
 /// The options of a host's command line.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostOptions {
     /// `--mode`.
     pub mode: Option<Mode>,
@@ -103,6 +103,12 @@ pub struct HostOptions {
     pub max_output_file: Option<u64>,
     /// `--max-output-files`, in bytes.
     pub max_output_files: Option<u64>,
+    /// `--listen`: addresses for clients of many sessions.
+    pub listen: Vec<String>,
+    /// `--multi-session`: many sessions on stdin and stdout.
+    pub multi_session: bool,
+    /// `--kept-output`, in bytes.
+    pub kept_output: Option<usize>,
     /// `--hazard`.
     pub hazards: Vec<Hazard>,
     /// `--seed` of the hazards.
@@ -234,6 +240,9 @@ pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
             Long("max-output-files") => {
                 options.max_output_files = Some(bytes("--max-output-files", &mut parser)? as u64);
             }
+            Long("listen") => options.listen.push(text(&mut parser)?),
+            Long("multi-session") => options.multi_session = true,
+            Long("kept-output") => options.kept_output = Some(bytes("--kept-output", &mut parser)?),
             Long("hazard") => options.hazards = hazards(&text(&mut parser)?)?,
             Long("seed") => options.seed = seed(&text(&mut parser)?)?,
             Long("help") | Short('h') => options.help = true,

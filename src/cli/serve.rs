@@ -1,6 +1,7 @@
 //! `pi-rpc serve` and `--mode rpc`: from options and configuration to the server's [`Options`].
 
 use super::{
+    host,
     log::{self, Log},
     models,
     options::{self, HostOptions, Refusal},
@@ -11,6 +12,7 @@ use crate::{
     config::Environment,
     login::finish_refreshes,
     protocol::{Dialect, FRAME_LIMIT},
+    secrets::Secrets,
     server::{Hazards, MAX_PENDING_BYTES, Options, PrintMode, serve},
 };
 use std::{
@@ -41,6 +43,9 @@ pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
         Ok(options) => options,
         Err(Refusal(text, status)) => return refuse(&text, status),
     };
+    if options.multi_session {
+        return host::run(started_as, arguments);
+    }
     log_to_stderr();
     log_panics();
     for option in &options.ignored {
@@ -101,7 +106,7 @@ fn resolve(
     let directory =
         std::env::current_dir().map_err(|error| Refusal(format!("the working directory: {error}"), 1))?;
     let environment = Environment::of_process();
-    let config = load_config(dialect, &options, &directory, &environment);
+    let config = load_config(dialect, &options, &directory, &environment, Secrets::default());
     let secrets = config.keys.secrets();
     log::set_secrets(secrets.clone());
     process_privacy::hide(secrets, &environment, options.api_key.is_some());
@@ -115,7 +120,7 @@ fn resolve(
 }
 
 /// Logs to stderr: stdout belongs to the protocol.
-fn log_to_stderr() {
+pub(super) fn log_to_stderr() {
     let wanted = std::env::var(EnvFilter::DEFAULT_ENV).unwrap_or_default();
     tracing_subscriber::fmt()
         .with_env_filter(log_filter(&wanted))
@@ -140,7 +145,7 @@ fn log_filter(wanted: &str) -> EnvFilter {
 const AWS_TARGETS: &str = "aws_";
 
 /// Logs panics, which must not block on stderr; with `RUST_BACKTRACE`, their backtraces.
-fn log_panics() {
+pub(super) fn log_panics() {
     panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(ToString::to_string).unwrap_or_default();
         let thread = thread::current();

@@ -6,7 +6,7 @@ use super::{
     session::InitialSession,
 };
 use crate::{
-    config::{self, Config, Environment, SelectionError, SelectionOptions, Sources},
+    config::{self, Config, Environment, SelectionError, SelectionOptions, Sources, load_with_secrets},
     engine::{CompactionPlan, Modes, RetryPlan, limits::Limits, todos},
     model::{http::Http, types::ToolSpec},
     prompt::{
@@ -15,6 +15,7 @@ use crate::{
         tool_line,
     },
     protocol::{Dialect, DialectExtensionApi},
+    secrets::Secrets,
     server::{LoginAccess, ModelLibrary, SessionOptions, ToolEnvironment, scripted_name, wall_ms},
     session::{SyncPolicy, day},
     tools::{self, OutputFiles},
@@ -26,19 +27,22 @@ use std::{
     time::Duration,
 };
 
-/// Loads the configuration for a session in `directory`, with the keys of the options. Logs its warnings.
+/// Loads the configuration for a session in `directory`, with the keys of the options. Logs its warnings; `secrets`
+/// learns its credentials.
 pub fn load_config(
     dialect: Dialect,
     options: &HostOptions,
     directory: &Path,
     environment: &Environment,
+    secrets: Secrets,
 ) -> Config {
-    let mut config = config::load(Sources {
+    let sources = Sources {
         dialect,
         working_directory: directory.to_owned(),
         environment: environment.clone(),
         approve: options.approve,
-    });
+    };
+    let mut config = load_with_secrets(sources, secrets);
     let secrets = config.keys.secrets();
     options.api_key.iter().for_each(|key| secrets.remember(key));
     secrets.pass(options.pass_keys.iter().chain(&config.settings.pass_keys));

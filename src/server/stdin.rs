@@ -15,11 +15,61 @@ use tokio::io::{Interest, unix::AsyncFd};
 /// Size of one read, in bytes.
 const CHUNK: usize = 64 * 1024;
 
-/// Reader of the inbound frames on stdin.
-pub struct FrameReader {
+/// This process's stdin.
+pub struct Stdin {
     from: File,
     /// Readiness of the descriptor; `None` for a file, which is always ready.
     watched: Option<AsyncFd<OwnedFd>>,
+}
+
+impl Stdin {
+    /// Registers stdin with the runtime.
+    ///
+    /// # Errors
+    ///
+    /// It is closed, or cannot be polled.
+    pub fn new() -> io::Result<Self> {
+        let from = io::stdin().as_fd().try_clone_to_owned()?;
+        let watched = watch(&from, Interest::READABLE)?;
+        Ok(Self { from: File::from(from), watched })
+    }
+
+    /// Reads what there is, and waits for the first byte. 0: the end of input. Cancel-safe.
+    ///
+    /// # Errors
+    ///
+    /// Reading fails.
+    pub async fn read(&mut self, splitter: &mut LineSplitter) -> io::Result<usize> {
+        loop {
+            self.readable().await;
+            match self.from.read(splitter.space(CHUNK)) {
+                Ok(count) => {
+                    splitter.commit(count);
+                    return Ok(count);
+                }
+                // The host may have set O_NONBLOCK on the shared pipe.
+                Err(error) if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Waits until a read would not block.
+    async fn readable(&self) {
+        let Some(watched) = &self.watched else { return };
+        // If watching fails, the read reports why.
+        while let Ok(mut guard) = watched.readable().await {
+            if is_ready(watched, PollFlags::IN) {
+                return;
+            }
+            guard.clear_ready();
+        }
+    }
+}
+
+/// Reader of the inbound frames on stdin.
+pub struct FrameReader {
+    stdin: Stdin,
     splitter: LineSplitter,
     dialect: Dialect,
     max_frame: usize,
@@ -31,13 +81,9 @@ pub struct FrameReader {
 impl FrameReader {
     /// A reader of this process's stdin.
     pub fn of_stdin(dialect: Dialect, max_frame: usize) -> io::Result<Self> {
-        let from = io::stdin().as_fd().try_clone_to_owned()?;
-        let watched = watch(&from, Interest::READABLE)?;
-        let splitter = LineSplitter::new(max_frame);
         Ok(Self {
-            from: File::from(from),
-            watched,
-            splitter,
+            stdin: Stdin::new()?,
+            splitter: LineSplitter::new(max_frame),
             dialect,
             max_frame,
             bytes_read: 0,
@@ -54,12 +100,9 @@ impl FrameReader {
             if self.has_ended {
                 return None;
             }
-            self.readable().await;
-            match self.from.read(self.splitter.space(CHUNK)) {
+            match self.stdin.read(&mut self.splitter).await {
                 Ok(0) => return Some(self.end()),
-                Ok(count) => self.splitter.commit(count),
-                // The host may have set O_NONBLOCK on the shared pipe.
-                Err(error) if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock) => {}
+                Ok(_) => {}
                 Err(error) => {
                     tracing::error!("stdin: {error}");
                     self.has_ended = true;
@@ -95,18 +138,6 @@ impl FrameReader {
         self.has_ended = last.is_none();
         last.unwrap_or(Input::EndOfInput)
     }
-
-    /// Waits until a read would not block.
-    async fn readable(&self) {
-        let Some(watched) = &self.watched else { return };
-        // If watching fails, the read reports why.
-        while let Ok(mut guard) = watched.readable().await {
-            if is_ready(watched, PollFlags::IN) {
-                return;
-            }
-            guard.clear_ready();
-        }
-    }
 }
 
 /// Whether a descriptor is ready for one of `flags`, or is closed or broken, which the next read or write reports.
@@ -129,11 +160,15 @@ pub fn watch(of: &impl AsFd, interest: Interest) -> io::Result<Option<AsyncFd<Ow
 }
 
 fn to_input(line: SplitLine, dialect: Dialect, max_frame: usize) -> Option<Input> {
-    let read = match line {
-        SplitLine::TooLong(length) => return Some(Input::too_long(length, max_frame)),
-        SplitLine::Line(line) => read_line(line, dialect),
-    };
-    match read {
+    match line {
+        SplitLine::TooLong(length) => Some(Input::too_long(length, max_frame)),
+        SplitLine::Line(line) => line_to_input(line, dialect),
+    }
+}
+
+/// The input for a line without its line feed; `None`: a blank line that the dialect skips.
+pub fn line_to_input(line: &[u8], dialect: Dialect) -> Option<Input> {
+    match read_line(line, dialect) {
         Ok(frame) => frame.map(|frame| Input::line(Ok(frame))),
         Err(error) => {
             if !error.is_answered() {

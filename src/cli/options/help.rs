@@ -79,6 +79,11 @@ Limits:
   --max-output-files <BYTES>   Limit all these files together; the oldest are removed, and the next output lists
                                them (4 GiB)
 
+Many sessions (pi-rpc host):
+  --listen <ADDRESS>           Listen at unix:PATH or ws://HOST:PORT; repeatable
+  --multi-session              With --mode rpc: carry many sessions on stdin and stdout
+  --kept-output <BYTES>        Keep so much of each session's output for clients that come back (4 MiB)
+
 Testing a host:
   --hazard <LIST>              Stay legal and be inconvenient: chunks, coalesce, dribble, early-events, unknown-fields,
                                unknown-events, u2028, huge, slow-start, dialogs, late-answers, late-ends, all

@@ -1,0 +1,116 @@
+//! Addresses of hosts and sessions.
+
+use std::{fmt, path::PathBuf};
+
+/// Where a host listens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HostAddress {
+    /// A Unix socket.
+    Unix(PathBuf),
+    /// A name or number with a port.
+    Tcp(String),
+}
+
+/// The session to connect to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SessionAddress {
+    /// The open session with this name: its handle, or the id in its file.
+    Open(String),
+    /// A session that the host opens, with these parameters of the address.
+    New(Vec<(&'static str, String)>),
+}
+
+impl HostAddress {
+    /// Parses `unix:PATH` or `ws://HOST:PORT`, with `/sessions/ID` behind it for an open session.
+    ///
+    /// # Errors
+    ///
+    /// The text has neither form.
+    pub fn parse(text: &str) -> Result<(Self, Option<String>), String> {
+        const SESSIONS: &str = "/sessions/";
+        let (host, session) = match text.rsplit_once(SESSIONS) {
+            Some((host, session)) if !session.is_empty() && !session.contains('/') => {
+                (host.trim_end_matches(':'), Some(session.to_owned()))
+            }
+            _ => (text, None),
+        };
+        if let Some(path) = host.strip_prefix("unix:").filter(|path| !path.is_empty()) {
+            return Ok((Self::Unix(PathBuf::from(path)), session));
+        }
+        match host.strip_prefix("ws://").map(|address| address.trim_end_matches('/')) {
+            Some(address) if address.contains(':') && !address.contains('/') => {
+                Ok((Self::Tcp(address.to_owned()), session))
+            }
+            _ => Err(format!(
+                "{text}: expected unix:PATH or ws://HOST:PORT, and /sessions/ID for an open session"
+            )),
+        }
+    }
+}
+
+impl fmt::Display for HostAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unix(path) => write!(f, "unix:{}", path.display()),
+            Self::Tcp(address) => write!(f, "ws://{address}"),
+        }
+    }
+}
+
+impl SessionAddress {
+    /// The path and query of the session's connection.
+    pub fn path(&self, client: &str, after: Option<u64>) -> String {
+        let (session, mut parameters) = match self {
+            Self::Open(id) => (encode(id), Vec::new()),
+            Self::New(parameters) => ("new".to_owned(), parameters.clone()),
+        };
+        parameters.push(("client", client.to_owned()));
+        parameters.extend(after.map(|after| ("after", after.to_string())));
+        let query: Vec<String> =
+            parameters.iter().map(|(name, value)| format!("{name}={}", encode(value))).collect();
+        format!("/sessions/{session}?{}", query.join("&"))
+    }
+}
+
+/// Percent-encodes everything but unreserved characters. Source: RFC 3986.
+fn encode(text: &str) -> String {
+    let mut encoded = String::new();
+    for byte in text.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                encoded.push(char::from(byte));
+            }
+            byte => encoded.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    encoded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_have_two_forms() {
+        let unix = |path: &str| HostAddress::Unix(path.into());
+        assert_eq!(HostAddress::parse("unix:/run/pi.sock"), Ok((unix("/run/pi.sock"), None)));
+        let named = HostAddress::parse("unix:/run/pi.sock:/sessions/a1");
+        assert_eq!(named, Ok((unix("/run/pi.sock"), Some("a1".to_owned()))));
+        let tcp = HostAddress::Tcp("example.org:80".to_owned());
+        assert_eq!(HostAddress::parse("ws://example.org:80/"), Ok((tcp.clone(), None)));
+        assert_eq!(HostAddress::parse("ws://example.org:80/sessions/a1"), Ok((tcp, Some("a1".to_owned()))));
+        for wrong in ["", "unix:", "ws://example.org", "http://example.org:80"] {
+            assert!(HostAddress::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn parameters_are_percent_encoded() {
+        let new = SessionAddress::New(vec![("cwd", "/a b&c".to_owned())]);
+        assert_eq!(new.path("k", None), "/sessions/new?cwd=%2Fa%20b%26c&client=k");
+        assert_eq!(
+            SessionAddress::Open("x/y".to_owned()).path("k", Some(7)),
+            "/sessions/x%2Fy?client=k&after=7"
+        );
+    }
+}

@@ -1,0 +1,123 @@
+//! `pi-rpc attach`: a pipe to a session of a host.
+
+use super::{
+    options::{self, HostOptions, Refusal, SessionStart},
+    print, refuse,
+    serve::log_to_stderr,
+};
+use crate::{
+    attach::{HostAddress, Options, SessionAddress, attach},
+    protocol::{Dialect, FRAME_LIMIT, ThinkingLevel},
+};
+use std::{ffi::OsString, process::ExitCode, time::Duration};
+
+/// Help of `pi-rpc attach`.
+const HELP: &str = "\
+Connect stdin and stdout to a session of pi-rpc host, as if the session ran here
+
+Usage: pi-rpc attach URL [OPTIONS]
+
+  URL                          unix:PATH or ws://HOST:PORT for a new session; with /sessions/ID for an open one
+      --leave                  Leave the session open at the end of input; for an open session that is the default
+      --reconnect <SECONDS>    Try so long to reach a host that was lost (60)
+      --cwd <DIR>              Working directory of a new session (this one if the host is on this machine)
+      --dialect, --provider, --model, --thinking, --name, --session, --continue, --fork,
+      --no-session             As for pi-rpc serve; other options are the host's and are ignored
+  -h, --help                   Print this text
+
+Point a client at \"pi-rpc attach URL\" where it starts \"pi\": the options that it passes are understood.
+
+Examples:
+  pi-rpc attach unix:/run/user/1000/pi-rpc.sock --mode rpc --no-session
+  pi-rpc attach ws://build-server:7878/sessions/3a13f1ea-69c3-4961-a689-886a8d3603ec";
+
+/// Parses the options and passes lines until the session or the input ends.
+pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
+    let options = match parse(started_as, arguments) {
+        Ok(Some(options)) => options,
+        Ok(None) => return print(HELP),
+        Err(Refusal(text, status)) => return refuse(&text, status),
+    };
+    log_to_stderr();
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return refuse(&error.to_string(), 1),
+    };
+    match runtime.block_on(attach(options)) {
+        Ok(status) => ExitCode::from(status),
+        Err(error) => refuse(&error.to_string(), 1),
+    }
+}
+
+/// The options; `None`: help is asked for.
+fn parse(started_as: Option<&OsString>, arguments: &[OsString]) -> Result<Option<Options>, Refusal> {
+    let usage = |text: String| Refusal(text, super::USAGE);
+    let (mut leaves, mut patience, mut directory, mut rest) = (false, 60, None, Vec::new());
+    let mut words = arguments.iter();
+    while let Some(word) = words.next() {
+        let mut value = |name: &str| {
+            let value = words.next().map(|value| value.to_string_lossy().into_owned());
+            value.ok_or_else(|| usage(format!("{name}: expected a value")))
+        };
+        match word.to_str() {
+            Some("--leave") => leaves = true,
+            Some("--reconnect") => {
+                let text = value("--reconnect")?;
+                patience = text
+                    .parse()
+                    .map_err(|_| usage(format!("--reconnect {text}: expected a number of seconds")))?;
+            }
+            Some("--cwd") => directory = Some(value("--cwd")?),
+            _ => rest.push(word.clone()),
+        }
+    }
+    let mut options = options::parse(&rest)?;
+    if options.help {
+        return Ok(None);
+    }
+    if options.messages.is_empty() {
+        return Err(usage("attach: expected the address of a host, unix:PATH or ws://HOST:PORT".to_owned()));
+    }
+    let (host, open) = HostAddress::parse(&options.messages.remove(0)).map_err(usage)?;
+    let ends_session = open.is_none() && !leaves;
+    let max_frame = options.max_frame.unwrap_or(FRAME_LIMIT);
+    let session = match open {
+        Some(id) => SessionAddress::Open(id),
+        None => {
+            if directory.is_none() && matches!(host, HostAddress::Unix(_)) {
+                let here = std::env::current_dir();
+                let here = here.map_err(|error| Refusal(format!("the working directory: {error}"), 1))?;
+                directory = Some(here.to_string_lossy().into_owned());
+            }
+            let dialect = match options.dialect {
+                Some(dialect) => dialect,
+                None => options::default_dialect(started_as)?,
+            };
+            SessionAddress::New(parameters(options, dialect, directory))
+        }
+    };
+    let patience = Duration::from_secs(patience);
+    Ok(Some(Options { host, session, ends_session, patience, max_frame }))
+}
+
+fn parameters(
+    options: HostOptions,
+    dialect: Dialect,
+    directory: Option<String>,
+) -> Vec<(&'static str, String)> {
+    let mut parameters = vec![("dialect", dialect.as_str().to_owned())];
+    match options.session {
+        SessionStart::New => {}
+        SessionStart::InMemory => parameters.push(("in_memory", "true".to_owned())),
+        SessionStart::Open(session) => parameters.push(("session", session)),
+        SessionStart::Newest => parameters.push(("newest", "true".to_owned())),
+        SessionStart::Fork(session) => parameters.push(("fork", session)),
+    }
+    parameters.extend(directory.map(|directory| ("cwd", directory)));
+    parameters.extend(options.provider.map(|provider| ("provider", provider)));
+    parameters.extend(options.model.map(|model| ("model", model)));
+    parameters
+        .extend(options.thinking.map(ThinkingLevel::as_str).map(|level| ("thinking", level.to_owned())));
+    parameters.extend(options.name.map(|name| ("name", name)));
+    parameters
+}

@@ -1,0 +1,190 @@
+//! `pi-rpc host` and `--mode rpc --multi-session`: many sessions in one process.
+
+use super::{
+    log,
+    options::{self, HostOptions, Refusal, SessionStart},
+    print, process_privacy, refuse,
+    serve::{log_panics, log_to_stderr},
+    session_options::{load_config, session_options},
+};
+use crate::{
+    config::Environment,
+    login::finish_refreshes,
+    protocol::{Dialect, FRAME_LIMIT},
+    secrets::Secrets,
+    server::SessionOptions,
+    session::working_directory,
+    session_host::{Address, Listener, OpenRequest, Server, SessionHost, SessionLimits, Start, serve_stdio},
+};
+use std::{
+    ffi::OsString,
+    fs, io,
+    path::{Path, PathBuf},
+    process::ExitCode,
+    sync::Arc,
+};
+use tokio::signal::unix::{SignalKind, signal};
+
+/// Default of `--kept-output`, in bytes.
+const KEPT_OUTPUT: usize = 4 * 1024 * 1024;
+
+/// Default of `--max-unread` for a connection, in bytes.
+const MAX_PENDING: usize = 16 * 1024 * 1024;
+
+/// Parses the options and serves until a signal comes; with `--multi-session`, until the end of input.
+pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
+    let options = match options::parse(arguments) {
+        Ok(options) if options.help => return print(&format!("{USAGE}\n{}", options::HELP)),
+        Ok(options) => options,
+        Err(Refusal(text, status)) => return refuse(&text, status),
+    };
+    log_to_stderr();
+    log_panics();
+    for warning in &options.warnings {
+        tracing::warn!("{warning}");
+    }
+    let addresses: Result<Vec<Address>, _> = options.listen.iter().map(|text| Address::parse(text)).collect();
+    let addresses = match addresses {
+        Ok(addresses) => addresses,
+        Err(error) => return refuse(&error.to_string(), super::USAGE),
+    };
+    if addresses.is_empty() && !options.multi_session {
+        return refuse("host: expected at least one --listen unix:PATH or ws://HOST:PORT", super::USAGE);
+    }
+    let server = match server(started_as, options, arguments) {
+        Ok(server) => server,
+        Err(Refusal(text, status)) => return refuse(&text, status),
+    };
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return refuse(&error.to_string(), 1),
+    };
+    let served = runtime.block_on(async {
+        let served = match addresses.is_empty() {
+            true => serve_stdio(server).await.map(|()| 0).map_err(|error| error.to_string()),
+            false => listen(server, &addresses).await,
+        };
+        finish_refreshes().await;
+        served
+    });
+    // Blocked threads may never end; nothing waits for them.
+    runtime.shutdown_background();
+    match served {
+        Ok(status) => ExitCode::from(status),
+        Err(text) => refuse(&text, 1),
+    }
+}
+
+const USAGE: &str = "\
+Run many sessions in one process, for clients that come and go
+
+Usage: pi-rpc host --listen unix:PATH [--listen ws://HOST:PORT] [OPTIONS]
+       pi-rpc --mode rpc --multi-session [OPTIONS]
+
+The options are those of pi-rpc serve, for every session that is opened.
+";
+
+/// Serves all addresses until a signal comes. Returns the exit status.
+async fn listen(server: Server, addresses: &[Address]) -> Result<u8, String> {
+    let mut listeners = Vec::new();
+    for address in addresses {
+        listeners.push(Listener::bind(address).await.map_err(|error| error.to_string())?);
+    }
+    let stop = |kind| signal(kind).map_err(|error| format!("signals: {error}"));
+    let (mut terminate, mut interrupt) = (stop(SignalKind::terminate())?, stop(SignalKind::interrupt())?);
+    let files: Vec<PathBuf> =
+        listeners.iter().filter_map(|listener| listener.socket_file().map(Path::to_owned)).collect();
+    let host = server.host.clone();
+    let mut served = tokio::task::JoinSet::new();
+    for listener in listeners {
+        tracing::warn!("listening at {listener}");
+        served.spawn(listener.serve(server.clone()));
+    }
+    let outcome = tokio::select! {
+        _ = terminate.recv() => Ok(0),
+        _ = interrupt.recv() => Ok(130),
+        Some(lost) = served.join_next() => match lost {
+            Ok(Ok(())) => Ok(0),
+            Ok(Err(error)) => Err(error.to_string()),
+            Err(error) => Err(error.to_string()),
+        },
+    };
+    for file in files {
+        // A file that is gone already does no harm.
+        let _ = fs::remove_file(file);
+    }
+    host.close_all().await;
+    outcome
+}
+
+fn server(
+    started_as: Option<&OsString>,
+    options: HostOptions,
+    arguments: &[OsString],
+) -> Result<Server, Refusal> {
+    let dialect = match options.dialect {
+        Some(dialect) => dialect,
+        None => options::default_dialect(started_as)?,
+    };
+    let max_frame = options.max_frame.unwrap_or(FRAME_LIMIT);
+    let max_pending = options.max_unread.unwrap_or(MAX_PENDING);
+    let kept_output = options.kept_output.unwrap_or(KEPT_OUTPUT);
+    let environment = Environment::of_process();
+    let directory =
+        std::env::current_dir().map_err(|error| Refusal(format!("the working directory: {error}"), 1))?;
+    let secrets = Secrets::default();
+    // Warns of what is wrong with the configuration before anybody opens a session.
+    load_config(dialect, &options, &directory, &environment, secrets.clone());
+    log::set_secrets(secrets.clone());
+    process_privacy::hide(&secrets, &environment, options.api_key.is_some());
+    let template =
+        SessionTemplate { dialect, options, arguments: arguments.to_vec(), directory, environment, secrets };
+    let open = move |request| template.open(request).map_err(|Refusal(text, _)| text);
+    let limits = SessionLimits { max_frame, kept_output };
+    Ok(Server { host: SessionHost::new(Arc::new(open), limits), dialect, max_frame, max_pending })
+}
+
+/// What all sessions of a process have in common.
+struct SessionTemplate {
+    dialect: Dialect,
+    options: HostOptions,
+    arguments: Vec<OsString>,
+    directory: PathBuf,
+    environment: Environment,
+    /// Credentials of all sessions, redacted in the log.
+    secrets: Secrets,
+}
+
+impl SessionTemplate {
+    /// The options of a new session.
+    fn open(&self, request: OpenRequest) -> Result<SessionOptions, Refusal> {
+        let dialect = request.dialect.unwrap_or(self.dialect);
+        let mut options = self.options.clone();
+        if request.provider.is_some() || request.model.is_some() {
+            (options.provider, options.model) = (request.provider, request.model);
+        }
+        options.thinking = request.level.or(options.thinking);
+        options.name = request.name.or(options.name);
+        let before = request.start.name().and_then(|path| working_directory(Path::new(path)));
+        options.session = match request.start {
+            Start::New => options.session,
+            Start::InMemory => SessionStart::InMemory,
+            Start::Newest => SessionStart::Newest,
+            Start::Named(name) => SessionStart::Open(name),
+            Start::Fork(name) => SessionStart::Fork(name),
+        };
+        let directory = request.directory.or(before).unwrap_or_else(|| self.directory.clone());
+        let is_directory = fs::metadata(&directory).map(|found| found.is_dir());
+        match is_directory {
+            Ok(true) => {}
+            Ok(false) => return Err(not_a_directory(&directory, &io::ErrorKind::NotADirectory.into())),
+            Err(error) => return Err(not_a_directory(&directory, &error)),
+        }
+        let config = load_config(dialect, &options, &directory, &self.environment, self.secrets.clone());
+        session_options(config, &options, &self.arguments, directory, &self.environment)
+    }
+}
+
+fn not_a_directory(directory: &Path, error: &io::Error) -> Refusal {
+    Refusal(format!("cwd: {}: {error}", directory.display()), 1)
+}

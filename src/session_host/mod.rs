@@ -1,0 +1,29 @@
+//! Many sessions in one process, for any number of clients that come and go.
+//!
+//! ```text
+//! connections ─→ lines ─→ HostedSession: runner ─→ Journal ─→ WatcherQueue ─→ connections
+//!                              ↑ one task each      numbers      one each
+//! ```
+//!
+//! A session runs in a task of its own ([`session_task`]), whether somebody is connected or not. Every frame that it emits gets
+//! a number in its [`journal`], which keeps the newest ones; a connection that comes back gets what it missed. Each connection
+//! reads from a queue of its own ([`watcher`]), so that a slow one holds up no other: its deltas are coalesced, and when it is
+//! too far behind, a snapshot replaces what it has not read.
+//!
+//! The wire of a session's own connection is that of the dialect, byte for byte; a shared connection carries the frames of
+//! many sessions, each with its `sessionId`. Source: senpi reference; own where `schema/multi_session.json` says so.
+
+mod journal;
+mod listener;
+mod own_connection;
+mod registry;
+mod request_ids;
+mod session_task;
+mod shared_connection;
+mod transports;
+mod watcher;
+
+pub use listener::{Address, ListenError, Listener, Server, serve_stdio};
+pub use own_connection::CONTROL_PROTOCOL;
+pub use registry::{HostError, OpenRequest, OpenSession, SessionHost, Start};
+pub use session_task::SessionLimits;

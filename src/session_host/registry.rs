@@ -1,0 +1,280 @@
+//! The sessions of a process: opens, finds, lists and closes them.
+
+use super::session_task::{self, SessionHandle, SessionLimits, SessionRequest};
+use crate::{
+    protocol::{Base, Dialect, ListedSession, SessionStatus, ThinkingLevel, errors},
+    server::SessionOptions,
+};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+/// A session that is to be opened.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OpenRequest {
+    /// The dialect; `None`: that of the host's options.
+    pub dialect: Option<Dialect>,
+    /// Where the session begins.
+    pub start: Start,
+    /// The working directory.
+    pub directory: Option<PathBuf>,
+    /// The provider of a new session's model.
+    pub provider: Option<String>,
+    /// The id of a new session's model.
+    pub model: Option<String>,
+    /// The thinking level of a new session.
+    pub level: Option<ThinkingLevel>,
+    /// The display name of a new session.
+    pub name: Option<String>,
+}
+
+/// Where a session begins.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Start {
+    /// A new one, kept as the host's options say.
+    #[default]
+    New,
+    /// A new one, without a file.
+    InMemory,
+    /// The newest one of its working directory, else a new one.
+    Newest,
+    /// This file, or the session whose id begins so. A file that does not exist is created.
+    Named(String),
+    /// A copy of this one.
+    Fork(String),
+}
+
+impl Start {
+    /// The file or id of the session that is resumed.
+    pub fn name(&self) -> Option<&str> {
+        match self {
+            Self::Named(name) => Some(name),
+            Self::New | Self::InMemory | Self::Newest | Self::Fork(_) => None,
+        }
+    }
+}
+
+/// Makes the options of a session; the error is for people. May block.
+pub type OpenSession = dyn Fn(OpenRequest) -> Result<SessionOptions, String> + Send + Sync;
+
+/// All sessions of a process.
+pub struct SessionHost {
+    open_session: Arc<OpenSession>,
+    limits: SessionLimits,
+    sessions: Mutex<BTreeMap<String, Entry>>,
+}
+
+enum Entry {
+    Opening { path: Option<String>, directory: Option<PathBuf> },
+    Open(SessionHandle),
+}
+
+/// Why a command to the process is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HostError {
+    /// No open session has this name.
+    UnknownSession,
+    /// The session is being opened.
+    SessionOpening,
+    /// The session is being closed.
+    SessionClosing,
+    /// The file is open, or being opened.
+    PathInUse,
+    /// The frame names no session.
+    MissingSessionId,
+    /// The working directory is not an absolute path.
+    InvalidPath,
+    /// The session cannot be started, for this reason.
+    OpenFailed(String),
+}
+
+impl HostError {
+    /// The code and what follows it, as `error` has it.
+    pub fn text(&self) -> String {
+        // The codes are the same in every dialect.
+        let base = Base::Pi;
+        match self {
+            Self::UnknownSession => errors::unknown_session(base),
+            Self::SessionOpening => errors::session_opening(base),
+            Self::SessionClosing => errors::session_closing(base),
+            Self::PathInUse => errors::session_path_in_use(base),
+            Self::MissingSessionId => errors::missing_session_id(base),
+            Self::InvalidPath => errors::invalid_path(base),
+            Self::OpenFailed(reason) => errors::open_failed(base, reason),
+        }
+    }
+}
+
+impl SessionHost {
+    /// A process without sessions, which `open_session` makes the options of.
+    pub fn new(open_session: Arc<OpenSession>, limits: SessionLimits) -> Arc<Self> {
+        Arc::new(Self { open_session, limits, sessions: Mutex::default() })
+    }
+
+    /// Opens a session.
+    ///
+    /// # Errors
+    ///
+    /// The directory is not absolute, the file is open already, or the session cannot be started.
+    pub async fn open(self: &Arc<Self>, request: OpenRequest) -> Result<SessionHandle, HostError> {
+        if request.directory.as_deref().is_some_and(|directory| !directory.is_absolute()) {
+            return Err(HostError::InvalidPath);
+        }
+        let id = random_id()?;
+        {
+            let mut sessions = self.sessions();
+            if request.start.name().is_some_and(|path| is_in_use(&sessions, path)) {
+                return Err(HostError::PathInUse);
+            }
+            let path = request.start.name().map(str::to_owned);
+            let directory = request.directory.clone();
+            sessions.insert(id.clone(), Entry::Opening { path, directory });
+        }
+        let started = self.start(id.clone(), request).await;
+        let mut sessions = self.sessions();
+        let started = started.and_then(|handle| {
+            let path = handle.info.borrow().path.clone();
+            match path.is_some_and(|path| is_open(&sessions, &path)) {
+                true => Err(HostError::PathInUse),
+                false => Ok(handle),
+            }
+        });
+        match &started {
+            Ok(handle) => {
+                sessions.insert(id.clone(), Entry::Open(handle.clone()));
+                let (host, mut ended) = (self.clone(), handle.ended.clone());
+                tokio::spawn(async move {
+                    // A task that is gone without a word has ended, too.
+                    let _ = ended.wait_for(Option::is_some).await;
+                    host.sessions().remove(&id);
+                });
+            }
+            Err(_) => {
+                sessions.remove(&id);
+            }
+        }
+        started
+    }
+
+    async fn start(&self, id: String, request: OpenRequest) -> Result<SessionHandle, HostError> {
+        let open_session = self.open_session.clone();
+        let options = tokio::task::spawn_blocking(move || open_session(request)).await;
+        let options = options.map_err(|error| HostError::OpenFailed(error.to_string()))?;
+        let options = options.map_err(HostError::OpenFailed)?;
+        session_task::start(id, options, self.limits).map_err(HostError::OpenFailed)
+    }
+
+    /// The open session with this name: its handle, or the id in its file.
+    ///
+    /// # Errors
+    ///
+    /// There is none, or it is being opened or closed.
+    pub fn find(&self, name: &str) -> Result<SessionHandle, HostError> {
+        let sessions = self.sessions();
+        let handle = match sessions.get(name) {
+            Some(Entry::Open(handle)) => handle,
+            Some(Entry::Opening { .. }) => return Err(HostError::SessionOpening),
+            None => sessions
+                .values()
+                .find_map(|entry| match entry {
+                    Entry::Open(handle) if handle.info.borrow().durable_id == name => Some(handle),
+                    _ => None,
+                })
+                .ok_or(HostError::UnknownSession)?,
+        };
+        match handle.info.borrow().status {
+            SessionStatus::Closing => Err(HostError::SessionClosing),
+            _ => Ok(handle.clone()),
+        }
+    }
+
+    /// Closes a session: aborts what is active, and waits until it has ended.
+    ///
+    /// # Errors
+    ///
+    /// There is none, or it is being opened or closed.
+    pub async fn close(&self, name: &str) -> Result<(), HostError> {
+        let handle = self.find(name)?;
+        close(&handle).await;
+        self.sessions().remove(&handle.id);
+        Ok(())
+    }
+
+    /// All sessions, with those that are being opened or closed.
+    pub fn list(&self) -> Vec<ListedSession> {
+        let sessions = self.sessions();
+        let listed = sessions.iter().map(|(id, entry)| match entry {
+            Entry::Opening { path, directory } => ListedSession {
+                session_id: id.clone(),
+                durable_session_id: None,
+                session_path: path.clone(),
+                cwd: directory.as_deref().map(text).unwrap_or_default(),
+                name: None,
+                status: SessionStatus::Opening,
+            },
+            Entry::Open(handle) => {
+                let info = handle.info.borrow();
+                ListedSession {
+                    session_id: id.clone(),
+                    durable_session_id: Some(info.durable_id.clone()),
+                    session_path: info.path.as_deref().map(text),
+                    cwd: text(&info.directory),
+                    name: info.name.clone(),
+                    status: info.status,
+                }
+            }
+        });
+        listed.collect()
+    }
+
+    /// Closes all sessions.
+    pub async fn close_all(&self) {
+        let open: Vec<SessionHandle> = self
+            .sessions()
+            .values()
+            .filter_map(|entry| match entry {
+                Entry::Open(handle) => Some(handle.clone()),
+                Entry::Opening { .. } => None,
+            })
+            .collect();
+        futures_util::future::join_all(open.iter().map(close)).await;
+    }
+
+    fn sessions(&self) -> MutexGuard<'_, BTreeMap<String, Entry>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+async fn close(handle: &SessionHandle) {
+    // A task that is gone has closed the session.
+    let _ = handle.requests.send(SessionRequest::Close).await;
+    let _ = handle.ended.clone().wait_for(Option::is_some).await;
+}
+
+/// Whether the file that a client names is open or being opened.
+fn is_in_use(sessions: &BTreeMap<String, Entry>, path: &str) -> bool {
+    let being_opened = sessions
+        .values()
+        .any(|entry| matches!(entry, Entry::Opening { path: Some(opening), .. } if opening == path));
+    being_opened || is_open(sessions, Path::new(path))
+}
+
+fn is_open(sessions: &BTreeMap<String, Entry>, path: &Path) -> bool {
+    sessions.values().any(|entry| match entry {
+        Entry::Open(handle) => handle.info.borrow().path.as_deref() == Some(path),
+        Entry::Opening { .. } => false,
+    })
+}
+
+fn text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+/// A name that nobody guesses.
+fn random_id() -> Result<String, HostError> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|error| HostError::OpenFailed(error.to_string()))?;
+    Ok(uuid::Builder::from_random_bytes(bytes).into_uuid().to_string())
+}

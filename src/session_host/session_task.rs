@@ -1,0 +1,450 @@
+//! The task of one session: feeds the engine with the lines of all clients, and hands its frames to the journal.
+
+use super::{
+    journal::Journal,
+    request_ids::RequestIds,
+    watcher::{ClientId, WatcherMessage, WatcherQueue},
+};
+use crate::{
+    engine::Input,
+    protocol::{
+        Dialect, DialogResolvedEvent, Emission, Encoder, ReceivedControl, SessionEndedEvent, SessionState,
+        SessionStatus,
+    },
+    server::{ExitReason, Runner, SessionOptions, line_to_input, until},
+};
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+use tokio::sync::{mpsc, oneshot, watch};
+
+/// How long an idle session keeps frames for clients that come back.
+const KEPT_WHILE_IDLE: Duration = Duration::from_secs(600);
+
+/// Lines of clients that wait for the session.
+const LINE_CAPACITY: usize = 64;
+
+/// Requests of connections that wait for the session.
+const REQUEST_CAPACITY: usize = 16;
+
+/// Inputs that are handled in a row before other sessions get their turn.
+const MAX_BURST: usize = 64;
+
+/// Clients that are remembered after they have left.
+const MAX_ABSENT_CLIENTS: usize = 64;
+
+/// A line of a client.
+pub struct ClientLine {
+    /// The client.
+    pub client: ClientId,
+    /// The connection of the client that read it: one that was replaced does not count.
+    pub connection: u64,
+    /// The line without its line feed; `None`: the client has no more input, and the session ends.
+    pub line: Option<Vec<u8>>,
+}
+
+/// What a connection asks of the session.
+pub enum SessionRequest {
+    /// Connects a client.
+    Attach(Attach, oneshot::Sender<Attached>),
+    /// Disconnects it.
+    Detach {
+        /// The client.
+        client: ClientId,
+        /// Its connection.
+        connection: u64,
+    },
+    /// Puts a snapshot into the queue of a client that lags behind.
+    Snapshot(ClientId),
+    /// Returns the state.
+    State(oneshot::Sender<SessionState>),
+    /// Aborts what is active and ends the session.
+    Close,
+}
+
+/// A connection that is to be attached.
+pub struct Attach {
+    /// Names the client, so that it is the same one after it has come back.
+    pub key: String,
+    /// The number of the last frame that it has; `None`: it wants only what comes from now on.
+    pub after: Option<u64>,
+    /// Its queue.
+    pub queue: Arc<WatcherQueue>,
+    /// Whether the client is sent messages about its lines and about dialogs.
+    pub has_messages: bool,
+}
+
+/// The result of [`Attach`].
+#[derive(Debug)]
+pub struct Attached {
+    /// The client.
+    pub client: ClientId,
+    /// The connection.
+    pub connection: u64,
+    /// The number of the frame before the next one.
+    pub sequence: u64,
+    /// Lines received from the client, by all its connections.
+    pub received_lines: u64,
+}
+
+/// Facts about the session that others may read at any time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SessionInfo {
+    /// The id in the session's file.
+    pub durable_id: String,
+    /// The session's file.
+    pub path: Option<PathBuf>,
+    /// The working directory.
+    pub directory: PathBuf,
+    /// The display name.
+    pub name: Option<String>,
+    /// What the session is doing.
+    pub status: SessionStatus,
+}
+
+/// The connection to a session's task.
+#[derive(Clone)]
+pub struct SessionHandle {
+    /// The name of the session in this process.
+    pub id: String,
+    /// The dialect that it speaks.
+    pub dialect: Dialect,
+    /// The longest line that it reads, in bytes.
+    pub max_frame: usize,
+    /// Lines of clients.
+    pub lines: mpsc::Sender<ClientLine>,
+    /// Requests of connections.
+    pub requests: mpsc::Sender<SessionRequest>,
+    /// What the session is.
+    pub info: watch::Receiver<SessionInfo>,
+    /// The end of the session; `None`: it goes on.
+    pub ended: watch::Receiver<Option<SessionEndedEvent>>,
+}
+
+/// Limits of a session's memory.
+#[derive(Clone, Copy, Debug)]
+pub struct SessionLimits {
+    /// The longest line that is read, in bytes.
+    pub max_frame: usize,
+    /// Bytes of frames that are kept for clients that come back.
+    pub kept_output: usize,
+}
+
+struct Client {
+    key: String,
+    /// The number of its newest connection.
+    connection: u64,
+    /// Its queue, while it is connected.
+    queue: Option<Arc<WatcherQueue>>,
+    has_messages: bool,
+    received: u64,
+}
+
+struct SessionTask {
+    id: String,
+    runner: Runner,
+    limits: SessionLimits,
+    dialect: Dialect,
+    journal: Journal,
+    ids: RequestIds,
+    clients: HashMap<ClientId, Client>,
+    next_client: ClientId,
+    next_connection: u64,
+    /// Dialogs that were open after the last input.
+    dialogs: Vec<String>,
+    /// Bytes of lines since the engine had no command left.
+    unserved_bytes: u64,
+    is_stopping: bool,
+}
+
+/// Starts a session. It has ended when `ended` of the handle says so.
+///
+/// # Errors
+///
+/// The system refuses a thread.
+pub fn start(id: String, options: SessionOptions, limits: SessionLimits) -> Result<SessionHandle, String> {
+    let dialect = options.dialect;
+    let directory = options.tool_environment.directory.clone();
+    let max_queue = options.limits.queue as u64;
+    // Connections do not hold the session up; there is nothing to pause for.
+    let (_gate, opened) = watch::channel(true);
+    let runner = Runner::new(options, opened)?;
+    let (lines, received_lines) = mpsc::channel(LINE_CAPACITY);
+    let (requests, received_requests) = mpsc::channel(REQUEST_CAPACITY);
+    let task = SessionTask {
+        id: id.clone(),
+        runner,
+        limits,
+        dialect,
+        journal: Journal::new(dialect, limits.kept_output),
+        ids: RequestIds::default(),
+        clients: HashMap::new(),
+        next_client: 0,
+        next_connection: 0,
+        dialogs: Vec::new(),
+        unserved_bytes: 0,
+        is_stopping: false,
+    };
+    let (info, known) = watch::channel(task.info(&directory));
+    let (ended, is_ended) = watch::channel(None);
+    let handle = SessionHandle {
+        id,
+        dialect,
+        max_frame: limits.max_frame,
+        lines,
+        requests,
+        info: known,
+        ended: is_ended,
+    };
+    tokio::spawn(async move {
+        let _gate = _gate;
+        let ending = task.run(received_lines, received_requests, max_queue, directory, &info).await;
+        ended.send_replace(Some(ending));
+    });
+    Ok(handle)
+}
+
+impl SessionTask {
+    async fn run(
+        mut self,
+        mut lines: mpsc::Receiver<ClientLine>,
+        mut requests: mpsc::Receiver<SessionRequest>,
+        max_queue: u64,
+        directory: PathBuf,
+        info: &watch::Sender<SessionInfo>,
+    ) -> SessionEndedEvent {
+        let mut exit_reason = self.step(None);
+        let mut burst = 0;
+        let mut forgets_at = None;
+        while exit_reason.is_none() {
+            if self.runner.engine.unserved() == 0 {
+                self.unserved_bytes = 0;
+            }
+            if self.runner.engine.is_open() {
+                self.runner.tasks.extensions.mark_greeted();
+            }
+            burst += 1;
+            if burst == MAX_BURST {
+                burst = 0;
+                tokio::task::yield_now().await;
+            }
+            let reads = self.runner.engine.is_open() && self.unserved_bytes <= max_queue && !self.is_stopping;
+            let input = tokio::select! {
+                biased;
+                Some(request) = requests.recv() => self.answer(request, &mut lines, &mut exit_reason),
+                input = self.runner.next() => Some(input),
+                Some(line) = lines.recv(), if reads => self.receive(line),
+                () = until(forgets_at), if forgets_at.is_some() => {
+                    self.journal.clear();
+                    forgets_at = None;
+                    None
+                }
+            };
+            let Some(input) = input else { continue };
+            // Steps of an answer and progress change nothing but the status.
+            let is_progress = matches!(
+                input,
+                Input::Model { .. } | Input::ToolProgress { .. } | Input::ShellProgress { .. }
+            );
+            exit_reason = exit_reason.or(self.step(Some(input)));
+            forgets_at = self.runner.engine.is_idle().then(|| Instant::now() + KEPT_WHILE_IDLE);
+            if !is_progress || info.borrow().status != self.status() {
+                let now = self.info(&directory);
+                info.send_if_modified(|known| std::mem::replace(known, now.clone()) != now);
+            }
+        }
+        let Self { id, runner, clients, .. } = self;
+        runner.end().await;
+        let error = match exit_reason {
+            Some(ExitReason::Refused(text)) => Some(text),
+            _ => None,
+        };
+        let exit_status = u64::from(error.is_some());
+        let ending = SessionEndedEvent { session_id: id, exit_status, error };
+        for queue in clients.into_values().filter_map(|client| client.queue) {
+            queue.push_message(WatcherMessage::Ended(ending.clone()));
+            queue.close();
+        }
+        ending
+    }
+
+    /// Lets the engine handle an input, and distributes what it emits.
+    fn step(&mut self, input: Option<Input>) -> Option<ExitReason> {
+        let Self { runner, journal, ids, clients, .. } = self;
+        let mut emit = |emission: Emission| {
+            let mut line = Vec::new();
+            let mut to = None;
+            match &emission {
+                Emission::Frame(frame) => {
+                    Encoder::encode_frame(frame, &mut line);
+                    to = ids.restore(frame, &mut line);
+                }
+                Emission::Line { frame, line: encoded } => {
+                    line.clone_from(encoded);
+                    to = ids.restore(frame, &mut line);
+                }
+                Emission::Update(_) => {}
+            }
+            let entry = journal.push(emission, line, to);
+            for (id, client) in &*clients {
+                if let Some(queue) = client.queue.as_ref().filter(|_| to.is_none_or(|to| to == *id)) {
+                    queue.push(&entry);
+                }
+            }
+        };
+        let exit_reason = match input {
+            Some(input) => runner.handle(input, &mut emit),
+            None => runner.execute(&mut emit),
+        };
+        self.report_resolved_dialogs();
+        exit_reason
+    }
+
+    /// Tells the clients which dialogs are no longer open.
+    fn report_resolved_dialogs(&mut self) {
+        let open: Vec<String> = self.runner.engine.dialogs().map(str::to_owned).collect();
+        for id in std::mem::take(&mut self.dialogs).into_iter().filter(|id| !open.contains(id)) {
+            let event = DialogResolvedEvent { session_id: self.id.clone(), id };
+            for client in self.clients.values().filter(|client| client.has_messages) {
+                let message = WatcherMessage::DialogResolved(event.clone());
+                client.queue.iter().for_each(|queue| queue.push_message(message.clone()));
+            }
+        }
+        self.dialogs = open;
+    }
+
+    /// The input for a line of a client; `None`: nothing to handle.
+    fn receive(&mut self, line: ClientLine) -> Option<Input> {
+        let ClientLine { client: id, connection, line } = line;
+        let client = self.clients.get_mut(&id).filter(|client| client.connection == connection)?;
+        let Some(line) = line else { return Some(Input::EndOfInput) };
+        client.received += 1;
+        if let Some(queue) = client.queue.as_ref().filter(|_| client.has_messages) {
+            queue.push_message(WatcherMessage::Received(ReceivedControl { lines: client.received }));
+        }
+        self.unserved_bytes += line.len() as u64;
+        let mut input = match line.len() > self.limits.max_frame {
+            true => Input::too_long(line.len(), self.limits.max_frame),
+            false => line_to_input(&line, self.dialect)?,
+        };
+        self.ids.assign(&mut input, id);
+        Some(input)
+    }
+
+    /// Answers a connection. Returns an input if the engine has to know of it.
+    fn answer(
+        &mut self,
+        request: SessionRequest,
+        lines: &mut mpsc::Receiver<ClientLine>,
+        exit_reason: &mut Option<ExitReason>,
+    ) -> Option<Input> {
+        match request {
+            SessionRequest::Attach(attach, reply) => {
+                // Lines that the client's last connection has passed on count as received.
+                while let Ok(line) = lines.try_recv() {
+                    if let Some(input) = self.receive(line) {
+                        *exit_reason = exit_reason.take().or(self.step(Some(input)));
+                    }
+                }
+                // A connection that is gone already is found by its queue, which nobody reads.
+                let _ = reply.send(self.attach(attach));
+                None
+            }
+            SessionRequest::Detach { client, connection } => {
+                self.detach(client, connection);
+                None
+            }
+            SessionRequest::Snapshot(client) => {
+                if let Some(queue) = self.clients.get(&client).and_then(|client| client.queue.clone()) {
+                    self.push_snapshot(&queue);
+                }
+                None
+            }
+            SessionRequest::State(reply) => {
+                let _ = reply.send(self.runner.engine.state());
+                None
+            }
+            SessionRequest::Close => {
+                self.is_stopping = true;
+                Some(Input::Shutdown)
+            }
+        }
+    }
+
+    fn attach(&mut self, attach: Attach) -> Attached {
+        let Attach { key, after, queue, has_messages } = attach;
+        let known = self.clients.iter().find(|(_, client)| client.key == key).map(|(id, _)| *id);
+        let id = known.unwrap_or_else(|| {
+            self.next_client += 1;
+            self.next_client
+        });
+        self.next_connection += 1;
+        let connection = self.next_connection;
+        let received = self.clients.get(&id).map_or(0, |client| client.received);
+        if let Some(replaced) = self.clients.get(&id).and_then(|client| client.queue.as_ref()) {
+            replaced.close();
+        }
+        let sequence = match after {
+            Some(after) if self.journal.replay(after, id, &queue) => after,
+            Some(_) => {
+                self.push_snapshot(&queue);
+                self.journal.last()
+            }
+            None => {
+                queue.restart(self.journal.encoder());
+                self.journal.last()
+            }
+        };
+        let client = Client { key, connection, queue: Some(queue), has_messages, received };
+        self.clients.insert(id, client);
+        Attached { client: id, connection, sequence, received_lines: received }
+    }
+
+    fn detach(&mut self, id: ClientId, connection: u64) {
+        let Some(client) = self.clients.get_mut(&id).filter(|client| client.connection == connection) else {
+            return;
+        };
+        if let Some(queue) = client.queue.take() {
+            queue.close();
+        }
+        let mut absent: Vec<(u64, ClientId)> = self
+            .clients
+            .iter()
+            .filter(|(_, client)| client.queue.is_none())
+            .map(|(id, client)| (client.connection, *id))
+            .collect();
+        if absent.len() > MAX_ABSENT_CLIENTS {
+            absent.sort_unstable();
+            self.clients.remove(&absent[0].1);
+        }
+    }
+
+    fn push_snapshot(&self, queue: &WatcherQueue) {
+        queue.restart(self.journal.encoder());
+        let snapshot = self.runner.engine.snapshot(self.id.clone(), self.journal.last());
+        queue.push_message(WatcherMessage::Snapshot(Box::new(snapshot)));
+    }
+
+    fn info(&self, directory: &Path) -> SessionInfo {
+        let engine = &self.runner.engine;
+        let facts = engine.state();
+        SessionInfo {
+            durable_id: facts.session_id,
+            path: facts.session_file.map(PathBuf::from),
+            directory: directory.to_owned(),
+            name: facts.session_name,
+            status: self.status(),
+        }
+    }
+
+    fn status(&self) -> SessionStatus {
+        match (self.is_stopping, self.runner.engine.is_idle()) {
+            (true, _) => SessionStatus::Closing,
+            (false, true) => SessionStatus::Idle,
+            (false, false) => SessionStatus::Running,
+        }
+    }
+}

@@ -1,0 +1,444 @@
+//! A connection that carries many sessions: each frame has the `sessionId` of its session. Source: senpi reference.
+
+use super::{
+    registry::{HostError, OpenRequest, SessionHost, Start},
+    session_task::{Attach, Attached, ClientLine, SessionHandle, SessionRequest},
+    watcher::{Popped, WatcherMessage, WatcherQueue},
+};
+use crate::protocol::{
+    AttachSessionResponse, AttachedSession, CloseSessionResponse, DetachSessionResponse, Dialect,
+    GetProtocolInfoResponse, JsonObject, ListSessionsResponse, MultiSessionCommand, MultiSessionCommandKind,
+    MultiSessionEvent, MultiSessionSuccess, OpenSessionCommand, OpenSessionResponse, OpenedSessionInfo,
+    ProtocolInfo, ProtocolMode, RequestId, RpcErrorResponse, SessionListing, errors,
+};
+use serde::{Deserialize, Serialize};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+    sync::Arc,
+};
+use tokio::sync::{Notify, mpsc, oneshot};
+
+/// Reads the lines of a client.
+pub trait ReadLines: Send {
+    /// The next line without its line feed; `None` at the end. Cancel-safe.
+    fn next(&mut self) -> impl Future<Output = Option<Result<Vec<u8>, String>>> + Send;
+}
+
+/// Writes lines to a client.
+pub trait WriteLines: Send {
+    /// Writes a line, which ends with a line feed; it may be buffered. `false`: the client is gone.
+    fn write(&mut self, line: Vec<u8>) -> impl Future<Output = bool> + Send;
+    /// Writes what is buffered. `false`: the client is gone.
+    fn flush(&mut self) -> impl Future<Output = bool> + Send;
+}
+
+/// Names of wire members that tag the frames of a session.
+#[derive(Serialize)]
+struct Tag<'a> {
+    #[serde(rename = "sessionId")]
+    session_id: &'a str,
+    sequence: u64,
+}
+
+/// The members of a line that decide who gets it.
+#[derive(Deserialize)]
+struct Envelope {
+    id: Option<RequestId>,
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    #[serde(rename = "sessionId")]
+    session_id: Option<serde_json::Value>,
+}
+
+/// A client with a connection of its own for many sessions.
+pub struct SharedConnection {
+    host: Arc<SessionHost>,
+    /// Names the client in every session.
+    key: String,
+    dialect: Dialect,
+    max_pending: usize,
+    changed: Arc<Notify>,
+    sessions: BTreeMap<String, Watched>,
+    /// Sessions that this client is closing: the response is their last frame.
+    closing: BTreeSet<String>,
+    /// The session whose frame was written last, so that each gets its turn.
+    turn: String,
+    outcomes: mpsc::UnboundedSender<Outcome>,
+}
+
+struct Watched {
+    session: SessionHandle,
+    queue: Arc<WatcherQueue>,
+    attached: Attached,
+}
+
+/// What a command that took its time has led to.
+enum Outcome {
+    Response(Vec<u8>),
+    Opened(Box<(Watched, Vec<u8>)>),
+    Closed(String, Vec<u8>),
+}
+
+impl SharedConnection {
+    /// Serves a client until it is gone. Its sessions go on without it.
+    pub async fn serve(
+        host: Arc<SessionHost>,
+        key: String,
+        dialect: Dialect,
+        max_pending: usize,
+        mut reader: impl ReadLines,
+        mut writer: impl WriteLines,
+    ) {
+        let (outcomes, mut received) = mpsc::unbounded_channel();
+        let changed = Arc::new(Notify::new());
+        let mut connection = Self {
+            host,
+            key,
+            dialect,
+            max_pending,
+            changed: changed.clone(),
+            sessions: BTreeMap::new(),
+            closing: BTreeSet::new(),
+            turn: String::new(),
+            outcomes,
+        };
+        'connection: loop {
+            while let Some(line) = connection.next_line().await {
+                if !writer.write(line).await {
+                    break 'connection;
+                }
+            }
+            if !writer.flush().await {
+                break;
+            }
+            let line = tokio::select! {
+                () = changed.notified() => continue,
+                Some(outcome) = received.recv() => connection.apply(outcome),
+                line = reader.next() => match line {
+                    Some(Ok(line)) => connection.handle(line).await,
+                    Some(Err(reason)) => Some(connection.parse_error(&reason)),
+                    None => break,
+                },
+            };
+            if let Some(line) = line
+                && !writer.write(line).await
+            {
+                break;
+            }
+        }
+        for watched in connection.sessions.into_values() {
+            watched.detach().await;
+        }
+    }
+
+    /// The next line to write: one frame of each session in turn.
+    async fn next_line(&mut self) -> Option<Vec<u8>> {
+        let behind = self
+            .sessions
+            .range::<str, _>((std::ops::Bound::Excluded(self.turn.as_str()), std::ops::Bound::Unbounded));
+        let found = behind
+            .chain(self.sessions.iter())
+            .find_map(|(id, watched)| Some((id.clone(), watched.queue.try_pop()?)));
+        let (id, popped) = found?;
+        self.turn.clone_from(&id);
+        match popped {
+            Popped::Frame(sequence, line) => Some(tagged(line, &Tag { session_id: &id, sequence })),
+            Popped::Message(WatcherMessage::Ended(_)) | Popped::Closed if self.closing.contains(&id) => {
+                Some(Vec::new())
+            }
+            Popped::Message(message) => match MultiSessionEvent::try_from(message) {
+                Ok(event) => {
+                    if matches!(event, MultiSessionEvent::SessionEnded(_)) {
+                        self.sessions.remove(&id);
+                    }
+                    Some(line_of(&event))
+                }
+                Err(()) => Some(Vec::new()),
+            },
+            Popped::Lagged => {
+                if let Some(watched) = self.sessions.get(&id) {
+                    let request = SessionRequest::Snapshot(watched.attached.client);
+                    // A session that has ended closes the queue.
+                    let _ = watched.session.requests.send(request).await;
+                }
+                Some(Vec::new())
+            }
+            Popped::Closed => {
+                self.sessions.remove(&id);
+                Some(Vec::new())
+            }
+        }
+    }
+
+    /// Handles a line. Returns the response if there is one already.
+    async fn handle(&mut self, line: Vec<u8>) -> Option<Vec<u8>> {
+        if line.trim_ascii().is_empty() {
+            return None;
+        }
+        let envelope: Envelope = match serde_json::from_slice(&line) {
+            Ok(envelope) => envelope,
+            Err(error) => return Some(self.parse_error(&error.to_string())),
+        };
+        let Envelope { id, kind, session_id } = envelope;
+        let Some(kind) = kind else {
+            return Some(self.parse_error("`type`: expected a string that names a command"));
+        };
+        if MultiSessionCommandKind::parse(&kind).is_some() {
+            return match serde_json::from_slice::<MultiSessionCommand>(&line) {
+                Ok(command) => self.execute(command).await,
+                Err(error) => Some(error_response(id, &kind, error.to_string())),
+            };
+        }
+        let session = match session_id.as_ref().and_then(serde_json::Value::as_str) {
+            Some(session) => self.watch(session, None).await.map(|watched| {
+                let (client, connection) = (watched.attached.client, watched.attached.connection);
+                (watched.session.lines.clone(), ClientLine { client, connection, line: Some(line) })
+            }),
+            None => Err(HostError::MissingSessionId),
+        };
+        match session {
+            Ok((lines, line)) => match lines.send(line).await {
+                Ok(()) => None,
+                Err(_) => Some(error_response(id, &kind, HostError::UnknownSession.text())),
+            },
+            Err(error) => Some(error_response(id, &kind, error.text())),
+        }
+    }
+
+    /// The session with this name, to which the connection is attached from now on: whoever writes to a session gets its
+    /// frames.
+    async fn watch(&mut self, name: &str, after: Option<u64>) -> Result<&Watched, HostError> {
+        let session = self.host.find(name)?;
+        let id = session.id.clone();
+        if after.is_some() || !self.sessions.contains_key(&id) {
+            let watched = Watched::attach(session, self.attachment(after)).await?;
+            self.sessions.insert(id.clone(), watched);
+        }
+        self.sessions.get(&id).ok_or(HostError::UnknownSession)
+    }
+
+    fn attachment(&self, after: Option<u64>) -> Attachment {
+        Attachment {
+            key: self.key.clone(),
+            after,
+            max_pending: self.max_pending,
+            changed: self.changed.clone(),
+        }
+    }
+
+    async fn execute(&mut self, command: MultiSessionCommand) -> Option<Vec<u8>> {
+        match command {
+            MultiSessionCommand::GetProtocolInfo(command) => {
+                let data = ProtocolInfo {
+                    protocol_version: 1,
+                    capabilities: ["multi_session", "attach", "sequence"].map(str::to_owned).to_vec(),
+                    mode: ProtocolMode::Multi,
+                };
+                Some(line_of(&MultiSessionSuccess::from(GetProtocolInfoResponse { id: command.id, data })))
+            }
+            MultiSessionCommand::ListSessions(command) => {
+                let data = SessionListing { sessions: self.host.list() };
+                Some(line_of(&MultiSessionSuccess::from(ListSessionsResponse { id: command.id, data })))
+            }
+            MultiSessionCommand::OpenSession(command) => {
+                let (host, attachment) = (self.host.clone(), self.attachment(Some(0)));
+                let outcomes = self.outcomes.clone();
+                tokio::spawn(async move {
+                    let outcome = open(&host, command, attachment).await;
+                    // A connection that is gone needs no response.
+                    let _ = outcomes.send(outcome);
+                });
+                None
+            }
+            MultiSessionCommand::CloseSession(command) => {
+                let (host, outcomes) = (self.host.clone(), self.outcomes.clone());
+                self.closing.insert(command.session_id.clone());
+                tokio::spawn(async move {
+                    let outcome = match host.close(&command.session_id).await {
+                        Ok(()) => {
+                            let data = JsonObject::new();
+                            let response = CloseSessionResponse { id: command.id, data };
+                            let line = line_of(&MultiSessionSuccess::from(response));
+                            let tag = serde_json::json!({ "sessionId": command.session_id });
+                            Outcome::Closed(command.session_id, tagged(line, &tag))
+                        }
+                        Err(error) => {
+                            Outcome::Response(error_response(command.id, "close_session", error.text()))
+                        }
+                    };
+                    let _ = outcomes.send(outcome);
+                });
+                None
+            }
+            MultiSessionCommand::AttachSession(command) => {
+                let result = self.watch(&command.session_id, command.after).await;
+                Some(match result.map(|watched| (watched.session.id.clone(), watched.attached.sequence)) {
+                    Ok((session_id, sequence)) => {
+                        let data = AttachedSession { session_id, sequence };
+                        let response = AttachSessionResponse { id: command.id, data };
+                        line_of(&MultiSessionSuccess::from(response))
+                    }
+                    Err(error) => error_response(command.id, "attach_session", error.text()),
+                })
+            }
+            MultiSessionCommand::DetachSession(command) => {
+                let Some(watched) = self.sessions.remove(&command.session_id) else {
+                    let text = HostError::UnknownSession.text();
+                    return Some(error_response(command.id, "detach_session", text));
+                };
+                watched.detach().await;
+                let response = DetachSessionResponse { id: command.id, data: JsonObject::new() };
+                Some(line_of(&MultiSessionSuccess::from(response)))
+            }
+        }
+    }
+
+    fn apply(&mut self, outcome: Outcome) -> Option<Vec<u8>> {
+        match outcome {
+            Outcome::Response(line) => Some(line),
+            Outcome::Opened(opened) => {
+                let (watched, line) = *opened;
+                self.sessions.insert(watched.session.id.clone(), watched);
+                Some(line)
+            }
+            Outcome::Closed(id, response) => {
+                self.closing.remove(&id);
+                // The response is the last frame with that handle.
+                let mut lines = Vec::new();
+                if let Some(watched) = self.sessions.remove(&id) {
+                    while let Some(popped) = watched.queue.try_pop() {
+                        match popped {
+                            Popped::Frame(sequence, line) => {
+                                lines.extend(tagged(line, &Tag { session_id: &id, sequence }));
+                            }
+                            Popped::Message(_) => {}
+                            Popped::Lagged | Popped::Closed => break,
+                        }
+                    }
+                }
+                lines.extend(response);
+                Some(lines)
+            }
+        }
+    }
+
+    fn parse_error(&self, reason: &str) -> Vec<u8> {
+        error_response(None, "parse", errors::parse(self.dialect.base(), reason))
+    }
+}
+
+/// How a connection attaches to a session.
+struct Attachment {
+    key: String,
+    after: Option<u64>,
+    max_pending: usize,
+    changed: Arc<Notify>,
+}
+
+impl Watched {
+    async fn attach(session: SessionHandle, attachment: Attachment) -> Result<Self, HostError> {
+        let Attachment { key, after, max_pending, changed } = attachment;
+        let queue = Arc::new(WatcherQueue::new(session.dialect, max_pending, changed));
+        let (reply, attached) = oneshot::channel();
+        let attach = Attach { key, after, queue: queue.clone(), has_messages: true };
+        // A session that has ended meanwhile sends no reply.
+        let _ = session.requests.send(SessionRequest::Attach(attach, reply)).await;
+        let attached = attached.await.map_err(|_| HostError::UnknownSession)?;
+        Ok(Self { session, queue, attached })
+    }
+
+    async fn detach(&self) {
+        let (client, connection) = (self.attached.client, self.attached.connection);
+        let _ = self.session.requests.send(SessionRequest::Detach { client, connection }).await;
+    }
+}
+
+async fn open(host: &Arc<SessionHost>, command: OpenSessionCommand, attachment: Attachment) -> Outcome {
+    let id = command.id.clone();
+    let opened = async {
+        let session = host.open(open_request(command)?).await?;
+        let ended = session.ended.clone();
+        let refused = move || match &*ended.borrow() {
+            Some(ended) => HostError::OpenFailed(ended.error.clone().unwrap_or_default()),
+            None => HostError::UnknownSession,
+        };
+        let watched = Watched::attach(session, attachment).await.map_err(|_| refused())?;
+        let (reply, state) = oneshot::channel();
+        let _ = watched.session.requests.send(SessionRequest::State(reply)).await;
+        let state = state.await.map_err(|_| refused())?;
+        Ok((watched, state))
+    };
+    match opened.await {
+        Ok((watched, state)) => {
+            let data = OpenedSessionInfo { session_id: watched.session.id.clone(), state };
+            let tag = serde_json::json!({ "sessionId": data.session_id });
+            let line = line_of(&MultiSessionSuccess::from(OpenSessionResponse { id, data }));
+            Outcome::Opened(Box::new((watched, tagged(line, &tag))))
+        }
+        Err(error) => Outcome::Response(error_response(id, "open_session", HostError::text(&error))),
+    }
+}
+
+fn open_request(command: OpenSessionCommand) -> Result<OpenRequest, HostError> {
+    let refuse = |reason: &str| HostError::OpenFailed(reason.to_owned());
+    if command.permission_preset.is_some() {
+        return Err(refuse(
+            "permissionPreset: presets are not supported; start the host with --confirm-tools",
+        ));
+    }
+    let dialect = match command.dialect {
+        Some(name) => Some(Dialect::parse(&name).ok_or_else(|| {
+            let known = Dialect::ALL.map(Dialect::as_str).join(", ");
+            HostError::OpenFailed(format!("dialect: expected one of {known}, got {name:?}"))
+        })?),
+        None => None,
+    };
+    Ok(OpenRequest {
+        dialect,
+        start: match (command.session_path, command.in_memory) {
+            (Some(path), _) => Start::Named(path),
+            (None, Some(true)) => Start::InMemory,
+            (None, _) => Start::New,
+        },
+        directory: command.cwd.map(PathBuf::from),
+        provider: command.provider,
+        model: command.model_id,
+        level: command.thinking_level,
+        name: command.name,
+    })
+}
+
+impl TryFrom<WatcherMessage> for MultiSessionEvent {
+    type Error = ();
+
+    fn try_from(message: WatcherMessage) -> Result<Self, ()> {
+        match message {
+            WatcherMessage::Snapshot(snapshot) => Ok((*snapshot).into()),
+            WatcherMessage::DialogResolved(event) => Ok(event.into()),
+            WatcherMessage::Ended(event) => Ok(event.into()),
+            WatcherMessage::Received(_) => Err(()),
+        }
+    }
+}
+
+fn line_of(frame: &impl Serialize) -> Vec<u8> {
+    // Generated types always serialize.
+    let mut line = serde_json::to_vec(frame).unwrap_or_default();
+    line.push(b'\n');
+    line
+}
+
+/// The line of a frame with members added at its end.
+fn tagged(mut line: Vec<u8>, tag: &impl Serialize) -> Vec<u8> {
+    let tag = serde_json::to_vec(tag).unwrap_or_default();
+    line.truncate(line.len() - b"}\n".len());
+    line.push(b',');
+    line.extend_from_slice(&tag[1..]);
+    line.push(b'\n');
+    line
+}
+
+fn error_response(id: Option<RequestId>, command: &str, error: String) -> Vec<u8> {
+    line_of(&RpcErrorResponse { id, command: command.to_owned(), error })
+}

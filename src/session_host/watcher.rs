@@ -1,0 +1,170 @@
+//! The queue between a session and one of its connections.
+
+use super::journal::{JournalEntry, Payload};
+use crate::protocol::{
+    Dialect, DialogResolvedEvent, Emission, Encoder, ReceivedControl, SessionEndedEvent, SessionSnapshotEvent,
+};
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+use tokio::sync::Notify;
+
+/// A client of a session: the same one after it has come back.
+pub type ClientId = u64;
+
+/// Pending bytes from which on deltas of one block are coalesced.
+const COALESCE_AT: usize = 256 * 1024;
+
+/// The frames that a connection has yet to write.
+pub struct WatcherQueue {
+    state: Mutex<QueueState>,
+    /// Notified when there is something to write; the queues of one connection share it.
+    changed: Arc<Notify>,
+    /// Pending bytes at which the frames are dropped and a snapshot takes their place.
+    max_pending: usize,
+}
+
+struct QueueState {
+    items: VecDeque<Item>,
+    pending_bytes: usize,
+    /// Encodes updates; follows the partial message.
+    encoder: Encoder,
+    is_closed: bool,
+    /// Frames were dropped; only a snapshot helps.
+    needs_snapshot: bool,
+    /// The connection knows that it needs one.
+    lag_is_reported: bool,
+}
+
+/// A thing to write.
+enum Item {
+    Entry(Arc<JournalEntry>),
+    /// Deltas of one block in a row, under the number of the last one.
+    Coalesced(u64, Box<Emission>),
+    Message(WatcherMessage),
+}
+
+/// What a connection is told besides frames.
+#[derive(Clone, Debug)]
+pub enum WatcherMessage {
+    /// The session at one frame, in place of frames.
+    Snapshot(Box<SessionSnapshotEvent>),
+    /// A dialog is no longer open.
+    DialogResolved(DialogResolvedEvent),
+    /// Lines that the session has received.
+    Received(ReceivedControl),
+    /// The session is over.
+    Ended(SessionEndedEvent),
+}
+
+/// The next thing that a connection writes.
+#[derive(Debug)]
+pub enum Popped {
+    /// A frame with its number; the line feed is included.
+    Frame(u64, Vec<u8>),
+    /// A message about the session.
+    Message(WatcherMessage),
+    /// The connection has missed frames, and has to ask for a snapshot.
+    Lagged,
+    /// Nothing more comes.
+    Closed,
+}
+
+impl WatcherQueue {
+    /// A queue for frames of `dialect` that keeps at most `max_pending` bytes.
+    pub fn new(dialect: Dialect, max_pending: usize, changed: Arc<Notify>) -> Self {
+        let state = QueueState {
+            items: VecDeque::new(),
+            pending_bytes: 0,
+            encoder: Encoder::new(dialect),
+            is_closed: false,
+            needs_snapshot: false,
+            lag_is_reported: false,
+        };
+        Self { state: Mutex::new(state), changed, max_pending }
+    }
+
+    /// Starts over behind a frame at which the encoder is like this one.
+    pub fn restart(&self, encoder: Encoder) {
+        let mut state = self.state();
+        (state.encoder, state.needs_snapshot, state.lag_is_reported) = (encoder, false, false);
+        state.items.retain(|item| matches!(item, Item::Message(_)));
+        state.pending_bytes = 0;
+    }
+
+    /// Queues a frame of the session.
+    pub fn push(&self, entry: &Arc<JournalEntry>) {
+        let mut state = self.state();
+        if state.is_closed || state.needs_snapshot {
+            return;
+        }
+        let coalesces = state.pending_bytes > COALESCE_AT;
+        state.pending_bytes += entry.weight;
+        let mut item = Some(Item::Entry(entry.clone()));
+        if coalesces && let Payload::Update(next) = &entry.payload {
+            let joined = match state.items.back_mut() {
+                Some(Item::Coalesced(number, last)) => match last.join(next.clone()) {
+                    None => {
+                        *number = entry.number;
+                        true
+                    }
+                    Some(_) => false,
+                },
+                _ => false,
+            };
+            item = (!joined).then(|| Item::Coalesced(entry.number, Box::new(next.clone())));
+        }
+        state.items.extend(item);
+        if state.pending_bytes > self.max_pending {
+            state.items.retain(|item| matches!(item, Item::Message(_)));
+            (state.pending_bytes, state.needs_snapshot) = (0, true);
+        }
+        drop(state);
+        self.changed.notify_one();
+    }
+
+    /// Queues a message about the session.
+    pub fn push_message(&self, message: WatcherMessage) {
+        let mut state = self.state();
+        if !state.is_closed {
+            state.items.push_back(Item::Message(message));
+        }
+        drop(state);
+        self.changed.notify_one();
+    }
+
+    /// Ends the queue behind what is pending.
+    pub fn close(&self) {
+        self.state().is_closed = true;
+        self.changed.notify_one();
+    }
+
+    /// The next thing to write, if there is one.
+    pub fn try_pop(&self) -> Option<Popped> {
+        let mut state = self.state();
+        let QueueState { items, pending_bytes, encoder, .. } = &mut *state;
+        match items.pop_front() {
+            Some(Item::Entry(entry)) => {
+                *pending_bytes = pending_bytes.saturating_sub(entry.weight);
+                Some(Popped::Frame(entry.number, entry.encode(encoder)))
+            }
+            Some(Item::Coalesced(number, emission)) => {
+                let mut line = Vec::new();
+                encoder.encode(&emission, &mut line);
+                *pending_bytes = pending_bytes.saturating_sub(line.len());
+                Some(Popped::Frame(number, line))
+            }
+            Some(Item::Message(message)) => Some(Popped::Message(message)),
+            None if state.needs_snapshot && !state.is_closed && !state.lag_is_reported => {
+                state.lag_is_reported = true;
+                Some(Popped::Lagged)
+            }
+            None => state.is_closed.then_some(Popped::Closed),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, QueueState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
