@@ -90,8 +90,8 @@ fn parse(started_as: Option<&OsString>, arguments: &[OsString]) -> Result<Option
                 directory = Some(here.to_string_lossy().into_owned());
             }
             let dialect = match options.dialect {
-                Some(dialect) => dialect,
-                None => options::default_dialect(started_as)?,
+                Some(dialect) => Some(dialect),
+                None => options::implied_dialect(started_as)?,
             };
             SessionAddress::New(parameters(options, dialect, directory))
         }
@@ -102,10 +102,11 @@ fn parse(started_as: Option<&OsString>, arguments: &[OsString]) -> Result<Option
 
 fn parameters(
     options: HostOptions,
-    dialect: Dialect,
+    dialect: Option<Dialect>,
     directory: Option<String>,
 ) -> Vec<(&'static str, String)> {
-    let mut parameters = vec![("dialect", dialect.as_str().to_owned())];
+    let dialect = dialect.map(|dialect| ("dialect", dialect.as_str().to_owned()));
+    let mut parameters: Vec<_> = dialect.into_iter().collect();
     match options.session {
         SessionStart::New => {}
         SessionStart::InMemory => parameters.push(("in_memory", "true".to_owned())),

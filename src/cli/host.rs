@@ -113,7 +113,7 @@ async fn listen(server: Server, addresses: &[Address]) -> Result<u8, String> {
         // A file that is gone already does no harm.
         let _ = fs::remove_file(file);
     }
-    host.close_all().await;
+    host.shut_down().await;
     outcome
 }
 

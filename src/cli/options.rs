@@ -328,16 +328,22 @@ pub fn is_host_option(word: &str) -> bool {
 
 /// The dialect of `PI_RPC_DIALECT`, else of the name that the binary was started by, else pi.
 pub fn default_dialect(started_as: Option<&OsString>) -> Result<Dialect, Refusal> {
+    Ok(implied_dialect(started_as)?.unwrap_or(Dialect::Pi))
+}
+
+/// The dialect of `PI_RPC_DIALECT`, else of the name that the binary was started by.
+pub fn implied_dialect(started_as: Option<&OsString>) -> Result<Option<Dialect>, Refusal> {
     if let Ok(name) = std::env::var("PI_RPC_DIALECT")
         && !name.is_empty()
     {
         return dialect(&name)
+            .map(Some)
             .map_err(|Refusal(text, status)| Refusal(format!("PI_RPC_DIALECT: {text}"), status));
     }
     let stem = started_as.and_then(|path| std::path::Path::new(path).file_stem()?.to_str());
     let named =
         Dialect::ALL.into_iter().find(|d| stem.is_some_and(|stem| d.record().started_as.contains(&stem)));
-    Ok(named.unwrap_or(Dialect::Pi))
+    Ok(named)
 }
 
 /// The dialect with logins that extends `dialect`.

@@ -1,24 +1,31 @@
 //! Everything that a client needs that joins a session in the middle.
 
 use crate::engine::{core::Engine, run::state::Phase};
-use crate::protocol::{AssistantMessage, RpcExtensionUIRequest, SessionSnapshotEvent, SessionState};
+use crate::protocol::{
+    AssistantMessage, Check as _, RpcExtensionUIRequest, SessionSnapshotEvent, SessionState,
+};
 
 impl Engine {
     /// The state of the session, as `get_state` has it.
     pub fn state(&self) -> SessionState {
-        self.session_state()
+        let mut state = self.session_state();
+        state.fit(self.dialect.base());
+        state
     }
 
     /// The state of the session behind the frame with the number `sequence`, for clients that know it by `handle`.
     pub fn snapshot(&self, handle: String, sequence: u64) -> SessionSnapshotEvent {
-        SessionSnapshotEvent {
+        let mut snapshot = SessionSnapshotEvent {
             session_id: handle,
             sequence,
             state: self.session_state(),
             messages: self.messages().iter().map(|message| (**message).clone()).collect(),
             partial: self.partial_message().cloned(),
             dialogs: self.extensions.open_dialogs().cloned().collect(),
-        }
+        };
+        // Messages of another dialect, which a session may hold, stay as they are.
+        snapshot.fit(self.dialect.base());
+        snapshot
     }
 
     /// The ids of the open dialogs, in the order in which they were opened.

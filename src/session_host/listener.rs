@@ -6,7 +6,7 @@
 use super::{
     own_connection::{self, CONTROL_PROTOCOL, Client},
     registry::{HostError, OpenRequest, SessionHost, Start},
-    shared_connection::SharedConnection,
+    shared_connection::{InputEnd, SharedConnection},
     transports::{StdinReader, StdoutWriter, StreamReader, StreamWriter, web_socket},
 };
 use crate::protocol::{Dialect, ThinkingLevel};
@@ -231,10 +231,11 @@ async fn serve_stream(server: Server, stream: UnixStream) {
     let (from, to) = stream.into_split();
     let (reader, writer) = (StreamReader::new(from, server.max_frame), StreamWriter::new(to));
     let Server { host, dialect, max_pending, .. } = server;
-    SharedConnection::serve(host, random_key(), dialect, max_pending, reader, writer).await;
+    let (key, limits) = (random_key(), (dialect, max_pending));
+    SharedConnection::serve(host, key, limits, InputEnd::Leaves, reader, writer).await;
 }
 
-/// Serves one client on stdin and stdout until its input ends, then closes all sessions.
+/// Serves one client on stdin and stdout until its input and with it all sessions have ended.
 ///
 /// # Errors
 ///
@@ -243,16 +244,11 @@ pub async fn serve_stdio(server: Server) -> io::Result<()> {
     let reader = StdinReader::new(server.max_frame)?;
     let writer = StdoutWriter::new()?;
     let host = server.host.clone();
-    let connection = SharedConnection::serve(
-        server.host,
-        random_key(),
-        server.dialect,
-        server.max_pending,
-        reader,
-        writer,
-    );
+    let (key, limits) = (random_key(), (server.dialect, server.max_pending));
+    let connection =
+        SharedConnection::serve(server.host, key, limits, InputEnd::EndsSessions, reader, writer);
     connection.await;
-    host.close_all().await;
+    host.shut_down().await;
     Ok(())
 }
 
@@ -307,7 +303,8 @@ async fn shared(State(server): State<Server>, upgrade: Upgrade) -> Response {
     upgrade.on_upgrade(move |socket| async move {
         let (reader, writer) = web_socket(socket);
         let Server { host, dialect, max_pending, .. } = server;
-        SharedConnection::serve(host, random_key(), dialect, max_pending, reader, writer).await;
+        let (key, limits) = (random_key(), (dialect, max_pending));
+        SharedConnection::serve(host, key, limits, InputEnd::Leaves, reader, writer).await;
     })
 }
 
@@ -417,7 +414,11 @@ fn connect(
     };
     // A longer line is read, so that it is answered like any other.
     let upgrade = upgrade.max_message_size(2 * server.max_frame).max_frame_size(2 * server.max_frame);
-    upgrade.on_upgrade(|socket| own_connection::serve(socket, session, client))
+    let stop = server.host.stop();
+    upgrade.on_upgrade(|socket| async {
+        own_connection::serve(socket, session, client).await;
+        drop(stop);
+    })
 }
 
 fn refuse_session(error: &HostError) -> Response {

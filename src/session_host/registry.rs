@@ -9,7 +9,9 @@ use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
+use tokio::sync::watch;
 
 /// A session that is to be opened.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -56,6 +58,12 @@ impl Start {
     }
 }
 
+/// A session that is listed as being opened.
+pub struct Opening {
+    id: String,
+    request: OpenRequest,
+}
+
 /// Makes the options of a session; the error is for people. May block.
 pub type OpenSession = dyn Fn(OpenRequest) -> Result<SessionOptions, String> + Send + Sync;
 
@@ -64,7 +72,12 @@ pub struct SessionHost {
     open_session: Arc<OpenSession>,
     limits: SessionLimits,
     sessions: Mutex<BTreeMap<String, Entry>>,
+    /// Whether the process is to end. Each connection has a receiver.
+    stop: watch::Sender<bool>,
 }
+
+/// How long connections have to write what is pending when the process ends.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
 
 enum Entry {
     Opening { path: Option<String>, directory: Option<PathBuf> },
@@ -110,7 +123,7 @@ impl HostError {
 impl SessionHost {
     /// A process without sessions, which `open_session` makes the options of.
     pub fn new(open_session: Arc<OpenSession>, limits: SessionLimits) -> Arc<Self> {
-        Arc::new(Self { open_session, limits, sessions: Mutex::default() })
+        Arc::new(Self { open_session, limits, sessions: Mutex::default(), stop: watch::Sender::new(false) })
     }
 
     /// Opens a session.
@@ -119,51 +132,72 @@ impl SessionHost {
     ///
     /// The directory is not absolute, the file is open already, or the session cannot be started.
     pub async fn open(self: &Arc<Self>, request: OpenRequest) -> Result<SessionHandle, HostError> {
+        let opening = self.reserve(request)?;
+        self.start(opening).await
+    }
+
+    /// Lists a session as being opened; [`start`](Self::start) opens it.
+    ///
+    /// # Errors
+    ///
+    /// The directory is not absolute, or the file is open already.
+    pub fn reserve(&self, request: OpenRequest) -> Result<Opening, HostError> {
         if request.directory.as_deref().is_some_and(|directory| !directory.is_absolute()) {
             return Err(HostError::InvalidPath);
         }
         let id = random_id()?;
-        {
-            let mut sessions = self.sessions();
-            if request.start.name().is_some_and(|path| is_in_use(&sessions, path)) {
-                return Err(HostError::PathInUse);
-            }
-            let path = request.start.name().map(str::to_owned);
-            let directory = request.directory.clone();
-            sessions.insert(id.clone(), Entry::Opening { path, directory });
-        }
-        let started = self.start(id.clone(), request).await;
         let mut sessions = self.sessions();
-        let started = started.and_then(|handle| {
-            let path = handle.info.borrow().path.clone();
-            match path.is_some_and(|path| is_open(&sessions, &path)) {
-                true => Err(HostError::PathInUse),
-                false => Ok(handle),
-            }
-        });
-        match &started {
-            Ok(handle) => {
-                sessions.insert(id.clone(), Entry::Open(handle.clone()));
-                let (host, mut ended) = (self.clone(), handle.ended.clone());
-                tokio::spawn(async move {
-                    // A task that is gone without a word has ended, too.
-                    let _ = ended.wait_for(Option::is_some).await;
-                    host.sessions().remove(&id);
-                });
-            }
-            Err(_) => {
-                sessions.remove(&id);
-            }
+        if request.start.name().is_some_and(|path| is_in_use(&sessions, path)) {
+            return Err(HostError::PathInUse);
         }
-        started
+        let path = request.start.name().map(str::to_owned);
+        let directory = request.directory.clone();
+        sessions.insert(id.clone(), Entry::Opening { path, directory });
+        Ok(Opening { id, request })
     }
 
-    async fn start(&self, id: String, request: OpenRequest) -> Result<SessionHandle, HostError> {
+    /// Opens a session that is listed.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be started, or its file is open already under another name.
+    pub async fn start(self: &Arc<Self>, opening: Opening) -> Result<SessionHandle, HostError> {
+        let Opening { id, request } = opening;
         let open_session = self.open_session.clone();
         let options = tokio::task::spawn_blocking(move || open_session(request)).await;
-        let options = options.map_err(|error| HostError::OpenFailed(error.to_string()))?;
-        let options = options.map_err(HostError::OpenFailed)?;
-        session_task::start(id, options, self.limits).map_err(HostError::OpenFailed)
+        let started = match options {
+            Ok(Ok(options)) => session_task::start(id.clone(), options, self.limits),
+            Ok(Err(reason)) => Err(reason),
+            Err(error) => Err(error.to_string()),
+        };
+        let handle = match started {
+            Ok(handle) => handle,
+            Err(reason) => {
+                self.sessions().remove(&id);
+                return Err(HostError::OpenFailed(reason));
+            }
+        };
+        let is_in_use = {
+            let mut sessions = self.sessions();
+            sessions.remove(&id);
+            let path = handle.info.borrow().path.clone();
+            let is_in_use = path.is_some_and(|path| is_open(&sessions, &path));
+            if !is_in_use {
+                sessions.insert(id.clone(), Entry::Open(handle.clone()));
+            }
+            is_in_use
+        };
+        if is_in_use {
+            close(&handle).await;
+            return Err(HostError::PathInUse);
+        }
+        let (host, mut ended) = (self.clone(), handle.ended.clone());
+        tokio::spawn(async move {
+            // A task that is gone without a word has ended, too.
+            let _ = ended.wait_for(Option::is_some).await;
+            host.sessions().remove(&id);
+        });
+        Ok(handle)
     }
 
     /// The open session with this name: its handle, or the id in its file.
@@ -229,8 +263,13 @@ impl SessionHost {
         listed.collect()
     }
 
-    /// Closes all sessions.
-    pub async fn close_all(&self) {
+    /// Tells a connection that the process is to end; it holds the process up until it is dropped.
+    pub fn stop(&self) -> watch::Receiver<bool> {
+        self.stop.subscribe()
+    }
+
+    /// Closes all sessions, and waits a while for connections to write what is pending.
+    pub async fn shut_down(&self) {
         let open: Vec<SessionHandle> = self
             .sessions()
             .values()
@@ -240,6 +279,9 @@ impl SessionHost {
             })
             .collect();
         futures_util::future::join_all(open.iter().map(close)).await;
+        self.stop.send_replace(true);
+        // Who has not read by then does not.
+        let _ = tokio::time::timeout(FLUSH_TIMEOUT, self.stop.closed()).await;
     }
 
     fn sessions(&self) -> MutexGuard<'_, BTreeMap<String, Entry>> {

@@ -217,6 +217,7 @@ impl SessionTask {
         info: &watch::Sender<SessionInfo>,
     ) -> SessionEndedEvent {
         let mut exit_reason = self.step(None);
+        info.send_replace(self.info(&directory));
         let mut burst = 0;
         let mut forgets_at = None;
         while exit_reason.is_none() {
@@ -239,17 +240,17 @@ impl SessionTask {
                 Some(line) = lines.recv(), if reads => self.receive(line),
                 () = until(forgets_at), if forgets_at.is_some() => {
                     self.journal.clear();
-                    forgets_at = None;
                     None
                 }
             };
-            let Some(input) = input else { continue };
             // Steps of an answer and progress change nothing but the status.
             let is_progress = matches!(
                 input,
-                Input::Model { .. } | Input::ToolProgress { .. } | Input::ShellProgress { .. }
+                None | Some(Input::Model { .. } | Input::ToolProgress { .. } | Input::ShellProgress { .. })
             );
-            exit_reason = exit_reason.or(self.step(Some(input)));
+            if let Some(input) = input {
+                exit_reason = exit_reason.or(self.step(Some(input)));
+            }
             forgets_at = self.runner.engine.is_idle().then(|| Instant::now() + KEPT_WHILE_IDLE);
             if !is_progress || info.borrow().status != self.status() {
                 let now = self.info(&directory);

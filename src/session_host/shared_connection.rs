@@ -1,7 +1,7 @@
 //! A connection that carries many sessions: each frame has the `sessionId` of its session. Source: senpi reference.
 
 use super::{
-    registry::{HostError, OpenRequest, SessionHost, Start},
+    registry::{HostError, OpenRequest, Opening, SessionHost, Start},
     session_task::{Attach, Attached, ClientLine, SessionHandle, SessionRequest},
     watcher::{Popped, WatcherMessage, WatcherQueue},
 };
@@ -33,6 +33,15 @@ pub trait WriteLines: Send {
     fn flush(&mut self) -> impl Future<Output = bool> + Send;
 }
 
+/// What the end of input means.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum InputEnd {
+    /// The client leaves, and its sessions go on.
+    Leaves,
+    /// The sessions of the client end, each as a process does whose stdin is closed.
+    EndsSessions,
+}
+
 /// Names of wire members that tag the frames of a session.
 #[derive(Serialize)]
 struct Tag<'a> {
@@ -62,6 +71,8 @@ pub struct SharedConnection {
     sessions: BTreeMap<String, Watched>,
     /// Sessions that this client is closing: the response is their last frame.
     closing: BTreeSet<String>,
+    /// Commands that take their time.
+    outstanding: usize,
     /// The session whose frame was written last, so that each gets its turn.
     turn: String,
     outcomes: mpsc::UnboundedSender<Outcome>,
@@ -71,6 +82,7 @@ struct Watched {
     session: SessionHandle,
     queue: Arc<WatcherQueue>,
     attached: Attached,
+    is_input_over: bool,
 }
 
 /// What a command that took its time has led to.
@@ -81,15 +93,16 @@ enum Outcome {
 }
 
 impl SharedConnection {
-    /// Serves a client until it is gone. Its sessions go on without it.
+    /// Serves a client until it is gone.
     pub async fn serve(
         host: Arc<SessionHost>,
         key: String,
-        dialect: Dialect,
-        max_pending: usize,
+        (dialect, max_pending): (Dialect, usize),
+        end: InputEnd,
         mut reader: impl ReadLines,
         mut writer: impl WriteLines,
     ) {
+        let mut stop = host.stop();
         let (outcomes, mut received) = mpsc::unbounded_channel();
         let changed = Arc::new(Notify::new());
         let mut connection = Self {
@@ -100,9 +113,12 @@ impl SharedConnection {
             changed: changed.clone(),
             sessions: BTreeMap::new(),
             closing: BTreeSet::new(),
+            outstanding: 0,
             turn: String::new(),
             outcomes,
         };
+        let mut is_stopping = false;
+        let mut is_input_over = false;
         'connection: loop {
             while let Some(line) = connection.next_line().await {
                 if !writer.write(line).await {
@@ -112,15 +128,36 @@ impl SharedConnection {
             if !writer.flush().await {
                 break;
             }
+            let is_done = is_input_over && connection.outstanding == 0;
+            if is_stopping || is_done && (end == InputEnd::Leaves || connection.sessions.is_empty()) {
+                break;
+            }
+            let stopping = async {
+                // The sender is gone only with the process.
+                let _ = stop.wait_for(|stop| *stop).await;
+            };
             let line = tokio::select! {
+                () = stopping => {
+                    is_stopping = true;
+                    continue;
+                }
                 () = changed.notified() => continue,
-                Some(outcome) = received.recv() => connection.apply(outcome),
-                line = reader.next() => match line {
+                Some(outcome) = received.recv() => {
+                    connection.outstanding -= 1;
+                    connection.apply(outcome)
+                }
+                line = reader.next(), if !is_input_over => match line {
                     Some(Ok(line)) => connection.handle(line).await,
                     Some(Err(reason)) => Some(connection.parse_error(&reason)),
-                    None => break,
+                    None => {
+                        is_input_over = true;
+                        None
+                    }
                 },
             };
+            if is_input_over && connection.outstanding == 0 && end == InputEnd::EndsSessions {
+                connection.end_sessions().await;
+            }
             if let Some(line) = line
                 && !writer.write(line).await
             {
@@ -145,6 +182,7 @@ impl SharedConnection {
         match popped {
             Popped::Frame(sequence, line) => Some(tagged(line, &Tag { session_id: &id, sequence })),
             Popped::Message(WatcherMessage::Ended(_)) | Popped::Closed if self.closing.contains(&id) => {
+                self.sessions.remove(&id);
                 Some(Vec::new())
             }
             Popped::Message(message) => match MultiSessionEvent::try_from(message) {
@@ -242,10 +280,17 @@ impl SharedConnection {
                 Some(line_of(&MultiSessionSuccess::from(ListSessionsResponse { id: command.id, data })))
             }
             MultiSessionCommand::OpenSession(command) => {
+                let id = command.id.clone();
+                // Listed from now on, whatever comes next.
+                let opening = match open_request(command).and_then(|request| self.host.reserve(request)) {
+                    Ok(opening) => opening,
+                    Err(error) => return Some(error_response(id, "open_session", error.text())),
+                };
                 let (host, attachment) = (self.host.clone(), self.attachment(Some(0)));
                 let outcomes = self.outcomes.clone();
+                self.outstanding += 1;
                 tokio::spawn(async move {
-                    let outcome = open(&host, command, attachment).await;
+                    let outcome = open(&host, id, opening, attachment).await;
                     // A connection that is gone needs no response.
                     let _ = outcomes.send(outcome);
                 });
@@ -254,6 +299,7 @@ impl SharedConnection {
             MultiSessionCommand::CloseSession(command) => {
                 let (host, outcomes) = (self.host.clone(), self.outcomes.clone());
                 self.closing.insert(command.session_id.clone());
+                self.outstanding += 1;
                 tokio::spawn(async move {
                     let outcome = match host.close(&command.session_id).await {
                         Ok(()) => {
@@ -323,6 +369,16 @@ impl SharedConnection {
         }
     }
 
+    /// Ends the input of all sessions.
+    async fn end_sessions(&mut self) {
+        for watched in self.sessions.values_mut().filter(|watched| !watched.is_input_over) {
+            watched.is_input_over = true;
+            let (client, connection) = (watched.attached.client, watched.attached.connection);
+            // A session that has ended needs no end of input.
+            let _ = watched.session.lines.send(ClientLine { client, connection, line: None }).await;
+        }
+    }
+
     fn parse_error(&self, reason: &str) -> Vec<u8> {
         error_response(None, "parse", errors::parse(self.dialect.base(), reason))
     }
@@ -345,7 +401,7 @@ impl Watched {
         // A session that has ended meanwhile sends no reply.
         let _ = session.requests.send(SessionRequest::Attach(attach, reply)).await;
         let attached = attached.await.map_err(|_| HostError::UnknownSession)?;
-        Ok(Self { session, queue, attached })
+        Ok(Self { session, queue, attached, is_input_over: false })
     }
 
     async fn detach(&self) {
@@ -354,10 +410,14 @@ impl Watched {
     }
 }
 
-async fn open(host: &Arc<SessionHost>, command: OpenSessionCommand, attachment: Attachment) -> Outcome {
-    let id = command.id.clone();
+async fn open(
+    host: &Arc<SessionHost>,
+    id: Option<RequestId>,
+    opening: Opening,
+    attachment: Attachment,
+) -> Outcome {
     let opened = async {
-        let session = host.open(open_request(command)?).await?;
+        let session = host.start(opening).await?;
         let ended = session.ended.clone();
         let refused = move || match &*ended.borrow() {
             Some(ended) => HostError::OpenFailed(ended.error.clone().unwrap_or_default()),

@@ -45,6 +45,17 @@ enum Item {
     Message(WatcherMessage),
 }
 
+impl Item {
+    /// Whether it stays where a snapshot takes the place of frames: responses and messages are in none.
+    fn is_kept(&self) -> bool {
+        match self {
+            Self::Entry(entry) => entry.to.is_some(),
+            Self::Coalesced(..) => false,
+            Self::Message(_) => true,
+        }
+    }
+}
+
 /// What a connection is told besides frames.
 #[derive(Clone, Debug)]
 pub enum WatcherMessage {
@@ -89,14 +100,15 @@ impl WatcherQueue {
     pub fn restart(&self, encoder: Encoder) {
         let mut state = self.state();
         (state.encoder, state.needs_snapshot, state.lag_is_reported) = (encoder, false, false);
-        state.items.retain(|item| matches!(item, Item::Message(_)));
+        state.items.retain(Item::is_kept);
         state.pending_bytes = 0;
     }
 
     /// Queues a frame of the session.
     pub fn push(&self, entry: &Arc<JournalEntry>) {
         let mut state = self.state();
-        if state.is_closed || state.needs_snapshot {
+        // A response is in no snapshot.
+        if state.is_closed || state.needs_snapshot && entry.to.is_none() {
             return;
         }
         let coalesces = state.pending_bytes > COALESCE_AT;
@@ -117,7 +129,7 @@ impl WatcherQueue {
         }
         state.items.extend(item);
         if state.pending_bytes > self.max_pending {
-            state.items.retain(|item| matches!(item, Item::Message(_)));
+            state.items.retain(Item::is_kept);
             (state.pending_bytes, state.needs_snapshot) = (0, true);
         }
         drop(state);

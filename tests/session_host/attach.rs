@@ -1,0 +1,211 @@
+//! `pi-rpc attach`: a client of a pipe does not notice that its session is elsewhere.
+
+use crate::{
+    host_support::{Host, hello, waiting},
+    serve_support::{binary, command, thorough},
+};
+use serde_json::{Value, json};
+use std::{
+    fs,
+    io::{BufRead, BufReader, Read, Write},
+    net::Shutdown,
+    os::unix::{
+        fs::PermissionsExt as _,
+        net::{UnixListener, UnixStream},
+    },
+    process::{ChildStdin, ChildStdout, Output, Stdio},
+    sync::{Arc, Mutex},
+    thread,
+};
+
+/// Starts a host for one session, listening where `ADDRESS` says, and attaches to it.
+const VIA_HOST: &str = r#"#!/bin/sh
+folder=$(mktemp -d)
+"$BINARY" host --listen "unix:$folder/s" "$@" > /dev/null 2>&1 < /dev/null &
+host=$!
+trap 'kill $host; wait $host' EXIT
+until [ -S "$folder/s" ]; do sleep 0.01; done
+"$BINARY" attach "unix:$folder/s" "$@"
+"#;
+
+#[test]
+fn scenarios_pass_over_attach() {
+    let dir = tempfile::tempdir().unwrap();
+    let script = dir.path().join("via-host");
+    let text = VIA_HOST.replace("$BINARY", &binary().display().to_string());
+    fs::write(&script, text).unwrap();
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    for dialect in ["pi", "pi-1", "xcsh"] {
+        let mut line = command(binary(), dir.path());
+        line.args([
+            "conform",
+            "--adapter",
+            "pi-rpc",
+            "--dialect",
+            dialect,
+            "--jobs",
+            "4",
+            "--format",
+            "json",
+        ]);
+        if !thorough() {
+            for glob in ["prompt-*", "bash-*", "session-*", "ui-*"] {
+                line.args(["--scenario", glob]);
+            }
+        }
+        let Output { stdout, stderr, .. } = line.arg("--").arg(&script).output().unwrap();
+        let report: Value = serde_json::from_slice(&stdout)
+            .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&stderr)));
+        let subjects = report["subjects"].as_array().unwrap();
+        let failed: Vec<&Value> = subjects.iter().filter(|subject| subject["outcome"] == "failed").collect();
+        assert!(subjects.len() > 20 && failed.is_empty(), "{dialect}: {failed:?}");
+    }
+}
+
+#[test]
+fn end_of_input_ends_the_session() {
+    let host = Host::start(&hello(), &[]);
+    let mut child = host.attach("", &["--mode", "rpc", "--no-session"]).spawn().unwrap();
+    writeln!(child.stdin.take().unwrap(), "{}", json!({ "type": "prompt", "id": 1, "message": "Hi" }))
+        .unwrap();
+    let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
+    assert_eq!(status.code(), Some(0), "{}", String::from_utf8_lossy(&stderr));
+    assert!(String::from_utf8(stdout).unwrap().contains("\"type\":\"response\",\"command\":\"prompt\""));
+    let listed = host.client().request(&json!({ "type": "list_sessions", "id": 1 }));
+    assert_eq!(listed["data"], json!({ "sessions": [] }));
+}
+
+#[test]
+fn open_session_is_left_open() {
+    let host = Host::start(&hello(), &[]);
+    let session = host.client().open();
+    let mut child = host.attach(&format!("/sessions/{session}"), &[]).spawn().unwrap();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    writeln!(child.stdin.as_mut().unwrap(), "{}", json!({ "type": "get_state", "id": "a" })).unwrap();
+    let mut line = String::new();
+    stdout.read_line(&mut line).unwrap();
+    let state: Value = serde_json::from_str(&line).unwrap();
+    assert_eq!((&state["id"], state.get("sessionId")), (&json!("a"), None));
+    drop(child.stdin.take());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    let listed = host.client().request(&json!({ "type": "list_sessions", "id": 1 }));
+    assert_eq!(listed["data"]["sessions"][0]["sessionId"], json!(session));
+}
+
+#[test]
+fn refusals_name_address_and_code() {
+    let host = Host::start(&hello(), &[]);
+    let refused = |line: &mut std::process::Command| {
+        let Output { status, stderr, .. } = line.output().unwrap();
+        assert_eq!(status.code(), Some(1));
+        String::from_utf8(stderr).unwrap()
+    };
+    let address = format!("unix:{}", host.socket().display());
+    assert_eq!(
+        refused(&mut host.attach("/sessions/none", &[])),
+        format!("Error: {address}: unknown_session\n")
+    );
+    let missing = refused(&mut host.attach("", &["--session", "none"]));
+    assert_eq!(missing, format!("Error: {address}: open_failed: No session found matching 'none'\n"));
+    let gone = refused(&mut host.attach("x", &[]));
+    assert_eq!(gone, format!("Error: {address}x: No such file or directory (os error 2)\n"));
+}
+
+/// A socket in front of the host's whose connections can be cut.
+struct Cut {
+    open: Arc<Mutex<Vec<UnixStream>>>,
+}
+
+impl Cut {
+    fn before(host: &Host) -> Self {
+        let listener = UnixListener::bind(host.dir.path().join("cut")).unwrap();
+        let open: Arc<Mutex<Vec<UnixStream>>> = Arc::default();
+        let (kept, socket) = (open.clone(), host.socket());
+        thread::spawn(move || {
+            for client in listener.incoming() {
+                let (client, server) = (client.unwrap(), UnixStream::connect(&socket).unwrap());
+                kept.lock().unwrap().push(client.try_clone().unwrap());
+                for (mut from, mut to) in
+                    [(client.try_clone().unwrap(), server.try_clone().unwrap()), (server, client)]
+                {
+                    thread::spawn(move || {
+                        let _ = std::io::copy(&mut from, &mut to);
+                        let _ = (from.shutdown(Shutdown::Both), to.shutdown(Shutdown::Both));
+                    });
+                }
+            }
+        });
+        Self { open }
+    }
+
+    fn cut(&self) {
+        for stream in self.open.lock().unwrap().drain(..) {
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+    }
+}
+
+/// Plays the same conversation through the socket that can be cut, with `between` after each frame. Returns what the client
+/// of the pipe reads.
+fn conversation(host: &Host, between: &dyn Fn(usize)) -> Vec<Value> {
+    let mut line = command(binary(), host.dir.path());
+    line.arg("attach").arg(format!("unix:{}", host.dir.path().join("cut").display())).arg("--no-session");
+    line.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = line.spawn().unwrap();
+    let mut stdin: ChildStdin = child.stdin.take().unwrap();
+    let stdout: ChildStdout = child.stdout.take().unwrap();
+    let mut frames = Vec::new();
+    writeln!(stdin, "{}", json!({ "type": "prompt", "id": 1, "message": "Hi" })).unwrap();
+    let mut asked = 0;
+    for line in BufReader::new(stdout).lines() {
+        let frame: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        let is_over = frame["type"] == "agent_settled";
+        between(frames.len());
+        frames.push(frame);
+        if asked < 20 {
+            asked += 1;
+            writeln!(stdin, "{}", json!({ "type": "get_commands", "id": format!("c{asked}") })).unwrap();
+        }
+        host.put("go");
+        if is_over {
+            break;
+        }
+    }
+    drop(stdin);
+    let mut stderr = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0), "{stderr}");
+    frames
+}
+
+#[test]
+fn broken_connections_lose_nothing() {
+    let host = Host::start(&waiting(), &[]);
+    let cut = Cut::before(&host);
+    let through = |between: &dyn Fn(usize)| {
+        let frames = conversation(&host, between);
+        let events: Vec<String> = frames
+            .iter()
+            .filter(|frame| frame["type"] != "response")
+            .map(|frame| frame["type"].as_str().unwrap().to_owned())
+            .filter(|kind| kind != "tool_execution_update" && kind != "message_update")
+            .collect();
+        let mut ids: Vec<String> = frames
+            .iter()
+            .filter(|frame| frame["type"] == "response")
+            .map(|frame| frame["id"].to_string())
+            .collect();
+        let answered = ids.len();
+        ids.sort();
+        ids.dedup();
+        assert_eq!(ids.len(), answered, "a command was handled twice");
+        events
+    };
+    let whole = through(&|_| {});
+    let broken = through(&|frame| {
+        if frame % 3 == 1 {
+            cut.cut();
+        }
+    });
+    assert_eq!(broken, whole);
+}

@@ -1,0 +1,147 @@
+//! A host that runs, and clients of its Unix socket.
+
+use crate::serve_support::{TOO_LONG, binary, command, eventually};
+use serde_json::{Value, json};
+use std::{
+    fs,
+    io::{BufRead, BufReader, Read, Write},
+    os::unix::net::UnixStream,
+    path::PathBuf,
+    process::{Child, Command, Output, Stdio},
+};
+use tempfile::TempDir;
+
+/// A host with a scripted model. Its directory has the socket `s`, the script and what the tools make.
+pub struct Host {
+    pub dir: TempDir,
+    child: Child,
+}
+
+impl Host {
+    /// Starts a host whose model plays these turns.
+    pub fn start(turns: &Value, arguments: &[&str]) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("script.json"), json!({ "turns": turns }).to_string()).unwrap();
+        let mut line = command(binary(), dir.path());
+        line.args(["host", "--listen", "unix:s", "--model", "scripted/script.json", "--dialect", "pi-1"]);
+        line.args(arguments).stdin(Stdio::null()).stderr(Stdio::piped());
+        let child = line.spawn().unwrap();
+        let socket = dir.path().join("s");
+        eventually("the socket is there", || UnixStream::connect(&socket).is_ok());
+        Self { dir, child }
+    }
+
+    pub fn client(&self) -> Client {
+        Client::connect(self.socket())
+    }
+
+    pub fn socket(&self) -> PathBuf {
+        self.dir.path().join("s")
+    }
+
+    /// Makes the file that tools of the script wait for.
+    pub fn put(&self, name: &str) {
+        fs::write(self.dir.path().join(name), "").unwrap();
+    }
+
+    /// `pi-rpc attach` with these arguments behind the address.
+    pub fn attach(&self, session: &str, arguments: &[&str]) -> Command {
+        let mut line = command(binary(), self.dir.path());
+        line.arg("attach").arg(format!("unix:{}{session}", self.socket().display())).args(arguments);
+        line.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        line
+    }
+
+    /// Stops the host by a signal. Returns its end.
+    pub fn stop(mut self) -> Output {
+        let id = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(id, rustix::process::Signal::TERM).unwrap();
+        let status = self.child.wait().unwrap();
+        let mut stderr = Vec::new();
+        self.child.stderr.take().unwrap().read_to_end(&mut stderr).unwrap();
+        Output { status, stdout: Vec::new(), stderr }
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A shared connection.
+pub struct Client {
+    reader: BufReader<UnixStream>,
+    writer: UnixStream,
+}
+
+impl Client {
+    fn connect(socket: PathBuf) -> Self {
+        let writer = UnixStream::connect(socket).unwrap();
+        let reader = writer.try_clone().unwrap();
+        reader.set_read_timeout(Some(TOO_LONG)).unwrap();
+        Self { reader: BufReader::new(reader), writer }
+    }
+
+    pub fn send(&mut self, frame: &Value) {
+        self.send_line(&frame.to_string());
+    }
+
+    pub fn send_line(&mut self, line: &str) {
+        writeln!(self.writer, "{line}").unwrap();
+    }
+
+    pub fn next(&mut self) -> Value {
+        let mut line = String::new();
+        assert_ne!(self.reader.read_line(&mut line).unwrap(), 0, "the host has hung up");
+        serde_json::from_str(&line).unwrap()
+    }
+
+    /// The frames up to and including the one that `is_last` recognises.
+    pub fn until(&mut self, is_last: impl Fn(&Value) -> bool) -> Vec<Value> {
+        let mut frames = Vec::new();
+        loop {
+            frames.push(self.next());
+            if is_last(&frames[frames.len() - 1]) {
+                return frames;
+            }
+        }
+    }
+
+    /// The frames up to and including the first one of this type.
+    pub fn until_type(&mut self, kind: &str) -> Vec<Value> {
+        self.until(|frame| frame["type"] == kind)
+    }
+
+    /// Sends a command and returns its response. Other frames in front of it are dropped.
+    pub fn request(&mut self, frame: &Value) -> Value {
+        self.send(frame);
+        self.until(|other| other["type"] == "response" && other["id"] == frame["id"]).pop().unwrap()
+    }
+
+    /// Opens a session in memory and returns its handle.
+    pub fn open(&mut self) -> String {
+        let opened = self.request(&json!({ "type": "open_session", "id": "open", "inMemory": true }));
+        opened["data"]["sessionId"].as_str().unwrap_or_else(|| panic!("{opened}")).to_owned()
+    }
+}
+
+/// The error response to a command.
+pub fn refusal(id: &Value, command: &str, error: &str) -> Value {
+    json!({ "id": id, "type": "response", "command": command, "success": false, "error": error })
+}
+
+/// A turn that says a text.
+pub fn hello() -> Value {
+    json!([{ "say": [{ "text": "Hello there" }], "repeat": true }])
+}
+
+/// A turn whose tool waits for the file `go`, and one that says a text.
+pub fn waiting() -> Value {
+    let command = "until [ -e go ]; do sleep 0.01; done";
+    json!([
+        { "onResult": "", "repeat": true, "say": [{ "text": "It has ended." }] },
+        { "repeat": true, "say": [{ "tool": "bash", "arguments": { "command": command } }] },
+    ])
+}

@@ -1,0 +1,9 @@
+//! `pi-rpc host` and `pi-rpc attach`: many sessions in one process, for clients that come and go.
+
+#[path = "../serve_support/mod.rs"]
+mod serve_support;
+
+mod attach;
+mod host_support;
+mod shared;
+mod watching;
