@@ -99,11 +99,7 @@ mod tests {
     }
 
     fn success(id: &RequestId) -> Outbound {
-        let Emission::Frame(frame) = Emission::from(RpcSuccess::from(AbortResponse { id: Some(id.clone()) }))
-        else {
-            panic!("no frame")
-        };
-        frame
+        RpcResponse::from(RpcSuccess::from(AbortResponse { id: Some(id.clone()) })).into()
     }
 
     #[test]
@@ -127,16 +123,11 @@ mod tests {
             let error = read_line(b"{", Dialect::Pi1).unwrap_err();
             ids.assign(&mut Input::BadLine(error), client);
         }
-        let error = |_: u8| RpcErrorResponse {
-            id: None,
-            command: "parse".to_owned(),
-            error: errors::parse(Dialect::Pi1.base(), "x"),
+        let response = || {
+            let error = errors::parse(Dialect::Pi1.base(), "x");
+            RpcResponse::from(RpcErrorResponse { id: None, command: "parse".to_owned(), error })
         };
-        let frame = |at| match Emission::from(crate::protocol::RpcResponse::from(error(at))) {
-            Emission::Frame(frame) => frame,
-            _ => panic!("no frame"),
-        };
-        assert_eq!(restored(&mut ids, frame(0)).0, Some(2));
-        assert_eq!(restored(&mut ids, frame(1)).0, Some(1));
+        assert_eq!(restored(&mut ids, response()).0, Some(2));
+        assert_eq!(restored(&mut ids, response()).0, Some(1));
     }
 }

@@ -23,7 +23,7 @@ pub struct Bundle {
     pub dialects: Vec<Value>,
 }
 
-const FAMILIES: [&str; 10] = [
+const FAMILIES: [&str; 11] = [
     "frames",
     "commands",
     "responses",
