@@ -7,7 +7,7 @@ use std::{
 };
 
 /// Modules, each with those that it may import.
-const MAY_USE: [(&str, &[&str]); 23] = [
+const MAY_USE: [(&str, &[&str]); 25] = [
     ("folder_walk", &["regular_files"]),
     ("regular_files", &[]),
     ("harmless", &[]),
@@ -57,6 +57,8 @@ const MAY_USE: [(&str, &[&str]); 23] = [
             "tools",
         ],
     ),
+    ("session_host", &["engine", "protocol", "server"]),
+    ("attach", &["protocol", "server", "session_host"]),
     ("mock", &["model", "protocol"]),
     ("client", &["machine", "protocol"]),
     (
@@ -66,6 +68,7 @@ const MAY_USE: [(&str, &[&str]); 23] = [
     (
         "cli",
         &[
+            "attach",
             "client",
             "config",
             "engine",
@@ -85,6 +88,7 @@ const MAY_USE: [(&str, &[&str]); 23] = [
             "secrets",
             "server",
             "session",
+            "session_host",
             "tools",
         ],
     ),

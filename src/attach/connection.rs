@@ -1,9 +1,6 @@
 //! One WebSocket to a session.
 
-use super::{
-    address::{HostAddress, SessionAddress},
-    pipe::AttachError,
-};
+use super::{address::HostAddress, pipe::AttachError};
 use crate::{protocol::ConnectionControl, session_host::CONTROL_PROTOCOL};
 use futures_util::{SinkExt as _, StreamExt as _};
 use std::time::Duration;
@@ -16,7 +13,10 @@ use tokio_tungstenite::{
     tungstenite::{
         self, Message,
         client::IntoClientRequest as _,
-        http::{HeaderValue, header::SEC_WEBSOCKET_PROTOCOL},
+        http::{
+            HeaderValue,
+            header::{AUTHORIZATION, SEC_WEBSOCKET_PROTOCOL},
+        },
         protocol::WebSocketConfig,
     },
 };
@@ -48,15 +48,9 @@ pub enum ConnectError {
 }
 
 impl Connection {
-    /// Connects to a session.
-    pub async fn open(
-        host: &HostAddress,
-        session: &SessionAddress,
-        client: &str,
-        after: Option<u64>,
-    ) -> Result<Self, ConnectError> {
-        let path = session.path(client, after);
-        let opening = open(host, &path);
+    /// Connects to a session; `path` and query name it.
+    pub async fn open(host: &HostAddress, path: &str, token: Option<&str>) -> Result<Self, ConnectError> {
+        let opening = open(host, path, token);
         match tokio::time::timeout(CONNECT_TIMEOUT, opening).await {
             Ok(opened) => opened,
             Err(_) => Err(ConnectError::Unreachable(format!("no answer within {CONNECT_TIMEOUT:?}"))),
@@ -94,7 +88,7 @@ impl Connection {
     }
 }
 
-async fn open(host: &HostAddress, path: &str) -> Result<Connection, ConnectError> {
+async fn open(host: &HostAddress, path: &str, token: Option<&str>) -> Result<Connection, ConnectError> {
     let unreachable = |error: std::io::Error| ConnectError::Unreachable(error.to_string());
     let (stream, authority): (Box<dyn Stream>, &str) = match host {
         HostAddress::Unix(socket) => {
@@ -110,6 +104,12 @@ async fn open(host: &HostAddress, path: &str) -> Result<Connection, ConnectError
     let wrong = |error: tungstenite::Error| ConnectError::Refused(error.to_string());
     let mut request = format!("ws://{authority}{path}").into_client_request().map_err(wrong)?;
     request.headers_mut().insert(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(CONTROL_PROTOCOL));
+    if let Some(token) = token {
+        let mut value = HeaderValue::try_from(format!("Bearer {token}"))
+            .map_err(|_| ConnectError::Refused("the token has letters that no header takes".to_owned()))?;
+        value.set_sensitive(true);
+        request.headers_mut().insert(AUTHORIZATION, value);
+    }
     // Frames are as long as the session's messages.
     let config = WebSocketConfig::default().max_message_size(None).max_frame_size(None);
     match client_async_with_config(request, stream, Some(config)).await {

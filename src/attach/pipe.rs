@@ -53,6 +53,8 @@ pub struct Options {
     pub host: HostAddress,
     /// The session.
     pub session: SessionAddress,
+    /// The token for hosts that ask for one.
+    pub token: Option<String>,
     /// Whether the end of input ends the session; else it goes on without this client.
     pub ends_session: bool,
     /// How long to try to reach a host that was lost.
@@ -130,8 +132,9 @@ impl Pipe {
         let until = Instant::now() + self.options.patience;
         let mut wait = FIRST_WAIT;
         loop {
-            let Options { host, session, .. } = &self.options;
-            match Connection::open(host, session, &self.client, self.sequence).await {
+            let Options { host, session, token, .. } = &self.options;
+            let path = session.path(&self.client, self.sequence);
+            match Connection::open(host, &path, token.as_deref()).await {
                 Ok(connection) => return Ok(connection),
                 Err(ConnectError::Refused(text)) => return Err(AttachError::Refused(host.clone(), text)),
                 Err(ConnectError::Unreachable(text)) if !before || Instant::now() >= until => {

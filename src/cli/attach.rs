@@ -25,11 +25,16 @@ Usage: pi-rpc attach URL [OPTIONS]
       --no-session             As for pi-rpc serve; other options are the host's and are ignored
   -h, --help                   Print this text
 
+A host at ws:// wants a token: set PI_RPC_TOKEN.
+
 Point a client at \"pi-rpc attach URL\" where it starts \"pi\": the options that it passes are understood.
 
 Examples:
   pi-rpc attach unix:/run/user/1000/pi-rpc.sock --mode rpc --no-session
   pi-rpc attach ws://build-server:7878/sessions/3a13f1ea-69c3-4961-a689-886a8d3603ec";
+
+/// The variable with the token for the host.
+const TOKEN: &str = "PI_RPC_TOKEN";
 
 /// Parses the options and passes lines until the session or the input ends.
 pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
@@ -97,7 +102,9 @@ fn parse(started_as: Option<&OsString>, arguments: &[OsString]) -> Result<Option
         }
     };
     let patience = Duration::from_secs(patience);
-    Ok(Some(Options { host, session, ends_session, patience, max_frame }))
+    // A command line is seen by every program of the machine.
+    let token = std::env::var(TOKEN).ok().filter(|token| !token.is_empty());
+    Ok(Some(Options { host, session, token, ends_session, patience, max_frame }))
 }
 
 fn parameters(

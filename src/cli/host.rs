@@ -14,7 +14,9 @@ use crate::{
     secrets::Secrets,
     server::SessionOptions,
     session::working_directory,
-    session_host::{Address, Listener, OpenRequest, Server, SessionHost, SessionLimits, Start, serve_stdio},
+    session_host::{
+        Access, Address, Listener, OpenRequest, Server, SessionHost, SessionLimits, Start, serve_stdio,
+    },
 };
 use std::{
     ffi::OsString,
@@ -50,6 +52,13 @@ pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
     };
     if addresses.is_empty() && !options.multi_session {
         return refuse("host: expected at least one --listen unix:PATH or ws://HOST:PORT", super::USAGE);
+    }
+    let is_open_to_tcp = addresses.iter().any(|address| matches!(address, Address::Tcp(_)));
+    if is_open_to_tcp && options.token_file.is_none() {
+        return refuse(
+            "--listen ws://…: expected --token-file as well, as every program of this machine could connect",
+            super::USAGE,
+        );
     }
     let server = match server(started_as, options, arguments) {
         Ok(server) => server,
@@ -129,6 +138,14 @@ fn server(
     let max_frame = options.max_frame.unwrap_or(FRAME_LIMIT);
     let max_pending = options.max_unread.unwrap_or(MAX_PENDING);
     let kept_output = options.kept_output.unwrap_or(KEPT_OUTPUT);
+    let access = match &options.token_file {
+        Some(file) => {
+            let wrong = |error: String| Refusal(format!("--token-file {file}: {error}"), 1);
+            let text = fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
+            Some(Arc::new(Access::new(&text, options.origins.clone()).map_err(wrong)?))
+        }
+        None => None,
+    };
     let environment = Environment::of_process();
     let directory =
         std::env::current_dir().map_err(|error| Refusal(format!("the working directory: {error}"), 1))?;
@@ -141,7 +158,7 @@ fn server(
         SessionTemplate { dialect, options, arguments: arguments.to_vec(), directory, environment, secrets };
     let open = move |request| template.open(request).map_err(|Refusal(text, _)| text);
     let limits = SessionLimits { max_frame, kept_output };
-    Ok(Server { host: SessionHost::new(Arc::new(open), limits), dialect, max_frame, max_pending })
+    Ok(Server { host: SessionHost::new(Arc::new(open), limits), dialect, max_frame, access, max_pending })
 }
 
 /// What all sessions of a process have in common.

@@ -105,6 +105,10 @@ pub struct HostOptions {
     pub max_output_files: Option<u64>,
     /// `--listen`: addresses for clients of many sessions.
     pub listen: Vec<String>,
+    /// `--token-file`: SHA-256 of the tokens of clients.
+    pub token_file: Option<String>,
+    /// `--allow-origin`: origins of pages that may connect.
+    pub origins: Vec<String>,
     /// `--multi-session`: many sessions on stdin and stdout.
     pub multi_session: bool,
     /// `--kept-output`, in bytes.
@@ -241,6 +245,8 @@ pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
                 options.max_output_files = Some(bytes("--max-output-files", &mut parser)? as u64);
             }
             Long("listen") => options.listen.push(text(&mut parser)?),
+            Long("token-file") => options.token_file = Some(text(&mut parser)?),
+            Long("allow-origin") => options.origins.push(text(&mut parser)?),
             Long("multi-session") => options.multi_session = true,
             Long("kept-output") => options.kept_output = Some(bytes("--kept-output", &mut parser)?),
             Long("hazard") => options.hazards = hazards(&text(&mut parser)?)?,

@@ -4,6 +4,7 @@
 //! one, all by WebSocket. A client of a Unix socket may also write lines at once, without HTTP: that is a shared connection.
 
 use super::{
+    access::{self, Access},
     own_connection::{self, CONTROL_PROTOCOL, Client},
     registry::{HostError, OpenRequest, SessionHost, Start},
     shared_connection::{InputEnd, SharedConnection},
@@ -18,6 +19,7 @@ use axum::{
         ws::{WebSocketUpgrade, rejection::WebSocketUpgradeRejection},
     },
     http::{HeaderMap, StatusCode},
+    middleware,
     response::{IntoResponse, Response},
     routing::get,
 };
@@ -26,7 +28,6 @@ use serde::Deserialize;
 use serde_json::json;
 use std::{
     fmt, fs, io,
-    net::SocketAddr,
     os::unix::fs::{FileTypeExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
     sync::Arc,
@@ -68,6 +69,8 @@ pub struct Server {
     pub dialect: Dialect,
     /// The longest line that is read, in bytes.
     pub max_frame: usize,
+    /// Who may connect by TCP; `None`: nobody.
+    pub access: Option<Arc<Access>>,
     /// Pending bytes of a connection at which a snapshot takes the place of frames.
     pub max_pending: usize,
 }
@@ -151,10 +154,14 @@ impl Listener {
         let router = router(server.clone());
         match self {
             Self::Tcp(listener) => {
-                let service = router.into_make_service_with_connect_info::<SocketAddr>();
-                axum::serve(listener, service).await
+                let access = server.access.unwrap_or_default();
+                let guarded = router.layer(middleware::from_fn_with_state(access, access::check));
+                axum::serve(listener, guarded.route("/healthz", get(|| async { "ok\n" }))).await
             }
-            Self::Unix(listener, _) => axum::serve(Sorted::new(listener, server), router).await,
+            Self::Unix(listener, _) => {
+                let open = router.route("/healthz", get(|| async { "ok\n" }));
+                axum::serve(Sorted::new(listener, server), open).await
+            }
         }
     }
 
@@ -260,7 +267,6 @@ fn random_key() -> String {
 fn router(server: Server) -> Router {
     Router::new()
         .route("/", get(shared))
-        .route("/healthz", get(|| async { "ok\n" }))
         .route("/sessions/new", get(new_session))
         .route("/sessions/{id}", get(known_session))
         .with_state(server)
@@ -433,6 +439,6 @@ fn refuse_session(error: &HostError) -> Response {
 }
 
 /// A refusal: the code of the error and what follows it.
-fn refuse(status: StatusCode, error: &str) -> Response {
+pub(super) fn refuse(status: StatusCode, error: &str) -> Response {
     (status, Json(json!({ "error": error }))).into_response()
 }

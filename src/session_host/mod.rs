@@ -13,6 +13,7 @@
 //! The wire of a session's own connection is that of the dialect, byte for byte; a shared connection carries the frames of
 //! many sessions, each with its `sessionId`. Source: senpi reference; own where `schema/multi_session.json` says so.
 
+mod access;
 mod journal;
 mod listener;
 mod own_connection;
@@ -23,6 +24,7 @@ mod shared_connection;
 mod transports;
 mod watcher;
 
+pub use access::Access;
 pub use listener::{Address, ListenError, Listener, Server, serve_stdio};
 pub use own_connection::CONTROL_PROTOCOL;
 pub use registry::{HostError, OpenRequest, OpenSession, SessionHost, Start};

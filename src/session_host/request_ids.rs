@@ -78,8 +78,9 @@ impl RequestIds {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::{AbortResponse, RpcErrorResponse, RpcSuccess};
-    use crate::protocol::{Dialect, Emission, Encoder, errors, read_line};
+    use crate::protocol::{
+        AbortResponse, Dialect, Encoder, RpcErrorResponse, RpcResponse, RpcSuccess, errors, read_line,
+    };
 
     fn command(ids: &mut RequestIds, client: ClientId, line: &str) -> RequestId {
         let read = read_line(line.as_bytes(), Dialect::Pi1).unwrap().unwrap();

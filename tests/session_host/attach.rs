@@ -111,6 +111,46 @@ fn refusals_name_address_and_code() {
     assert_eq!(gone, format!("Error: {address}x: No such file or directory (os error 2)\n"));
 }
 
+#[test]
+fn tcp_lets_in_only_tokens() {
+    let dir = tempfile::tempdir().unwrap();
+    // SHA-256 of `secret`.
+    let hash = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b";
+    fs::write(dir.path().join("tokens"), hash).unwrap();
+    let mut line = command(binary(), dir.path());
+    line.args(["host", "--listen", "ws://127.0.0.1:0", "--model", "scripted/demo", "--no-session"]);
+    let refused = line.output().unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("expected --token-file as well"));
+    line.args(["--token-file", "tokens"]).stdin(Stdio::null()).stderr(Stdio::piped());
+    let mut host = line.spawn().unwrap();
+    let mut listening = String::new();
+    BufReader::new(host.stderr.take().unwrap()).read_line(&mut listening).unwrap();
+    let address = listening.trim_end().rsplit_once("listening at ").unwrap().1.to_owned();
+    let attached = |token: &str| {
+        let mut line = command(binary(), dir.path());
+        line.args(["attach", &address])
+            .env("PI_RPC_TOKEN", token)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
+        let mut child = line.stderr(Stdio::piped()).spawn().unwrap();
+        // A client that was refused may be gone already.
+        let _ = writeln!(child.stdin.take().unwrap(), "{}", json!({ "type": "get_state", "id": 1 }));
+        child.wait_with_output().unwrap()
+    };
+    let missing = attached("");
+    let text = format!("Error: {address}: missing_token: expected Authorization: Bearer TOKEN\n");
+    assert_eq!((missing.status.code(), String::from_utf8(missing.stderr).unwrap()), (Some(1), text));
+    let wrong = attached("other");
+    assert_eq!(String::from_utf8(wrong.stderr).unwrap(), format!("Error: {address}: invalid_token\n"));
+    let right = attached("secret");
+    assert_eq!(right.status.code(), Some(0), "{}", String::from_utf8_lossy(&right.stderr));
+    let state: Value = serde_json::from_slice(&right.stdout).unwrap();
+    assert_eq!((&state["command"], &state["success"]), (&json!("get_state"), &json!(true)));
+    host.kill().unwrap();
+    host.wait().unwrap();
+}
+
 /// A socket in front of the host's whose connections can be cut.
 struct Cut {
     open: Arc<Mutex<Vec<UnixStream>>>,
