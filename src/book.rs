@@ -15,6 +15,7 @@ pub const FILES: &[(&str, &str)] = &[
     ("how-to/extend-in-python.md", include_str!("../docs/how-to/extend-in-python.md")),
     ("how-to/extend-in-typescript.md", include_str!("../docs/how-to/extend-in-typescript.md")),
     ("how-to/generate-an-sdk.md", include_str!("../docs/how-to/generate-an-sdk.md")),
+    ("how-to/host-many-sessions.md", include_str!("../docs/how-to/host-many-sessions.md")),
     ("how-to/local-models.md", include_str!("../docs/how-to/local-models.md")),
     ("how-to/log-in.md", include_str!("../docs/how-to/log-in.md")),
     ("how-to/read-the-schema.md", include_str!("../docs/how-to/read-the-schema.md")),

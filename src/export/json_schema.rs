@@ -40,8 +40,19 @@ pub fn part_schema(dialect: Dialect, part: Part) -> Value {
         own.map(|(name, def)| (name.clone(), export.plain(def, false))).collect();
     let roots: Vec<&str> = part.roots().iter().copied().filter(|root| defs.contains_key(*root)).collect();
     if part != Part::All {
-        let reached = reachable(&defs, &roots);
+        let reached = reachable(&defs, &[&roots[..], part.values()].concat());
         defs.retain(|name, _| reached.contains(name));
+    } else {
+        // The wire around the sessions is no part of a dialect.
+        let others: Vec<&str> = Part::ALL
+            .into_iter()
+            .filter(|part| *part != Part::MultiSession)
+            .flat_map(|part| part.roots().iter().copied())
+            .collect();
+        let own = [Part::MultiSession.roots(), Part::MultiSession.values()].concat();
+        let own = reachable(&defs, &own);
+        let others = reachable(&defs, &others);
+        defs.retain(|name, _| !own.contains(name) || others.contains(name));
     }
     let record = dialect.record();
     let roots: Vec<Value> = roots.into_iter().map(reference).collect();

@@ -23,11 +23,13 @@ pub enum Part {
     SessionFile,
     /// Frames between server and extensions
     Extension,
+    /// Frames of a connection that carries many sessions, and messages about a connection of one
+    MultiSession,
 }
 
 impl Part {
     /// All parts.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::All,
         Self::Commands,
         Self::Responses,
@@ -36,6 +38,7 @@ impl Part {
         Self::HostTools,
         Self::SessionFile,
         Self::Extension,
+        Self::MultiSession,
     ];
 
     /// The name that `--part` uses.
@@ -49,6 +52,7 @@ impl Part {
             Self::HostTools => "host-tools",
             Self::SessionFile => "session-file",
             Self::Extension => "extension",
+            Self::MultiSession => "multi-session",
         }
     }
 
@@ -63,6 +67,7 @@ impl Part {
             Self::HostTools => "Host tool frames",
             Self::SessionFile => "Lines of session files",
             Self::Extension => "Extension frames",
+            Self::MultiSession => "Frames of many sessions",
         }
     }
 
@@ -77,6 +82,22 @@ impl Part {
             Self::HostTools => &["HostToolCall", "HostToolCancel", "HostToolUpdate", "HostToolResult"],
             Self::SessionFile => &["SessionHeader", "SessionEntry"],
             Self::Extension => &["ToExtension", "FromExtension"],
+            Self::MultiSession => &[
+                "MultiSessionCommand",
+                "MultiSessionSuccess",
+                "RpcErrorResponse",
+                "MultiSessionEvent",
+                "ConnectionControl",
+                "ClientControl",
+            ],
+        }
+    }
+
+    /// Definitions of values that the part has besides its frames: parts of texts, which no frame refers to.
+    pub const fn values(self) -> &'static [&'static str] {
+        match self {
+            Self::MultiSession => &["MultiSessionErrorCode"],
+            _ => &[],
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::session_task::{self, SessionHandle, SessionLimits, SessionRequest};
 use crate::{
-    protocol::{Base, Dialect, ListedSession, SessionStatus, ThinkingLevel, errors},
+    protocol::{Dialect, ListedSession, MultiSessionErrorCode, SessionStatus, ThinkingLevel},
     server::SessionOptions,
 };
 use std::{
@@ -106,17 +106,18 @@ pub enum HostError {
 impl HostError {
     /// The code and what follows it, as `error` has it.
     pub fn text(&self) -> String {
-        // The codes are the same in every dialect.
-        let base = Base::Pi;
-        match self {
-            Self::UnknownSession => errors::unknown_session(base),
-            Self::SessionOpening => errors::session_opening(base),
-            Self::SessionClosing => errors::session_closing(base),
-            Self::PathInUse => errors::session_path_in_use(base),
-            Self::MissingSessionId => errors::missing_session_id(base),
-            Self::InvalidPath => errors::invalid_path(base),
-            Self::OpenFailed(reason) => errors::open_failed(base, reason),
-        }
+        let code = match self {
+            Self::UnknownSession => MultiSessionErrorCode::UnknownSession,
+            Self::SessionOpening => MultiSessionErrorCode::SessionOpening,
+            Self::SessionClosing => MultiSessionErrorCode::SessionClosing,
+            Self::PathInUse => MultiSessionErrorCode::SessionPathInUse,
+            Self::MissingSessionId => MultiSessionErrorCode::MissingSessionId,
+            Self::InvalidPath => MultiSessionErrorCode::InvalidPath,
+            Self::OpenFailed(reason) => {
+                return format!("{}: {reason}", MultiSessionErrorCode::OpenFailed.as_str());
+            }
+        };
+        code.as_str().to_owned()
     }
 }
 

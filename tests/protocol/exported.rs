@@ -263,7 +263,9 @@ fn part_has_its_roots_and_their_defs() {
             }
             jsonschema::validator_for(&schema).unwrap_or_else(|error| panic!("{dialect} {part:?}: {error}"));
             for (name, def) in defs {
-                assert_eq!(*def, whole["$defs"][name], "{dialect}: {name}");
+                // The wire around the sessions is exported alone.
+                let is_alone = part == Part::MultiSession && whole["$defs"].get(name).is_none();
+                assert!(is_alone || *def == whole["$defs"][name], "{dialect}: {name}");
             }
         }
     }

@@ -13,7 +13,7 @@ use std::{
         fs::PermissionsExt as _,
         net::{UnixListener, UnixStream},
     },
-    process::{ChildStdin, ChildStdout, Output, Stdio},
+    process::{Output, Stdio},
     sync::{Arc, Mutex},
     thread,
 };
@@ -192,26 +192,23 @@ fn conversation(host: &Host, between: &dyn Fn(usize)) -> Vec<Value> {
     line.arg("attach").arg(format!("unix:{}", host.dir.path().join("cut").display())).arg("--no-session");
     line.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = line.spawn().unwrap();
-    let mut stdin: ChildStdin = child.stdin.take().unwrap();
-    let stdout: ChildStdout = child.stdout.take().unwrap();
+    let mut stdin = child.stdin.take();
+    let stdout = child.stdout.take().unwrap();
     let mut frames = Vec::new();
-    writeln!(stdin, "{}", json!({ "type": "prompt", "id": 1, "message": "Hi" })).unwrap();
+    writeln!(stdin.as_mut().unwrap(), "{}", json!({ "type": "prompt", "id": 1, "message": "Hi" })).unwrap();
     let mut asked = 0;
     for line in BufReader::new(stdout).lines() {
         let frame: Value = serde_json::from_str(&line.unwrap()).unwrap();
-        let is_over = frame["type"] == "agent_settled";
-        between(frames.len());
+        stdin = stdin.filter(|_| frame["type"] != "agent_settled");
         frames.push(frame);
+        let Some(stdin) = &mut stdin else { continue };
+        between(frames.len());
         if asked < 20 {
             asked += 1;
             writeln!(stdin, "{}", json!({ "type": "get_commands", "id": format!("c{asked}") })).unwrap();
         }
         host.put("go");
-        if is_over {
-            break;
-        }
     }
-    drop(stdin);
     let mut stderr = String::new();
     child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(0), "{stderr}");
