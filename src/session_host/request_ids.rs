@@ -52,7 +52,7 @@ impl RequestIds {
     pub fn restore(&mut self, frame: &Outbound, line: &mut Vec<u8>) -> Option<ClientId> {
         let is_response = matches!(frame, Outbound::Response(_));
         let Some(at) = memmem::find(&line[..line.len().min(ID_WITHIN)], MEMBER) else {
-            return self.bad_lines.pop_front().filter(|_| is_response);
+            return if is_response { self.bad_lines.pop_front() } else { None };
         };
         let digits = line[at + MEMBER.len()..].iter().take_while(|byte| byte.is_ascii_digit()).count();
         let number = str::from_utf8(&line[at + MEMBER.len()..][..digits]).ok()?.parse().ok()?;
@@ -128,6 +128,9 @@ mod tests {
             let error = errors::parse(Dialect::Pi1.base(), "x");
             RpcResponse::from(RpcErrorResponse { id: None, command: "parse".to_owned(), error })
         };
+        let event =
+            crate::protocol::AgentSessionEvent::from(crate::protocol::AgentSettledEvent { aborted: None });
+        assert_eq!(restored(&mut ids, event).0, None, "an event answers nobody");
         assert_eq!(restored(&mut ids, response()).0, Some(2));
         assert_eq!(restored(&mut ids, response()).0, Some(1));
     }
