@@ -30,7 +30,7 @@ fn prompt_goes_out_with_a_renewed_token() {
     server.run("hello");
     let sent = vendor.received();
     let paths: Vec<&str> = sent.iter().map(|request| request.path.as_str()).collect();
-    assert_eq!(paths[..2], ["/api/oauth/token", "/coding/v1/messages"]);
+    assert_eq!(paths[..2], ["/api/oauth/token", "/coding/v1/messages?beta=true"]);
     assert_eq!(sent[1].header("authorization"), Some("Bearer scripted-access-1"));
     let auth: Value = serde_json::from_str(&fs::read_to_string(auth).unwrap()).unwrap();
     assert_eq!(auth[KIMI]["refresh"], "scripted-refresh-1");
