@@ -1,7 +1,7 @@
 //! The numbered frames of a session, of which the newest are kept for clients that come back.
 
 use super::watcher::{ClientId, WatcherQueue};
-use crate::protocol::{AgentMessage, AgentSessionEvent, Dialect, Emission, Encoder, Outbound, Step};
+use crate::protocol::{AgentMessage, AgentSessionEvent, Dialect, Emission, Encoder, Outbound, Step, Update};
 use std::{collections::VecDeque, sync::Arc};
 
 /// A frame with its number.
@@ -23,7 +23,7 @@ pub enum Payload {
     /// An encoded line, and the emission if it begins or ends an assistant message, which encoders follow.
     Line(Vec<u8>, Option<Box<Emission>>),
     /// An update of the partial message, which each connection encodes by itself.
-    Update(Emission),
+    Update(Box<Emission>),
 }
 
 /// The newest frames of a session.
@@ -89,7 +89,7 @@ impl Journal {
     pub fn push(&mut self, emission: Emission, line: Vec<u8>, to: Option<ClientId>) -> Arc<JournalEntry> {
         self.last += 1;
         let payload = match emission {
-            Emission::Update(_) => Payload::Update(emission),
+            Emission::Update(_) => Payload::Update(Box::new(emission)),
             emission => Payload::Line(line, is_followed(&emission).then(|| Box::new(emission))),
         };
         let weight = ENTRY_OVERHEAD + content_len(&payload);
@@ -154,10 +154,9 @@ const fn is_followed(emission: &Emission) -> bool {
 fn content_len(payload: &Payload) -> usize {
     match payload {
         Payload::Line(line, _) => line.len(),
-        Payload::Update(Emission::Update(update)) => match &update.step {
-            Step::Delta(text) => text.len(),
-            Step::Start(_) | Step::End(_) => ENTRY_OVERHEAD,
+        Payload::Update(emission) => match &**emission {
+            Emission::Update(Update { step: Step::Delta(text), .. }) => text.len(),
+            _ => ENTRY_OVERHEAD,
         },
-        Payload::Update(_) => 0,
     }
 }

@@ -116,7 +116,7 @@ impl WatcherQueue {
         let mut item = Some(Item::Entry(entry.clone()));
         if coalesces && let Payload::Update(next) = &entry.payload {
             let joined = match state.items.back_mut() {
-                Some(Item::Coalesced(number, last)) => match last.join(next.clone()) {
+                Some(Item::Coalesced(number, last)) => match last.join((**next).clone()) {
                     None => {
                         *number = entry.number;
                         true
@@ -125,7 +125,7 @@ impl WatcherQueue {
                 },
                 _ => false,
             };
-            item = (!joined).then(|| Item::Coalesced(entry.number, Box::new(next.clone())));
+            item = (!joined).then(|| Item::Coalesced(entry.number, next.clone()));
         }
         state.items.extend(item);
         if state.pending_bytes > self.max_pending {
