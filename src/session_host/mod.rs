@@ -5,9 +5,9 @@
 //!                              ↑ one task each      numbers      one each
 //! ```
 //!
-//! A session runs in a task of its own ([`session_task`]), whether somebody is connected or not. Every frame that it emits gets
-//! a number in its [`journal`], which keeps the newest ones; a connection that comes back gets what it missed. Each connection
-//! reads from a queue of its own ([`watcher`]), so that a slow one holds up no other: its deltas are coalesced, and when it is
+//! A session runs in a task of its own (`session_task`), whether somebody is connected or not. Every frame that it emits gets
+//! a number in its `journal`, which keeps the newest ones; a connection that comes back gets what it missed. Each connection
+//! reads from a queue of its own (`watcher`), so that a slow one holds up no other: its deltas are coalesced, and when it is
 //! too far behind, a snapshot replaces what it has not read.
 //!
 //! The wire of a session's own connection is that of the dialect, byte for byte; a shared connection carries the frames of
