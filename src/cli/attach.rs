@@ -22,7 +22,10 @@ Usage: pi-rpc attach URL [OPTIONS]
       --reconnect <SECONDS>    Try so long to reach a host that was lost (60)
       --cwd <DIR>              Working directory of a new session (this one if the host is on this machine)
       --dialect, --provider, --model, --thinking, --name, --session, --continue, --fork,
-      --no-session             As for pi-rpc serve; other options are the host's and are ignored
+      --no-session             As for pi-rpc serve
+      --tools, --no-tools, --exclude-tools, --confirm-tools
+                               As for pi-rpc serve, of the tools that the host offers; all other options are the host's
+                               and are ignored
   -h, --help                   Print this text
 
 A host at ws:// wants a token: set PI_RPC_TOKEN.
@@ -127,5 +130,10 @@ fn parameters(
     parameters
         .extend(options.thinking.map(ThinkingLevel::as_str).map(|level| ("thinking", level.to_owned())));
     parameters.extend(options.name.map(|name| ("name", name)));
+    parameters.extend(options.tools.map(|tools| ("tools", tools.join(","))));
+    for (name, tools) in [("exclude_tools", options.exclude_tools), ("confirm_tools", options.confirm_tools)]
+    {
+        parameters.extend((!tools.is_empty()).then(|| (name, tools.join(","))));
+    }
     parameters
 }

@@ -1,7 +1,7 @@
 //! `pi-rpc host` and `--mode rpc --multi-session`: many sessions in one process.
 
 use super::{
-    log,
+    log::{self, Log},
     options::{self, HostOptions, Refusal, SessionStart},
     print, process_privacy, refuse,
     serve::{log_panics, log_to_stderr},
@@ -12,15 +12,17 @@ use crate::{
     login::finish_refreshes,
     protocol::{Dialect, FRAME_LIMIT},
     secrets::Secrets,
-    server::SessionOptions,
+    server::{MAX_PENDING_BYTES, SessionOptions},
     session::working_directory,
     session_host::{
-        Access, Address, Listener, OpenRequest, Server, SessionHost, SessionLimits, Start, serve_stdio,
+        Access, Address, Listener, OpenRequest, Server, SessionHost, SessionLimits, Start, ToolLimits,
+        serve_stdio,
     },
 };
 use std::{
     ffi::OsString,
-    fs, io,
+    fs,
+    io::{self, Write as _},
     path::{Path, PathBuf},
     process::ExitCode,
     sync::Arc,
@@ -29,9 +31,6 @@ use tokio::signal::unix::{SignalKind, signal};
 
 /// Default of `--kept-output`, in bytes.
 const KEPT_OUTPUT: usize = 4 * 1024 * 1024;
-
-/// Default of `--max-unread` for a connection, in bytes.
-const MAX_PENDING: usize = 16 * 1024 * 1024;
 
 /// Parses the options and serves until a signal comes; with `--multi-session`, until the end of input.
 pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
@@ -106,7 +105,8 @@ async fn listen(server: Server, addresses: &[Address]) -> Result<u8, String> {
     let host = server.host.clone();
     let mut served = tokio::task::JoinSet::new();
     for listener in listeners {
-        tracing::warn!("listening at {listener}");
+        // Whatever RUST_LOG says: a port that the system has chosen is known from here alone.
+        let _ = writeln!(Log, "listening at {listener}");
         served.spawn(listener.serve(server.clone()));
     }
     let outcome = tokio::select! {
@@ -136,7 +136,7 @@ fn server(
         None => options::default_dialect(started_as)?,
     };
     let max_frame = options.max_frame.unwrap_or(FRAME_LIMIT);
-    let max_pending = options.max_unread.unwrap_or(MAX_PENDING);
+    let max_pending = options.max_unread.unwrap_or(MAX_PENDING_BYTES);
     let kept_output = options.kept_output.unwrap_or(KEPT_OUTPUT);
     let access = match &options.token_file {
         Some(file) => {
@@ -176,12 +176,21 @@ impl SessionTemplate {
     /// The options of a new session.
     fn open(&self, request: OpenRequest) -> Result<SessionOptions, Refusal> {
         let dialect = request.dialect.unwrap_or(self.dialect);
+        let dialect = if self.options.wire_login { options::with_logins(dialect)? } else { dialect };
         let mut options = self.options.clone();
         if request.provider.is_some() || request.model.is_some() {
             (options.provider, options.model) = (request.provider, request.model);
         }
         options.thinking = request.level.or(options.thinking);
         options.name = request.name.or(options.name);
+        // A client can only narrow what the host allows.
+        let ToolLimits { only, without, confirmed } = request.tool_limits;
+        if let Some(mut only) = only {
+            only.retain(|name| options.tools.as_ref().is_none_or(|allowed| allowed.contains(name)));
+            options.tools = Some(only);
+        }
+        options.exclude_tools.extend(without);
+        options.confirm_tools.extend(confirmed);
         let before = request.start.name().and_then(|path| working_directory(Path::new(path)));
         options.session = match request.start {
             Start::New => options.session,

@@ -46,6 +46,10 @@ pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
     if options.multi_session {
         return host::run(started_as, arguments);
     }
+    if !options.listen.is_empty() {
+        let text = "--listen: expected pi-rpc host; pi-rpc serve has one session, on stdin and stdout";
+        return refuse(text, super::USAGE);
+    }
     log_to_stderr();
     log_panics();
     for option in &options.ignored {
@@ -130,7 +134,7 @@ pub(super) fn log_to_stderr() {
 }
 
 /// Selects what is logged: what `wanted` says, else warnings. Clients of AWS log whole answers, with keys that are not
-/// known yet and so could not be redacted; what fails there is told in the answer.
+/// known yet and so could not be redacted; their failures are part of the model's error.
 fn log_filter(wanted: &str) -> EnvFilter {
     let others = wanted.split(',').map(str::trim).filter(|it| !it.is_empty() && !it.starts_with(AWS_TARGETS));
     let mut directives: Vec<String> = others.map(str::to_owned).collect();

@@ -20,7 +20,7 @@ impl Engine {
         // Failed writes get a last attempt.
         self.store.retry_write();
         self.close_all_dialogs();
-        // Nobody is left to open the page.
+        // The host, which would open the page, is gone.
         self.cancel_login();
         let text = errors::host_gone(self.dialect.base());
         for call in std::mem::take(&mut self.requests.host_tools).into_values() {

@@ -96,7 +96,7 @@ impl Part {
     /// Definitions of values that the part has besides its frames: parts of texts, which no frame refers to.
     pub const fn values(self) -> &'static [&'static str] {
         match self {
-            Self::MultiSession => &["MultiSessionErrorCode"],
+            Self::MultiSession => &["MultiSessionErrorCode", "ConnectionErrorCode", "SessionTag"],
             _ => &[],
         }
     }

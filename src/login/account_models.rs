@@ -1,5 +1,5 @@
 //! The models that an account may use, as its provider lists them (GitHub Copilot): read after a login and after each
-//! refresh. A login also enables the models whose terms nobody at the account has answered yet.
+//! refresh. A login also accepts the terms of models that the account has neither accepted nor refused yet.
 //!
 //! Source: pi 1.5.2.
 

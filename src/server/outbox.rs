@@ -11,8 +11,8 @@ use super::{
     print_mode::PrintMode,
 };
 use crate::protocol::{
-    AgentMessage, AgentSessionEvent, AssistantContent, Dialect, DialectMessageUpdate, Emission, Encoder,
-    Outbound, SessionHeader, Step as Grown, Update,
+    AgentSessionEvent, AssistantContent, Dialect, DialectMessageUpdate, Emission, Encoder, Outbound,
+    SessionHeader, Step as Grown, Update,
 };
 use std::{collections::VecDeque, io};
 use tokio::sync::watch;
@@ -215,7 +215,7 @@ impl Queue {
         self.pending_bytes += bytes.len();
         let emission = Emission::Frame(frame);
         self.track_partial_size(&emission, bytes.len());
-        let follow = is_followed(&emission).then(|| Box::new(emission));
+        let follow = emission.bounds_answer().then(|| Box::new(emission));
         let weight = bytes.len();
         self.items.push_back(Item { what: PendingFrame::Encoded(bytes, follow), weight, progress_of });
     }
@@ -249,7 +249,7 @@ impl Queue {
     /// Follows the size of the partial message through a frame of so many bytes.
     fn track_partial_size(&mut self, emission: &Emission, bytes: usize) {
         self.partial_bytes =
-            if is_followed(emission) { bytes } else { self.partial_bytes + delta_len(emission) };
+            if emission.bounds_answer() { bytes } else { self.partial_bytes + delta_len(emission) };
     }
 
     fn pop(&mut self) -> Option<PendingFrame> {
@@ -278,19 +278,6 @@ fn progress_call(frame: &Outbound) -> Option<&str> {
             Some(&update.tool_call_id)
         }
         _ => None,
-    }
-}
-
-/// Whether the frame begins or ends an assistant message, which the encoder has to follow.
-const fn is_followed(emission: &Emission) -> bool {
-    match emission {
-        Emission::Frame(Outbound::AgentSessionEvent(AgentSessionEvent::MessageStart(start))) => {
-            matches!(start.message, AgentMessage::Assistant(_))
-        }
-        Emission::Frame(Outbound::AgentSessionEvent(AgentSessionEvent::MessageEnd(end))) => {
-            matches!(end.message, AgentMessage::Assistant(_))
-        }
-        _ => false,
     }
 }
 

@@ -1,5 +1,6 @@
 //! Who may connect by TCP: clients with a token, and browsers of allowed origins.
 
+use crate::protocol::ConnectionErrorCode;
 use axum::{
     extract::{Request, State},
     http::{
@@ -45,26 +46,29 @@ impl Access {
     }
 
     /// Why a request is refused: status and error.
-    fn refusal(&self, headers: &HeaderMap) -> Option<(StatusCode, &'static str)> {
+    fn refusal(&self, headers: &HeaderMap) -> Option<(StatusCode, ConnectionErrorCode, &'static str)> {
+        use ConnectionErrorCode::{ForbiddenOrigin, InvalidToken, MissingToken};
+        let unauthorized = StatusCode::UNAUTHORIZED;
         if let Some(origin) = headers.get(ORIGIN)
             && !self.origins.iter().any(|allowed| origin == allowed.as_str())
         {
-            return Some((StatusCode::FORBIDDEN, "forbidden_origin: start the host with --allow-origin"));
+            return Some((StatusCode::FORBIDDEN, ForbiddenOrigin, "start the host with --allow-origin"));
         }
         let given = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
         let Some(token) = given.and_then(|value| value.strip_prefix("Bearer ")) else {
-            return Some((StatusCode::UNAUTHORIZED, "missing_token: expected Authorization: Bearer TOKEN"));
+            return Some((unauthorized, MissingToken, "expected Authorization: Bearer TOKEN"));
         };
         // Hashes are compared, whose first difference tells nothing of the token.
         let hash: [u8; 32] = Sha256::digest(token.trim()).into();
-        (!self.tokens.contains(&hash)).then_some((StatusCode::UNAUTHORIZED, "invalid_token"))
+        let is_known = self.tokens.contains(&hash);
+        (!is_known).then_some((unauthorized, InvalidToken, "the host does not know this token"))
     }
 }
 
 /// Passes on the requests that are let in.
 pub async fn check(State(access): State<Arc<Access>>, request: Request, next: Next) -> Response {
     match access.refusal(request.headers()) {
-        Some((status, error)) => super::listener::refuse(status, error),
+        Some((status, code, reason)) => super::listener::refuse(status, code, reason),
         None => next.run(request).await,
     }
 }
@@ -95,13 +99,13 @@ mod tests {
         for (name, value) in headers {
             map.insert(*name, value.parse().unwrap());
         }
-        access.unwrap().refusal(&map).map(|(status, error)| (status.as_u16(), error))
+        access.unwrap().refusal(&map).map(|(status, code, _)| (status.as_u16(), code.as_str()))
     }
 
     #[test]
     fn token_and_origin_are_checked() {
-        let missing = Some((401, "missing_token: expected Authorization: Bearer TOKEN"));
-        let foreign = Some((403, "forbidden_origin: start the host with --allow-origin"));
+        let missing = Some((401, "missing_token"));
+        let foreign = Some((403, "forbidden_origin"));
         assert_eq!(refused(&[]), missing);
         assert_eq!(refused(&[("authorization", "Basic secret")]), missing);
         assert_eq!(refused(&[("authorization", "Bearer other")]), Some((401, "invalid_token")));

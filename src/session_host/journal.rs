@@ -1,7 +1,7 @@
 //! The numbered frames of a session, of which the newest are kept for clients that come back.
 
 use super::watcher::{ClientId, WatcherQueue};
-use crate::protocol::{AgentMessage, AgentSessionEvent, Dialect, Emission, Encoder, Outbound, Step, Update};
+use crate::protocol::{Dialect, Emission, Encoder, Step, Update};
 use std::{collections::VecDeque, sync::Arc};
 
 /// A frame with its number.
@@ -39,7 +39,7 @@ pub struct Journal {
 }
 
 /// Bytes that an entry takes besides its content.
-const ENTRY_OVERHEAD: usize = 256;
+pub const ENTRY_OVERHEAD: usize = 256;
 
 impl JournalEntry {
     /// The line of the frame, line feed included.
@@ -90,7 +90,7 @@ impl Journal {
         self.last += 1;
         let payload = match emission {
             Emission::Update(_) => Payload::Update(Box::new(emission)),
-            emission => Payload::Line(line, is_followed(&emission).then(|| Box::new(emission))),
+            emission => Payload::Line(line, emission.bounds_answer().then(|| Box::new(emission))),
         };
         let weight = ENTRY_OVERHEAD + content_len(&payload);
         let entry = Arc::new(JournalEntry { number: self.last, to, payload, weight });
@@ -135,19 +135,6 @@ impl Journal {
         self.oldest = Encoder::new(self.dialect);
         self.entries = VecDeque::new();
         self.bytes = 0;
-    }
-}
-
-/// Whether encoders have to follow the frame: it begins or ends an assistant message.
-const fn is_followed(emission: &Emission) -> bool {
-    match emission {
-        Emission::Frame(Outbound::AgentSessionEvent(AgentSessionEvent::MessageStart(start))) => {
-            matches!(start.message, AgentMessage::Assistant(_))
-        }
-        Emission::Frame(Outbound::AgentSessionEvent(AgentSessionEvent::MessageEnd(end))) => {
-            matches!(end.message, AgentMessage::Assistant(_))
-        }
-        _ => false,
     }
 }
 

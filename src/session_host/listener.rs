@@ -6,11 +6,11 @@
 use super::{
     access::{self, Access},
     own_connection::{self, CONTROL_PROTOCOL, Client},
-    registry::{HostError, OpenRequest, SessionHost, Start},
+    registry::{HostError, OpenRequest, SessionHost, Start, ToolLimits},
     shared_connection::{InputEnd, SharedConnection},
     transports::{StdinReader, StdoutWriter, StreamReader, StreamWriter, web_socket},
 };
-use crate::protocol::{Dialect, ThinkingLevel};
+use crate::protocol::{ConnectionErrorCode, Dialect, ThinkingLevel};
 use axum::{
     Json, Router,
     extract::{
@@ -69,7 +69,7 @@ pub struct Server {
     pub dialect: Dialect,
     /// The longest line that is read, in bytes.
     pub max_frame: usize,
-    /// Who may connect by TCP; `None`: nobody.
+    /// Tokens and origins for TCP; `None`: every request is refused.
     pub access: Option<Arc<Access>>,
     /// Pending bytes of a connection at which a snapshot takes the place of frames.
     pub max_pending: usize,
@@ -113,7 +113,7 @@ impl fmt::Display for Listener {
 }
 
 impl Listener {
-    /// Binds an address. The file of a Unix socket is for its owner alone; one that nobody listens at is replaced.
+    /// Binds an address. The file of a Unix socket is for its owner alone; a file without a listener is replaced.
     ///
     /// # Errors
     ///
@@ -134,7 +134,7 @@ impl Listener {
                     }
                     fs::remove_file(path).map_err(refused)?;
                 }
-                // Nobody else may connect between the creation of the file and the change of its mode.
+                // The file has its mode from the start: no other user can connect meanwhile.
                 let before = rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o177));
                 let bound = UnixListener::bind(path);
                 rustix::process::umask(before);
@@ -279,6 +279,11 @@ struct ClientOptions {
     after: Option<u64>,
 }
 
+/// The items of a list with commas.
+fn list(text: &str) -> Vec<String> {
+    text.split(',').map(str::trim).filter(|item| !item.is_empty()).map(str::to_owned).collect()
+}
+
 /// What a client says of a new session in its address.
 #[derive(Default, Deserialize)]
 struct NewSession {
@@ -294,6 +299,11 @@ struct NewSession {
     newest: bool,
     #[serde(default)]
     in_memory: bool,
+    tools: Option<String>,
+    #[serde(default)]
+    exclude_tools: String,
+    #[serde(default)]
+    confirm_tools: String,
 }
 
 type Upgrade = Result<WebSocketUpgrade, WebSocketUpgradeRejection>;
@@ -302,7 +312,11 @@ async fn shared(State(server): State<Server>, upgrade: Upgrade) -> Response {
     let upgrade = match upgrade {
         Ok(upgrade) => upgrade,
         Err(_) => {
-            return refuse(StatusCode::UPGRADE_REQUIRED, "upgrade_required: this is a WebSocket of frames");
+            return refuse(
+                StatusCode::UPGRADE_REQUIRED,
+                ConnectionErrorCode::UpgradeRequired,
+                "this is a WebSocket of frames",
+            );
         }
     };
     let upgrade = upgrade.max_message_size(server.max_frame).max_frame_size(server.max_frame);
@@ -323,7 +337,9 @@ async fn known_session(
 ) -> Response {
     let Query(client) = match client {
         Ok(client) => client,
-        Err(error) => return refuse(StatusCode::BAD_REQUEST, &format!("invalid_query: {error}")),
+        Err(error) => {
+            return refuse(StatusCode::BAD_REQUEST, ConnectionErrorCode::InvalidQuery, &error.to_string());
+        }
     };
     let session = match server.host.find(&id) {
         Ok(session) => session,
@@ -342,11 +358,15 @@ async fn new_session(
     let (Query(mut client), Query(new)) = match (client, new) {
         (Ok(client), Ok(new)) => (client, new),
         (Err(error), _) | (_, Err(error)) => {
-            return refuse(StatusCode::BAD_REQUEST, &format!("invalid_query: {error}"));
+            return refuse(StatusCode::BAD_REQUEST, ConnectionErrorCode::InvalidQuery, &error.to_string());
         }
     };
     if upgrade.is_err() {
-        return refuse(StatusCode::UPGRADE_REQUIRED, "upgrade_required: this is a WebSocket of frames");
+        return refuse(
+            StatusCode::UPGRADE_REQUIRED,
+            ConnectionErrorCode::UpgradeRequired,
+            "this is a WebSocket of frames",
+        );
     }
     let request = match open_request(new) {
         Ok(request) => request,
@@ -363,13 +383,7 @@ async fn new_session(
 }
 
 fn open_request(new: NewSession) -> Result<OpenRequest, HostError> {
-    let dialect = match new.dialect {
-        Some(name) => Some(Dialect::parse(&name).ok_or_else(|| {
-            let known = Dialect::ALL.map(Dialect::as_str).join(", ");
-            HostError::OpenFailed(format!("dialect: expected one of {known}, got {name:?}"))
-        })?),
-        None => None,
-    };
+    let dialect = OpenRequest::dialect(new.dialect.as_deref())?;
     let level = match new.thinking {
         Some(name) => Some(ThinkingLevel::parse(&name).ok_or_else(|| {
             let known = ThinkingLevel::ALL.map(ThinkingLevel::as_str).join(", ");
@@ -394,6 +408,11 @@ fn open_request(new: NewSession) -> Result<OpenRequest, HostError> {
         model: new.model,
         level,
         name: new.name,
+        tool_limits: ToolLimits {
+            only: new.tools.as_deref().map(list),
+            without: list(&new.exclude_tools),
+            confirmed: list(&new.confirm_tools),
+        },
     })
 }
 
@@ -407,7 +426,11 @@ fn connect(
     let upgrade = match upgrade {
         Ok(upgrade) => upgrade.protocols([CONTROL_PROTOCOL]),
         Err(_) => {
-            return refuse(StatusCode::UPGRADE_REQUIRED, "upgrade_required: this is a WebSocket of frames");
+            return refuse(
+                StatusCode::UPGRADE_REQUIRED,
+                ConnectionErrorCode::UpgradeRequired,
+                "this is a WebSocket of frames",
+            );
         }
     };
     let asked = headers.get_all("sec-websocket-protocol").iter().filter_map(|value| value.to_str().ok());
@@ -435,10 +458,14 @@ fn refuse_session(error: &HostError) -> Response {
             StatusCode::BAD_REQUEST
         }
     };
-    refuse(status, &error.text())
+    refusal(status, &error.text())
 }
 
-/// A refusal: the code of the error and what follows it.
-pub(super) fn refuse(status: StatusCode, error: &str) -> Response {
+/// The response to a request that is refused with this code, for this reason.
+pub(super) fn refuse(status: StatusCode, code: ConnectionErrorCode, reason: &str) -> Response {
+    refusal(status, &format!("{}: {reason}", code.as_str()))
+}
+
+fn refusal(status: StatusCode, error: &str) -> Response {
     (status, Json(json!({ "error": error }))).into_response()
 }

@@ -11,7 +11,8 @@
 //! too far behind, a snapshot replaces what it has not read.
 //!
 //! The wire of a session's own connection is that of the dialect, byte for byte; a shared connection carries the frames of
-//! many sessions, each with its `sessionId`. Source: senpi reference; own where `schema/multi_session.json` says so.
+//! many sessions, each with its `sessionId`. Source: the senpi reference, with additions of this
+//! project that `schema/multi_session.json` marks as such.
 
 mod access;
 mod journal;
@@ -27,5 +28,5 @@ mod watcher;
 pub use access::Access;
 pub use listener::{Address, ListenError, Listener, Server, serve_stdio};
 pub use own_connection::CONTROL_PROTOCOL;
-pub use registry::{HostError, OpenRequest, OpenSession, SessionHost, Start};
+pub use registry::{HostError, OpenRequest, OpenSession, SessionHost, Start, ToolLimits};
 pub use session_task::SessionLimits;

@@ -30,6 +30,19 @@ pub struct OpenRequest {
     pub level: Option<ThinkingLevel>,
     /// The display name of a new session.
     pub name: Option<String>,
+    /// Tools that the client does without.
+    pub tool_limits: ToolLimits,
+}
+
+/// Tools that a client does without, of those that the host offers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ToolLimits {
+    /// The only ones that are offered; `None`: all that the host offers.
+    pub only: Option<Vec<String>>,
+    /// Ones that are not offered.
+    pub without: Vec<String>,
+    /// Patterns of those whose calls need consent.
+    pub confirmed: Vec<String>,
 }
 
 /// Where a session begins.
@@ -48,6 +61,20 @@ pub enum Start {
     Fork(String),
 }
 
+impl OpenRequest {
+    /// The dialect that a client names.
+    ///
+    /// # Errors
+    ///
+    /// There is none of that name.
+    pub fn dialect(name: Option<&str>) -> Result<Option<Dialect>, HostError> {
+        let Some(name) = name else { return Ok(None) };
+        let known = Dialect::ALL.map(Dialect::as_str).join(", ");
+        let unknown = || HostError::OpenFailed(format!("dialect: expected one of {known}, got {name:?}"));
+        Dialect::parse(name).map(Some).ok_or_else(unknown)
+    }
+}
+
 impl Start {
     /// The file or id of the session that is resumed.
     pub fn name(&self) -> Option<&str> {
@@ -59,7 +86,7 @@ impl Start {
 }
 
 /// A session that is listed as being opened.
-pub struct Opening {
+pub struct ReservedSession {
     id: String,
     request: OpenRequest,
 }
@@ -142,7 +169,7 @@ impl SessionHost {
     /// # Errors
     ///
     /// The directory is not absolute, or the file is open already.
-    pub fn reserve(&self, request: OpenRequest) -> Result<Opening, HostError> {
+    pub fn reserve(&self, request: OpenRequest) -> Result<ReservedSession, HostError> {
         if request.directory.as_deref().is_some_and(|directory| !directory.is_absolute()) {
             return Err(HostError::InvalidPath);
         }
@@ -154,7 +181,7 @@ impl SessionHost {
         let path = request.start.name().map(str::to_owned);
         let directory = request.directory.clone();
         sessions.insert(id.clone(), Entry::Opening { path, directory });
-        Ok(Opening { id, request })
+        Ok(ReservedSession { id, request })
     }
 
     /// Opens a session that is listed.
@@ -162,8 +189,8 @@ impl SessionHost {
     /// # Errors
     ///
     /// It cannot be started, or its file is open already under another name.
-    pub async fn start(self: &Arc<Self>, opening: Opening) -> Result<SessionHandle, HostError> {
-        let Opening { id, request } = opening;
+    pub async fn start(self: &Arc<Self>, reserved: ReservedSession) -> Result<SessionHandle, HostError> {
+        let ReservedSession { id, request } = reserved;
         let open_session = self.open_session.clone();
         let options = tokio::task::spawn_blocking(move || open_session(request)).await;
         let started = match options {
@@ -315,7 +342,7 @@ fn text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// A name that nobody guesses.
+/// A random name, which cannot be guessed.
 fn random_id() -> Result<String, HostError> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|error| HostError::OpenFailed(error.to_string()))?;

@@ -350,7 +350,7 @@ impl SessionTask {
                         *exit_reason = exit_reason.take().or(self.step(Some(input)));
                     }
                 }
-                // A connection that is gone already is found by its queue, which nobody reads.
+                // A connection that is gone does not receive the reply; its Detach follows.
                 let _ = reply.send(self.attach(attach));
                 None
             }

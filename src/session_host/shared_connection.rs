@@ -1,7 +1,7 @@
 //! A connection that carries many sessions: each frame has the `sessionId` of its session. Source: senpi reference.
 
 use super::{
-    registry::{HostError, OpenRequest, Opening, SessionHost, Start},
+    registry::{HostError, OpenRequest, ReservedSession, SessionHost, Start},
     session_task::{Attach, Attached, ClientLine, SessionHandle, SessionRequest},
     watcher::{Popped, WatcherMessage, WatcherQueue},
 };
@@ -9,7 +9,8 @@ use crate::protocol::{
     AttachSessionResponse, AttachedSession, CloseSessionResponse, DetachSessionResponse, Dialect,
     GetProtocolInfoResponse, JsonObject, ListSessionsResponse, MultiSessionCommand, MultiSessionCommandKind,
     MultiSessionEvent, MultiSessionSuccess, OpenSessionCommand, OpenSessionResponse, OpenedSessionInfo,
-    ProtocolInfo, ProtocolMode, RequestId, RpcErrorResponse, SessionListing, errors,
+    ProtocolCapability, ProtocolInfo, ProtocolMode, RequestId, RpcErrorResponse, SessionListing, SessionTag,
+    errors,
 };
 use serde::{Deserialize, Serialize};
 use std::{
@@ -42,14 +43,6 @@ pub enum InputEnd {
     EndsSessions,
 }
 
-/// Names of wire members that tag the frames of a session.
-#[derive(Serialize)]
-struct Tag<'a> {
-    #[serde(rename = "sessionId")]
-    session_id: &'a str,
-    sequence: u64,
-}
-
 /// The members of a line that decide who gets it.
 #[derive(Deserialize)]
 struct Envelope {
@@ -59,6 +52,9 @@ struct Envelope {
     #[serde(rename = "sessionId")]
     session_id: Option<serde_json::Value>,
 }
+
+/// The version of this wire. Source: senpi reference.
+const PROTOCOL_VERSION: u64 = 1;
 
 /// A client with a connection of its own for many sessions.
 pub struct SharedConnection {
@@ -169,7 +165,8 @@ impl SharedConnection {
         }
     }
 
-    /// The next line to write: one frame of each session in turn.
+    /// The next line to write: one frame of each session in turn. An empty one stands for something that is not written,
+    /// behind which there may be more.
     async fn next_line(&mut self) -> Option<Vec<u8>> {
         let behind = self
             .sessions
@@ -180,7 +177,7 @@ impl SharedConnection {
         let (id, popped) = found?;
         self.turn.clone_from(&id);
         match popped {
-            Popped::Frame(sequence, line) => Some(tagged(line, &Tag { session_id: &id, sequence })),
+            Popped::Frame(sequence, line) => Some(tagged(line, &tag(&id, Some(sequence)))),
             Popped::Message(WatcherMessage::Ended(_)) | Popped::Closed if self.closing.contains(&id) => {
                 self.sessions.remove(&id);
                 Some(Vec::new())
@@ -244,8 +241,8 @@ impl SharedConnection {
         }
     }
 
-    /// The session with this name, to which the connection is attached from now on: whoever writes to a session gets its
-    /// frames.
+    /// The session with this name, to which the connection is attached from now on: a client that writes to a
+    /// session gets its frames.
     async fn watch(&mut self, name: &str, after: Option<u64>) -> Result<&Watched, HostError> {
         let session = self.host.find(name)?;
         let id = session.id.clone();
@@ -269,8 +266,8 @@ impl SharedConnection {
         match command {
             MultiSessionCommand::GetProtocolInfo(command) => {
                 let data = ProtocolInfo {
-                    protocol_version: 1,
-                    capabilities: ["multi_session", "attach", "sequence"].map(str::to_owned).to_vec(),
+                    protocol_version: PROTOCOL_VERSION,
+                    capabilities: ProtocolCapability::ALL.to_vec(),
                     mode: ProtocolMode::Multi,
                 };
                 Some(line_of(&MultiSessionSuccess::from(GetProtocolInfoResponse { id: command.id, data })))
@@ -306,8 +303,8 @@ impl SharedConnection {
                             let data = JsonObject::new();
                             let response = CloseSessionResponse { id: command.id, data };
                             let line = line_of(&MultiSessionSuccess::from(response));
-                            let tag = serde_json::json!({ "sessionId": command.session_id });
-                            Outcome::Closed(command.session_id, tagged(line, &tag))
+                            let line = tagged(line, &tag(&command.session_id, None));
+                            Outcome::Closed(command.session_id, line)
                         }
                         Err(error) => {
                             Outcome::Response(error_response(command.id, "close_session", error.text()))
@@ -356,7 +353,7 @@ impl SharedConnection {
                     while let Some(popped) = watched.queue.try_pop() {
                         match popped {
                             Popped::Frame(sequence, line) => {
-                                lines.extend(tagged(line, &Tag { session_id: &id, sequence }));
+                                lines.extend(tagged(line, &tag(&id, Some(sequence))));
                             }
                             Popped::Message(_) => {}
                             Popped::Lagged | Popped::Closed => break,
@@ -413,7 +410,7 @@ impl Watched {
 async fn open(
     host: &Arc<SessionHost>,
     id: Option<RequestId>,
-    opening: Opening,
+    opening: ReservedSession,
     attachment: Attachment,
 ) -> Outcome {
     let opened = async {
@@ -432,7 +429,7 @@ async fn open(
     match opened.await {
         Ok((watched, state)) => {
             let data = OpenedSessionInfo { session_id: watched.session.id.clone(), state };
-            let tag = serde_json::json!({ "sessionId": data.session_id });
+            let tag = tag(&data.session_id, None);
             let line = line_of(&MultiSessionSuccess::from(OpenSessionResponse { id, data }));
             Outcome::Opened(Box::new((watched, tagged(line, &tag))))
         }
@@ -447,13 +444,7 @@ fn open_request(command: OpenSessionCommand) -> Result<OpenRequest, HostError> {
             "permissionPreset: presets are not supported; start the host with --confirm-tools",
         ));
     }
-    let dialect = match command.dialect {
-        Some(name) => Some(Dialect::parse(&name).ok_or_else(|| {
-            let known = Dialect::ALL.map(Dialect::as_str).join(", ");
-            HostError::OpenFailed(format!("dialect: expected one of {known}, got {name:?}"))
-        })?),
-        None => None,
-    };
+    let dialect = OpenRequest::dialect(command.dialect.as_deref())?;
     Ok(OpenRequest {
         dialect,
         start: match (command.session_path, command.in_memory) {
@@ -466,6 +457,7 @@ fn open_request(command: OpenSessionCommand) -> Result<OpenRequest, HostError> {
         model: command.model_id,
         level: command.thinking_level,
         name: command.name,
+        ..OpenRequest::default()
     })
 }
 
@@ -489,8 +481,12 @@ fn line_of(frame: &impl Serialize) -> Vec<u8> {
     line
 }
 
-/// The line of a frame with members added at its end.
-fn tagged(mut line: Vec<u8>, tag: &impl Serialize) -> Vec<u8> {
+fn tag(session_id: &str, sequence: Option<u64>) -> SessionTag {
+    SessionTag { session_id: session_id.to_owned(), sequence }
+}
+
+/// The line of a frame with the members of the tag added at its end.
+fn tagged(mut line: Vec<u8>, tag: &SessionTag) -> Vec<u8> {
     let tag = serde_json::to_vec(tag).unwrap_or_default();
     line.truncate(line.len() - b"}\n".len());
     line.push(b',');

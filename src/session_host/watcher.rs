@@ -1,6 +1,6 @@
 //! The queue between a session and one of its connections.
 
-use super::journal::{JournalEntry, Payload};
+use super::journal::{ENTRY_OVERHEAD, JournalEntry, Payload};
 use crate::protocol::{
     Dialect, DialogResolvedEvent, Emission, Encoder, ReceivedControl, SessionEndedEvent, SessionSnapshotEvent,
 };
@@ -40,9 +40,17 @@ struct QueueState {
 /// A thing to write.
 enum Item {
     Entry(Arc<JournalEntry>),
-    /// Deltas of one block in a row, under the number of the last one.
-    Coalesced(u64, Box<Emission>),
+    Coalesced(CoalescedDeltas),
     Message(WatcherMessage),
+}
+
+/// Deltas of one block in a row.
+struct CoalescedDeltas {
+    /// The number of the last one.
+    number: u64,
+    /// Bytes that they count.
+    weight: usize,
+    emission: Box<Emission>,
 }
 
 impl Item {
@@ -50,7 +58,7 @@ impl Item {
     fn is_kept(&self) -> bool {
         match self {
             Self::Entry(entry) => entry.to.is_some(),
-            Self::Coalesced(..) => false,
+            Self::Coalesced(_) => false,
             Self::Message(_) => true,
         }
     }
@@ -111,23 +119,24 @@ impl WatcherQueue {
         if state.is_closed || state.needs_snapshot && entry.to.is_none() {
             return;
         }
-        let coalesces = state.pending_bytes > COALESCE_AT;
-        state.pending_bytes += entry.weight;
-        let mut item = Some(Item::Entry(entry.clone()));
-        if coalesces && let Payload::Update(next) = &entry.payload {
-            let joined = match state.items.back_mut() {
-                Some(Item::Coalesced(number, last)) => match last.join((**next).clone()) {
-                    None => {
-                        *number = entry.number;
-                        true
-                    }
-                    Some(_) => false,
-                },
-                _ => false,
-            };
-            item = (!joined).then(|| Item::Coalesced(entry.number, next.clone()));
+        let mut weight = entry.weight;
+        match &entry.payload {
+            Payload::Update(next) if state.pending_bytes > COALESCE_AT => {
+                if let Some(Item::Coalesced(last)) = state.items.back_mut()
+                    && last.emission.join((**next).clone()).is_none()
+                {
+                    weight -= ENTRY_OVERHEAD;
+                    last.number = entry.number;
+                    last.weight += weight;
+                } else {
+                    let emission = next.clone();
+                    let deltas = CoalescedDeltas { number: entry.number, weight, emission };
+                    state.items.push_back(Item::Coalesced(deltas));
+                }
+            }
+            _ => state.items.push_back(Item::Entry(entry.clone())),
         }
-        state.items.extend(item);
+        state.pending_bytes += weight;
         if state.pending_bytes > self.max_pending {
             state.items.retain(Item::is_kept);
             (state.pending_bytes, state.needs_snapshot) = (0, true);
@@ -161,11 +170,11 @@ impl WatcherQueue {
                 *pending_bytes = pending_bytes.saturating_sub(entry.weight);
                 Some(Popped::Frame(entry.number, entry.encode(encoder)))
             }
-            Some(Item::Coalesced(number, emission)) => {
+            Some(Item::Coalesced(deltas)) => {
                 let mut line = Vec::new();
-                encoder.encode(&emission, &mut line);
-                *pending_bytes = pending_bytes.saturating_sub(line.len());
-                Some(Popped::Frame(number, line))
+                encoder.encode(&deltas.emission, &mut line);
+                *pending_bytes = pending_bytes.saturating_sub(deltas.weight);
+                Some(Popped::Frame(deltas.number, line))
             }
             Some(Item::Message(message)) => Some(Popped::Message(message)),
             None if state.needs_snapshot && !state.is_closed && !state.lag_is_reported => {
@@ -178,5 +187,30 @@ impl WatcherQueue {
 
     fn state(&self) -> MutexGuard<'_, QueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::{BlockKind, Step, Update};
+    use crate::session_host::journal::Journal;
+
+    #[test]
+    fn coalesced_deltas_leave_nothing_pending() {
+        let queue = WatcherQueue::new(Dialect::Pi1, usize::MAX, Arc::default());
+        let mut journal = Journal::new(Dialect::Pi1, usize::MAX);
+        let count = 2 * COALESCE_AT / 1000;
+        for _ in 0..count {
+            let step = Step::Delta("x".repeat(1000));
+            let update = Update { index: 0, block: BlockKind::Text, step, rest: None };
+            queue.push(&journal.push(Emission::Update(update), Vec::new(), None));
+        }
+        let mut popped = 0;
+        while queue.try_pop().is_some() {
+            popped += 1;
+        }
+        assert!(popped < count, "{popped} of {count}");
+        assert_eq!(queue.state().pending_bytes, 0);
     }
 }

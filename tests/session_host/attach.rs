@@ -112,6 +112,25 @@ fn refusals_name_address_and_code() {
 }
 
 #[test]
+fn client_only_narrows_the_tools() {
+    let host = Host::start(&hello(), &["--tools", "read,bash"]);
+    let tools = |arguments: &[&str]| {
+        let mut child = host.attach("", &[&["--no-session"], arguments].concat()).spawn().unwrap();
+        let prompt = json!({ "type": "prompt", "id": 1, "message": "Hi" });
+        writeln!(child.stdin.take().unwrap(), "{prompt}").unwrap();
+        let stdout = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
+        let frames = stdout.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let section = |frame: Value| Some(frame["message"]["sections"]["tools"].as_str()?.to_owned());
+        let section = frames.filter_map(section).next().expect("instructions that list the tools");
+        let names = section.lines().filter_map(|line| line.strip_prefix("- ")?.split_once(':'));
+        names.map(|(name, _)| name.to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(tools(&[]), ["read", "bash"]);
+    assert_eq!(tools(&["--tools", "write,read"]), ["read"]);
+    assert_eq!(tools(&["--exclude-tools", "read"]), ["bash"]);
+}
+
+#[test]
 fn tcp_lets_in_only_tokens() {
     let dir = tempfile::tempdir().unwrap();
     // SHA-256 of `secret`.
@@ -142,7 +161,10 @@ fn tcp_lets_in_only_tokens() {
     let text = format!("Error: {address}: missing_token: expected Authorization: Bearer TOKEN\n");
     assert_eq!((missing.status.code(), String::from_utf8(missing.stderr).unwrap()), (Some(1), text));
     let wrong = attached("other");
-    assert_eq!(String::from_utf8(wrong.stderr).unwrap(), format!("Error: {address}: invalid_token\n"));
+    assert_eq!(
+        String::from_utf8(wrong.stderr).unwrap(),
+        format!("Error: {address}: invalid_token: the host does not know this token\n")
+    );
     let right = attached("secret");
     assert_eq!(right.status.code(), Some(0), "{}", String::from_utf8_lossy(&right.stderr));
     let state: Value = serde_json::from_slice(&right.stdout).unwrap();

@@ -1,9 +1,9 @@
 //! Output of a server before encoding: whole frames, and the steps of a partial message.
 
 use super::{
-    AssistantContent, AssistantMessage, AssistantMessageEvent, AssistantMessageEventKind, Base, Check as _,
-    Encoder, GetMessagesResponse, JsonObject, MessageList, Outbound, RequestId, RpcSuccess, TextContent,
-    ThinkingContent, ToolCall,
+    AgentMessage, AgentSessionEvent, AssistantContent, AssistantMessage, AssistantMessageEvent,
+    AssistantMessageEventKind, Base, Check as _, Encoder, GetMessagesResponse, JsonObject, MessageList,
+    Outbound, RequestId, RpcSuccess, TextContent, ThinkingContent, ToolCall,
 };
 
 /// Unit of output. The snapshots of a partial message are not part of an emission; the encoder adds them.
@@ -216,6 +216,19 @@ impl Emission {
                     block.fit(base);
                 }
             }
+        }
+    }
+
+    /// Whether the frame begins or ends an assistant message, which an encoder has to [follow](Encoder::follow).
+    pub const fn bounds_answer(&self) -> bool {
+        match self {
+            Self::Frame(Outbound::AgentSessionEvent(AgentSessionEvent::MessageStart(start))) => {
+                matches!(start.message, AgentMessage::Assistant(_))
+            }
+            Self::Frame(Outbound::AgentSessionEvent(AgentSessionEvent::MessageEnd(end))) => {
+                matches!(end.message, AgentMessage::Assistant(_))
+            }
+            _ => false,
         }
     }
 
