@@ -140,9 +140,10 @@ fn answers(line: &[u8], dialect: Dialect) {
         && error.is_answered()
     {
         let is_text = match &error {
-            LineError::Parse { id, .. } | LineError::Unknown { id, .. } | LineError::Field { id, .. } => {
-                id.as_ref().is_none_or(|id| id.is_string())
-            }
+            LineError::Parse { id, .. }
+            | LineError::Unknown { id, .. }
+            | LineError::Field { id, .. }
+            | LineError::Refused { id, .. } => id.as_ref().is_none_or(|id| id.is_string()),
         };
         let answer = RpcResponse::ErrorResponse(error.response(dialect));
         let answer = serde_json::to_vec(&Outbound::Response(answer)).expect("JSON");

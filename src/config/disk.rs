@@ -5,6 +5,7 @@ use super::{
     approval::{Approval, DECISIONS, ProjectCode, WithheldCode},
     auth,
     models_file::{self, Providers},
+    pattern::ModelFilter,
 };
 use crate::{
     protocol::{Dialect, DialectExtensionApi, JsonObject},
@@ -47,6 +48,8 @@ pub struct Config {
     pub(super) registered: Providers,
     /// Whether only models of registered providers exist.
     pub(super) only_registered: bool,
+    /// The only models that there are; `None`: all.
+    pub model_filter: Option<ModelFilter>,
     /// Keys and logins.
     pub keys: Keys,
     /// Whether the project's code may run.
@@ -95,6 +98,7 @@ pub fn load_with_secrets(sources: Sources, secrets: Secrets) -> Config {
         configured: Providers::new(),
         registered: Providers::new(),
         only_registered: false,
+        model_filter: None,
         approval,
         programs,
         withheld_code,

@@ -55,6 +55,7 @@ pub use keys::Keys;
 pub use login_use::{host_of, login_base_url};
 pub use named_model::{NamedModel, named_model};
 pub use package::{ListedPackages, Package};
+pub use pattern::ModelFilter;
 pub use registered::{RegisteredProvider, RegisteredProviders};
 pub use select::{
     OfferedModel, ScopedModel, Selection, SelectionError, SelectionOptions, offered_models, select,

@@ -62,6 +62,10 @@ pub fn named_model(
             });
         }
     };
+    // One that its provider does not list has gone through no list.
+    if config.model_filter.as_ref().is_some_and(|filter| !filter.admits(&endpoint.model)) {
+        return Err(SelectionError::NotFound(name.to_owned()));
+    }
     supported(&endpoint, config)?;
     Ok(NamedModel { endpoint, level, warning })
 }

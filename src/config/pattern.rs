@@ -78,6 +78,27 @@ pub fn match_glob<'a>(glob: &str, among: &[&'a Endpoint]) -> Vec<&'a Endpoint> {
     among.iter().filter(matches).copied().collect()
 }
 
+/// The models that a client may use.
+#[derive(Clone, Debug)]
+pub struct ModelFilter(Vec<GlobMatcher>);
+
+impl ModelFilter {
+    /// Admits the models that one of the globs matches, as [`match_glob`] does. A malformed one matches nothing.
+    pub fn new(globs: &[String]) -> Self {
+        Self(globs.iter().filter_map(|glob| matcher(glob)).collect())
+    }
+
+    /// Whether the model may be used.
+    pub fn admits(&self, model: &Model) -> bool {
+        self.admits_named(&model.provider, &model.id)
+    }
+
+    /// Whether the model with this provider and id may be used.
+    pub fn admits_named(&self, provider: &str, id: &str) -> bool {
+        self.0.iter().any(|glob| glob.is_match(format!("{provider}/{id}")) || glob.is_match(id))
+    }
+}
+
 /// Compiles a glob; `None`: it is malformed and matches nothing.
 fn matcher(glob: &str) -> Option<GlobMatcher> {
     let glob = GlobBuilder::new(glob).case_insensitive(true).literal_separator(true).build().ok()?;

@@ -29,6 +29,9 @@ impl Config {
             false => models(&self.configured, base, &wanted),
         };
         apply_registered(&mut models, &self.registered, base, &wanted);
+        if let Some(filter) = &self.model_filter {
+            models.retain(|endpoint| filter.admits(&endpoint.model));
+        }
         models
     }
 }

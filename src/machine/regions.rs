@@ -205,16 +205,17 @@ impl Machine {
         self.requests.add_invalid_line(self.frames, error);
         let mut found = Findings::for_frame(self.frames);
         if self.conversation_checks.is_some() {
-            let (rule, reason) = match error {
-                LineError::Parse { reason, .. } => (Rule::HostLine, reason.clone()),
+            match error {
+                LineError::Parse { reason, .. } => found.fail(Rule::HostLine, reason.clone()),
                 LineError::Unknown { kind, .. } => {
-                    (Rule::HostSchema, format!("a command of the dialect, not `{kind}`"))
+                    found.fail(Rule::HostSchema, format!("a command of the dialect, not `{kind}`"));
                 }
                 LineError::Field { kind, reason, .. } => {
-                    (Rule::HostSchema, format!("a valid `{kind}`: {reason}"))
+                    found.fail(Rule::HostSchema, format!("a valid `{kind}`: {reason}"));
                 }
-            };
-            found.fail(rule, reason);
+                // The frame is valid.
+                LineError::Refused { .. } => {}
+            }
         }
         self.report(found, Kind::Stray, self.state())
     }

@@ -165,9 +165,9 @@ impl Requests {
     pub fn add_invalid_line(&mut self, frame: u64, error: &LineError) {
         let (kind, id) = match error {
             LineError::Parse { id, .. } => (None, id.clone()),
-            LineError::Unknown { kind, id } | LineError::Field { kind, id, .. } => {
-                (Some(kind.clone()), id.clone())
-            }
+            LineError::Unknown { kind, id }
+            | LineError::Field { kind, id, .. }
+            | LineError::Refused { kind, id, .. } => (Some(kind.clone()), id.clone()),
         };
         self.invalid_lines.push_back(InvalidLine {
             number: self.count,

@@ -127,6 +127,18 @@ impl ModelLibrary {
         Self { choices, backends, start: selection.start, level: selection.named_level, scope, source: None }
     }
 
+    /// Removes the models that `is_admitted` refuses, but for the one that a session starts with.
+    pub fn retain(&mut self, is_admitted: impl Fn(&Model) -> bool) {
+        let start = self.start;
+        let kept: Vec<bool> =
+            (0..self.choices.len()).map(|at| at == start || is_admitted(&self.choices[at].model)).collect();
+        self.start = kept[..start].iter().filter(|is_kept| **is_kept).count();
+        let mut flags = kept.iter();
+        self.choices.retain(|_| flags.next() == Some(&true));
+        let mut flags = kept.iter();
+        self.backends.retain(|_| flags.next() == Some(&true));
+    }
+
     /// The models, in the registry's order.
     pub fn choices(&self) -> &[ModelChoice] {
         &self.choices

@@ -39,6 +39,15 @@ pub enum LineError {
         /// The member and what was expected.
         reason: String,
     },
+    /// A valid command that its sender may not give.
+    Refused {
+        /// The `type` of the command.
+        kind: String,
+        /// The `id` of the command.
+        id: Option<RequestId>,
+        /// The code of the refusal, and why.
+        reason: String,
+    },
 }
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -125,6 +134,7 @@ impl LineError {
                 DialectErrorStyle::Echo => RpcErrorResponse { id, command: kind, error: reason },
                 DialectErrorStyle::Parse => parse(&format!("{kind}: {reason}"), None),
             },
+            Self::Refused { kind, id, reason } => RpcErrorResponse { id, command: kind, error: reason },
         }
     }
 }

@@ -21,6 +21,8 @@ pub struct Toolbox {
     tools: Vec<Tool>,
     /// Tools of the server that are offered only when chosen by name.
     spare: Vec<ToolSpec>,
+    /// The only tools of the server and of extensions that may be offered; `None`: all.
+    allowed: Option<Vec<String>>,
     /// The tools offered to the model, computed on demand.
     specs: OnceLock<Arc<[ToolSpec]>>,
     /// The tools whose calls need the host's consent.
@@ -95,6 +97,7 @@ impl Toolbox {
         Self {
             tools,
             spare: Vec::new(),
+            allowed: None,
             specs: OnceLock::new(),
             consent_patterns: ConsentPatterns::default(),
         }
@@ -104,6 +107,17 @@ impl Toolbox {
     #[must_use]
     pub fn with_spare(mut self, spare: Vec<ToolSpec>) -> Self {
         self.spare = spare;
+        self
+    }
+
+    /// Offers no tools of the server and of extensions but these, whoever adds or chooses them.
+    #[must_use]
+    pub fn limited_to(mut self, allowed: Option<Vec<String>>) -> Self {
+        self.allowed = allowed;
+        let Self { tools, spare, allowed, .. } = &mut self;
+        let may_offer = |spec: &ToolSpec| is_allowed(allowed.as_deref(), &spec.name);
+        tools.retain(|tool| may_offer(&tool.spec));
+        spare.retain(may_offer);
         self
     }
 
@@ -123,7 +137,11 @@ impl Toolbox {
                 self.tools.push(Tool { spec, validator: OnceLock::new(), owner, offered: true });
             }
         }
-        self.tools.iter_mut().for_each(|tool| tool.offered = is_chosen(&tool.spec));
+        let Self { tools, allowed, .. } = &mut *self;
+        for tool in tools {
+            let may_offer = tool.owner == ToolOwner::Host || is_allowed(allowed.as_deref(), &tool.spec.name);
+            tool.offered = may_offer && is_chosen(&tool.spec);
+        }
         self.specs = OnceLock::new();
     }
 
@@ -149,7 +167,9 @@ impl Toolbox {
         owner: ToolOwner,
         offered: bool,
     ) -> Result<(), SchemaFault> {
-        let tool = Tool { spec, validator: OnceLock::new(), owner, offered };
+        // Tools of the host run where the host is.
+        let may_offer = owner == ToolOwner::Host || is_allowed(self.allowed.as_deref(), &spec.name);
+        let tool = Tool { spec, validator: OnceLock::new(), owner, offered: offered && may_offer };
         tool.validator()?;
         self.tools.push(tool);
         self.specs = OnceLock::new();
@@ -237,6 +257,11 @@ impl Toolbox {
         let named = || self.tools.iter().filter(|tool| tool.spec.name == name);
         named().find(|tool| tool.owner != ToolOwner::Server).or_else(|| named().next())
     }
+}
+
+/// Whether a tool may be offered; without a list every one may.
+fn is_allowed(allowed: Option<&[String]>, name: &str) -> bool {
+    allowed.is_none_or(|allowed| allowed.iter().any(|known| known == name))
 }
 
 /// The maximum of argument problems in an error for the model.
