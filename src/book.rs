@@ -18,6 +18,7 @@ pub const FILES: &[(&str, &str)] = &[
     ("how-to/host-many-sessions.md", include_str!("../docs/how-to/host-many-sessions.md")),
     ("how-to/local-models.md", include_str!("../docs/how-to/local-models.md")),
     ("how-to/log-in.md", include_str!("../docs/how-to/log-in.md")),
+    ("how-to/operate-a-host.md", include_str!("../docs/how-to/operate-a-host.md")),
     ("how-to/read-the-schema.md", include_str!("../docs/how-to/read-the-schema.md")),
     ("how-to/record-and-replay.md", include_str!("../docs/how-to/record-and-replay.md")),
     ("how-to/test-a-client.md", include_str!("../docs/how-to/test-a-client.md")),

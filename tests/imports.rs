@@ -57,7 +57,7 @@ const MAY_USE: [(&str, &[&str]); 25] = [
             "tools",
         ],
     ),
-    ("session_host", &["engine", "protocol", "server"]),
+    ("session_host", &["engine", "protocol", "server", "session"]),
     ("attach", &["protocol", "server", "session_host"]),
     ("mock", &["model", "protocol"]),
     ("client", &["machine", "protocol"]),

@@ -2,27 +2,24 @@
 
 use super::{
     log::{self, Log},
-    options::{self, HostOptions, Refusal, SessionStart},
+    options::{self, HostOptions, Refusal},
     print, process_privacy, refuse,
     serve::{log_panics, log_to_stderr},
-    session_options::{load_config, session_options},
+    session_options::load_config,
+    session_template::SessionTemplate,
 };
 use crate::{
     config::Environment,
     login::finish_refreshes,
-    protocol::{Dialect, FRAME_LIMIT},
+    protocol::FRAME_LIMIT,
     secrets::Secrets,
-    server::{MAX_PENDING_BYTES, SessionOptions},
-    session::working_directory,
-    session_host::{
-        Access, Address, Listener, OpenRequest, Server, SessionHost, SessionLimits, Start, ToolLimits,
-        serve_stdio,
-    },
+    server::MAX_PENDING_BYTES,
+    session_host::{Access, Address, AuthCommand, Listener, Server, SessionHost, SessionLimits, serve_stdio},
 };
 use std::{
     ffi::OsString,
     fs,
-    io::{self, Write as _},
+    io::Write as _,
     path::{Path, PathBuf},
     process::ExitCode,
     sync::Arc,
@@ -53,9 +50,10 @@ pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
         return refuse("host: expected at least one --listen unix:PATH or ws://HOST:PORT", super::USAGE);
     }
     let is_open_to_tcp = addresses.iter().any(|address| matches!(address, Address::Tcp(_)));
-    if is_open_to_tcp && options.token_file.is_none() {
+    if is_open_to_tcp && options.token_file.is_none() && options.auth_command.is_none() {
         return refuse(
-            "--listen ws://…: expected --token-file as well, as every program of this machine could connect",
+            "--listen ws://…: expected --token-file or --auth-command as well, as every program of this machine could \
+             connect",
             super::USAGE,
         );
     }
@@ -126,6 +124,20 @@ async fn listen(server: Server, addresses: &[Address]) -> Result<u8, String> {
     outcome
 }
 
+/// Who is let in by TCP.
+fn access(options: &HostOptions, secrets: &Secrets) -> Result<Access, Refusal> {
+    let mut access = Access::new(options.origins.clone());
+    if let Some(file) = &options.token_file {
+        let wrong = |error: String| Refusal(format!("--token-file {file}: {error}"), 1);
+        let text = fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
+        access = access.with_tokens(&text).map_err(wrong)?;
+    }
+    if let Some(program) = &options.auth_command {
+        access = access.with_command(AuthCommand::new(program.into(), secrets.withheld()));
+    }
+    Ok(access)
+}
+
 fn server(
     started_as: Option<&OsString>,
     options: HostOptions,
@@ -138,14 +150,6 @@ fn server(
     let max_frame = options.max_frame.unwrap_or(FRAME_LIMIT);
     let max_pending = options.max_unread.unwrap_or(MAX_PENDING_BYTES);
     let kept_output = options.kept_output.unwrap_or(KEPT_OUTPUT);
-    let access = match &options.token_file {
-        Some(file) => {
-            let wrong = |error: String| Refusal(format!("--token-file {file}: {error}"), 1);
-            let text = fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
-            Some(Arc::new(Access::new(&text, options.origins.clone()).map_err(wrong)?))
-        }
-        None => None,
-    };
     let environment = Environment::of_process();
     let directory =
         std::env::current_dir().map_err(|error| Refusal(format!("the working directory: {error}"), 1))?;
@@ -154,63 +158,10 @@ fn server(
     load_config(dialect, &options, &directory, &environment, secrets.clone());
     log::set_secrets(secrets.clone());
     process_privacy::hide(&secrets, &environment, options.api_key.is_some());
+    let access = Arc::new(access(&options, &secrets)?);
     let template =
         SessionTemplate { dialect, options, arguments: arguments.to_vec(), directory, environment, secrets };
-    let open = move |request| template.open(request).map_err(|Refusal(text, _)| text);
+    let open = move |request| template.open(request);
     let limits = SessionLimits { max_frame, kept_output };
     Ok(Server { host: SessionHost::new(Arc::new(open), limits), dialect, max_frame, access, max_pending })
-}
-
-/// What all sessions of a process have in common.
-struct SessionTemplate {
-    dialect: Dialect,
-    options: HostOptions,
-    arguments: Vec<OsString>,
-    directory: PathBuf,
-    environment: Environment,
-    /// Credentials of all sessions, redacted in the log.
-    secrets: Secrets,
-}
-
-impl SessionTemplate {
-    /// The options of a new session.
-    fn open(&self, request: OpenRequest) -> Result<SessionOptions, Refusal> {
-        let dialect = request.dialect.unwrap_or(self.dialect);
-        let dialect = if self.options.wire_login { options::with_logins(dialect)? } else { dialect };
-        let mut options = self.options.clone();
-        if request.provider.is_some() || request.model.is_some() {
-            (options.provider, options.model) = (request.provider, request.model);
-        }
-        options.thinking = request.level.or(options.thinking);
-        options.name = request.name.or(options.name);
-        // A client can only narrow what the host allows.
-        let ToolLimits { only, without, confirmed } = request.tool_limits;
-        if let Some(mut only) = only {
-            only.retain(|name| options.tools.as_ref().is_none_or(|allowed| allowed.contains(name)));
-            options.tools = Some(only);
-        }
-        options.exclude_tools.extend(without);
-        options.confirm_tools.extend(confirmed);
-        let before = request.start.name().and_then(|path| working_directory(Path::new(path)));
-        options.session = match request.start {
-            Start::New => options.session,
-            Start::InMemory => SessionStart::InMemory,
-            Start::Newest => SessionStart::Newest,
-            Start::Named(name) => SessionStart::Open(name),
-            Start::Fork(name) => SessionStart::Fork(name),
-        };
-        let directory = request.directory.or(before).unwrap_or_else(|| self.directory.clone());
-        let is_directory = fs::metadata(&directory).map(|found| found.is_dir());
-        match is_directory {
-            Ok(true) => {}
-            Ok(false) => return Err(not_a_directory(&directory, &io::ErrorKind::NotADirectory.into())),
-            Err(error) => return Err(not_a_directory(&directory, &error)),
-        }
-        let config = load_config(dialect, &options, &directory, &self.environment, self.secrets.clone());
-        session_options(config, &options, &self.arguments, directory, &self.environment)
-    }
-}
-
-fn not_a_directory(directory: &Path, error: &io::Error) -> Refusal {
-    Refusal(format!("cwd: {}: {error}", directory.display()), 1)
 }

@@ -27,6 +27,7 @@ mod schema;
 mod serve;
 mod session;
 mod session_options;
+mod session_template;
 mod strip_types;
 mod suggestions;
 mod tap;

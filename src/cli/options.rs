@@ -105,8 +105,10 @@ pub struct HostOptions {
     pub max_output_files: Option<u64>,
     /// `--listen`: addresses for clients of many sessions.
     pub listen: Vec<String>,
-    /// `--token-file`: SHA-256 of the tokens of clients.
+    /// `--token-file`: SHA-256 of the tokens of clients, with their limits.
     pub token_file: Option<String>,
+    /// `--auth-command`: a program that checks tokens.
+    pub auth_command: Option<String>,
     /// `--allow-origin`: origins of pages that may connect.
     pub origins: Vec<String>,
     /// `--multi-session`: many sessions on stdin and stdout.
@@ -246,6 +248,7 @@ pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
             }
             Long("listen") => options.listen.push(text(&mut parser)?),
             Long("token-file") => options.token_file = Some(text(&mut parser)?),
+            Long("auth-command") => options.auth_command = Some(text(&mut parser)?),
             Long("allow-origin") => options.origins.push(text(&mut parser)?),
             Long("multi-session") => options.multi_session = true,
             Long("kept-output") => options.kept_output = Some(bytes("--kept-output", &mut parser)?),

@@ -28,6 +28,39 @@ pub struct InitialSession {
     pub store: Store,
 }
 
+/// The file of the session that the options name, without opening it; `None`: a new session.
+///
+/// # Errors
+///
+/// There is no such session, or it belongs to another project.
+pub fn locate(
+    config: &Config,
+    options: &HostOptions,
+    working: &Path,
+    environment: &Environment,
+) -> Result<Option<PathBuf>, Refusal> {
+    let folders = SessionFolders::new(config, options, working, environment);
+    match &options.session {
+        SessionStart::New | SessionStart::InMemory => Ok(None),
+        SessionStart::Newest => Ok(find_newest(&folders.own)),
+        SessionStart::Open(name) => folders.named(name, working, environment).map(Some),
+        SessionStart::Fork(name) => match folders.find(name, working, environment)? {
+            SessionLocation::Here(path) | SessionLocation::Elsewhere { path, .. } => Ok(Some(path)),
+        },
+    }
+}
+
+/// The folders of sessions of the working directory: its own, and the one with those of all directories.
+pub fn folders(
+    config: &Config,
+    options: &HostOptions,
+    working: &Path,
+    environment: &Environment,
+) -> impl Iterator<Item = PathBuf> {
+    let SessionFolders { own, all, .. } = SessionFolders::new(config, options, working, environment);
+    std::iter::once(own).chain(all)
+}
+
 impl InitialSession {
     /// Finds, opens or copies the session that the options name. Creates the folder even if no file is written later, as
     /// the originals do.

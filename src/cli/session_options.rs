@@ -130,6 +130,7 @@ pub fn session_options(
         modes,
         tools,
         spare_tools,
+        allowed_tools: None,
         system_prompt,
         extension_setup,
         node,
@@ -162,7 +163,10 @@ fn library(
     let reloadable =
         |library: ModelLibrary, wanted| library.extendable(config.clone(), Some(wanted), environment.clone());
     if let Some(name) = scripted_name(options.provider.as_deref(), options.model.as_deref()) {
-        let library = ModelLibrary::scripted(name).map_err(|error| Refusal(error.to_string(), 1))?;
+        let mut library = ModelLibrary::scripted(name).map_err(|error| Refusal(error.to_string(), 1))?;
+        if let Some(filter) = &config.model_filter {
+            library.retain(|model| filter.admits(model));
+        }
         return Ok(match extended {
             true => (library.extendable(config.clone(), None, environment.clone()), false),
             false => (library, false),

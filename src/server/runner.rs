@@ -38,6 +38,8 @@ pub struct SessionOptions {
     pub tools: Vec<ToolSpec>,
     /// Tools that only extensions can offer.
     pub spare_tools: Vec<ToolSpec>,
+    /// The only tools of the server and of extensions that may be offered; `None`: all.
+    pub allowed_tools: Option<Vec<String>>,
     /// The system prompt.
     pub system_prompt: Instructions,
     /// Extensions, skills, templates and tools that need consent.
@@ -127,7 +129,9 @@ impl Runner {
             limits: options.limits,
             place: options.place,
             session: options.session,
-            tools: Toolbox::new(options.tools).with_spare(options.spare_tools),
+            tools: Toolbox::new(options.tools)
+                .with_spare(options.spare_tools)
+                .limited_to(options.allowed_tools),
             system_prompt: options.system_prompt,
             extension_setup: options.extension_setup,
             name: options.name,

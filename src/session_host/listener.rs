@@ -6,13 +6,15 @@
 use super::{
     access::{self, Access},
     own_connection::{self, CONTROL_PROTOCOL, Client},
+    principal::Principal,
     registry::{HostError, OpenRequest, SessionHost, Start, ToolLimits},
-    shared_connection::{InputEnd, SharedConnection},
+    scoped_host::ScopedHost,
+    shared_connection::{InputEnd, ReadLines, SharedConnection, WriteLines},
     transports::{StdinReader, StdoutWriter, StreamReader, StreamWriter, web_socket},
 };
-use crate::protocol::{ConnectionErrorCode, Dialect, ThinkingLevel};
+use crate::protocol::{ConnectionErrorCode, Dialect, MultiSessionErrorCode, ThinkingLevel};
 use axum::{
-    Json, Router,
+    Extension, Json, Router,
     extract::{
         Path as UrlPath, Query, State,
         rejection::QueryRejection,
@@ -69,8 +71,8 @@ pub struct Server {
     pub dialect: Dialect,
     /// The longest line that is read, in bytes.
     pub max_frame: usize,
-    /// Tokens and origins for TCP; `None`: every request is refused.
-    pub access: Option<Arc<Access>>,
+    /// Tokens and origins for TCP.
+    pub access: Arc<Access>,
     /// Pending bytes of a connection at which a snapshot takes the place of frames.
     pub max_pending: usize,
 }
@@ -154,12 +156,12 @@ impl Listener {
         let router = router(server.clone());
         match self {
             Self::Tcp(listener) => {
-                let access = server.access.unwrap_or_default();
-                let guarded = router.layer(middleware::from_fn_with_state(access, access::check));
+                let guarded = router.layer(middleware::from_fn_with_state(server.access, access::check));
                 axum::serve(listener, guarded.route("/healthz", get(|| async { "ok\n" }))).await
             }
             Self::Unix(listener, _) => {
-                let open = router.route("/healthz", get(|| async { "ok\n" }));
+                let open = router.layer(Extension(Principal::local()));
+                let open = open.route("/healthz", get(|| async { "ok\n" }));
                 axum::serve(Sorted::new(listener, server), open).await
             }
         }
@@ -237,8 +239,18 @@ async fn starts_with_brace(stream: &UnixStream) -> io::Result<bool> {
 async fn serve_stream(server: Server, stream: UnixStream) {
     let (from, to) = stream.into_split();
     let (reader, writer) = (StreamReader::new(from, server.max_frame), StreamWriter::new(to));
+    serve_shared(server, Principal::local(), reader, writer).await;
+}
+
+async fn serve_shared(
+    server: Server,
+    principal: Arc<Principal>,
+    reader: impl ReadLines,
+    writer: impl WriteLines,
+) {
     let Server { host, dialect, max_pending, .. } = server;
     let (key, limits) = (random_key(), (dialect, max_pending));
+    let host = ScopedHost::new(host, principal);
     SharedConnection::serve(host, key, limits, InputEnd::Leaves, reader, writer).await;
 }
 
@@ -252,9 +264,8 @@ pub async fn serve_stdio(server: Server) -> io::Result<()> {
     let writer = StdoutWriter::new()?;
     let host = server.host.clone();
     let (key, limits) = (random_key(), (server.dialect, server.max_pending));
-    let connection =
-        SharedConnection::serve(server.host, key, limits, InputEnd::EndsSessions, reader, writer);
-    connection.await;
+    let scoped = ScopedHost::new(server.host, Principal::local());
+    SharedConnection::serve(scoped, key, limits, InputEnd::EndsSessions, reader, writer).await;
     host.shut_down().await;
     Ok(())
 }
@@ -308,7 +319,11 @@ struct NewSession {
 
 type Upgrade = Result<WebSocketUpgrade, WebSocketUpgradeRejection>;
 
-async fn shared(State(server): State<Server>, upgrade: Upgrade) -> Response {
+async fn shared(
+    State(server): State<Server>,
+    Extension(principal): Extension<Arc<Principal>>,
+    upgrade: Upgrade,
+) -> Response {
     let upgrade = match upgrade {
         Ok(upgrade) => upgrade,
         Err(_) => {
@@ -322,14 +337,13 @@ async fn shared(State(server): State<Server>, upgrade: Upgrade) -> Response {
     let upgrade = upgrade.max_message_size(server.max_frame).max_frame_size(server.max_frame);
     upgrade.on_upgrade(move |socket| async move {
         let (reader, writer) = web_socket(socket);
-        let Server { host, dialect, max_pending, .. } = server;
-        let (key, limits) = (random_key(), (dialect, max_pending));
-        SharedConnection::serve(host, key, limits, InputEnd::Leaves, reader, writer).await;
+        serve_shared(server, principal, reader, writer).await;
     })
 }
 
 async fn known_session(
     State(server): State<Server>,
+    Extension(principal): Extension<Arc<Principal>>,
     UrlPath(id): UrlPath<String>,
     client: Result<Query<ClientOptions>, QueryRejection>,
     headers: HeaderMap,
@@ -341,15 +355,16 @@ async fn known_session(
             return refuse(StatusCode::BAD_REQUEST, ConnectionErrorCode::InvalidQuery, &error.to_string());
         }
     };
-    let session = match server.host.find(&id) {
+    let session = match ScopedHost::new(server.host.clone(), principal.clone()).find(&id) {
         Ok(session) => session,
         Err(error) => return refuse_session(&error),
     };
-    connect(&server, session, client, &headers, upgrade)
+    connect(&server, principal, session, client, &headers, upgrade)
 }
 
 async fn new_session(
     State(server): State<Server>,
+    Extension(principal): Extension<Arc<Principal>>,
     client: Result<Query<ClientOptions>, QueryRejection>,
     new: Result<Query<NewSession>, QueryRejection>,
     headers: HeaderMap,
@@ -372,11 +387,16 @@ async fn new_session(
         Ok(request) => request,
         Err(error) => return refuse_session(&error),
     };
-    match server.host.open(request).await {
+    let host = ScopedHost::new(server.host.clone(), principal.clone());
+    let opened = match host.count_command() {
+        Ok(()) => host.open(request).await,
+        Err(error) => Err(error),
+    };
+    match opened {
         Ok(session) => {
             // Nothing of a new session is missed.
             client.after = Some(0);
-            connect(&server, session, client, &headers, upgrade)
+            connect(&server, principal, session, client, &headers, upgrade)
         }
         Err(error) => refuse_session(&error),
     }
@@ -408,6 +428,7 @@ fn open_request(new: NewSession) -> Result<OpenRequest, HostError> {
         model: new.model,
         level,
         name: new.name,
+        owner: None,
         tool_limits: ToolLimits {
             only: new.tools.as_deref().map(list),
             without: list(&new.exclude_tools),
@@ -418,6 +439,7 @@ fn open_request(new: NewSession) -> Result<OpenRequest, HostError> {
 
 fn connect(
     server: &Server,
+    principal: Arc<Principal>,
     session: super::session_task::SessionHandle,
     options: ClientOptions,
     headers: &HeaderMap,
@@ -436,7 +458,9 @@ fn connect(
     let asked = headers.get_all("sec-websocket-protocol").iter().filter_map(|value| value.to_str().ok());
     let has_control = asked.flat_map(|names| names.split(',')).any(|name| name.trim() == CONTROL_PROTOCOL);
     let client = Client {
-        key: options.client.unwrap_or_else(random_key),
+        // A client of one name does not take the place of another's.
+        key: options.client.map_or_else(random_key, |key| format!("{}/{key}", principal.name)),
+        principal,
         after: options.after,
         has_control,
         max_pending: server.max_pending,
@@ -451,12 +475,16 @@ fn connect(
 }
 
 fn refuse_session(error: &HostError) -> Response {
-    let status = match error {
-        HostError::UnknownSession => StatusCode::NOT_FOUND,
-        HostError::SessionOpening | HostError::SessionClosing | HostError::PathInUse => StatusCode::CONFLICT,
-        HostError::MissingSessionId | HostError::InvalidPath | HostError::OpenFailed(_) => {
-            StatusCode::BAD_REQUEST
+    use MultiSessionErrorCode as Code;
+    let status = match error.code() {
+        Code::UnknownSession => StatusCode::NOT_FOUND,
+        Code::SessionOpening | Code::SessionClosing | Code::SessionPathInUse => StatusCode::CONFLICT,
+        Code::MissingSessionId | Code::InvalidPath | Code::OpenFailed => StatusCode::BAD_REQUEST,
+        Code::ForbiddenDirectory | Code::ForbiddenModel | Code::ForbiddenDialect | Code::ForbiddenTool => {
+            StatusCode::FORBIDDEN
         }
+        Code::TooManySessions | Code::RateLimited => StatusCode::TOO_MANY_REQUESTS,
+        Code::SpendExceeded => StatusCode::PAYMENT_REQUIRED,
     };
     refusal(status, &error.text())
 }

@@ -15,18 +15,26 @@
 //! project that `schema/multi_session.json` marks as such.
 
 mod access;
+mod auth_command;
 mod journal;
+mod limits;
 mod listener;
 mod own_connection;
+mod principal;
 mod registry;
 mod request_ids;
+mod scoped_host;
 mod session_task;
 mod shared_connection;
+mod token_file;
 mod transports;
 mod watcher;
 
 pub use access::Access;
+pub use auth_command::AuthCommand;
+pub use limits::{Roots, TokenLimits, real_path};
 pub use listener::{Address, ListenError, Listener, Server, serve_stdio};
 pub use own_connection::CONTROL_PROTOCOL;
+pub use principal::Principal;
 pub use registry::{HostError, OpenRequest, OpenSession, SessionHost, Start, ToolLimits};
 pub use session_task::SessionLimits;

@@ -4,6 +4,7 @@
 //! about the connection itself: numbers of frames, lines received, snapshots, the end of input.
 
 use super::{
+    principal::Principal,
     session_task::{Attach, Attached, ClientLine, SessionHandle, SessionRequest},
     watcher::{Popped, WatcherMessage, WatcherQueue},
 };
@@ -26,6 +27,8 @@ pub const CONTROL_PROTOCOL: &str = "pi-rpc.control.v1";
 pub struct Client {
     /// Names the client, so that it is the same one after it has come back.
     pub key: String,
+    /// Who it acts for.
+    pub principal: Arc<Principal>,
     /// The number of the last frame that it has.
     pub after: Option<u64>,
     /// Whether it understands [`CONTROL_PROTOCOL`].
@@ -52,6 +55,7 @@ pub async fn serve(socket: WebSocket, session: SessionHandle, client: Client) {
         key: client.key,
         after: client.after,
         queue: queue.clone(),
+        principal: client.principal,
         has_messages: client.has_control,
     };
     let (reply, attached) = oneshot::channel();

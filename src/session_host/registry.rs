@@ -1,6 +1,9 @@
 //! The sessions of a process: opens, finds, lists and closes them.
 
-use super::session_task::{self, SessionHandle, SessionLimits, SessionRequest};
+use super::{
+    principal::Principal,
+    session_task::{self, SessionHandle, SessionLimits, SessionRequest},
+};
 use crate::{
     protocol::{Dialect, ListedSession, MultiSessionErrorCode, SessionStatus, ThinkingLevel},
     server::SessionOptions,
@@ -14,8 +17,10 @@ use std::{
 use tokio::sync::watch;
 
 /// A session that is to be opened.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct OpenRequest {
+    /// Who opens it; `None`: a local client.
+    pub owner: Option<Arc<Principal>>,
     /// The dialect; `None`: that of the host's options.
     pub dialect: Option<Dialect>,
     /// Where the session begins.
@@ -91,8 +96,8 @@ pub struct ReservedSession {
     request: OpenRequest,
 }
 
-/// Makes the options of a session; the error is for people. May block.
-pub type OpenSession = dyn Fn(OpenRequest) -> Result<SessionOptions, String> + Send + Sync;
+/// Makes the options of a session, within the limits of its owner. May block.
+pub type OpenSession = dyn Fn(OpenRequest) -> Result<SessionOptions, HostError> + Send + Sync;
 
 /// All sessions of a process.
 pub struct SessionHost {
@@ -107,7 +112,7 @@ pub struct SessionHost {
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
 
 enum Entry {
-    Opening { path: Option<String>, directory: Option<PathBuf> },
+    Opening { path: Option<String>, directory: Option<PathBuf>, owner: Arc<Principal> },
     Open(SessionHandle),
 }
 
@@ -128,23 +133,37 @@ pub enum HostError {
     InvalidPath,
     /// The session cannot be started, for this reason.
     OpenFailed(String),
+    /// A limit of the client's token forbids it: the code, and the limit.
+    Forbidden(MultiSessionErrorCode, String),
 }
 
 impl HostError {
-    /// The code and what follows it, as `error` has it.
-    pub fn text(&self) -> String {
-        let code = match self {
+    /// The code.
+    pub const fn code(&self) -> MultiSessionErrorCode {
+        match self {
             Self::UnknownSession => MultiSessionErrorCode::UnknownSession,
             Self::SessionOpening => MultiSessionErrorCode::SessionOpening,
             Self::SessionClosing => MultiSessionErrorCode::SessionClosing,
             Self::PathInUse => MultiSessionErrorCode::SessionPathInUse,
             Self::MissingSessionId => MultiSessionErrorCode::MissingSessionId,
             Self::InvalidPath => MultiSessionErrorCode::InvalidPath,
-            Self::OpenFailed(reason) => {
-                return format!("{}: {reason}", MultiSessionErrorCode::OpenFailed.as_str());
-            }
-        };
-        code.as_str().to_owned()
+            Self::OpenFailed(_) => MultiSessionErrorCode::OpenFailed,
+            Self::Forbidden(code, _) => *code,
+        }
+    }
+
+    /// The code and what follows it, as `error` has it.
+    pub fn text(&self) -> String {
+        let code = self.code().as_str();
+        match self {
+            Self::OpenFailed(reason) | Self::Forbidden(_, reason) => format!("{code}: {reason}"),
+            _ => code.to_owned(),
+        }
+    }
+
+    fn too_many_sessions(limit: usize) -> Self {
+        let text = format!("sessions: {limit}; close one before you open another");
+        Self::Forbidden(MultiSessionErrorCode::TooManySessions, text)
     }
 }
 
@@ -168,7 +187,7 @@ impl SessionHost {
     ///
     /// # Errors
     ///
-    /// The directory is not absolute, or the file is open already.
+    /// The directory is not absolute, the file is open already, or the owner has too many sessions.
     pub fn reserve(&self, request: OpenRequest) -> Result<ReservedSession, HostError> {
         if request.directory.as_deref().is_some_and(|directory| !directory.is_absolute()) {
             return Err(HostError::InvalidPath);
@@ -178,9 +197,15 @@ impl SessionHost {
         if request.start.name().is_some_and(|path| is_in_use(&sessions, path)) {
             return Err(HostError::PathInUse);
         }
+        let owner = request.owner.clone().unwrap_or_else(Principal::local);
+        if let Some(limit) = owner.limits.sessions
+            && sessions.values().filter(|entry| entry.owner().name == owner.name).count() >= limit
+        {
+            return Err(HostError::too_many_sessions(limit));
+        }
         let path = request.start.name().map(str::to_owned);
         let directory = request.directory.clone();
-        sessions.insert(id.clone(), Entry::Opening { path, directory });
+        sessions.insert(id.clone(), Entry::Opening { path, directory, owner });
         Ok(ReservedSession { id, request })
     }
 
@@ -192,17 +217,20 @@ impl SessionHost {
     pub async fn start(self: &Arc<Self>, reserved: ReservedSession) -> Result<SessionHandle, HostError> {
         let ReservedSession { id, request } = reserved;
         let open_session = self.open_session.clone();
+        let owner = request.owner.clone().unwrap_or_else(Principal::local);
         let options = tokio::task::spawn_blocking(move || open_session(request)).await;
         let started = match options {
-            Ok(Ok(options)) => session_task::start(id.clone(), options, self.limits),
-            Ok(Err(reason)) => Err(reason),
-            Err(error) => Err(error.to_string()),
+            Ok(Ok(options)) => {
+                session_task::start(id.clone(), options, self.limits, owner).map_err(HostError::OpenFailed)
+            }
+            Ok(Err(error)) => Err(error),
+            Err(error) => Err(HostError::OpenFailed(error.to_string())),
         };
         let handle = match started {
             Ok(handle) => handle,
-            Err(reason) => {
+            Err(error) => {
                 self.sessions().remove(&id);
-                return Err(HostError::OpenFailed(reason));
+                return Err(error);
             }
         };
         let is_in_use = {
@@ -252,6 +280,17 @@ impl SessionHost {
         }
     }
 
+    /// The name of the owner of a session that is open or being opened.
+    pub fn owner(&self, name: &str) -> Option<String> {
+        let sessions = self.sessions();
+        let is_it = |entry: &&Entry| match entry {
+            Entry::Open(handle) => handle.info.borrow().durable_id == name,
+            Entry::Opening { .. } => false,
+        };
+        let found = sessions.get(name).or_else(|| sessions.values().find(is_it));
+        found.map(|entry| entry.owner().name.clone())
+    }
+
     /// Closes a session: aborts what is active, and waits until it has ended.
     ///
     /// # Errors
@@ -264,11 +303,12 @@ impl SessionHost {
         Ok(())
     }
 
-    /// All sessions, with those that are being opened or closed.
-    pub fn list(&self) -> Vec<ListedSession> {
+    /// The sessions whose owner `is_seen` accepts, with those that are being opened or closed.
+    pub fn list(&self, is_seen: impl Fn(&str) -> bool) -> Vec<ListedSession> {
         let sessions = self.sessions();
-        let listed = sessions.iter().map(|(id, entry)| match entry {
-            Entry::Opening { path, directory } => ListedSession {
+        let seen = sessions.iter().filter(|(_, entry)| is_seen(&entry.owner().name));
+        let listed = seen.map(|(id, entry)| match entry {
+            Entry::Opening { path, directory, .. } => ListedSession {
                 session_id: id.clone(),
                 durable_session_id: None,
                 session_path: path.clone(),
@@ -314,6 +354,15 @@ impl SessionHost {
 
     fn sessions(&self) -> MutexGuard<'_, BTreeMap<String, Entry>> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Entry {
+    fn owner(&self) -> &Principal {
+        match self {
+            Self::Opening { owner, .. } => owner,
+            Self::Open(handle) => &handle.owner,
+        }
     }
 }
 

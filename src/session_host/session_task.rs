@@ -2,16 +2,18 @@
 
 use super::{
     journal::Journal,
+    principal::{Principal, SessionPlace, calls_model},
     request_ids::RequestIds,
     watcher::{ClientId, WatcherMessage, WatcherQueue},
 };
 use crate::{
     engine::Input,
     protocol::{
-        Dialect, DialogResolvedEvent, Emission, Encoder, ReceivedControl, SessionEndedEvent, SessionState,
+        AbortCommand, AgentMessage, AgentSessionEvent, Dialect, DialogResolvedEvent, Emission, Encoder,
+        Inbound, LineError, Outbound, ReceivedControl, RpcCommand, SessionEndedEvent, SessionState,
         SessionStatus,
     },
-    server::{ExitReason, Runner, SessionOptions, line_to_input, until},
+    server::{ExitReason, Runner, SessionOptions, line_to_input, until, wall_ms},
 };
 use std::{
     collections::HashMap,
@@ -32,6 +34,9 @@ const REQUEST_CAPACITY: usize = 16;
 
 /// Inputs that are handled in a row before other sessions get their turn.
 const MAX_BURST: usize = 64;
+
+/// The client of commands that the host itself gives; their responses go to nobody.
+const NO_CLIENT: ClientId = 0;
 
 /// Clients that are remembered after they have left.
 const MAX_ABSENT_CLIENTS: usize = 64;
@@ -73,6 +78,8 @@ pub struct Attach {
     pub after: Option<u64>,
     /// Its queue.
     pub queue: Arc<WatcherQueue>,
+    /// Who the client acts for.
+    pub principal: Arc<Principal>,
     /// Whether the client is sent messages about its lines and about dialogs.
     pub has_messages: bool,
 }
@@ -110,6 +117,8 @@ pub struct SessionInfo {
 pub struct SessionHandle {
     /// The name of the session in this process.
     pub id: String,
+    /// Who has opened it.
+    pub owner: Arc<Principal>,
     /// The dialect that it speaks.
     pub dialect: Dialect,
     /// The longest line that it reads, in bytes.
@@ -140,11 +149,14 @@ struct Client {
     /// Its queue, while it is connected.
     queue: Option<Arc<WatcherQueue>>,
     has_messages: bool,
+    principal: Arc<Principal>,
     received: u64,
 }
 
 struct SessionTask {
     id: String,
+    owner: Arc<Principal>,
+    directory: PathBuf,
     runner: Runner,
     limits: SessionLimits,
     dialect: Dialect,
@@ -158,6 +170,8 @@ struct SessionTask {
     /// Bytes of lines since the engine had no command left.
     unserved_bytes: u64,
     is_stopping: bool,
+    /// Whether an answer has cost money since that was last looked at.
+    has_spent: bool,
 }
 
 /// Starts a session. It has ended when `ended` of the handle says so.
@@ -165,7 +179,12 @@ struct SessionTask {
 /// # Errors
 ///
 /// The system refuses a thread.
-pub fn start(id: String, options: SessionOptions, limits: SessionLimits) -> Result<SessionHandle, String> {
+pub fn start(
+    id: String,
+    options: SessionOptions,
+    limits: SessionLimits,
+    owner: Arc<Principal>,
+) -> Result<SessionHandle, String> {
     let dialect = options.dialect;
     let directory = options.tool_environment.directory.clone();
     let max_queue = options.limits.queue as u64;
@@ -176,6 +195,8 @@ pub fn start(id: String, options: SessionOptions, limits: SessionLimits) -> Resu
     let (requests, received_requests) = mpsc::channel(REQUEST_CAPACITY);
     let task = SessionTask {
         id: id.clone(),
+        owner: owner.clone(),
+        directory: directory.clone(),
         runner,
         limits,
         dialect,
@@ -187,11 +208,13 @@ pub fn start(id: String, options: SessionOptions, limits: SessionLimits) -> Resu
         dialogs: Vec::new(),
         unserved_bytes: 0,
         is_stopping: false,
+        has_spent: false,
     };
     let (info, known) = watch::channel(task.info(&directory));
     let (ended, is_ended) = watch::channel(None);
     let handle = SessionHandle {
         id,
+        owner,
         dialect,
         max_frame: limits.max_frame,
         lines,
@@ -250,6 +273,9 @@ impl SessionTask {
             );
             if let Some(input) = input {
                 exit_reason = exit_reason.or(self.step(Some(input)));
+                if let Some(abort) = self.abort_if_overspent() {
+                    exit_reason = exit_reason.or(self.step(Some(abort)));
+                }
             }
             forgets_at = self.runner.engine.is_idle().then(|| Instant::now() + KEPT_WHILE_IDLE);
             if !is_progress || info.borrow().status != self.status() {
@@ -274,8 +300,12 @@ impl SessionTask {
 
     /// Lets the engine handle an input, and distributes what it emits.
     fn step(&mut self, input: Option<Input>) -> Option<ExitReason> {
-        let Self { runner, journal, ids, clients, .. } = self;
+        let Self { runner, journal, ids, clients, owner, has_spent, .. } = self;
         let mut emit = |emission: Emission| {
+            if let Some(dollars) = cost(&emission) {
+                owner.spend(dollars, wall_ms());
+                *has_spent = true;
+            }
             let mut line = Vec::new();
             let mut to = None;
             match &emission {
@@ -323,6 +353,7 @@ impl SessionTask {
         let client = self.clients.get_mut(&id).filter(|client| client.connection == connection)?;
         let Some(line) = line else { return Some(Input::EndOfInput) };
         client.received += 1;
+        let principal = client.principal.clone();
         if let Some(queue) = client.queue.as_ref().filter(|_| client.has_messages) {
             queue.push_message(WatcherMessage::Received(ReceivedControl { lines: client.received }));
         }
@@ -331,7 +362,44 @@ impl SessionTask {
             true => Input::too_long(line.len(), self.limits.max_frame),
             false => line_to_input(&line, self.dialect)?,
         };
+        if let Some(refusal) = self.refusal(&input, &principal) {
+            input = Input::BadLine(refusal);
+        }
         self.ids.assign(&mut input, id);
+        Some(input)
+    }
+
+    /// Why a client may not give a command.
+    fn refusal(&self, input: &Input, principal: &Principal) -> Option<LineError> {
+        let Input::Frame(frame) = input else { return None };
+        let Inbound::Command(command) = &**frame else { return None };
+        let file = match command {
+            RpcCommand::SwitchSession(_) => self.runner.engine.state().session_file.map(PathBuf::from),
+            _ => None,
+        };
+        let place = SessionPlace { directory: self.directory.clone(), file };
+        let checked = principal.check_command(command, &place, Instant::now());
+        // The owner pays, whoever gives the command.
+        let checked = checked.and_then(|()| match calls_model(command) {
+            true => self.owner.check_spend(wall_ms()),
+            false => Ok(()),
+        });
+        let error = checked.err()?;
+        let (kind, id) = (command.kind().as_str().to_owned(), command.id().cloned());
+        Some(LineError::Refused { kind, id, reason: error.text() })
+    }
+
+    /// The input that ends a run whose last answer has used up what its owner may spend.
+    fn abort_if_overspent(&mut self) -> Option<Input> {
+        let is_over = std::mem::take(&mut self.has_spent)
+            && !self.runner.engine.is_idle()
+            && self.owner.check_spend(wall_ms()).is_err();
+        if !is_over {
+            return None;
+        }
+        tracing::warn!("session {}: its owner may spend no more today; its run is aborted", self.id);
+        let mut input = Input::Frame(Box::new(Inbound::Command(AbortCommand { id: None }.into())));
+        self.ids.assign(&mut input, NO_CLIENT);
         Some(input)
     }
 
@@ -376,7 +444,7 @@ impl SessionTask {
     }
 
     fn attach(&mut self, attach: Attach) -> Attached {
-        let Attach { key, after, queue, has_messages } = attach;
+        let Attach { key, after, queue, principal, has_messages } = attach;
         let known = self.clients.iter().find(|(_, client)| client.key == key).map(|(id, _)| *id);
         let id = known.unwrap_or_else(|| {
             self.next_client += 1;
@@ -399,7 +467,7 @@ impl SessionTask {
                 self.journal.last()
             }
         };
-        let client = Client { key, connection, queue: Some(queue), has_messages, received };
+        let client = Client { key, connection, queue: Some(queue), has_messages, principal, received };
         self.clients.insert(id, client);
         Attached { client: id, connection, sequence, received_lines: received }
     }
@@ -448,4 +516,12 @@ impl SessionTask {
             (false, false) => SessionStatus::Running,
         }
     }
+}
+
+/// The dollars that an answer has cost, once it has ended.
+fn cost(emission: &Emission) -> Option<f64> {
+    let (Emission::Frame(frame) | Emission::Line { frame, .. }) = emission else { return None };
+    let Outbound::AgentSessionEvent(AgentSessionEvent::MessageEnd(event)) = frame else { return None };
+    let AgentMessage::Assistant(message) = &event.message else { return None };
+    message.usage.cost.total.as_f64().filter(|dollars| *dollars > 0.0)
 }

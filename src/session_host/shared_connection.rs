@@ -1,7 +1,9 @@
 //! A connection that carries many sessions: each frame has the `sessionId` of its session. Source: senpi reference.
 
 use super::{
-    registry::{HostError, OpenRequest, ReservedSession, SessionHost, Start},
+    principal::Principal,
+    registry::{HostError, OpenRequest, ReservedSession, Start},
+    scoped_host::ScopedHost,
     session_task::{Attach, Attached, ClientLine, SessionHandle, SessionRequest},
     watcher::{Popped, WatcherMessage, WatcherQueue},
 };
@@ -58,7 +60,7 @@ const PROTOCOL_VERSION: u64 = 1;
 
 /// A client with a connection of its own for many sessions.
 pub struct SharedConnection {
-    host: Arc<SessionHost>,
+    host: ScopedHost,
     /// Names the client in every session.
     key: String,
     dialect: Dialect,
@@ -91,7 +93,7 @@ enum Outcome {
 impl SharedConnection {
     /// Serves a client until it is gone.
     pub async fn serve(
-        host: Arc<SessionHost>,
+        host: ScopedHost,
         key: String,
         (dialect, max_pending): (Dialect, usize),
         end: InputEnd,
@@ -221,7 +223,10 @@ impl SharedConnection {
         };
         if MultiSessionCommandKind::parse(&kind).is_some() {
             return match serde_json::from_slice::<MultiSessionCommand>(&line) {
-                Ok(command) => self.execute(command).await,
+                Ok(command) => match self.host.count_command() {
+                    Ok(()) => self.execute(command).await,
+                    Err(error) => Some(error_response(id, &kind, error.text())),
+                },
                 Err(error) => Some(error_response(id, &kind, error.to_string())),
             };
         }
@@ -259,6 +264,7 @@ impl SharedConnection {
             after,
             max_pending: self.max_pending,
             changed: self.changed.clone(),
+            principal: self.host.principal.clone(),
         }
     }
 
@@ -387,14 +393,15 @@ struct Attachment {
     after: Option<u64>,
     max_pending: usize,
     changed: Arc<Notify>,
+    principal: Arc<Principal>,
 }
 
 impl Watched {
     async fn attach(session: SessionHandle, attachment: Attachment) -> Result<Self, HostError> {
-        let Attachment { key, after, max_pending, changed } = attachment;
+        let Attachment { key, after, max_pending, changed, principal } = attachment;
         let queue = Arc::new(WatcherQueue::new(session.dialect, max_pending, changed));
         let (reply, attached) = oneshot::channel();
-        let attach = Attach { key, after, queue: queue.clone(), has_messages: true };
+        let attach = Attach { key, after, queue: queue.clone(), principal, has_messages: true };
         // A session that has ended meanwhile sends no reply.
         let _ = session.requests.send(SessionRequest::Attach(attach, reply)).await;
         let attached = attached.await.map_err(|_| HostError::UnknownSession)?;
@@ -408,7 +415,7 @@ impl Watched {
 }
 
 async fn open(
-    host: &Arc<SessionHost>,
+    host: &ScopedHost,
     id: Option<RequestId>,
     opening: ReservedSession,
     attachment: Attachment,

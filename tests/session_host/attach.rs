@@ -140,7 +140,9 @@ fn tcp_lets_in_only_tokens() {
     line.args(["host", "--listen", "ws://127.0.0.1:0", "--model", "scripted/demo", "--no-session"]);
     let refused = line.output().unwrap();
     assert_eq!(refused.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&refused.stderr).contains("expected --token-file as well"));
+    assert!(
+        String::from_utf8_lossy(&refused.stderr).contains("expected --token-file or --auth-command as well")
+    );
     line.args(["--token-file", "tokens"]).stdin(Stdio::null()).stderr(Stdio::piped());
     let mut host = line.spawn().unwrap();
     let mut listening = String::new();

@@ -5,5 +5,7 @@ mod serve_support;
 
 mod attach;
 mod host_support;
+mod limits;
 mod shared;
+mod tcp_support;
 mod watching;

@@ -81,7 +81,9 @@ Limits:
 
 Many sessions (pi-rpc host):
   --listen <ADDRESS>           Listen at unix:PATH or ws://HOST:PORT; repeatable
-  --token-file <FILE>          Let in by TCP who has one of these tokens: the SHA-256 of each, in hexadecimal, on a line
+  --token-file <FILE>          Let in by TCP who has one of these tokens: the SHA-256 of each, in hexadecimal, on a line;
+                               or JSON with a name and limits for each
+  --auth-command <PROGRAM>     Let in by TCP whose token this program accepts, which gets the token on stdin
   --allow-origin <ORIGIN>      Let in pages of this origin, with a token; repeatable
   --multi-session              With --mode rpc: carry many sessions on stdin and stdout
   --kept-output <BYTES>        Keep so much of each session's output for clients that come back (4 MiB)

@@ -1,0 +1,191 @@
+//! The options of a hosted session: those of the host, what its client asks for, within the limits of the client's token.
+
+use super::{
+    options::{self, HostOptions, Refusal, SessionStart},
+    session,
+    session_options::{load_config, session_options},
+};
+use crate::{
+    config::{Config, Environment, ModelFilter, SelectionOptions, named_model},
+    protocol::{Dialect, MultiSessionErrorCode},
+    secrets::Secrets,
+    server::{SessionOptions, scripted_name},
+    session::working_directory,
+    session_host::{HostError, OpenRequest, Roots, Start, TokenLimits, ToolLimits, real_path},
+};
+use std::{
+    ffi::OsString,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+/// What all sessions of a process have in common.
+pub struct SessionTemplate {
+    /// The dialect of sessions that name none.
+    pub dialect: Dialect,
+    /// The host's options.
+    pub options: HostOptions,
+    /// The host's command line, which extensions may read options from.
+    pub arguments: Vec<OsString>,
+    /// The working directory of the host.
+    pub directory: PathBuf,
+    /// The environment of the host.
+    pub environment: Environment,
+    /// Credentials of all sessions, redacted in the log.
+    pub secrets: Secrets,
+}
+
+impl SessionTemplate {
+    /// The options of a new session. Blocks.
+    ///
+    /// # Errors
+    ///
+    /// The limits of its owner forbid it, or what it needs cannot be used.
+    pub fn open(&self, request: OpenRequest) -> Result<SessionOptions, HostError> {
+        let limits = request.owner.as_ref().map_or_else(TokenLimits::none, |owner| owner.limits.clone());
+        let dialect = request.dialect.unwrap_or(self.dialect);
+        limits.check_dialect(dialect)?;
+        let dialect = if self.options.wire_login { options::with_logins(dialect)? } else { dialect };
+        let mut options = self.options.clone();
+        let names_model = request.provider.is_some() || request.model.is_some();
+        if names_model {
+            (options.provider, options.model) = (request.provider, request.model);
+        }
+        options.thinking = request.level.or(options.thinking);
+        options.name = request.name.or(options.name);
+        narrow_tools(&mut options, request.tool_limits, limits.tools.as_deref());
+        let before = request.start.name().and_then(|path| working_directory(Path::new(path)));
+        options.session = match request.start {
+            Start::New => options.session,
+            Start::InMemory => SessionStart::InMemory,
+            Start::Newest => SessionStart::Newest,
+            Start::Named(name) => SessionStart::Open(name),
+            Start::Fork(name) => SessionStart::Fork(name),
+        };
+        let mut directory = request.directory.or(before).unwrap_or_else(|| self.directory.clone());
+        if let Some(roots) = &limits.roots {
+            directory = roots.check("cwd", &directory)?;
+        }
+        match fs::metadata(&directory).map(|found| found.is_dir()) {
+            Ok(true) => {}
+            Ok(false) => return Err(not_a_directory(&directory, &io::ErrorKind::NotADirectory.into())),
+            Err(error) => return Err(not_a_directory(&directory, &error)),
+        }
+        let mut config = load_config(dialect, &options, &directory, &self.environment, self.secrets.clone());
+        if let Some(roots) = &limits.roots {
+            self.confine_session(&mut options, roots, &config, &directory)?;
+            confine_script(&options, roots, names_model)?;
+        }
+        if let Some(models) = &limits.models {
+            narrow_models(&mut options, &mut config, models, names_model)?;
+        }
+        let mut session = session_options(config, &options, &self.arguments, directory, &self.environment)?;
+        session.allowed_tools = limits.tools;
+        Ok(session)
+    }
+
+    /// Finds the session that a client names, and checks that its file and its working directory are below the roots. The
+    /// host's own folders of sessions may be elsewhere.
+    fn confine_session(
+        &self,
+        options: &mut HostOptions,
+        roots: &Roots,
+        config: &Config,
+        directory: &Path,
+    ) -> Result<(), HostError> {
+        let found = session::locate(config, options, directory, &self.environment);
+        // The reason may name directories of others.
+        let found = found.map_err(|_| HostError::OpenFailed("no such session below the roots".to_owned()))?;
+        let Some(path) = found else { return Ok(()) };
+        let real = real_path(&path).map_err(|error| HostError::OpenFailed(error.to_string()))?;
+        let mut folders = session::folders(config, options, directory, &self.environment);
+        if !folders.any(|folder| real_path(&folder).is_ok_and(|folder| real.starts_with(folder))) {
+            roots.check("sessionPath", &path)?;
+        }
+        drop(folders);
+        if let Some(directory) = working_directory(&real) {
+            roots.check("sessionPath", &directory)?;
+        }
+        let name = real.to_string_lossy().into_owned();
+        options.session = match options.session {
+            SessionStart::Fork(_) => SessionStart::Fork(name),
+            _ => SessionStart::Open(name),
+        };
+        Ok(())
+    }
+}
+
+/// Checks that a script in place of a model, which a client names, is below the roots.
+fn confine_script(options: &HostOptions, roots: &Roots, is_named: bool) -> Result<(), HostError> {
+    let script = scripted_name(options.provider.as_deref(), options.model.as_deref());
+    match script.filter(|name| is_named && *name != "demo") {
+        Some(name) => roots.check("model", Path::new(name)).map(drop),
+        None => Ok(()),
+    }
+}
+
+/// Offers only tools that the host, the client and the token allow.
+fn narrow_tools(options: &mut HostOptions, client: ToolLimits, token: Option<&[String]>) {
+    let ToolLimits { only, without, confirmed } = client;
+    for mut only in only.into_iter().chain(token.map(<[String]>::to_vec)) {
+        only.retain(|name| options.tools.as_ref().is_none_or(|allowed| allowed.contains(name)));
+        options.tools = Some(only);
+    }
+    options.exclude_tools.extend(without);
+    options.confirm_tools.extend(confirmed);
+}
+
+/// Leaves only the models that match one of the globs.
+///
+/// # Errors
+///
+/// The client names another one.
+fn narrow_models(
+    options: &mut HostOptions,
+    config: &mut Config,
+    globs: &[String],
+    is_named: bool,
+) -> Result<(), HostError> {
+    let filter = ModelFilter::new(globs);
+    let (provider, model) = (options.provider.as_deref(), options.model.as_deref());
+    let script = scripted_name(provider, model);
+    let exists = |config: &Config| match (provider, model) {
+        (provider, Some(model)) => named_model(model, provider, &SelectionOptions::default(), config).is_ok(),
+        (Some(provider), None) => !config.models_of(|name| name.eq_ignore_ascii_case(provider)).is_empty(),
+        (None, None) => true,
+    };
+    let is_known = script.is_some() || exists(config);
+    config.model_filter = Some(filter.clone());
+    let is_admitted = match script {
+        Some(name) => filter.admits_named("scripted", without_level(name)),
+        None => exists(config),
+    };
+    if is_admitted {
+        return Ok(());
+    }
+    if is_named && is_known {
+        let name = [provider, model].into_iter().flatten().collect::<Vec<_>>().join("/");
+        let text = format!("model: expected one of {}, got {name:?}", globs.join(", "));
+        return Err(HostError::Forbidden(MultiSessionErrorCode::ForbiddenModel, text));
+    }
+    if !is_named {
+        // The host's own choice is not for this token.
+        (options.provider, options.model) = (None, None);
+    }
+    Ok(())
+}
+
+/// The name of a script without the thinking level behind it.
+fn without_level(name: &str) -> &str {
+    crate::config::pattern::without_level(name).0
+}
+
+fn not_a_directory(directory: &Path, error: &io::Error) -> HostError {
+    HostError::OpenFailed(format!("cwd: {}: {error}", directory.display()))
+}
+
+impl From<Refusal> for HostError {
+    fn from(Refusal(text, _): Refusal) -> Self {
+        Self::OpenFailed(text)
+    }
+}

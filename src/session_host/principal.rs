@@ -1,0 +1,260 @@
+//! Who a connection acts for: the name behind a token, its limits, and what it has used of them.
+
+use super::{
+    limits::{TokenLimits, real_path},
+    registry::HostError,
+};
+use crate::{
+    protocol::{MultiSessionErrorCode, RpcCommand, RpcCommandKind},
+    session::working_directory,
+};
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Instant,
+};
+
+/// A client, or several that share a name and with it all that they use.
+#[derive(Debug)]
+pub struct Principal {
+    /// The name, which sessions are owned by.
+    pub name: String,
+    /// What it may do.
+    pub limits: TokenLimits,
+    usage: Arc<Usage>,
+}
+
+/// What a name has used of its limits.
+#[derive(Debug, Default)]
+pub struct Usage {
+    rate: Mutex<Option<CommandRate>>,
+    spend: Mutex<Spend>,
+}
+
+/// What all names have used, so that it counts across tokens and connections.
+#[derive(Debug, Default)]
+pub struct UsageBook(Mutex<HashMap<String, Arc<Usage>>>);
+
+impl UsageBook {
+    /// The principal of this name.
+    pub fn principal(&self, name: String, limits: TokenLimits) -> Arc<Principal> {
+        let usage = lock(&self.0).entry(name.clone()).or_default().clone();
+        Arc::new(Principal { name, limits, usage })
+    }
+}
+
+/// Where a session keeps its files.
+#[derive(Clone, Debug)]
+pub struct SessionPlace {
+    /// The working directory.
+    pub directory: PathBuf,
+    /// The session's file.
+    pub file: Option<PathBuf>,
+}
+
+/// Whether a command makes the session call a model, which costs money.
+pub const fn calls_model(command: &RpcCommand) -> bool {
+    use RpcCommand as It;
+    matches!(command, It::Prompt(_) | It::Steer(_) | It::FollowUp(_) | It::AbortAndPrompt(_) | It::Compact(_))
+}
+
+impl Principal {
+    /// The name of clients without a token: of a Unix socket, and of stdin.
+    pub const LOCAL: &'static str = "local";
+
+    /// A client that may do everything, as the user who runs the host may.
+    pub fn local() -> Arc<Self> {
+        let (name, usage) = (Self::LOCAL.to_owned(), Arc::default());
+        Arc::new(Self { name, limits: TokenLimits::none(), usage })
+    }
+
+    /// Whether a session of this owner may be seen and used.
+    pub fn sees(&self, owner: &str) -> bool {
+        self.limits.sees_all || self.name == owner
+    }
+
+    /// Counts a command.
+    ///
+    /// # Errors
+    ///
+    /// `rate_limited`: there were too many in the last minute.
+    pub fn count_command(&self, now: Instant) -> Result<(), HostError> {
+        let Some(limit) = self.limits.commands_per_minute else { return Ok(()) };
+        let mut rate = lock(&self.usage.rate);
+        match rate.get_or_insert_with(|| CommandRate::new(limit, now)).take(limit, now) {
+            true => Ok(()),
+            false => {
+                let text = format!("commands_per_minute: {limit}; wait, and send the command again");
+                Err(HostError::Forbidden(MultiSessionErrorCode::RateLimited, text))
+            }
+        }
+    }
+
+    /// Checks that there is money left for today; `wall` in milliseconds since the Unix epoch.
+    ///
+    /// # Errors
+    ///
+    /// `spend_exceeded`.
+    pub fn check_spend(&self, wall: u64) -> Result<(), HostError> {
+        let Some(limit) = self.limits.dollars_per_day else { return Ok(()) };
+        match lock(&self.usage.spend).today(wall) < limit {
+            true => Ok(()),
+            false => {
+                let text = format!("dollars_per_day: {limit}; more is available from 0:00 UTC on");
+                Err(HostError::Forbidden(MultiSessionErrorCode::SpendExceeded, text))
+            }
+        }
+    }
+
+    /// Adds the cost of an answer.
+    pub fn spend(&self, dollars: f64, wall: u64) {
+        lock(&self.usage.spend).add(dollars, wall);
+    }
+
+    /// Checks a command to a session. Blocks where a path is named.
+    ///
+    /// # Errors
+    ///
+    /// The command goes beyond the limits.
+    pub fn check_command(
+        &self,
+        command: &RpcCommand,
+        place: &SessionPlace,
+        now: Instant,
+    ) -> Result<(), HostError> {
+        // Whoever has sent too much can still stop what that has set off.
+        if !matches!(command.kind(), RpcCommandKind::Abort | RpcCommandKind::AbortBash) {
+            self.count_command(now)?;
+        }
+        match command {
+            RpcCommand::Bash(_) if !self.limits.allows_tool("bash") => Err(HostError::Forbidden(
+                MultiSessionErrorCode::ForbiddenTool,
+                "bash: not one of the tools of the token".to_owned(),
+            )),
+            RpcCommand::SwitchSession(command) => self.check_session_file(&command.session_path, place),
+            RpcCommand::ExportHtml(command) => match (&self.limits.roots, &command.output_path) {
+                (Some(roots), Some(path)) => roots.check("outputPath", &place.directory.join(path)).map(drop),
+                _ => Ok(()),
+            },
+            _ => Ok(()),
+        }
+    }
+
+    fn check_session_file(&self, path: &str, place: &SessionPlace) -> Result<(), HostError> {
+        let Some(roots) = &self.limits.roots else { return Ok(()) };
+        let path = place.directory.join(path);
+        // Sessions beside this one are reached by their names, wherever the folder is.
+        let folder = place.file.as_deref().and_then(Path::parent).and_then(|folder| real_path(folder).ok());
+        let is_beside = real_path(&path).is_ok_and(|real| real.parent() == folder.as_deref());
+        if !is_beside {
+            roots.check("sessionPath", &path)?;
+        }
+        match working_directory(&path) {
+            Some(directory) => roots.check("sessionPath", &directory).map(drop),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Commands that may be given now. By hand: crates for this bring a dozen others, for 15 lines.
+#[derive(Debug)]
+struct CommandRate {
+    left: f64,
+    at: Instant,
+}
+
+impl CommandRate {
+    fn new(per_minute: u32, now: Instant) -> Self {
+        Self { left: f64::from(per_minute), at: now }
+    }
+
+    /// Takes one command; `false`: there is none left.
+    fn take(&mut self, per_minute: u32, now: Instant) -> bool {
+        let limit = f64::from(per_minute);
+        let refilled = now.saturating_duration_since(self.at).as_secs_f64() * limit / 60.0;
+        (self.left, self.at) = ((self.left + refilled).min(limit), now.max(self.at));
+        let is_left = self.left >= 1.0;
+        if is_left {
+            self.left -= 1.0;
+        }
+        is_left
+    }
+}
+
+/// Dollars of one day.
+#[derive(Debug, Default)]
+struct Spend {
+    /// Days since the Unix epoch.
+    day: u64,
+    dollars: f64,
+}
+
+const DAY_MS: u64 = 24 * 60 * 60 * 1000;
+
+impl Spend {
+    fn today(&self, wall: u64) -> f64 {
+        if wall / DAY_MS > self.day { 0.0 } else { self.dollars }
+    }
+
+    fn add(&mut self, dollars: f64, wall: u64) {
+        // A clock that goes back gives nothing back.
+        *self = Self { dollars: self.today(wall) + dollars, day: self.day.max(wall / DAY_MS) };
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn principal(book: &UsageBook, limits: &str) -> Arc<Principal> {
+        book.principal("a".to_owned(), serde_json::from_str(limits).unwrap())
+    }
+
+    #[test]
+    fn rate_refills_over_a_minute() {
+        let start = Instant::now();
+        let mut rate = CommandRate::new(2, start);
+        let mut taken = |seconds| rate.take(2, start + Duration::from_secs(seconds));
+        assert_eq!(
+            [0, 0, 0, 29, 30, 31, 120, 120, 120].map(&mut taken),
+            [true, true, false, false, true, false, true, true, false]
+        );
+    }
+
+    #[test]
+    fn tokens_of_one_name_share_usage() {
+        let (book, now) = (UsageBook::default(), Instant::now());
+        let limits = r#"{"commands_per_minute":1,"dollars_per_day":1}"#;
+        let (one, other) = (principal(&book, limits), principal(&book, limits));
+        one.count_command(now).unwrap();
+        one.spend(1.0, 0);
+        let codes =
+            [other.count_command(now), other.check_spend(0)].map(|refused| refused.unwrap_err().text());
+        assert_eq!(
+            codes,
+            [
+                "rate_limited: commands_per_minute: 1; wait, and send the command again",
+                "spend_exceeded: dollars_per_day: 1; more is available from 0:00 UTC on",
+            ]
+        );
+    }
+
+    #[test]
+    fn spend_begins_anew_each_day() {
+        let book = UsageBook::default();
+        let one = principal(&book, r#"{"dollars_per_day":1}"#);
+        one.spend(0.5, DAY_MS);
+        one.check_spend(DAY_MS + 1).unwrap();
+        one.spend(0.5, DAY_MS + 1);
+        one.check_spend(DAY_MS + 1).unwrap_err();
+        // A clock that goes back.
+        one.check_spend(1).unwrap_err();
+        one.check_spend(2 * DAY_MS).unwrap();
+    }
+}

@@ -1,0 +1,99 @@
+//! The sessions of a host, as one principal may see and use them.
+
+use super::{
+    principal::Principal,
+    registry::{HostError, OpenRequest, ReservedSession, SessionHost},
+    session_task::SessionHandle,
+};
+use crate::{protocol::ListedSession, server::wall_ms};
+use std::{sync::Arc, time::Instant};
+use tokio::sync::watch;
+
+/// A host behind the limits of a principal.
+#[derive(Clone)]
+pub struct ScopedHost {
+    host: Arc<SessionHost>,
+    /// Who the connection acts for.
+    pub principal: Arc<Principal>,
+}
+
+impl ScopedHost {
+    /// The sessions of `host` that `principal` may use.
+    pub const fn new(host: Arc<SessionHost>, principal: Arc<Principal>) -> Self {
+        Self { host, principal }
+    }
+
+    /// Counts a command to the host itself.
+    ///
+    /// # Errors
+    ///
+    /// `rate_limited`.
+    pub fn count_command(&self) -> Result<(), HostError> {
+        self.principal.count_command(Instant::now())
+    }
+
+    /// Opens a session, owned by the principal.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`reserve`](Self::reserve) and [`start`](Self::start).
+    pub async fn open(&self, request: OpenRequest) -> Result<SessionHandle, HostError> {
+        let reserved = self.reserve(request)?;
+        self.start(reserved).await
+    }
+
+    /// Lists a session as being opened; [`start`](Self::start) opens it.
+    ///
+    /// # Errors
+    ///
+    /// There are too many, there is no money left, or [`SessionHost::reserve`] refuses it.
+    pub fn reserve(&self, mut request: OpenRequest) -> Result<ReservedSession, HostError> {
+        self.principal.check_spend(wall_ms())?;
+        request.owner = Some(self.principal.clone());
+        self.host.reserve(request)
+    }
+
+    /// Opens a session that is listed.
+    ///
+    /// # Errors
+    ///
+    /// The limits forbid it, or [`SessionHost::start`] cannot open it.
+    pub async fn start(&self, reserved: ReservedSession) -> Result<SessionHandle, HostError> {
+        self.host.start(reserved).await
+    }
+
+    /// The open session with this name: its handle, or the id in its file.
+    ///
+    /// # Errors
+    ///
+    /// There is none, it is another principal's, or it is being opened or closed.
+    pub fn find(&self, name: &str) -> Result<SessionHandle, HostError> {
+        match self.host.owner(name) {
+            Some(owner) if self.principal.sees(&owner) => self.host.find(name),
+            // Whether a session of another one exists is none of the client's business.
+            Some(_) | None => Err(HostError::UnknownSession),
+        }
+    }
+
+    /// Closes a session: aborts what is active, and waits until it has ended.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`find`](Self::find).
+    pub async fn close(&self, name: &str) -> Result<(), HostError> {
+        match self.host.owner(name) {
+            Some(owner) if self.principal.sees(&owner) => self.host.close(name).await,
+            Some(_) | None => Err(HostError::UnknownSession),
+        }
+    }
+
+    /// The sessions of the principal, with those that are being opened or closed.
+    pub fn list(&self) -> Vec<ListedSession> {
+        self.host.list(|owner| self.principal.sees(owner))
+    }
+
+    /// Resolves when the process is to end; holds the process up until it is dropped.
+    pub fn stop(&self) -> watch::Receiver<bool> {
+        self.host.stop()
+    }
+}

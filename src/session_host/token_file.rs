@@ -1,0 +1,142 @@
+//! The file with the tokens that are let in.
+
+use super::limits::TokenLimits;
+use serde::Deserialize;
+
+/// A token that is let in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KnownToken {
+    /// SHA-256 of the token.
+    pub hash: [u8; 32],
+    /// The name of its principal.
+    pub name: String,
+    /// What its holder may do.
+    pub limits: TokenLimits,
+}
+
+/// The JSON form.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TokenFile {
+    tokens: Vec<WrittenToken>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenToken {
+    sha256: String,
+    name: String,
+    #[serde(default)]
+    limits: TokenLimits,
+}
+
+const HASH_EXPECTED: &str = "expected the SHA-256 of a token, 64 hexadecimal digits";
+
+/// Parses a file of tokens: an object, or a hash on each line, which has no limits (`#` begins a comment).
+///
+/// # Errors
+///
+/// The text is neither, a limit is wrong, or there is no token.
+pub fn parse(text: &str) -> Result<Vec<KnownToken>, String> {
+    let tokens = match text.trim_start().starts_with('{') {
+        true => parse_object(text)?,
+        false => parse_lines(text)?,
+    };
+    match tokens.is_empty() {
+        true => Err("expected the SHA-256 of at least one token".to_owned()),
+        false => Ok(tokens),
+    }
+}
+
+fn parse_lines(text: &str) -> Result<Vec<KnownToken>, String> {
+    let mut tokens = Vec::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        let digits = line.split('#').next().unwrap_or_default().trim();
+        if digits.is_empty() {
+            continue;
+        }
+        let hash = from_hex(digits).ok_or_else(|| format!("line {number}: {HASH_EXPECTED}"))?;
+        tokens.push(KnownToken { hash, name: name_of(&hash), limits: TokenLimits::none() });
+    }
+    Ok(tokens)
+}
+
+fn parse_object(text: &str) -> Result<Vec<KnownToken>, String> {
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let file: TokenFile = serde_path_to_error::deserialize(&mut deserializer)
+        .map_err(|error| format!("`{}`: {}", error.path(), error.inner()))?;
+    deserializer.end().map_err(|error| error.to_string())?;
+    let known = file.tokens.into_iter().enumerate().map(|(at, WrittenToken { sha256, name, limits })| {
+        let wrong = |reason: String| format!("`tokens[{at}]`: {reason}");
+        if name.is_empty() {
+            return Err(wrong("name: expected a name".to_owned()));
+        }
+        let hash = from_hex(&sha256).ok_or_else(|| wrong(format!("sha256: {HASH_EXPECTED}")))?;
+        limits.validate().map_err(wrong)?;
+        Ok(KnownToken { hash, name, limits })
+    });
+    known.collect()
+}
+
+/// The name of a token that nobody has named: it tells nothing of the token.
+pub fn name_of(hash: &[u8; 32]) -> String {
+    let digits: String = hash[..4].iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("token-{digits}")
+}
+
+fn from_hex(text: &str) -> Option<[u8; 32]> {
+    let mut bytes = [0; 32];
+    let digits: Vec<u8> =
+        text.chars().map(|digit| digit.to_digit(16).map(|it| it as u8)).collect::<Option<_>>()?;
+    if digits.len() != 64 {
+        return None;
+    }
+    for (byte, pair) in bytes.iter_mut().zip(digits.chunks(2)) {
+        *byte = pair[0] << 4 | pair[1];
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// SHA-256 of `secret`.
+    const HASH: &str = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b";
+
+    #[test]
+    fn lines_have_no_limits() {
+        let known = parse(&format!("# ours\n{HASH} # mine\n")).unwrap();
+        let token = KnownToken {
+            hash: from_hex(HASH).unwrap(),
+            name: "token-2bb80d53".to_owned(),
+            limits: TokenLimits::none(),
+        };
+        assert_eq!(known, [token]);
+    }
+
+    #[test]
+    fn objects_have_names_and_limits() {
+        let text = format!(
+            r#"{{"tokens":[{{"sha256":"{HASH}","name":"ci","limits":{{"sessions":2,"tools":["read"]}}}}]}}"#
+        );
+        let known = parse(&text).unwrap();
+        let limits =
+            TokenLimits { sessions: Some(2), tools: Some(vec!["read".to_owned()]), ..TokenLimits::default() };
+        assert_eq!(known, [KnownToken { hash: from_hex(HASH).unwrap(), name: "ci".to_owned(), limits }]);
+    }
+
+    #[test]
+    fn faults_name_their_place() {
+        let object = |token: &str| parse(&format!(r#"{{"tokens":[{token}]}}"#)).unwrap_err();
+        assert_eq!(parse("\nsecret").unwrap_err(), format!("line 2: {HASH_EXPECTED}"));
+        assert_eq!(parse("# none\n").unwrap_err(), "expected the SHA-256 of at least one token");
+        assert_eq!(parse(r#"{"tokens":[]}"#).unwrap_err(), "expected the SHA-256 of at least one token");
+        let short = object(r#"{"sha256":"ab","name":"a"}"#);
+        assert_eq!(short, format!("`tokens[0]`: sha256: {HASH_EXPECTED}"));
+        let relative = object(&format!(r#"{{"sha256":"{HASH}","name":"a","limits":{{"roots":["x"]}}}}"#));
+        assert_eq!(relative, "`tokens[0]`: roots: expected absolute paths, got \"x\"");
+        let unknown = object(&format!(r#"{{"sha256":"{HASH}","name":"a","limits":{{"root":["/"]}}}}"#));
+        assert!(unknown.starts_with("`tokens[0].limits.root`: unknown field `root`"), "{unknown}");
+    }
+}

@@ -1,0 +1,176 @@
+//! A host that listens at a TCP port, and WebSocket clients of it.
+
+use crate::serve_support::{TOO_LONG, binary, command};
+use serde_json::{Value, json};
+use std::{
+    fs,
+    io::{BufRead, BufReader},
+    net::TcpStream,
+    process::{Child, Stdio},
+    sync::{Arc, Mutex},
+    thread,
+};
+use tempfile::TempDir;
+use tokio_tungstenite::tungstenite::{
+    self, Message, WebSocket,
+    client::{IntoClientRequest as _, client},
+};
+
+/// Tokens and their SHA-256.
+pub const TOKENS: [(&str, &str); 3] = [
+    ("secret", "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b"),
+    ("other", "d9298a10d1b0735837dc4bd85dac641b0f3cef27a47e5d53a54f2f3f5b2fcffa"),
+    ("third", "b1e99324505bd32da0e1f85dcf5e19a09db0481e8a15f62c41eb320304a8e927"),
+];
+
+/// A host with a scripted model, whose log is kept.
+pub struct TcpHost {
+    pub dir: TempDir,
+    pub address: String,
+    log: Arc<Mutex<String>>,
+    child: Child,
+}
+
+impl TcpHost {
+    /// Starts a host that lets `secret` in with the first limits, `other` with the second.
+    pub fn start(turns: &Value, limits: impl FnOnce(&str) -> Vec<Value>, arguments: &[&str]) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let here = dir.path().to_str().unwrap().to_owned();
+        let names = ["a", "b", "c"];
+        let tokens: Vec<Value> = limits(&here)
+            .into_iter()
+            .zip(TOKENS.iter().zip(names))
+            .map(|(limits, ((_, hash), name))| json!({ "sha256": hash, "name": name, "limits": limits }))
+            .collect();
+        fs::write(dir.path().join("tokens"), json!({ "tokens": tokens }).to_string()).unwrap();
+        Self::start_in(dir, turns, &[&["--token-file", "tokens"], arguments].concat())
+    }
+
+    /// Starts a host in this directory with these arguments; `turns` may be a whole script.
+    pub fn start_in(dir: TempDir, turns: &Value, arguments: &[&str]) -> Self {
+        let script = if turns.is_array() { json!({ "turns": turns }) } else { turns.clone() };
+        fs::write(dir.path().join("script.json"), script.to_string()).unwrap();
+        let mut line = command(binary(), dir.path());
+        line.args(["host", "--model", "scripted/script.json", "--dialect", "pi-1"]);
+        if !arguments.contains(&"--listen") {
+            line.args(["--listen", "ws://127.0.0.1:0"]);
+        }
+        line.args(arguments).stdin(Stdio::null()).stderr(Stdio::piped());
+        let mut child = line.spawn().unwrap();
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
+        let mut text = String::new();
+        let address = loop {
+            let mut line = String::new();
+            assert_ne!(stderr.read_line(&mut line).unwrap(), 0, "the host has ended: {text}");
+            text += &line;
+            if let Some((_, address)) = line.trim_end().rsplit_once("listening at ") {
+                break address.to_owned();
+            }
+        };
+        let log = Arc::new(Mutex::new(text));
+        let kept = log.clone();
+        thread::spawn(move || {
+            for line in stderr.lines().map_while(Result::ok) {
+                *kept.lock().unwrap() += &format!("{line}\n");
+            }
+        });
+        Self { dir, address, log, child }
+    }
+
+    /// Host and port.
+    pub fn authority(&self) -> &str {
+        self.address.split_once("://").unwrap().1
+    }
+
+    /// A WebSocket at this path; the error is the HTTP status and what the body has as `error`.
+    pub fn connect(&self, path: &str, token: &str) -> Result<WsClient, (u16, String)> {
+        let stream = TcpStream::connect(self.authority()).unwrap();
+        stream.set_read_timeout(Some(TOO_LONG)).unwrap();
+        let mut request = format!("ws://{}{path}", self.authority()).into_client_request().unwrap();
+        if !token.is_empty() {
+            let value = format!("Bearer {token}").parse().unwrap();
+            request.headers_mut().insert("authorization", value);
+        }
+        match client(request, stream) {
+            Ok((socket, _)) => Ok(WsClient { socket }),
+            Err(tungstenite::HandshakeError::Failure(tungstenite::Error::Http(response))) => {
+                let body = response.body().as_deref().unwrap_or_default();
+                let body: Value = serde_json::from_slice(body).unwrap();
+                Err((response.status().as_u16(), body["error"].as_str().unwrap().to_owned()))
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// A shared connection.
+    pub fn client(&self, token: &str) -> WsClient {
+        self.connect("/", token).unwrap_or_else(|refused| panic!("{refused:?}"))
+    }
+
+    /// What the host has logged so far.
+    pub fn log(&self) -> String {
+        self.log.lock().unwrap().clone()
+    }
+}
+
+impl Drop for TcpHost {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A WebSocket of frames.
+pub struct WsClient {
+    socket: WebSocket<TcpStream>,
+}
+
+impl WsClient {
+    pub fn send(&mut self, frame: &Value) {
+        self.send_line(&frame.to_string());
+    }
+
+    pub fn send_line(&mut self, line: &str) {
+        self.socket.send(Message::text(line)).unwrap();
+    }
+
+    pub fn next(&mut self) -> Value {
+        loop {
+            match self.socket.read().unwrap() {
+                Message::Text(text) => return serde_json::from_str(&text).unwrap(),
+                Message::Close(frame) => panic!("the host has hung up: {frame:?}"),
+                _ => {}
+            }
+        }
+    }
+
+    /// The first frame that `is_it` recognises. Other frames in front of it are dropped.
+    pub fn find(&mut self, mut is_it: impl FnMut(&Value) -> bool) -> Value {
+        loop {
+            let frame = self.next();
+            if is_it(&frame) {
+                return frame;
+            }
+        }
+    }
+
+    /// Sends a command and returns its response.
+    pub fn request(&mut self, frame: &Value) -> Value {
+        self.send(frame);
+        self.find(|other| other["type"] == "response" && other["id"] == frame["id"])
+    }
+
+    /// The error of a refused command.
+    pub fn refused(&mut self, frame: &Value) -> String {
+        let response = self.request(frame);
+        response["error"].as_str().unwrap_or_else(|| panic!("{response}")).to_owned()
+    }
+
+    /// Opens a session with these members besides. Returns its handle.
+    pub fn open(&mut self, members: &Value) -> String {
+        let mut frame = json!({ "type": "open_session", "id": "open", "inMemory": true });
+        frame.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+        let opened = self.request(&frame);
+        opened["data"]["sessionId"].as_str().unwrap_or_else(|| panic!("{opened}")).to_owned()
+    }
+}
