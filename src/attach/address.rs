@@ -9,6 +9,8 @@ pub enum HostAddress {
     Unix(PathBuf),
     /// A name or number with a port.
     Tcp(String),
+    /// The same, by TLS.
+    Tls(String),
 }
 
 /// The session to connect to.
@@ -21,11 +23,11 @@ pub enum SessionAddress {
 }
 
 impl HostAddress {
-    /// Parses `unix:PATH` or `ws://HOST:PORT`, with `/sessions/ID` behind it for an open session.
+    /// Parses `unix:PATH`, `ws://HOST:PORT` or `wss://HOST[:PORT]`, with `/sessions/ID` behind it for an open session.
     ///
     /// # Errors
     ///
-    /// The text has neither form.
+    /// The text has none of these forms.
     pub fn parse(text: &str) -> Result<(Self, Option<String>), String> {
         const SESSIONS: &str = "/sessions/";
         let (host, session) = match text.rsplit_once(SESSIONS) {
@@ -37,12 +39,18 @@ impl HostAddress {
         if let Some(path) = host.strip_prefix("unix:").filter(|path| !path.is_empty()) {
             return Ok((Self::Unix(PathBuf::from(path)), session));
         }
-        match host.strip_prefix("ws://").map(|address| address.trim_end_matches('/')) {
-            Some(address) if address.contains(':') && !address.contains('/') => {
+        let authority = |scheme| host.strip_prefix(scheme).map(|address| address.trim_end_matches('/'));
+        match (authority("ws://"), authority("wss://")) {
+            (Some(address), _) if address.contains(':') && !address.contains('/') => {
                 Ok((Self::Tcp(address.to_owned()), session))
             }
+            (None, Some(address)) if !address.is_empty() && !address.contains('/') => {
+                let has_port = address.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+                let address = if has_port { address.to_owned() } else { format!("{address}:443") };
+                Ok((Self::Tls(address), session))
+            }
             _ => Err(format!(
-                "{text}: expected unix:PATH or ws://HOST:PORT, and /sessions/ID for an open session"
+                "{text}: expected unix:PATH, ws://HOST:PORT or wss://HOST:PORT, and /sessions/ID for an open session"
             )),
         }
     }
@@ -53,6 +61,7 @@ impl fmt::Display for HostAddress {
         match self {
             Self::Unix(path) => write!(f, "unix:{}", path.display()),
             Self::Tcp(address) => write!(f, "ws://{address}"),
+            Self::Tls(address) => write!(f, "wss://{address}"),
         }
     }
 }
@@ -91,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_have_two_forms() {
+    fn addresses_have_three_forms() {
         let unix = |path: &str| HostAddress::Unix(path.into());
         assert_eq!(HostAddress::parse("unix:/run/pi.sock"), Ok((unix("/run/pi.sock"), None)));
         let named = HostAddress::parse("unix:/run/pi.sock:/sessions/a1");
@@ -99,7 +108,10 @@ mod tests {
         let tcp = HostAddress::Tcp("example.org:80".to_owned());
         assert_eq!(HostAddress::parse("ws://example.org:80/"), Ok((tcp.clone(), None)));
         assert_eq!(HostAddress::parse("ws://example.org:80/sessions/a1"), Ok((tcp, Some("a1".to_owned()))));
-        for wrong in ["", "unix:", "ws://example.org", "http://example.org:80"] {
+        let tls = |address: &str| Ok((HostAddress::Tls(address.to_owned()), None));
+        assert_eq!(HostAddress::parse("wss://example.org"), tls("example.org:443"));
+        assert_eq!(HostAddress::parse("wss://[::1]:80/"), tls("[::1]:80"));
+        for wrong in ["", "wss://", "unix:", "ws://example.org", "http://example.org:80"] {
             assert!(HostAddress::parse(wrong).is_err(), "{wrong}");
         }
     }

@@ -1,6 +1,6 @@
 //! One WebSocket to a session.
 
-use super::{address::HostAddress, pipe::AttachError};
+use super::{address::HostAddress, pipe::AttachError, tls::Authorities};
 use crate::{protocol::ConnectionControl, session_host::CONTROL_PROTOCOL};
 use futures_util::{SinkExt as _, StreamExt as _};
 use std::time::Duration;
@@ -49,8 +49,13 @@ pub enum ConnectError {
 
 impl Connection {
     /// Connects to a session; `path` and query name it.
-    pub async fn open(host: &HostAddress, path: &str, token: Option<&str>) -> Result<Self, ConnectError> {
-        let opening = open(host, path, token);
+    pub async fn open(
+        host: &HostAddress,
+        path: &str,
+        token: Option<&str>,
+        authorities: &Authorities,
+    ) -> Result<Self, ConnectError> {
+        let opening = open(host, path, token, authorities);
         match tokio::time::timeout(CONNECT_TIMEOUT, opening).await {
             Ok(opened) => opened,
             Err(_) => Err(ConnectError::Unreachable(format!("no answer within {CONNECT_TIMEOUT:?}"))),
@@ -88,7 +93,12 @@ impl Connection {
     }
 }
 
-async fn open(host: &HostAddress, path: &str, token: Option<&str>) -> Result<Connection, ConnectError> {
+async fn open(
+    host: &HostAddress,
+    path: &str,
+    token: Option<&str>,
+    authorities: &Authorities,
+) -> Result<Connection, ConnectError> {
     let unreachable = |error: std::io::Error| ConnectError::Unreachable(error.to_string());
     let (stream, authority): (Box<dyn Stream>, &str) = match host {
         HostAddress::Unix(socket) => {
@@ -99,6 +109,11 @@ async fn open(host: &HostAddress, path: &str, token: Option<&str>) -> Result<Con
             // Deltas are small, and each is awaited.
             let _ = stream.set_nodelay(true);
             (Box::new(stream), address)
+        }
+        HostAddress::Tls(address) => {
+            let stream = TcpStream::connect(address).await.map_err(unreachable)?;
+            let _ = stream.set_nodelay(true);
+            (Box::new(authorities.connect(address, stream).await?), address)
         }
     };
     let wrong = |error: tungstenite::Error| ConnectError::Refused(error.to_string());

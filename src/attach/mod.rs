@@ -7,6 +7,8 @@
 mod address;
 mod connection;
 mod pipe;
+mod tls;
 
 pub use address::{HostAddress, SessionAddress};
 pub use pipe::{AttachError, Options, attach};
+pub use tls::Authorities;

@@ -3,6 +3,7 @@
 use super::{
     address::{HostAddress, SessionAddress},
     connection::{ConnectError, Connection, Received},
+    tls::Authorities,
 };
 use crate::{
     protocol::{ClientControl, ConnectionControl, EndOfInputControl, LineSplitter, SplitLine},
@@ -55,6 +56,8 @@ pub struct Options {
     pub session: SessionAddress,
     /// The token for hosts that ask for one.
     pub token: Option<String>,
+    /// Who vouches for hosts by TLS.
+    pub authorities: Authorities,
     /// Whether the end of input ends the session; else it goes on without this client.
     pub ends_session: bool,
     /// How long to try to reach a host that was lost.
@@ -132,9 +135,9 @@ impl Pipe {
         let until = Instant::now() + self.options.patience;
         let mut wait = FIRST_WAIT;
         loop {
-            let Options { host, session, token, .. } = &self.options;
+            let Options { host, session, token, authorities, .. } = &self.options;
             let path = session.path(&self.client, self.sequence);
-            match Connection::open(host, &path, token.as_deref()).await {
+            match Connection::open(host, &path, token.as_deref(), authorities).await {
                 Ok(connection) => return Ok(connection),
                 Err(ConnectError::Refused(text)) => return Err(AttachError::Refused(host.clone(), text)),
                 Err(ConnectError::Unreachable(text)) if !before || Instant::now() >= until => {

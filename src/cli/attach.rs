@@ -1,15 +1,15 @@
 //! `pi-rpc attach`: a pipe to a session of a host.
 
 use super::{
-    options::{self, HostOptions, Refusal, SessionStart},
+    options::{self, HostOptions, LogFormat, Refusal, SessionStart},
     print, refuse,
     serve::log_to_stderr,
 };
 use crate::{
-    attach::{HostAddress, Options, SessionAddress, attach},
+    attach::{Authorities, HostAddress, Options, SessionAddress, attach},
     protocol::{Dialect, FRAME_LIMIT, ThinkingLevel},
 };
-use std::{ffi::OsString, process::ExitCode, time::Duration};
+use std::{ffi::OsString, path::Path, process::ExitCode, time::Duration};
 
 /// Help of `pi-rpc attach`.
 const HELP: &str = "\
@@ -17,9 +17,11 @@ Connect stdin and stdout to a session of pi-rpc host, as if the session ran here
 
 Usage: pi-rpc attach URL [OPTIONS]
 
-  URL                          unix:PATH or ws://HOST:PORT for a new session; with /sessions/ID for an open one
+  URL                          unix:PATH, ws://HOST:PORT or wss://HOST:PORT for a new session; with /sessions/ID for
+                               an open one
       --leave                  Leave the session open at the end of input; for an open session that is the default
       --reconnect <SECONDS>    Try so long to reach a host that was lost (60)
+      --tls-ca <FILE>          Trust the hosts at wss:// that these authorities vouch for, too; in PEM
       --cwd <DIR>              Working directory of a new session (this one if the host is on this machine)
       --dialect, --provider, --model, --thinking, --name, --session, --continue, --fork,
       --no-session             As for pi-rpc serve
@@ -28,7 +30,7 @@ Usage: pi-rpc attach URL [OPTIONS]
                                and are ignored
   -h, --help                   Print this text
 
-A host at ws:// wants a token: set PI_RPC_TOKEN.
+A host at ws:// or wss:// wants a token: set PI_RPC_TOKEN.
 
 Point a client at \"pi-rpc attach URL\" where it starts \"pi\": the options that it passes are understood.
 
@@ -46,7 +48,7 @@ pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
         Ok(None) => return print(HELP),
         Err(Refusal(text, status)) => return refuse(&text, status),
     };
-    log_to_stderr();
+    log_to_stderr(LogFormat::Text);
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return refuse(&error.to_string(), 1),
@@ -61,6 +63,7 @@ pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
 fn parse(started_as: Option<&OsString>, arguments: &[OsString]) -> Result<Option<Options>, Refusal> {
     let usage = |text: String| Refusal(text, super::USAGE);
     let (mut leaves, mut patience, mut directory, mut rest) = (false, 60, None, Vec::new());
+    let mut authorities = Authorities::default();
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
         let mut value = |name: &str| {
@@ -75,6 +78,11 @@ fn parse(started_as: Option<&OsString>, arguments: &[OsString]) -> Result<Option
                     .parse()
                     .map_err(|_| usage(format!("--reconnect {text}: expected a number of seconds")))?;
             }
+            Some("--tls-ca") => {
+                let file = value("--tls-ca")?;
+                let read = Authorities::read(Path::new(&file));
+                authorities = read.map_err(|error| Refusal(format!("--tls-ca {file}: {error}"), 1))?;
+            }
             Some("--cwd") => directory = Some(value("--cwd")?),
             _ => rest.push(word.clone()),
         }
@@ -84,7 +92,9 @@ fn parse(started_as: Option<&OsString>, arguments: &[OsString]) -> Result<Option
         return Ok(None);
     }
     if options.messages.is_empty() {
-        return Err(usage("attach: expected the address of a host, unix:PATH or ws://HOST:PORT".to_owned()));
+        return Err(usage(
+            "attach: expected the address of a host, unix:PATH, ws://HOST:PORT or wss://HOST:PORT".to_owned(),
+        ));
     }
     let (host, open) = HostAddress::parse(&options.messages.remove(0)).map_err(usage)?;
     let ends_session = open.is_none() && !leaves;
@@ -107,7 +117,7 @@ fn parse(started_as: Option<&OsString>, arguments: &[OsString]) -> Result<Option
     let patience = Duration::from_secs(patience);
     // A command line is seen by every program of the machine.
     let token = std::env::var(TOKEN).ok().filter(|token| !token.is_empty());
-    Ok(Some(Options { host, session, token, ends_session, patience, max_frame }))
+    Ok(Some(Options { host, session, token, authorities, ends_session, patience, max_frame }))
 }
 
 fn parameters(

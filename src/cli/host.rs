@@ -2,7 +2,7 @@
 
 use super::{
     log::{self, Log},
-    options::{self, HostOptions, Refusal},
+    options::{self, HostOptions, LogFormat, Refusal},
     print, process_privacy, refuse,
     serve::{log_panics, log_to_stderr},
     session_options::load_config,
@@ -14,8 +14,13 @@ use crate::{
     protocol::FRAME_LIMIT,
     secrets::Secrets,
     server::MAX_PENDING_BYTES,
-    session_host::{Access, Address, AuthCommand, Listener, Server, SessionHost, SessionLimits, serve_stdio},
+    session_host::{
+        Access, Address, AuthCommand, Certificate, Listener, PassedSocket, Server, SessionHost,
+        SessionLimits, passed_sockets, serve_stdio,
+    },
 };
+use sd_notify::NotifyState;
+use serde_json::json;
 use std::{
     ffi::OsString,
     fs,
@@ -36,7 +41,7 @@ pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
         Ok(options) => options,
         Err(Refusal(text, status)) => return refuse(&text, status),
     };
-    log_to_stderr();
+    log_to_stderr(options.log_format);
     log_panics();
     for warning in &options.warnings {
         tracing::warn!("{warning}");
@@ -47,16 +52,33 @@ pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
         Err(error) => return refuse(&error.to_string(), super::USAGE),
     };
     if addresses.is_empty() && !options.multi_session {
-        return refuse("host: expected at least one --listen unix:PATH or ws://HOST:PORT", super::USAGE);
-    }
-    let is_open_to_tcp = addresses.iter().any(|address| matches!(address, Address::Tcp(_)));
-    if is_open_to_tcp && options.token_file.is_none() && options.auth_command.is_none() {
         return refuse(
-            "--listen ws://…: expected --token-file or --auth-command as well, as every program of this machine could \
-             connect",
+            "host: expected at least one --listen unix:PATH, ws://HOST:PORT, wss://HOST:PORT or systemd:",
             super::USAGE,
         );
     }
+    let passed = match addresses.contains(&Address::Systemd) {
+        true => passed_sockets(),
+        false => Ok(Vec::new()),
+    };
+    let passed = match passed {
+        Ok(passed) => passed,
+        Err(error) => return refuse(&format!("--listen systemd: {error}"), 1),
+    };
+    let is_open_to_tcp = addresses.iter().any(|address| matches!(address, Address::Tcp(_) | Address::Tls(_)))
+        || passed.iter().any(|socket| matches!(socket, PassedSocket::Tcp(_)));
+    if is_open_to_tcp && options.token_file.is_none() && options.auth_command.is_none() {
+        return refuse(
+            "--listen at a TCP port: expected --token-file or --auth-command as well, as every program of this \
+             machine could connect",
+            super::USAGE,
+        );
+    }
+    let format = options.log_format;
+    let certificate = match certificate(&options) {
+        Ok(certificate) => certificate,
+        Err(Refusal(text, status)) => return refuse(&text, status),
+    };
     let server = match server(started_as, options, arguments) {
         Ok(server) => server,
         Err(Refusal(text, status)) => return refuse(&text, status),
@@ -68,7 +90,7 @@ pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
     let served = runtime.block_on(async {
         let served = match addresses.is_empty() {
             true => serve_stdio(server).await.map(|()| 0).map_err(|error| error.to_string()),
-            false => listen(server, &addresses).await,
+            false => listen(server, &addresses, passed, certificate, format).await,
         };
         finish_refreshes().await;
         served
@@ -91,10 +113,20 @@ The options are those of pi-rpc serve, for every session that is opened.
 ";
 
 /// Serves all addresses until a signal comes. Returns the exit status.
-async fn listen(server: Server, addresses: &[Address]) -> Result<u8, String> {
+async fn listen(
+    server: Server,
+    addresses: &[Address],
+    passed: Vec<PassedSocket>,
+    certificate: Option<Arc<Certificate>>,
+    format: LogFormat,
+) -> Result<u8, String> {
     let mut listeners = Vec::new();
-    for address in addresses {
-        listeners.push(Listener::bind(address).await.map_err(|error| error.to_string())?);
+    for socket in passed {
+        listeners.push(Listener::adopt(socket, certificate.as_ref()).map_err(|error| error.to_string())?);
+    }
+    for address in addresses.iter().filter(|address| **address != Address::Systemd) {
+        listeners
+            .push(Listener::bind(address, certificate.as_ref()).await.map_err(|error| error.to_string())?);
     }
     let stop = |kind| signal(kind).map_err(|error| format!("signals: {error}"));
     let (mut terminate, mut interrupt) = (stop(SignalKind::terminate())?, stop(SignalKind::interrupt())?);
@@ -103,10 +135,10 @@ async fn listen(server: Server, addresses: &[Address]) -> Result<u8, String> {
     let host = server.host.clone();
     let mut served = tokio::task::JoinSet::new();
     for listener in listeners {
-        // Whatever RUST_LOG says: a port that the system has chosen is known from here alone.
-        let _ = writeln!(Log, "listening at {listener}");
+        announce(&listener, format);
         served.spawn(listener.serve(server.clone()));
     }
+    notify(NotifyState::Ready);
     let outcome = tokio::select! {
         _ = terminate.recv() => Ok(0),
         _ = interrupt.recv() => Ok(130),
@@ -116,6 +148,7 @@ async fn listen(server: Server, addresses: &[Address]) -> Result<u8, String> {
             Err(error) => Err(error.to_string()),
         },
     };
+    notify(NotifyState::Stopping);
     for file in files {
         // A file that is gone already does no harm.
         let _ = fs::remove_file(file);
@@ -124,13 +157,43 @@ async fn listen(server: Server, addresses: &[Address]) -> Result<u8, String> {
     outcome
 }
 
+/// Reports to systemd, where it has started this process.
+fn notify(state: NotifyState<'_>) {
+    if let Err(error) = sd_notify::notify(&[state]) {
+        tracing::warn!("NOTIFY_SOCKET: {error}");
+    }
+}
+
+/// Logs an address, whatever `RUST_LOG` says: a port that the system has chosen is known from here alone.
+fn announce(listener: &Listener, format: LogFormat) {
+    let text = format!("listening at {listener}");
+    // The log is never lost.
+    let _ = match format {
+        LogFormat::Text => writeln!(Log, "{text}"),
+        LogFormat::Json => writeln!(Log, "{}", json!({ "level": "INFO", "fields": { "message": text } })),
+    };
+}
+
+/// The certificate for `wss://`.
+fn certificate(options: &HostOptions) -> Result<Option<Arc<Certificate>>, Refusal> {
+    match (&options.tls_cert, &options.tls_key) {
+        (None, None) => Ok(None),
+        (Some(chain), Some(key)) => {
+            let loaded = Certificate::load(chain.into(), key.into());
+            let loaded = loaded.map_err(|error| Refusal(format!("--tls-cert, --tls-key: {error}"), 1))?;
+            Ok(Some(Arc::new(loaded)))
+        }
+        (Some(_), None) => Err(Refusal("--tls-cert: expected --tls-key as well".to_owned(), super::USAGE)),
+        (None, Some(_)) => Err(Refusal("--tls-key: expected --tls-cert as well".to_owned(), super::USAGE)),
+    }
+}
+
 /// Who is let in by TCP.
 fn access(options: &HostOptions, secrets: &Secrets) -> Result<Access, Refusal> {
     let mut access = Access::new(options.origins.clone());
     if let Some(file) = &options.token_file {
         let wrong = |error: String| Refusal(format!("--token-file {file}: {error}"), 1);
-        let text = fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
-        access = access.with_tokens(&text).map_err(wrong)?;
+        access = access.with_tokens(file.into()).map_err(wrong)?;
     }
     if let Some(program) = &options.auth_command {
         access = access.with_command(AuthCommand::new(program.into(), secrets.withheld()));

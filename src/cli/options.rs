@@ -14,8 +14,8 @@ use crate::{
 use lexopt::prelude::*;
 use std::ffi::OsString;
 use values::{
-    above_zero, bytes, confirm_patterns, dialect, expand_short, hazards, list, mode, optional_value, path,
-    path_or_id, seconds, seed, session_id, session_name, sync, text,
+    above_zero, bytes, confirm_patterns, dialect, expand_short, hazards, list, log_format, mode,
+    optional_value, path, path_or_id, seconds, seed, session_id, session_name, sync, text,
 };
 
 pub use help::HELP;
@@ -109,6 +109,12 @@ pub struct HostOptions {
     pub token_file: Option<String>,
     /// `--auth-command`: a program that checks tokens.
     pub auth_command: Option<String>,
+    /// `--tls-cert`: a file with certificates for `wss://`.
+    pub tls_cert: Option<String>,
+    /// `--tls-key`: a file with the key of the first of them.
+    pub tls_key: Option<String>,
+    /// `--log-format`.
+    pub log_format: LogFormat,
     /// `--allow-origin`: origins of pages that may connect.
     pub origins: Vec<String>,
     /// `--multi-session`: many sessions on stdin and stdout.
@@ -138,6 +144,16 @@ pub enum Mode {
     Json,
     /// A run, printed as its last answer.
     Text,
+}
+
+/// `--log-format`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// An object on each line, with the spans that it belongs to.
+    Json,
 }
 
 /// The session to start with.
@@ -249,6 +265,9 @@ pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
             Long("listen") => options.listen.push(text(&mut parser)?),
             Long("token-file") => options.token_file = Some(text(&mut parser)?),
             Long("auth-command") => options.auth_command = Some(text(&mut parser)?),
+            Long("tls-cert") => options.tls_cert = Some(text(&mut parser)?),
+            Long("tls-key") => options.tls_key = Some(text(&mut parser)?),
+            Long("log-format") => options.log_format = log_format(&text(&mut parser)?)?,
             Long("allow-origin") => options.origins.push(text(&mut parser)?),
             Long("multi-session") => options.multi_session = true,
             Long("kept-output") => options.kept_output = Some(bytes("--kept-output", &mut parser)?),

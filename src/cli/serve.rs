@@ -4,7 +4,7 @@ use super::{
     host,
     log::{self, Log},
     models,
-    options::{self, HostOptions, Refusal},
+    options::{self, HostOptions, LogFormat, Refusal},
     print, printed_prompts, process_privacy, refuse,
     session_options::{load_config, session_options},
 };
@@ -50,7 +50,7 @@ pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
         let text = "--listen: expected pi-rpc host; pi-rpc serve has one session, on stdin and stdout";
         return refuse(text, super::USAGE);
     }
-    log_to_stderr();
+    log_to_stderr(options.log_format);
     log_panics();
     for option in &options.ignored {
         tracing::debug!("{option}: not implemented yet; ignored");
@@ -124,13 +124,14 @@ fn resolve(
 }
 
 /// Logs to stderr: stdout belongs to the protocol.
-pub(super) fn log_to_stderr() {
+pub(super) fn log_to_stderr(format: LogFormat) {
     let wanted = std::env::var(EnvFilter::DEFAULT_ENV).unwrap_or_default();
-    tracing_subscriber::fmt()
-        .with_env_filter(log_filter(&wanted))
-        .with_writer(|| Log)
-        .with_target(false)
-        .init();
+    let builder =
+        tracing_subscriber::fmt().with_env_filter(log_filter(&wanted)).with_writer(|| Log).with_target(false);
+    match format {
+        LogFormat::Text => builder.init(),
+        LogFormat::Json => builder.json().init(),
+    }
 }
 
 /// Selects what is logged: what `wanted` says, else warnings. Clients of AWS log whole answers, with keys that are not

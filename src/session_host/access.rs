@@ -2,6 +2,7 @@
 
 use super::{
     auth_command::AuthCommand,
+    file_watch::FileStamp,
     principal::{Principal, UsageBook},
     token_file::{self, KnownToken},
 };
@@ -16,17 +17,54 @@ use axum::{
     response::Response,
 };
 use sha2::{Digest as _, Sha256};
-use std::sync::Arc;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
 
 /// Tokens and origins that are let in.
 #[derive(Debug, Default)]
 pub struct Access {
-    tokens: Vec<(KnownToken, Arc<Principal>)>,
+    tokens: Option<TokenFile>,
     /// Asked for tokens that are not known.
     command: Option<AuthCommand>,
     /// Origins of pages, as browsers write them.
     origins: Vec<String>,
     usage: UsageBook,
+}
+
+/// The file with tokens, read again when it has changed.
+#[derive(Debug)]
+struct TokenFile {
+    path: PathBuf,
+    loaded: Mutex<(FileStamp, Vec<KnownToken>)>,
+}
+
+impl TokenFile {
+    fn load(path: PathBuf) -> Result<Self, String> {
+        let stamp = FileStamp::of(&path);
+        let tokens = Self::read(&path)?;
+        Ok(Self { path, loaded: Mutex::new((stamp, tokens)) })
+    }
+
+    fn read(path: &Path) -> Result<Vec<KnownToken>, String> {
+        token_file::parse(&fs::read_to_string(path).map_err(|error| error.to_string())?)
+    }
+
+    /// The token with this hash.
+    fn find(&self, hash: &[u8; 32]) -> Option<KnownToken> {
+        let stamp = FileStamp::of(&self.path);
+        let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        if loaded.0 != stamp {
+            match Self::read(&self.path) {
+                Ok(tokens) => loaded.1 = tokens,
+                Err(error) => tracing::error!("{}: {error}; the earlier tokens count", self.path.display()),
+            }
+            loaded.0 = stamp;
+        }
+        loaded.1.iter().find(|token| token.hash == *hash).cloned()
+    }
 }
 
 /// Status, code and reason of a refused request.
@@ -39,18 +77,13 @@ impl Access {
         Self { origins, ..Self::default() }
     }
 
-    /// Lets in the tokens of a file with this text.
+    /// Lets in the tokens of a file.
     ///
     /// # Errors
     ///
-    /// The text is no such file.
-    pub fn with_tokens(mut self, text: &str) -> Result<Self, String> {
-        let known = token_file::parse(text)?.into_iter();
-        let resolved = known.map(|token| {
-            let principal = self.usage.principal(token.name.clone(), token.limits.clone());
-            (token, principal)
-        });
-        self.tokens = resolved.collect();
+    /// The file cannot be read, or its text is none of tokens.
+    pub fn with_tokens(mut self, file: PathBuf) -> Result<Self, String> {
+        self.tokens = Some(TokenFile::load(file)?);
         Ok(self)
     }
 
@@ -76,8 +109,9 @@ impl Access {
         };
         // Hashes are compared, whose first difference tells nothing of the token.
         let hash: [u8; 32] = Sha256::digest(token).into();
-        if let Some((_, principal)) = self.tokens.iter().find(|(known, _)| known.hash == hash) {
-            return Ok(principal.clone());
+        if let Some(KnownToken { name, limits, .. }) = self.tokens.as_ref().and_then(|file| file.find(&hash))
+        {
+            return Ok(self.usage.principal(name, limits));
         }
         let Some(command) = &self.command else {
             return Err((unauthorized, InvalidToken, "the host does not know this token"));
@@ -113,7 +147,10 @@ mod tests {
     const HASH: &str = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b";
 
     async fn refused(headers: &[(&'static str, &str)]) -> Option<(u16, &'static str)> {
-        let access = Access::new(vec!["https://a.example".to_owned()]).with_tokens(HASH).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("tokens");
+        fs::write(&file, HASH).unwrap();
+        let access = Access::new(vec!["https://a.example".to_owned()]).with_tokens(file).unwrap();
         let mut map = HeaderMap::new();
         for (name, value) in headers {
             map.insert(*name, value.parse().unwrap());

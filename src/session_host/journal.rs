@@ -2,7 +2,7 @@
 
 use super::watcher::{ClientId, WatcherQueue};
 use crate::protocol::{Dialect, Emission, Encoder, Step, Update};
-use std::{collections::VecDeque, sync::Arc};
+use std::{collections::VecDeque, sync::Arc, time::Instant};
 
 /// A frame with its number.
 #[derive(Debug)]
@@ -15,6 +15,8 @@ pub struct JournalEntry {
     pub payload: Payload,
     /// Bytes that the frame takes, roughly.
     pub weight: usize,
+    /// When the session emitted it.
+    pub at: Instant,
 }
 
 /// A frame as it is kept.
@@ -93,7 +95,7 @@ impl Journal {
             emission => Payload::Line(line, emission.bounds_answer().then(|| Box::new(emission))),
         };
         let weight = ENTRY_OVERHEAD + content_len(&payload);
-        let entry = Arc::new(JournalEntry { number: self.last, to, payload, weight });
+        let entry = Arc::new(JournalEntry { number: self.last, to, payload, weight, at: Instant::now() });
         self.bytes += weight;
         self.entries.push_back(entry.clone());
         while self.bytes > self.max_bytes

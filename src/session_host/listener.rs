@@ -5,11 +5,14 @@
 
 use super::{
     access::{self, Access},
+    metrics::METRICS,
     own_connection::{self, CONTROL_PROTOCOL, Client},
+    passed_sockets::PassedSocket,
     principal::Principal,
     registry::{HostError, OpenRequest, SessionHost, Start, ToolLimits},
     scoped_host::ScopedHost,
     shared_connection::{InputEnd, ReadLines, SharedConnection, WriteLines},
+    tls::{Certificate, TlsListener},
     transports::{StdinReader, StdoutWriter, StreamReader, StreamWriter, web_socket},
 };
 use crate::protocol::{ConnectionErrorCode, Dialect, MultiSessionErrorCode, ThinkingLevel};
@@ -20,7 +23,7 @@ use axum::{
         rejection::QueryRejection,
         ws::{WebSocketUpgrade, rejection::WebSocketUpgradeRejection},
     },
-    http::{HeaderMap, StatusCode},
+    http::{HeaderMap, StatusCode, header::CONTENT_TYPE},
     middleware,
     response::{IntoResponse, Response},
     routing::get,
@@ -38,6 +41,7 @@ use tokio::{
     net::{TcpListener, UnixListener, UnixStream, unix::SocketAddr as UnixAddress},
     sync::mpsc,
 };
+use tracing::Instrument as _;
 
 /// An address to listen at.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,17 +50,24 @@ pub enum Address {
     Unix(PathBuf),
     /// A TCP port.
     Tcp(String),
+    /// A TCP port whose clients speak TLS.
+    Tls(String),
+    /// The sockets that systemd passes.
+    Systemd,
 }
 
 /// Why an address cannot be listened at.
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
     /// The address has neither form.
-    #[error("--listen {0}: expected unix:PATH or ws://HOST:PORT")]
+    #[error("--listen {0}: expected unix:PATH, ws://HOST:PORT, wss://HOST:PORT or systemd:")]
     Unknown(String),
     /// The system refuses it.
     #[error("{0}: {1}")]
     Refused(String, #[source] io::Error),
+    /// There is no certificate.
+    #[error("--listen {0}: expected --tls-cert and --tls-key as well")]
+    NoCertificate(String),
     /// Another process listens there.
     #[error("{0}: another process listens there")]
     InUse(String),
@@ -79,10 +90,12 @@ pub struct Server {
 
 /// A bound address.
 pub enum Listener {
-    /// A Unix socket, and the file that is removed at the end.
-    Unix(UnixListener, PathBuf),
+    /// A Unix socket, and the file that is removed at the end, if it is ours.
+    Unix(UnixListener, Option<PathBuf>),
     /// A TCP port.
     Tcp(TcpListener),
+    /// A TCP port whose clients speak TLS.
+    Tls(TcpListener, Arc<Certificate>),
 }
 
 impl Address {
@@ -90,26 +103,40 @@ impl Address {
     ///
     /// # Errors
     ///
-    /// It is neither `unix:PATH` nor `ws://HOST:PORT`.
+    /// It is neither `unix:PATH`, `ws://HOST:PORT`, `wss://HOST:PORT` nor `systemd:`.
     pub fn parse(text: &str) -> Result<Self, ListenError> {
         if let Some(path) = text.strip_prefix("unix:").filter(|path| !path.is_empty()) {
             return Ok(Self::Unix(PathBuf::from(path)));
         }
-        match text.strip_prefix("ws://").map(|address| address.trim_end_matches('/')) {
-            Some(address) if address.contains(':') => Ok(Self::Tcp(address.to_owned())),
-            _ => Err(ListenError::Unknown(text.to_owned())),
+        if text == "systemd:" {
+            return Ok(Self::Systemd);
         }
+        let authority = |scheme: &str| {
+            let address = text.strip_prefix(scheme)?.trim_end_matches('/');
+            address.contains(':').then(|| address.to_owned())
+        };
+        let tcp = authority("ws://").map(Self::Tcp);
+        let known = tcp.or_else(|| authority("wss://").map(Self::Tls));
+        known.ok_or_else(|| ListenError::Unknown(text.to_owned()))
     }
 }
 
 impl fmt::Display for Listener {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unix(_, path) => write!(f, "unix:{}", path.display()),
-            Self::Tcp(listener) => match listener.local_addr() {
-                Ok(address) => write!(f, "ws://{address}"),
-                Err(error) => write!(f, "ws: {error}"),
+            Self::Unix(listener, _) => match listener.local_addr() {
+                Ok(address) => {
+                    write!(f, "unix:{}", address.as_pathname().unwrap_or(Path::new("")).display())
+                }
+                Err(error) => write!(f, "unix: {error}"),
             },
+            Self::Tcp(listener) | Self::Tls(listener, _) => {
+                let scheme = if matches!(self, Self::Tcp(_)) { "ws" } else { "wss" };
+                match listener.local_addr() {
+                    Ok(address) => write!(f, "{scheme}://{address}"),
+                    Err(error) => write!(f, "{scheme}: {error}"),
+                }
+            }
         }
     }
 }
@@ -120,8 +147,19 @@ impl Listener {
     /// # Errors
     ///
     /// The system refuses it, or another process listens there.
-    pub async fn bind(address: &Address) -> Result<Self, ListenError> {
+    pub async fn bind(
+        address: &Address,
+        certificate: Option<&Arc<Certificate>>,
+    ) -> Result<Self, ListenError> {
         match address {
+            Address::Systemd => Err(ListenError::Unknown("systemd:".to_owned())),
+            Address::Tls(address) => {
+                let name = format!("wss://{address}");
+                let certificate = certificate.ok_or_else(|| ListenError::NoCertificate(name.clone()))?;
+                let bound = TcpListener::bind(address).await;
+                let bound = bound.map_err(|error| ListenError::Refused(name, error))?;
+                Ok(Self::Tls(bound, certificate.clone()))
+            }
             Address::Tcp(address) => {
                 let bound = TcpListener::bind(address).await;
                 bound.map(Self::Tcp).map_err(|error| ListenError::Refused(format!("ws://{address}"), error))
@@ -142,7 +180,29 @@ impl Listener {
                 rustix::process::umask(before);
                 let listener = bound.map_err(refused)?;
                 fs::set_permissions(path, fs::Permissions::from_mode(0o600)).map_err(refused)?;
-                Ok(Self::Unix(listener, path.clone()))
+                Ok(Self::Unix(listener, Some(path.clone())))
+            }
+        }
+    }
+
+    /// Listens at a socket that another process has bound; a TCP port speaks TLS if there is a certificate.
+    ///
+    /// # Errors
+    ///
+    /// The system refuses it.
+    pub fn adopt(socket: PassedSocket, certificate: Option<&Arc<Certificate>>) -> io::Result<Self> {
+        match socket {
+            PassedSocket::Unix(socket) => {
+                socket.set_nonblocking(true)?;
+                Ok(Self::Unix(UnixListener::from_std(socket)?, None))
+            }
+            PassedSocket::Tcp(socket) => {
+                socket.set_nonblocking(true)?;
+                let listener = TcpListener::from_std(socket)?;
+                Ok(match certificate {
+                    Some(certificate) => Self::Tls(listener, certificate.clone()),
+                    None => Self::Tcp(listener),
+                })
             }
         }
     }
@@ -154,14 +214,24 @@ impl Listener {
     /// The address is lost.
     pub async fn serve(self, server: Server) -> io::Result<()> {
         let router = router(server.clone());
+        let health = get(health).with_state(server.clone());
+        let guarded = || {
+            let check = middleware::from_fn_with_state(server.access.clone(), access::check);
+            router.clone().layer(check).route("/healthz", health.clone())
+        };
         match self {
             Self::Tcp(listener) => {
-                let guarded = router.layer(middleware::from_fn_with_state(server.access, access::check));
-                axum::serve(listener, guarded.route("/healthz", get(|| async { "ok\n" }))).await
+                // Deltas are small, and each is awaited.
+                let listener = axum::serve::ListenerExt::tap_io(listener, |stream| {
+                    let _ = stream.set_nodelay(true);
+                });
+                axum::serve(listener, guarded()).await
+            }
+            Self::Tls(listener, certificate) => {
+                axum::serve(TlsListener::new(listener, certificate), guarded()).await
             }
             Self::Unix(listener, _) => {
-                let open = router.layer(Extension(Principal::local()));
-                let open = open.route("/healthz", get(|| async { "ok\n" }));
+                let open = router.layer(Extension(Principal::local())).route("/healthz", health);
                 axum::serve(Sorted::new(listener, server), open).await
             }
         }
@@ -170,8 +240,8 @@ impl Listener {
     /// The file of a Unix socket.
     pub fn socket_file(&self) -> Option<&Path> {
         match self {
-            Self::Unix(_, path) => Some(path),
-            Self::Tcp(_) => None,
+            Self::Unix(_, path) => path.as_deref(),
+            Self::Tcp(_) | Self::Tls(..) => None,
         }
     }
 }
@@ -250,8 +320,10 @@ async fn serve_shared(
 ) {
     let Server { host, dialect, max_pending, .. } = server;
     let (key, limits) = (random_key(), (dialect, max_pending));
+    let span = tracing::error_span!("connection", id = key, client = principal.name);
     let host = ScopedHost::new(host, principal);
-    SharedConnection::serve(host, key, limits, InputEnd::Leaves, reader, writer).await;
+    let serving = SharedConnection::serve(host, key, limits, InputEnd::Leaves, reader, writer);
+    serving.instrument(span).await;
 }
 
 /// Serves one client on stdin and stdout until its input and with it all sessions have ended.
@@ -280,6 +352,7 @@ fn router(server: Server) -> Router {
         .route("/", get(shared))
         .route("/sessions/new", get(new_session))
         .route("/sessions/{id}", get(known_session))
+        .route("/metrics", get(metrics))
         .with_state(server)
 }
 
@@ -318,6 +391,24 @@ struct NewSession {
 }
 
 type Upgrade = Result<WebSocketUpgrade, WebSocketUpgradeRejection>;
+
+/// `ok`, or 503 once the host ends.
+async fn health(State(server): State<Server>) -> (StatusCode, &'static str) {
+    match server.host.is_draining() {
+        true => (StatusCode::SERVICE_UNAVAILABLE, "draining\n"),
+        false => (StatusCode::OK, "ok\n"),
+    }
+}
+
+/// Metrics of all principals, for those who see all sessions.
+async fn metrics(State(server): State<Server>, Extension(principal): Extension<Arc<Principal>>) -> Response {
+    if !principal.limits.sees_all {
+        let reason = "expected a token with sees_all";
+        return refuse(StatusCode::FORBIDDEN, ConnectionErrorCode::ForbiddenMetrics, reason);
+    }
+    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    ([(CONTENT_TYPE, kind)], METRICS.text(&server.host)).into_response()
+}
 
 async fn shared(
     State(server): State<Server>,
@@ -468,9 +559,18 @@ fn connect(
     // A longer line is read, so that it is answered like any other.
     let upgrade = upgrade.max_message_size(2 * server.max_frame).max_frame_size(2 * server.max_frame);
     let stop = server.host.stop();
-    upgrade.on_upgrade(|socket| async {
-        own_connection::serve(socket, session, client).await;
-        drop(stop);
+    let span = tracing::error_span!(
+        "connection",
+        id = random_key(),
+        client = client.principal.name,
+        session = session.id
+    );
+    upgrade.on_upgrade(|socket| {
+        let serving = async {
+            own_connection::serve(socket, session, client).await;
+            drop(stop);
+        };
+        serving.instrument(span)
     })
 }
 
@@ -486,11 +586,13 @@ fn refuse_session(error: &HostError) -> Response {
         Code::TooManySessions | Code::RateLimited => StatusCode::TOO_MANY_REQUESTS,
         Code::SpendExceeded => StatusCode::PAYMENT_REQUIRED,
     };
+    METRICS.refusal(error.code().as_str());
     refusal(status, &error.text())
 }
 
 /// The response to a request that is refused with this code, for this reason.
 pub(super) fn refuse(status: StatusCode, code: ConnectionErrorCode, reason: &str) -> Response {
+    METRICS.refusal(code.as_str());
     refusal(status, &format!("{}: {reason}", code.as_str()))
 }
 

@@ -4,6 +4,7 @@
 //! about the connection itself: numbers of frames, lines received, snapshots, the end of input.
 
 use super::{
+    metrics::METRICS,
     principal::Principal,
     session_task::{Attach, Attached, ClientLine, SessionHandle, SessionRequest},
     watcher::{Popped, WatcherMessage, WatcherQueue},
@@ -49,6 +50,7 @@ enum End {
 
 /// Serves a client until it or the session is gone. The session goes on without it.
 pub async fn serve(socket: WebSocket, session: SessionHandle, client: Client) {
+    let _counted = METRICS.connection("session");
     let changed = Arc::new(Notify::new());
     let queue = Arc::new(WatcherQueue::new(session.dialect, client.max_pending, changed.clone()));
     let attach = Attach {

@@ -11,7 +11,10 @@ use crate::{
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 use tokio::sync::watch;
@@ -104,6 +107,8 @@ pub struct SessionHost {
     open_session: Arc<OpenSession>,
     limits: SessionLimits,
     sessions: Mutex<BTreeMap<String, Entry>>,
+    /// Whether sessions are being closed because the process is to end.
+    is_draining: AtomicBool,
     /// Whether the process is to end. Each connection has a receiver.
     stop: watch::Sender<bool>,
 }
@@ -170,7 +175,13 @@ impl HostError {
 impl SessionHost {
     /// A process without sessions, which `open_session` makes the options of.
     pub fn new(open_session: Arc<OpenSession>, limits: SessionLimits) -> Arc<Self> {
-        Arc::new(Self { open_session, limits, sessions: Mutex::default(), stop: watch::Sender::new(false) })
+        Arc::new(Self {
+            open_session,
+            limits,
+            sessions: Mutex::default(),
+            is_draining: AtomicBool::new(false),
+            stop: watch::Sender::new(false),
+        })
     }
 
     /// Opens a session.
@@ -336,8 +347,14 @@ impl SessionHost {
         self.stop.subscribe()
     }
 
+    /// Whether the process is to end, and sessions are being closed.
+    pub fn is_draining(&self) -> bool {
+        self.is_draining.load(Ordering::Relaxed)
+    }
+
     /// Closes all sessions, and waits a while for connections to write what is pending.
     pub async fn shut_down(&self) {
+        self.is_draining.store(true, Ordering::Relaxed);
         let open: Vec<SessionHandle> = self
             .sessions()
             .values()

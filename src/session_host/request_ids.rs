@@ -1,19 +1,31 @@
 //! Routes responses to the client that wrote the command: every command gets an id of its own on its way in, and its
 //! client's id back on the way out, so that the ids of two clients cannot be confused.
 
-use super::watcher::ClientId;
+use super::{metrics::METRICS, watcher::ClientId};
 use crate::{
     engine::Input,
     protocol::{Inbound, Outbound, RequestId},
 };
 use memchr::memmem;
-use std::collections::{HashMap, VecDeque};
+use std::{
+    collections::{HashMap, VecDeque},
+    time::Instant,
+};
+
+struct KnownCommand {
+    client: ClientId,
+    /// The client's own id.
+    given: Option<RequestId>,
+    kind: &'static str,
+    /// When it came; `None`: it has been responded to.
+    since: Option<Instant>,
+}
 
 /// The commands that may still be responded to.
 #[derive(Default)]
 pub struct RequestIds {
     next: u64,
-    known: HashMap<u64, (ClientId, Option<RequestId>)>,
+    known: HashMap<u64, KnownCommand>,
     /// Commands that have been responded to, oldest first: some dialects respond to a prompt twice.
     answered: VecDeque<u64>,
     /// Clients of lines that are no frames, in order. Their responses may have no id.
@@ -41,7 +53,8 @@ impl RequestIds {
                 self.next += 1;
                 let given = command.id().cloned();
                 command.set_id(RequestId::String(format!("{PREFIX}{}", self.next)));
-                self.known.insert(self.next, (client, given));
+                let (kind, since) = (command.kind().as_str(), Some(Instant::now()));
+                self.known.insert(self.next, KnownCommand { client, given, kind, since });
             }
             Input::BadLine(error) if error.is_answered() => self.bad_lines.push_back(client),
             _ => {}
@@ -56,7 +69,7 @@ impl RequestIds {
         };
         let digits = line[at + MEMBER.len()..].iter().take_while(|byte| byte.is_ascii_digit()).count();
         let number = str::from_utf8(&line[at + MEMBER.len()..][..digits]).ok()?.parse().ok()?;
-        let (client, given) = self.known.get(&number)?;
+        let KnownCommand { client, given, kind, since } = self.known.get_mut(&number)?;
         let client = *client;
         // The quotation mark and the comma; an `id` is never the last member.
         let end = at + MEMBER.len() + digits + 2;
@@ -64,6 +77,8 @@ impl RequestIds {
         let given = given.map(|id| format!("\"id\":{id},")).unwrap_or_default();
         line.splice(at..end, given.into_bytes());
         if is_response {
+            // A second response to a prompt reports its end.
+            since.take().into_iter().for_each(|since| METRICS.command(kind, since.elapsed()));
             self.answered.push_back(number);
             if self.answered.len() > MAX_ANSWERED
                 && let Some(oldest) = self.answered.pop_front()

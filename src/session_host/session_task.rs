@@ -2,6 +2,7 @@
 
 use super::{
     journal::Journal,
+    metrics::METRICS,
     principal::{Principal, SessionPlace, calls_model},
     request_ids::RequestIds,
     watcher::{ClientId, WatcherMessage, WatcherQueue},
@@ -9,9 +10,8 @@ use super::{
 use crate::{
     engine::Input,
     protocol::{
-        AbortCommand, AgentMessage, AgentSessionEvent, Dialect, DialogResolvedEvent, Emission, Encoder,
-        Inbound, LineError, Outbound, ReceivedControl, RpcCommand, SessionEndedEvent, SessionState,
-        SessionStatus,
+        AbortCommand, Dialect, DialogResolvedEvent, Emission, Encoder, Inbound, LineError, ReceivedControl,
+        RpcCommand, SessionEndedEvent, SessionState, SessionStatus,
     },
     server::{ExitReason, Runner, SessionOptions, line_to_input, until, wall_ms},
 };
@@ -22,6 +22,7 @@ use std::{
     time::{Duration, Instant},
 };
 use tokio::sync::{mpsc, oneshot, watch};
+use tracing::Instrument as _;
 
 /// How long an idle session keeps frames for clients that come back.
 const KEPT_WHILE_IDLE: Duration = Duration::from_secs(600);
@@ -222,11 +223,14 @@ pub fn start(
         info: known,
         ended: is_ended,
     };
-    tokio::spawn(async move {
+    // A span of the highest level is there whatever is logged.
+    let span = tracing::error_span!("session", id = %task.id);
+    let work = async move {
         let _gate = _gate;
         let ending = task.run(received_lines, received_requests, max_queue, directory, &info).await;
         ended.send_replace(Some(ending));
-    });
+    };
+    tokio::spawn(work.instrument(span));
     Ok(handle)
 }
 
@@ -302,7 +306,7 @@ impl SessionTask {
     fn step(&mut self, input: Option<Input>) -> Option<ExitReason> {
         let Self { runner, journal, ids, clients, owner, has_spent, .. } = self;
         let mut emit = |emission: Emission| {
-            if let Some(dollars) = cost(&emission) {
+            if let Some(dollars) = METRICS.observe(&emission) {
                 owner.spend(dollars, wall_ms());
                 *has_spent = true;
             }
@@ -385,6 +389,7 @@ impl SessionTask {
             false => Ok(()),
         });
         let error = checked.err()?;
+        METRICS.refusal(error.code().as_str());
         let (kind, id) = (command.kind().as_str().to_owned(), command.id().cloned());
         Some(LineError::Refused { kind, id, reason: error.text() })
     }
@@ -516,12 +521,4 @@ impl SessionTask {
             (false, false) => SessionStatus::Running,
         }
     }
-}
-
-/// The dollars that an answer has cost, once it has ended.
-fn cost(emission: &Emission) -> Option<f64> {
-    let (Emission::Frame(frame) | Emission::Line { frame, .. }) = emission else { return None };
-    let Outbound::AgentSessionEvent(AgentSessionEvent::MessageEnd(event)) = frame else { return None };
-    let AgentMessage::Assistant(message) = &event.message else { return None };
-    message.usage.cost.total.as_f64().filter(|dollars| *dollars > 0.0)
 }

@@ -1,6 +1,7 @@
 //! A connection that carries many sessions: each frame has the `sessionId` of its session. Source: senpi reference.
 
 use super::{
+    metrics::METRICS,
     principal::Principal,
     registry::{HostError, OpenRequest, ReservedSession, Start},
     scoped_host::ScopedHost,
@@ -100,6 +101,7 @@ impl SharedConnection {
         mut reader: impl ReadLines,
         mut writer: impl WriteLines,
     ) {
+        let _counted = METRICS.connection("shared");
         let mut stop = host.stop();
         let (outcomes, mut received) = mpsc::unbounded_channel();
         let changed = Arc::new(Notify::new());
@@ -225,7 +227,7 @@ impl SharedConnection {
             return match serde_json::from_slice::<MultiSessionCommand>(&line) {
                 Ok(command) => match self.host.count_command() {
                     Ok(()) => self.execute(command).await,
-                    Err(error) => Some(error_response(id, &kind, error.text())),
+                    Err(error) => Some(refusal(id, &kind, &error)),
                 },
                 Err(error) => Some(error_response(id, &kind, error.to_string())),
             };
@@ -240,9 +242,9 @@ impl SharedConnection {
         match session {
             Ok((lines, line)) => match lines.send(line).await {
                 Ok(()) => None,
-                Err(_) => Some(error_response(id, &kind, HostError::UnknownSession.text())),
+                Err(_) => Some(refusal(id, &kind, &HostError::UnknownSession)),
             },
-            Err(error) => Some(error_response(id, &kind, error.text())),
+            Err(error) => Some(refusal(id, &kind, &error)),
         }
     }
 
@@ -287,7 +289,7 @@ impl SharedConnection {
                 // Listed from now on, whatever comes next.
                 let opening = match open_request(command).and_then(|request| self.host.reserve(request)) {
                     Ok(opening) => opening,
-                    Err(error) => return Some(error_response(id, "open_session", error.text())),
+                    Err(error) => return Some(refusal(id, "open_session", &error)),
                 };
                 let (host, attachment) = (self.host.clone(), self.attachment(Some(0)));
                 let outcomes = self.outcomes.clone();
@@ -312,9 +314,7 @@ impl SharedConnection {
                             let line = tagged(line, &tag(&command.session_id, None));
                             Outcome::Closed(command.session_id, line)
                         }
-                        Err(error) => {
-                            Outcome::Response(error_response(command.id, "close_session", error.text()))
-                        }
+                        Err(error) => Outcome::Response(refusal(command.id, "close_session", &error)),
                     };
                     let _ = outcomes.send(outcome);
                 });
@@ -328,13 +328,13 @@ impl SharedConnection {
                         let response = AttachSessionResponse { id: command.id, data };
                         line_of(&MultiSessionSuccess::from(response))
                     }
-                    Err(error) => error_response(command.id, "attach_session", error.text()),
+                    Err(error) => refusal(command.id, "attach_session", &error),
                 })
             }
             MultiSessionCommand::DetachSession(command) => {
                 let Some(watched) = self.sessions.remove(&command.session_id) else {
-                    let text = HostError::UnknownSession.text();
-                    return Some(error_response(command.id, "detach_session", text));
+                    let error = HostError::UnknownSession;
+                    return Some(refusal(command.id, "detach_session", &error));
                 };
                 watched.detach().await;
                 let response = DetachSessionResponse { id: command.id, data: JsonObject::new() };
@@ -440,7 +440,7 @@ async fn open(
             let line = line_of(&MultiSessionSuccess::from(OpenSessionResponse { id, data }));
             Outcome::Opened(Box::new((watched, tagged(line, &tag))))
         }
-        Err(error) => Outcome::Response(error_response(id, "open_session", HostError::text(&error))),
+        Err(error) => Outcome::Response(refusal(id, "open_session", &error)),
     }
 }
 
@@ -500,6 +500,12 @@ fn tagged(mut line: Vec<u8>, tag: &SessionTag) -> Vec<u8> {
     line.extend_from_slice(&tag[1..]);
     line.push(b'\n');
     line
+}
+
+/// The response to a command that the host refuses.
+fn refusal(id: Option<RequestId>, command: &str, error: &HostError) -> Vec<u8> {
+    METRICS.refusal(error.code().as_str());
+    error_response(id, command, error.text())
 }
 
 fn error_response(id: Option<RequestId>, command: &str, error: String) -> Vec<u8> {

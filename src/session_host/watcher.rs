@@ -1,12 +1,16 @@
 //! The queue between a session and one of its connections.
 
-use super::journal::{ENTRY_OVERHEAD, JournalEntry, Payload};
+use super::{
+    journal::{ENTRY_OVERHEAD, JournalEntry, Payload},
+    metrics::METRICS,
+};
 use crate::protocol::{
     Dialect, DialogResolvedEvent, Emission, Encoder, ReceivedControl, SessionEndedEvent, SessionSnapshotEvent,
 };
 use std::{
     collections::VecDeque,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Instant,
 };
 use tokio::sync::Notify;
 
@@ -51,6 +55,8 @@ struct CoalescedDeltas {
     /// Bytes that they count.
     weight: usize,
     emission: Box<Emission>,
+    /// When the session emitted the first one.
+    at: Instant,
 }
 
 impl Item {
@@ -107,6 +113,7 @@ impl WatcherQueue {
     /// Starts over behind a frame at which the encoder is like this one.
     pub fn restart(&self, encoder: Encoder) {
         let mut state = self.state();
+        METRICS.pending(state.pending_bytes, 0);
         (state.encoder, state.needs_snapshot, state.lag_is_reported) = (encoder, false, false);
         state.items.retain(Item::is_kept);
         state.pending_bytes = 0;
@@ -119,18 +126,20 @@ impl WatcherQueue {
         if state.is_closed || state.needs_snapshot && entry.to.is_none() {
             return;
         }
+        let before = state.pending_bytes;
         let mut weight = entry.weight;
         match &entry.payload {
             Payload::Update(next) if state.pending_bytes > COALESCE_AT => {
                 if let Some(Item::Coalesced(last)) = state.items.back_mut()
                     && last.emission.join((**next).clone()).is_none()
                 {
+                    METRICS.coalesced();
                     weight -= ENTRY_OVERHEAD;
                     last.number = entry.number;
                     last.weight += weight;
                 } else {
                     let emission = next.clone();
-                    let deltas = CoalescedDeltas { number: entry.number, weight, emission };
+                    let deltas = CoalescedDeltas { number: entry.number, weight, emission, at: entry.at };
                     state.items.push_back(Item::Coalesced(deltas));
                 }
             }
@@ -140,7 +149,9 @@ impl WatcherQueue {
         if state.pending_bytes > self.max_pending {
             state.items.retain(Item::is_kept);
             (state.pending_bytes, state.needs_snapshot) = (0, true);
+            METRICS.lagged();
         }
+        METRICS.pending(before, state.pending_bytes);
         drop(state);
         self.changed.notify_one();
     }
@@ -165,15 +176,20 @@ impl WatcherQueue {
     pub fn try_pop(&self) -> Option<Popped> {
         let mut state = self.state();
         let QueueState { items, pending_bytes, encoder, .. } = &mut *state;
+        let before = *pending_bytes;
         match items.pop_front() {
             Some(Item::Entry(entry)) => {
                 *pending_bytes = pending_bytes.saturating_sub(entry.weight);
+                METRICS.pending(before, *pending_bytes);
+                METRICS.frame(entry.at.elapsed());
                 Some(Popped::Frame(entry.number, entry.encode(encoder)))
             }
             Some(Item::Coalesced(deltas)) => {
                 let mut line = Vec::new();
                 encoder.encode(&deltas.emission, &mut line);
                 *pending_bytes = pending_bytes.saturating_sub(deltas.weight);
+                METRICS.pending(before, *pending_bytes);
+                METRICS.frame(deltas.at.elapsed());
                 Some(Popped::Frame(deltas.number, line))
             }
             Some(Item::Message(message)) => Some(Popped::Message(message)),
@@ -187,6 +203,12 @@ impl WatcherQueue {
 
     fn state(&self) -> MutexGuard<'_, QueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for WatcherQueue {
+    fn drop(&mut self) {
+        METRICS.pending(self.state().pending_bytes, 0);
     }
 }
 

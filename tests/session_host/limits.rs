@@ -151,17 +151,16 @@ fn commands_are_counted_but_not_abort() {
     assert_eq!((status, error.as_str()), (429, text));
 }
 
-/// Turns that cost a dollar each: the first calls a tool.
-fn costly() -> Value {
-    json!([{ "repeat": true, "say": [
-        { "tool": "bash", "arguments": { "command": "echo" } }
-    ], "usage": { "input": 0, "output": 1_000_000 } }])
+/// A script whose turns cost a dollar each, and call a tool.
+pub fn costly() -> Value {
+    let tool = json!({ "tool": "bash", "arguments": { "command": "echo" } });
+    let turn = json!({ "repeat": true, "say": [tool], "usage": { "input": 0, "output": 1_000_000 } });
+    json!({ "turns": [turn], "model": { "cost": { "output": 1.0 } } })
 }
 
 #[test]
 fn spend_aborts_the_run_and_refuses() {
-    let script = json!({ "turns": costly(), "model": { "cost": { "output": 1.0 } } });
-    let host = limited(&script, json!({ "dollars_per_day": 2.5 }));
+    let host = limited(&costly(), json!({ "dollars_per_day": 2.5 }));
     let mut client = host.client("secret");
     let session = client.open(&json!({}));
     let prompt = |id: u64| json!({ "type": "prompt", "id": id, "message": "Hi", "sessionId": session });

@@ -6,6 +6,7 @@ mod serve_support;
 mod attach;
 mod host_support;
 mod limits;
+mod operating;
 mod shared;
 mod tcp_support;
 mod watching;

@@ -64,7 +64,7 @@ impl TcpHost {
             assert_ne!(stderr.read_line(&mut line).unwrap(), 0, "the host has ended: {text}");
             text += &line;
             if let Some((_, address)) = line.trim_end().rsplit_once("listening at ") {
-                break address.to_owned();
+                break address.split('"').next().unwrap().to_owned();
             }
         };
         let log = Arc::new(Mutex::new(text));

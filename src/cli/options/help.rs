@@ -80,11 +80,15 @@ Limits:
                                them (4 GiB)
 
 Many sessions (pi-rpc host):
-  --listen <ADDRESS>           Listen at unix:PATH or ws://HOST:PORT; repeatable
+  --listen <ADDRESS>           Listen at unix:PATH, ws://HOST:PORT, wss://HOST:PORT, or systemd: (the sockets that it
+                               passes); repeatable
   --token-file <FILE>          Let in by TCP who has one of these tokens: the SHA-256 of each, in hexadecimal, on a line;
                                or JSON with a name and limits for each
   --auth-command <PROGRAM>     Let in by TCP whose token this program accepts, which gets the token on stdin
+  --tls-cert <FILE>            Certificate for wss://, with those that it is signed by, in PEM
+  --tls-key <FILE>             Its key, in PEM
   --allow-origin <ORIGIN>      Let in pages of this origin, with a token; repeatable
+  --log-format <FORMAT>        text, or json: an object on each line of stderr, with ids of session and connection (text)
   --multi-session              With --mode rpc: carry many sessions on stdin and stdout
   --kept-output <BYTES>        Keep so much of each session's output for clients that come back (4 MiB)
 

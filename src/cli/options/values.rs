@@ -1,6 +1,6 @@
 //! Parsers of option values. A refusal names the option, the value and what was expected.
 
-use super::{Mode, Refusal};
+use super::{LogFormat, Mode, Refusal};
 use crate::{
     cli::{USAGE, unknown_dialect},
     protocol::Dialect,
@@ -16,6 +16,14 @@ pub fn mode(name: &str) -> Result<Mode, Refusal> {
         "json" => Ok(Mode::Json),
         "text" => Ok(Mode::Text),
         _ => Err(Refusal(format!("--mode {name}: expected rpc, json or text"), USAGE)),
+    }
+}
+
+pub fn log_format(name: &str) -> Result<LogFormat, Refusal> {
+    match name {
+        "text" => Ok(LogFormat::Text),
+        "json" => Ok(LogFormat::Json),
+        _ => Err(Refusal(format!("--log-format {name}: expected text or json"), USAGE)),
     }
 }
 
