@@ -2,8 +2,9 @@
 
 use crate::protocol::{
     AgentMessage, AgentMessageKind, AgentSessionEvent, AgentSessionEventKind, AssistantMessageEventKind,
-    Base, CompactionReason, Emission, Fires, Inbound, Outbound, PromptDisposition, RpcCommandKind,
-    RpcExtensionUIRequestKind, RpcResponse, RpcSuccess, StopReason, fires,
+    Base, CompactionReason, Emission, Fires, Inbound, MultiSessionCommandKind, MultiSessionEventKind,
+    Outbound, PromptDisposition, RpcCommandKind, RpcExtensionUIRequestKind, RpcResponse, RpcSuccess,
+    StopReason, fires,
 };
 use std::fmt;
 
@@ -55,6 +56,12 @@ pub enum Kind {
     HostToolCancel,
     /// A step without a frame, which only the server's own machine takes.
     Unannounced(Step),
+    /// A command to a process of many sessions.
+    ProcessCommand(MultiSessionCommandKind),
+    /// The response to one, and whether it succeeded.
+    ProcessResponse(MultiSessionCommandKind, bool),
+    /// An event about a session that the session itself does not emit.
+    ProcessEvent(MultiSessionEventKind),
 }
 
 /// A step of the server that no frame announces, in dialects without an event for it.
@@ -236,7 +243,10 @@ impl Kind {
             | Self::Exit
             | Self::Stray
             | Self::Response(..)
-            | Self::Unannounced(_) => return None,
+            | Self::Unannounced(_)
+            | Self::ProcessCommand(_)
+            | Self::ProcessResponse(..)
+            | Self::ProcessEvent(_) => return None,
         })
     }
 
@@ -308,6 +318,11 @@ impl fmt::Display for Kind {
             Self::HostToolCall => f.write_str("host_tool_call"),
             Self::HostToolCancel => f.write_str("host_tool_cancel"),
             Self::Unannounced(step) => write!(f, "unannounced({})", step.as_str()),
+            Self::ProcessCommand(kind) => write!(f, "command({})", kind.as_str()),
+            Self::ProcessResponse(kind, success) => {
+                write!(f, "response({} {})", kind.as_str(), if *success { "ok" } else { "error" })
+            }
+            Self::ProcessEvent(kind) => f.write_str(kind.as_str()),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Judges one conversation from its first record to its last, and collects the findings: each cause once, with an excerpt.
 
 use super::{
-    Direction, Finding, Judge, Record, View,
+    Direction, Finding, Record, View, WireJudge,
     preview::Preview,
     recent_records::RecentRecords,
     report::{Outcome, Quote, ReportedFinding, Subject, TimelineEntry},
@@ -15,7 +15,7 @@ use std::collections::{HashMap, VecDeque};
 
 /// Judges one conversation and collects what a report shows of it. Memory does not grow with the conversation.
 pub struct Examination {
-    judge: Judge,
+    judge: WireJudge,
     subject: Subject,
     began: Option<f64>,
     /// The latest records, the current one last.
@@ -25,7 +25,7 @@ pub struct Examination {
     /// Findings whose excerpt is not complete: their index, and the number of records still to add.
     waiting: Vec<(usize, usize)>,
     /// The index of the finding of each cause.
-    causes: HashMap<(Rule, Kind, FlowState), usize>,
+    causes: HashMap<(Rule, Kind, FlowState, Option<String>), usize>,
     keeps_timeline: bool,
     /// The exit status of the last process.
     status: Option<i64>,
@@ -67,7 +67,7 @@ impl Examination {
             left_out: 0,
         };
         Self {
-            judge: Judge::new(spoken, view),
+            judge: WireJudge::new(spoken, view),
             subject,
             began: None,
             before: VecDeque::with_capacity(BEFORE + 1),
@@ -101,6 +101,9 @@ impl Examination {
     pub fn observe(&mut self, number: u64, record: &Record<'_>) -> Vec<Finding> {
         self.count_frame(record);
         let mut findings = self.judge.observe(record);
+        if self.judge.is_shared() {
+            self.add_need(Need::Sessions);
+        }
         self.quote_after(number, record);
         self.remember(number, record);
         self.recent_records.add(number, record, self.judge.position(), self.judge.is_last_frame_update());
@@ -199,7 +202,7 @@ impl Examination {
     /// Adds a finding, or counts it if its cause is known. Returns its index in the subject's list.
     fn add_finding(&mut self, finding: &Finding) -> usize {
         let violation = &finding.violation;
-        let cause = (violation.rule, violation.kind, violation.state.flow);
+        let cause = (violation.rule, violation.kind, violation.state.flow, finding.session.clone());
         let place = *self.causes.entry(cause).or_insert(self.subject.findings.len());
         if let Some(found) = self.subject.findings.get_mut(place) {
             found.count += 1;
@@ -218,6 +221,7 @@ impl Examination {
             record: finding.record,
             t: finding.t,
             process: finding.process,
+            session: finding.session.clone(),
             kind: violation.kind.to_string(),
             state: violation.state.to_string(),
             expected: violation.expected.clone(),
@@ -236,7 +240,7 @@ impl Examination {
         let quotes = self.before.iter().enumerate().map(|(at, preview)| preview.quote(at == last));
         let mut quotes: Vec<Quote> = quotes.collect();
         let frame = finding.violation.cause;
-        if let Some(cause) = frame.and_then(|frame| self.recent_records.quote((finding.process, frame))) {
+        if let Some(cause) = frame.and_then(|frame| self.recent_records.quote((finding.lane, frame))) {
             match quotes.iter_mut().find(|quote| quote.record == cause.record) {
                 Some(quote) => quote.cause = !quote.marked,
                 None => quotes.insert(0, cause),

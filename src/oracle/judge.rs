@@ -44,6 +44,11 @@ pub struct Finding {
     pub t: f64,
     /// The number of the process, from 1.
     pub process: u64,
+    /// The session, on a connection that carries many.
+    pub session: Option<String>,
+    /// The number of the conversation in which [`Violation::cause`] counts: that of the process, or of the session if there
+    /// are many; 0 for the connection itself.
+    pub lane: u64,
 }
 
 /// Judges one recording or one live conversation, record by record. A clone is independent of the original.
@@ -157,6 +162,18 @@ impl Judge {
         self.machine.state()
     }
 
+    /// Declares that the process has written frames that are not shown.
+    #[must_use]
+    pub const fn joined_late(mut self) -> Self {
+        self.process.wrote = true;
+        self
+    }
+
+    /// Closes a dialog: it needs no response any more.
+    pub fn close_dialog(&mut self, id: &str) {
+        self.machine.close_dialog(id);
+    }
+
     /// The version that the server must be older than, by its frames.
     pub const fn older_than(&self) -> Option<Version> {
         self.version_estimate.upper_bound()
@@ -200,7 +217,9 @@ impl Judge {
     fn findings(&self, violations: Vec<Violation>) -> Vec<Finding> {
         let (record, t, process) = (self.records, self.t, self.processes.max(1));
         let judged = violations.into_iter().filter(|violation| self.applies(violation.rule));
-        judged.map(|violation| Finding { violation, record, t, process }).collect()
+        judged
+            .map(|violation| Finding { violation, record, t, process, session: None, lane: process })
+            .collect()
     }
 
     /// Judges whether the host has tolerated an unknown addition: it must not stop in the middle of a run.

@@ -8,6 +8,7 @@
 //!
 //! - [`Record`], [`TraceWriter`]: the lines of a recording, read and written.
 //! - [`Judge`]: judges records one by one, each finding with its rule.
+//! - [`WireJudge`]: the same for a connection of one session or of many.
 //! - [`Examination`]: judges one conversation, each cause once, with an excerpt.
 //! - [`JudgeOptions`]: judges a recording.
 //! - [`Expectations`]: known failures, each with a reason.
@@ -38,10 +39,12 @@ pub mod rules;
 pub mod scenario;
 mod server_version;
 mod session_file;
+mod shared_wire;
 pub mod tap;
 mod tolerance;
 mod trace;
 mod trace_writer;
+mod wire_judge;
 
 pub use examination::Examination;
 pub use expectations::{Expectations, ExpectationsError, ExpectedFailure, expectations_schema};
@@ -49,3 +52,4 @@ pub use judge::{Finding, Judge, STALLED, View};
 pub use recording::{JudgeOptions, LONGEST_LINE};
 pub use trace::{Body, Direction, Record, TraceError, read_record};
 pub use trace_writer::{Meta, TraceWriter};
+pub use wire_judge::WireJudge;

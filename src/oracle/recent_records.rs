@@ -4,9 +4,9 @@
 //! has one of those as its cause.
 
 use super::{Direction, Record, preview::Preview, report::Quote};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
-/// The position of a frame: the number of its process, and its number within the process.
+/// The position of a frame: the number of its conversation, and its number within that.
 pub type FramePosition = (u64, u64);
 
 /// The latest records of each side, up to a fixed number.
@@ -14,8 +14,8 @@ pub type FramePosition = (u64, u64);
 pub struct RecentRecords {
     host: VecDeque<PastRecord>,
     server: VecDeque<PastRecord>,
-    /// The last frame of the previous record.
-    last: FramePosition,
+    /// The number of the last frame of each conversation.
+    last: BTreeMap<u64, u64>,
 }
 
 /// A record with the frames `first..=last`. A record with pieces of lines may have several.
@@ -27,6 +27,8 @@ struct PastRecord {
 
 /// Records of the host that are kept: a command may be outstanding for long.
 const MAX_HOST_RECORDS: usize = 4096;
+/// Conversations whose last frame is remembered.
+const MAX_CONVERSATIONS: usize = 4096;
 /// Records of the server that are kept.
 const MAX_SERVER_RECORDS: usize = 1024;
 
@@ -34,8 +36,10 @@ impl RecentRecords {
     /// Adds the record with this number, whose last frame is at `place`; `is_update` marks a frame of the server that only
     /// continues a message, a tool or a shell.
     pub fn add(&mut self, number: u64, record: &Record<'_>, place: FramePosition, is_update: bool) {
-        let before = std::mem::replace(&mut self.last, place);
-        let first = if before.0 == place.0 { before.1 + 1 } else { 1 };
+        let first = self.last.insert(place.0, place.1).unwrap_or_default() + 1;
+        if self.last.len() > MAX_CONVERSATIONS {
+            self.last.pop_first();
+        }
         let (kept, limit) = match record.direction {
             Direction::In => (&mut self.host, MAX_HOST_RECORDS),
             Direction::Out if !is_update => (&mut self.server, MAX_SERVER_RECORDS),
@@ -58,8 +62,8 @@ impl RecentRecords {
     /// The record of the frame at `place`, if it is still kept.
     pub fn quote(&self, place: FramePosition) -> Option<Quote> {
         [&self.host, &self.server].into_iter().find_map(|kept| {
-            let past = kept.get(kept.partition_point(|past| past.last < place))?;
-            (past.first <= place).then(|| Quote { cause: true, ..past.preview.quote(false) })
+            let past = kept.iter().rev().find(|past| past.first <= place && place <= past.last)?;
+            Some(Quote { cause: true, ..past.preview.quote(false) })
         })
     }
 }

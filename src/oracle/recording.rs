@@ -6,7 +6,7 @@ use super::{
     read_record,
     report::{Outcome, Subject, UnreadableLine},
 };
-use crate::protocol::{Dialect, DialectVersion, FRAME_LIMIT, LineSplitter, SplitLine, mend_surrogates};
+use crate::protocol::{Dialect, DialectVersion, FRAME_LIMIT, LineSplitter, Need, SplitLine, mend_surrogates};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::{
@@ -216,7 +216,9 @@ impl<'a> Recording<'a> {
             }
         };
         let mut subject = examination.finish();
-        let other = match subject.findings.is_empty() || self.unknown.is_some() {
+        // One connection may carry sessions of several dialects.
+        let is_shared = subject.sees.contains(&Need::Sessions);
+        let other = match subject.findings.is_empty() || self.unknown.is_some() || is_shared {
             true => None,
             false => self.sample.mismatch(subject.dialect),
         };

@@ -65,12 +65,20 @@ static SCHEMA: LazyLock<SchemaTexts> = LazyLock::new(|| {
             }
         }
     }
+    let codes = bundle.pointer("/$defs/MultiSessionErrorCode/enum").and_then(Value::as_array);
+    for code in codes.into_iter().flatten().filter_map(Value::as_str) {
+        if let Some(first) = code.chars().next() {
+            pieces.entry(first).or_default().push(code.to_owned());
+        }
+    }
     for list in pieces.values_mut() {
         list.sort_by_key(|piece| std::cmp::Reverse(piece.len()));
     }
     let defs = bundle.get_mut("$defs").map(Value::take).unwrap_or_default();
-    let commands = defs.pointer("/RpcCommand/discriminator/mapping").and_then(Value::as_object);
-    let commands = commands.into_iter().flat_map(Map::keys).cloned().chain(["parse".to_owned()]).collect();
+    let commands = ["RpcCommand", "MultiSessionCommand"]
+        .map(|union| defs.pointer(&format!("/{union}/discriminator/mapping")).and_then(Value::as_object));
+    let commands = commands.into_iter().flatten().flat_map(Map::keys).cloned();
+    let commands = commands.chain(["parse".to_owned()]).collect();
     SchemaTexts { defs, commands, pieces }
 });
 
@@ -103,8 +111,11 @@ impl Redactor {
             return Record { t, direction, body: Body::Raw(Cow::Owned(redact_bytes(bytes))), cut };
         };
         let frame = match direction {
-            Direction::In => self.frame(frame, &root("Inbound")),
-            Direction::Out => self.frame(frame, &root("Outbound")),
+            Direction::In => self.frame(frame, &roots(&["Inbound", "MultiSessionCommand", "SessionTag"])),
+            Direction::Out => {
+                let roots = roots(&["Outbound", "MultiSessionSuccess", "MultiSessionEvent", "SessionTag"]);
+                self.frame(frame, &roots)
+            }
             Direction::Err => redact_unknown(frame, Redaction::All),
             Direction::Meta => self.meta(frame),
         };
@@ -139,7 +150,7 @@ impl Redactor {
                 ("event" | "dialect", old) => old,
                 ("argv", Value::Array(words)) => words.into_iter().map(redact_argument).collect(),
                 ("lines", Value::Array(lines)) => {
-                    let of_file = [root("SessionHeader"), root("SessionEntry")].concat();
+                    let of_file = roots(&["SessionHeader", "SessionEntry"]);
                     lines.into_iter().map(|line| self.value(line, &of_file)).collect()
                 }
                 ("what", Value::String(what)) => Value::String(redact_timeout(&what)),
@@ -213,8 +224,8 @@ impl Redactor {
     }
 }
 
-fn root(def: &str) -> Vec<SchemaMatch> {
-    SCHEMA.defs.get(def).map(|def| (def, Redaction::Text)).into_iter().collect()
+fn roots(defs: &[&str]) -> Vec<SchemaMatch> {
+    defs.iter().filter_map(|def| Some((SCHEMA.defs.get(*def)?, Redaction::Text))).collect()
 }
 
 /// The redaction that a schema itself asks for.

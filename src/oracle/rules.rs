@@ -54,6 +54,7 @@ pub const fn describe_need(need: Need) -> &'static str {
         Need::End => "how the process ended",
         Need::Clock => "when each frame came",
         Need::Hazard => "a server that is inconvenient on purpose",
+        Need::Sessions => "a connection that carries many sessions",
     }
 }
 

@@ -181,15 +181,20 @@ impl SharedConnection {
         let (id, popped) = found?;
         self.turn.clone_from(&id);
         match popped {
-            Popped::Frame(sequence, line) => Some(tagged(line, &tag(&id, Some(sequence)))),
+            Popped::Frame(sequence, line) => {
+                self.note_written(&id, sequence);
+                Some(tagged(line, &tag(&id, Some(sequence))))
+            }
             Popped::Message(WatcherMessage::Ended(_)) | Popped::Closed if self.closing.contains(&id) => {
                 self.sessions.remove(&id);
                 Some(Vec::new())
             }
             Popped::Message(message) => match MultiSessionEvent::try_from(message) {
                 Ok(event) => {
-                    if matches!(event, MultiSessionEvent::SessionEnded(_)) {
-                        self.sessions.remove(&id);
+                    match &event {
+                        MultiSessionEvent::SessionEnded(_) => drop(self.sessions.remove(&id)),
+                        MultiSessionEvent::SessionSnapshot(it) => self.note_written(&id, it.sequence),
+                        MultiSessionEvent::DialogResolved(_) => {}
                     }
                     Some(line_of(&event))
                 }
@@ -207,6 +212,13 @@ impl SharedConnection {
                 self.sessions.remove(&id);
                 Some(Vec::new())
             }
+        }
+    }
+
+    /// Notes the number of the last frame of a session that was written.
+    fn note_written(&mut self, id: &str, sequence: u64) {
+        if let Some(watched) = self.sessions.get_mut(id) {
+            watched.attached.sequence = sequence;
         }
     }
 
@@ -322,9 +334,13 @@ impl SharedConnection {
             }
             MultiSessionCommand::AttachSession(command) => {
                 let result = self.watch(&command.session_id, command.after).await;
-                Some(match result.map(|watched| (watched.session.id.clone(), watched.attached.sequence)) {
-                    Ok((session_id, sequence)) => {
-                        let data = AttachedSession { session_id, sequence };
+                let attached = result.map(|watched| AttachedSession {
+                    session_id: watched.session.id.clone(),
+                    dialect: watched.session.dialect.as_str().to_owned(),
+                    sequence: watched.attached.sequence,
+                });
+                Some(match attached {
+                    Ok(data) => {
                         let response = AttachSessionResponse { id: command.id, data };
                         line_of(&MultiSessionSuccess::from(response))
                     }

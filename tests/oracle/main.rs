@@ -22,5 +22,6 @@ mod patience;
 mod recordings;
 mod redacted;
 mod rule_docs;
+mod shared_wire;
 mod trace_writing;
 mod versions;

@@ -103,6 +103,7 @@ pub fn found(rule: Rule, tier: Tier) -> ReportedFinding {
         record: 7,
         t: 7.0,
         process: 1,
+        session: None,
         kind: "response(abort ok)".to_owned(),
         state: "idle".to_owned(),
         expected: "a request that waits\x1b[2J".to_owned(),

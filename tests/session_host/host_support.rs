@@ -1,6 +1,10 @@
 //! A host that runs, and clients of its Unix socket.
 
 use crate::serve_support::{TOO_LONG, binary, command, eventually};
+use pi_rpc::{
+    oracle::{Direction, Finding, Record, View, WireJudge},
+    protocol::{Dialect, Side},
+};
 use serde_json::{Value, json};
 use std::{
     fs,
@@ -8,6 +12,7 @@ use std::{
     os::unix::net::UnixStream,
     path::PathBuf,
     process::{Child, Command, Output, Stdio},
+    thread,
 };
 use tempfile::TempDir;
 
@@ -70,10 +75,12 @@ impl Drop for Host {
     }
 }
 
-/// A shared connection.
+/// A shared connection. What it exchanges is judged at its end.
 pub struct Client {
     reader: BufReader<UnixStream>,
     writer: UnixStream,
+    judge: WireJudge,
+    violations: Vec<String>,
 }
 
 impl Client {
@@ -81,7 +88,19 @@ impl Client {
         let writer = UnixStream::connect(socket).unwrap();
         let reader = writer.try_clone().unwrap();
         reader.set_read_timeout(Some(TOO_LONG)).unwrap();
-        Self { reader: BufReader::new(reader), writer }
+        let judge = WireJudge::new(Dialect::Pi1, View::Both);
+        Self { reader: BufReader::new(reader), writer, judge, violations: Vec::new() }
+    }
+
+    /// Judges a line, without a clock: nothing is late.
+    fn judge(&mut self, direction: Direction, line: &str) {
+        let findings = self.judge.observe(&Record::line(0.0, direction, line.as_bytes()));
+        self.note(findings);
+    }
+
+    fn note(&mut self, findings: Vec<Finding>) {
+        let of_server = findings.into_iter().filter(|it| it.violation.rule.about().side == Side::Server);
+        self.violations.extend(of_server.map(|it| format!("{:?}: {}", it.session, it.violation)));
     }
 
     pub fn send(&mut self, frame: &Value) {
@@ -89,12 +108,14 @@ impl Client {
     }
 
     pub fn send_line(&mut self, line: &str) {
+        self.judge(Direction::In, line);
         writeln!(self.writer, "{line}").unwrap();
     }
 
     pub fn next(&mut self) -> Value {
         let mut line = String::new();
         assert_ne!(self.reader.read_line(&mut line).unwrap(), 0, "the host has hung up");
+        self.judge(Direction::Out, line.trim_end());
         serde_json::from_str(&line).unwrap()
     }
 
@@ -124,6 +145,16 @@ impl Client {
     pub fn open(&mut self) -> String {
         let opened = self.request(&json!({ "type": "open_session", "id": "open", "inMemory": true }));
         opened["data"]["sessionId"].as_str().unwrap_or_else(|| panic!("{opened}")).to_owned()
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        if !thread::panicking() {
+            let findings = self.judge.finish();
+            self.note(findings);
+            assert_eq!(self.violations, Vec::<String>::new());
+        }
     }
 }
 

@@ -28,7 +28,8 @@ fn returning_client_gets_the_rest() {
     let attach = json!({ "type": "attach_session", "id": 2, "sessionId": session, "after": sequence });
     second.send(&attach);
     let attached = second.next();
-    assert_eq!(attached["data"], json!({ "sessionId": session, "sequence": sequence }));
+    let data = json!({ "sessionId": session, "dialect": "pi-1", "sequence": sequence });
+    assert_eq!(attached["data"], data);
     let rest = second.until_type("agent_settled");
     let numbers: Vec<u64> = rest.iter().map(|frame| frame["sequence"].as_u64().unwrap()).collect();
     let from = sequence.as_u64().unwrap() + 1;

@@ -88,11 +88,12 @@ const TIERS: [(&str, &str); 3] = [
 ];
 const SIDES: [(&str, &str); 2] =
     [("server", "Frames of the server, and its exit."), ("host", "Frames of the host.")];
-const NEEDS: [(&str, &str); 4] = [
+const NEEDS: [(&str, &str); 5] = [
     ("host", "Frames that the host wrote."),
     ("end", "Exit of the process, or the files that it left."),
     ("clock", "Time of each frame."),
     ("hazard", "Server that is inconvenient on purpose."),
+    ("sessions", "Connection that carries many sessions."),
 ];
 
 fn enumeration(name: &str, doc: &str, values: &[(&str, &str)]) -> TokenStream {

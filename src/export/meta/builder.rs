@@ -12,8 +12,8 @@ use crate::{
     export::{Part, file_id, json_schema, schema_id, with_file_id},
     machine::{Kind, arrows, required_events},
     protocol::{
-        BUNDLE, Case, CompactionReason, Dialect, FRAME_LIMIT, FlowState, PromptDisposition, RpcCommandKind,
-        RuleId, fires,
+        BUNDLE, Case, CompactionReason, Dialect, FRAME_LIMIT, FlowState, Need, PromptDisposition,
+        RpcCommandKind, RuleId, fires,
     },
 };
 use schemars::generate::SchemaSettings;
@@ -285,7 +285,8 @@ impl MetaBuilder<'_> {
     }
 
     fn rules(&self) -> BTreeMap<String, RuleInMeta> {
-        let rules = RuleId::ALL.into_iter();
+        // Connections of many sessions have their rules beside those of a dialect.
+        let rules = RuleId::ALL.into_iter().filter(|rule| !rule.about().needs.contains(&Need::Sessions));
         rules
             .filter_map(|rule| {
                 let (about, tier) = (rule.about(), rule.tier(self.dialect.base())?);

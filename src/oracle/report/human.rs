@@ -148,7 +148,13 @@ impl Subject {
 impl ReportedFinding {
     fn write(&self, to: &mut String) -> fmt::Result {
         let Self { rule, tier, record, kind, state, .. } = self;
-        write!(to, "  {} {BOLD}{rule}{BOLD:#} line {record}, {kind} in {state}", ColoredTier(*tier))?;
+        let session =
+            self.session.as_ref().map(|it| format!(" of session {}", harmless(it))).unwrap_or_default();
+        write!(
+            to,
+            "  {} {BOLD}{rule}{BOLD:#} line {record}, {kind} in {state}{session}",
+            ColoredTier(*tier)
+        )?;
         match self.count {
             1 => writeln!(to)?,
             count => writeln!(to, ", {count} times")?,

@@ -114,9 +114,10 @@ fn findings_text(found: &[&ReportedFinding]) -> String {
     let mut text = String::new();
     for found in found {
         let ReportedFinding { tier, rule, record, kind, state, count, .. } = found;
+        let session = found.session.as_ref().map(|it| format!(" of session {it}")).unwrap_or_default();
         let expected = found.expectation();
         text += &harmless(&format!(
-            "{tier} {rule}, line {record}, {kind} in {state}, {count} times: expected {expected}"
+            "{tier} {rule}, line {record}, {kind} in {state}{session}, {count} times: expected {expected}"
         ));
         text.push('\n');
         if let Some(why) = &found.known {

@@ -124,6 +124,9 @@ pub struct ReportedFinding {
     pub t: f64,
     /// The number of the process, from 1.
     pub process: u64,
+    /// The handle of the session, on a connection that carries many.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
     /// The kind of the frame.
     pub kind: String,
     /// The state before the frame.

@@ -249,6 +249,7 @@ impl ReportedFinding {
                     p { (about.sentence) }
                     p.soft { "Written in: " (about.sources.join("; ")) "." }
                     p { code { (self.kind) } " in " code { (self.state) } ", " (self.count) " in all." }
+                    @if let Some(session) = &self.session { p { "Session " code { (harmless(session)) } "." } }
                     @if let Some(Difference { pointer, expected, got }) = &self.difference {
                         p { "At " code { (harmless(pointer)) } ": expected " code { (harmless(expected)) } ", got " code { (harmless(got)) } "." }
                     }

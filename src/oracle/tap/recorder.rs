@@ -3,7 +3,7 @@
 use crate::{
     harmless::harmless,
     machine::{Kind, Rule, Tier, Violation},
-    oracle::{Direction, Finding, Judge, Meta, Record, TraceWriter, View},
+    oracle::{Direction, Finding, Meta, Record, TraceWriter, View, WireJudge},
     protocol::{DialectVersion, FlowState, LineSplitter, Need, Side, SplitLine},
 };
 use std::{collections::HashSet, fs::File, io::Write};
@@ -36,12 +36,12 @@ pub struct Recorder {
     host_lines: LineSplitter,
     server_lines: LineSplitter,
     trace: Option<TraceWriter<File>>,
-    judge: Judge,
+    judge: WireJudge,
     report: Box<dyn Write + Send>,
     tier: Tier,
     counts: Counts,
     /// Causes that were reported: each is reported once, and counted every time.
-    reported: HashSet<(Rule, Kind, FlowState)>,
+    reported: HashSet<(Rule, Kind, FlowState, Option<String>)>,
     /// Bytes of lines that were too long; nothing after them is judged.
     overlong: u64,
 }
@@ -58,7 +58,7 @@ impl Recorder {
             host_lines: LineSplitter::new(LONGEST),
             server_lines: LineSplitter::new(LONGEST),
             trace: trace.map(|file| TraceWriter::new(file).redacting(redact)),
-            judge: Judge::new(spoken, View::Both),
+            judge: WireJudge::new(spoken, View::Both),
             report,
             tier,
             counts: Counts::default(),
@@ -160,15 +160,18 @@ impl Recorder {
     }
 
     fn report_findings(&mut self, findings: &[Finding]) {
-        for Finding { violation, record, .. } in findings {
+        for Finding { violation, record, session, .. } in findings {
             let Violation { rule, tier, kind, state, .. } = violation;
             let row = self.counts.get_mut(rule.about().side as usize);
             if let Some(count) = row.and_then(|row| row.get_mut(*tier as usize)) {
                 *count += 1;
             }
-            if *tier <= self.tier && self.reported.insert((*rule, *kind, state.flow)) {
+            if *tier <= self.tier && self.reported.insert((*rule, *kind, state.flow, session.clone())) {
                 let expected: String = violation.expectation().chars().take(LONGEST_TEXT).collect();
-                let text = format!("{tier} {rule}: record {record}, {kind} in {state}: expected {expected}");
+                let session = session.as_ref().map(|it| format!(" of session {it}")).unwrap_or_default();
+                let text = format!(
+                    "{tier} {rule}: record {record}, {kind} in {state}{session}: expected {expected}"
+                );
                 self.report_text(&harmless(&text));
             }
         }
@@ -188,7 +191,11 @@ impl Recorder {
         let exercised = self.judge.exercised();
         let base = self.spoken.base();
         // A tap shows the clock only when a host stalls, and has no hazards.
-        let shown = |need: &Need| !matches!(need, Need::Clock | Need::Hazard);
+        let shown = |need: &Need| match need {
+            Need::Clock | Need::Hazard => false,
+            Need::Sessions => self.judge.is_shared(),
+            Need::Host | Need::End => true,
+        };
         let of_tap = |rule: &Rule| exercised.contains(*rule) || rule.about().needs.iter().all(shown);
         let applicable =
             Rule::ALL.into_iter().filter(|rule| rule.tier(base).is_some()).filter(of_tap).count();
