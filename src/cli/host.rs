@@ -1,12 +1,14 @@
 //! `pi-rpc host` and `--mode rpc --multi-session`: many sessions in one process.
 
 use super::{
-    log::{self, Log},
-    options::{self, HostOptions, LogFormat, Refusal},
+    host_sockets::HostSockets,
+    log,
+    options::{self, HostOptions, Refusal},
     print, process_privacy, refuse,
     serve::{log_panics, log_to_stderr},
     session_options::load_config,
     session_template::SessionTemplate,
+    upgrade::Successor,
 };
 use crate::{
     config::Environment,
@@ -14,20 +16,17 @@ use crate::{
     protocol::FRAME_LIMIT,
     secrets::Secrets,
     server::MAX_PENDING_BYTES,
-    session_host::{
-        Access, Address, AuthCommand, Certificate, Listener, PassedSocket, Server, SessionHost,
-        SessionLimits, passed_sockets, serve_stdio,
-    },
+    session_host::{Access, AuthCommand, Listener, Server, SessionHost, SessionLimits, serve_stdio},
 };
 use sd_notify::NotifyState;
-use serde_json::json;
 use std::{
     ffi::OsString,
     fs,
-    io::Write as _,
+    os::fd::OwnedFd,
     path::{Path, PathBuf},
     process::ExitCode,
     sync::Arc,
+    time::Duration,
 };
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -46,38 +45,12 @@ pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
     for warning in &options.warnings {
         tracing::warn!("{warning}");
     }
-    let addresses: Result<Vec<Address>, _> = options.listen.iter().map(|text| Address::parse(text)).collect();
-    let addresses = match addresses {
-        Ok(addresses) => addresses,
-        Err(error) => return refuse(&error.to_string(), super::USAGE),
-    };
-    if addresses.is_empty() && !options.multi_session {
-        return refuse(
-            "host: expected at least one --listen unix:PATH, ws://HOST:PORT, wss://HOST:PORT or systemd:",
-            super::USAGE,
-        );
-    }
-    let passed = match addresses.contains(&Address::Systemd) {
-        true => passed_sockets(),
-        false => Ok(Vec::new()),
-    };
-    let passed = match passed {
-        Ok(passed) => passed,
-        Err(error) => return refuse(&format!("--listen systemd: {error}"), 1),
-    };
-    let is_open_to_tcp = addresses.iter().any(|address| matches!(address, Address::Tcp(_) | Address::Tls(_)))
-        || passed.iter().any(|socket| matches!(socket, PassedSocket::Tcp(_)));
-    if is_open_to_tcp && options.token_file.is_none() && options.auth_command.is_none() {
-        return refuse(
-            "--listen at a TCP port: expected --token-file or --auth-command as well, as every program of this \
-             machine could connect",
-            super::USAGE,
-        );
-    }
     let format = options.log_format;
-    let certificate = match certificate(&options) {
-        Ok(certificate) => certificate,
-        Err(Refusal(text, status)) => return refuse(&text, status),
+    let wait = Duration::from_millis(options.upgrade_wait_ms.unwrap_or(UPGRADE_WAIT_MS));
+    let (sockets, successor) = match (HostSockets::new(&options), Successor::new()) {
+        (Ok(sockets), Ok(successor)) => (sockets, successor),
+        (Err(Refusal(text, status)), _) => return refuse(&text, status),
+        (_, Err(error)) => return refuse(&format!("the program's file: {error}"), 1),
     };
     let server = match server(started_as, options, arguments) {
         Ok(server) => server,
@@ -88,9 +61,12 @@ pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
         Err(error) => return refuse(&error.to_string(), 1),
     };
     let served = runtime.block_on(async {
-        let served = match addresses.is_empty() {
-            true => serve_stdio(server).await.map(|()| 0).map_err(|error| error.to_string()),
-            false => listen(server, &addresses, passed, certificate, format).await,
+        let served = match sockets.is_empty() {
+            true => serve_stdio(server).await.map(|()| End::Exit(0)).map_err(|error| error.to_string()),
+            false => match sockets.bind(format).await {
+                Ok(listeners) => listen(server, listeners, &successor, wait).await,
+                Err(text) => Err(text),
+            },
         };
         finish_refreshes().await;
         served
@@ -98,10 +74,25 @@ pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
     // Blocked threads may never end; nothing waits for them.
     runtime.shutdown_background();
     match served {
-        Ok(status) => ExitCode::from(status),
+        Ok(End::Exit(status)) => ExitCode::from(status),
+        Ok(End::Replaced(sockets)) => refuse(&format!("upgrade: {}", successor.start(sockets)), 1),
         Err(text) => refuse(&text, 1),
     }
 }
+
+/// How a host ends.
+enum End {
+    /// With this exit status.
+    Exit(u8),
+    /// Another program takes its place, with these sockets.
+    Replaced(Vec<OwnedFd>),
+}
+
+/// Default of `--upgrade-wait`, in milliseconds.
+const UPGRADE_WAIT_MS: u64 = 600_000;
+
+/// How often a host that is to be replaced looks for a moment without runs.
+const UPGRADE_INTERVAL: Duration = Duration::from_millis(50);
 
 const USAGE: &str = "\
 Run many sessions in one process, for clients that come and go
@@ -112,79 +103,78 @@ Usage: pi-rpc host --listen unix:PATH [--listen ws://HOST:PORT] [OPTIONS]
 The options are those of pi-rpc serve, for every session that is opened.
 ";
 
-/// Serves all addresses until a signal comes. Returns the exit status.
+/// Serves clients until a signal comes.
 async fn listen(
     server: Server,
-    addresses: &[Address],
-    passed: Vec<PassedSocket>,
-    certificate: Option<Arc<Certificate>>,
-    format: LogFormat,
-) -> Result<u8, String> {
-    let mut listeners = Vec::new();
-    for socket in passed {
-        listeners.push(Listener::adopt(socket, certificate.as_ref()).map_err(|error| error.to_string())?);
-    }
-    for address in addresses.iter().filter(|address| **address != Address::Systemd) {
-        listeners
-            .push(Listener::bind(address, certificate.as_ref()).await.map_err(|error| error.to_string())?);
-    }
-    let stop = |kind| signal(kind).map_err(|error| format!("signals: {error}"));
-    let (mut terminate, mut interrupt) = (stop(SignalKind::terminate())?, stop(SignalKind::interrupt())?);
+    listeners: Vec<Listener>,
+    successor: &Successor,
+    wait: Duration,
+) -> Result<End, String> {
+    let on = |kind| signal(kind).map_err(|error| format!("signals: {error}"));
+    let (mut terminate, mut interrupt) = (on(SignalKind::terminate())?, on(SignalKind::interrupt())?);
+    let mut upgrade = on(SignalKind::user_defined2())?;
     let files: Vec<PathBuf> =
         listeners.iter().filter_map(|listener| listener.socket_file().map(Path::to_owned)).collect();
+    let sockets: Result<Vec<OwnedFd>, _> = listeners.iter().map(Listener::descriptor).collect();
+    let sockets = sockets.map_err(|error| format!("the sockets: {error}"))?;
     let host = server.host.clone();
     let mut served = tokio::task::JoinSet::new();
     for listener in listeners {
-        announce(&listener, format);
         served.spawn(listener.serve(server.clone()));
     }
-    notify(NotifyState::Ready);
-    let outcome = tokio::select! {
-        _ = terminate.recv() => Ok(0),
-        _ = interrupt.recv() => Ok(130),
-        Some(lost) = served.join_next() => match lost {
-            Ok(Ok(())) => Ok(0),
-            Ok(Err(error)) => Err(error.to_string()),
-            Err(error) => Err(error.to_string()),
-        },
+    notify(&[NotifyState::Ready]);
+    let mut is_replaced = false;
+    let end = loop {
+        tokio::select! {
+            _ = terminate.recv() => break Ok(End::Exit(0)),
+            _ = interrupt.recv() => break Ok(End::Exit(130)),
+            _ = upgrade.recv(), if !is_replaced => match successor.check() {
+                Ok(()) => is_replaced = true,
+                Err(error) => tracing::error!("upgrade: {error}; the host goes on"),
+            },
+            () = idle(&host, wait), if is_replaced => break Ok(End::Replaced(sockets)),
+            Some(lost) = served.join_next() => break match lost {
+                Ok(Ok(())) => Ok(End::Exit(0)),
+                Ok(Err(error)) => Err(error.to_string()),
+                Err(error) => Err(error.to_string()),
+            },
+        }
     };
-    notify(NotifyState::Stopping);
-    for file in files {
-        // A file that is gone already does no harm.
-        let _ = fs::remove_file(file);
+    match &end {
+        // Clients that come from now on wait for the next program.
+        Ok(End::Replaced(_)) => {
+            served.shutdown().await;
+            let now = NotifyState::monotonic_usec_now();
+            now.into_iter().for_each(|now| notify(&[NotifyState::Reloading, now]));
+        }
+        _ => {
+            notify(&[NotifyState::Stopping]);
+            for file in files {
+                // A file that is gone already does no harm.
+                let _ = fs::remove_file(file);
+            }
+        }
     }
     host.shut_down().await;
-    outcome
+    end
+}
+
+/// Waits for a moment without runs, but no longer than this.
+async fn idle(host: &SessionHost, wait: Duration) {
+    let wait_for_runs = async {
+        while host.is_busy() {
+            tokio::time::sleep(UPGRADE_INTERVAL).await;
+        }
+    };
+    if tokio::time::timeout(wait, wait_for_runs).await.is_err() {
+        tracing::warn!("upgrade: runs are aborted, as there was no moment without one for {wait:?}");
+    }
 }
 
 /// Reports to systemd, where it has started this process.
-fn notify(state: NotifyState<'_>) {
-    if let Err(error) = sd_notify::notify(&[state]) {
+fn notify(states: &[NotifyState<'_>]) {
+    if let Err(error) = sd_notify::notify(states) {
         tracing::warn!("NOTIFY_SOCKET: {error}");
-    }
-}
-
-/// Logs an address, whatever `RUST_LOG` says: a port that the system has chosen is known from here alone.
-fn announce(listener: &Listener, format: LogFormat) {
-    let text = format!("listening at {listener}");
-    // The log is never lost.
-    let _ = match format {
-        LogFormat::Text => writeln!(Log, "{text}"),
-        LogFormat::Json => writeln!(Log, "{}", json!({ "level": "INFO", "fields": { "message": text } })),
-    };
-}
-
-/// The certificate for `wss://`.
-fn certificate(options: &HostOptions) -> Result<Option<Arc<Certificate>>, Refusal> {
-    match (&options.tls_cert, &options.tls_key) {
-        (None, None) => Ok(None),
-        (Some(chain), Some(key)) => {
-            let loaded = Certificate::load(chain.into(), key.into());
-            let loaded = loaded.map_err(|error| Refusal(format!("--tls-cert, --tls-key: {error}"), 1))?;
-            Ok(Some(Arc::new(loaded)))
-        }
-        (Some(_), None) => Err(Refusal("--tls-cert: expected --tls-key as well".to_owned(), super::USAGE)),
-        (None, Some(_)) => Err(Refusal("--tls-key: expected --tls-cert as well".to_owned(), super::USAGE)),
     }
 }
 

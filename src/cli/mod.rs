@@ -11,6 +11,7 @@ mod discover;
 mod docs;
 mod extensions;
 mod host;
+mod host_sockets;
 mod log;
 mod login;
 mod login_key;
@@ -31,6 +32,7 @@ mod session_template;
 mod strip_types;
 mod suggestions;
 mod tap;
+mod upgrade;
 
 pub use reference::reference_blocks;
 

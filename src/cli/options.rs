@@ -113,6 +113,8 @@ pub struct HostOptions {
     pub tls_cert: Option<String>,
     /// `--tls-key`: a file with the key of the first of them.
     pub tls_key: Option<String>,
+    /// `--upgrade-wait`, in milliseconds.
+    pub upgrade_wait_ms: Option<u64>,
     /// `--log-format`.
     pub log_format: LogFormat,
     /// `--allow-origin`: origins of pages that may connect.
@@ -267,6 +269,9 @@ pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
             Long("auth-command") => options.auth_command = Some(text(&mut parser)?),
             Long("tls-cert") => options.tls_cert = Some(text(&mut parser)?),
             Long("tls-key") => options.tls_key = Some(text(&mut parser)?),
+            Long("upgrade-wait") => {
+                options.upgrade_wait_ms = Some(seconds("--upgrade-wait", &text(&mut parser)?)?);
+            }
             Long("log-format") => options.log_format = log_format(&text(&mut parser)?)?,
             Long("allow-origin") => options.origins.push(text(&mut parser)?),
             Long("multi-session") => options.multi_session = true,

@@ -33,7 +33,10 @@ use serde::Deserialize;
 use serde_json::json;
 use std::{
     fmt, fs, io,
-    os::unix::fs::{FileTypeExt as _, PermissionsExt as _},
+    os::{
+        fd::{AsFd as _, OwnedFd},
+        unix::fs::{FileTypeExt as _, PermissionsExt as _},
+    },
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -41,6 +44,7 @@ use tokio::{
     net::{TcpListener, UnixListener, UnixStream, unix::SocketAddr as UnixAddress},
     sync::mpsc,
 };
+use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument as _;
 
 /// An address to listen at.
@@ -185,16 +189,26 @@ impl Listener {
         }
     }
 
-    /// Listens at a socket that another process has bound; a TCP port speaks TLS if there is a certificate.
+    /// Listens at a socket that another process has bound. A TCP port speaks TLS if there is a certificate, and `address`
+    /// is not another one; the file of a Unix socket is ours if `address` names it.
     ///
     /// # Errors
     ///
     /// The system refuses it.
-    pub fn adopt(socket: PassedSocket, certificate: Option<&Arc<Certificate>>) -> io::Result<Self> {
+    pub fn adopt(
+        socket: PassedSocket,
+        address: &Address,
+        certificate: Option<&Arc<Certificate>>,
+    ) -> io::Result<Self> {
+        let certificate = certificate.filter(|_| !matches!(address, Address::Tcp(_)));
         match socket {
             PassedSocket::Unix(socket) => {
                 socket.set_nonblocking(true)?;
-                Ok(Self::Unix(UnixListener::from_std(socket)?, None))
+                let file = match address {
+                    Address::Unix(path) => Some(path.clone()),
+                    _ => None,
+                };
+                Ok(Self::Unix(UnixListener::from_std(socket)?, file))
             }
             PassedSocket::Tcp(socket) => {
                 socket.set_nonblocking(true)?;
@@ -237,6 +251,18 @@ impl Listener {
         }
     }
 
+    /// Another descriptor of the socket.
+    ///
+    /// # Errors
+    ///
+    /// The system refuses it.
+    pub fn descriptor(&self) -> io::Result<OwnedFd> {
+        match self {
+            Self::Unix(listener, _) => listener.as_fd().try_clone_to_owned(),
+            Self::Tcp(listener) | Self::Tls(listener, _) => listener.as_fd().try_clone_to_owned(),
+        }
+    }
+
     /// The file of a Unix socket.
     pub fn socket_file(&self) -> Option<&Path> {
         match self {
@@ -250,13 +276,14 @@ impl Listener {
 struct Sorted {
     http: mpsc::Receiver<(UnixStream, UnixAddress)>,
     address: io::Result<UnixAddress>,
+    _accepting: AbortOnDropHandle<()>,
 }
 
 impl Sorted {
     fn new(mut listener: UnixListener, server: Server) -> Self {
         let (sender, http) = mpsc::channel(16);
         let address = listener.local_addr();
-        tokio::spawn(async move {
+        let accepting = tokio::spawn(async move {
             loop {
                 let (stream, from) = axum::serve::Listener::accept(&mut listener).await;
                 let (sender, server) = (sender.clone(), server.clone());
@@ -270,7 +297,7 @@ impl Sorted {
                 });
             }
         });
-        Self { http, address }
+        Self { http, address, _accepting: AbortOnDropHandle::new(accepting) }
     }
 }
 
@@ -341,6 +368,9 @@ pub async fn serve_stdio(server: Server) -> io::Result<()> {
     host.shut_down().await;
     Ok(())
 }
+
+/// The beginning of [`CONTROL_PROTOCOL`], of any version.
+const CONTROL_PROTOCOLS: &str = "pi-rpc.control.";
 
 /// A name for a client that has given none.
 fn random_key() -> String {
@@ -547,7 +577,12 @@ fn connect(
         }
     };
     let asked = headers.get_all("sec-websocket-protocol").iter().filter_map(|value| value.to_str().ok());
-    let has_control = asked.flat_map(|names| names.split(',')).any(|name| name.trim() == CONTROL_PROTOCOL);
+    let offered: Vec<&str> = asked.flat_map(|names| names.split(',')).map(str::trim).collect();
+    let has_control = offered.contains(&CONTROL_PROTOCOL);
+    if let Some(other) = offered.iter().find(|name| !has_control && name.starts_with(CONTROL_PROTOCOLS)) {
+        let reason = format!("expected {CONTROL_PROTOCOL}, got {other:?}");
+        return refuse(StatusCode::BAD_REQUEST, ConnectionErrorCode::UnsupportedVersion, &reason);
+    }
     let client = Client {
         // A client of one name does not take the place of another's.
         key: options.client.map_or_else(random_key, |key| format!("{}/{key}", principal.name)),

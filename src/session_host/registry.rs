@@ -347,6 +347,12 @@ impl SessionHost {
         self.stop.subscribe()
     }
 
+    /// Whether a session runs, or is being opened or closed.
+    pub fn is_busy(&self) -> bool {
+        use SessionStatus::{Closing, Opening, Running};
+        self.list(|_| true).iter().any(|session| matches!(session.status, Opening | Running | Closing))
+    }
+
     /// Whether the process is to end, and sessions are being closed.
     pub fn is_draining(&self) -> bool {
         self.is_draining.load(Ordering::Relaxed)

@@ -18,6 +18,7 @@ use tokio::{
     sync::mpsc,
 };
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
+use tokio_util::task::AbortOnDropHandle;
 
 /// How long a client may take for the handshake.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -81,6 +82,7 @@ fn load(certificates: &Path, key: &Path) -> Result<Arc<ServerConfig>, String> {
 pub struct TlsListener {
     accepted: mpsc::Receiver<(TlsStream<TcpStream>, SocketAddr)>,
     address: io::Result<SocketAddr>,
+    _accepting: AbortOnDropHandle<()>,
 }
 
 impl TlsListener {
@@ -88,7 +90,7 @@ impl TlsListener {
     pub fn new(mut listener: TcpListener, certificate: Arc<Certificate>) -> Self {
         let (sender, accepted) = mpsc::channel(ACCEPTED);
         let address = listener.local_addr();
-        tokio::spawn(async move {
+        let accepting = tokio::spawn(async move {
             loop {
                 let (stream, from) = axum::serve::Listener::accept(&mut listener).await;
                 let (sender, acceptor) = (sender.clone(), TlsAcceptor::from(certificate.config()));
@@ -104,7 +106,7 @@ impl TlsListener {
                 });
             }
         });
-        Self { accepted, address }
+        Self { accepted, address, _accepting: AbortOnDropHandle::new(accepting) }
     }
 }
 

@@ -7,6 +7,7 @@ mod attach;
 mod host_support;
 mod limits;
 mod operating;
+mod refusals;
 mod shared;
 mod tcp_support;
 mod watching;

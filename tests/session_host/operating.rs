@@ -1,7 +1,7 @@
 //! What operators see: TLS, metrics, health, the log, systemd.
 
 use crate::{
-    host_support::hello,
+    host_support::{hello, waiting},
     limits::costly,
     serve_support::{TOO_LONG, binary, command, eventually},
     tcp_support::{TOKENS, TcpHost},
@@ -204,4 +204,37 @@ fn missing_sockets_of_systemd_are_reported() {
     let output = line.args(["host", "--listen", "systemd:"]).stdin(Stdio::null()).output().unwrap();
     let text = "Error: --listen systemd: expected LISTEN_FDS, and LISTEN_PID of this process, with sockets\n";
     assert_eq!(String::from_utf8(output.stderr).unwrap(), text);
+}
+
+#[test]
+fn upgrade_keeps_process_and_sockets() {
+    let host = TcpHost::start(
+        &waiting(),
+        |_| vec![json!({})],
+        &["--listen", "ws://127.0.0.1:0", "--listen", "unix:s"],
+    );
+    let listens = |count| host.log().matches("listening at ").count() == count;
+    eventually("both addresses are there", || listens(2));
+    let path = host.dir.path().join("kept.jsonl");
+    let mut client = host.client("secret");
+    let opened = client.request(&json!({ "type": "open_session", "id": 1, "sessionPath": path }));
+    let session = opened["data"]["sessionId"].clone();
+    client.send(&json!({ "type": "prompt", "id": 2, "message": "Hi", "sessionId": session }));
+    client.find(|frame| frame["type"] == "tool_execution_start");
+    host.signal(Signal::USR2);
+    // It is served until its run has ended.
+    assert_eq!(
+        client.request(&json!({ "type": "get_state", "id": 3, "sessionId": session }))["success"],
+        true
+    );
+    fs::write(host.dir.path().join("go"), "").unwrap();
+    client.find(|frame| frame["type"] == "agent_settled");
+    eventually("the next program listens", || listens(4));
+    let mut client = host.client("secret");
+    let opened = client.request(&json!({ "type": "open_session", "id": 1, "sessionPath": path }));
+    assert_eq!(opened["data"]["state"]["messageCount"], 5, "{opened}");
+    let (_, body) = get(UnixStream::connect(host.dir.path().join("s")).unwrap(), "/healthz", None);
+    assert_eq!(body, "ok\n");
+    host.signal(Signal::TERM);
+    eventually("the socket is removed", || !host.dir.path().join("s").exists());
 }

@@ -1,6 +1,7 @@
 //! A host that listens at a TCP port, and WebSocket clients of it.
 
 use crate::serve_support::{TOO_LONG, binary, command};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::{
     fs,
@@ -105,6 +106,11 @@ impl TcpHost {
     /// A shared connection.
     pub fn client(&self, token: &str) -> WsClient {
         self.connect("/", token).unwrap_or_else(|refused| panic!("{refused:?}"))
+    }
+
+    /// Sends the host a signal.
+    pub fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
     }
 
     /// What the host has logged so far.

@@ -89,6 +89,7 @@ Many sessions (pi-rpc host):
   --tls-key <FILE>             Its key, in PEM
   --allow-origin <ORIGIN>      Let in pages of this origin, with a token; repeatable
   --log-format <FORMAT>        text, or json: an object on each line of stderr, with ids of session and connection (text)
+  --upgrade-wait <SECONDS>     On SIGUSR2, wait so long for a moment without runs before the program is replaced (600)
   --multi-session              With --mode rpc: carry many sessions on stdin and stdout
   --kept-output <BYTES>        Keep so much of each session's output for clients that come back (4 MiB)
 

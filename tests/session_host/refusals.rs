@@ -1,0 +1,178 @@
+//! What a client sees of a bad token, directory, session, frame and version: a code, on a connection that lives.
+
+use crate::{
+    host_support::hello,
+    tcp_support::{TOKENS, TcpHost},
+};
+use pi_rpc::protocol::Dialect;
+use serde_json::{Value, json};
+use std::{
+    fs,
+    io::{BufRead, BufReader, Read, Write},
+    net::TcpStream,
+};
+
+/// A host whose token `secret` may do everything.
+fn host() -> TcpHost {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("tokens"), TOKENS[0].1).unwrap();
+    TcpHost::start_in(dir, &hello(), &["--token-file", "tokens"])
+}
+
+#[test]
+fn bad_frames_get_codes_on_shared_connections() {
+    let host = host();
+    let mut client = host.client("secret");
+    let session = client.open(&json!({}));
+    let dialects = Dialect::ALL.map(Dialect::as_str).join(", ");
+    for (what, line, command, error) in [
+        ("no JSON", "{".to_owned(), "parse", "Failed to parse command: ".to_owned()),
+        ("no type", json!({ "id": 1 }).to_string(), "parse", "Failed to parse command: ".to_owned()),
+        (
+            "no session",
+            json!({ "type": "get_state", "id": 1 }).to_string(),
+            "get_state",
+            "missing_session_id".to_owned(),
+        ),
+        (
+            "a session that is not there",
+            json!({ "type": "get_state", "id": 1, "sessionId": "x" }).to_string(),
+            "get_state",
+            "unknown_session".to_owned(),
+        ),
+        (
+            "a command that is not there",
+            json!({ "type": "fly", "id": 1, "sessionId": session }).to_string(),
+            "fly",
+            "Unknown command: fly".to_owned(),
+        ),
+        (
+            "a member of the wrong type",
+            json!({ "type": "open_session", "id": 1, "cwd": 1 }).to_string(),
+            "open_session",
+            "invalid type: integer `1`, expected a string".to_owned(),
+        ),
+        (
+            "a relative directory",
+            json!({ "type": "open_session", "id": 1, "cwd": "a" }).to_string(),
+            "open_session",
+            "invalid_path".to_owned(),
+        ),
+        (
+            "a directory that is not there",
+            json!({ "type": "open_session", "id": 1, "cwd": "/no/such" }).to_string(),
+            "open_session",
+            "open_failed: cwd: /no/such: No such file or directory (os error 2)".to_owned(),
+        ),
+        (
+            "a version that is not there",
+            json!({ "type": "open_session", "id": 1, "dialect": "pi-1@99" }).to_string(),
+            "open_session",
+            format!("open_failed: dialect: expected one of {dialects}, got \"pi-1@99\""),
+        ),
+    ] {
+        client.send_line(&line);
+        let response = client.find(|frame| frame["type"] == "response");
+        assert_eq!((&response["command"], &response["success"]), (&json!(command), &json!(false)), "{what}");
+        let text = response["error"].as_str().unwrap();
+        assert!(text.starts_with(&error), "{what}: {text}");
+    }
+    let state = client.request(&json!({ "type": "get_state", "id": 2, "sessionId": session }));
+    assert_eq!(state["success"], true);
+}
+
+/// A client that makes HTTP requests on one connection.
+struct Http(BufReader<TcpStream>);
+
+impl Http {
+    /// The status and the error of a request with these headers.
+    fn refused(&mut self, path: &str, headers: &[&str]) -> (u16, String) {
+        let headers: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
+        write!(self.0.get_mut(), "GET {path} HTTP/1.1\r\nhost: a\r\n{headers}\r\n").unwrap();
+        let mut line = String::new();
+        self.0.read_line(&mut line).unwrap();
+        let status = line.split(' ').nth(1).unwrap().parse().unwrap();
+        let mut length = 0;
+        loop {
+            line.clear();
+            self.0.read_line(&mut line).unwrap();
+            match line.trim_end().split_once(": ") {
+                Some(("content-length", value)) => length = value.parse().unwrap(),
+                Some(_) => {}
+                None => break,
+            }
+        }
+        let mut body = vec![0; length];
+        self.0.read_exact(&mut body).unwrap();
+        let body: Value = serde_json::from_slice(&body).unwrap();
+        (status, body["error"].as_str().unwrap().to_owned())
+    }
+}
+
+#[test]
+fn bad_requests_get_codes_on_one_connection() {
+    let host = host();
+    let mut http = Http(BufReader::new(TcpStream::connect(host.authority()).unwrap()));
+    let token = "authorization: Bearer secret";
+    let upgrade = [
+        token,
+        "connection: upgrade",
+        "upgrade: websocket",
+        "sec-websocket-version: 13",
+        "sec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==",
+    ];
+    let with = |header| [&upgrade[..], &[header]].concat();
+    let session = host.client("secret").open(&json!({}));
+    let of_session = format!("/sessions/{session}");
+    for (path, headers, status, error) in [
+        ("/", vec![], 401, "missing_token: expected Authorization: Bearer TOKEN"),
+        (
+            "/",
+            vec!["authorization: Basic secret"],
+            401,
+            "missing_token: expected Authorization: Bearer TOKEN",
+        ),
+        ("/", vec!["authorization: Bearer x"], 401, "invalid_token: the host does not know this token"),
+        (
+            "/",
+            vec![token, "origin: https://a.example"],
+            403,
+            "forbidden_origin: start the host with --allow-origin",
+        ),
+        ("/", vec![token], 426, "upgrade_required: this is a WebSocket of frames"),
+        ("/sessions/x", upgrade.to_vec(), 404, "unknown_session"),
+        ("/sessions/new?cwd=a", upgrade.to_vec(), 400, "invalid_path"),
+        (
+            "/sessions/new?cwd=/no/such",
+            upgrade.to_vec(),
+            400,
+            "open_failed: cwd: /no/such: No such file or directory (os error 2)",
+        ),
+        (
+            "/sessions/x?after=y",
+            upgrade.to_vec(),
+            400,
+            "invalid_query: Failed to deserialize query string: after: invalid digit found in string",
+        ),
+        (
+            of_session.as_str(),
+            with("sec-websocket-protocol: pi-rpc.control.v9"),
+            400,
+            "unsupported_version: expected pi-rpc.control.v1, got \"pi-rpc.control.v9\"",
+        ),
+    ] {
+        assert_eq!(http.refused(path, &headers), (status, error.to_owned()), "{path} {headers:?}");
+    }
+}
+
+#[test]
+fn bad_frames_leave_a_session_open() {
+    let host = host();
+    let mut client = host.connect("/sessions/new?in_memory=true&dialect=pi-1", "secret").ok().unwrap();
+    for (line, command) in [("{", "parse"), ("[]", "parse"), ("{\"type\":\"fly\",\"id\":1}", "fly")] {
+        client.send_line(line);
+        let response = client.find(|frame| frame["type"] == "response");
+        assert_eq!((&response["command"], &response["success"]), (&json!(command), &json!(false)));
+    }
+    assert_eq!(client.request(&json!({ "type": "get_state", "id": 2 }))["success"], true);
+}
