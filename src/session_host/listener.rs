@@ -14,6 +14,7 @@ use super::{
     shared_connection::{InputEnd, ReadLines, SharedConnection, WriteLines},
     tls::{Certificate, TlsListener},
     transports::{StdinReader, StdoutWriter, StreamReader, StreamWriter, web_socket},
+    unix_clients::UnixClients,
 };
 use crate::protocol::{ConnectionErrorCode, Dialect, MultiSessionErrorCode, ThinkingLevel};
 use axum::{
@@ -28,7 +29,6 @@ use axum::{
     response::{IntoResponse, Response},
     routing::get,
 };
-use rustix::net::{RecvFlags, recv};
 use serde::Deserialize;
 use serde_json::json;
 use std::{
@@ -40,11 +40,7 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
-use tokio::{
-    net::{TcpListener, UnixListener, UnixStream, unix::SocketAddr as UnixAddress},
-    sync::mpsc,
-};
-use tokio_util::task::AbortOnDropHandle;
+use tokio::net::{TcpListener, UnixListener, UnixStream};
 use tracing::Instrument as _;
 
 /// An address to listen at.
@@ -246,7 +242,8 @@ impl Listener {
             }
             Self::Unix(listener, _) => {
                 let open = router.layer(Extension(Principal::local())).route("/healthz", health);
-                axum::serve(Sorted::new(listener, server), open).await
+                let lines = move |stream| serve_stream(server.clone(), stream);
+                axum::serve(UnixClients::new(listener, lines), open).await
             }
         }
     }
@@ -268,67 +265,6 @@ impl Listener {
         match self {
             Self::Unix(_, path) => path.as_deref(),
             Self::Tcp(_) | Self::Tls(..) => None,
-        }
-    }
-}
-
-/// A Unix socket whose clients speak HTTP, or write lines: those are served beside it.
-struct Sorted {
-    http: mpsc::Receiver<(UnixStream, UnixAddress)>,
-    address: io::Result<UnixAddress>,
-    _accepting: AbortOnDropHandle<()>,
-}
-
-impl Sorted {
-    fn new(mut listener: UnixListener, server: Server) -> Self {
-        let (sender, http) = mpsc::channel(16);
-        let address = listener.local_addr();
-        let accepting = tokio::spawn(async move {
-            loop {
-                let (stream, from) = axum::serve::Listener::accept(&mut listener).await;
-                let (sender, server) = (sender.clone(), server.clone());
-                tokio::spawn(async move {
-                    match starts_with_brace(&stream).await {
-                        Ok(true) => serve_stream(server, stream).await,
-                        // The receiver is gone only with the process.
-                        Ok(false) => drop(sender.send((stream, from)).await),
-                        Err(error) => tracing::warn!("a connection broke: {error}"),
-                    }
-                });
-            }
-        });
-        Self { http, address, _accepting: AbortOnDropHandle::new(accepting) }
-    }
-}
-
-impl axum::serve::Listener for Sorted {
-    type Io = UnixStream;
-    type Addr = UnixAddress;
-
-    async fn accept(&mut self) -> (UnixStream, UnixAddress) {
-        match self.http.recv().await {
-            Some(accepted) => accepted,
-            None => std::future::pending().await,
-        }
-    }
-
-    fn local_addr(&self) -> io::Result<UnixAddress> {
-        self.address.as_ref().map(Clone::clone).map_err(|error| error.kind().into())
-    }
-}
-
-/// Whether a client begins with a JSON object, not with HTTP.
-async fn starts_with_brace(stream: &UnixStream) -> io::Result<bool> {
-    loop {
-        stream.readable().await?;
-        let mut first = [0];
-        match stream.try_io(tokio::io::Interest::READABLE, || {
-            recv(stream, &mut first, RecvFlags::PEEK).map_err(io::Error::from)
-        }) {
-            Ok((_, 0)) => return Err(io::ErrorKind::UnexpectedEof.into()),
-            Ok(_) => return Ok(!first[0].is_ascii_uppercase()),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            Err(error) => return Err(error),
         }
     }
 }

@@ -32,6 +32,7 @@ mod shared_connection;
 mod tls;
 mod token_file;
 mod transports;
+mod unix_clients;
 mod watcher;
 
 pub use access::Access;
