@@ -32,6 +32,8 @@ pub mod attach;
 pub mod cli;
 #[cfg(feature = "serve")]
 pub mod client;
+#[cfg(feature = "cluster")]
+pub mod cluster;
 #[cfg(feature = "serve")]
 pub mod config;
 #[cfg(feature = "engine")]

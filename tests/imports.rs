@@ -7,7 +7,7 @@ use std::{
 };
 
 /// Modules, each with those that it may import.
-const MAY_USE: [(&str, &[&str]); 25] = [
+const MAY_USE: [(&str, &[&str]); 27] = [
     ("folder_walk", &["regular_files"]),
     ("regular_files", &[]),
     ("harmless", &[]),
@@ -58,6 +58,7 @@ const MAY_USE: [(&str, &[&str]); 25] = [
         ],
     ),
     ("session_host", &["engine", "protocol", "server", "session"]),
+    ("cluster", &["engine", "protocol", "server", "session", "session_host"]),
     ("attach", &["protocol", "server", "session_host"]),
     ("mock", &["model", "protocol"]),
     ("client", &["machine", "protocol"]),
@@ -70,6 +71,7 @@ const MAY_USE: [(&str, &[&str]); 25] = [
         &[
             "attach",
             "client",
+            "cluster",
             "config",
             "engine",
             "export",

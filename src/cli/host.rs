@@ -10,13 +10,18 @@ use super::{
     session_template::SessionTemplate,
     upgrade::Successor,
 };
+#[cfg(feature = "cluster")]
+use crate::cluster::{Connection, NatsOptions, Node, NodeInfo, NodeOptions, NodeSessions};
 use crate::{
     config::Environment,
     login::finish_refreshes,
     protocol::FRAME_LIMIT,
     secrets::Secrets,
     server::MAX_PENDING_BYTES,
-    session_host::{Access, AuthCommand, Listener, Server, SessionHost, SessionLimits, serve_stdio},
+    session_host::{
+        Access, AuthCommand, Listener, OpenSession, Server, SessionHost, SessionLimits, SharedSessions,
+        serve_stdio,
+    },
 };
 use sd_notify::NotifyState;
 use std::{
@@ -52,13 +57,13 @@ pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
         (Err(Refusal(text, status)), _) => return refuse(&text, status),
         (_, Err(error)) => return refuse(&format!("the program's file: {error}"), 1),
     };
-    let server = match server(started_as, options, arguments) {
-        Ok(server) => server,
-        Err(Refusal(text, status)) => return refuse(&text, status),
-    };
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return refuse(&error.to_string(), 1),
+    };
+    let server = match runtime.block_on(server(started_as, options, arguments)) {
+        Ok(server) => server,
+        Err(Refusal(text, status)) => return refuse(&text, status),
     };
     let served = runtime.block_on(async {
         let served = match sockets.is_empty() {
@@ -191,7 +196,7 @@ fn access(options: &HostOptions, secrets: &Secrets) -> Result<Access, Refusal> {
     Ok(access)
 }
 
-fn server(
+async fn server(
     started_as: Option<&OsString>,
     options: HostOptions,
     arguments: &[OsString],
@@ -212,9 +217,49 @@ fn server(
     log::set_secrets(secrets.clone());
     process_privacy::hide(&secrets, &environment, options.api_key.is_some());
     let access = Arc::new(access(&options, &secrets)?);
-    let template =
-        SessionTemplate { dialect, options, arguments: arguments.to_vec(), directory, environment, secrets };
-    let open = move |request| template.open(request);
+    let arguments = arguments.to_vec();
+    let template = Arc::new(SessionTemplate { dialect, options, arguments, directory, environment, secrets });
+    let open: Arc<OpenSession> = Arc::new({
+        let template = template.clone();
+        move |request| template.open(request)
+    });
     let limits = SessionLimits { max_frame, kept_output };
-    Ok(Server { host: SessionHost::new(Arc::new(open), limits), dialect, max_frame, access, max_pending })
+    let shared = join_cluster(&template, open.clone(), limits).await.map_err(|text| Refusal(text, 1))?;
+    let host = SessionHost::with_shared(open, limits, shared);
+    Ok(Server { host, dialect, max_frame, access, max_pending })
+}
+
+/// Joins the hosts that `--nats` names; `None`: the sessions are of this process alone.
+#[cfg(feature = "cluster")]
+async fn join_cluster(
+    template: &SessionTemplate,
+    open_session: Arc<OpenSession>,
+    limits: SessionLimits,
+) -> Result<Option<Arc<dyn SharedSessions>>, String> {
+    let SessionTemplate { dialect, options, directory, .. } = template;
+    let Some(urls) = options.nats.clone() else { return Ok(None) };
+    let machine = || rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let info =
+        NodeInfo { name: options.node.clone().unwrap_or_else(machine), labels: options.labels.clone() };
+    let nats = NatsOptions {
+        urls,
+        credentials: options.nats_credentials.as_ref().map(PathBuf::from),
+        replicas: options.nats_replicas.unwrap_or(1),
+    };
+    let connection = Connection::open(&nats, &info.name).await.map_err(|error| error.to_string())?;
+    let (dialect, directory) = (dialect.as_str().to_owned(), directory.clone());
+    let node = Node::join(connection, NodeOptions { info, dialect, directory, open_session, limits }).await?;
+    Ok(Some(Arc::new(NodeSessions(node))))
+}
+
+#[cfg(not(feature = "cluster"))]
+async fn join_cluster(
+    template: &SessionTemplate,
+    _: Arc<OpenSession>,
+    _: SessionLimits,
+) -> Result<Option<Arc<dyn SharedSessions>>, String> {
+    match template.options.nats {
+        Some(_) => Err("--nats: this pi-rpc was built without the cargo feature `cluster`".to_owned()),
+        None => Ok(None),
+    }
 }

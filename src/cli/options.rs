@@ -105,6 +105,16 @@ pub struct HostOptions {
     pub max_output_files: Option<u64>,
     /// `--listen`: addresses for clients of many sessions.
     pub listen: Vec<String>,
+    /// `--nats`: URLs of NATS servers, by which hosts share their sessions.
+    pub nats: Option<String>,
+    /// `--nats-credentials`: a file of credentials.
+    pub nats_credentials: Option<String>,
+    /// `--nats-replicas`: copies of each stream.
+    pub nats_replicas: Option<usize>,
+    /// `--node`: the name of this host among those that share sessions.
+    pub node: Option<String>,
+    /// `--label`: labels of this host.
+    pub labels: Vec<String>,
     /// `--token-file`: SHA-256 of the tokens of clients, with their limits.
     pub token_file: Option<String>,
     /// `--auth-command`: a program that checks tokens.
@@ -265,6 +275,14 @@ pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
                 options.max_output_files = Some(bytes("--max-output-files", &mut parser)? as u64);
             }
             Long("listen") => options.listen.push(text(&mut parser)?),
+            Long("nats") => options.nats = Some(text(&mut parser)?),
+            Long("nats-credentials") => options.nats_credentials = Some(text(&mut parser)?),
+            Long("nats-replicas") => {
+                let copies = above_zero("--nats-replicas", "a number of copies above 0", &mut parser)?;
+                options.nats_replicas = Some(copies);
+            }
+            Long("node") => options.node = Some(text(&mut parser)?),
+            Long("label") => options.labels.push(text(&mut parser)?),
             Long("token-file") => options.token_file = Some(text(&mut parser)?),
             Long("auth-command") => options.auth_command = Some(text(&mut parser)?),
             Long("tls-cert") => options.tls_cert = Some(text(&mut parser)?),

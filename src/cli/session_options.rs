@@ -139,6 +139,7 @@ pub fn session_options(
         place,
         session,
         store,
+        files: None,
         disk_timeout: match options.disk_timeout_ms.unwrap_or(DISK_TIMEOUT_MS) {
             0 => None,
             millis => Some(Duration::from_millis(millis)),

@@ -34,6 +34,32 @@ pub trait Files: Send + 'static {
     fn open(&mut self, path: &Path, is_awaited: &dyn Fn() -> bool) -> Result<OpenedSession, String>;
     /// Closes the session's file.
     fn release(&mut self);
+    /// How long the loop blocks for a job before it goes on without the outcome.
+    fn grace(&self) -> Duration {
+        GRACE
+    }
+}
+
+impl Files for Box<dyn Files> {
+    fn path(&self) -> Option<&Path> {
+        self.as_ref().path()
+    }
+
+    fn write(&mut self, write: &Write, is_awaited: &dyn Fn() -> bool) -> Result<(), String> {
+        self.as_mut().write(write, is_awaited)
+    }
+
+    fn open(&mut self, path: &Path, is_awaited: &dyn Fn() -> bool) -> Result<OpenedSession, String> {
+        self.as_mut().open(path, is_awaited)
+    }
+
+    fn release(&mut self) {
+        self.as_mut().release();
+    }
+
+    fn grace(&self) -> Duration {
+        self.as_ref().grace()
+    }
 }
 
 /// [`Files`] of a session store, with error texts in the words of the dialect.
@@ -82,6 +108,8 @@ pub struct Disk {
     path: Option<PathBuf>,
     /// How long a job may take; `None`: without a limit.
     timeout: Option<Duration>,
+    /// How long the loop blocks for a job.
+    grace: Duration,
 }
 
 /// A job that has not completed within [`GRACE`].
@@ -190,7 +218,7 @@ impl Disk {
     ///
     /// The system refuses a thread.
     pub fn start(mut files: impl Files, timeout: Option<Duration>) -> std::io::Result<Self> {
-        let path = files.path().map(Path::to_owned);
+        let (path, grace) = (files.path().map(Path::to_owned), files.grace());
         let (jobs, received) = mpsc::channel::<(Job, Arc<Slot>)>();
         // The thread is never joined, as it may hang for ever.
         thread::Builder::new().name("disk".to_owned()).spawn(move || {
@@ -203,7 +231,7 @@ impl Disk {
                 slot.finish(outcome);
             }
         })?;
-        Ok(Self { jobs, outstanding: None, stuck: None, path, timeout })
+        Ok(Self { jobs, outstanding: None, stuck: None, path, timeout, grace })
     }
 
     /// Whether a job is outstanding.
@@ -307,7 +335,7 @@ impl Disk {
         if self.jobs.send((job, slot.clone())).is_err() {
             return Some(kind.failure("the thread that writes files has ended"));
         }
-        let grace = self.timeout.map_or(GRACE, |timeout| timeout.min(GRACE));
+        let grace = self.timeout.map_or(self.grace, |timeout| timeout.min(self.grace));
         let waits = |state: &mut State| !matches!(state, State::Done(_));
         let state = slot.changed.wait_timeout_while(slot.state(), grace, waits);
         drop(state.unwrap_or_else(PoisonError::into_inner));

@@ -40,6 +40,7 @@ mod sink;
 mod stdin;
 mod tasks;
 
+pub use disk::Files;
 pub use hazard::{Hazard, Hazards, WriteStep};
 pub use logins::LoginAccess;
 pub use models::{ModelLibrary, ScriptFileError, scripted_name};

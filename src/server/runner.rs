@@ -5,7 +5,7 @@
 
 use super::{
     ModelLibrary, ToolEnvironment,
-    disk::{Disk, SessionFiles},
+    disk::{Disk, Files, SessionFiles},
     logins::{self, LoginAccess},
     queries::{self, QueryAnswer},
     tasks::Tasks,
@@ -56,6 +56,8 @@ pub struct SessionOptions {
     pub session: Option<OpenedSession>,
     /// The file that the session is written to.
     pub store: Store,
+    /// Where the session is written in place of the file; `None`: to the file.
+    pub files: Option<Box<dyn Files>>,
     /// How long the file system may take for a request; `None`: without a limit.
     pub disk_timeout: Option<Duration>,
     /// Bounds of queues, sessions and shell commands.
@@ -109,7 +111,9 @@ impl Runner {
             &options.extension_setup,
             options.node,
         );
-        let files = SessionFiles { store: options.store, base: dialect.base() };
+        let files = options
+            .files
+            .unwrap_or_else(|| Box::new(SessionFiles { store: options.store, base: dialect.base() }));
         let disk = Disk::start(files, options.disk_timeout).map_err(|error| format!("a thread: {error}"))?;
         let mut library = options.library;
         if let Some(source) = &mut library.source {

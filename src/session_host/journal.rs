@@ -82,6 +82,12 @@ impl Journal {
         }
     }
 
+    /// Starts over behind the frame with the number `last`.
+    pub fn start_behind(&mut self, last: u64) {
+        self.clear();
+        self.last = last;
+    }
+
     /// The number of the last frame.
     pub const fn last(&self) -> u64 {
         self.last
@@ -89,11 +95,22 @@ impl Journal {
 
     /// Adds a frame: `line` is the encoded one, unless the emission is an update. Returns the entry.
     pub fn push(&mut self, emission: Emission, line: Vec<u8>, to: Option<ClientId>) -> Arc<JournalEntry> {
+        self.add(
+            to,
+            match emission {
+                Emission::Update(_) => Payload::Update(Box::new(emission)),
+                emission => Payload::Line(line, emission.bounds_answer().then(|| Box::new(emission))),
+            },
+        )
+    }
+
+    /// Adds a frame that another process has encoded. Returns the entry.
+    pub fn push_line(&mut self, line: Vec<u8>, to: Option<ClientId>) -> Arc<JournalEntry> {
+        self.add(to, Payload::Line(line, None))
+    }
+
+    fn add(&mut self, to: Option<ClientId>, payload: Payload) -> Arc<JournalEntry> {
         self.last += 1;
-        let payload = match emission {
-            Emission::Update(_) => Payload::Update(Box::new(emission)),
-            emission => Payload::Line(line, emission.bounds_answer().then(|| Box::new(emission))),
-        };
         let weight = ENTRY_OVERHEAD + content_len(&payload);
         let entry = Arc::new(JournalEntry { number: self.last, to, payload, weight, at: Instant::now() });
         self.bytes += weight;

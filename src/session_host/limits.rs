@@ -2,14 +2,14 @@
 
 use super::registry::HostError;
 use crate::protocol::{Dialect, MultiSessionErrorCode};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::{
     fs, io,
     path::{Path, PathBuf},
 };
 
 /// Limits of a token. A limit that is absent does not exist.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TokenLimits {
     /// Folders in which sessions may work.
@@ -81,7 +81,7 @@ impl TokenLimits {
 }
 
 /// Folders, each with all that is below it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Roots(Vec<PathBuf>);
 

@@ -412,7 +412,7 @@ async fn known_session(
             return refuse(StatusCode::BAD_REQUEST, ConnectionErrorCode::InvalidQuery, &error.to_string());
         }
     };
-    let session = match ScopedHost::new(server.host.clone(), principal.clone()).find(&id) {
+    let session = match ScopedHost::new(server.host.clone(), principal.clone()).find(&id).await {
         Ok(session) => session,
         Err(error) => return refuse_session(&error),
     };
@@ -556,6 +556,7 @@ fn refuse_session(error: &HostError) -> Response {
         }
         Code::TooManySessions | Code::RateLimited => StatusCode::TOO_MANY_REQUESTS,
         Code::SpendExceeded => StatusCode::PAYMENT_REQUIRED,
+        Code::ClusterUnavailable | Code::NodeLost => StatusCode::SERVICE_UNAVAILABLE,
     };
     METRICS.refusal(error.code().as_str());
     refusal(status, &error.text())

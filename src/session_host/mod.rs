@@ -21,6 +21,7 @@ mod journal;
 mod limits;
 mod listener;
 mod metrics;
+mod outlet;
 mod own_connection;
 mod passed_sockets;
 mod principal;
@@ -37,11 +38,19 @@ mod watcher;
 
 pub use access::Access;
 pub use auth_command::AuthCommand;
+pub use journal::Journal;
 pub use limits::{Roots, TokenLimits, real_path};
 pub use listener::{Address, ListenError, Listener, Server, serve_stdio};
+pub use outlet::{Outlet, OutletItem};
 pub use own_connection::CONTROL_PROTOCOL;
 pub use passed_sockets::{PassedSocket, passed_sockets};
 pub use principal::Principal;
-pub use registry::{HostError, OpenRequest, OpenSession, SessionHost, Start, ToolLimits};
-pub use session_task::SessionLimits;
+pub use registry::{
+    HostError, OpenRequest, OpenSession, Pending, SessionHost, SharedSessions, Start, ToolLimits,
+};
+pub use session_task::{
+    Attach, Attached, ClientLine, SessionHandle, SessionInfo, SessionLimits, SessionRequest,
+    start as start_session,
+};
 pub use tls::Certificate;
+pub use watcher::{ClientId, WatcherMessage, WatcherQueue};

@@ -69,6 +69,11 @@ impl Principal {
         Arc::new(Self { name, limits: TokenLimits::none(), usage })
     }
 
+    /// A client of another process, whose usage is counted there.
+    pub fn elsewhere(name: String, limits: TokenLimits) -> Arc<Self> {
+        Arc::new(Self { name, limits, usage: Arc::default() })
+    }
+
     /// Whether a session of this owner may be seen and used.
     pub fn sees(&self, owner: &str) -> bool {
         self.limits.sees_all || self.name == owner

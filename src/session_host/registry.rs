@@ -11,6 +11,7 @@ use crate::{
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
+    pin::Pin,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -102,6 +103,21 @@ pub struct ReservedSession {
 /// Makes the options of a session, within the limits of its owner. May block.
 pub type OpenSession = dyn Fn(OpenRequest) -> Result<SessionOptions, HostError> + Send + Sync;
 
+/// What an operation of [`SharedSessions`] returns.
+pub type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Sessions that several processes share: they outlive each of them.
+pub trait SharedSessions: Send + Sync {
+    /// Opens a session, which gets the name `id` if it is new.
+    fn open(&self, id: String, request: OpenRequest) -> Pending<'_, Result<SessionHandle, HostError>>;
+    /// The session with this name, whichever process has it.
+    fn find(&self, name: String) -> Pending<'_, Result<SessionHandle, HostError>>;
+    /// All open sessions, with the names of their owners.
+    fn list(&self) -> Pending<'_, Vec<(String, ListedSession)>>;
+    /// Leaves the sessions of this process to the others.
+    fn leave(&self) -> Pending<'_, ()>;
+}
+
 /// All sessions of a process.
 pub struct SessionHost {
     open_session: Arc<OpenSession>,
@@ -109,6 +125,8 @@ pub struct SessionHost {
     sessions: Mutex<BTreeMap<String, Entry>>,
     /// Whether sessions are being closed because the process is to end.
     is_draining: AtomicBool,
+    /// Sessions that are shared with other processes; `None`: all are of this one.
+    shared: Option<Arc<dyn SharedSessions>>,
     /// Whether the process is to end. Each connection has a receiver.
     stop: watch::Sender<bool>,
 }
@@ -117,8 +135,14 @@ pub struct SessionHost {
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
 
 enum Entry {
-    Opening { path: Option<String>, directory: Option<PathBuf>, owner: Arc<Principal> },
+    Opening {
+        path: Option<String>,
+        directory: Option<PathBuf>,
+        owner: Arc<Principal>,
+    },
     Open(SessionHandle),
+    /// A session that other processes know, too.
+    Shared(SessionHandle),
 }
 
 /// Why a command to the process is refused.
@@ -140,6 +164,8 @@ pub enum HostError {
     OpenFailed(String),
     /// A limit of the client's token forbids it: the code, and the limit.
     Forbidden(MultiSessionErrorCode, String),
+    /// What connects the processes that share sessions cannot be reached, for this reason.
+    ClusterUnavailable(String),
 }
 
 impl HostError {
@@ -153,6 +179,7 @@ impl HostError {
             Self::MissingSessionId => MultiSessionErrorCode::MissingSessionId,
             Self::InvalidPath => MultiSessionErrorCode::InvalidPath,
             Self::OpenFailed(_) => MultiSessionErrorCode::OpenFailed,
+            Self::ClusterUnavailable(_) => MultiSessionErrorCode::ClusterUnavailable,
             Self::Forbidden(code, _) => *code,
         }
     }
@@ -161,7 +188,9 @@ impl HostError {
     pub fn text(&self) -> String {
         let code = self.code().as_str();
         match self {
-            Self::OpenFailed(reason) | Self::Forbidden(_, reason) => format!("{code}: {reason}"),
+            Self::OpenFailed(reason) | Self::ClusterUnavailable(reason) | Self::Forbidden(_, reason) => {
+                format!("{code}: {reason}")
+            }
             _ => code.to_owned(),
         }
     }
@@ -175,11 +204,21 @@ impl HostError {
 impl SessionHost {
     /// A process without sessions, which `open_session` makes the options of.
     pub fn new(open_session: Arc<OpenSession>, limits: SessionLimits) -> Arc<Self> {
+        Self::with_shared(open_session, limits, None)
+    }
+
+    /// A process whose sessions are shared with others, but for those in memory.
+    pub fn with_shared(
+        open_session: Arc<OpenSession>,
+        limits: SessionLimits,
+        shared: Option<Arc<dyn SharedSessions>>,
+    ) -> Arc<Self> {
         Arc::new(Self {
             open_session,
             limits,
             sessions: Mutex::default(),
             is_draining: AtomicBool::new(false),
+            shared,
             stop: watch::Sender::new(false),
         })
     }
@@ -227,13 +266,17 @@ impl SessionHost {
     /// It cannot be started, or its file is open already under another name.
     pub async fn start(self: &Arc<Self>, reserved: ReservedSession) -> Result<SessionHandle, HostError> {
         let ReservedSession { id, request } = reserved;
+        if let Some(shared) = self.shared.as_ref().filter(|_| request.start != Start::InMemory) {
+            let opened = shared.open(id.clone(), request).await;
+            self.sessions().remove(&id);
+            return opened.map(|handle| self.remember(handle));
+        }
         let open_session = self.open_session.clone();
         let owner = request.owner.clone().unwrap_or_else(Principal::local);
         let options = tokio::task::spawn_blocking(move || open_session(request)).await;
         let started = match options {
-            Ok(Ok(options)) => {
-                session_task::start(id.clone(), options, self.limits, owner).map_err(HostError::OpenFailed)
-            }
+            Ok(Ok(options)) => session_task::start(id.clone(), options, self.limits, owner, None)
+                .map_err(HostError::OpenFailed),
             Ok(Err(error)) => Err(error),
             Err(error) => Err(HostError::OpenFailed(error.to_string())),
         };
@@ -267,7 +310,37 @@ impl SessionHost {
         Ok(handle)
     }
 
-    /// The open session with this name: its handle, or the id in its file.
+    /// Keeps the handle of a session that is shared, as long as there are clients.
+    fn remember(self: &Arc<Self>, handle: SessionHandle) -> SessionHandle {
+        let (id, mut ended) = (handle.id.clone(), handle.ended.clone());
+        self.sessions().insert(id.clone(), Entry::Shared(handle.clone()));
+        let (host, lines) = (self.clone(), handle.lines.clone());
+        tokio::spawn(async move {
+            let _ = ended.wait_for(Option::is_some).await;
+            let mut sessions = host.sessions();
+            if matches!(sessions.get(&id), Some(Entry::Shared(known)) if known.lines.same_channel(&lines)) {
+                sessions.remove(&id);
+            }
+        });
+        handle
+    }
+
+    /// The open session with this name, of this process or another one.
+    ///
+    /// # Errors
+    ///
+    /// There is none, or it is being opened or closed.
+    pub async fn find_anywhere(self: &Arc<Self>, name: &str) -> Result<SessionHandle, HostError> {
+        match (self.find(name), &self.shared) {
+            (Ok(handle), _) if !handle.requests.is_closed() => Ok(handle),
+            (Ok(_) | Err(HostError::UnknownSession), Some(shared)) => {
+                shared.find(name.to_owned()).await.map(|handle| self.remember(handle))
+            }
+            (found, _) => found,
+        }
+    }
+
+    /// The open session of this process with this name: its handle, or the id in its file.
     ///
     /// # Errors
     ///
@@ -275,7 +348,7 @@ impl SessionHost {
     pub fn find(&self, name: &str) -> Result<SessionHandle, HostError> {
         let sessions = self.sessions();
         let handle = match sessions.get(name) {
-            Some(Entry::Open(handle)) => handle,
+            Some(Entry::Open(handle) | Entry::Shared(handle)) => handle,
             Some(Entry::Opening { .. }) => return Err(HostError::SessionOpening),
             None => sessions
                 .values()
@@ -295,7 +368,7 @@ impl SessionHost {
     pub fn owner(&self, name: &str) -> Option<String> {
         let sessions = self.sessions();
         let is_it = |entry: &&Entry| match entry {
-            Entry::Open(handle) => handle.info.borrow().durable_id == name,
+            Entry::Open(handle) | Entry::Shared(handle) => handle.info.borrow().durable_id == name,
             Entry::Opening { .. } => false,
         };
         let found = sessions.get(name).or_else(|| sessions.values().find(is_it));
@@ -307,17 +380,34 @@ impl SessionHost {
     /// # Errors
     ///
     /// There is none, or it is being opened or closed.
-    pub async fn close(&self, name: &str) -> Result<(), HostError> {
-        let handle = self.find(name)?;
+    pub async fn close(self: &Arc<Self>, name: &str) -> Result<(), HostError> {
+        let handle = self.find_anywhere(name).await?;
         close(&handle).await;
         self.sessions().remove(&handle.id);
         Ok(())
     }
 
     /// The sessions whose owner `is_seen` accepts, with those that are being opened or closed.
-    pub fn list(&self, is_seen: impl Fn(&str) -> bool) -> Vec<ListedSession> {
+    pub async fn list(&self, is_seen: impl Fn(&str) -> bool) -> Vec<ListedSession> {
+        let shared = match &self.shared {
+            Some(shared) => shared.list().await,
+            None => Vec::new(),
+        };
+        let mut listed = self.list_own(&is_seen);
+        let is_new = |id: &String, own: &[ListedSession]| own.iter().all(|own| own.session_id != *id);
+        let others = shared
+            .into_iter()
+            .filter(|(owner, session)| is_seen(owner) && is_new(&session.session_id, &listed));
+        let others: Vec<ListedSession> = others.map(|(_, session)| session).collect();
+        listed.extend(others);
+        listed.sort_by(|one, other| one.session_id.cmp(&other.session_id));
+        listed
+    }
+
+    fn list_own(&self, is_seen: impl Fn(&str) -> bool) -> Vec<ListedSession> {
         let sessions = self.sessions();
-        let seen = sessions.iter().filter(|(_, entry)| is_seen(&entry.owner().name));
+        let own = sessions.iter().filter(|(_, entry)| !matches!(entry, Entry::Shared(_)));
+        let seen = own.filter(|(_, entry)| is_seen(&entry.owner().name));
         let listed = seen.map(|(id, entry)| match entry {
             Entry::Opening { path, directory, .. } => ListedSession {
                 session_id: id.clone(),
@@ -327,7 +417,7 @@ impl SessionHost {
                 name: None,
                 status: SessionStatus::Opening,
             },
-            Entry::Open(handle) => {
+            Entry::Open(handle) | Entry::Shared(handle) => {
                 let info = handle.info.borrow();
                 ListedSession {
                     session_id: id.clone(),
@@ -358,7 +448,8 @@ impl SessionHost {
         self.is_draining.load(Ordering::Relaxed)
     }
 
-    /// Closes all sessions, and waits a while for connections to write what is pending.
+    /// Closes all sessions, but for those that are left to other processes, and waits a while for connections to write
+    /// what is pending.
     pub async fn shut_down(&self) {
         self.is_draining.store(true, Ordering::Relaxed);
         let open: Vec<SessionHandle> = self
@@ -366,9 +457,12 @@ impl SessionHost {
             .values()
             .filter_map(|entry| match entry {
                 Entry::Open(handle) => Some(handle.clone()),
-                Entry::Opening { .. } => None,
+                Entry::Opening { .. } | Entry::Shared(_) => None,
             })
             .collect();
+        if let Some(shared) = &self.shared {
+            shared.leave().await;
+        }
         futures_util::future::join_all(open.iter().map(close)).await;
         self.stop.send_replace(true);
         // Who has not read by then does not.
@@ -384,7 +478,7 @@ impl Entry {
     fn owner(&self) -> &Principal {
         match self {
             Self::Opening { owner, .. } => owner,
-            Self::Open(handle) => &handle.owner,
+            Self::Open(handle) | Self::Shared(handle) => &handle.owner,
         }
     }
 }
@@ -406,7 +500,7 @@ fn is_in_use(sessions: &BTreeMap<String, Entry>, path: &str) -> bool {
 fn is_open(sessions: &BTreeMap<String, Entry>, path: &Path) -> bool {
     sessions.values().any(|entry| match entry {
         Entry::Open(handle) => handle.info.borrow().path.as_deref() == Some(path),
-        Entry::Opening { .. } => false,
+        Entry::Opening { .. } | Entry::Shared(_) => false,
     })
 }
 

@@ -67,12 +67,13 @@ impl ScopedHost {
     /// # Errors
     ///
     /// There is none, it is another principal's, or it is being opened or closed.
-    pub fn find(&self, name: &str) -> Result<SessionHandle, HostError> {
-        match self.host.owner(name) {
-            Some(owner) if self.principal.sees(&owner) => self.host.find(name),
-            // Whether a session of another one exists is none of the client's business.
-            Some(_) | None => Err(HostError::UnknownSession),
+    pub async fn find(&self, name: &str) -> Result<SessionHandle, HostError> {
+        // Whether a session of another one exists is none of the client's business.
+        if self.host.owner(name).is_some_and(|owner| !self.principal.sees(&owner)) {
+            return Err(HostError::UnknownSession);
         }
+        let found = self.host.find_anywhere(name).await?;
+        if self.principal.sees(&found.owner.name) { Ok(found) } else { Err(HostError::UnknownSession) }
     }
 
     /// Closes a session: aborts what is active, and waits until it has ended.
@@ -81,15 +82,13 @@ impl ScopedHost {
     ///
     /// Those of [`find`](Self::find).
     pub async fn close(&self, name: &str) -> Result<(), HostError> {
-        match self.host.owner(name) {
-            Some(owner) if self.principal.sees(&owner) => self.host.close(name).await,
-            Some(_) | None => Err(HostError::UnknownSession),
-        }
+        let found = self.find(name).await?;
+        self.host.close(&found.id).await
     }
 
     /// The sessions of the principal, with those that are being opened or closed.
-    pub fn list(&self) -> Vec<ListedSession> {
-        self.host.list(|owner| self.principal.sees(owner))
+    pub async fn list(&self) -> Vec<ListedSession> {
+        self.host.list(|owner| self.principal.sees(owner)).await
     }
 
     /// Resolves when the process is to end; holds the process up until it is dropped.

@@ -3,6 +3,7 @@
 use super::{
     journal::Journal,
     metrics::METRICS,
+    outlet::Outlet,
     principal::{Principal, SessionPlace, calls_model},
     request_ids::RequestIds,
     watcher::{ClientId, WatcherMessage, WatcherQueue},
@@ -166,6 +167,8 @@ struct SessionTask {
     clients: HashMap<ClientId, Client>,
     next_client: ClientId,
     next_connection: u64,
+    /// Where frames go in place of connections.
+    outlet: Option<Outlet>,
     /// Dialogs that were open after the last input.
     dialogs: Vec<String>,
     /// Bytes of lines since the engine had no command left.
@@ -185,13 +188,15 @@ pub fn start(
     options: SessionOptions,
     limits: SessionLimits,
     owner: Arc<Principal>,
+    outlet: Option<Outlet>,
 ) -> Result<SessionHandle, String> {
     let dialect = options.dialect;
     let directory = options.tool_environment.directory.clone();
     let max_queue = options.limits.queue as u64;
     // Connections do not hold the session up; there is nothing to pause for.
     let (_gate, opened) = watch::channel(true);
-    let runner = Runner::new(options, opened)?;
+    let gate = outlet.as_ref().map_or(opened, |outlet| outlet.gate.clone());
+    let runner = Runner::new(options, gate)?;
     let (lines, received_lines) = mpsc::channel(LINE_CAPACITY);
     let (requests, received_requests) = mpsc::channel(REQUEST_CAPACITY);
     let task = SessionTask {
@@ -206,6 +211,7 @@ pub fn start(
         clients: HashMap::new(),
         next_client: 0,
         next_connection: 0,
+        outlet,
         dialogs: Vec::new(),
         unserved_bytes: 0,
         is_stopping: false,
@@ -304,7 +310,7 @@ impl SessionTask {
 
     /// Lets the engine handle an input, and distributes what it emits.
     fn step(&mut self, input: Option<Input>) -> Option<ExitReason> {
-        let Self { runner, journal, ids, clients, owner, has_spent, .. } = self;
+        let Self { runner, journal, ids, clients, owner, has_spent, outlet, .. } = self;
         let mut emit = |emission: Emission| {
             if let Some(dollars) = METRICS.observe(&emission) {
                 owner.spend(dollars, wall_ms());
@@ -322,6 +328,9 @@ impl SessionTask {
                     to = ids.restore(frame, &mut line);
                 }
                 Emission::Update(_) => {}
+            }
+            if let Some(outlet) = outlet {
+                return outlet.emit(&emission, line, to);
             }
             let entry = journal.push(emission, line, to);
             for (id, client) in &*clients {
@@ -343,6 +352,9 @@ impl SessionTask {
         let open: Vec<String> = self.runner.engine.dialogs().map(str::to_owned).collect();
         for id in std::mem::take(&mut self.dialogs).into_iter().filter(|id| !open.contains(id)) {
             let event = DialogResolvedEvent { session_id: self.id.clone(), id };
+            if let Some(outlet) = &self.outlet {
+                outlet.send_message(None, WatcherMessage::DialogResolved(event.clone()));
+            }
             for client in self.clients.values().filter(|client| client.has_messages) {
                 let message = WatcherMessage::DialogResolved(event.clone());
                 client.queue.iter().for_each(|queue| queue.push_message(message.clone()));
@@ -432,7 +444,11 @@ impl SessionTask {
                 None
             }
             SessionRequest::Snapshot(client) => {
-                if let Some(queue) = self.clients.get(&client).and_then(|client| client.queue.clone()) {
+                if let Some(outlet) = &self.outlet {
+                    let snapshot = self.runner.engine.snapshot(self.id.clone(), outlet.last());
+                    outlet.send_message(Some(client), WatcherMessage::Snapshot(Box::new(snapshot)));
+                } else if let Some(queue) = self.clients.get(&client).and_then(|client| client.queue.clone())
+                {
                     self.push_snapshot(&queue);
                 }
                 None

@@ -263,7 +263,7 @@ impl SharedConnection {
     /// The session with this name, to which the connection is attached from now on: a client that writes to a
     /// session gets its frames.
     async fn watch(&mut self, name: &str, after: Option<u64>) -> Result<&Watched, HostError> {
-        let session = self.host.find(name)?;
+        let session = self.host.find(name).await?;
         let id = session.id.clone();
         if after.is_some() || !self.sessions.contains_key(&id) {
             let watched = Watched::attach(session, self.attachment(after)).await?;
@@ -293,7 +293,7 @@ impl SharedConnection {
                 Some(line_of(&MultiSessionSuccess::from(GetProtocolInfoResponse { id: command.id, data })))
             }
             MultiSessionCommand::ListSessions(command) => {
-                let data = SessionListing { sessions: self.host.list() };
+                let data = SessionListing { sessions: self.host.list().await };
                 Some(line_of(&MultiSessionSuccess::from(ListSessionsResponse { id: command.id, data })))
             }
             MultiSessionCommand::OpenSession(command) => {

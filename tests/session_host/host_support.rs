@@ -84,7 +84,7 @@ pub struct Client {
 }
 
 impl Client {
-    fn connect(socket: PathBuf) -> Self {
+    pub fn connect(socket: PathBuf) -> Self {
         let writer = UnixStream::connect(socket).unwrap();
         let reader = writer.try_clone().unwrap();
         reader.set_read_timeout(Some(TOO_LONG)).unwrap();

@@ -27,6 +27,11 @@ pub fn environment(requirements: &str) -> Option<PathBuf> {
     had(install(requirements), REQUIRED)
 }
 
+/// The NATS server of PyPI; `None` where it cannot be had, which is told.
+pub fn nats_server() -> Option<PathBuf> {
+    environment("tests/cluster/requirements.txt").map(|python| python.with_file_name("nats-server"))
+}
+
 fn install(requirements: &str) -> Result<PathBuf, String> {
     let (python, version) = find(OLDEST)?;
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(requirements);

@@ -92,6 +92,12 @@ Many sessions (pi-rpc host):
   --upgrade-wait <SECONDS>     On SIGUSR2, wait so long for a moment without runs before the program is replaced (600)
   --multi-session              With --mode rpc: carry many sessions on stdin and stdout
   --kept-output <BYTES>        Keep so much of each session's output for clients that come back (4 MiB)
+  --nats <URLS>                Share the sessions with other hosts, by NATS with JetStream at nats://HOST:PORT,…
+  --nats-credentials <FILE>    Log in to NATS with this file of credentials
+  --nats-replicas <N>          Create streams with N copies, one a server (1)
+  --node <NAME>                Name this host among the others (the name of the machine)
+  --label <NAME>               Take only sessions with this label or none; the first one labels sessions that are
+                               opened here; repeatable
 
 Testing a host:
   --hazard <LIST>              Stay legal and be inconvenient: chunks, coalesce, dribble, early-events, unknown-fields,

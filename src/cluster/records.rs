@@ -1,0 +1,230 @@
+//! The bucket of sessions: a record for each, written by its owner alone.
+
+use super::{
+    connection::{Connection, SESSIONS},
+    fenced::{AppendError, FencedSubject},
+    lease::Lease,
+};
+use crate::{
+    protocol::{RequestId, ThinkingLevel},
+    session_host::{OpenRequest, Principal, Start, TokenLimits, ToolLimits},
+};
+use async_nats::{HeaderMap, jetstream::kv};
+use bytes::Bytes;
+use futures_util::StreamExt as _;
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+/// How long a reader waits for the next record of a bucket.
+const READ_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// What is needed to open a session on any node.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct SessionSpec {
+    /// The name of who has opened it.
+    pub owner: String,
+    /// What that one may do.
+    pub limits: TokenLimits,
+    /// The dialect.
+    pub dialect: String,
+    /// The working directory.
+    pub directory: PathBuf,
+    /// The provider of the model.
+    pub provider: Option<String>,
+    /// The id of the model.
+    pub model: Option<String>,
+    /// The thinking level.
+    pub level: Option<String>,
+    /// The display name at the beginning.
+    pub name: Option<String>,
+    /// The only tools that the client wants.
+    pub only_tools: Option<Vec<String>>,
+    /// Tools that the client does without.
+    pub without_tools: Vec<String>,
+    /// Patterns of tools whose calls need consent.
+    pub confirmed_tools: Vec<String>,
+}
+
+/// A session of the cluster.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct SessionRecord {
+    /// What is needed to open it.
+    pub spec: SessionSpec,
+    /// The label of the nodes that may own it; `None`: any.
+    pub label: Option<String>,
+    /// The node that owns it; `None`: a node is to take it.
+    pub owner: Option<String>,
+    /// Counts the owners.
+    pub epoch: u64,
+    /// Whether it is closed: no node takes it until somebody opens it again.
+    pub is_closed: bool,
+    /// Whether a run is open.
+    pub is_running: bool,
+    /// The display name.
+    pub title: Option<String>,
+    /// How far its input was taken.
+    pub taken: TakenInput,
+}
+
+/// The input that an owner has taken: it is never taken again.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct TakenInput {
+    /// The stream sequence of the last message.
+    pub position: u64,
+    /// Lines taken from each client.
+    pub lines: IndexMap<String, u64>,
+    /// Commands without a response in the output up to `frame`, oldest first.
+    pub outstanding: Vec<OutstandingCommand>,
+    /// The number of the last frame in the output when this was written.
+    pub frame: u64,
+}
+
+/// A command that was taken and not responded to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OutstandingCommand {
+    /// The client that wrote it.
+    pub client: String,
+    /// Its id.
+    pub id: Option<RequestId>,
+    /// Its type.
+    pub command: String,
+}
+
+impl SessionSpec {
+    /// The specification of a session that a client opens.
+    pub fn new(request: &OpenRequest, dialect: &str, directory: &Path) -> Self {
+        let owner = request.owner.clone().unwrap_or_else(Principal::local);
+        Self {
+            owner: owner.name.clone(),
+            limits: owner.limits.clone(),
+            dialect: dialect.to_owned(),
+            directory: directory.to_owned(),
+            provider: request.provider.clone(),
+            model: request.model.clone(),
+            level: request.level.map(|level| level.as_str().to_owned()),
+            name: request.name.clone(),
+            only_tools: request.tool_limits.only.clone(),
+            without_tools: request.tool_limits.without.clone(),
+            confirmed_tools: request.tool_limits.confirmed.clone(),
+        }
+    }
+
+    /// Who has opened the session.
+    pub fn principal(&self) -> Arc<Principal> {
+        Principal::elsewhere(self.owner.clone(), self.limits.clone())
+    }
+
+    /// The request that opens the session again. Its entries come from the stream.
+    pub fn request(&self) -> OpenRequest {
+        OpenRequest {
+            dialect: OpenRequest::dialect(Some(&self.dialect)).ok().flatten(),
+            start: Start::InMemory,
+            directory: Some(self.directory.clone()),
+            provider: self.provider.clone(),
+            model: self.model.clone(),
+            level: self.level.as_deref().and_then(ThinkingLevel::parse),
+            name: self.name.clone(),
+            tool_limits: ToolLimits {
+                only: self.only_tools.clone(),
+                without: self.without_tools.clone(),
+                confirmed: self.confirmed_tools.clone(),
+            },
+            owner: Some(self.principal()),
+        }
+    }
+}
+
+/// The record of a session, as its owner holds it.
+pub struct OwnedRecord {
+    /// The record.
+    pub record: SessionRecord,
+    subject: FencedSubject,
+}
+
+impl OwnedRecord {
+    /// Takes a session: from now on no other node can write its record. `revision` is that of the record which was read.
+    ///
+    /// # Errors
+    ///
+    /// Another node was faster, NATS refuses it, or the lease has ended.
+    pub async fn take(
+        connection: &Connection,
+        session: &str,
+        mut record: SessionRecord,
+        revision: u64,
+        lease: &Lease,
+    ) -> Result<Self, AppendError> {
+        record.owner = Some(lease.id().to_owned());
+        record.epoch += 1;
+        let subject = format!("$KV.{SESSIONS}.{session}");
+        let (context, stream) = (&connection.context, &connection.sessions.stream);
+        let subject = FencedSubject::new(context, stream, subject, revision, lease.clone());
+        let mut owned = Self { record, subject };
+        owned.save().await?;
+        Ok(owned)
+    }
+
+    /// Writes the record.
+    ///
+    /// # Errors
+    ///
+    /// Another node has taken the session, NATS refuses it, or the lease has ended.
+    pub async fn save(&mut self) -> Result<(), AppendError> {
+        let value =
+            serde_json::to_vec(&self.record).map_err(|error| AppendError::Refused(error.to_string()))?;
+        self.subject.append(&HeaderMap::new(), value.into()).await.map(drop)
+    }
+}
+
+/// The record of a session with its revision.
+pub async fn find(connection: &Connection, session: &str) -> Result<Option<(SessionRecord, u64)>, String> {
+    let entry = connection.sessions.entry(session).await.map_err(|error| error.to_string())?;
+    let Some(entry) = entry.filter(|entry| entry.operation == kv::Operation::Put) else { return Ok(None) };
+    let record = serde_json::from_slice(&entry.value).map_err(|error| format!("{session}: {error}"))?;
+    Ok(Some((record, entry.revision)))
+}
+
+/// All sessions with their records.
+pub async fn list(connection: &Connection) -> Result<Vec<(String, SessionRecord)>, String> {
+    let values = values(&connection.sessions).await?;
+    Ok(values
+        .into_iter()
+        .filter_map(|(key, value)| Some((key, serde_json::from_slice(&value).ok()?)))
+        .collect())
+}
+
+/// The keys of a bucket with their values.
+pub async fn values(store: &kv::Store) -> Result<Vec<(String, Bytes)>, String> {
+    let late = |_| "NATS has not answered in time".to_owned();
+    let read = async {
+        // The store itself keeps what it has read first.
+        let info = store.stream.get_info().await.map_err(|error| error.to_string())?;
+        let mut found = Vec::new();
+        if info.state.messages == 0 {
+            return Ok(found);
+        }
+        let watch = tokio::time::timeout(READ_TIMEOUT, store.watch_with_history(">")).await.map_err(late)?;
+        let mut entries = watch.map_err(|error| error.to_string())?;
+        // A bucket may have become empty meanwhile.
+        while let Ok(Some(entry)) = tokio::time::timeout(READ_TIMEOUT, entries.next()).await {
+            let entry = entry.map_err(|error| error.to_string())?;
+            let is_last = entry.delta == 0;
+            if entry.operation == kv::Operation::Put {
+                found.push((entry.key, entry.value));
+            }
+            if is_last {
+                break;
+            }
+        }
+        Ok(found)
+    };
+    read.await
+}

@@ -1,0 +1,357 @@
+//! A session as clients of this node see it, whichever node owns it: frames come from the output stream, lines go to the input
+//! stream.
+
+use super::{
+    connection::{Connection, INPUT, OUTPUT, subject},
+    input::{InputContent, InputMessage},
+    output::{self, Batch, OutputContent, OutputItem},
+    records::{SessionRecord, find},
+    tail::{Tail, read_all},
+};
+use crate::{
+    protocol::{Dialect, Encoder, ReceivedControl, SessionEndedEvent, SessionState},
+    session_host::{
+        Attach, Attached, ClientId, ClientLine, Journal, SessionHandle, SessionInfo, SessionLimits,
+        SessionRequest, WatcherMessage, WatcherQueue,
+    },
+};
+use async_nats::jetstream::message::PublishMessage;
+use std::{collections::HashMap, sync::Arc, time::Duration};
+use tokio::{
+    sync::{mpsc, oneshot, watch},
+    time::Instant,
+};
+
+/// Lines of clients that wait to be published.
+const LINE_CAPACITY: usize = 64;
+
+/// Requests of connections that wait.
+const REQUEST_CAPACITY: usize = 16;
+
+/// How long a session without clients on this node is followed.
+const FOLLOWED_WHILE_UNWATCHED: Duration = Duration::from_secs(30);
+
+/// How long to wait before a line is published again.
+const RETRY_DELAY: Duration = Duration::from_millis(100);
+
+/// Name of the client that asks for the state, up to a random number.
+const STATE_CLIENT: &str = "pi-rpc-state:";
+
+struct Client {
+    key: String,
+    connection: u64,
+    queue: Option<Arc<WatcherQueue>>,
+    has_messages: bool,
+    received: u64,
+}
+
+/// A message to be published, and who is told once it is.
+struct Publication {
+    message: InputMessage,
+    received: Option<(Arc<WatcherQueue>, u64)>,
+}
+
+struct Replica {
+    connection: Connection,
+    session: String,
+    dialect: Dialect,
+    journal: Journal,
+    clients: HashMap<ClientId, Client>,
+    /// Ids of clients by their names, those of other nodes included.
+    ids: HashMap<String, ClientId>,
+    next_connection: u64,
+    publications: mpsc::UnboundedSender<Publication>,
+    /// Those who wait for the state, by the name of the client that has asked.
+    states: HashMap<String, oneshot::Sender<SessionState>>,
+    unwatched_since: Instant,
+}
+
+/// Follows a session. It is no longer followed once the handle's channels are closed.
+///
+/// # Errors
+///
+/// NATS cannot be read, or the record names a dialect that this version does not have.
+pub async fn follow(
+    connection: &Connection,
+    session: &str,
+    record: &SessionRecord,
+    limits: SessionLimits,
+) -> Result<SessionHandle, String> {
+    let dialect = Dialect::parse(&record.spec.dialect);
+    let dialect =
+        dialect.ok_or_else(|| format!("the dialect {:?} is not known here", record.spec.dialect))?;
+    let (publications, published) = mpsc::unbounded_channel();
+    let mut replica = Replica {
+        connection: connection.clone(),
+        session: session.to_owned(),
+        dialect,
+        journal: Journal::new(dialect, limits.kept_output),
+        clients: HashMap::new(),
+        ids: HashMap::new(),
+        next_connection: 0,
+        publications,
+        states: HashMap::new(),
+        unwatched_since: Instant::now(),
+    };
+    let name = subject(OUTPUT, session);
+    let last = read_all(&connection.output, &name, |stored| {
+        // Nobody is there who could be told that the session has ended before.
+        let _ = replica.apply(output::decode(&stored.headers, &stored.payload));
+    });
+    let last = last.await?;
+    let tail = Tail::start(connection, &connection.output, name, last).await?;
+    let (lines, received_lines) = mpsc::channel(LINE_CAPACITY);
+    let (requests, received_requests) = mpsc::channel(REQUEST_CAPACITY);
+    let info = SessionInfo {
+        durable_id: session.to_owned(),
+        path: None,
+        directory: record.spec.directory.clone(),
+        name: record.title.clone(),
+        status: super::status(record),
+    };
+    let (info, known) = watch::channel(info);
+    let (end, ended) = watch::channel(None);
+    let handle = SessionHandle {
+        id: session.to_owned(),
+        owner: record.spec.principal(),
+        dialect,
+        max_frame: limits.max_frame,
+        lines,
+        requests,
+        info: known,
+        ended,
+    };
+    tokio::spawn(publish(connection.clone(), session.to_owned(), published));
+    tokio::spawn(async move {
+        let _info = info;
+        if let Some(ended) = replica.run(tail, received_lines, received_requests).await {
+            end.send_replace(Some(ended));
+        }
+    });
+    Ok(handle)
+}
+
+/// Publishes messages in order; each until NATS has it.
+async fn publish(
+    connection: Connection,
+    session: String,
+    mut messages: mpsc::UnboundedReceiver<Publication>,
+) {
+    let name = subject(INPUT, &session);
+    while let Some(Publication { message, received }) = messages.recv().await {
+        let (headers, payload) = message.encode();
+        loop {
+            let mut publish = PublishMessage::build().headers(headers.clone()).payload(payload.clone());
+            if let Some(id) = message.id(&session) {
+                publish = publish.message_id(id);
+            }
+            let sent = connection.context.send_publish(name.clone(), publish).await;
+            let acknowledged = match sent {
+                Ok(acknowledged) => acknowledged.await,
+                Err(error) => Err(error),
+            };
+            match acknowledged {
+                Ok(_) => break,
+                Err(error) => tracing::warn!("session {session}: a line waits: {error}"),
+            }
+            tokio::time::sleep(RETRY_DELAY).await;
+        }
+        if let Some((queue, lines)) = received {
+            queue.push_message(WatcherMessage::Received(ReceivedControl { lines }));
+        }
+    }
+}
+
+impl Replica {
+    async fn run(
+        mut self,
+        mut tail: Tail,
+        mut lines: mpsc::Receiver<ClientLine>,
+        mut requests: mpsc::Receiver<SessionRequest>,
+    ) -> Option<SessionEndedEvent> {
+        loop {
+            let is_watched =
+                self.clients.values().any(|client| client.queue.is_some()) || !self.states.is_empty();
+            let unwatched = self.unwatched_since + FOLLOWED_WHILE_UNWATCHED;
+            tokio::select! {
+                biased;
+                Some(request) = requests.recv() => self.answer(request, &mut lines).await,
+                Some(line) = lines.recv() => self.receive(line),
+                stored = tail.next() => {
+                    let batch = output::decode(&stored.headers, &stored.payload);
+                    if let Some(ended) = self.apply(batch) {
+                        return Some(ended);
+                    }
+                }
+                () = tokio::time::sleep_until(unwatched), if !is_watched => return None,
+            }
+        }
+    }
+
+    /// Distributes a batch. Returns the end of the session.
+    fn apply(&mut self, batch: Batch) -> Option<SessionEndedEvent> {
+        let mut number = batch.before;
+        let has_gap = number > self.journal.last();
+        if has_gap {
+            self.journal.start_behind(number);
+        }
+        for OutputItem { to, content } in batch.items {
+            match content {
+                OutputContent::Frame(line) => {
+                    number += 1;
+                    if number > self.journal.last() {
+                        let to = to.map(|to| self.id(&to));
+                        self.push_line(line, to);
+                    }
+                }
+                OutputContent::Message(WatcherMessage::Snapshot(snapshot)) => {
+                    let asked = to.as_ref().and_then(|to| self.states.remove(to));
+                    if let Some(asked) = asked {
+                        // A connection that is gone does not ask any more.
+                        let _ = asked.send(snapshot.state);
+                        continue;
+                    }
+                    let to = to.map(|to| self.id(&to));
+                    for queue in self.queues(to, false) {
+                        queue.restart(Encoder::new(self.dialect));
+                        queue.push_message(WatcherMessage::Snapshot(snapshot.clone()));
+                    }
+                }
+                OutputContent::Message(WatcherMessage::Ended(ended)) => {
+                    for queue in self.queues(None, false) {
+                        queue.push_message(WatcherMessage::Ended(ended.clone()));
+                        queue.close();
+                    }
+                    return Some(ended);
+                }
+                OutputContent::Message(message) => {
+                    let to = to.map(|to| self.id(&to));
+                    for queue in self.queues(to, true) {
+                        queue.push_message(message.clone());
+                    }
+                }
+            }
+        }
+        if has_gap {
+            let watching: Vec<String> = self
+                .clients
+                .values()
+                .filter(|client| client.queue.is_some())
+                .map(|client| client.key.clone())
+                .collect();
+            watching.into_iter().for_each(|client| self.ask(client, InputContent::Snapshot));
+        }
+        None
+    }
+
+    fn push_line(&mut self, line: Vec<u8>, to: Option<ClientId>) {
+        let entry = self.journal.push_line(line, to);
+        for queue in self.queues(to, false) {
+            queue.push(&entry);
+        }
+    }
+
+    fn queues(&self, to: Option<ClientId>, with_messages: bool) -> impl Iterator<Item = &Arc<WatcherQueue>> {
+        let meant = self.clients.iter().filter(move |(id, client)| {
+            to.is_none_or(|to| to == **id) && (client.has_messages || !with_messages)
+        });
+        meant.filter_map(|(_, client)| client.queue.as_ref())
+    }
+
+    fn id(&mut self, name: &str) -> ClientId {
+        let next = self.ids.len() as u64 + 1;
+        *self.ids.entry(name.to_owned()).or_insert(next)
+    }
+
+    fn ask(&self, client: String, content: InputContent) {
+        // The publisher ends only after this task.
+        let _ =
+            self.publications.send(Publication { message: InputMessage { client, content }, received: None });
+    }
+
+    fn receive(&mut self, line: ClientLine) {
+        let ClientLine { client: id, connection, line } = line;
+        let client = self.clients.get_mut(&id).filter(|client| client.connection == connection);
+        let Some(client) = client else { return };
+        client.received += 1;
+        let content = match line {
+            Some(line) => InputContent::Line(client.received, line.into()),
+            None => InputContent::End(client.received),
+        };
+        let queue = client.queue.clone().filter(|_| client.has_messages);
+        let received = queue.map(|queue| (queue, client.received));
+        let message = InputMessage { client: client.key.clone(), content };
+        let _ = self.publications.send(Publication { message, received });
+    }
+
+    async fn answer(&mut self, request: SessionRequest, lines: &mut mpsc::Receiver<ClientLine>) {
+        match request {
+            SessionRequest::Attach(attach, reply) => {
+                // Lines that the client's last connection has passed on count as received.
+                while let Ok(line) = lines.try_recv() {
+                    self.receive(line);
+                }
+                if let Some(attached) = self.attach(attach).await {
+                    // A connection that is gone does not receive the reply; its Detach follows.
+                    let _ = reply.send(attached);
+                }
+            }
+            SessionRequest::Detach { client, connection } => {
+                let client = self.clients.get_mut(&client).filter(|client| client.connection == connection);
+                if let Some(queue) = client.and_then(|client| client.queue.take()) {
+                    queue.close();
+                }
+                self.unwatched_since = Instant::now();
+            }
+            SessionRequest::Snapshot(client) => {
+                if let Some(client) = self.clients.get(&client) {
+                    self.ask(client.key.clone(), InputContent::Snapshot);
+                }
+            }
+            SessionRequest::State(reply) => {
+                let name = format!("{STATE_CLIENT}{:016x}", crate::server::seed());
+                self.states.insert(name.clone(), reply);
+                self.ask(name, InputContent::Snapshot);
+            }
+            SessionRequest::Close => self.ask(format!("{STATE_CLIENT}close"), InputContent::Close),
+        }
+    }
+
+    /// Attaches a client; `None`: NATS cannot be read.
+    async fn attach(&mut self, attach: Attach) -> Option<Attached> {
+        // The limits of the session's owner hold, wherever its clients are.
+        let Attach { key, after, queue, has_messages, principal: _ } = attach;
+        let id = self.id(&key);
+        self.next_connection += 1;
+        let connection = self.next_connection;
+        let received = match self.clients.get(&id) {
+            Some(client) => client.received,
+            // Lines that were published and not taken are recognised by their ids.
+            None => match find(&self.connection, &self.session).await {
+                Ok(record) => {
+                    record.and_then(|(record, _)| record.taken.lines.get(&key).copied()).unwrap_or_default()
+                }
+                Err(error) => {
+                    tracing::warn!("session {}: {error}", self.session);
+                    return None;
+                }
+            },
+        };
+        if let Some(replaced) = self.clients.get(&id).and_then(|client| client.queue.as_ref()) {
+            replaced.close();
+        }
+        let sequence = match after {
+            Some(after) if self.journal.replay(after, id, &queue) => after,
+            Some(_) => {
+                self.ask(key.clone(), InputContent::Snapshot);
+                self.journal.last()
+            }
+            None => {
+                queue.restart(Encoder::new(self.dialect));
+                self.journal.last()
+            }
+        };
+        self.clients.insert(id, Client { key, connection, queue: Some(queue), has_messages, received });
+        Some(Attached { client: id, connection, sequence, received_lines: received })
+    }
+}

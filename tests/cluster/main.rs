@@ -1,0 +1,14 @@
+//! Sessions of several machines: real servers of NATS, and real nodes.
+
+#[path = "../serve_support/mod.rs"]
+mod serve_support;
+#[path = "../toolchain_support/mod.rs"]
+mod toolchain_support;
+
+#[path = "../session_host/host_support.rs"]
+#[allow(dead_code)]
+mod host_support;
+
+mod log;
+mod nodes;
+mod servers;

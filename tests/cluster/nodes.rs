@@ -1,0 +1,167 @@
+//! Nodes share sessions: any of them serves clients, and another one goes on when one is gone.
+
+use crate::{
+    host_support::{Client, hello, waiting},
+    serve_support::{TOO_LONG, binary, command, eventually, types},
+    servers::Servers,
+};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+use std::{
+    fs,
+    os::unix::net::UnixStream,
+    path::Path,
+    process::{Child, Stdio},
+    time::Instant,
+};
+use tempfile::TempDir;
+
+/// Hosts that share sessions, in one directory.
+struct Nodes {
+    _servers: Servers,
+    dir: TempDir,
+    children: Vec<Child>,
+}
+
+impl Nodes {
+    /// Starts nodes whose model plays these turns; `None`: there is no NATS server.
+    fn start(count: usize, turns: &Value) -> Option<Self> {
+        let servers = Servers::start(1)?;
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("script.json"), json!({ "turns": turns }).to_string()).unwrap();
+        let children = (0..count).map(|index| node(dir.path(), &servers, index)).collect();
+        for index in 0..count {
+            let socket = dir.path().join(format!("s{index}"));
+            eventually("the socket is there", || UnixStream::connect(&socket).is_ok());
+        }
+        Some(Self { _servers: servers, dir, children })
+    }
+
+    fn client(&self, index: usize) -> Client {
+        Client::connect(self.dir.path().join(format!("s{index}")))
+    }
+
+    fn end(&mut self, index: usize, signal: Signal) {
+        kill_process(Pid::from_child(&self.children[index]), signal).unwrap();
+        self.children[index].wait().unwrap();
+    }
+}
+
+impl Drop for Nodes {
+    fn drop(&mut self) {
+        for child in &mut self.children {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+fn node(dir: &Path, servers: &Servers, index: usize) -> Child {
+    let mut line = command(binary(), dir);
+    line.args(["host", "--model", "scripted/script.json", "--dialect", "pi-1", "--nats", &servers.urls()]);
+    line.arg("--listen").arg(format!("unix:s{index}")).arg("--node").arg(format!("n{index}"));
+    let log = fs::File::create(dir.join(format!("log{index}"))).unwrap();
+    line.env("RUST_LOG", "info").stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().unwrap()
+}
+
+/// Opens a session and returns its handle.
+fn open(client: &mut Client) -> String {
+    let opened = client.request(&json!({ "type": "open_session", "id": "open" }));
+    opened["data"]["sessionId"].as_str().unwrap_or_else(|| panic!("{opened}")).to_owned()
+}
+
+fn command_of(session: &str, id: &str, kind: &str) -> Value {
+    json!({ "type": kind, "id": id, "sessionId": session })
+}
+
+fn prompt(session: &str, id: &str, text: &str) -> Value {
+    json!({ "type": "prompt", "id": id, "message": text, "sessionId": session })
+}
+
+fn texts(messages: &Value) -> Vec<String> {
+    let messages = messages["data"]["messages"].as_array().unwrap();
+    let text = |message: &Value| match &message["content"] {
+        Value::String(text) => text.clone(),
+        content => content[0]["text"].as_str().unwrap_or_default().to_owned(),
+    };
+    messages.iter().filter(|message| message["role"] != "system").map(text).collect()
+}
+
+#[test]
+fn any_node_serves_a_session() {
+    let Some(nodes) = Nodes::start(2, &hello()) else { return };
+    let (mut first, mut second) = (nodes.client(0), nodes.client(1));
+    let session = open(&mut first);
+    let listed = second.request(&json!({ "type": "list_sessions", "id": 1 }));
+    assert_eq!(listed["data"]["sessions"][0]["sessionId"], json!(session), "{listed}");
+    let attach = json!({ "type": "attach_session", "id": 2, "sessionId": session, "after": 0 });
+    assert_eq!(second.request(&attach)["success"], true);
+    second.send(&prompt(&session, "p", "Hi"));
+    let watched = first.until_type("agent_settled");
+    let mut written = second.until_type("agent_settled");
+    let response = written.iter().position(|frame| frame["type"] == "response").unwrap();
+    assert_eq!(written.remove(response)["id"], "p");
+    assert_eq!(types(&watched), types(&written));
+    assert_eq!(watched, written);
+    let messages = first.request(&command_of(&session, "m", "get_messages"));
+    assert_eq!(texts(&messages), ["Hi", "Hello there"]);
+    let closed = second.request(&command_of(&session, "c", "close_session"));
+    assert_eq!(closed["success"], true, "{closed}");
+    assert_eq!(first.until_type("session_ended").pop().unwrap()["sessionId"], json!(session));
+    let listed = first.request(&json!({ "type": "list_sessions", "id": 1 }));
+    assert_eq!(listed["data"], json!({ "sessions": [] }));
+}
+
+#[test]
+fn killed_node_is_replaced() {
+    let Some(mut nodes) = Nodes::start(2, &waiting()) else { return };
+    let session = open(&mut nodes.client(0));
+    let mut client = nodes.client(1);
+    client.send(&prompt(&session, "p", "Wait"));
+    client.until_type("tool_execution_start");
+    let killed = Instant::now();
+    nodes.end(0, Signal::KILL);
+    let state = client.request(&command_of(&session, "s", "get_state"));
+    let elapsed = killed.elapsed();
+    assert_eq!(state["data"]["isStreaming"], false, "{state}");
+    println!("another node has answered after {elapsed:?}");
+    let messages = client.request(&command_of(&session, "m", "get_messages"));
+    assert_eq!(texts(&messages)[0], "Wait", "{messages}");
+    fs::write(nodes.dir.path().join("go"), "").unwrap();
+    client.send(&prompt(&session, "q", "Again"));
+    client.until_type("agent_settled");
+    let messages = client.request(&command_of(&session, "m", "get_messages"));
+    assert_eq!(texts(&messages).last().unwrap(), "It has ended.", "{messages}");
+    assert!(elapsed < TOO_LONG);
+}
+
+#[test]
+fn node_that_stops_hands_over() {
+    let Some(mut nodes) = Nodes::start(2, &hello()) else { return };
+    let session = open(&mut nodes.client(0));
+    let mut client = nodes.client(1);
+    client.send(&prompt(&session, "p", "Hi"));
+    client.until_type("agent_settled");
+    nodes.end(0, Signal::TERM);
+    client.send(&prompt(&session, "q", "Again"));
+    client.until_type("agent_settled");
+    let messages = client.request(&command_of(&session, "m", "get_messages"));
+    assert_eq!(texts(&messages), ["Hi", "Hello there", "Again", "Hello there"]);
+}
+
+#[test]
+fn closed_session_is_opened_again() {
+    let Some(nodes) = Nodes::start(2, &hello()) else { return };
+    let mut client = nodes.client(0);
+    let session = open(&mut client);
+    client.send(&prompt(&session, "p", "Hi"));
+    client.until_type("agent_settled");
+    client.request(&command_of(&session, "c", "close_session"));
+    let mut other = nodes.client(1);
+    let missing = other.request(&command_of(&session, "s", "get_state"));
+    assert_eq!(missing["error"], "unknown_session");
+    let opened = other.request(&json!({ "type": "open_session", "id": "open", "sessionPath": session }));
+    assert_eq!(opened["data"]["sessionId"], json!(session), "{opened}");
+    let messages = other.request(&command_of(&session, "m", "get_messages"));
+    assert_eq!(texts(&messages), ["Hi", "Hello there"]);
+}
