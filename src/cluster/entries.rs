@@ -27,6 +27,8 @@ use tokio::runtime::Handle;
 const RECORD: &str = "Pi-Rpc-Record";
 /// The session file that it is about.
 const FILE: &str = "Pi-Rpc-File";
+/// The owner that has written it.
+const NODE: &str = "Pi-Rpc-Node";
 /// Counts the owners.
 const EPOCH: &str = "Pi-Rpc-Epoch";
 
@@ -107,6 +109,7 @@ pub struct EntryLog {
     connection: Connection,
     session: String,
     subject: FencedSubject,
+    node: String,
     epoch: u64,
     path: Option<PathBuf>,
 }
@@ -132,7 +135,7 @@ impl EntryLog {
             let subject = FencedSubject::new(context, &connection.entries, name, content.last, lease.clone());
             let path = content.current().map(Path::to_owned);
             let (connection, session) = (connection.clone(), session.to_owned());
-            let mut log = Self { connection, session, subject, epoch, path };
+            let mut log = Self { connection, session, subject, node: lease.id().to_owned(), epoch, path };
             match log.append("owner", None, Bytes::new()).await {
                 Ok(()) => return Ok((log, content)),
                 // The owner before has appended meanwhile.
@@ -179,6 +182,7 @@ impl EntryLog {
     async fn append(&mut self, record: &str, file: Option<&Path>, payload: Bytes) -> Result<(), AppendError> {
         let mut headers = HeaderMap::new();
         headers.insert(RECORD, record);
+        headers.insert(NODE, self.node.as_str());
         headers.insert(EPOCH, self.epoch.to_string());
         if let Some(file) = file {
             headers.insert(FILE, file.to_string_lossy().as_ref());

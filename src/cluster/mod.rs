@@ -32,6 +32,7 @@ pub use fenced::{AppendError, FencedSubject};
 pub use lease::{Lease, NodeInfo};
 pub use node::{Node, NodeOptions, NodeSessions};
 pub use records::{OutstandingCommand, OwnedRecord, SessionRecord, SessionSpec, TakenInput, find, list};
+pub use tail::{Stored, read_all};
 
 use crate::protocol::SessionStatus;
 

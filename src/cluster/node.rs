@@ -160,10 +160,17 @@ impl Node {
         orphans: &mut HashMap<String, Instant>,
     ) {
         let lease = self.state().lease.clone();
-        let is_orphan = |record: &SessionRecord| {
-            !record.is_closed && record.owner.as_ref().is_none_or(|owner| !lease.is_alive(owner))
+        // A session that was taken, but could not be opened then, names this node and is not owned.
+        let is_held = |session: &String, owner: &String| {
+            let state = self.state();
+            let is_here = state.owned.contains_key(session) || state.taking.contains(session);
+            if owner == lease.id() { is_here } else { lease.is_alive(owner) }
         };
-        let sessions: Vec<_> = sessions.into_iter().filter(|(_, record)| is_orphan(record)).collect();
+        let is_orphan = |session: &String, record: &SessionRecord| {
+            !record.is_closed && record.owner.as_ref().is_none_or(|owner| !is_held(session, owner))
+        };
+        let sessions: Vec<_> =
+            sessions.into_iter().filter(|(session, record)| is_orphan(session, record)).collect();
         orphans.retain(|known, _| sessions.iter().any(|(session, _)| session == known));
         let mut taking = JoinSet::new();
         for (session, record) in sessions {
@@ -190,7 +197,8 @@ impl Node {
     async fn take(self: &Arc<Self>, session: &str) -> Result<(), TakeError> {
         let found = records::find(&self.connection, session).await.map_err(TakeError::Read)?;
         let Some((record, revision)) = found else { return Ok(()) };
-        if record.owner.as_ref().is_some_and(|owner| self.state().lease.is_alive(owner)) {
+        let lease = self.state().lease.clone();
+        if record.owner.as_ref().is_some_and(|owner| owner != lease.id() && lease.is_alive(owner)) {
             return Ok(());
         }
         self.own(session, record, revision).await

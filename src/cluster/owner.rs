@@ -126,7 +126,10 @@ impl OwnedSession {
         let epoch = record.record.epoch;
         let (log, content) = EntryLog::take(connection, session, epoch, lease).await?;
         let (output, published) = take_output(context, session, epoch).await?;
+        // Old output may be gone; numbers grow all the same.
+        let published = published.max(record.record.taken.frame);
         let mut publisher = Publisher { output, epoch, published };
+        let is_cut = record.record.is_running;
         let answered = match record.record.taken.outstanding.is_empty() {
             true => Vec::new(),
             false => {

@@ -133,7 +133,7 @@ async fn writes_outlive_a_server() {
 }
 
 /// Whether all copies of the entries are up to date.
-async fn is_whole(connection: &Connection) -> bool {
+pub async fn is_whole(connection: &Connection) -> bool {
     match connection.entries.get_info().await.map(|info| info.cluster) {
         Ok(Some(cluster)) => {
             cluster.leader.is_some() && cluster.replicas.iter().all(|it| it.current && !it.offline)

@@ -9,6 +9,10 @@ mod toolchain_support;
 #[allow(dead_code)]
 mod host_support;
 
+mod checker;
+mod faults;
 mod log;
 mod nodes;
+mod planted;
+mod proxy;
 mod servers;

@@ -33,8 +33,9 @@ impl Servers {
             );
             if count > 1 {
                 let (listen, routes) = (routes[index], all_routes.join(", "));
-                config +=
-                    &format!("cluster {{ name: tests, listen: 127.0.0.1:{listen}, routes: [{routes}] }}\n");
+                config += &format!(
+                    "cluster {{ name: tests, listen: 127.0.0.1:{listen}, no_advertise: true, routes: [{routes}] }}\n"
+                );
             }
             fs::write(dir.path().join(format!("n{index}.conf")), config).unwrap();
         }
@@ -61,6 +62,11 @@ impl Servers {
             let _ = child.kill();
             let _ = child.wait();
         }
+    }
+
+    /// The ports of all servers.
+    pub fn ports(&self) -> &[u16] {
+        &self.ports
     }
 
     /// The URLs of all servers.
