@@ -11,6 +11,9 @@ const LINE: &str = "Pi-Rpc-Line";
 /// What the message is.
 const KIND: &str = "Pi-Rpc-Kind";
 
+/// Stands for all clients of a session.
+pub const ALL_CLIENTS: &str = "*";
+
 /// A message to the owner of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InputMessage {

@@ -4,7 +4,7 @@ use super::{
     connection::{Connection, ENTRIES, INPUT, OUTPUT, subject},
     entries::{EntryFiles, EntryLog, LogContent},
     fenced::{AppendError, FencedSubject, last_message},
-    input::{InputContent, InputMessage},
+    input::{ALL_CLIENTS, InputContent, InputMessage},
     lease::Lease,
     output::{self, OutputContent, OutputItem},
     records::{OutstandingCommand, OwnedRecord, SessionRecord},
@@ -168,8 +168,13 @@ impl OwnedSession {
             is_given_up: AtomicBool::new(false),
         });
         let (finish, finished) = watch::channel(false);
-        let input =
-            InputTask { shared: shared.clone(), handle: handle.clone(), record, lease: lease.clone() };
+        let input = InputTask {
+            shared: shared.clone(),
+            handle: handle.clone(),
+            record,
+            lease: lease.clone(),
+            is_cut,
+        };
         let tail = Tail::start(
             connection,
             &connection.input,
@@ -444,6 +449,8 @@ struct InputTask {
     handle: SessionHandle,
     record: OwnedRecord,
     lease: Lease,
+    /// Whether the owner before did not live to end a run.
+    is_cut: bool,
 }
 
 impl InputTask {
@@ -452,6 +459,11 @@ impl InputTask {
         let mut ended = self.handle.ended.clone();
         let mut info = self.handle.info.clone();
         let mut lease = self.lease.clone();
+        if self.is_cut {
+            // Clients have frames of a run that has no end.
+            self.deliver(InputMessage { client: ALL_CLIENTS.to_owned(), content: InputContent::Snapshot })
+                .await;
+        }
         loop {
             let first = tokio::select! {
                 () = ends(&mut ended) => break,

@@ -3,7 +3,7 @@
 
 use super::{
     connection::{Connection, INPUT, OUTPUT, subject},
-    input::{InputContent, InputMessage},
+    input::{ALL_CLIENTS, InputContent, InputMessage},
     output::{self, Batch, OutputContent, OutputItem},
     records::{SessionRecord, find},
     tail::{Tail, read_all},
@@ -196,6 +196,7 @@ impl Replica {
             self.journal.start_behind(number);
         }
         for OutputItem { to, content } in batch.items {
+            let to = to.filter(|to| to != ALL_CLIENTS);
             match content {
                 OutputContent::Frame(line) => {
                     number += 1;

@@ -121,7 +121,7 @@ impl Metrics {
 
     /// All of them, in OpenMetrics text.
     pub fn text(&self, host: &SessionHost) -> String {
-        let listed = host.list(|_| true);
+        let listed = host.list_own(|_| true);
         for status in SessionStatus::ALL {
             let count = listed.iter().filter(|session| session.status == status).count();
             let label = StateLabel { state: status.as_str() };

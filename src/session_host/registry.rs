@@ -404,7 +404,8 @@ impl SessionHost {
         listed
     }
 
-    fn list_own(&self, is_seen: impl Fn(&str) -> bool) -> Vec<ListedSession> {
+    /// The sessions of this process alone whose owner `is_seen` accepts.
+    pub fn list_own(&self, is_seen: impl Fn(&str) -> bool) -> Vec<ListedSession> {
         let sessions = self.sessions();
         let own = sessions.iter().filter(|(_, entry)| !matches!(entry, Entry::Shared(_)));
         let seen = own.filter(|(_, entry)| is_seen(&entry.owner().name));
