@@ -312,7 +312,8 @@ fn break_things(
 async fn stored(connection: &Connection) -> Vec<Value> {
     let mut events = Vec::new();
     for (session, _) in list(connection).await.unwrap() {
-        let read = read_all(&connection.entries, &format!("pi-rpc.entries.{session}"), |stored| {
+        let subject = format!("pi-rpc.entries.{session}");
+        let read = read_all(&connection.entries, &subject, |stored| {
             let header = |name: &str| stored.headers.get(name).map(|value| value.as_str().to_owned());
             let epoch: Option<u64> = header("Pi-Rpc-Epoch").and_then(|text| text.parse().ok());
             events.push(json!({
@@ -326,7 +327,8 @@ async fn stored(connection: &Connection) -> Vec<Value> {
         });
         read.await.unwrap();
         let mut batches = Vec::new();
-        let read = read_all(&connection.output, &format!("pi-rpc.output.{session}"), |stored| {
+        let subject = format!("pi-rpc.output.{session}");
+        let read = read_all(&connection.output, &subject, |stored| {
             let epoch =
                 stored.headers.get("Pi-Rpc-Epoch").and_then(|value| value.as_str().parse::<u64>().ok());
             batches.push(

@@ -5,7 +5,7 @@ use std::{
     net::{Shutdown, TcpListener, TcpStream},
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
     thread,
     time::Duration,
@@ -18,7 +18,6 @@ const LOOK: Duration = Duration::from_millis(20);
 #[derive(Clone, Default)]
 pub struct Link {
     is_cut: Arc<AtomicBool>,
-    delay_ms: Arc<AtomicU64>,
 }
 
 impl Link {
@@ -46,11 +45,6 @@ impl Link {
         self.is_cut.store(is_cut, Ordering::Relaxed);
     }
 
-    /// Delays each piece.
-    pub fn delay(&self, delay: Duration) {
-        self.delay_ms.store(u64::try_from(delay.as_millis()).unwrap(), Ordering::Relaxed);
-    }
-
     fn copy(&self, mut from: TcpStream, mut to: TcpStream) {
         let mut buffer = [0; 64 * 1024];
         while let Ok(count) = from.read(&mut buffer)
@@ -59,7 +53,6 @@ impl Link {
             while self.is_cut.load(Ordering::Relaxed) {
                 thread::sleep(LOOK);
             }
-            thread::sleep(Duration::from_millis(self.delay_ms.load(Ordering::Relaxed)));
             if to.write_all(&buffer[..count]).is_err() {
                 break;
             }
