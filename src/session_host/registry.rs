@@ -441,7 +441,7 @@ impl SessionHost {
     /// Whether a session runs, or is being opened or closed.
     pub fn is_busy(&self) -> bool {
         use SessionStatus::{Closing, Opening, Running};
-        self.list(|_| true).iter().any(|session| matches!(session.status, Opening | Running | Closing))
+        self.list_own(|_| true).iter().any(|session| matches!(session.status, Opening | Running | Closing))
     }
 
     /// Whether the process is to end, and sessions are being closed.
