@@ -78,14 +78,20 @@ pub fn match_glob<'a>(glob: &str, among: &[&'a Endpoint]) -> Vec<&'a Endpoint> {
     among.iter().filter(matches).copied().collect()
 }
 
-/// The models that a client may use.
+/// The models that a client may use: globs with a slash over `provider/id`, others over the id. Unlike for [`match_glob`],
+/// an id that looks like another provider's model does not match.
 #[derive(Clone, Debug)]
-pub struct ModelFilter(Vec<GlobMatcher>);
+pub struct ModelFilter {
+    full: Vec<GlobMatcher>,
+    ids: Vec<GlobMatcher>,
+}
 
 impl ModelFilter {
-    /// Admits the models that one of the globs matches, as [`match_glob`] does. A malformed one matches nothing.
+    /// Admits the models that one of the globs matches. A malformed one matches nothing.
     pub fn new(globs: &[String]) -> Self {
-        Self(globs.iter().filter_map(|glob| matcher(glob)).collect())
+        let (full, ids): (Vec<&String>, Vec<&String>) = globs.iter().partition(|glob| glob.contains('/'));
+        let matchers = |globs: Vec<&String>| globs.into_iter().filter_map(|glob| matcher(glob)).collect();
+        Self { full: matchers(full), ids: matchers(ids) }
     }
 
     /// Whether the model may be used.
@@ -95,7 +101,8 @@ impl ModelFilter {
 
     /// Whether the model with this provider and id may be used.
     pub fn admits_named(&self, provider: &str, id: &str) -> bool {
-        self.0.iter().any(|glob| glob.is_match(format!("{provider}/{id}")) || glob.is_match(id))
+        let full = format!("{provider}/{id}");
+        self.full.iter().any(|glob| glob.is_match(&full)) || self.ids.iter().any(|glob| glob.is_match(id))
     }
 }
 
@@ -103,4 +110,28 @@ impl ModelFilter {
 fn matcher(glob: &str) -> Option<GlobMatcher> {
     let glob = GlobBuilder::new(glob).case_insensitive(true).literal_separator(true).build().ok()?;
     Some(glob.compile_matcher())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filter_matches_full_names_and_ids() {
+        let globs = ["anthropic/*", "gpt-5*", "[", "openrouter/**"].map(str::to_owned);
+        let filter = ModelFilter::new(&globs);
+        for (provider, id, is_admitted) in [
+            ("anthropic", "claude-opus-4-5", true),
+            ("bedrock", "claude-opus-4-5", false),
+            ("openai", "gpt-5-mini", true),
+            ("openai", "gpt-4", false),
+            ("openrouter", "meta/llama", true),
+            ("other", "anthropic/x", false),
+            ("other", "meta/gpt-5", false),
+            ("[", "[", false),
+        ] {
+            assert_eq!(filter.admits_named(provider, id), is_admitted, "{provider}/{id}");
+        }
+        assert!(!ModelFilter::new(&[]).admits_named("anthropic", "claude-opus-4-5"));
+    }
 }

@@ -14,7 +14,7 @@ use std::{
 pub struct TokenLimits {
     /// Folders in which sessions may work.
     pub roots: Option<Roots>,
-    /// Globs over the models, by `provider/id` or by id.
+    /// Globs over the models, with a slash by `provider/id`, else by id.
     pub models: Option<Vec<String>>,
     /// The only tools that are offered. Without `bash`, the command `bash` is refused, too.
     pub tools: Option<Vec<String>>,

@@ -351,3 +351,37 @@ fn whole_or_float(number: f64) -> Option<Value> {
         false => serde_json::Number::from_f64(number).map(Value::Number),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(schemars::JsonSchema)]
+    struct NoArguments {}
+
+    fn spec(name: &str) -> ToolSpec {
+        ToolSpec::of::<NoArguments>(name, "Does nothing.", false)
+    }
+
+    #[test]
+    fn limited_toolbox_offers_nothing_else() {
+        let allowed = ["read", "own", "grep"].map(str::to_owned).to_vec();
+        let mut toolbox = Toolbox::new(vec![spec("read"), spec("bash")])
+            .with_spare(vec![spec("grep"), spec("find")])
+            .limited_to(Some(allowed));
+        let names =
+            |toolbox: &Toolbox| toolbox.specs().iter().map(|spec| spec.name.clone()).collect::<Vec<_>>();
+        assert_eq!(names(&toolbox), ["read"]);
+        for (name, owner) in [
+            ("own", ToolOwner::Extension(0)),
+            ("shell", ToolOwner::Extension(0)),
+            ("bash", ToolOwner::Extension(0)),
+            ("of-host", ToolOwner::Host),
+        ] {
+            toolbox.add(spec(name), owner, true).unwrap();
+        }
+        assert_eq!(names(&toolbox), ["read", "own", "of-host"]);
+        toolbox.choose(&["bash", "find", "grep", "own", "read", "shell"].map(str::to_owned));
+        assert_eq!(names(&toolbox), ["read", "own", "grep"]);
+    }
+}
