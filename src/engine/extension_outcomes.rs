@@ -319,7 +319,7 @@ impl Engine {
         let spec = ToolSpec {
             name: name.to_owned(),
             description: description.to_owned(),
-            parameters: tool.parameters.clone().into(),
+            parameters: serde_json::Value::from(tool.parameters.clone()).into(),
             exclusive: tool.sequential.unwrap_or(false),
         };
         self.tools

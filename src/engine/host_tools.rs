@@ -57,7 +57,7 @@ impl Engine {
                 return Err(errors::host_tool_conflict(base, name));
             }
             let (name, description) = (name.to_owned(), description.to_owned());
-            let spec = ToolSpec { name, description, parameters, exclusive: false };
+            let spec = ToolSpec { name, description, parameters: parameters.into(), exclusive: false };
             // A tool that stays keeps whether it is offered.
             let before = self.tools.owner(&spec.name).map(|_| self.tools.is_offered(&spec.name));
             tools.push((spec, before.unwrap_or(!tool.hidden.unwrap_or(false))));

@@ -106,7 +106,7 @@ impl SystemState {
 
 /// The declaration of a tool in a system message.
 fn declared(tool: &ToolSpec) -> SystemTool {
-    let parameters = match &tool.parameters {
+    let parameters = match &*tool.parameters {
         Value::Object(schema) => schema.clone(),
         _ => JsonObject::new(),
     };

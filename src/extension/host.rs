@@ -50,7 +50,7 @@ pub struct ExtensionEnvironment {
 /// The running extensions. No method blocks except [`close`](Self::close).
 pub struct Extensions {
     environment: ExtensionEnvironment,
-    sender: mpsc::Sender<QueuedInput>,
+    sender: mpsc::Sender<Box<QueuedInput>>,
     /// Whether the host was greeted.
     greeted: watch::Sender<bool>,
     running: HashMap<CallId, RunningProcess>,
@@ -58,7 +58,7 @@ pub struct Extensions {
 }
 
 /// The stream of inputs that extensions cause.
-pub struct ExtensionInputs(mpsc::Receiver<QueuedInput>);
+pub struct ExtensionInputs(mpsc::Receiver<Box<QueuedInput>>);
 
 /// A process that was started: where its frames are queued, and how it is stopped.
 struct RunningProcess {
@@ -72,7 +72,7 @@ impl ExtensionInputs {
     /// The next of [`Input::Extension`], [`Input::ExtensionBadLine`], [`Input::ExtensionBadRegister`] and
     /// [`Input::ExtensionEnded`]; `None` when the [`Extensions`] are gone.
     pub async fn next(&mut self) -> Option<Input> {
-        let QueuedInput { input, share } = self.0.recv().await?;
+        let QueuedInput { input, share } = *self.0.recv().await?;
         drop(share);
         Some(input)
     }
@@ -146,7 +146,7 @@ impl Extensions {
                 process_task.await.unwrap_or_else(|panic| format!("its exit could not be observed: {panic}"));
             let input = Input::ExtensionEnded { from: process, text };
             // The receiver may be gone.
-            let _ = sender.send(QueuedInput { input, share: None }).await;
+            let _ = sender.send(Box::new(QueuedInput { input, share: None })).await;
         });
     }
 

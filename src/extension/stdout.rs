@@ -41,7 +41,7 @@ pub(super) struct StdoutReader {
     greeted: watch::Receiver<bool>,
     /// Permits for bytes that are read and not handled.
     shares: Arc<Semaphore>,
-    inputs: mpsc::Sender<QueuedInput>,
+    inputs: mpsc::Sender<Box<QueuedInput>>,
 }
 
 impl StdoutReader {
@@ -51,7 +51,7 @@ impl StdoutReader {
         max_frame: usize,
         gate: watch::Receiver<bool>,
         greeted: watch::Receiver<bool>,
-        inputs: mpsc::Sender<QueuedInput>,
+        inputs: mpsc::Sender<Box<QueuedInput>>,
     ) -> Self {
         // There must be permits for the longest line.
         let max_frame = max_frame.clamp(1, Semaphore::MAX_PERMITS.min(u32::MAX as usize));
@@ -109,7 +109,7 @@ impl StdoutReader {
             },
         };
         // The receiver may be gone; the process still has to end.
-        let _ = self.inputs.send(QueuedInput { input, share }).await;
+        let _ = self.inputs.send(Box::new(QueuedInput { input, share })).await;
         if registers {
             // The sender may be gone.
             let _ = self.greeted.wait_for(|greeted| *greeted).await;

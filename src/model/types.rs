@@ -6,7 +6,12 @@
 use schemars::{JsonSchema, Schema, generate::SchemaSettings, transform::RecursiveTransform};
 use serde::Deserialize;
 use serde_json::Value;
-use std::time::Duration;
+use std::{
+    any::TypeId,
+    collections::HashMap,
+    sync::{Arc, LazyLock, Mutex, PoisonError},
+    time::Duration,
+};
 
 /// One event of a model's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -151,18 +156,24 @@ pub struct ToolSpec {
     /// Its description for the model.
     pub description: String,
     /// JSON schema of the arguments: an object.
-    pub parameters: Value,
+    pub parameters: Arc<Value>,
     /// Whether it runs alone in dialects that run other tools in parallel.
     pub exclusive: bool,
 }
 
 impl ToolSpec {
     /// Describes a tool with the arguments `Arguments`, whose doc comments become their descriptions.
-    pub fn of<Arguments: JsonSchema>(name: &str, description: &str, exclusive: bool) -> Self {
-        let parameters = schema_of::<Arguments>();
+    pub fn of<Arguments: JsonSchema + 'static>(name: &str, description: &str, exclusive: bool) -> Self {
+        let mut known = SCHEMAS.lock().unwrap_or_else(PoisonError::into_inner);
+        let parameters =
+            known.entry(TypeId::of::<Arguments>()).or_insert_with(|| schema_of::<Arguments>().into());
+        let parameters = parameters.clone();
         Self { name: name.to_owned(), description: description.to_owned(), parameters, exclusive }
     }
 }
+
+/// Schemas of arguments, which all sessions share.
+static SCHEMAS: LazyLock<Mutex<HashMap<TypeId, Arc<Value>>>> = LazyLock::new(Mutex::default);
 
 /// The schema of `T`, without parts that no model needs.
 fn schema_of<T: JsonSchema>() -> Value {

@@ -67,7 +67,8 @@ fn request_with_tool_is_complete() {
         parameters: json!({
             "$schema": "x", "type": "object", "additionalProperties": false,
             "properties": { "path": { "type": "string" } },
-        }),
+        })
+        .into(),
         exclusive: true,
     }];
     let request = Api::AnthropicMessages.request(&asked.request());

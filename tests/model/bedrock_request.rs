@@ -78,7 +78,7 @@ fn request_with_tool_is_complete() {
     let tool = |description: &str| ToolSpec {
         name: "ls".to_owned(),
         description: description.to_owned(),
-        parameters: parameters.clone(),
+        parameters: parameters.clone().into(),
         exclusive: false,
     };
     asked.tools = vec![tool("Lists.")];

@@ -76,7 +76,8 @@ fn request_with_tool_is_complete() {
         parameters: json!({
             "type": "object", "additionalProperties": false,
             "properties": { "path": { "type": "string" }, "const": { "const": "deep" }, "n": { "const": null } },
-        }),
+        })
+        .into(),
         exclusive: true,
     }];
     let request = Api::GoogleGenerativeAi.request(&asked.request());

@@ -221,7 +221,7 @@ fn specs_are_plain_object_schemas() {
     assert_eq!(exclusive.collect::<Vec<_>>(), ["bash", "edit", "write"]);
     assert_eq!(DEFAULT_TOOLS, ["read", "bash", "edit", "write"]);
     assert_eq!(
-        specs[1].parameters,
+        *specs[1].parameters,
         json!({
             "type": "object",
             "properties": {

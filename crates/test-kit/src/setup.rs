@@ -16,7 +16,8 @@ pub fn tools() -> Vec<ToolSpec> {
             "type": "object",
             "properties": { "command": { "type": "string" }, "timeout": { "type": "number" } },
             "required": ["command"],
-        }),
+        })
+        .into(),
         exclusive,
     };
     vec![tool("bash", true), tool("probe", false)]

@@ -100,7 +100,7 @@ fn spec(tool: ExtensionTool) -> ToolSpec {
     ToolSpec {
         name: tool.name,
         description: tool.description,
-        parameters: tool.parameters.into(),
+        parameters: Arc::new(tool.parameters.into()),
         exclusive: false,
     }
 }

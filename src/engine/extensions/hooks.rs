@@ -145,7 +145,12 @@ impl ExtensionHost {
                 remaining.clear();
             }
         }
-        if let Some(OutstandingHook { hook, .. }) = self.hooks.remove(&id) {
+        let completed = self.hooks.remove(&id);
+        if self.hooks.is_empty() {
+            // An empty map keeps room for hooks, which is much of what an idle session takes.
+            self.hooks = std::collections::BTreeMap::new();
+        }
+        if let Some(OutstandingHook { hook, .. }) = completed {
             self.notification.take_if(|notification| *notification == id);
             self.push(ExtensionOutput::HookCompleted { id, hook });
         }

@@ -114,7 +114,7 @@ fn model_call(call: ModelCall) -> ExtensionModelCall {
 }
 
 fn declared(tool: &ToolSpec) -> ExtensionTool {
-    let parameters = match &tool.parameters {
+    let parameters = match &*tool.parameters {
         Value::Object(schema) => schema.clone(),
         _ => JsonObject::new(),
     };

@@ -76,7 +76,7 @@ fn body(request: &ModelRequest<'_>) -> Value {
 
 fn offer(tool: &ToolSpec) -> Value {
     json!({"type": "function", "function": {
-        "name": tool.name, "description": tool.description, "parameters": tool.parameters, "strict": false,
+        "name": tool.name, "description": tool.description, "parameters": *tool.parameters, "strict": false,
     }})
 }
 

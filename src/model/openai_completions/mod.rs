@@ -85,7 +85,7 @@ fn has_tool_traffic(request: &ModelRequest<'_>) -> bool {
 
 fn offer(tool: &ToolSpec, compat: &Compat) -> Value {
     let mut function =
-        json!({"name": tool.name, "description": tool.description, "parameters": tool.parameters});
+        json!({"name": tool.name, "description": tool.description, "parameters": *tool.parameters});
     if compat.strict_mode {
         function["strict"] = false.into();
     }

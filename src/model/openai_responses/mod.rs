@@ -151,7 +151,7 @@ fn offer(tool: &ToolSpec, strict: Option<&Value>) -> Value {
         "type": "function",
         "name": tool.name,
         "description": tool.description,
-        "parameters": tool.parameters,
+        "parameters": *tool.parameters,
     });
     if let Some(strict) = strict {
         offer["strict"] = strict.clone();

@@ -99,7 +99,7 @@ fn head(request: &ModelRequest<'_>) -> Option<Value> {
 }
 
 fn declaration(tool: &ToolSpec) -> Value {
-    json!({ "name": tool.name, "description": tool.description, "parameters": tool.parameters })
+    json!({ "name": tool.name, "description": tool.description, "parameters": *tool.parameters })
 }
 
 fn answer(turn: &AssistantTurn<'_>) -> Value {

@@ -95,7 +95,7 @@ pub fn tool(name: &str) -> ToolSpec {
     ToolSpec {
         name: name.to_owned(),
         description: format!("Does {name}."),
-        parameters: json!({ "type": "object", "properties": {} }),
+        parameters: json!({ "type": "object", "properties": {} }).into(),
         exclusive: false,
     }
 }
