@@ -1,4 +1,5 @@
 //! Writes the session's file on a thread of its own, so that a file system that hangs blocks neither the loop nor the host.
+//! The thread starts with the first job and ends when there have been none for a while: idle sessions have none.
 //!
 //! One job is outstanding at a time. The loop blocks for at most [`GRACE`], so that nothing comes between an entry and the
 //! frames about it; a longer job completes later, up to a deadline. A job that misses its deadline has failed: if the disk
@@ -11,8 +12,9 @@ use crate::{
     session::{OpenedSession, Store, Write},
 };
 use std::{
+    collections::VecDeque,
     path::{Path, PathBuf},
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc},
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread,
     time::{Duration, Instant},
 };
@@ -23,6 +25,9 @@ const GRACE: Duration = Duration::from_millis(100);
 
 /// How long a job may take once an abort or a signal depends on its outcome.
 const HURRY: Duration = Duration::from_secs(2);
+
+/// How long the thread waits for another job before it ends.
+const THREAD_IDLE: Duration = Duration::from_secs(1);
 
 /// File operations of the thread. They call `is_awaited` once the work is done; on `false` they undo it.
 pub trait Files: Send + 'static {
@@ -100,7 +105,7 @@ impl Files for SessionFiles {
 
 /// Handle of the disk thread: submits jobs and waits for their outcomes.
 pub struct Disk {
-    jobs: mpsc::Sender<(Job, Arc<Slot>)>,
+    queue: Arc<JobQueue>,
     outstanding: Option<OutstandingJob>,
     /// A job that has missed its deadline and still occupies the thread, with its file and the time of its start.
     stuck: Option<(Arc<Slot>, Option<PathBuf>, Instant)>,
@@ -134,6 +139,19 @@ enum Job {
     Release,
     /// Ends the thread.
     Close,
+}
+
+/// Jobs in order, and what they are performed on.
+struct JobQueue {
+    state: Mutex<QueueState>,
+    added: Condvar,
+}
+
+struct QueueState {
+    jobs: VecDeque<(Job, Arc<Slot>)>,
+    /// The files, while no thread has them; without either, no job is performed any more.
+    files: Option<Box<dyn Files>>,
+    has_thread: bool,
 }
 
 /// The kinds of jobs that have an outcome.
@@ -212,26 +230,12 @@ impl Slot {
 }
 
 impl Disk {
-    /// Starts the thread.
-    ///
-    /// # Errors
-    ///
-    /// The system refuses a thread.
-    pub fn start(mut files: impl Files, timeout: Option<Duration>) -> std::io::Result<Self> {
+    /// A disk without jobs.
+    pub fn new(files: impl Files, timeout: Option<Duration>) -> Self {
         let (path, grace) = (files.path().map(Path::to_owned), files.grace());
-        let (jobs, received) = mpsc::channel::<(Job, Arc<Slot>)>();
-        // The thread is never joined, as it may hang for ever.
-        thread::Builder::new().name("disk".to_owned()).spawn(move || {
-            for (job, slot) in received {
-                if matches!(job, Job::Close) {
-                    drop(files);
-                    return slot.finish(Input::Stored);
-                }
-                let outcome = perform(&mut files, job, &slot);
-                slot.finish(outcome);
-            }
-        })?;
-        Ok(Self { jobs, outstanding: None, stuck: None, path, timeout, grace })
+        let state = QueueState { jobs: VecDeque::new(), files: Some(Box::new(files)), has_thread: false };
+        let queue = Arc::new(JobQueue { state: Mutex::new(state), added: Condvar::new() });
+        Self { queue, outstanding: None, stuck: None, path, timeout, grace }
     }
 
     /// Whether a job is outstanding.
@@ -261,14 +265,14 @@ impl Disk {
 
     /// Closes the session's file after the jobs before.
     pub fn release(&self) {
-        // A thread that is gone holds no file.
-        let _ = self.jobs.send((Job::Release, Arc::default()));
+        // Without a thread to do it, files stay locked until the session ends.
+        let _ = self.queue.add(Job::Release, Arc::default());
     }
 
     /// Ends the thread, which drops the files and with them the claim of a session id. Waits at most [`HURRY`].
     pub fn close(self) {
         let slot = Arc::new(Slot::default());
-        if self.stuck.is_none() && self.jobs.send((Job::Close, slot.clone())).is_ok() {
+        if self.stuck.is_none() && self.queue.add(Job::Close, slot.clone()).is_ok() {
             let waits = |state: &mut State| !matches!(state, State::Done(_));
             drop(slot.changed.wait_timeout_while(slot.state(), HURRY, waits));
         }
@@ -332,8 +336,8 @@ impl Disk {
         }
         let slot = Arc::new(Slot::default());
         let since = Instant::now();
-        if self.jobs.send((job, slot.clone())).is_err() {
-            return Some(kind.failure("the thread that writes files has ended"));
+        if let Err(reason) = self.queue.add(job, slot.clone()) {
+            return Some(kind.failure(&reason));
         }
         let grace = self.timeout.map_or(self.grace, |timeout| timeout.min(self.grace));
         let waits = |state: &mut State| !matches!(state, State::Done(_));
@@ -345,6 +349,66 @@ impl Disk {
         let due = self.timeout.map(|timeout| since + timeout);
         self.outstanding = Some(OutstandingJob { slot, kind, path, since, due });
         None
+    }
+}
+
+impl JobQueue {
+    fn state(&self) -> MutexGuard<'_, QueueState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a job, and starts a thread if there is none.
+    fn add(self: &Arc<Self>, job: Job, slot: Arc<Slot>) -> Result<(), String> {
+        let mut state = self.state();
+        if !state.has_thread {
+            if state.files.is_none() {
+                return Err("the thread that writes files has ended".to_owned());
+            }
+            let queue = self.clone();
+            // The thread is never joined, as it may hang for ever.
+            let started = thread::Builder::new().name("disk".to_owned()).spawn(move || queue.perform_jobs());
+            started.map_err(|error| format!("a thread: {error}"))?;
+            state.has_thread = true;
+        }
+        state.jobs.push_back((job, slot));
+        self.added.notify_one();
+        Ok(())
+    }
+
+    /// Performs jobs until there have been none for a while.
+    fn perform_jobs(&self) {
+        /// Notes that the thread has panicked, and the files with it.
+        struct PanicMark<'q>(&'q JobQueue);
+        impl Drop for PanicMark<'_> {
+            fn drop(&mut self) {
+                if thread::panicking() {
+                    self.0.state().has_thread = false;
+                }
+            }
+        }
+        let mut state = self.state();
+        let Some(mut files) = state.files.take() else { return };
+        let _mark = PanicMark(self);
+        loop {
+            let is_idle = |state: &mut QueueState| state.jobs.is_empty();
+            state = match self.added.wait_timeout_while(state, THREAD_IDLE, is_idle) {
+                Ok((state, _)) => state,
+                Err(poisoned) => poisoned.into_inner().0,
+            };
+            let Some((job, slot)) = state.jobs.pop_front() else {
+                // One step for those who add: the files are back, and no thread is there.
+                (state.files, state.has_thread) = (Some(files), false);
+                return;
+            };
+            drop(state);
+            if matches!(job, Job::Close) {
+                drop(files);
+                return slot.finish(Input::Stored);
+            }
+            let outcome = perform(&mut *files, job, &slot);
+            slot.finish(outcome);
+            state = self.state();
+        }
     }
 }
 
@@ -360,7 +424,7 @@ async fn until(due: Option<Instant>) {
     }
 }
 
-fn perform(files: &mut impl Files, job: Job, slot: &Slot) -> Input {
+fn perform(files: &mut dyn Files, job: Job, slot: &Slot) -> Input {
     let is_awaited = || slot.commit();
     match job {
         Job::Write(write) => match files.write(&write, &is_awaited) {
@@ -394,6 +458,7 @@ impl JobKind {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::mpsc;
 
     /// Files whose operations block until the test lets them complete.
     struct Hung {
@@ -424,7 +489,7 @@ mod tests {
     fn hung(timeout: Option<Duration>) -> (Disk, mpsc::Sender<()>, mpsc::Receiver<bool>) {
         let (let_go, answers) = mpsc::channel();
         let (outcomes, results) = mpsc::channel();
-        (Disk::start(Hung { answers, outcomes }, timeout).unwrap(), let_go, results)
+        (Disk::new(Hung { answers, outcomes }, timeout), let_go, results)
     }
 
     const LATE: &str = "/slow/old.jsonl: the file system has not answered for 0 s (--disk-timeout)";

@@ -19,7 +19,7 @@ use crate::{
     model::types::ToolSpec,
     prompt::{Instructions, discover, files},
     protocol::{Dialect, Emission, ThinkingLevel},
-    session::{OpenedSession, Store},
+    session::{OpenedSession, Stamp, Store},
 };
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio::sync::{mpsc, watch};
@@ -68,6 +68,23 @@ pub struct SessionOptions {
     pub tool_environment: ToolEnvironment,
 }
 
+impl SessionOptions {
+    /// Closes the run that the session's last process did not live to end, as an abort would have.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be written.
+    pub fn close_cut_run(&mut self) -> Result<(), String> {
+        let stamp = Stamp { dialect: self.dialect, wall_ms: wall_ms() };
+        let tree = self.session.as_mut().and_then(|session| session.tree.as_mut());
+        let lines = tree.map(|tree| tree.close_cut_run(stamp, &mut fastrand::Rng::with_seed(seed())));
+        match lines.filter(|lines| !lines.is_empty()) {
+            Some(lines) => self.store.append(lines).map_err(|error| error.to_string()),
+            None => Ok(()),
+        }
+    }
+}
+
 /// Capacity of the channel for inputs of models, tools and commands.
 const INPUT_CAPACITY: usize = 256;
 
@@ -95,11 +112,7 @@ pub enum ExitReason {
 
 impl Runner {
     /// Sets a session up; [`execute`](Self::execute) starts it. While `gate` is `false`, models, tools and extensions pause.
-    ///
-    /// # Errors
-    ///
-    /// The system refuses a thread.
-    pub fn new(options: SessionOptions, gate: watch::Receiver<bool>) -> Result<Self, String> {
+    pub fn new(options: SessionOptions, gate: watch::Receiver<bool>) -> Self {
         let dialect = options.dialect;
         let clock = Clock::new();
         let (sender, inputs) = mpsc::channel(INPUT_CAPACITY);
@@ -114,7 +127,7 @@ impl Runner {
         let files = options
             .files
             .unwrap_or_else(|| Box::new(SessionFiles { store: options.store, base: dialect.base() }));
-        let disk = Disk::start(files, options.disk_timeout).map_err(|error| format!("a thread: {error}"))?;
+        let disk = Disk::new(files, options.disk_timeout);
         let mut library = options.library;
         if let Some(source) = &mut library.source {
             source.names_level = options.chosen || options.session.is_none();
@@ -143,16 +156,8 @@ impl Runner {
             checked: cfg!(debug_assertions),
         };
         let engine = Engine::new(setup, clock.now());
-        Ok(Self {
-            engine,
-            tasks,
-            clock,
-            library,
-            disk,
-            access: options.login_access,
-            inputs,
-            extension_inputs,
-        })
+        let access = options.login_access;
+        Self { engine, tasks, clock, library, disk, access, inputs, extension_inputs }
     }
 
     /// Handles an input and executes what the engine makes of it. Returns a reason if the session is to end.

@@ -48,7 +48,7 @@ pub async fn serve(options: Options) -> Result<u8, String> {
     let mut frames =
         FrameReader::of_stdin(dialect, options.max_frame).map_err(|error| format!("stdin: {error}"))?;
     let mut signals = Signals::listen().map_err(|error| format!("signals: {error}"))?;
-    let mut runner = Runner::new(options.session, outbox.gate())?;
+    let mut runner = Runner::new(options.session, outbox.gate());
     let reads_stdin = options.print.is_none();
     if let Some(print) = options.print {
         outbox.start_print(print, runner.engine.header());

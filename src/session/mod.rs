@@ -12,6 +12,7 @@
 //! - [`Session`]: the open session: a tree, the messages in the context, and which part is on disk.
 //! - [`Store`]: the file on disk, locked for this process; [`find_newest`], [`find_by_prefix`] find earlier ones.
 //! - [`Tree::context`]: messages, model and thinking level at the leaf.
+//! - [`Tree::close_cut_run`]: closes a run whose process was killed.
 //! - [`Tree::fork`], [`Tree::copy_branch`], [`Tree::copy_all`]: new sessions made of existing ones.
 //! - [`Tree::navigation_target`], [`Tree::abandoned_entries`], [`BranchPreparation`]: moving to another place in the
 //!   tree, and summarizing the branch that is left.
@@ -27,6 +28,7 @@ mod claim;
 pub mod compaction;
 mod context;
 mod context_message;
+mod cut_run;
 mod edits;
 mod entry;
 mod file;

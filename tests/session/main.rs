@@ -11,6 +11,7 @@ mod compaction_cut;
 mod compaction_summary;
 mod compaction_tokens;
 mod context;
+mod cut_run;
 mod damage;
 mod file;
 mod find;
