@@ -57,7 +57,7 @@ const MAY_USE: [(&str, &[&str]); 26] = [
             "tools",
         ],
     ),
-    ("session_host", &["engine", "protocol", "server", "session"]),
+    ("session_host", &["engine", "private_files", "protocol", "server", "session"]),
     ("cluster", &["engine", "protocol", "server", "session", "session_host"]),
     ("attach", &["protocol", "server", "session_host"]),
     ("mock", &["model", "protocol"]),

@@ -19,8 +19,8 @@ use crate::{
     secrets::Secrets,
     server::MAX_PENDING_BYTES,
     session_host::{
-        Access, AuthCommand, Listener, OpenSession, Server, SessionHost, SessionLimits, SharedSessions,
-        serve_stdio,
+        Access, AuthCommand, Listener, OpenSession, Records, Server, SessionHost, SessionLimits,
+        SharedSessions, serve_stdio,
     },
 };
 use sd_notify::NotifyState;
@@ -37,6 +37,9 @@ use tokio::signal::unix::{SignalKind, signal};
 
 /// Default of `--kept-output`, in bytes.
 const KEPT_OUTPUT: usize = 4 * 1024 * 1024;
+
+/// Default of `--keep-idle`.
+const KEEP_IDLE: Duration = Duration::from_secs(600);
 
 /// Parses the options and serves until a signal comes; with `--multi-session`, until the end of input.
 pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
@@ -208,6 +211,14 @@ async fn server(
     let max_frame = options.max_frame.unwrap_or(FRAME_LIMIT);
     let max_pending = options.max_unread.unwrap_or(MAX_PENDING_BYTES);
     let kept_output = options.kept_output.unwrap_or(KEPT_OUTPUT);
+    let keep_idle = options.keep_idle_ms;
+    let records = match &options.state {
+        Some(folder) => {
+            let wrong = |error| Refusal(format!("--state {}: {error}", folder.display()), 1);
+            Some(Records::open(folder).map_err(wrong)?)
+        }
+        None => None,
+    };
     let environment = Environment::of_process();
     let directory =
         std::env::current_dir().map_err(|error| Refusal(format!("the working directory: {error}"), 1))?;
@@ -223,9 +234,10 @@ async fn server(
         let template = template.clone();
         move |request| template.open(request)
     });
-    let limits = SessionLimits { max_frame, kept_output };
+    let kept_idle = keep_idle.map_or(KEEP_IDLE, Duration::from_millis);
+    let limits = SessionLimits { max_frame, kept_output, kept_idle };
     let shared = join_cluster(&template, open.clone(), limits).await.map_err(|text| Refusal(text, 1))?;
-    let host = SessionHost::with_shared(open, limits, shared);
+    let host = SessionHost::new(open, limits, records, shared);
     Ok(Server { host, dialect, max_frame, access, max_pending })
 }
 

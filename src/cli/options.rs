@@ -133,6 +133,10 @@ pub struct HostOptions {
     pub multi_session: bool,
     /// `--kept-output`, in bytes.
     pub kept_output: Option<usize>,
+    /// `--keep-idle`, in milliseconds.
+    pub keep_idle_ms: Option<u64>,
+    /// `--state`: the folder where open sessions are noted.
+    pub state: Option<std::path::PathBuf>,
     /// `--hazard`.
     pub hazards: Vec<Hazard>,
     /// `--seed` of the hazards.
@@ -294,6 +298,10 @@ pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
             Long("allow-origin") => options.origins.push(text(&mut parser)?),
             Long("multi-session") => options.multi_session = true,
             Long("kept-output") => options.kept_output = Some(bytes("--kept-output", &mut parser)?),
+            Long("keep-idle") => {
+                options.keep_idle_ms = Some(seconds("--keep-idle", &text(&mut parser)?)?);
+            }
+            Long("state") => options.state = Some(text(&mut parser)?.into()),
             Long("hazard") => options.hazards = hazards(&text(&mut parser)?)?,
             Long("seed") => options.seed = seed(&text(&mut parser)?)?,
             Long("help") | Short('h') => options.help = true,

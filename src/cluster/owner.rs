@@ -12,12 +12,11 @@ use super::{
 };
 use crate::{
     protocol::{
-        Dialect, Inbound, MultiSessionErrorCode, RequestId, RpcErrorResponse, SessionEndedEvent,
-        SessionStatus, read_line,
+        Dialect, Inbound, MultiSessionErrorCode, RequestId, RpcErrorResponse, SessionStatus, read_line,
     },
     session_host::{
-        Attach, ClientId, ClientLine, OpenSession, Outlet, OutletItem, SessionHandle, SessionLimits,
-        SessionRequest, WatcherMessage, WatcherQueue, start_session,
+        Attach, ClientId, ClientLine, Ending, OpenSession, Outlet, OutletItem, Resumption, SessionHandle,
+        SessionLimits, SessionRequest, WatcherMessage, WatcherQueue, start_session,
     },
 };
 use futures_util::FutureExt as _;
@@ -313,14 +312,16 @@ async fn start(
     let (open_session, request) = (context.open_session.clone(), record.spec.request());
     let options = tokio::task::spawn_blocking(move || open_session(request)).await;
     let mut options = options.map_err(|error| error.to_string())?.map_err(|error| error.text())?;
-    let opened = content.session()?;
-    super::cut_run::close(&mut log, opened.as_ref()).await.map_err(|error| error.to_string())?;
+    let mut opened = content.session()?;
+    let closed = super::cut_run::close(&mut log, opened.as_mut(), options.dialect).await;
+    closed.map_err(|error| error.to_string())?;
     options.place.folder = Some(PathBuf::from(format!("nats:{}", subject(ENTRIES, session))));
     options.place.id = opened.is_none().then(|| session.to_owned());
     options.session = opened;
     options.files = Some(Box::new(EntryFiles { log, runtime: Handle::current() }));
     let outlet = Outlet::new(options.dialect, last, items, gate);
-    start_session(session.to_owned(), options, context.limits, record.spec.principal(), Some(outlet))
+    let (owner, resumption) = (record.spec.principal(), Resumption::default());
+    Ok(start_session(session.to_owned(), options, context.limits, owner, resumption, Some(outlet)))
 }
 
 /// Writes the output.
@@ -378,7 +379,7 @@ impl OutputTask {
         let mut ended = self.handle.ended.clone();
         ends(&mut ended).await;
         let ended = ended.borrow().clone();
-        if let Some(ended) = ended.filter(|_| !is_given_up) {
+        if let Some(Ending::Over(ended)) = ended.filter(|_| !is_given_up) {
             let content = OutputContent::Message(WatcherMessage::Ended(ended));
             self.publish(&[OutputItem { to: None, content }]).await;
         }
@@ -578,7 +579,7 @@ impl InputTask {
 }
 
 /// Waits until a session has ended.
-async fn ends(ended: &mut watch::Receiver<Option<SessionEndedEvent>>) {
+async fn ends(ended: &mut watch::Receiver<Option<Ending>>) {
     // A task that is gone has ended, too.
     let _ = ended.wait_for(Option::is_some).await;
 }

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     protocol::{Dialect, Encoder, ReceivedControl, SessionEndedEvent, SessionState},
     session_host::{
-        Attach, Attached, ClientId, ClientLine, Journal, SessionHandle, SessionInfo, SessionLimits,
+        Attach, Attached, ClientId, ClientLine, Ending, Journal, SessionHandle, SessionInfo, SessionLimits,
         SessionRequest, WatcherMessage, WatcherQueue,
     },
 };
@@ -85,7 +85,7 @@ pub async fn follow(
         connection: connection.clone(),
         session: session.to_owned(),
         dialect,
-        journal: Journal::new(dialect, limits.kept_output),
+        journal: Journal::new(dialect, 0, limits.kept_output),
         clients: HashMap::new(),
         ids: HashMap::new(),
         next_connection: 0,
@@ -125,7 +125,7 @@ pub async fn follow(
     tokio::spawn(async move {
         let _info = info;
         if let Some(ended) = replica.run(tail, received_lines, received_requests).await {
-            end.send_replace(Some(ended));
+            end.send_replace(Some(Ending::Over(ended)));
         }
     });
     Ok(handle)
@@ -314,6 +314,8 @@ impl Replica {
                 self.states.insert(name.clone(), reply);
                 self.ask(name, InputContent::Snapshot);
             }
+            // A node that leaves does not ask: the others take its sessions.
+            SessionRequest::WriteOut => {}
             SessionRequest::Close => self.ask(format!("{STATE_CLIENT}close"), InputContent::Close),
         }
     }

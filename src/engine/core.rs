@@ -40,6 +40,7 @@ pub struct Engine {
     pub(in crate::engine) models: Models,
     /// Settings of the session; commands change them.
     pub(in crate::engine) modes: Modes,
+    initial_modes: Modes,
     pub(in crate::engine) tools: Toolbox,
     pub(in crate::engine) instructions: Instructions,
     pub(in crate::engine) queues: Queues,
@@ -77,6 +78,7 @@ impl Engine {
                 initial: InitialSelection::default(),
             },
             modes: setup.modes,
+            initial_modes: setup.modes,
             tools: setup.tools,
             instructions: Instructions {
                 text: setup.system_prompt.text().into(),
@@ -361,6 +363,17 @@ impl Engine {
             && self.lifecycle.is_greeting_over()
             && !self.extensions.has_command()
             && !self.extensions.hooks().any(Hook::may_leave_session)
+    }
+
+    /// Whether the session's file has all that the session is: opened again, it would be the same.
+    pub fn is_restorable(&self) -> bool {
+        self.is_idle()
+            && self.store.session.is_on_disk()
+            && !self.store.has_failed()
+            && self.queues.are_unused()
+            && self.modes == self.initial_modes
+            && !self.tools.has_host_tools()
+            && !self.extensions.has_any()
     }
 
     /// How many messages of the user are queued, steering and follow-up together.

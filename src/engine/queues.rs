@@ -73,7 +73,12 @@ impl Queues {
         }
     }
 
-    /// Whether both queues are empty.
+    /// Whether no message is queued, of the user or of extensions.
+    pub fn are_unused(&self) -> bool {
+        self.are_empty() && self.triggering.is_empty() && self.next_prompt.is_empty()
+    }
+
+    /// Whether both queues of the user are empty.
     pub fn are_empty(&self) -> bool {
         self.steering.is_empty() && self.follow_up.is_empty()
     }

@@ -70,16 +70,9 @@ impl JournalEntry {
 }
 
 impl Journal {
-    /// A journal that keeps about `max_bytes` of frames.
-    pub fn new(dialect: Dialect, max_bytes: usize) -> Self {
-        Self {
-            dialect,
-            last: 0,
-            entries: VecDeque::new(),
-            bytes: 0,
-            max_bytes,
-            oldest: Encoder::new(dialect),
-        }
+    /// A journal that goes on behind the frame with the number `last` and keeps about `max_bytes` of frames.
+    pub fn new(dialect: Dialect, last: u64, max_bytes: usize) -> Self {
+        Self { dialect, last, entries: VecDeque::new(), bytes: 0, max_bytes, oldest: Encoder::new(dialect) }
     }
 
     /// Starts over behind the frame with the number `last`.

@@ -529,7 +529,7 @@ fn connect(
     };
     // A longer line is read, so that it is answered like any other.
     let upgrade = upgrade.max_message_size(2 * server.max_frame).max_frame_size(2 * server.max_frame);
-    let stop = server.host.stop();
+    let (host, stop) = (server.host.clone(), server.host.stop());
     let span = tracing::error_span!(
         "connection",
         id = random_key(),
@@ -537,8 +537,8 @@ fn connect(
         session = session.id
     );
     upgrade.on_upgrade(|socket| {
-        let serving = async {
-            own_connection::serve(socket, session, client).await;
+        let serving = async move {
+            own_connection::serve(&host, socket, session, client).await;
             drop(stop);
         };
         serving.instrument(span)

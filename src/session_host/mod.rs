@@ -25,6 +25,7 @@ mod outlet;
 mod own_connection;
 mod passed_sockets;
 mod principal;
+mod records;
 mod registry;
 mod request_ids;
 mod scoped_host;
@@ -45,12 +46,13 @@ pub use outlet::{Outlet, OutletItem};
 pub use own_connection::CONTROL_PROTOCOL;
 pub use passed_sockets::{PassedSocket, passed_sockets};
 pub use principal::Principal;
+pub use records::{Records, StoredSession};
 pub use registry::{
     HostError, OpenRequest, OpenSession, Pending, SessionHost, SharedSessions, Start, ToolLimits,
 };
 pub use session_task::{
-    Attach, Attached, ClientLine, SessionHandle, SessionInfo, SessionLimits, SessionRequest,
-    start as start_session,
+    Attach, Attached, ClientLine, Ending, Resumption, SessionHandle, SessionInfo, SessionLimits,
+    SessionRequest, start as start_session,
 };
 pub use tls::Certificate;
 pub use watcher::{ClientId, WatcherMessage, WatcherQueue};

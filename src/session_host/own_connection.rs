@@ -6,6 +6,7 @@
 use super::{
     metrics::METRICS,
     principal::Principal,
+    registry::SessionHost,
     session_task::{Attach, Attached, ClientLine, SessionHandle, SessionRequest},
     watcher::{Popped, WatcherMessage, WatcherQueue},
 };
@@ -19,7 +20,7 @@ use futures_util::{
     stream::{SplitSink, SplitStream},
 };
 use std::sync::Arc;
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::Notify;
 
 /// The WebSocket subprotocol of clients that understand messages about the connection.
 pub const CONTROL_PROTOCOL: &str = "pi-rpc.control.v1";
@@ -49,7 +50,7 @@ enum End {
 }
 
 /// Serves a client until it or the session is gone. The session goes on without it.
-pub async fn serve(socket: WebSocket, session: SessionHandle, client: Client) {
+pub async fn serve(host: &Arc<SessionHost>, socket: WebSocket, session: SessionHandle, client: Client) {
     let _counted = METRICS.connection("session");
     let changed = Arc::new(Notify::new());
     let queue = Arc::new(WatcherQueue::new(session.dialect, client.max_pending, changed.clone()));
@@ -60,10 +61,7 @@ pub async fn serve(socket: WebSocket, session: SessionHandle, client: Client) {
         principal: client.principal,
         has_messages: client.has_control,
     };
-    let (reply, attached) = oneshot::channel();
-    // A session that has ended meanwhile sends no reply.
-    let _ = session.requests.send(SessionRequest::Attach(attach, reply)).await;
-    let Ok(attached) = attached.await else { return };
+    let Ok((session, attached)) = host.attach(&session.id, attach).await else { return };
     let (to_client, from_client) = socket.split();
     let writes = Writer {
         to_client,

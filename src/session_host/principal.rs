@@ -8,6 +8,7 @@ use crate::{
     protocol::{MultiSessionErrorCode, RpcCommand, RpcCommandKind},
     session::working_directory,
 };
+use serde::{Deserialize, Serialize};
 use std::{
     collections::HashMap,
     path::{Path, PathBuf},
@@ -16,12 +17,13 @@ use std::{
 };
 
 /// A client, or several that share a name and with it all that they use.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Principal {
     /// The name, which sessions are owned by.
     pub name: String,
     /// What it may do.
     pub limits: TokenLimits,
+    #[serde(skip)]
     usage: Arc<Usage>,
 }
 

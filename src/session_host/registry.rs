@@ -2,12 +2,16 @@
 
 use super::{
     principal::Principal,
-    session_task::{self, SessionHandle, SessionLimits, SessionRequest},
+    records::{Records, StoredSession},
+    session_task::{
+        self, Attach, Attached, Ending, Resumption, SessionHandle, SessionLimits, SessionRequest,
+    },
 };
 use crate::{
     protocol::{Dialect, ListedSession, MultiSessionErrorCode, SessionStatus, ThinkingLevel},
     server::SessionOptions,
 };
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -18,14 +22,17 @@ use std::{
     },
     time::Duration,
 };
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 
 /// A session that is to be opened.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct OpenRequest {
     /// Who opens it; `None`: a local client.
+    #[serde(serialize_with = "write_owner", deserialize_with = "read_owner")]
     pub owner: Option<Arc<Principal>>,
     /// The dialect; `None`: that of the host's options.
+    #[serde(serialize_with = "write_dialect", deserialize_with = "read_dialect")]
     pub dialect: Option<Dialect>,
     /// Where the session begins.
     pub start: Start,
@@ -44,7 +51,8 @@ pub struct OpenRequest {
 }
 
 /// Tools that a client does without, of those that the host offers.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ToolLimits {
     /// The only ones that are offered; `None`: all that the host offers.
     pub only: Option<Vec<String>>,
@@ -55,7 +63,7 @@ pub struct ToolLimits {
 }
 
 /// Where a session begins.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Start {
     /// A new one, kept as the host's options say.
     #[default]
@@ -82,6 +90,23 @@ impl OpenRequest {
         let unknown = || HostError::OpenFailed(format!("dialect: expected one of {known}, got {name:?}"));
         Dialect::parse(name).map(Some).ok_or_else(unknown)
     }
+}
+
+fn write_dialect<S: Serializer>(dialect: &Option<Dialect>, serializer: S) -> Result<S::Ok, S::Error> {
+    dialect.map(Dialect::as_str).serialize(serializer)
+}
+
+fn write_owner<S: Serializer>(owner: &Option<Arc<Principal>>, serializer: S) -> Result<S::Ok, S::Error> {
+    owner.as_deref().serialize(serializer)
+}
+
+fn read_owner<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Arc<Principal>>, D::Error> {
+    Ok(Option::<Principal>::deserialize(deserializer)?.map(Arc::new))
+}
+
+fn read_dialect<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Dialect>, D::Error> {
+    let name = Option::<String>::deserialize(deserializer)?;
+    OpenRequest::dialect(name.as_deref()).map_err(|error| serde::de::Error::custom(error.text()))
 }
 
 impl Start {
@@ -127,6 +152,8 @@ pub struct SessionHost {
     is_draining: AtomicBool,
     /// Sessions that are shared with other processes; `None`: all are of this one.
     shared: Option<Arc<dyn SharedSessions>>,
+    /// Where open sessions are noted, if a restart is to bring them back.
+    records: Option<Records>,
     /// Whether the process is to end. Each connection has a receiver.
     stop: watch::Sender<bool>,
 }
@@ -140,10 +167,24 @@ enum Entry {
         directory: Option<PathBuf>,
         owner: Arc<Principal>,
     },
-    Open(SessionHandle),
+    Open {
+        handle: SessionHandle,
+        request: Box<OpenRequest>,
+        /// The number of the last frame when it was opened.
+        opened_at: u64,
+    },
     /// A session that other processes know, too.
     Shared(SessionHandle),
+    /// It is not in memory; `opened` has the outcome, while it is being opened again.
+    Stored {
+        session: Box<StoredSession>,
+        owner: Arc<Principal>,
+        opened: Option<Reopening>,
+    },
 }
+
+/// The outcome of opening a session again; `None`: it is under way.
+type Reopening = watch::Receiver<Option<Result<(), HostError>>>;
 
 /// Why a command to the process is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -202,21 +243,22 @@ impl HostError {
 }
 
 impl SessionHost {
-    /// A process without sessions, which `open_session` makes the options of.
-    pub fn new(open_session: Arc<OpenSession>, limits: SessionLimits) -> Arc<Self> {
-        Self::with_shared(open_session, limits, None)
-    }
-
-    /// A process whose sessions are shared with others, but for those in memory.
-    pub fn with_shared(
+    /// A process without open sessions, which `open_session` makes the options of. `records`: where open sessions are noted,
+    /// and those that are there already. `shared`: sessions that other processes know, too.
+    pub fn new(
         open_session: Arc<OpenSession>,
         limits: SessionLimits,
+        records: Option<(Records, Vec<StoredSession>)>,
         shared: Option<Arc<dyn SharedSessions>>,
     ) -> Arc<Self> {
+        let (records, sessions) = records.unzip();
+        let sessions =
+            sessions.into_iter().flatten().map(|session| (session.id.clone(), Entry::stored(session)));
         Arc::new(Self {
             open_session,
             limits,
-            sessions: Mutex::default(),
+            sessions: Mutex::new(sessions.collect()),
+            records,
             is_draining: AtomicBool::new(false),
             shared,
             stop: watch::Sender::new(false),
@@ -271,42 +313,29 @@ impl SessionHost {
             self.sessions().remove(&id);
             return opened.map(|handle| self.remember(handle));
         }
-        let open_session = self.open_session.clone();
         let owner = request.owner.clone().unwrap_or_else(Principal::local);
-        let options = tokio::task::spawn_blocking(move || open_session(request)).await;
-        let started = match options {
-            Ok(Ok(options)) => session_task::start(id.clone(), options, self.limits, owner, None)
-                .map_err(HostError::OpenFailed),
-            Ok(Err(error)) => Err(error),
-            Err(error) => Err(HostError::OpenFailed(error.to_string())),
-        };
-        let handle = match started {
-            Ok(handle) => handle,
-            Err(error) => {
-                self.sessions().remove(&id);
-                return Err(error);
-            }
-        };
+        let options = self.options(request.clone(), false).await;
+        let options = options.inspect_err(|_| drop(self.sessions().remove(&id)))?;
+        let handle =
+            session_task::start(id.clone(), options, self.limits, owner, Resumption::default(), None);
+        let path = handle.info.borrow().path.clone();
         let is_in_use = {
             let mut sessions = self.sessions();
             sessions.remove(&id);
-            let path = handle.info.borrow().path.clone();
             let is_in_use = path.is_some_and(|path| is_open(&sessions, &path));
             if !is_in_use {
-                sessions.insert(id.clone(), Entry::Open(handle.clone()));
+                sessions.insert(
+                    id,
+                    Entry::Open { handle: handle.clone(), request: request.into(), opened_at: 0 },
+                );
             }
             is_in_use
         };
         if is_in_use {
-            close(&handle).await;
+            end(&handle, SessionRequest::Close).await;
             return Err(HostError::PathInUse);
         }
-        let (host, mut ended) = (self.clone(), handle.ended.clone());
-        tokio::spawn(async move {
-            // A task that is gone without a word has ended, too.
-            let _ = ended.wait_for(Option::is_some).await;
-            host.sessions().remove(&id);
-        });
+        tokio::spawn(self.clone().follow(handle.clone()));
         Ok(handle)
     }
 
@@ -330,8 +359,12 @@ impl SessionHost {
     /// # Errors
     ///
     /// There is none, or it is being opened or closed.
-    pub async fn find_anywhere(self: &Arc<Self>, name: &str) -> Result<SessionHandle, HostError> {
-        match (self.find(name), &self.shared) {
+    pub async fn find_anywhere(
+        self: &Arc<Self>,
+        name: &str,
+        client: &Arc<Principal>,
+    ) -> Result<SessionHandle, HostError> {
+        match (self.find(name, client).await, &self.shared) {
             (Ok(handle), _) if !handle.requests.is_closed() => Ok(handle),
             (Ok(_) | Err(HostError::UnknownSession), Some(shared)) => {
                 shared.find(name.to_owned()).await.map(|handle| self.remember(handle))
@@ -340,27 +373,192 @@ impl SessionHost {
         }
     }
 
-    /// The open session of this process with this name: its handle, or the id in its file.
+    async fn options(&self, request: OpenRequest, closes_cut_run: bool) -> Result<SessionOptions, HostError> {
+        let open_session = self.open_session.clone();
+        let options = tokio::task::spawn_blocking(move || {
+            let mut options = open_session(request)?;
+            if closes_cut_run {
+                options.close_cut_run().map_err(HostError::OpenFailed)?;
+            }
+            Ok(options)
+        });
+        options.await.map_err(|error| HostError::OpenFailed(error.to_string())).flatten()
+    }
+
+    /// Notes what becomes of an open session, until it has ended.
+    async fn follow(self: Arc<Self>, handle: SessionHandle) {
+        let (mut info, mut ended) = (handle.info.clone(), handle.ended.clone());
+        let mut noted = None;
+        loop {
+            let path = info.borrow_and_update().path.clone();
+            if path != noted {
+                self.note(&handle);
+                noted = path;
+            }
+            tokio::select! {
+                changed = info.changed() => if changed.is_err() { break },
+                // A task that is gone without a word has ended, too.
+                _ = ended.wait_for(Option::is_some) => break,
+            }
+        }
+        let _ = ended.wait_for(Option::is_some).await;
+        self.settle(&handle);
+    }
+
+    /// Notes an open session, so that a restart brings it back even if this process is killed.
+    fn note(&self, handle: &SessionHandle) {
+        let sessions = self.sessions();
+        let Some(Entry::Open { request, opened_at, .. }) = sessions.get(&handle.id) else { return };
+        if let Some(stored) = stored_session(handle, *request.clone(), *opened_at, None) {
+            self.save(&stored);
+        }
+    }
+
+    fn save(&self, session: &StoredSession) {
+        if let Some(Err(error)) = self.records.as_ref().map(|records| records.save(session)) {
+            tracing::error!("session {}: a restart will not bring it back: {error}", session.id);
+        }
+    }
+
+    /// Removes a session that has ended, or lists it as stored.
+    fn settle(&self, handle: &SessionHandle) {
+        let mut sessions = self.sessions();
+        let Some(Entry::Open { request, opened_at, .. }) = sessions.get(&handle.id) else { return };
+        let stored = match &*handle.ended.borrow() {
+            Some(Ending::WrittenOut(resumption)) => {
+                stored_session(handle, *request.clone(), *opened_at, Some(resumption.clone()))
+            }
+            Some(Ending::Over(_)) | None => None,
+        };
+        match stored {
+            Some(session) => {
+                self.save(&session);
+                sessions.insert(handle.id.clone(), Entry::stored(session));
+            }
+            None => {
+                sessions.remove(&handle.id);
+                self.records.iter().for_each(|records| records.remove(&handle.id));
+            }
+        }
+    }
+
+    /// The open session with this name: its handle, or the id in its file. One that is not in memory is brought back.
     ///
     /// # Errors
     ///
-    /// There is none, or it is being opened or closed.
-    pub fn find(&self, name: &str) -> Result<SessionHandle, HostError> {
-        let sessions = self.sessions();
-        let handle = match sessions.get(name) {
-            Some(Entry::Open(handle) | Entry::Shared(handle)) => handle,
-            Some(Entry::Opening { .. }) => return Err(HostError::SessionOpening),
-            None => sessions
-                .values()
-                .find_map(|entry| match entry {
-                    Entry::Open(handle) if handle.info.borrow().durable_id == name => Some(handle),
-                    _ => None,
-                })
-                .ok_or(HostError::UnknownSession)?,
+    /// There is none, it is being opened or closed, or it cannot be brought back.
+    ///
+    /// The limits of `client` hold for one that is brought back, if it is the owner.
+    pub async fn find(
+        self: &Arc<Self>,
+        name: &str,
+        client: &Arc<Principal>,
+    ) -> Result<SessionHandle, HostError> {
+        loop {
+            let mut opened = match self.look_up(name, client)? {
+                Found::Open(handle) => return Ok(handle),
+                Found::Reopening(opened) => opened,
+            };
+            let outcome = opened.wait_for(Option::is_some).await.map(|outcome| outcome.clone());
+            if let Ok(Some(Err(error))) = outcome {
+                return Err(error);
+            }
+        }
+    }
+
+    fn look_up(self: &Arc<Self>, name: &str, client: &Arc<Principal>) -> Result<Found, HostError> {
+        let mut sessions = self.sessions();
+        let by_durable_id = || {
+            let found = sessions.iter().find(|(_, entry)| match entry {
+                Entry::Open { handle, .. } => handle.info.borrow().durable_id == name,
+                Entry::Stored { session, .. } => session.durable_id == name,
+                Entry::Opening { .. } | Entry::Shared(_) => false,
+            });
+            found.map(|(id, _)| id.clone())
         };
-        match handle.info.borrow().status {
-            SessionStatus::Closing => Err(HostError::SessionClosing),
-            _ => Ok(handle.clone()),
+        let id = if sessions.contains_key(name) { Some(name.to_owned()) } else { by_durable_id() };
+        match id.and_then(|id| sessions.get_mut(&id)).ok_or(HostError::UnknownSession)? {
+            Entry::Opening { .. } => Err(HostError::SessionOpening),
+            Entry::Open { handle, .. } | Entry::Shared(handle) => match handle.info.borrow().status {
+                SessionStatus::Closing => Err(HostError::SessionClosing),
+                _ => Ok(Found::Open(handle.clone())),
+            },
+            Entry::Stored { opened: Some(opened), .. } => Ok(Found::Reopening(opened.clone())),
+            Entry::Stored { session, opened, .. } => {
+                let (outcome, under_way) = watch::channel(None);
+                *opened = Some(under_way.clone());
+                let (host, mut session) = (self.clone(), session.as_ref().clone());
+                // They may have changed since.
+                session.request.owner = session.request.owner.map(|owner| match owner.name == client.name {
+                    true => client.clone(),
+                    false => owner,
+                });
+                // Goes on if the client that has caused it is gone.
+                tokio::spawn(async move {
+                    let reopened = host.reopen(session).await;
+                    outcome.send_replace(Some(reopened));
+                });
+                Ok(Found::Reopening(under_way))
+            }
+        }
+    }
+
+    /// Brings back a session that is not in memory.
+    async fn reopen(self: &Arc<Self>, session: StoredSession) -> Result<(), HostError> {
+        let resumption = session.resumption();
+        let StoredSession { id, path, directory, mut request, .. } = session.clone();
+        if path.exists() {
+            // What the file says counts.
+            (request.provider, request.model, request.level, request.name) = (None, None, None, None);
+        }
+        request.start = Start::Named(path.to_string_lossy().into_owned());
+        request.directory = Some(directory);
+        let opened_at = resumption.sequence;
+        let owner = request.owner.clone().unwrap_or_else(Principal::local);
+        let options = self.options(request, session.resumption.is_none()).await;
+        let mut sessions = self.sessions();
+        let options = match options {
+            Ok(options) => options,
+            Err(error) => {
+                sessions.insert(id, Entry::stored(session));
+                return Err(error);
+            }
+        };
+        let handle = session_task::start(id.clone(), options, self.limits, owner, resumption, None);
+        sessions
+            .insert(id, Entry::Open { handle: handle.clone(), request: session.request.into(), opened_at });
+        drop(sessions);
+        tokio::spawn(self.clone().follow(handle));
+        Ok(())
+    }
+
+    /// Attaches a client to the session with this name.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`find`](Self::find), or the session ends meanwhile.
+    pub async fn attach(
+        self: &Arc<Self>,
+        name: &str,
+        attach: Attach,
+    ) -> Result<(SessionHandle, Attached), HostError> {
+        loop {
+            let mut handle = self.find_anywhere(name, &attach.principal).await?;
+            let (reply, attached) = oneshot::channel();
+            // A session that has ended meanwhile sends no reply.
+            let _ = handle.requests.send(SessionRequest::Attach(attach.clone(), reply)).await;
+            if let Ok(attached) = attached.await {
+                return Ok((handle, attached));
+            }
+            let ended = handle.ended.wait_for(Option::is_some).await.map(|ended| ended.clone());
+            match ended {
+                // It was written out at this very moment.
+                Ok(Some(Ending::WrittenOut(_))) if !*self.stop.borrow() => self.settle(&handle),
+                Ok(Some(Ending::Over(ended))) if ended.error.is_some() => {
+                    return Err(HostError::OpenFailed(ended.error.unwrap_or_default()));
+                }
+                _ => return Err(HostError::UnknownSession),
+            }
         }
     }
 
@@ -368,7 +566,8 @@ impl SessionHost {
     pub fn owner(&self, name: &str) -> Option<String> {
         let sessions = self.sessions();
         let is_it = |entry: &&Entry| match entry {
-            Entry::Open(handle) | Entry::Shared(handle) => handle.info.borrow().durable_id == name,
+            Entry::Open { handle, .. } | Entry::Shared(handle) => handle.info.borrow().durable_id == name,
+            Entry::Stored { session, .. } => session.durable_id == name,
             Entry::Opening { .. } => false,
         };
         let found = sessions.get(name).or_else(|| sessions.values().find(is_it));
@@ -380,11 +579,25 @@ impl SessionHost {
     /// # Errors
     ///
     /// There is none, or it is being opened or closed.
-    pub async fn close(self: &Arc<Self>, name: &str) -> Result<(), HostError> {
-        let handle = self.find_anywhere(name).await?;
-        close(&handle).await;
-        self.sessions().remove(&handle.id);
+    pub async fn close(self: &Arc<Self>, name: &str, client: &Arc<Principal>) -> Result<(), HostError> {
+        if self.take_stored(name) {
+            return Ok(());
+        }
+        let handle = self.find_anywhere(name, client).await?;
+        end(&handle, SessionRequest::Close).await;
+        self.settle(&handle);
         Ok(())
+    }
+
+    /// Removes a session that is not in memory. `false`: there is none of that name.
+    fn take_stored(&self, name: &str) -> bool {
+        let mut sessions = self.sessions();
+        let is_stored = matches!(sessions.get(name), Some(Entry::Stored { opened: None, .. }));
+        if is_stored {
+            sessions.remove(name);
+            self.records.iter().for_each(|records| records.remove(name));
+        }
+        is_stored
     }
 
     /// The sessions whose owner `is_seen` accepts, with those that are being opened or closed.
@@ -418,7 +631,15 @@ impl SessionHost {
                 name: None,
                 status: SessionStatus::Opening,
             },
-            Entry::Open(handle) | Entry::Shared(handle) => {
+            Entry::Stored { session, .. } => ListedSession {
+                session_id: id.clone(),
+                durable_session_id: Some(session.durable_id.clone()),
+                session_path: Some(text(&session.path)),
+                cwd: text(&session.directory),
+                name: session.name.clone(),
+                status: SessionStatus::Idle,
+            },
+            Entry::Open { handle, .. } | Entry::Shared(handle) => {
                 let info = handle.info.borrow();
                 ListedSession {
                     session_id: id.clone(),
@@ -449,22 +670,30 @@ impl SessionHost {
         self.is_draining.load(Ordering::Relaxed)
     }
 
-    /// Closes all sessions, but for those that are left to other processes, and waits a while for connections to write
-    /// what is pending.
+    /// Ends all sessions, but for those that are left to other processes, and waits a while for connections to write what is
+    /// pending. Sessions that a restart brings back are written out; the others are closed.
     pub async fn shut_down(&self) {
         self.is_draining.store(true, Ordering::Relaxed);
         let open: Vec<SessionHandle> = self
             .sessions()
             .values()
             .filter_map(|entry| match entry {
-                Entry::Open(handle) => Some(handle.clone()),
-                Entry::Opening { .. } | Entry::Shared(_) => None,
+                Entry::Open { handle, .. } => Some(handle.clone()),
+                Entry::Opening { .. } | Entry::Shared(_) | Entry::Stored { .. } => None,
             })
             .collect();
         if let Some(shared) = &self.shared {
             shared.leave().await;
         }
-        futures_util::future::join_all(open.iter().map(close)).await;
+        let ends = open.iter().map(|handle| async {
+            let request = match self.records {
+                Some(_) => SessionRequest::WriteOut,
+                None => SessionRequest::Close,
+            };
+            end(handle, request).await;
+            self.settle(handle);
+        });
+        futures_util::future::join_all(ends).await;
         self.stop.send_replace(true);
         // Who has not read by then does not.
         let _ = tokio::time::timeout(FLUSH_TIMEOUT, self.stop.closed()).await;
@@ -476,18 +705,50 @@ impl SessionHost {
 }
 
 impl Entry {
+    fn stored(session: StoredSession) -> Self {
+        let owner = session.request.owner.clone().unwrap_or_else(Principal::local);
+        Self::Stored { session: Box::new(session), owner, opened: None }
+    }
+
     fn owner(&self) -> &Principal {
         match self {
-            Self::Opening { owner, .. } => owner,
-            Self::Open(handle) | Self::Shared(handle) => &handle.owner,
+            Self::Opening { owner, .. } | Self::Stored { owner, .. } => owner,
+            Self::Open { handle, .. } | Self::Shared(handle) => &handle.owner,
         }
     }
 }
 
-async fn close(handle: &SessionHandle) {
-    // A task that is gone has closed the session.
-    let _ = handle.requests.send(SessionRequest::Close).await;
+/// What [`SessionHost::find`] finds.
+enum Found {
+    Open(SessionHandle),
+    Reopening(Reopening),
+}
+
+/// Asks a session to end, and waits until it has.
+async fn end(handle: &SessionHandle, request: SessionRequest) {
+    // A task that is gone has ended the session.
+    let _ = handle.requests.send(request).await;
     let _ = handle.ended.clone().wait_for(Option::is_some).await;
+}
+
+/// A session as it is noted; `None`: it has no file.
+fn stored_session(
+    handle: &SessionHandle,
+    request: OpenRequest,
+    opened_at: u64,
+    resumption: Option<Resumption>,
+) -> Option<StoredSession> {
+    let info = handle.info.borrow();
+    Some(StoredSession {
+        id: handle.id.clone(),
+        request: OpenRequest { dialect: Some(handle.dialect), ..request },
+        durable_id: info.durable_id.clone(),
+        path: info.path.clone()?,
+        directory: info.directory.clone(),
+        name: info.name.clone(),
+        opened_at,
+        resumption,
+    })
 }
 
 /// Whether the file that a client names is open or being opened.
@@ -500,7 +761,8 @@ fn is_in_use(sessions: &BTreeMap<String, Entry>, path: &str) -> bool {
 
 fn is_open(sessions: &BTreeMap<String, Entry>, path: &Path) -> bool {
     sessions.values().any(|entry| match entry {
-        Entry::Open(handle) => handle.info.borrow().path.as_deref() == Some(path),
+        Entry::Open { handle, .. } => handle.info.borrow().path.as_deref() == Some(path),
+        Entry::Stored { session, .. } => session.path == path,
         Entry::Opening { .. } | Entry::Shared(_) => false,
     })
 }

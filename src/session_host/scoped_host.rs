@@ -3,7 +3,7 @@
 use super::{
     principal::Principal,
     registry::{HostError, OpenRequest, ReservedSession, SessionHost},
-    session_task::SessionHandle,
+    session_task::{Attach, Attached, SessionHandle},
 };
 use crate::{protocol::ListedSession, server::wall_ms};
 use std::{sync::Arc, time::Instant};
@@ -72,8 +72,18 @@ impl ScopedHost {
         if self.host.owner(name).is_some_and(|owner| !self.principal.sees(&owner)) {
             return Err(HostError::UnknownSession);
         }
-        let found = self.host.find_anywhere(name).await?;
+        let found = self.host.find_anywhere(name, &self.principal).await?;
         if self.principal.sees(&found.owner.name) { Ok(found) } else { Err(HostError::UnknownSession) }
+    }
+
+    /// Attaches a client to the session with this name.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`find`](Self::find), or the session ends meanwhile.
+    pub async fn attach(&self, name: &str, attach: Attach) -> Result<(SessionHandle, Attached), HostError> {
+        let found = self.find(name).await?;
+        self.host.attach(&found.id, attach).await
     }
 
     /// Closes a session: aborts what is active, and waits until it has ended.
@@ -83,7 +93,7 @@ impl ScopedHost {
     /// Those of [`find`](Self::find).
     pub async fn close(&self, name: &str) -> Result<(), HostError> {
         let found = self.find(name).await?;
-        self.host.close(&found.id).await
+        self.host.close(&found.id, &self.principal).await
     }
 
     /// The sessions of the principal, with those that are being opened or closed.

@@ -16,6 +16,7 @@ use crate::{
     },
     server::{ExitReason, Runner, SessionOptions, line_to_input, until, wall_ms},
 };
+use serde::{Deserialize, Serialize};
 use std::{
     collections::HashMap,
     path::{Path, PathBuf},
@@ -24,9 +25,6 @@ use std::{
 };
 use tokio::sync::{mpsc, oneshot, watch};
 use tracing::Instrument as _;
-
-/// How long an idle session keeps frames for clients that come back.
-const KEPT_WHILE_IDLE: Duration = Duration::from_secs(600);
 
 /// Lines of clients that wait for the session.
 const LINE_CAPACITY: usize = 64;
@@ -70,9 +68,30 @@ pub enum SessionRequest {
     State(oneshot::Sender<SessionState>),
     /// Aborts what is active and ends the session.
     Close,
+    /// Aborts what is active and ends the session so that it can go on from its file.
+    WriteOut,
+}
+
+/// What a session goes on with, besides its file, when it is opened again.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Resumption {
+    /// The number of its last frame.
+    pub sequence: u64,
+    /// Its clients: what names each, and the lines received from it.
+    pub clients: Vec<(String, u64)>,
+}
+
+/// How a session has ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Ending {
+    /// It is over.
+    Over(SessionEndedEvent),
+    /// It goes on from its file once a client wants it.
+    WrittenOut(Resumption),
 }
 
 /// A connection that is to be attached.
+#[derive(Clone)]
 pub struct Attach {
     /// Names the client, so that it is the same one after it has come back.
     pub key: String,
@@ -132,16 +151,18 @@ pub struct SessionHandle {
     /// What the session is.
     pub info: watch::Receiver<SessionInfo>,
     /// The end of the session; `None`: it goes on.
-    pub ended: watch::Receiver<Option<SessionEndedEvent>>,
+    pub ended: watch::Receiver<Option<Ending>>,
 }
 
-/// Limits of a session's memory.
+/// Limits of what a session takes.
 #[derive(Clone, Copy, Debug)]
 pub struct SessionLimits {
     /// The longest line that is read, in bytes.
     pub max_frame: usize,
     /// Bytes of frames that are kept for clients that come back.
     pub kept_output: usize,
+    /// How long an idle session keeps them; then one without clients is written out, if its file has all of it.
+    pub kept_idle: Duration,
 }
 
 struct Client {
@@ -153,6 +174,14 @@ struct Client {
     has_messages: bool,
     principal: Arc<Principal>,
     received: u64,
+}
+
+impl Client {
+    /// A client that may come back.
+    fn absent((key, received): (String, u64), owner: &Arc<Principal>) -> Self {
+        let principal = owner.clone();
+        Self { key, connection: 0, queue: None, has_messages: false, principal, received }
+    }
 }
 
 struct SessionTask {
@@ -176,47 +205,50 @@ struct SessionTask {
     is_stopping: bool,
     /// Whether an answer has cost money since that was last looked at.
     has_spent: bool,
+    /// Whether it goes on from its file once it has stopped.
+    is_resumable: bool,
 }
 
-/// Starts a session. It has ended when `ended` of the handle says so.
-///
-/// # Errors
-///
-/// The system refuses a thread.
+/// Starts a session, a new one or one that goes on. It has ended when `ended` of the handle says so.
 pub fn start(
     id: String,
     options: SessionOptions,
     limits: SessionLimits,
     owner: Arc<Principal>,
+    resumption: Resumption,
     outlet: Option<Outlet>,
-) -> Result<SessionHandle, String> {
+) -> SessionHandle {
     let dialect = options.dialect;
     let directory = options.tool_environment.directory.clone();
     let max_queue = options.limits.queue as u64;
     // Connections do not hold the session up; there is nothing to pause for.
     let (_gate, opened) = watch::channel(true);
     let gate = outlet.as_ref().map_or(opened, |outlet| outlet.gate.clone());
-    let runner = Runner::new(options, gate)?;
+    let runner = Runner::new(options, gate);
     let (lines, received_lines) = mpsc::channel(LINE_CAPACITY);
     let (requests, received_requests) = mpsc::channel(REQUEST_CAPACITY);
-    let task = SessionTask {
+    // On the heap from the start: a future that moves it keeps room for two.
+    let task = Box::new(SessionTask {
         id: id.clone(),
         owner: owner.clone(),
         directory: directory.clone(),
         runner,
         limits,
         dialect,
-        journal: Journal::new(dialect, limits.kept_output),
+        journal: Journal::new(dialect, resumption.sequence, limits.kept_output),
         ids: RequestIds::default(),
-        clients: HashMap::new(),
-        next_client: 0,
+        next_client: resumption.clients.len() as ClientId,
+        clients: (1..)
+            .zip(resumption.clients.into_iter().map(|client| Client::absent(client, &owner)))
+            .collect(),
         next_connection: 0,
         outlet,
         dialogs: Vec::new(),
         unserved_bytes: 0,
         is_stopping: false,
         has_spent: false,
-    };
+        is_resumable: false,
+    });
     let (info, known) = watch::channel(task.info(&directory));
     let (ended, is_ended) = watch::channel(None);
     let handle = SessionHandle {
@@ -237,18 +269,18 @@ pub fn start(
         ended.send_replace(Some(ending));
     };
     tokio::spawn(work.instrument(span));
-    Ok(handle)
+    handle
 }
 
 impl SessionTask {
     async fn run(
-        mut self,
+        mut self: Box<Self>,
         mut lines: mpsc::Receiver<ClientLine>,
         mut requests: mpsc::Receiver<SessionRequest>,
         max_queue: u64,
         directory: PathBuf,
         info: &watch::Sender<SessionInfo>,
-    ) -> SessionEndedEvent {
+    ) -> Ending {
         let mut exit_reason = self.step(None);
         info.send_replace(self.info(&directory));
         let mut burst = 0;
@@ -272,6 +304,11 @@ impl SessionTask {
                 input = self.runner.next() => Some(input),
                 Some(line) = lines.recv(), if reads => self.receive(line),
                 () = until(forgets_at), if forgets_at.is_some() => {
+                    let is_watched = self.clients.values().any(|client| client.queue.is_some());
+                    if !is_watched && self.outlet.is_none() && self.runner.engine.is_restorable() {
+                        self.is_resumable = true;
+                        break;
+                    }
                     self.journal.clear();
                     None
                 }
@@ -287,14 +324,20 @@ impl SessionTask {
                     exit_reason = exit_reason.or(self.step(Some(abort)));
                 }
             }
-            forgets_at = self.runner.engine.is_idle().then(|| Instant::now() + KEPT_WHILE_IDLE);
+            forgets_at = self.runner.engine.is_idle().then(|| Instant::now() + self.limits.kept_idle);
             if !is_progress || info.borrow().status != self.status() {
                 let now = self.info(&directory);
                 info.send_if_modified(|known| std::mem::replace(known, now.clone()) != now);
             }
         }
-        let Self { id, runner, clients, .. } = self;
-        runner.end().await;
+        let Self { id, runner, clients, journal, is_resumable, .. } = *self;
+        Box::pin(runner.end()).await;
+        if is_resumable {
+            // Their clients come back by themselves.
+            clients.values().filter_map(|client| client.queue.as_ref()).for_each(|queue| queue.close());
+            let clients = clients.into_values().map(|client| (client.key, client.received)).collect();
+            return Ending::WrittenOut(Resumption { sequence: journal.last(), clients });
+        }
         let error = match exit_reason {
             Some(ExitReason::Refused(text)) => Some(text),
             _ => None,
@@ -305,7 +348,7 @@ impl SessionTask {
             queue.push_message(WatcherMessage::Ended(ending.clone()));
             queue.close();
         }
-        ending
+        Ending::Over(ending)
     }
 
     /// Lets the engine handle an input, and distributes what it emits.
@@ -459,6 +502,11 @@ impl SessionTask {
             }
             SessionRequest::Close => {
                 self.is_stopping = true;
+                Some(Input::Shutdown)
+            }
+            SessionRequest::WriteOut => {
+                self.is_stopping = true;
+                self.is_resumable = self.runner.engine.state().session_file.is_some();
                 Some(Input::Shutdown)
             }
         }

@@ -266,7 +266,7 @@ impl SharedConnection {
         let session = self.host.find(name).await?;
         let id = session.id.clone();
         if after.is_some() || !self.sessions.contains_key(&id) {
-            let watched = Watched::attach(session, self.attachment(after)).await?;
+            let watched = Watched::attach(&self.host, session, self.attachment(after)).await?;
             self.sessions.insert(id.clone(), watched);
         }
         self.sessions.get(&id).ok_or(HostError::UnknownSession)
@@ -413,14 +413,15 @@ struct Attachment {
 }
 
 impl Watched {
-    async fn attach(session: SessionHandle, attachment: Attachment) -> Result<Self, HostError> {
+    async fn attach(
+        host: &ScopedHost,
+        session: SessionHandle,
+        attachment: Attachment,
+    ) -> Result<Self, HostError> {
         let Attachment { key, after, max_pending, changed, principal } = attachment;
         let queue = Arc::new(WatcherQueue::new(session.dialect, max_pending, changed));
-        let (reply, attached) = oneshot::channel();
         let attach = Attach { key, after, queue: queue.clone(), principal, has_messages: true };
-        // A session that has ended meanwhile sends no reply.
-        let _ = session.requests.send(SessionRequest::Attach(attach, reply)).await;
-        let attached = attached.await.map_err(|_| HostError::UnknownSession)?;
+        let (session, attached) = host.attach(&session.id, attach).await?;
         Ok(Self { session, queue, attached, is_input_over: false })
     }
 
@@ -438,15 +439,10 @@ async fn open(
 ) -> Outcome {
     let opened = async {
         let session = host.start(opening).await?;
-        let ended = session.ended.clone();
-        let refused = move || match &*ended.borrow() {
-            Some(ended) => HostError::OpenFailed(ended.error.clone().unwrap_or_default()),
-            None => HostError::UnknownSession,
-        };
-        let watched = Watched::attach(session, attachment).await.map_err(|_| refused())?;
+        let watched = Watched::attach(host, session, attachment).await?;
         let (reply, state) = oneshot::channel();
         let _ = watched.session.requests.send(SessionRequest::State(reply)).await;
-        let state = state.await.map_err(|_| refused())?;
+        let state = state.await.map_err(|_| HostError::UnknownSession)?;
         Ok((watched, state))
     };
     match opened.await {

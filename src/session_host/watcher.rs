@@ -221,7 +221,7 @@ mod tests {
     #[test]
     fn coalesced_deltas_leave_nothing_pending() {
         let queue = WatcherQueue::new(Dialect::Pi1, usize::MAX, Arc::default());
-        let mut journal = Journal::new(Dialect::Pi1, usize::MAX);
+        let mut journal = Journal::new(Dialect::Pi1, 0, usize::MAX);
         let count = 2 * COALESCE_AT / 1000;
         for _ in 0..count {
             let step = Step::Delta("x".repeat(1000));

@@ -5,6 +5,7 @@ use pi_rpc::{
     oracle::{Direction, Finding, Record, View, WireJudge},
     protocol::{Dialect, Side},
 };
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::{
     fs,
@@ -12,13 +13,14 @@ use std::{
     os::unix::net::UnixStream,
     path::PathBuf,
     process::{Child, Command, Output, Stdio},
+    sync::Arc,
     thread,
 };
 use tempfile::TempDir;
 
 /// A host with a scripted model. Its directory has the socket `s`, the script and what the tools make.
 pub struct Host {
-    pub dir: TempDir,
+    pub dir: Arc<TempDir>,
     child: Child,
 }
 
@@ -27,6 +29,11 @@ impl Host {
     pub fn start(turns: &Value, arguments: &[&str]) -> Self {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("script.json"), json!({ "turns": turns }).to_string()).unwrap();
+        Self::start_in(Arc::new(dir), arguments)
+    }
+
+    /// Starts a host in the directory of another one.
+    pub fn start_in(dir: Arc<TempDir>, arguments: &[&str]) -> Self {
         let mut line = command(binary(), dir.path());
         line.args(["host", "--listen", "unix:s", "--model", "scripted/script.json", "--dialect", "pi-1"]);
         line.args(arguments).stdin(Stdio::null()).stderr(Stdio::piped());
@@ -57,10 +64,18 @@ impl Host {
         line
     }
 
+    /// Kills the host, which can write nothing more.
+    pub fn kill(self) {
+        self.signal(Signal::KILL);
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+
     /// Stops the host by a signal. Returns its end.
     pub fn stop(mut self) -> Output {
-        let id = rustix::process::Pid::from_child(&self.child);
-        rustix::process::kill_process(id, rustix::process::Signal::TERM).unwrap();
+        self.signal(Signal::TERM);
         let status = self.child.wait().unwrap();
         let mut stderr = Vec::new();
         self.child.stderr.take().unwrap().read_to_end(&mut stderr).unwrap();

@@ -9,5 +9,6 @@ mod limits;
 mod operating;
 mod refusals;
 mod shared;
+mod stored;
 mod tcp_support;
 mod watching;

@@ -91,6 +91,9 @@ Many sessions (pi-rpc host):
   --log-format <FORMAT>        text, or json: an object on each line of stderr, with ids of session and connection (text)
   --upgrade-wait <SECONDS>     On SIGUSR2, wait so long for a moment without runs before the program is replaced (600)
   --multi-session              With --mode rpc: carry many sessions on stdin and stdout
+  --keep-idle <SECONDS>        Keep an idle session's output so long; then one without clients leaves memory until one comes
+                               (600)
+  --state <DIR>                Note open sessions there, so that a restart brings them back
   --kept-output <BYTES>        Keep so much of each session's output for clients that come back (4 MiB)
   --nats <URLS>                Share the sessions with other hosts, by NATS with JetStream at nats://HOST:PORT,…
   --nats-credentials <FILE>    Log in to NATS with this file of credentials

@@ -200,6 +200,11 @@ impl Toolbox {
         self.find(name).map(|tool| tool.owner)
     }
 
+    /// Whether the host has defined tools.
+    pub(in crate::engine) fn has_host_tools(&self) -> bool {
+        self.tools.iter().any(|tool| tool.owner == ToolOwner::Host)
+    }
+
     /// Whether there is a tool of that name, offered or not.
     fn has(&self, name: &str) -> bool {
         self.find(name).is_some()
