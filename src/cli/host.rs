@@ -6,6 +6,7 @@ use super::{
     options::{self, HostOptions, Refusal},
     print, process_privacy, refuse,
     serve::{log_panics, log_to_stderr},
+    session::all_folders,
     session_options::load_config,
     session_template::SessionTemplate,
     upgrade::Successor,
@@ -20,7 +21,7 @@ use crate::{
     server::MAX_PENDING_BYTES,
     session_host::{
         Access, AuthCommand, Listener, OpenSession, Records, Server, SessionHost, SessionLimits,
-        SharedSessions, serve_stdio,
+        SessionSource, SharedSessions, serve_stdio,
     },
 };
 use sd_notify::NotifyState;
@@ -224,7 +225,8 @@ async fn server(
         std::env::current_dir().map_err(|error| Refusal(format!("the working directory: {error}"), 1))?;
     let secrets = Secrets::default();
     // Warns of what is wrong with the configuration before anybody opens a session.
-    load_config(dialect, &options, &directory, &environment, secrets.clone());
+    let config = load_config(dialect, &options, &directory, &environment, secrets.clone());
+    let folders = all_folders(&config, &options, &directory, &environment);
     log::set_secrets(secrets.clone());
     process_privacy::hide(&secrets, &environment, options.api_key.is_some());
     let access = Arc::new(access(&options, &secrets)?);
@@ -237,7 +239,8 @@ async fn server(
     let kept_idle = keep_idle.map_or(KEEP_IDLE, Duration::from_millis);
     let limits = SessionLimits { max_frame, kept_output, kept_idle };
     let shared = join_cluster(&template, open.clone(), limits).await.map_err(|text| Refusal(text, 1))?;
-    let host = SessionHost::new(open, limits, records, shared);
+    let source = SessionSource { open, folders: Box::new(folders), dialect };
+    let host = SessionHost::new(source, limits, records, shared);
     Ok(Server { host, dialect, max_frame, access, max_pending })
 }
 

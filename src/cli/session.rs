@@ -61,6 +61,23 @@ pub fn folders(
     std::iter::once(own).chain(all)
 }
 
+/// Lists the folders in which sessions of all working directories are.
+pub fn all_folders(
+    config: &Config,
+    options: &HostOptions,
+    working: &Path,
+    environment: &Environment,
+) -> impl Fn() -> Vec<PathBuf> + use<> {
+    let SessionFolders { own, all, .. } = SessionFolders::new(config, options, working, environment);
+    move || match &all {
+        Some(all) => {
+            let entries = fs::read_dir(all).into_iter().flatten().flatten();
+            entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect()
+        }
+        None => vec![own.clone()],
+    }
+}
+
 impl InitialSession {
     /// Finds, opens or copies the session that the options name. Creates the folder even if no file is written later, as
     /// the originals do.

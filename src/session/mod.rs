@@ -17,6 +17,7 @@
 //! - [`Tree::navigation_target`], [`Tree::abandoned_entries`], [`BranchPreparation`]: moving to another place in the
 //!   tree, and summarizing the branch that is left.
 //! - [`Tree::list_entries`], [`Tree::entry_tree`]: entries for hosts.
+//! - [`catalog`]: sessions on disk, listed and changed without opening them.
 //! - [`directory_name`], [`file_name`]: where session files lie.
 //! - [`Notice`]: damage in a file that did not prevent reading it.
 //! - [`page`]: a session as an HTML page.
@@ -24,6 +25,7 @@
 //! - [`compaction`]: replacing the older part of a conversation by a summary.
 
 mod branch;
+pub mod catalog;
 mod claim;
 pub mod compaction;
 mod context;

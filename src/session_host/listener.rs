@@ -550,7 +550,9 @@ fn refuse_session(error: &HostError) -> Response {
     let status = match error.code() {
         Code::UnknownSession => StatusCode::NOT_FOUND,
         Code::SessionOpening | Code::SessionClosing | Code::SessionPathInUse => StatusCode::CONFLICT,
-        Code::MissingSessionId | Code::InvalidPath | Code::OpenFailed => StatusCode::BAD_REQUEST,
+        Code::MissingSessionId | Code::InvalidPath | Code::OpenFailed | Code::SessionFailed => {
+            StatusCode::BAD_REQUEST
+        }
         Code::ForbiddenDirectory | Code::ForbiddenModel | Code::ForbiddenDialect | Code::ForbiddenTool => {
             StatusCode::FORBIDDEN
         }

@@ -31,6 +31,7 @@ mod request_ids;
 mod scoped_host;
 mod session_task;
 mod shared_connection;
+mod stored_commands;
 mod tls;
 mod token_file;
 mod transports;
@@ -48,7 +49,8 @@ pub use passed_sockets::{PassedSocket, passed_sockets};
 pub use principal::Principal;
 pub use records::{Records, StoredSession};
 pub use registry::{
-    HostError, OpenRequest, OpenSession, Pending, SessionHost, SharedSessions, Start, ToolLimits,
+    HostError, OpenRequest, OpenSession, Pending, SessionHost, SessionSource, SharedSessions, Start,
+    ToolLimits,
 };
 pub use session_task::{
     Attach, Attached, ClientLine, Ending, Resumption, SessionHandle, SessionInfo, SessionLimits,

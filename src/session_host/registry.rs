@@ -143,9 +143,19 @@ pub trait SharedSessions: Send + Sync {
     fn leave(&self) -> Pending<'_, ()>;
 }
 
+/// Where the sessions of a host come from.
+pub struct SessionSource {
+    /// Makes the options of a session.
+    pub open: Arc<OpenSession>,
+    /// Lists the folders with the files of sessions. May block.
+    pub folders: Box<dyn Fn() -> Vec<PathBuf> + Send + Sync>,
+    /// The dialect in which files of sessions are changed that are not open.
+    pub dialect: Dialect,
+}
+
 /// All sessions of a process.
 pub struct SessionHost {
-    open_session: Arc<OpenSession>,
+    source: Arc<SessionSource>,
     limits: SessionLimits,
     sessions: Mutex<BTreeMap<String, Entry>>,
     /// Whether sessions are being closed because the process is to end.
@@ -243,10 +253,10 @@ impl HostError {
 }
 
 impl SessionHost {
-    /// A process without open sessions, which `open_session` makes the options of. `records`: where open sessions are noted,
-    /// and those that are there already. `shared`: sessions that other processes know, too.
+    /// A process without open sessions. `records`: where open sessions are noted, and those that are there already. `shared`:
+    /// sessions that other processes know, too.
     pub fn new(
-        open_session: Arc<OpenSession>,
+        source: SessionSource,
         limits: SessionLimits,
         records: Option<(Records, Vec<StoredSession>)>,
         shared: Option<Arc<dyn SharedSessions>>,
@@ -255,7 +265,7 @@ impl SessionHost {
         let sessions =
             sessions.into_iter().flatten().map(|session| (session.id.clone(), Entry::stored(session)));
         Arc::new(Self {
-            open_session,
+            source: Arc::new(source),
             limits,
             sessions: Mutex::new(sessions.collect()),
             records,
@@ -299,6 +309,16 @@ impl SessionHost {
         let directory = request.directory.clone();
         sessions.insert(id.clone(), Entry::Opening { path, directory, owner });
         Ok(ReservedSession { id, request })
+    }
+
+    /// The folders with the files of sessions. May block.
+    pub fn session_folders(&self) -> Vec<PathBuf> {
+        (self.source.folders)()
+    }
+
+    /// The dialect in which files of sessions are changed that are not open.
+    pub fn dialect(&self) -> Dialect {
+        self.source.dialect
     }
 
     /// Opens a session that is listed.
@@ -374,9 +394,9 @@ impl SessionHost {
     }
 
     async fn options(&self, request: OpenRequest, closes_cut_run: bool) -> Result<SessionOptions, HostError> {
-        let open_session = self.open_session.clone();
+        let source = self.source.clone();
         let options = tokio::task::spawn_blocking(move || {
-            let mut options = open_session(request)?;
+            let mut options = (source.open)(request)?;
             if closes_cut_run {
                 options.close_cut_run().map_err(HostError::OpenFailed)?;
             }

@@ -5,7 +5,10 @@ use super::{
     registry::{HostError, OpenRequest, ReservedSession, SessionHost},
     session_task::{Attach, Attached, SessionHandle},
 };
-use crate::{protocol::ListedSession, server::wall_ms};
+use crate::{
+    protocol::{Dialect, ListedSession},
+    server::wall_ms,
+};
 use std::{sync::Arc, time::Instant};
 use tokio::sync::watch;
 
@@ -21,6 +24,16 @@ impl ScopedHost {
     /// The sessions of `host` that `principal` may use.
     pub const fn new(host: Arc<SessionHost>, principal: Arc<Principal>) -> Self {
         Self { host, principal }
+    }
+
+    /// The host behind the limits.
+    pub const fn host(&self) -> &Arc<SessionHost> {
+        &self.host
+    }
+
+    /// The dialect of the host, in which files are changed.
+    pub fn dialect(&self) -> Dialect {
+        self.host.dialect()
     }
 
     /// Counts a command to the host itself.

@@ -9,11 +9,12 @@ use super::{
     watcher::{Popped, WatcherMessage, WatcherQueue},
 };
 use crate::protocol::{
-    AttachSessionResponse, AttachedSession, CloseSessionResponse, DetachSessionResponse, Dialect,
-    GetProtocolInfoResponse, JsonObject, ListSessionsResponse, MultiSessionCommand, MultiSessionCommandKind,
-    MultiSessionEvent, MultiSessionSuccess, OpenSessionCommand, OpenSessionResponse, OpenedSessionInfo,
-    ProtocolCapability, ProtocolInfo, ProtocolMode, RequestId, RpcErrorResponse, SessionListing, SessionTag,
-    errors,
+    ArchiveSessionResponse, AttachSessionResponse, AttachedSession, CloseSessionResponse,
+    DetachSessionResponse, Dialect, GetProtocolInfoResponse, JsonObject, ListSessionsResponse,
+    ListStoredSessionsResponse, MultiSessionCommand, MultiSessionCommandKind, MultiSessionEvent,
+    MultiSessionSuccess, OpenSessionCommand, OpenSessionResponse, OpenedSessionInfo, ProtocolCapability,
+    ProtocolInfo, ProtocolMode, ReadStoredSessionResponse, RenameStoredSessionResponse, RequestId,
+    RpcErrorResponse, SessionListing, SessionTag, errors,
 };
 use serde::{Deserialize, Serialize};
 use std::{
@@ -332,6 +333,30 @@ impl SharedConnection {
                 });
                 None
             }
+            MultiSessionCommand::ListStoredSessions(command) => {
+                self.answer_later("list_stored_sessions", command.id.clone(), |host, id| async move {
+                    let data = host.list_stored(command).await?;
+                    Ok(ListStoredSessionsResponse { id, data }.into())
+                })
+            }
+            MultiSessionCommand::ReadStoredSession(command) => {
+                self.answer_later("read_stored_session", command.id.clone(), |host, id| async move {
+                    let data = host.read_stored(command).await?;
+                    Ok(ReadStoredSessionResponse { id, data }.into())
+                })
+            }
+            MultiSessionCommand::RenameStoredSession(command) => {
+                self.answer_later("rename_stored_session", command.id.clone(), |host, id| async move {
+                    let data = host.rename_stored(command).await?;
+                    Ok(RenameStoredSessionResponse { id, data }.into())
+                })
+            }
+            MultiSessionCommand::ArchiveSession(command) => {
+                self.answer_later("archive_session", command.id.clone(), |host, id| async move {
+                    let data = host.archive(command).await?;
+                    Ok(ArchiveSessionResponse { id, data }.into())
+                })
+            }
             MultiSessionCommand::AttachSession(command) => {
                 let result = self.watch(&command.session_id, command.after).await;
                 let attached = result.map(|watched| AttachedSession {
@@ -357,6 +382,29 @@ impl SharedConnection {
                 Some(line_of(&MultiSessionSuccess::from(response)))
             }
         }
+    }
+
+    /// Answers a command that takes its time; other commands are served meanwhile.
+    fn answer_later<F>(
+        &mut self,
+        command: &'static str,
+        id: Option<RequestId>,
+        answer: impl FnOnce(ScopedHost, Option<RequestId>) -> F,
+    ) -> Option<Vec<u8>>
+    where
+        F: Future<Output = Result<MultiSessionSuccess, HostError>> + Send + 'static,
+    {
+        let (outcomes, answer) = (self.outcomes.clone(), answer(self.host.clone(), id.clone()));
+        self.outstanding += 1;
+        tokio::spawn(async move {
+            let line = match answer.await {
+                Ok(response) => line_of(&response),
+                Err(error) => refusal(id, command, &error),
+            };
+            // A connection that is gone needs no response.
+            let _ = outcomes.send(Outcome::Response(line));
+        });
+        None
     }
 
     fn apply(&mut self, outcome: Outcome) -> Option<Vec<u8>> {

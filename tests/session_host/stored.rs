@@ -1,7 +1,7 @@
 //! Sessions that leave memory, and hosts that are started again.
 
 use crate::{
-    host_support::{Client, Host, hello, waiting},
+    host_support::{Client, Host, hello, refusal, waiting},
     serve_support::eventually,
 };
 use serde_json::{Value, json};
@@ -61,7 +61,7 @@ fn numbers_go_on_after_memory() {
     eventually("the file is let go", || is_let_go(&file));
     let attach = json!({ "type": "attach_session", "id": 3, "sessionId": session, "after": sequence });
     let attached = client.request(&attach);
-    assert_eq!(attached["data"], json!({ "sessionId": session, "sequence": sequence }));
+    assert_eq!(attached["data"], json!({ "sessionId": session, "dialect": "pi-1", "sequence": sequence }));
     let next = client.request(&json!({ "type": "get_state", "id": 4, "sessionId": session }));
     assert_eq!((next["sequence"].as_u64(), &next["data"]), (Some(sequence + 1), &last["data"]));
 }
@@ -131,6 +131,76 @@ fn closed_session_stays_closed_after_restart() {
     let ids: Vec<&Value> =
         listed["data"]["sessions"].as_array().unwrap().iter().map(|listed| &listed["sessionId"]).collect();
     assert_eq!(ids, [&json!(kept)]);
+}
+
+#[test]
+fn stored_sessions_are_listed_and_searched() {
+    let host = Host::start(&hello(), &["--session-dir", "sessions"]);
+    let mut client = host.client();
+    let (open, _) = begin(&mut client, "agent_settled");
+    let (closed, file) = begin(&mut client, "agent_settled");
+    client
+        .request(&json!({ "type": "set_session_name", "id": 2, "name": "Blue Whale", "sessionId": closed }));
+    client.request(&json!({ "type": "close_session", "id": 3, "sessionId": closed }));
+    let listed = client.request(&json!({ "type": "list_stored_sessions", "id": 4 }))["data"].take();
+    let mut statuses: Vec<Value> = listed["sessions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|listed| json!([listed["status"], listed["sessionId"], listed["name"]]))
+        .collect();
+    statuses.sort_by_key(Value::to_string);
+    assert_eq!(statuses, [json!(["idle", open, null]), json!(["stored", null, "Blue Whale"])]);
+    let search = json!({ "type": "list_stored_sessions", "id": 5, "query": "blue wh" });
+    let mut found = client.request(&search)["data"].take();
+    for key in ["created", "lastActivity", "durableSessionId"] {
+        assert!(found["sessions"][0].as_object_mut().unwrap().remove(key).is_some(), "{key}");
+    }
+    let whole = json!({
+        "sessionPath": file, "cwd": std::fs::canonicalize(host.dir.path()).unwrap(), "name": "Blue Whale",
+        "title": "Hi", "status": "stored", "messages": 3, "cost": 0, "archived": false,
+    });
+    assert_eq!(found, json!({ "sessions": [whole], "hasMore": false }));
+}
+
+#[test]
+fn stored_session_is_renamed_and_archived() {
+    let host = Host::start(&hello(), &["--session-dir", "sessions"]);
+    let mut client = host.client();
+    let (session, file) = begin(&mut client, "agent_settled");
+    let rename = json!({ "type": "rename_stored_session", "id": 2, "sessionPath": file, "name": "Old" });
+    assert_eq!(client.request(&rename), refusal(&json!(2), "rename_stored_session", "session_path_in_use"));
+    client.request(&json!({ "type": "close_session", "id": 3, "sessionId": session }));
+    assert_eq!(client.request(&rename)["data"]["name"], "Old");
+    let archive = json!({ "type": "archive_session", "id": 4, "sessionPath": file });
+    let moved = client.request(&archive)["data"]["sessionPath"].take();
+    assert_eq!(moved, json!(file.parent().unwrap().join("archived").join(file.file_name().unwrap())));
+    let listed = |client: &mut Client, archived: bool| {
+        let list = json!({ "type": "list_stored_sessions", "id": 5, "archived": archived });
+        client.request(&list)["data"]["sessions"].as_array().unwrap().len()
+    };
+    assert_eq!((listed(&mut client, false), listed(&mut client, true)), (0, 1));
+    let read = json!({ "type": "read_stored_session", "id": 6, "sessionPath": moved });
+    let entries = client.request(&read)["data"]["entries"].take();
+    assert_eq!(entries.as_array().unwrap().last().unwrap()["name"], "Old");
+    let back = json!({ "type": "archive_session", "id": 7, "sessionPath": moved, "archived": false });
+    assert_eq!(client.request(&back)["data"]["sessionPath"], json!(file));
+}
+
+#[test]
+fn files_elsewhere_are_no_sessions() {
+    let host = Host::start(&hello(), &["--session-dir", "sessions"]);
+    std::fs::write(host.dir.path().join("other.jsonl"), "{}").unwrap();
+    let mut client = host.client();
+    for path in ["other.jsonl", "sessions/../other.jsonl", "/etc/passwd", "sessions"] {
+        let path = host.dir.path().join(path);
+        let read = json!({ "type": "read_stored_session", "id": 1, "sessionPath": path });
+        assert_eq!(
+            client.request(&read),
+            refusal(&json!(1), "read_stored_session", "invalid_path"),
+            "{path:?}"
+        );
+    }
 }
 
 #[test]

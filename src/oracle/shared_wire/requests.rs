@@ -1,6 +1,6 @@
 //! Commands that the wire itself answers: those to the process, and those to sessions that are refused.
 
-use crate::protocol::{MultiSessionErrorCode as Code, RequestId};
+use crate::protocol::{MultiSessionCommandKind, MultiSessionErrorCode as Code, RequestId};
 use std::{
     collections::{BTreeMap, VecDeque},
     path::Path,
@@ -124,8 +124,16 @@ pub fn code_of(error: &str) -> Option<Code> {
     Code::parse(error.split_once(": ").map_or(error, |(code, _)| code))
 }
 
+/// Commands that name the file of a session.
+const FILE_COMMANDS: [&str; 3] = [
+    MultiSessionCommandKind::ReadStoredSession.as_str(),
+    MultiSessionCommandKind::RenameStoredSession.as_str(),
+    MultiSessionCommandKind::ArchiveSession.as_str(),
+];
+
 /// Why a code does not fit the command; `is_open`: the session that it names is open on this connection.
 pub fn misfit(code: Code, request: &WireRequest, is_open: bool) -> Option<&'static str> {
+    let is_of_file = FILE_COMMANDS.contains(&request.command.as_str());
     match code {
         Code::UnknownSession if request.session.is_none() => {
             Some("a code for a command that names no session")
@@ -134,6 +142,8 @@ pub fn misfit(code: Code, request: &WireRequest, is_open: bool) -> Option<&'stat
         Code::MissingSessionId if request.session.is_some() || request.is_to_process => {
             Some("no `missing_session_id`, as the command needs none or has one")
         }
+        Code::SessionFailed if !is_of_file => Some("a code for a command that changes no file"),
+        Code::InvalidPath | Code::SessionPathInUse if is_of_file => None,
         Code::InvalidPath if request.directory.as_deref().is_none_or(|it| Path::new(it).is_absolute()) => {
             Some("no `invalid_path`, as the command has no relative `cwd`")
         }

@@ -408,7 +408,11 @@ impl SharedJudge {
                 found.expect(Rule::SessionTag, tag.is_none(), || "no `sessionId`".to_owned());
                 self.judge_listing(&listing, request, found, kind)
             }
-            MultiSessionSuccess::GetProtocolInfo(_) => {
+            MultiSessionSuccess::GetProtocolInfo(_)
+            | MultiSessionSuccess::ListStoredSessions(_)
+            | MultiSessionSuccess::ReadStoredSession(_)
+            | MultiSessionSuccess::RenameStoredSession(_)
+            | MultiSessionSuccess::ArchiveSession(_) => {
                 found.expect(Rule::SessionTag, tag.is_none(), || "no `sessionId`".to_owned());
                 self.report(found, kind, None)
             }

@@ -1,0 +1,169 @@
+//! Commands about sessions on disk, open or not. Source: own.
+
+use super::{
+    registry::{HostError, SessionHost},
+    scoped_host::ScopedHost,
+};
+use crate::{
+    protocol::{
+        ArchiveSessionCommand, EntryList, ListStoredSessionsCommand, ListedSession, MultiSessionErrorCode,
+        ReadStoredSessionCommand, RenameStoredSessionCommand, SessionStatus, StoredSessionInfo,
+        StoredSessionList, StoredSessionStatus,
+    },
+    server::{seed, wall_ms},
+    session::{
+        OpenError, Stamp,
+        catalog::{self, StoredFile, StoredFileError, StoredFileQuery},
+    },
+};
+use std::{
+    collections::{HashMap, HashSet},
+    path::{Path, PathBuf},
+};
+
+/// Sessions of a list, unless the client says how many.
+const USUAL_LIMIT: u64 = 50;
+
+impl ScopedHost {
+    /// Lists sessions on disk.
+    ///
+    /// # Errors
+    ///
+    /// The system refuses a thread.
+    pub async fn list_stored(
+        &self,
+        command: ListStoredSessionsCommand,
+    ) -> Result<StoredSessionList, HostError> {
+        let query = StoredFileQuery {
+            text: command.query,
+            is_archived: command.archived.unwrap_or(false),
+            after: command.after.map(PathBuf::from),
+            limit: usize::try_from(command.limit.unwrap_or(USUAL_LIMIT)).unwrap_or(usize::MAX),
+        };
+        let directory = command.cwd.map(PathBuf::from);
+        let open = self.open_by_path().await;
+        // Files name no owner: a client that does not see all sees those that it has open.
+        let seen = (!self.principal.limits.sees_all).then(|| open.keys().cloned().collect::<HashSet<_>>());
+        let files = self.blocking(move |host| {
+            catalog::list(&host.session_folders(), &query, |file| {
+                let is_in =
+                    directory.as_deref().is_none_or(|directory| Path::new(&file.directory) == directory);
+                is_in && seen.as_ref().is_none_or(|seen| seen.contains(file.path.to_string_lossy().as_ref()))
+            })
+        });
+        let (files, has_more) = files.await?;
+        let sessions = files.into_iter().map(|file| info(file, &open)).collect();
+        Ok(StoredSessionList { sessions, has_more })
+    }
+
+    /// Reads the entries of a session on disk.
+    ///
+    /// # Errors
+    ///
+    /// It is no session, or has no such entry.
+    pub async fn read_stored(&self, command: ReadStoredSessionCommand) -> Result<EntryList, HostError> {
+        let path = self.checked(command.session_path).await?;
+        let tree = self.blocking(move |host| catalog::read_in(&host.session_folders(), &path)).await?;
+        let tree = tree.map_err(|error| refusal(&error))?;
+        let entries = tree.list_entries(command.since.as_deref(), self.dialect().base());
+        let unknown =
+            || HostError::Forbidden(MultiSessionErrorCode::SessionFailed, "since: no such entry".to_owned());
+        let entries = entries.ok_or_else(unknown)?;
+        Ok(EntryList { entries, leaf_id: tree.leaf_id().map(ToString::to_string) })
+    }
+
+    /// Names a session that is not open.
+    ///
+    /// # Errors
+    ///
+    /// It is no session, is open, or cannot be written.
+    pub async fn rename_stored(
+        &self,
+        command: RenameStoredSessionCommand,
+    ) -> Result<StoredSessionInfo, HostError> {
+        let path = self.closed(command.session_path).await?;
+        let (name, stamp) = (command.name, Stamp { dialect: self.dialect(), wall_ms: wall_ms() });
+        let renamed = self.blocking(move |host| {
+            let mut random = fastrand::Rng::with_seed(seed());
+            catalog::rename(&host.session_folders(), &path, &name, stamp, &mut random)
+        });
+        Ok(info(renamed.await?.map_err(|error| refusal(&error))?, &HashMap::new()))
+    }
+
+    /// Archives a session that is not open, or brings it back.
+    ///
+    /// # Errors
+    ///
+    /// It is no session, is open, or cannot be moved.
+    pub async fn archive(&self, command: ArchiveSessionCommand) -> Result<StoredSessionInfo, HostError> {
+        let path = self.closed(command.session_path).await?;
+        let is_archived = command.archived.unwrap_or(true);
+        let moved = self.blocking(move |host| {
+            let mut random = fastrand::Rng::with_seed(seed());
+            catalog::archive(&host.session_folders(), &path, is_archived, &mut random)
+        });
+        Ok(info(moved.await?.map_err(|error| refusal(&error))?, &HashMap::new()))
+    }
+
+    /// The sessions that are open, by their files.
+    async fn open_by_path(&self) -> HashMap<String, ListedSession> {
+        let listed = self.list().await.into_iter();
+        listed.filter_map(|session| Some((session.session_path.clone()?, session))).collect()
+    }
+
+    /// The path of a session that this client may see.
+    async fn checked(&self, path: String) -> Result<PathBuf, HostError> {
+        match self.principal.limits.sees_all || self.open_by_path().await.contains_key(&path) {
+            true => Ok(PathBuf::from(path)),
+            false => Err(HostError::InvalidPath),
+        }
+    }
+
+    /// The path of a session that this client may see and that is not open.
+    async fn closed(&self, path: String) -> Result<PathBuf, HostError> {
+        match self.open_by_path().await.contains_key(&path) {
+            true => Err(HostError::PathInUse),
+            false => self.checked(path).await,
+        }
+    }
+
+    async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&SessionHost) -> T + Send + 'static,
+    ) -> Result<T, HostError> {
+        let host = self.host().clone();
+        let done = tokio::task::spawn_blocking(move || work(&host)).await;
+        done.map_err(|error| HostError::Forbidden(MultiSessionErrorCode::SessionFailed, error.to_string()))
+    }
+}
+
+fn info(file: StoredFile, open: &HashMap<String, ListedSession>) -> StoredSessionInfo {
+    let path = file.path.to_string_lossy().into_owned();
+    let session = open.get(&path);
+    StoredSessionInfo {
+        durable_session_id: file.id,
+        session_id: session.map(|session| session.session_id.clone()),
+        cwd: file.directory,
+        name: file.name,
+        title: file.title,
+        status: match session.map(|session| session.status) {
+            None => StoredSessionStatus::Stored,
+            Some(SessionStatus::Idle) => StoredSessionStatus::Idle,
+            Some(_) => StoredSessionStatus::Running,
+        },
+        created: file.created,
+        last_activity: file.last_activity,
+        messages: file.messages,
+        cost: crate::protocol::number(file.cost),
+        archived: file.is_archived,
+        session_path: path,
+    }
+}
+
+fn refusal(error: &StoredFileError) -> HostError {
+    match error {
+        StoredFileError::Unknown(_) => HostError::InvalidPath,
+        StoredFileError::Open(OpenError::InUse(_)) => HostError::PathInUse,
+        _ => HostError::Forbidden(MultiSessionErrorCode::SessionFailed, error.to_string()),
+    }
+}
