@@ -2,6 +2,8 @@
 #![cfg(feature = "serve")]
 
 mod sdk_support;
+#[path = "../via_host_support/mod.rs"]
+mod via_host_support;
 
 mod rust;
 mod rust_client;

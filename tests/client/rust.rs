@@ -1,8 +1,14 @@
 //! The shared conversations of the SDKs, had by `pi_rpc::client`.
 
-use crate::sdk_support::{self, Compared, Conversation, play, texts};
+use crate::{
+    sdk_support::{self, Compared, Conversation, play, texts},
+    via_host_support::{TRANSPORTS, via_host},
+};
 use serde_json::Value;
-use std::sync::Arc;
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 use tokio::{sync::Semaphore, task::JoinSet};
 
 /// Servers that run at a time.
@@ -21,6 +27,18 @@ const COMPARED: [&str; 7] = [
 
 #[tokio::test]
 async fn every_conversation_passes_in_every_dialect() {
+    all_pass(&[Path::new(env!("CARGO_BIN_EXE_pi-rpc"))]).await;
+}
+
+#[tokio::test]
+async fn every_conversation_passes_over_attach() {
+    let dir = tempfile::tempdir().unwrap();
+    let programs = TRANSPORTS.map(|transport| via_host(dir.path(), transport));
+    all_pass(&programs.each_ref().map(PathBuf::as_path)).await;
+}
+
+/// Plays every conversation in every dialect, with one of the programs in turn.
+async fn all_pass(programs: &[&Path]) {
     let free = Arc::new(Semaphore::new(AT_ONCE));
     let mut playing = JoinSet::new();
     for (place, (name, text)) in texts().into_iter().enumerate() {
@@ -30,9 +48,10 @@ async fn every_conversation_passes_in_every_dialect() {
             // The other clients have it with the other seed.
             let seed = if (place + turn) % 2 == 0 { 1 } else { 2 };
             let (name, conversation, free) = (name.clone(), conversation.clone(), Arc::clone(&free));
+            let program = programs[(place + turn) % programs.len()].to_owned();
             playing.spawn(async move {
                 let _place = free.acquire_owned().await.unwrap();
-                let played = play(&conversation, dialect, seed).await;
+                let played = play(&conversation, dialect, seed, &program).await;
                 played.map_err(|error| format!("{name} in {dialect}, seed {seed}: {error}"))
             });
         }

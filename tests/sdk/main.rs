@@ -3,6 +3,8 @@
 
 #[path = "../toolchain_support/mod.rs"]
 mod toolchain_support;
+#[path = "../via_host_support/mod.rs"]
+mod via_host_support;
 
 mod python;
 mod typescript;

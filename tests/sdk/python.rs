@@ -1,6 +1,9 @@
 //! The SDK for Python: generated from the schema as it is, well typed, and good in the shared conversations.
 
-use crate::toolchain_support::{environment, run, slowness};
+use crate::{
+    toolchain_support::{environment, run, slowness},
+    via_host_support::{TRANSPORTS, via_host},
+};
 use std::{path::Path, process::Command};
 
 const SDK: &str = "sdk/python";
@@ -39,6 +42,16 @@ fn the_python_sdk_is_well_typed() {
 fn the_python_sdk_passes_its_own_tests() {
     let Some(mut python) = python() else { return };
     passes(python.args(["-X", "dev", "-W", "error::ResourceWarning", "-m", "unittest", "discover"]));
+}
+
+#[test]
+fn python_conversations_pass_over_attach() {
+    let dir = tempfile::tempdir().unwrap();
+    for transport in TRANSPORTS {
+        let Some(mut python) = python() else { return };
+        python.env("PI_RPC_BIN", via_host(dir.path(), transport));
+        passes(python.args(["-X", "dev", "-m", "unittest", "play_conversations"]));
+    }
 }
 
 #[test]

@@ -1,6 +1,9 @@
 //! The TypeScript SDK: what is generated is what the export says, it compiles, and it holds the conversations.
 
-use crate::toolchain_support::{packages, run};
+use crate::{
+    toolchain_support::{packages, run},
+    via_host_support::{TRANSPORTS, via_host},
+};
 use std::{
     collections::BTreeMap,
     env, fs,
@@ -71,10 +74,15 @@ fn files(folder: &Path) -> BTreeMap<String, String> {
 
 /// Runs one file of the package's tests.
 fn passes(file: &str) {
+    passes_with(file, Path::new(env!("CARGO_BIN_EXE_pi-rpc")));
+}
+
+/// Runs one file of the package's tests with this program as server.
+fn passes_with(file: &str, program: &Path) {
     let Some(package) = built() else { return };
     let mut node = Command::new("node");
     node.arg("--test").arg(package.join("dist/test").join(file));
-    node.env("PI_RPC_BIN", env!("CARGO_BIN_EXE_pi-rpc"));
+    node.env("PI_RPC_BIN", program);
     node.env("PI_RPC_CONVERSATIONS", source().join("../conversations"));
     run(&mut node).unwrap_or_else(|error| panic!("{error}"));
 }
@@ -82,6 +90,14 @@ fn passes(file: &str) {
 #[test]
 fn typescript_client_passes_every_conversation() {
     passes("conversations.test.js");
+}
+
+#[test]
+fn typescript_conversations_pass_over_attach() {
+    let dir = tempfile::tempdir().unwrap();
+    for transport in TRANSPORTS {
+        passes_with("conversations.test.js", &via_host(dir.path(), transport));
+    }
 }
 
 #[test]

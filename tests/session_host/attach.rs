@@ -3,62 +3,43 @@
 use crate::{
     host_support::{Host, hello, waiting},
     serve_support::{binary, command, thorough},
+    via_host_support::{TRANSPORTS, via_host},
 };
 use serde_json::{Value, json};
 use std::{
     fs,
     io::{BufRead, BufReader, Read, Write},
     net::Shutdown,
-    os::unix::{
-        fs::PermissionsExt as _,
-        net::{UnixListener, UnixStream},
-    },
+    os::unix::net::{UnixListener, UnixStream},
     process::{Output, Stdio},
     sync::{Arc, Mutex},
     thread,
 };
 
-/// Starts a host for one session, listening where `ADDRESS` says, and attaches to it.
-const VIA_HOST: &str = r#"#!/bin/sh
-folder=$(mktemp -d)
-"$BINARY" host --listen "unix:$folder/s" "$@" > /dev/null 2>&1 < /dev/null &
-host=$!
-trap 'kill $host; wait $host' EXIT
-until [ -S "$folder/s" ]; do sleep 0.01; done
-"$BINARY" attach "unix:$folder/s" "$@"
-"#;
-
 #[test]
 fn scenarios_pass_over_attach() {
     let dir = tempfile::tempdir().unwrap();
-    let script = dir.path().join("via-host");
-    let text = VIA_HOST.replace("$BINARY", &binary().display().to_string());
-    fs::write(&script, text).unwrap();
-    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
-    for dialect in ["pi", "pi-1", "xcsh"] {
-        let mut line = command(binary(), dir.path());
-        line.args([
-            "conform",
-            "--adapter",
-            "pi-rpc",
-            "--dialect",
-            dialect,
-            "--jobs",
-            "4",
-            "--format",
-            "json",
-        ]);
-        if !thorough() {
-            for glob in ["prompt-*", "bash-*", "session-*", "ui-*"] {
-                line.args(["--scenario", glob]);
+    for transport in TRANSPORTS {
+        let script = via_host(dir.path(), transport);
+        for dialect in ["pi", "pi-1", "xcsh"] {
+            let mut line = command(binary(), dir.path());
+            line.args(["conform", "--adapter", "pi-rpc", "--dialect", dialect, "--jobs", "4"]);
+            line.args(["--format", "json"]);
+            if !thorough() {
+                for glob in ["prompt-*", "bash-*", "session-*", "ui-*"] {
+                    line.args(["--scenario", glob]);
+                }
             }
+            let Output { stdout, stderr, .. } = line.arg("--").arg(&script).output().unwrap();
+            let report: Value = serde_json::from_slice(&stdout)
+                .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&stderr)));
+            let subjects = report["subjects"].as_array().unwrap();
+            let failed: Vec<&Value> = subjects
+                .iter()
+                .filter(|subject| subject["outcome"] == "failed" || subject["outcome"] == "error")
+                .collect();
+            assert!(subjects.len() > 20 && failed.is_empty(), "{dialect}, {transport}: {failed:?}");
         }
-        let Output { stdout, stderr, .. } = line.arg("--").arg(&script).output().unwrap();
-        let report: Value = serde_json::from_slice(&stdout)
-            .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&stderr)));
-        let subjects = report["subjects"].as_array().unwrap();
-        let failed: Vec<&Value> = subjects.iter().filter(|subject| subject["outcome"] == "failed").collect();
-        assert!(subjects.len() > 20 && failed.is_empty(), "{dialect}: {failed:?}");
     }
 }
 

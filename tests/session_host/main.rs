@@ -2,6 +2,8 @@
 
 #[path = "../serve_support/mod.rs"]
 mod serve_support;
+#[path = "../via_host_support/mod.rs"]
+mod via_host_support;
 
 mod attach;
 mod host_support;

@@ -22,14 +22,19 @@ const TOO_LONG: Duration = Duration::from_secs(120);
 type Done = Result<(), String>;
 type Called = Result<Value, Error>;
 
-/// Plays a conversation with a server of its own, and compares the state of the session after every event; the error names the
+/// Plays a conversation with a server of its own, which `program` is, and compares the state of the session after every event; the error names the
 /// step, or what differed.
-pub async fn play(conversation: &Conversation, dialect: Dialect, seed: u32) -> Result<Compared, String> {
+pub async fn play(
+    conversation: &Conversation,
+    dialect: Dialect,
+    seed: u32,
+    program: &Path,
+) -> Result<Compared, String> {
     let home = tempfile::tempdir().unwrap();
     furnish(conversation, home.path());
     let options = Options {
         unread: usize::MAX,
-        ..Options::new(server(conversation, dialect, seed, home.path()), dialect)
+        ..Options::new(server(conversation, dialect, seed, home.path(), program), dialect)
     };
     let (client, mut coming) = Client::spawn(options).await.map_err(|error| error.to_string())?;
     let (comes, events) = mpsc::unbounded_channel();
@@ -76,8 +81,8 @@ fn furnish(conversation: &Conversation, home: &Path) {
     }
 }
 
-fn server(conversation: &Conversation, dialect: Dialect, seed: u32, home: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_pi-rpc"));
+fn server(conversation: &Conversation, dialect: Dialect, seed: u32, home: &Path, program: &Path) -> Command {
+    let mut command = Command::new(program);
     command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
     command.env("HOME", home).current_dir(home).stdin(Stdio::piped());
     let model = if conversation.script.is_some() { "scripted/script.json" } else { "scripted/demo" };
