@@ -6,9 +6,9 @@ use super::{
 };
 use crate::{
     protocol::{
-        ArchiveSessionCommand, EntryList, ListStoredSessionsCommand, ListedSession, MultiSessionErrorCode,
-        ReadStoredSessionCommand, RenameStoredSessionCommand, SessionStatus, StoredSessionInfo,
-        StoredSessionList, StoredSessionStatus,
+        ArchiveSessionCommand, ListStoredSessionsCommand, ListedSession, MultiSessionErrorCode,
+        ReadStoredSessionCommand, RenameStoredSessionCommand, SessionStatus, StoredSessionEntries,
+        StoredSessionInfo, StoredSessionList, StoredSessionStatus,
     },
     server::{seed, wall_ms},
     session::{
@@ -61,15 +61,30 @@ impl ScopedHost {
     /// # Errors
     ///
     /// It is no session, or has no such entry.
-    pub async fn read_stored(&self, command: ReadStoredSessionCommand) -> Result<EntryList, HostError> {
+    pub async fn read_stored(
+        &self,
+        command: ReadStoredSessionCommand,
+    ) -> Result<StoredSessionEntries, HostError> {
         let path = self.checked(command.session_path).await?;
         let tree = self.blocking(move |host| catalog::read_in(&host.session_folders(), &path)).await?;
         let tree = tree.map_err(|error| refusal(&error))?;
-        let entries = tree.list_entries(command.since.as_deref(), self.dialect().base());
-        let unknown =
-            || HostError::Forbidden(MultiSessionErrorCode::SessionFailed, "since: no such entry".to_owned());
-        let entries = entries.ok_or_else(unknown)?;
-        Ok(EntryList { entries, leaf_id: tree.leaf_id().map(ToString::to_string) })
+        let from = match command.since {
+            None => 0,
+            Some(since) => {
+                let place = tree.entries().iter().position(|entry| entry.id().as_ref() == since);
+                let unknown = || {
+                    HostError::Forbidden(
+                        MultiSessionErrorCode::SessionFailed,
+                        format!("since: no entry {since:?}"),
+                    )
+                };
+                place.ok_or_else(unknown)? + 1
+            }
+        };
+        let lines = tree.entries()[from..].iter().map(|entry| serde_json::from_slice(entry.line()));
+        // Lines of a tree are objects.
+        let entries = lines.filter_map(Result::ok).collect();
+        Ok(StoredSessionEntries { entries, leaf_id: tree.leaf_id().map(ToString::to_string) })
     }
 
     /// Names a session that is not open.
