@@ -45,7 +45,7 @@ struct Client {
     received: u64,
 }
 
-/// A message to be published, and who is told once it is.
+/// A message to be published, and the client that gets its confirmation.
 struct Publication {
     message: InputMessage,
     received: Option<(Arc<WatcherQueue>, u64)>,
@@ -95,7 +95,7 @@ pub async fn follow(
     };
     let name = subject(OUTPUT, session);
     let last = read_all(&connection.output, &name, |stored| {
-        // Nobody is there who could be told that the session has ended before.
+        // There is no client yet that needs an end.
         let _ = replica.apply(output::decode(&stored.headers, &stored.payload));
     });
     let last = last.await?;

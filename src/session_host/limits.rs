@@ -1,6 +1,6 @@
 //! What the holder of a token may do.
 
-use super::registry::HostError;
+use super::host_error::HostError;
 use crate::protocol::{Dialect, MultiSessionErrorCode};
 use serde::{Deserialize, Serialize};
 use std::{

@@ -5,11 +5,13 @@
 
 use super::{
     access::{self, Access},
+    host_error::HostError,
     metrics::METRICS,
+    open_request::{OpenRequest, Start, ToolLimits},
     own_connection::{self, CONTROL_PROTOCOL, Client},
     passed_sockets::PassedSocket,
     principal::Principal,
-    registry::{HostError, OpenRequest, SessionHost, Start, ToolLimits},
+    registry::SessionHost,
     scoped_host::ScopedHost,
     shared_connection::{InputEnd, ReadLines, SharedConnection, WriteLines},
     tls::{Certificate, TlsListener},

@@ -17,16 +17,19 @@
 mod access;
 mod auth_command;
 mod file_watch;
+mod host_error;
 mod journal;
 mod limits;
 mod listener;
 mod metrics;
+mod open_request;
 mod outlet;
 mod own_connection;
 mod passed_sockets;
 mod principal;
 mod records;
 mod registry;
+mod reopening;
 mod request_ids;
 mod scoped_host;
 mod session_task;
@@ -40,18 +43,17 @@ mod watcher;
 
 pub use access::Access;
 pub use auth_command::AuthCommand;
+pub use host_error::HostError;
 pub use journal::Journal;
 pub use limits::{Roots, TokenLimits, real_path};
 pub use listener::{Address, ListenError, Listener, Server, serve_stdio};
+pub use open_request::{OpenRequest, Start, ToolLimits};
 pub use outlet::{Outlet, OutletItem};
 pub use own_connection::CONTROL_PROTOCOL;
 pub use passed_sockets::{PassedSocket, passed_sockets};
 pub use principal::Principal;
 pub use records::{Records, StoredSession};
-pub use registry::{
-    HostError, OpenRequest, OpenSession, Pending, SessionHost, SessionSource, SharedSessions, Start,
-    ToolLimits,
-};
+pub use registry::{OpenSession, Pending, SessionHost, SessionSource, SharedSessions};
 pub use session_task::{
     Attach, Attached, ClientLine, Ending, Resumption, SessionHandle, SessionInfo, SessionLimits,
     SessionRequest, start as start_session,

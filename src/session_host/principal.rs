@@ -1,8 +1,8 @@
 //! Who a connection acts for: the name behind a token, its limits, and what it has used of them.
 
 use super::{
+    host_error::HostError,
     limits::{TokenLimits, real_path},
-    registry::HostError,
 };
 use crate::{
     protocol::{MultiSessionErrorCode, RpcCommand, RpcCommandKind},
@@ -130,7 +130,7 @@ impl Principal {
         place: &SessionPlace,
         now: Instant,
     ) -> Result<(), HostError> {
-        // Whoever has sent too much can still stop what that has set off.
+        // A client that has sent too much can still stop what that has set off.
         if !matches!(command.kind(), RpcCommandKind::Abort | RpcCommandKind::AbortBash) {
             self.count_command(now)?;
         }

@@ -1,6 +1,8 @@
 //! The sessions of a process: opens, finds, lists and closes them.
 
 use super::{
+    host_error::HostError,
+    open_request::{OpenRequest, Start},
     principal::Principal,
     records::{Records, StoredSession},
     session_task::{
@@ -8,10 +10,9 @@ use super::{
     },
 };
 use crate::{
-    protocol::{Dialect, ListedSession, MultiSessionErrorCode, SessionStatus, ThinkingLevel},
+    protocol::{Dialect, ListedSession, SessionStatus},
     server::SessionOptions,
 };
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -23,101 +24,6 @@ use std::{
     time::Duration,
 };
 use tokio::sync::{oneshot, watch};
-
-/// A session that is to be opened.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct OpenRequest {
-    /// Who opens it; `None`: a local client.
-    #[serde(serialize_with = "write_owner", deserialize_with = "read_owner")]
-    pub owner: Option<Arc<Principal>>,
-    /// The dialect; `None`: that of the host's options.
-    #[serde(serialize_with = "write_dialect", deserialize_with = "read_dialect")]
-    pub dialect: Option<Dialect>,
-    /// Where the session begins.
-    pub start: Start,
-    /// The working directory.
-    pub directory: Option<PathBuf>,
-    /// The provider of a new session's model.
-    pub provider: Option<String>,
-    /// The id of a new session's model.
-    pub model: Option<String>,
-    /// The thinking level of a new session.
-    pub level: Option<ThinkingLevel>,
-    /// The display name of a new session.
-    pub name: Option<String>,
-    /// Tools that the client does without.
-    pub tool_limits: ToolLimits,
-}
-
-/// Tools that a client does without, of those that the host offers.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct ToolLimits {
-    /// The only ones that are offered; `None`: all that the host offers.
-    pub only: Option<Vec<String>>,
-    /// Ones that are not offered.
-    pub without: Vec<String>,
-    /// Patterns of those whose calls need consent.
-    pub confirmed: Vec<String>,
-}
-
-/// Where a session begins.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Start {
-    /// A new one, kept as the host's options say.
-    #[default]
-    New,
-    /// A new one, without a file.
-    InMemory,
-    /// The newest one of its working directory, else a new one.
-    Newest,
-    /// This file, or the session whose id begins so. A file that does not exist is created.
-    Named(String),
-    /// A copy of this one.
-    Fork(String),
-}
-
-impl OpenRequest {
-    /// The dialect that a client names.
-    ///
-    /// # Errors
-    ///
-    /// There is none of that name.
-    pub fn dialect(name: Option<&str>) -> Result<Option<Dialect>, HostError> {
-        let Some(name) = name else { return Ok(None) };
-        let known = Dialect::ALL.map(Dialect::as_str).join(", ");
-        let unknown = || HostError::OpenFailed(format!("dialect: expected one of {known}, got {name:?}"));
-        Dialect::parse(name).map(Some).ok_or_else(unknown)
-    }
-}
-
-fn write_dialect<S: Serializer>(dialect: &Option<Dialect>, serializer: S) -> Result<S::Ok, S::Error> {
-    dialect.map(Dialect::as_str).serialize(serializer)
-}
-
-fn write_owner<S: Serializer>(owner: &Option<Arc<Principal>>, serializer: S) -> Result<S::Ok, S::Error> {
-    owner.as_deref().serialize(serializer)
-}
-
-fn read_owner<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Arc<Principal>>, D::Error> {
-    Ok(Option::<Principal>::deserialize(deserializer)?.map(Arc::new))
-}
-
-fn read_dialect<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Dialect>, D::Error> {
-    let name = Option::<String>::deserialize(deserializer)?;
-    OpenRequest::dialect(name.as_deref()).map_err(|error| serde::de::Error::custom(error.text()))
-}
-
-impl Start {
-    /// The file or id of the session that is resumed.
-    pub fn name(&self) -> Option<&str> {
-        match self {
-            Self::Named(name) => Some(name),
-            Self::New | Self::InMemory | Self::Newest | Self::Fork(_) => None,
-        }
-    }
-}
 
 /// A session that is listed as being opened.
 pub struct ReservedSession {
@@ -155,15 +61,15 @@ pub struct SessionSource {
 
 /// All sessions of a process.
 pub struct SessionHost {
-    source: Arc<SessionSource>,
-    limits: SessionLimits,
+    pub(super) source: Arc<SessionSource>,
+    pub(super) limits: SessionLimits,
     sessions: Mutex<BTreeMap<String, Entry>>,
     /// Whether sessions are being closed because the process is to end.
     is_draining: AtomicBool,
     /// Sessions that are shared with other processes; `None`: all are of this one.
     shared: Option<Arc<dyn SharedSessions>>,
     /// Where open sessions are noted, if a restart is to bring them back.
-    records: Option<Records>,
+    pub(super) records: Option<Records>,
     /// Whether the process is to end. Each connection has a receiver.
     stop: watch::Sender<bool>,
 }
@@ -171,7 +77,7 @@ pub struct SessionHost {
 /// How long connections have to write what is pending when the process ends.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
 
-enum Entry {
+pub(super) enum Entry {
     Opening {
         path: Option<String>,
         directory: Option<PathBuf>,
@@ -194,63 +100,7 @@ enum Entry {
 }
 
 /// The outcome of opening a session again; `None`: it is under way.
-type Reopening = watch::Receiver<Option<Result<(), HostError>>>;
-
-/// Why a command to the process is refused.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum HostError {
-    /// No open session has this name.
-    UnknownSession,
-    /// The session is being opened.
-    SessionOpening,
-    /// The session is being closed.
-    SessionClosing,
-    /// The file is open, or being opened.
-    PathInUse,
-    /// The frame names no session.
-    MissingSessionId,
-    /// The working directory is not an absolute path.
-    InvalidPath,
-    /// The session cannot be started, for this reason.
-    OpenFailed(String),
-    /// A limit of the client's token forbids it: the code, and the limit.
-    Forbidden(MultiSessionErrorCode, String),
-    /// What connects the processes that share sessions cannot be reached, for this reason.
-    ClusterUnavailable(String),
-}
-
-impl HostError {
-    /// The code.
-    pub const fn code(&self) -> MultiSessionErrorCode {
-        match self {
-            Self::UnknownSession => MultiSessionErrorCode::UnknownSession,
-            Self::SessionOpening => MultiSessionErrorCode::SessionOpening,
-            Self::SessionClosing => MultiSessionErrorCode::SessionClosing,
-            Self::PathInUse => MultiSessionErrorCode::SessionPathInUse,
-            Self::MissingSessionId => MultiSessionErrorCode::MissingSessionId,
-            Self::InvalidPath => MultiSessionErrorCode::InvalidPath,
-            Self::OpenFailed(_) => MultiSessionErrorCode::OpenFailed,
-            Self::ClusterUnavailable(_) => MultiSessionErrorCode::ClusterUnavailable,
-            Self::Forbidden(code, _) => *code,
-        }
-    }
-
-    /// The code and what follows it, as `error` has it.
-    pub fn text(&self) -> String {
-        let code = self.code().as_str();
-        match self {
-            Self::OpenFailed(reason) | Self::ClusterUnavailable(reason) | Self::Forbidden(_, reason) => {
-                format!("{code}: {reason}")
-            }
-            _ => code.to_owned(),
-        }
-    }
-
-    fn too_many_sessions(limit: usize) -> Self {
-        let text = format!("sessions: {limit}; close one before you open another");
-        Self::Forbidden(MultiSessionErrorCode::TooManySessions, text)
-    }
-}
+pub(super) type Reopening = watch::Receiver<Option<Result<(), HostError>>>;
 
 impl SessionHost {
     /// A process without open sessions. `records`: where open sessions are noted, and those that are there already. `shared`:
@@ -393,75 +243,6 @@ impl SessionHost {
         }
     }
 
-    async fn options(&self, request: OpenRequest, closes_cut_run: bool) -> Result<SessionOptions, HostError> {
-        let source = self.source.clone();
-        let options = tokio::task::spawn_blocking(move || {
-            let mut options = (source.open)(request)?;
-            if closes_cut_run {
-                options.close_cut_run().map_err(HostError::OpenFailed)?;
-            }
-            Ok(options)
-        });
-        options.await.map_err(|error| HostError::OpenFailed(error.to_string())).flatten()
-    }
-
-    /// Notes what becomes of an open session, until it has ended.
-    async fn follow(self: Arc<Self>, handle: SessionHandle) {
-        let (mut info, mut ended) = (handle.info.clone(), handle.ended.clone());
-        let mut noted = None;
-        loop {
-            let path = info.borrow_and_update().path.clone();
-            if path != noted {
-                self.note(&handle);
-                noted = path;
-            }
-            tokio::select! {
-                changed = info.changed() => if changed.is_err() { break },
-                // A task that is gone without a word has ended, too.
-                _ = ended.wait_for(Option::is_some) => break,
-            }
-        }
-        let _ = ended.wait_for(Option::is_some).await;
-        self.settle(&handle);
-    }
-
-    /// Notes an open session, so that a restart brings it back even if this process is killed.
-    fn note(&self, handle: &SessionHandle) {
-        let sessions = self.sessions();
-        let Some(Entry::Open { request, opened_at, .. }) = sessions.get(&handle.id) else { return };
-        if let Some(stored) = stored_session(handle, *request.clone(), *opened_at, None) {
-            self.save(&stored);
-        }
-    }
-
-    fn save(&self, session: &StoredSession) {
-        if let Some(Err(error)) = self.records.as_ref().map(|records| records.save(session)) {
-            tracing::error!("session {}: a restart will not bring it back: {error}", session.id);
-        }
-    }
-
-    /// Removes a session that has ended, or lists it as stored.
-    fn settle(&self, handle: &SessionHandle) {
-        let mut sessions = self.sessions();
-        let Some(Entry::Open { request, opened_at, .. }) = sessions.get(&handle.id) else { return };
-        let stored = match &*handle.ended.borrow() {
-            Some(Ending::WrittenOut(resumption)) => {
-                stored_session(handle, *request.clone(), *opened_at, Some(resumption.clone()))
-            }
-            Some(Ending::Over(_)) | None => None,
-        };
-        match stored {
-            Some(session) => {
-                self.save(&session);
-                sessions.insert(handle.id.clone(), Entry::stored(session));
-            }
-            None => {
-                sessions.remove(&handle.id);
-                self.records.iter().for_each(|records| records.remove(&handle.id));
-            }
-        }
-    }
-
     /// The open session with this name: its handle, or the id in its file. One that is not in memory is brought back.
     ///
     /// # Errors
@@ -521,35 +302,6 @@ impl SessionHost {
                 Ok(Found::Reopening(under_way))
             }
         }
-    }
-
-    /// Brings back a session that is not in memory.
-    async fn reopen(self: &Arc<Self>, session: StoredSession) -> Result<(), HostError> {
-        let resumption = session.resumption();
-        let StoredSession { id, path, directory, mut request, .. } = session.clone();
-        if path.exists() {
-            // What the file says counts.
-            (request.provider, request.model, request.level, request.name) = (None, None, None, None);
-        }
-        request.start = Start::Named(path.to_string_lossy().into_owned());
-        request.directory = Some(directory);
-        let opened_at = resumption.sequence;
-        let owner = request.owner.clone().unwrap_or_else(Principal::local);
-        let options = self.options(request, session.resumption.is_none()).await;
-        let mut sessions = self.sessions();
-        let options = match options {
-            Ok(options) => options,
-            Err(error) => {
-                sessions.insert(id, Entry::stored(session));
-                return Err(error);
-            }
-        };
-        let handle = session_task::start(id.clone(), options, self.limits, owner, resumption, None);
-        sessions
-            .insert(id, Entry::Open { handle: handle.clone(), request: session.request.into(), opened_at });
-        drop(sessions);
-        tokio::spawn(self.clone().follow(handle));
-        Ok(())
     }
 
     /// Attaches a client to the session with this name.
@@ -719,13 +471,14 @@ impl SessionHost {
         let _ = tokio::time::timeout(FLUSH_TIMEOUT, self.stop.closed()).await;
     }
 
-    fn sessions(&self) -> MutexGuard<'_, BTreeMap<String, Entry>> {
+    pub(super) fn sessions(&self) -> MutexGuard<'_, BTreeMap<String, Entry>> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Entry {
-    fn stored(session: StoredSession) -> Self {
+    /// A session that is not in memory.
+    pub(super) fn stored(session: StoredSession) -> Self {
         let owner = session.request.owner.clone().unwrap_or_else(Principal::local);
         Self::Stored { session: Box::new(session), owner, opened: None }
     }
@@ -749,26 +502,6 @@ async fn end(handle: &SessionHandle, request: SessionRequest) {
     // A task that is gone has ended the session.
     let _ = handle.requests.send(request).await;
     let _ = handle.ended.clone().wait_for(Option::is_some).await;
-}
-
-/// A session as it is noted; `None`: it has no file.
-fn stored_session(
-    handle: &SessionHandle,
-    request: OpenRequest,
-    opened_at: u64,
-    resumption: Option<Resumption>,
-) -> Option<StoredSession> {
-    let info = handle.info.borrow();
-    Some(StoredSession {
-        id: handle.id.clone(),
-        request: OpenRequest { dialect: Some(handle.dialect), ..request },
-        durable_id: info.durable_id.clone(),
-        path: info.path.clone()?,
-        directory: info.directory.clone(),
-        name: info.name.clone(),
-        opened_at,
-        resumption,
-    })
 }
 
 /// Whether the file that a client names is open or being opened.

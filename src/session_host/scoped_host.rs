@@ -1,8 +1,10 @@
 //! The sessions of a host, as one principal may see and use them.
 
 use super::{
+    host_error::HostError,
+    open_request::OpenRequest,
     principal::Principal,
-    registry::{HostError, OpenRequest, ReservedSession, SessionHost},
+    registry::{ReservedSession, SessionHost},
     session_task::{Attach, Attached, SessionHandle},
 };
 use crate::{
@@ -81,7 +83,7 @@ impl ScopedHost {
     ///
     /// There is none, it is another principal's, or it is being opened or closed.
     pub async fn find(&self, name: &str) -> Result<SessionHandle, HostError> {
-        // Whether a session of another one exists is none of the client's business.
+        // A client does not learn whether a session of another one exists.
         if self.host.owner(name).is_some_and(|owner| !self.principal.sees(&owner)) {
             return Err(HostError::UnknownSession);
         }

@@ -35,7 +35,7 @@ const REQUEST_CAPACITY: usize = 16;
 /// Inputs that are handled in a row before other sessions get their turn.
 const MAX_BURST: usize = 64;
 
-/// The client of commands that the host itself gives; their responses go to nobody.
+/// The client of commands that the host itself gives; their responses go to no client.
 const NO_CLIENT: ClientId = 0;
 
 /// Clients that are remembered after they have left.
@@ -209,7 +209,7 @@ struct SessionTask {
     is_resumable: bool,
 }
 
-/// Starts a session, a new one or one that goes on. It has ended when `ended` of the handle says so.
+/// Starts a session, a new one or one that goes on. It has ended once `ended` of the handle has a value.
 pub fn start(
     id: String,
     options: SessionOptions,
@@ -438,7 +438,7 @@ impl SessionTask {
         };
         let place = SessionPlace { directory: self.directory.clone(), file };
         let checked = principal.check_command(command, &place, Instant::now());
-        // The owner pays, whoever gives the command.
+        // The owner pays for the commands of every client.
         let checked = checked.and_then(|()| match calls_model(command) {
             true => self.owner.check_spend(wall_ms()),
             false => Ok(()),

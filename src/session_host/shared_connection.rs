@@ -1,9 +1,11 @@
 //! A connection that carries many sessions: each frame has the `sessionId` of its session. Source: senpi reference.
 
 use super::{
+    host_error::HostError,
     metrics::METRICS,
+    open_request::{OpenRequest, Start},
     principal::Principal,
-    registry::{HostError, OpenRequest, ReservedSession, Start},
+    registry::ReservedSession,
     scoped_host::ScopedHost,
     session_task::{Attach, Attached, ClientLine, SessionHandle, SessionRequest},
     watcher::{Popped, WatcherMessage, WatcherQueue},

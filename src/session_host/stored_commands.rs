@@ -1,9 +1,6 @@
 //! Commands about sessions on disk, open or not. Source: own.
 
-use super::{
-    registry::{HostError, SessionHost},
-    scoped_host::ScopedHost,
-};
+use super::{host_error::HostError, registry::SessionHost, scoped_host::ScopedHost};
 use crate::{
     protocol::{
         ArchiveSessionCommand, ListStoredSessionsCommand, ListedSession, MultiSessionErrorCode,

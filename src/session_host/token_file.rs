@@ -78,7 +78,7 @@ fn parse_object(text: &str) -> Result<Vec<KnownToken>, String> {
     known.collect()
 }
 
-/// The name of a token that nobody has named: it tells nothing of the token.
+/// The name of a token without one in the file: it tells nothing of the token.
 pub fn name_of(hash: &[u8; 32]) -> String {
     let digits: String = hash[..4].iter().map(|byte| format!("{byte:02x}")).collect();
     format!("token-{digits}")

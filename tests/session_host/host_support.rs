@@ -69,7 +69,7 @@ impl Host {
         self.signal(Signal::KILL);
     }
 
-    fn signal(&self, signal: Signal) {
+    pub fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }
 

@@ -4,6 +4,7 @@ use crate::{
     host_support::{Client, Host, hello, refusal, waiting},
     serve_support::eventually,
 };
+use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::{
     fs::File,
@@ -83,6 +84,29 @@ fn pipe_survives_a_restart_of_host() {
     let _host = Host::start_in(dir, &STATE);
     input.write_all(b"{\"type\":\"get_messages\",\"id\":2}\n").unwrap();
     assert_eq!(output.next().unwrap(), before);
+    drop(input);
+    assert!(pipe.wait().unwrap().success());
+}
+
+#[test]
+fn pipe_survives_an_upgrade_of_host() {
+    let host = Host::start(&hello(), &STATE);
+    let mut pipe = host.attach("", &[]).spawn().unwrap();
+    let mut input = pipe.stdin.take().unwrap();
+    let mut output = BufReader::new(pipe.stdout.take().unwrap()).lines();
+    input.write_all(b"{\"type\":\"prompt\",\"id\":1,\"message\":\"Hi\"}\n").unwrap();
+    output.find(|line| line.as_ref().unwrap().contains("agent_settled")).unwrap().unwrap();
+    input.write_all(b"{\"type\":\"get_messages\",\"id\":2}\n").unwrap();
+    let before = output.next().unwrap().unwrap();
+    host.signal(Signal::USR2);
+    let stderr = pipe.stderr.take().unwrap();
+    BufReader::new(stderr)
+        .lines()
+        .find(|line| line.as_ref().unwrap().contains("trying again"))
+        .unwrap()
+        .unwrap();
+    input.write_all(b"{\"type\":\"get_messages\",\"id\":2}\n").unwrap();
+    assert_eq!(output.next().unwrap().unwrap(), before);
     drop(input);
     assert!(pipe.wait().unwrap().success());
 }

@@ -110,7 +110,7 @@ impl Toolbox {
         self
     }
 
-    /// Offers no tools of the server and of extensions but these, whoever adds or chooses them.
+    /// Offers no tools of the server and of extensions but these, those that are added or chosen later included.
     #[must_use]
     pub fn limited_to(mut self, allowed: Option<Vec<String>>) -> Self {
         self.allowed = allowed;

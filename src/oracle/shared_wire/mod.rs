@@ -376,7 +376,7 @@ impl SharedJudge {
         Record { t: self.t, direction: Direction::Meta, body: Body::Json(Cow::Borrowed(body)), cut: false }
     }
 
-    /// The handles of sessions that were open before the frame with this number, and that nobody here has closed.
+    /// The handles of sessions that were open before the frame with this number, and that this connection has not closed.
     fn open_before(&self, frame: u64) -> BTreeSet<String> {
         let open = self.sessions.iter().filter(|(_, session)| session.since < frame && !session.is_closing);
         open.map(|(handle, _)| handle.clone()).collect()
