@@ -24,6 +24,7 @@ use crate::{
         SessionSource, SharedSessions, serve_stdio,
     },
 };
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use sd_notify::NotifyState;
 use std::{
     ffi::OsString,
@@ -51,6 +52,7 @@ pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
     };
     log_to_stderr(options.log_format);
     log_panics();
+    raise_file_limit();
     for warning in &options.warnings {
         tracing::warn!("{warning}");
     }
@@ -102,6 +104,14 @@ const UPGRADE_WAIT_MS: u64 = 600_000;
 
 /// How often a host that is to be replaced looks for a moment without runs.
 const UPGRADE_INTERVAL: Duration = Duration::from_millis(50);
+
+/// Raises the soft limit of open files to the hard one: each session with a file, each connection and each child takes some.
+fn raise_file_limit() {
+    let limit = getrlimit(Resource::Nofile);
+    if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }) {
+        tracing::warn!("the limit of open files stays {:?}: {error}", limit.current);
+    }
+}
 
 const USAGE: &str = "\
 Run many sessions in one process, for clients that come and go
