@@ -126,7 +126,11 @@ fn killed_node_is_replaced() {
     assert_eq!(state["data"]["isStreaming"], false, "{state}");
     println!("another node has answered after {elapsed:?}");
     let messages = client.request(&command_of(&session, "m", "get_messages"));
-    assert_eq!(texts(&messages)[0], "Wait", "{messages}");
+    let end = |message: &Value| json!([message["role"], message["stopReason"]]);
+    let ends: Vec<Value> = messages["data"]["messages"].as_array().unwrap().iter().map(end).collect();
+    let (asked, closed) = (json!(["user", null]), json!(["assistant", "aborted"]));
+    let whole = [asked, json!(["assistant", "toolUse"]), json!(["toolResult", null]), closed];
+    assert_eq!(ends[ends.len() - whole.len()..], whole, "{messages}");
     fs::write(nodes.dir.path().join("go"), "").unwrap();
     client.send(&prompt(&session, "q", "Again"));
     client.until_type("agent_settled");

@@ -27,7 +27,7 @@ pub fn environment(requirements: &str) -> Option<PathBuf> {
     had(install(requirements), REQUIRED)
 }
 
-/// The NATS server of PyPI; `None` where it cannot be had, which is told.
+/// The NATS server of PyPI; `None`, with a message, where it cannot be had.
 pub fn nats_server() -> Option<PathBuf> {
     environment("tests/cluster/requirements.txt").map(|python| python.with_file_name("nats-server"))
 }
