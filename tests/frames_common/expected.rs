@@ -24,6 +24,11 @@ impl Frames {
                 None => {}
             }
         }
+        for key in properties.keys() {
+            if self.bundle[def]["properties"][key]["x-writes-null"] == true {
+                out.entry(key.clone()).or_insert(Value::Null);
+            }
+        }
         Value::Object(out)
     }
 
