@@ -89,7 +89,7 @@ impl Engine {
             QueriedTool {
                 name: spec.name.clone(),
                 description: spec.description.clone(),
-                parameters: object(&spec.parameters),
+                parameters: object(&*spec.parameters),
                 path,
                 prompt_guidelines,
                 active,
