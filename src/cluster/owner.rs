@@ -15,7 +15,7 @@ use crate::{
         Dialect, Inbound, MultiSessionErrorCode, RequestId, RpcErrorResponse, SessionStatus, read_line,
     },
     session_host::{
-        Attach, ClientId, ClientLine, Ending, OpenSession, Outlet, OutletItem, Resumption, SessionHandle,
+        Attach, ClientId, ClientLine, OpenSession, Outlet, OutletItem, Resumption, SessionEnd, SessionHandle,
         SessionLimits, SessionRequest, WatcherMessage, WatcherQueue, start_session,
     },
 };
@@ -379,7 +379,7 @@ impl OutputTask {
         let mut ended = self.handle.ended.clone();
         ends(&mut ended).await;
         let ended = ended.borrow().clone();
-        if let Some(Ending::Over(ended)) = ended.filter(|_| !is_given_up) {
+        if let Some(SessionEnd::Over(ended)) = ended.filter(|_| !is_given_up) {
             let content = OutputContent::Message(WatcherMessage::Ended(ended));
             self.publish(&[OutputItem { to: None, content }]).await;
         }
@@ -579,7 +579,7 @@ impl InputTask {
 }
 
 /// Waits until a session has ended.
-async fn ends(ended: &mut watch::Receiver<Option<Ending>>) {
+async fn ends(ended: &mut watch::Receiver<Option<SessionEnd>>) {
     // A task that is gone has ended, too.
     let _ = ended.wait_for(Option::is_some).await;
 }

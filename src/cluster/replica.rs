@@ -11,8 +11,8 @@ use super::{
 use crate::{
     protocol::{Dialect, Encoder, ReceivedControl, SessionEndedEvent, SessionState},
     session_host::{
-        Attach, Attached, ClientId, ClientLine, Ending, Journal, SessionHandle, SessionInfo, SessionLimits,
-        SessionRequest, WatcherMessage, WatcherQueue,
+        Attach, Attached, ClientId, ClientLine, Journal, SessionEnd, SessionHandle, SessionInfo,
+        SessionLimits, SessionRequest, WatcherMessage, WatcherQueue,
     },
 };
 use async_nats::jetstream::message::PublishMessage;
@@ -125,7 +125,7 @@ pub async fn follow(
     tokio::spawn(async move {
         let _info = info;
         if let Some(ended) = replica.run(tail, received_lines, received_requests).await {
-            end.send_replace(Some(Ending::Over(ended)));
+            end.send_replace(Some(SessionEnd::Over(ended)));
         }
     });
     Ok(handle)

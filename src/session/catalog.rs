@@ -75,8 +75,8 @@ const ARCHIVED: &str = "archived";
 /// Characters of a title.
 const TITLE_LENGTH: usize = 200;
 
-/// Lists the sessions in `folders` that are seen, the one that was written last first, and whether others follow. Files that are no sessions
-/// are passed over.
+/// Lists the sessions in `folders` that `is_seen` accepts, the one that was written last first, and whether others follow.
+/// Files that are no sessions are passed over.
 pub fn list(
     folders: &[PathBuf],
     query: &StoredFileQuery,
@@ -87,7 +87,9 @@ pub fn list(
         let folder = if query.is_archived { folder.join(ARCHIVED) } else { folder.clone() };
         let paths = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
         files.extend(paths.filter(|path| path.extension() == Some(OsStr::new("jsonl"))).filter_map(|path| {
-            let written = fs::metadata(&path).ok()?.modified().ok()?;
+            // Opening a pipe would wait for a writer.
+            let file = fs::metadata(&path).ok().filter(fs::Metadata::is_file)?;
+            let written = file.modified().ok()?;
             Some((Reverse(written), path))
         }));
     }

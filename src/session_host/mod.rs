@@ -55,7 +55,7 @@ pub use principal::Principal;
 pub use records::{Records, StoredSession};
 pub use registry::{OpenSession, Pending, SessionHost, SessionSource, SharedSessions};
 pub use session_task::{
-    Attach, Attached, ClientLine, Ending, Resumption, SessionHandle, SessionInfo, SessionLimits,
+    Attach, Attached, ClientLine, Resumption, SessionEnd, SessionHandle, SessionInfo, SessionLimits,
     SessionRequest, start as start_session,
 };
 pub use tls::Certificate;

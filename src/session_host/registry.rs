@@ -6,7 +6,7 @@ use super::{
     principal::Principal,
     records::{Records, StoredSession},
     session_task::{
-        self, Attach, Attached, Ending, Resumption, SessionHandle, SessionLimits, SessionRequest,
+        self, Attach, Attached, Resumption, SessionEnd, SessionHandle, SessionLimits, SessionRequest,
     },
 };
 use crate::{
@@ -325,8 +325,8 @@ impl SessionHost {
             let ended = handle.ended.wait_for(Option::is_some).await.map(|ended| ended.clone());
             match ended {
                 // It was written out at this very moment.
-                Ok(Some(Ending::WrittenOut(_))) if !*self.stop.borrow() => self.settle(&handle),
-                Ok(Some(Ending::Over(ended))) if ended.error.is_some() => {
+                Ok(Some(SessionEnd::WrittenOut(_))) if !*self.stop.borrow() => self.settle(&handle),
+                Ok(Some(SessionEnd::Over(ended))) if ended.error.is_some() => {
                     return Err(HostError::OpenFailed(ended.error.unwrap_or_default()));
                 }
                 _ => return Err(HostError::UnknownSession),

@@ -6,7 +6,7 @@ use super::{
     principal::Principal,
     records::StoredSession,
     registry::{Entry, SessionHost},
-    session_task::{self, Ending, Resumption, SessionHandle},
+    session_task::{self, Resumption, SessionEnd, SessionHandle},
 };
 use crate::server::SessionOptions;
 use std::sync::Arc;
@@ -68,10 +68,10 @@ impl SessionHost {
         let mut sessions = self.sessions();
         let Some(Entry::Open { request, opened_at, .. }) = sessions.get(&handle.id) else { return };
         let stored = match &*handle.ended.borrow() {
-            Some(Ending::WrittenOut(resumption)) => {
+            Some(SessionEnd::WrittenOut(resumption)) => {
                 stored_session(handle, *request.clone(), *opened_at, Some(resumption.clone()))
             }
-            Some(Ending::Over(_)) | None => None,
+            Some(SessionEnd::Over(_)) | None => None,
         };
         match stored {
             Some(session) => {

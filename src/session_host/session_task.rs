@@ -83,7 +83,7 @@ pub struct Resumption {
 
 /// How a session has ended.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Ending {
+pub enum SessionEnd {
     /// It is over.
     Over(SessionEndedEvent),
     /// It goes on from its file once a client wants it.
@@ -151,7 +151,7 @@ pub struct SessionHandle {
     /// What the session is.
     pub info: watch::Receiver<SessionInfo>,
     /// The end of the session; `None`: it goes on.
-    pub ended: watch::Receiver<Option<Ending>>,
+    pub ended: watch::Receiver<Option<SessionEnd>>,
 }
 
 /// Limits of what a session takes.
@@ -280,7 +280,7 @@ impl SessionTask {
         max_queue: u64,
         directory: PathBuf,
         info: &watch::Sender<SessionInfo>,
-    ) -> Ending {
+    ) -> SessionEnd {
         let mut exit_reason = self.step(None);
         info.send_replace(self.info(&directory));
         let mut burst = 0;
@@ -336,7 +336,7 @@ impl SessionTask {
             // Their clients come back by themselves.
             clients.values().filter_map(|client| client.queue.as_ref()).for_each(|queue| queue.close());
             let clients = clients.into_values().map(|client| (client.key, client.received)).collect();
-            return Ending::WrittenOut(Resumption { sequence: journal.last(), clients });
+            return SessionEnd::WrittenOut(Resumption { sequence: journal.last(), clients });
         }
         let error = match exit_reason {
             Some(ExitReason::Refused(text)) => Some(text),
@@ -348,7 +348,7 @@ impl SessionTask {
             queue.push_message(WatcherMessage::Ended(ending.clone()));
             queue.close();
         }
-        Ending::Over(ending)
+        SessionEnd::Over(ending)
     }
 
     /// Lets the engine handle an input, and distributes what it emits.

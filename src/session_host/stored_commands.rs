@@ -11,6 +11,7 @@ use crate::{
     session::{
         OpenError, Stamp,
         catalog::{self, StoredFile, StoredFileError, StoredFileQuery},
+        working_directory,
     },
 };
 use std::{
@@ -41,11 +42,18 @@ impl ScopedHost {
         let open = self.open_by_path().await;
         // Files name no owner: a client that does not see all sees those that it has open.
         let seen = (!self.principal.limits.sees_all).then(|| open.keys().cloned().collect::<HashSet<_>>());
+        let roots = self.principal.limits.roots.clone();
         let files = self.blocking(move |host| {
             catalog::list(&host.session_folders(), &query, |file| {
                 let is_in =
                     directory.as_deref().is_none_or(|directory| Path::new(&file.directory) == directory);
-                is_in && seen.as_ref().is_none_or(|seen| seen.contains(file.path.to_string_lossy().as_ref()))
+                let is_below_roots = || {
+                    let directory = Path::new(&file.directory);
+                    roots.as_ref().is_none_or(|roots| roots.check("cwd", directory).is_ok())
+                };
+                is_in
+                    && is_below_roots()
+                    && seen.as_ref().is_none_or(|seen| seen.contains(file.path.to_string_lossy().as_ref()))
             })
         });
         let (files, has_more) = files.await?;
@@ -125,10 +133,12 @@ impl ScopedHost {
 
     /// The path of a session that this client may see.
     async fn checked(&self, path: String) -> Result<PathBuf, HostError> {
-        match self.principal.limits.sees_all || self.open_by_path().await.contains_key(&path) {
-            true => Ok(PathBuf::from(path)),
-            false => Err(HostError::InvalidPath),
+        let is_seen = self.principal.limits.sees_all || self.open_by_path().await.contains_key(&path);
+        let path = PathBuf::from(path);
+        if let Some(roots) = &self.principal.limits.roots {
+            roots.check("sessionPath", &working_directory(&path).ok_or(HostError::InvalidPath)?)?;
         }
+        is_seen.then_some(path).ok_or(HostError::InvalidPath)
     }
 
     /// The path of a session that this client may see and that is not open.
