@@ -264,8 +264,11 @@ async fn join_cluster(
     let SessionTemplate { dialect, options, directory, .. } = template;
     let Some(urls) = options.nats.clone() else { return Ok(None) };
     let machine = || rustix::system::uname().nodename().to_string_lossy().into_owned();
-    let info =
-        NodeInfo { name: options.node.clone().unwrap_or_else(machine), labels: options.labels.clone() };
+    let info = NodeInfo {
+        name: options.node.clone().unwrap_or_else(machine),
+        labels: options.labels.clone(),
+        lease_seconds: options.nats_lease.unwrap_or(NodeInfo::default().lease_seconds),
+    };
     let nats = NatsOptions {
         urls,
         credentials: options.nats_credentials.as_ref().map(PathBuf::from),

@@ -14,8 +14,8 @@ use crate::{
 use lexopt::prelude::*;
 use std::ffi::OsString;
 use values::{
-    above_zero, bytes, confirm_patterns, dialect, expand_short, hazards, list, log_format, mode,
-    optional_value, path, path_or_id, seconds, seed, session_id, session_name, sync, text,
+    above_zero, bytes, confirm_patterns, dialect, expand_short, hazards, lease_seconds, list, log_format,
+    mode, optional_value, path, path_or_id, seconds, seed, session_id, session_name, sync, text,
 };
 
 pub use help::HELP;
@@ -111,6 +111,8 @@ pub struct HostOptions {
     pub nats_credentials: Option<String>,
     /// `--nats-replicas`: copies of each stream.
     pub nats_replicas: Option<usize>,
+    /// `--nats-lease`: seconds without a heartbeat after which other hosts take the sessions of this one.
+    pub nats_lease: Option<u64>,
     /// `--node`: the name of this host among those that share sessions.
     pub node: Option<String>,
     /// `--label`: labels of this host.
@@ -284,6 +286,9 @@ pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
             Long("nats-replicas") => {
                 let copies = above_zero("--nats-replicas", "a number of copies above 0", &mut parser)?;
                 options.nats_replicas = Some(copies);
+            }
+            Long("nats-lease") => {
+                options.nats_lease = Some(lease_seconds("--nats-lease", &text(&mut parser)?)?);
             }
             Long("node") => options.node = Some(text(&mut parser)?),
             Long("label") => options.labels.push(text(&mut parser)?),

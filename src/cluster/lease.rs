@@ -17,25 +17,50 @@ use tokio::{
     time::{Instant, MissedTickBehavior},
 };
 
-/// How often a node sends a heartbeat.
-const HEARTBEAT: Duration = Duration::from_millis(500);
+/// Seconds of a lease unless a node says otherwise.
+const USUAL_LEASE: u64 = 5;
 
-/// How long a node owns its sessions after the last heartbeat that others have seen.
-const LEASE: Duration = Duration::from_secs(5);
+/// Seconds of the longest lease.
+pub const MAX_LEASE: u64 = 3600;
 
-/// How long a node goes on without seeing its own heartbeats: shorter than others wait.
-const OWN_LEASE: Duration = Duration::from_secs(4);
+/// Heartbeats in a lease.
+const HEARTBEATS: u32 = 10;
 
 /// The subject of heartbeats, up to the id of the node.
 const SUBJECT: &str = "pi-rpc.alive";
 
 /// What a node says of itself.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeInfo {
     /// Its name, for people.
     pub name: String,
     /// Its labels.
     pub labels: Vec<String>,
+    /// Seconds for which others leave it its sessions after the last heartbeat that they have seen.
+    #[serde(default = "usual_lease")]
+    pub lease_seconds: u64,
+}
+
+const fn usual_lease() -> u64 {
+    USUAL_LEASE
+}
+
+impl Default for NodeInfo {
+    fn default() -> Self {
+        Self { name: String::new(), labels: Vec::new(), lease_seconds: USUAL_LEASE }
+    }
+}
+
+impl NodeInfo {
+    fn lease(&self) -> Duration {
+        // What another node says does not count for longer than this one could say.
+        Duration::from_secs(self.lease_seconds.clamp(1, MAX_LEASE))
+    }
+
+    /// How long the node goes on without seeing its own heartbeats: shorter than others wait.
+    fn own_lease(&self) -> Duration {
+        self.lease() * 4 / 5
+    }
 }
 
 /// A heartbeat.
@@ -59,6 +84,8 @@ pub struct Lease {
 struct Members {
     /// When this node began to listen.
     since: Instant,
+    /// The lease of a node that was not seen.
+    unseen_lease: Duration,
     seen: Mutex<HashMap<String, (NodeInfo, Instant)>>,
 }
 
@@ -86,12 +113,14 @@ impl Lease {
         let (beat, last) = (heartbeat(false), heartbeat(true));
         let (held, mut is_held) = watch::channel(false);
         let (handle, mut dropped) = watch::channel(());
-        let members = Arc::new(Members { since: Instant::now(), seen: Mutex::default() });
+        let members =
+            Arc::new(Members { since: Instant::now(), unseen_lease: info.lease(), seen: Mutex::default() });
+        let (interval, own_lease) = (info.lease() / HEARTBEATS, info.own_lease());
         let (client, subject, known) = (client.clone(), format!("{SUBJECT}.{id}"), members.clone());
         tokio::spawn(async move {
-            let mut ticks = tokio::time::interval(HEARTBEAT);
+            let mut ticks = tokio::time::interval(interval);
             ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-            let mut due = Instant::now() + OWN_LEASE;
+            let mut due = Instant::now() + own_lease;
             loop {
                 tokio::select! {
                     biased;
@@ -99,7 +128,7 @@ impl Lease {
                     message = subscription.next() => {
                         let Some(message) = message else { break };
                         if message.subject.as_str() == subject {
-                            due = Instant::now() + OWN_LEASE;
+                            due = Instant::now() + own_lease;
                             held.send_if_modified(|held| !std::mem::replace(held, true));
                         }
                         note(&known, message.subject.as_str(), &message.payload);
@@ -141,14 +170,15 @@ impl Lease {
     /// Whether a node may own sessions. All do that this one has not listened for long enough for.
     pub fn is_alive(&self, node: &str) -> bool {
         let seen = self.members.seen();
-        let last = seen.get(node).map_or(self.members.since, |(_, last)| *last);
-        last.elapsed() < LEASE
+        let unseen = (self.members.since, self.members.unseen_lease);
+        let (last, lease) = seen.get(node).map_or(unseen, |(info, last)| (*last, info.lease()));
+        last.elapsed() < lease
     }
 
     /// Ids of the nodes that hold a lease, with what they say of themselves.
     pub fn nodes(&self) -> Vec<(String, NodeInfo)> {
         let seen = self.members.seen();
-        let alive = seen.iter().filter(|(_, (_, last))| last.elapsed() < LEASE);
+        let alive = seen.iter().filter(|(_, (info, last))| last.elapsed() < info.lease());
         let mut nodes: Vec<_> = alive.map(|(id, (info, _))| (id.clone(), info.clone())).collect();
         nodes.sort_by(|one, other| one.0.cmp(&other.0));
         nodes
@@ -160,11 +190,11 @@ fn note(members: &Members, subject: &str, payload: &[u8]) {
     let id = subject.strip_prefix(SUBJECT).and_then(|id| id.strip_prefix('.'));
     let (Some(id), Ok(Heartbeat { info, leaves })) = (id, serde_json::from_slice(payload)) else { return };
     let now = Instant::now();
-    let last = if leaves { now.checked_sub(LEASE).unwrap_or(now) } else { now };
+    let last = if leaves { now.checked_sub(info.lease()).unwrap_or(now) } else { now };
     let mut seen = members.seen();
     seen.insert(id.to_owned(), (info, last));
     // Ids are new with each lease.
-    seen.retain(|_, (_, last)| last.elapsed() < 100 * LEASE);
+    seen.retain(|_, (info, last)| last.elapsed() < 100 * info.lease());
 }
 
 /// A name without characters that subjects cannot have.

@@ -4,24 +4,19 @@ use super::{
     connection::{Connection, SESSIONS},
     fenced::{AppendError, FencedSubject},
     lease::Lease,
+    tail::{ReadAttempts, Stored, read_all},
 };
 use crate::{
     protocol::{RequestId, ThinkingLevel},
     session_host::{OpenRequest, Principal, Start, TokenLimits, ToolLimits},
 };
 use async_nats::{HeaderMap, jetstream::kv};
-use bytes::Bytes;
-use futures_util::StreamExt as _;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
-    time::Duration,
 };
-
-/// How long a reader waits for the next record of a bucket.
-const READ_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// What is needed to open a session on any node.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -185,46 +180,36 @@ impl OwnedRecord {
 }
 
 /// The record of a session with its revision.
+///
+/// # Errors
+///
+/// NATS does not answer in time, or the record cannot be read by this version.
 pub async fn find(connection: &Connection, session: &str) -> Result<Option<(SessionRecord, u64)>, String> {
-    let entry = connection.sessions.entry(session).await.map_err(|error| error.to_string())?;
+    let attempts = ReadAttempts::start();
+    let entry = loop {
+        match connection.sessions.entry(session).await {
+            Ok(entry) => break entry,
+            Err(error) => attempts.wait(error.to_string()).await?,
+        }
+    };
     let Some(entry) = entry.filter(|entry| entry.operation == kv::Operation::Put) else { return Ok(None) };
     let record = serde_json::from_slice(&entry.value).map_err(|error| format!("{session}: {error}"))?;
     Ok(Some((record, entry.revision)))
 }
 
 /// All sessions with their records.
+///
+/// # Errors
+///
+/// NATS does not answer in time.
 pub async fn list(connection: &Connection) -> Result<Vec<(String, SessionRecord)>, String> {
-    let values = values(&connection.sessions).await?;
-    Ok(values
-        .into_iter()
-        .filter_map(|(key, value)| Some((key, serde_json::from_slice(&value).ok()?)))
-        .collect())
-}
-
-/// The keys of a bucket with their values.
-pub async fn values(store: &kv::Store) -> Result<Vec<(String, Bytes)>, String> {
-    let late = |_| "NATS has not answered in time".to_owned();
-    let read = async {
-        // The store itself keeps what it has read first.
-        let info = store.stream.get_info().await.map_err(|error| error.to_string())?;
-        let mut found = Vec::new();
-        if info.state.messages == 0 {
-            return Ok(found);
-        }
-        let watch = tokio::time::timeout(READ_TIMEOUT, store.watch_with_history(">")).await.map_err(late)?;
-        let mut entries = watch.map_err(|error| error.to_string())?;
-        // A bucket may have become empty meanwhile.
-        while let Ok(Some(entry)) = tokio::time::timeout(READ_TIMEOUT, entries.next()).await {
-            let entry = entry.map_err(|error| error.to_string())?;
-            let is_last = entry.delta == 0;
-            if entry.operation == kv::Operation::Put {
-                found.push((entry.key, entry.value));
-            }
-            if is_last {
-                break;
-            }
-        }
-        Ok(found)
+    let prefix = format!("$KV.{SESSIONS}.");
+    let mut found = Vec::new();
+    let take = |stored: Stored| {
+        let session = stored.subject.strip_prefix(&prefix).map(str::to_owned);
+        // A record that only a later version can read is left to that one.
+        found.extend(session.zip(serde_json::from_slice(&stored.payload).ok()));
     };
-    read.await
+    read_all(&connection.sessions.stream, &format!("{prefix}>"), take).await?;
+    Ok(found)
 }

@@ -16,12 +16,12 @@ use async_nats::{
 };
 use bytes::Bytes;
 use futures_util::StreamExt as _;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long a silent subject is trusted to be silent.
 const POLL: Duration = Duration::from_secs(2);
 
-/// How long to wait for a message that a copy of the stream does not have yet.
+/// How long to wait before a read is tried again, as for a message that a copy of the stream does not have yet.
 const RETRY_DELAY: Duration = Duration::from_millis(50);
 
 /// Messages that are fetched at once.
@@ -30,9 +30,14 @@ const BATCH: usize = 500;
 /// How long a batch may take.
 const BATCH_TIMEOUT: Duration = Duration::from_secs(2);
 
+/// How long a read is tried: the leader of a stream that was lost is replaced within 10 seconds.
+const READ_FOR: Duration = Duration::from_secs(15);
+
 /// A record of a stream; long ones are joined.
 #[derive(Debug)]
 pub struct Stored {
+    /// Its subject.
+    pub subject: String,
     /// The stream sequence of its last message.
     pub sequence: u64,
     /// Its headers.
@@ -79,7 +84,8 @@ impl Tail {
             let (sequence, headers, payload) = self.next_message().await;
             self.last = sequence;
             if let Some(payload) = self.parts.push(&headers, payload) {
-                return Stored { sequence, headers, payload };
+                let subject = self.subject.clone();
+                return Stored { subject, sequence, headers, payload };
             }
         }
     }
@@ -124,15 +130,31 @@ impl Tail {
     }
 }
 
-/// All records of a subject, and the sequence of its last message.
+/// All records of a subject, or of all that a wildcard stands for, and the sequence of the last message.
 ///
 /// # Errors
 ///
 /// NATS does not answer in time.
 pub async fn read_all(stream: &Stream, subject: &str, mut take: impl FnMut(Stored)) -> Result<u64, String> {
+    let (mut last, mut parts) = (0, Parts::default());
+    let attempts = ReadAttempts::start();
+    while let Err(error) = read_on(stream, subject, &mut last, &mut parts, &mut take).await {
+        attempts.wait(error).await?;
+    }
+    Ok(last)
+}
+
+/// Reads what follows the message with the sequence `last`, up to what is stored when it begins.
+async fn read_on(
+    stream: &Stream,
+    subject: &str,
+    last: &mut u64,
+    parts: &mut Parts,
+    take: &mut impl FnMut(Stored),
+) -> Result<(), String> {
     let config = pull::Config {
         filter_subject: subject.to_owned(),
-        deliver_policy: DeliverPolicy::All,
+        deliver_policy: DeliverPolicy::ByStartSequence { start_sequence: *last + 1 },
         ack_policy: AckPolicy::None,
         inactive_threshold: Duration::from_secs(10),
         memory_storage: true,
@@ -141,7 +163,6 @@ pub async fn read_all(stream: &Stream, subject: &str, mut take: impl FnMut(Store
     };
     let consumer = stream.create_consumer(config).await.map_err(|error| error.to_string())?;
     let mut pending = consumer.cached_info().num_pending;
-    let (mut last, mut parts) = (0, Parts::default());
     while pending > 0 {
         let batch = consumer.fetch().max_messages(BATCH).expires(BATCH_TIMEOUT).messages().await;
         let mut batch = batch.map_err(|error| error.to_string())?;
@@ -149,10 +170,11 @@ pub async fn read_all(stream: &Stream, subject: &str, mut take: impl FnMut(Store
         while let Some(message) = batch.next().await {
             let message = message.map_err(|error| error.to_string())?;
             let info = message.info().map_err(|error| error.to_string())?;
-            (last, pending, is_empty) = (info.stream_sequence, info.pending, false);
-            let headers = message.headers.clone().unwrap_or_default();
-            if let Some(payload) = parts.push(&headers, message.payload.clone()) {
-                take(Stored { sequence: last, headers, payload });
+            (*last, pending, is_empty) = (info.stream_sequence, info.pending, false);
+            let message = message.message;
+            let headers = message.headers.unwrap_or_default();
+            if let Some(payload) = parts.push(&headers, message.payload) {
+                take(Stored { subject: message.subject.to_string(), sequence: *last, headers, payload });
             }
         }
         if is_empty {
@@ -162,5 +184,31 @@ pub async fn read_all(stream: &Stream, subject: &str, mut take: impl FnMut(Store
     let name = consumer.cached_info().name.clone();
     // A consumer that stays is gone with its threshold.
     let _ = stream.delete_consumer(&name).await;
-    Ok(last)
+    Ok(())
+}
+
+/// The attempts of a read.
+pub struct ReadAttempts {
+    end: Instant,
+}
+
+impl ReadAttempts {
+    /// Begins now.
+    pub fn start() -> Self {
+        Self { end: Instant::now() + READ_FOR }
+    }
+
+    /// Waits for the next attempt.
+    ///
+    /// # Errors
+    ///
+    /// `error`, that of the last attempt, once there are no more.
+    pub async fn wait(&self, error: String) -> Result<(), String> {
+        if Instant::now() >= self.end {
+            return Err(error);
+        }
+        tracing::debug!("NATS: {error}");
+        tokio::time::sleep(RETRY_DELAY).await;
+        Ok(())
+    }
 }

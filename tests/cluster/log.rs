@@ -16,8 +16,13 @@ async fn connect(servers: &Servers) -> Connection {
     Connection::open(&options, "test").await.unwrap()
 }
 
+/// A lease that a slow machine does not end.
 async fn lease(connection: &Connection, name: &str) -> Lease {
-    let info = NodeInfo { name: name.to_owned(), labels: Vec::new() };
+    lease_of(connection, name, 300).await
+}
+
+async fn lease_of(connection: &Connection, name: &str, lease_seconds: u64) -> Lease {
+    let info = NodeInfo { name: name.to_owned(), lease_seconds, ..NodeInfo::default() };
     Lease::take(connection, &info).await.unwrap()
 }
 
@@ -97,9 +102,9 @@ async fn record_has_one_owner() {
 async fn lease_ends_without_servers() {
     let Some(mut servers) = Servers::start(1) else { return };
     let connection = connect(&servers).await;
-    let mut kept = lease(&connection, "a").await;
+    let mut kept = lease_of(&connection, "a", NodeInfo::default().lease_seconds).await;
     let known = kept.nodes();
-    assert_eq!(known, [(kept.id().to_owned(), NodeInfo { name: "a".to_owned(), labels: Vec::new() })]);
+    assert_eq!(known, [(kept.id().to_owned(), NodeInfo { name: "a".to_owned(), ..NodeInfo::default() })]);
     let (mut log, _) = EntryLog::take(&connection, "s", 1, &kept).await.unwrap();
     servers.kill(0);
     let written = log.write(&create("f", &[HEADER])).await;

@@ -98,6 +98,7 @@ Many sessions (pi-rpc host):
   --nats <URLS>                Share the sessions with other hosts, by NATS with JetStream at nats://HOST:PORT,…
   --nats-credentials <FILE>    Log in to NATS with this file of credentials
   --nats-replicas <N>          Create streams with N copies, one a server (1)
+  --nats-lease <SECONDS>       Other hosts take the sessions of this one after SECONDS without a heartbeat (5)
   --node <NAME>                Name this host among the others (the name of the machine)
   --label <NAME>               Take only sessions with this label or none; the first one labels sessions that are
                                opened here; repeatable

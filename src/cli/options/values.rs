@@ -110,6 +110,12 @@ pub fn above_zero(option: &str, expected: &str, parser: &mut lexopt::Parser) -> 
     number.ok_or_else(|| Refusal(format!("{option} {text}: expected {expected}"), USAGE))
 }
 
+/// Whole seconds of a lease.
+pub fn lease_seconds(option: &str, text: &str) -> Result<u64, Refusal> {
+    let seconds = text.parse().ok().filter(|seconds| (1..=3600).contains(seconds));
+    seconds.ok_or_else(|| Refusal(format!("{option} {text}: expected whole seconds from 1 to 3600"), USAGE))
+}
+
 /// Parses seconds, with fractions, to milliseconds. Rounds up, since 0 means no limit.
 pub fn seconds(option: &str, text: &str) -> Result<u64, Refusal> {
     let time = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
