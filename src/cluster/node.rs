@@ -8,7 +8,7 @@ use super::{
     replica, status,
 };
 use crate::{
-    protocol::ListedSession,
+    protocol::{ListedSession, SessionStatus},
     session_host::{
         HostError, OpenRequest, OpenSession, Pending, SessionHandle, SessionLimits, SharedSessions, Start,
     },
@@ -371,6 +371,10 @@ impl SharedSessions for NodeSessions {
             })
             .collect()
         })
+    }
+
+    fn run_here(&self) -> Vec<SessionStatus> {
+        self.0.state().owned.values().map(|owned| owned.handle.info.borrow().status).collect()
     }
 
     fn leave(&self) -> Pending<'_, ()> {

@@ -121,9 +121,9 @@ impl Metrics {
 
     /// All of them, in OpenMetrics text.
     pub fn text(&self, host: &SessionHost) -> String {
-        let listed = host.list_own(|_| true);
+        let run_here = host.run_here();
         for status in SessionStatus::ALL {
-            let count = listed.iter().filter(|session| session.status == status).count();
+            let count = run_here.iter().filter(|known| **known == status).count();
             let label = StateLabel { state: status.as_str() };
             self.sessions.get_or_create(&label).set(i64::try_from(count).unwrap_or(i64::MAX));
         }

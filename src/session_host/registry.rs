@@ -45,6 +45,8 @@ pub trait SharedSessions: Send + Sync {
     fn find(&self, name: String) -> Pending<'_, Result<SessionHandle, HostError>>;
     /// All open sessions, with the names of their owners.
     fn list(&self) -> Pending<'_, Vec<(String, ListedSession)>>;
+    /// What the sessions that this process runs are doing.
+    fn run_here(&self) -> Vec<SessionStatus>;
     /// Leaves the sessions of this process to the others.
     fn leave(&self) -> Pending<'_, ()>;
 }
@@ -434,7 +436,13 @@ impl SessionHost {
     /// Whether a session runs, or is being opened or closed.
     pub fn is_busy(&self) -> bool {
         use SessionStatus::{Closing, Opening, Running};
-        self.list_own(|_| true).iter().any(|session| matches!(session.status, Opening | Running | Closing))
+        self.run_here().iter().any(|status| matches!(status, Opening | Running | Closing))
+    }
+
+    /// What the sessions that this process runs are doing.
+    pub fn run_here(&self) -> Vec<SessionStatus> {
+        let own = self.list_own(|_| true).into_iter().map(|session| session.status);
+        own.chain(self.shared.iter().flat_map(|shared| shared.run_here())).collect()
     }
 
     /// Whether the process is to end, and sessions are being closed.

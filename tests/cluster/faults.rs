@@ -9,6 +9,7 @@ use crate::{
     proxy::Link,
     serve_support::{binary, command, eventually},
     servers::Servers,
+    toolchain_support::clock_library,
 };
 use pi_rpc::cluster::{Connection, NatsOptions, list, read_all};
 use rustix::process::{Pid, Signal, kill_process};
@@ -41,6 +42,11 @@ fn setting(name: &str, usual: usize) -> usize {
     env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
 }
 
+/// The file that says how far the clock of a node is off.
+fn clock(dir: &Path, index: usize) -> PathBuf {
+    dir.join(format!("clock{index}"))
+}
+
 struct Nodes {
     dir: PathBuf,
     urls: Vec<String>,
@@ -53,6 +59,11 @@ impl Nodes {
         let mut line = command(binary(), dir);
         line.args(["host", "--model", "scripted/script.json", "--dialect", "pi-1", "--nats-replicas", "3"]);
         line.args(["--nats", urls, "--listen", &format!("unix:s{index}"), "--node", &format!("n{index}")]);
+        if let Some(library) = clock_library() {
+            line.env("LD_PRELOAD", library).env("FAKETIME_TIMESTAMP_FILE", clock(dir, index));
+            // Only the time of day jumps, as it does on real machines.
+            line.env("FAKETIME_NO_CACHE", "1").env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
+        }
         let log =
             fs::OpenOptions::new().create(true).append(true).open(dir.join(format!("log{index}"))).unwrap();
         line.env("RUST_LOG", "info").stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().unwrap()
@@ -179,7 +190,8 @@ fn message(session: &str, message: &Value, event: &str) -> Value {
 #[test]
 fn faults_break_no_promise() {
     let Some(mut servers) = Servers::start(COUNT) else { return };
-    let (sessions, faults) = (setting("PI_RPC_CLUSTER_SESSIONS", 6), setting("PI_RPC_CLUSTER_FAULTS", 4));
+    let (sessions, faults) =
+        (setting("PI_RPC_CLUSTER_SESSIONS", 6), setting("PI_RPC_CLUSTER_FAULTS", KINDS.len()));
     let mut random = fastrand::Rng::with_seed(setting("PI_RPC_CLUSTER_SEED", 1) as u64);
     let dir = tempfile::tempdir().unwrap();
     let say =
@@ -195,6 +207,7 @@ fn faults_break_no_promise() {
         ports.collect::<Vec<_>>().join(",")
     };
     let urls: Vec<String> = links.iter().map(urls).collect();
+    (0..COUNT).for_each(|index| fs::write(clock(dir.path(), index), "+0").unwrap());
     let children = (0..COUNT).map(|index| Nodes::run(dir.path(), &urls[index], index)).collect();
     let mut nodes = Nodes { dir: dir.path().to_owned(), urls, links, children };
     for index in 0..COUNT {
@@ -260,6 +273,12 @@ fn faults_break_no_promise() {
     assert_eq!(recovered, sessions);
 }
 
+const KINDS: [&str; 5] =
+    ["kill of a node", "kill of a server", "pause of a node", "partition", "jump of a clock"];
+
+/// Kinds of faults as often as they come.
+const OFTEN: [usize; 8] = [0, 0, 0, 1, 1, 2, 3, 4];
+
 /// Breaks things, one at a time. Returns how often each kind was done.
 fn break_things(
     random: &mut fastrand::Rng,
@@ -274,8 +293,8 @@ fn break_things(
         thread::sleep(Duration::from_millis(random.u64(500..2000)));
         let victim = random.usize(0..COUNT);
         // Each kind once at the beginning, then the kills more often.
-        let kind = if fault < 4 { fault } else { [0, 0, 0, 1, 1, 2, 3][random.usize(0..7)] };
-        let name = ["kill of a node", "kill of a server", "pause of a node", "partition"][kind];
+        let kind = if fault < KINDS.len() { fault } else { random.choice(OFTEN).unwrap() };
+        let name = KINDS[kind];
         *kinds.entry(name).or_insert(0) += 1;
         match kind {
             0 => {
@@ -298,10 +317,14 @@ fn break_things(
                 thread::sleep(Duration::from_secs(7));
                 nodes.signal(victim, Signal::CONT);
             }
-            _ => {
+            3 => {
                 nodes.links[victim].cut(true);
                 thread::sleep(Duration::from_secs(7));
                 nodes.links[victim].cut(false);
+            }
+            _ => {
+                let seconds = random.choice(["+7200", "-7200", "+4000000", "-4000000", "+0"]).unwrap();
+                fs::write(clock(&nodes.dir, victim), seconds).unwrap();
             }
         }
     }

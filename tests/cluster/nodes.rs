@@ -5,10 +5,12 @@ use crate::{
     serve_support::{binary, command, eventually, types},
     servers::Servers,
 };
+use pi_rpc::cluster::{Connection, NatsOptions};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::{
     fs,
+    io::{self, Write as _},
     os::unix::net::UnixStream,
     path::Path,
     process::{Child, Stdio},
@@ -18,7 +20,7 @@ use tempfile::TempDir;
 
 /// Hosts that share sessions, in one directory.
 struct Nodes {
-    _servers: Servers,
+    servers: Servers,
     dir: TempDir,
     children: Vec<Child>,
 }
@@ -39,11 +41,35 @@ impl Nodes {
             let socket = dir.path().join(format!("s{index}"));
             eventually("the socket is there", || UnixStream::connect(&socket).is_ok());
         }
-        Some(Self { _servers: servers, dir, children })
+        Some(Self { servers, dir, children })
     }
 
     fn client(&self, index: usize) -> Client {
         Client::connect(self.dir.path().join(format!("s{index}")))
+    }
+
+    /// Limits the bytes of the stream of entries; -1: no limit.
+    fn limit_entries(&self, bytes: i64) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let options = NatsOptions { urls: self.servers.urls(), ..NatsOptions::default() };
+            let connection = Connection::open(&options, "test").await.unwrap();
+            let mut config = connection.entries.cached_info().config.clone();
+            config.max_bytes = bytes;
+            connection.context.update_stream(config).await.unwrap();
+        });
+    }
+
+    /// What each node says of sessions that run.
+    fn running(&self) -> Vec<String> {
+        let metrics = |index| {
+            let mut stream = UnixStream::connect(self.dir.path().join(format!("s{index}"))).unwrap();
+            stream.write_all(b"GET /metrics HTTP/1.0\r\n\r\n").unwrap();
+            let text = io::read_to_string(stream).unwrap();
+            let line = text.lines().find(|line| line.contains("state=\"running\""));
+            line.unwrap_or_else(|| panic!("{text}")).to_owned()
+        };
+        (0..self.children.len()).map(metrics).collect()
     }
 
     fn end(&mut self, index: usize, signal: Signal) {
@@ -173,4 +199,42 @@ fn closed_session_is_opened_again() {
     assert_eq!(opened["data"]["sessionId"], json!(session), "{opened}");
     let messages = other.request(&command_of(&session, "m", "get_messages"));
     assert_eq!(texts(&messages), ["Hi", "Hello there"]);
+}
+
+#[test]
+fn full_stream_refuses_entries() {
+    let Some(mut nodes) = Nodes::start(2, &hello()) else { return };
+    let (mut client, mut watcher) = (nodes.client(0), nodes.client(1));
+    let session = open(&mut client);
+    client.send(&prompt(&session, "p", "Hi"));
+    client.until_type("agent_settled");
+    let attach = json!({ "type": "attach_session", "id": 2, "sessionId": session, "after": 0 });
+    assert_eq!(watcher.request(&attach)["success"], true);
+    nodes.limit_entries(1);
+    client.send(&prompt(&session, "q", "Lost"));
+    let ended = client.until_type("agent_end").pop().unwrap();
+    assert_eq!(ended["messages"][1]["stopReason"], "error", "{ended}");
+    let error = ended["messages"][1]["errorMessage"].as_str().unwrap();
+    assert!(error.contains("NATS refuses it: publish failed: maximum bytes exceeded"), "{error}");
+    client.until_type("agent_settled");
+    nodes.limit_entries(-1);
+    client.send(&prompt(&session, "r", "Again"));
+    client.until_type("agent_settled");
+    nodes.end(0, Signal::TERM);
+    let messages = watcher.request(&command_of(&session, "m", "get_messages"));
+    // What was refused is written with what follows.
+    assert_eq!(texts(&messages), ["Hi", "Hello there", "Lost", "", "Again", "Hello there"]);
+}
+
+#[test]
+fn metrics_count_owned_sessions() {
+    let Some(nodes) = Nodes::start(2, &waiting()) else { return };
+    let mut client = nodes.client(0);
+    let session = open(&mut client);
+    client.send(&prompt(&session, "p", "Wait"));
+    client.until_type("tool_execution_start");
+    assert_eq!(
+        nodes.running(),
+        ["pi_rpc_sessions{state=\"running\"} 1", "pi_rpc_sessions{state=\"running\"} 0"]
+    );
 }

@@ -13,5 +13,5 @@ mod run;
 pub use home::installed;
 pub use node::{locked, node, packages};
 pub use pace::{slowness, stretched};
-pub use python::{environment, nats_server, python};
+pub use python::{clock_library, environment, nats_server, python};
 pub use run::{had, progress, run};

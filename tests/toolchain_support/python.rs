@@ -32,6 +32,16 @@ pub fn nats_server() -> Option<PathBuf> {
     environment("tests/cluster/requirements.txt").map(|python| python.with_file_name("nats-server"))
 }
 
+/// The library of PyPI that moves the clock of a program; `None` where it cannot be had, and on other machines than it is for.
+pub fn clock_library() -> Option<PathBuf> {
+    let python = environment("tests/cluster/requirements.txt")?;
+    let packages =
+        run(Command::new(python).args(["-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]));
+    let library =
+        Path::new(packages.ok()?.trim()).join("libfaketime/vendor/libfaketime/src/libfaketime.so.1");
+    library.exists().then_some(library)
+}
+
 fn install(requirements: &str) -> Result<PathBuf, String> {
     let (python, version) = find(OLDEST)?;
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(requirements);
