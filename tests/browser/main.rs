@@ -6,6 +6,7 @@ mod page_support;
 #[path = "../toolchain_support/mod.rs"]
 mod toolchain_support;
 
+mod axe;
 mod chromium;
 mod pages;
 mod reference;

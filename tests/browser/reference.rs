@@ -1,6 +1,9 @@
 //! The page of the protocol in a real browser: nothing is loaded, everything can be read and found.
 
-use crate::chromium::{Chromium, PALE, STICKS_OUT, chromium};
+use crate::{
+    axe::serious_findings,
+    chromium::{Chromium, PALE, STICKS_OUT, chromium},
+};
 use pi_rpc::{export::reference_page, protocol::Dialect};
 use serde_json::json;
 use std::sync::LazyLock;
@@ -54,6 +57,13 @@ fn every_text_has_enough_contrast() {
         chromium.open(&PAGE, DESK, scheme);
         assert_eq!(chromium.value(PALE), json!([true, {}]), "{scheme}");
     }
+}
+
+#[test]
+fn axe_finds_nothing_serious() {
+    let Some(mut chromium) = chromium() else { return };
+    chromium.open(&PAGE, DESK, "light");
+    assert_eq!(serious_findings(&mut chromium), json!([]));
 }
 
 #[test]

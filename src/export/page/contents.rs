@@ -39,8 +39,9 @@ pub(super) fn contents(index: &SchemaIndex) -> Markup {
                 ul.top { @for (place, title) in BEFORE { li { a href={ "#" (place) } { (title) } } } }
                 @for family in &index.families {
                     details {
-                        summary { a href={ "#" (family.id) } { (family.title) } " " span.soft { (family.members.len()) } }
+                        summary { (family.title) " " span.soft { (family.members.len()) } }
                         ul {
+                            (overview(family.id))
                             @for member in &family.members {
                                 li { a href={ "#" (member.anchor) } { (member.label) } (only_in(index, index.def(&member.def))) }
                             }
@@ -58,11 +59,17 @@ pub(super) fn contents(index: &SchemaIndex) -> Markup {
     }
 }
 
+/// Renders the link to the beginning of a part. The summary of a list cannot hold it: links in what is pressed are not
+/// reached with every screen reader.
+fn overview(place: &str) -> Markup {
+    html! { li { a href={ "#" (place) } { "Overview" } } }
+}
+
 fn list(place: &str, title: &str, prefix: &str, names: &[String]) -> Markup {
     html! {
         details {
-            summary { a href={ "#" (place) } { (title) } " " span.soft { (names.len()) } }
-            ul { @for name in names { li { a href={ "#" (prefix) "-" (name) } { (name) } } } }
+            summary { (title) " " span.soft { (names.len()) } }
+            ul { (overview(place)) @for name in names { li { a href={ "#" (prefix) "-" (name) } { (name) } } } }
         }
     }
 }
