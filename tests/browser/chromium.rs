@@ -165,18 +165,53 @@ impl Chromium {
 
     /// Shows a page in a window of that width, `light` or `dark`.
     pub fn open(&mut self, html: &str, width: u64, scheme: &str) {
-        let size = json!({ "width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 600 });
+        let file = self.folder.path().join("page.html");
+        fs::write(&file, html).unwrap();
+        self.navigate(&format!("file://{}", file.display()), (width, 800), scheme);
+    }
+
+    /// Shows the page of an address in a window of that width and height, `light` or `dark`.
+    pub fn navigate(&mut self, address: &str, (width, height): (u64, u64), scheme: &str) {
+        let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600 });
         self.ask("Emulation.setDeviceMetricsOverride", size);
         let scheme = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
         self.ask("Emulation.setEmulatedMedia", scheme);
-        let file = self.folder.path().join("page.html");
-        fs::write(&file, html).unwrap();
         self.events.clear();
-        self.ask("Page.navigate", json!({ "url": format!("file://{}", file.display()) }));
+        self.ask("Page.navigate", json!({ "url": address }));
         while !self.events.iter().any(|event| event["method"] == "Page.loadEventFired") {
             let event = self.message();
             self.events.push(event);
         }
+    }
+
+    /// Presses a key where the focus is; `modifiers` as the protocol counts them: 1 Alt, 2 Control, 8 Shift.
+    pub fn press(&mut self, key: &str, modifiers: u64) {
+        let code = match key {
+            "Tab" => 9,
+            "Enter" => 13,
+            "Escape" => 27,
+            " " => 32,
+            "End" => 35,
+            "Home" => 36,
+            "ArrowLeft" => 37,
+            "ArrowUp" => 38,
+            "ArrowRight" => 39,
+            "ArrowDown" => 40,
+            _ => 0,
+        };
+        let text = match key {
+            "Enter" => "\r",
+            _ if key.len() == 1 && modifiers == 0 => key,
+            _ => "",
+        };
+        let down = json!({ "type": "keyDown", "key": key, "text": text, "modifiers": modifiers, "windowsVirtualKeyCode": code });
+        self.ask("Input.dispatchKeyEvent", down);
+        self.ask("Input.dispatchKeyEvent", json!({ "type": "keyUp", "key": key, "modifiers": modifiers, "windowsVirtualKeyCode": code }));
+    }
+
+    /// A picture of the window as a PNG, in base64.
+    pub fn picture(&mut self) -> String {
+        self.ask("Page.captureScreenshot", json!({ "format": "png" }))["data"].as_str().unwrap().to_owned()
     }
 
     /// What an expression comes to on the page.

@@ -90,8 +90,10 @@ pub(super) fn chart(index: &SchemaIndex, base: Dialect) -> Markup {
                 }
             }
             rect.whole x="1" y="1" width=(width - 2) height=(total - 2) rx="10" {}
-            text.region x="14" y="24" { (text(&first["name"])) }
-            (flow)
+            g data-region=(text(&first["name"])) {
+                text.region x="14" y="24" { (text(&first["name"])) }
+                (flow)
+            }
             path.divide d={ "M1," (height) " H" (width - 1) } {}
             @for (region, left) in &below {
                 @if *left > 0 { path.divide d={ "M" (left) "," (height) " V" (total - 1) } {} }
@@ -128,19 +130,21 @@ fn side(region: &Value, left: i32, width: i32, top: i32, chart: &str) -> Markup 
     };
     let (above, below) = (top + 76, top + 106);
     html! {
-        text.region x=(left + 14) y=(top + 22) { (text(&region["name"])) }
-        (dot(Point(left + 10, above)))
-        (arrow(chart, &[Point(left + 14, above), Point(left + 30, above)], false))
-        @for state in states { (state_box(Point(place(&state["name"]), top + 60), (STATE, 62), text(&state["name"]), text(&state["name"]), &[])) }
-        @for step in region["transitions"].as_array().into_iter().flatten() {
-            @let (from, to) = (place(&step["from"]), place(&step["to"]));
-            g.edge data-from=(text(&step["from"])) data-to=(text(&step["to"])) {
-                @if from < to {
-                    (arrow(chart, &[Point(from + STATE, above), Point(to, above)], false))
-                    (label_lines(&lines(text(&step["on"]), LABEL), Point((from + STATE + to) / 2, above), Side::Above))
-                } @else {
-                    (arrow(chart, &[Point(from, below), Point(to + STATE, below)], false))
-                    (label_lines(&lines(text(&step["on"]), LABEL), Point((from + to + STATE) / 2, below), Side::Below))
+        g data-region=(text(&region["name"])) {
+            text.region x=(left + 14) y=(top + 22) { (text(&region["name"])) }
+            (dot(Point(left + 10, above)))
+            (arrow(chart, &[Point(left + 14, above), Point(left + 30, above)], false))
+            @for state in states { (state_box(Point(place(&state["name"]), top + 60), (STATE, 62), text(&state["name"]), text(&state["name"]), &[])) }
+            @for step in region["transitions"].as_array().into_iter().flatten() {
+                @let (from, to) = (place(&step["from"]), place(&step["to"]));
+                g.edge data-from=(text(&step["from"])) data-to=(text(&step["to"])) {
+                    @if from < to {
+                        (arrow(chart, &[Point(from + STATE, above), Point(to, above)], false))
+                        (label_lines(&lines(text(&step["on"]), LABEL), Point((from + STATE + to) / 2, above), Side::Above))
+                    } @else {
+                        (arrow(chart, &[Point(from, below), Point(to + STATE, below)], false))
+                        (label_lines(&lines(text(&step["on"]), LABEL), Point((from + to + STATE) / 2, below), Side::Below))
+                    }
                 }
             }
         }

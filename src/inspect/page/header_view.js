@@ -1,0 +1,102 @@
+// The top of the page: what is inspected, by which dialect, its state; the process and the sessions of a host.
+
+import { get, send } from "./api.js";
+import { announce } from "./announce.js";
+import { button, byId, element, onNextFrame, replace, typedById } from "./elements.js";
+import { formatBytes, visiblePlainText } from "./visible_text.js";
+
+/** @import {Inspection} from "./inspection.js" */
+/** @import {HostSessions, Session, Source} from "./contract" */
+
+/** What of a process can be done, with its name. */
+const ACTIONS = [["close_input", "Close its input"], ["terminate", "Terminate"], ["kill", "Kill"], ["restart", "Start again"]];
+
+/** Shows the session. */
+export class HeaderView {
+  /** @param {Inspection} inspection */
+  constructor(inspection) {
+    this.inspection = inspection;
+    this.dialect = typedById("dialect", HTMLSelectElement);
+    this.draw = onNextFrame(() => this.drawState());
+    inspection.on(["session"], () => this.drawSession());
+    inspection.on(["session", "progress", "moment", "connection"], this.draw);
+    this.dialect.addEventListener("change", () => void this.judgeBy(this.dialect.value));
+  }
+
+  drawSession() {
+    const { session } = this.inspection;
+    if (!session) return;
+    const name = sourceName(session.source);
+    replace(byId("source"), visiblePlainText(name));
+    document.title = `${visiblePlainText(name).slice(0, 60)} – pi-rpc inspect`;
+    replace(this.dialect, ...session.dialects.map((it) => element("option", { value: it }, it)));
+    this.dialect.value = session.dialect;
+    byId("dialect-by").textContent = { told: "as told", recording: "as the recording says", frames: "by its frames", default: "by default" }[session.dialectBy] ?? "";
+    this.drawProcess(session);
+    if (session.source.kind === "host") void this.drawSessions();
+  }
+
+  /** @param {Session} session */
+  drawProcess({ source }) {
+    const box = byId("process");
+    box.hidden = source.kind !== "command";
+    if (source.kind !== "command") return;
+    const state = source.exit !== undefined ? `It has exited with ${source.exit}.` : source.pid !== undefined ? `Process ${source.pid}.` : "";
+    replace(byId("process-state"), state);
+    replace(byId("process-actions"), ...ACTIONS.map(([action = "", name = ""]) => button(name, () => void this.act("api/process", { action }))));
+  }
+
+  async drawSessions() {
+    const box = byId("host-sessions");
+    /** @type {HostSessions} */
+    const { sessions } = await get("api/sessions");
+    box.hidden = false;
+    replace(byId("host-list"), ...sessions.map((it) => element("li", {},
+      button(visiblePlainText(it.name ?? it.handle), () => void this.act("api/attach", { session: it.handle })), " ",
+      element("span", { class: "faint" }, visiblePlainText([it.state, it.dialect, it.cwd].filter(Boolean).join(", "))))));
+  }
+
+  /** @param {string} dialect */
+  judgeBy(dialect) {
+    return this.act("api/dialect", { dialect });
+  }
+
+  /**
+   * @param {string} path
+   * @param {unknown} body
+   */
+  async act(path, body) {
+    try {
+      /** @type {Session} */
+      const session = await send("POST", path, body);
+      this.inspection.setSession(session);
+    } catch (failure) {
+      announce(failure instanceof Error ? failure.message : String(failure), "bad");
+    }
+  }
+
+  drawState() {
+    const { inspection } = this;
+    const { shownState: state, reading, session } = inspection;
+    replace(byId("state"), state ? visiblePlainText(state.text) : "");
+    const isReading = reading !== undefined && reading.done < reading.total;
+    let text = session?.live ? "live" : "complete";
+    if (isReading) text = `read ${formatBytes(reading.done)} of ${formatBytes(reading.total)}`;
+    if (!inspection.isConnected) text = "not connected: has pi-rpc inspect ended?";
+    const box = byId("connection");
+    if (box.textContent !== text) replace(box, text);
+    box.classList.toggle("bad", !inspection.isConnected);
+  }
+}
+
+/** @param {Source} source */
+function sourceName(source) {
+  switch (source.kind) {
+    case "command":
+      return source.argv.join(" ");
+    case "host":
+      return source.session ? `${source.address} ${source.session}` : source.address;
+    case "file":
+      return source.path;
+  }
+}
