@@ -24,7 +24,8 @@ use std::{
 /// Options of `pi-rpc check`.
 #[derive(Args)]
 pub struct Options {
-    /// Judge by this dialect (default: that of the recording, else pi); pi-1@0.84: as version 0.84 of the server speaks it
+    /// Judge by this dialect (default: that of the recording, else the one that its frames show, else pi); pi-1@0.84: as
+    /// version 0.84 of the server speaks it
     #[arg(long)]
     dialect: Option<String>,
     #[command(flatten)]

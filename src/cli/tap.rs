@@ -20,9 +20,10 @@ use std::{
 /// Options of `pi-rpc tap`.
 #[derive(Args)]
 pub struct Options {
-    /// Judge both sides by this dialect; pi-1@0.84: as version 0.84 of the server speaks it
-    #[arg(long, value_name = "D", default_value = "pi", env = "PI_RPC_DIALECT", value_parser = super::named_version)]
-    dialect: DialectVersion,
+    /// Judge both sides by this dialect (default: the one that the first frames show, else pi); pi-1@0.84: as version 0.84 of
+    /// the server speaks it
+    #[arg(long, value_name = "D", env = "PI_RPC_DIALECT", value_parser = super::named_version)]
+    dialect: Option<DialectVersion>,
     /// Record the conversation in this file, for `check` and `replay`
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,

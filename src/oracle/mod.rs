@@ -11,6 +11,7 @@
 //! - [`WireJudge`]: the same for a connection of one session or of many.
 //! - [`Examination`]: judges one conversation, each cause once, with an excerpt.
 //! - [`JudgeOptions`]: judges a recording.
+//! - [`DialectSample`]: tells the dialect of a conversation by its frames.
 //! - [`Expectations`]: known failures, each with a reason.
 //! - [`report`]: results for people and for programs.
 //! - [`rules`]: the table of rules.
@@ -46,6 +47,9 @@ mod trace;
 mod trace_writer;
 mod wire_judge;
 
+pub use dialect_sample::{
+    DialectEvidence, DialectMismatch, DialectSample, DialectWitness, FoundDialect, MAX_SAMPLED_FRAMES,
+};
 pub use examination::Examination;
 pub use expectations::{Expectations, ExpectationsError, ExpectedFailure, expectations_schema};
 pub use judge::{Finding, Judge, STALLED, View};

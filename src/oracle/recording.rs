@@ -2,7 +2,7 @@
 
 use super::{
     Body, Direction, Examination, Record, View,
-    dialect_sample::DialectSample,
+    dialect_sample::{DialectSample, MAX_SAMPLED_FRAMES},
     read_record,
     report::{Outcome, Subject, UnreadableLine},
 };
@@ -18,7 +18,7 @@ use std::{
 /// Options for judging a recording.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct JudgeOptions {
-    /// The dialect; `None` for the one that the recording names, else pi's.
+    /// The dialect; `None` for the one that the recording names, else the one that fits its first frames best.
     pub dialect: Option<DialectVersion>,
     /// Whether to keep a timeline of the records, shortened, for the report.
     pub timeline: bool,
@@ -63,8 +63,11 @@ struct Recording<'a> {
     name: &'a str,
     options: JudgeOptions,
     form: Form,
-    /// Lines before the first that shows the form of the file; together no longer than `longest`.
+    /// Lines before form and dialect are known; together no longer than `longest`.
     undecided: Vec<Vec<u8>>,
+    undecided_bytes: usize,
+    /// The first line that is JSON, once it was seen.
+    head: Option<RecordingHead>,
     longest: usize,
     lines: u64,
     unread: Vec<UnreadableLine>,
@@ -80,12 +83,21 @@ struct Recording<'a> {
 
 /// The form of the file.
 enum Form {
-    /// Unknown: no line was JSON so far.
+    /// Unknown: no line was JSON so far, or no frame shows the dialect.
     Undecided,
     /// Each line is a record.
     Trace(Box<Examination>),
     /// Each line is a line of the server.
     Log(Box<Examination>),
+}
+
+/// What the first line that is JSON shows.
+#[derive(Clone, Copy)]
+struct RecordingHead {
+    /// Whether the lines are those of a server, without records around them.
+    is_log: bool,
+    /// The dialect that was given or that the recording names.
+    dialect: Option<DialectVersion>,
 }
 
 /// The longest line of a recording, in bytes: room for the longest frame that servers read by default, escaped.
@@ -102,6 +114,8 @@ impl<'a> Recording<'a> {
             options,
             form: Form::Undecided,
             undecided: Vec::new(),
+            undecided_bytes: 0,
+            head: None,
             longest,
             lines: 0,
             unread: Vec::new(),
@@ -119,46 +133,73 @@ impl<'a> Recording<'a> {
             SplitLine::Line(line) => line,
             SplitLine::TooLong(length) => return self.too_long(length),
         };
-        if matches!(self.form, Form::Undecided) && !self.decide_form(line) {
+        if matches!(self.form, Form::Undecided) && self.needs_more_lines(line) && !self.is_last_unterminated {
+            self.undecided_bytes += line.len();
             self.undecided.push(line.to_owned());
             return;
         }
-        self.judge_undecided();
+        self.decide_form();
         self.judge(line);
     }
 
     /// Skips a line that is too long.
     fn too_long(&mut self, length: usize) {
-        self.judge_undecided();
+        self.decide_form();
         self.lines += 1;
         self.refuse(format!("{length} bytes, expected at most {}", self.longest));
     }
 
-    fn judge_undecided(&mut self) {
-        for line in mem::take(&mut self.undecided) {
-            self.judge(&line);
+    /// Looks at a line before form and dialect are known. Returns whether further lines are needed.
+    fn needs_more_lines(&mut self, line: &[u8]) -> bool {
+        let has_room = self.undecided_bytes + line.len() <= self.longest;
+        if self.head.is_none() {
+            let first = str::from_utf8(line).ok().and_then(LineHead::of);
+            if first.is_none() && has_room && self.undecided.len() < MAX_UNDECIDED_LINES {
+                return true;
+            }
+            let named = first.as_ref().and_then(LineHead::dialect);
+            let known = named.as_deref().and_then(DialectVersion::parse);
+            self.unknown = named.filter(|_| known.is_none() && self.options.dialect.is_none());
+            let dialect = self.options.dialect.or(known);
+            self.head = Some(RecordingHead { is_log: first.is_some_and(|it| it.dir.is_none()), dialect });
         }
+        let Some(RecordingHead { is_log, dialect: None }) = self.head else { return false };
+        let number = self.undecided.len() as u64 + 1;
+        match is_log {
+            true => self.sample.add(number, &server_record(line)),
+            // A line that is no record is reported when it is judged.
+            false => drop(with_record(line, |record| self.sample.add(number, record))),
+        }
+        let is_full = !has_room || self.undecided.len() >= MAX_SAMPLED_FRAMES;
+        self.unknown.is_none() && !is_full && !self.sample.is_decided()
     }
 
-    /// Decides the form of the file from a line. Returns false if further lines are needed.
-    fn decide_form(&mut self, line: &[u8]) -> bool {
-        let first = str::from_utf8(line).ok().and_then(LineHead::of);
-        let held: usize = self.undecided.iter().map(Vec::len).sum();
-        let may_wait = self.undecided.len() < MAX_UNDECIDED_LINES && held + line.len() <= self.longest;
-        let is_log = match &first {
-            Some(first) => first.dir.is_none(),
-            None if may_wait => return false,
-            None => false,
+    /// Decides form and dialect by the lines so far, and judges those.
+    fn decide_form(&mut self) {
+        let (Form::Undecided, Some(RecordingHead { is_log, dialect })) = (&self.form, self.head) else {
+            return self.judge_undecided();
         };
-        let named = first.and_then(|first| first.dialect());
-        let known = named.as_deref().and_then(DialectVersion::parse);
-        self.unknown = named.filter(|_| known.is_none() && self.options.dialect.is_none());
-        let dialect = self.options.dialect.or(known).unwrap_or(Dialect::Pi.into());
+        let dialect = dialect.unwrap_or_else(|| {
+            let found = self.sample.found();
+            self.remarks.push(found.remark("line"));
+            found.dialect.into()
+        });
         self.form = match is_log {
             true => Form::Log(Box::new(self.examination(dialect, View::Server))),
             false => Form::Trace(Box::new(self.examination(dialect, View::Both))),
         };
-        true
+        // It takes in these lines once more, as all that follow.
+        self.sample = DialectSample::new();
+        self.judge_undecided();
+    }
+
+    fn judge_undecided(&mut self) {
+        // The last line is never among them.
+        let is_last_unterminated = mem::take(&mut self.is_last_unterminated);
+        for line in mem::take(&mut self.undecided) {
+            self.judge(&line);
+        }
+        self.is_last_unterminated = is_last_unterminated;
     }
 
     fn examination(&self, dialect: DialectVersion, view: View) -> Examination {
@@ -208,7 +249,7 @@ impl<'a> Recording<'a> {
     }
 
     fn finish(mut self, broken: Option<io::Error>) -> Subject {
-        self.judge_undecided();
+        self.decide_form();
         let examination = match mem::replace(&mut self.form, Form::Undecided) {
             Form::Trace(examination) | Form::Log(examination) => *examination,
             Form::Undecided => {
@@ -220,7 +261,7 @@ impl<'a> Recording<'a> {
         let is_shared = subject.sees.contains(&Need::Sessions);
         let other = match subject.findings.is_empty() || self.unknown.is_some() || is_shared {
             true => None,
-            false => self.sample.mismatch(subject.dialect),
+            false => self.sample.mismatch(subject.dialect).map(|mismatch| mismatch.of_recording()),
         };
         let reason = match broken {
             Some(error) => Some(format!("reading failed: {error}")),

@@ -51,6 +51,17 @@ impl Body<'_> {
     }
 }
 
+impl Record<'_> {
+    /// A record with bytes of its own.
+    pub fn to_static(&self) -> Record<'static> {
+        let body = match &self.body {
+            Body::Json(bytes) => Body::Json(Cow::Owned(bytes.to_vec())),
+            Body::Raw(bytes) => Body::Raw(Cow::Owned(bytes.to_vec())),
+        };
+        Record { body, ..*self }
+    }
+}
+
 /// A line is not a record.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {

@@ -94,8 +94,9 @@ pub enum Meta<'a> {
     Spawn {
         /// The program and its arguments.
         argv: &'a [String],
-        /// The dialect that it is expected to speak.
-        dialect: &'a str,
+        /// The dialect that it is said to speak; `None`: its frames will show that.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        dialect: Option<&'a str>,
         /// The name of the server.
         server: &'a str,
     },

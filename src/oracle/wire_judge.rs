@@ -1,14 +1,13 @@
 //! Judges a connection of one session or of many, which the first lines tell.
 
 use super::{
-    Body, Direction, Finding, Judge, Record, View,
+    Direction, Finding, Judge, Record, View,
     shared_wire::{SharedJudge, is_shared},
 };
 use crate::{
     machine::{RuleSet, State},
-    protocol::{DialectVersion, Version},
+    protocol::{Dialect, DialectVersion, Version},
 };
-use std::borrow::Cow;
 
 /// Judges one connection, record by record. A clone is independent of the original.
 #[derive(Clone)]
@@ -53,7 +52,7 @@ impl WireJudge {
         let Some(tells) = tells.or(is_full.then_some(false)) else {
             // A probe has to wait for its response; anything else is a line of one session as well.
             let waits = record.direction == Direction::In && is_probe(bytes);
-            kept.push((owned(record), waits));
+            kept.push((record.to_static(), waits));
             return if waits { Vec::new() } else { self.judge_record(record) };
         };
         let kept = self.undecided.take().unwrap_or_default();
@@ -88,6 +87,11 @@ impl WireJudge {
             EitherJudge::Many(judge) => judge.finish(),
         });
         findings
+    }
+
+    /// The dialect by which it judges.
+    pub const fn dialect(&self) -> Dialect {
+        self.spoken.dialect
     }
 
     /// Whether the connection carries many sessions.
@@ -161,12 +165,4 @@ fn is_shared_process(event: &[u8]) -> bool {
 /// Whether a line is about which wire it is.
 fn is_probe(line: &[u8]) -> bool {
     memchr::memmem::find(line, b"\"get_protocol_info\"").is_some()
-}
-
-fn owned(record: &Record<'_>) -> Record<'static> {
-    let body = match &record.body {
-        Body::Json(bytes) => Body::Json(Cow::Owned(bytes.to_vec())),
-        Body::Raw(bytes) => Body::Raw(Cow::Owned(bytes.to_vec())),
-    };
-    Record { body, ..*record }
 }

@@ -141,7 +141,7 @@ fn killed_server_leaves_complete_recording() {
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(137), &b"one\ntw"[..]));
     let argv = json!(server);
-    let spawn = format!(r#""meta","frame":{{"event":"spawn","argv":{argv},"dialect":"pi","server":"sh"}}}}"#);
+    let spawn = format!(r#""meta","frame":{{"event":"spawn","argv":{argv},"server":"sh"}}}}"#);
     let exit = r#""meta","frame":{"event":"exit","code":137}}"#;
     let said = [spawn.as_str(), r#""out","raw":"one"}"#, r#""out","raw":"tw"}"#, exit];
     // Whether the end of its own input comes before the server's end is chance.
@@ -312,7 +312,7 @@ fn violations_are_reported_and_counted_per_side() {
     drop(stdin);
     assert_eq!((output.status.code(), output.stderr), (Some(0), Vec::new()));
     let report = std::fs::read_to_string(dir.path().join("report.txt")).unwrap();
-    let first = report.lines().next().unwrap();
+    let first = report.lines().nth(1).unwrap();
     let expected = "tap: MUST resp-known-id: record 3, response(abort ok) in idle: expected ";
     assert!(first.starts_with(expected), "{report}");
     let last = report.lines().last().unwrap();
@@ -320,6 +320,22 @@ fn violations_are_reported_and_counted_per_side() {
     let (of_server, rest) = of_server.split_once("; of the host: nothing; ").unwrap();
     assert!(of_server.ends_with(" MUST"), "{report}");
     assert!(rest.ends_with(" rules exercised"), "{report}");
+}
+
+#[test]
+fn dialect_is_that_of_the_frames() {
+    let dir = tempfile::tempdir().unwrap();
+    let frame = r#"{"type":"message_start","message":{"role":"system","content":"Be brief.","timestamp":1}}"#;
+    for (script, expected) in [
+        (format!("echo '{frame}'"), "tap: dialect pi-1, not pi: by record 2, a `message_start`"),
+        ("true".to_owned(), "tap: dialect pi: no frame tells; name another with --dialect"),
+    ] {
+        let output = tap(dir.path(), &[], &["sh", "-c", &script]).output().unwrap();
+        assert_eq!(String::from_utf8(output.stderr).unwrap().lines().next(), Some(expected));
+    }
+    let output = tap(dir.path(), &["--dialect", "pi"], &["true"]).output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(told.starts_with("tap: violations of the server: "), "{told}");
 }
 
 #[test]

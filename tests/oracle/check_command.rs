@@ -68,15 +68,15 @@ fn same_cause_is_reported_once() {
 }
 
 #[test]
-fn dialect_is_option_or_recorded_or_pi() {
+fn dialect_is_option_or_recorded_or_found() {
     let named = |line: &str| line.replace(r#","dialect":"xcsh""#, "");
     let at = Directory::with(&[("named.jsonl", XCSH), ("unnamed.jsonl", &named(XCSH))]);
     let dialect = |args: &[&str], status| at.report(args, status)["subjects"][0]["dialect"].clone();
     assert_eq!(dialect(&["named.jsonl"], 0), "xcsh");
     // It says `ready`, which pi does not.
     assert_eq!(dialect(&["--dialect", "pi", "named.jsonl"], 3), "pi");
-    assert_eq!(dialect(&["unnamed.jsonl"], 3), "pi");
-    let told = at.report(&["unnamed.jsonl"], 3)["subjects"][0].clone();
+    assert_eq!(dialect(&["unnamed.jsonl"], 0), "xcsh");
+    let told = at.report(&["--dialect", "pi", "unnamed.jsonl"], 3)["subjects"][0].clone();
     assert_eq!(told["findings"], json!([]));
     let reason = told["reason"].as_str().unwrap();
     assert!(reason.starts_with("not a recording of pi: line 3, a `ready`, is invalid in pi"), "{reason}");

@@ -11,6 +11,7 @@ mod check_command;
 mod check_damage;
 mod check_reports;
 mod cuts;
+mod dialect_found;
 mod fair;
 mod judge;
 mod legal;

@@ -23,7 +23,7 @@ fn written(records: &[Record<'_>]) -> (String, Vec<Kept>) {
 fn written_records_are_read_back() {
     let argv = ["pi".to_owned(), "--mode".to_owned(), "rpc".to_owned()];
     let records = [
-        Record::meta(0.0, &Meta::Spawn { argv: &argv, dialect: "pi", server: "pi" }),
+        Record::meta(0.0, &Meta::Spawn { argv: &argv, dialect: Some("pi"), server: "pi" }),
         Record::line(1.25, Direction::In, br#"{"type":"get_state", "id":"1"}"#),
         Record::line(2.0004, Direction::Out, b"stray \xe2\x80\xa8 print"),
         Record::line(3.0, Direction::Out, b"\xff\x00"),

@@ -112,7 +112,7 @@ impl Conversation {
         self.unread_frames.clear();
         self.dialogs.clear();
         let server = argv.first().map(String::as_str).unwrap_or_default();
-        self.record_meta(&Meta::Spawn { argv: &argv, dialect: &self.dialect.to_string(), server });
+        self.record_meta(&Meta::Spawn { argv: &argv, dialect: Some(&self.dialect.to_string()), server });
         Ok(())
     }
 

@@ -3,15 +3,15 @@
 use crate::{
     harmless::harmless,
     machine::{Kind, Rule, Tier, Violation},
-    oracle::{Direction, Finding, Meta, Record, TraceWriter, View, WireJudge},
-    protocol::{DialectVersion, FlowState, LineSplitter, Need, Side, SplitLine},
+    oracle::{DialectSample, Direction, Finding, Meta, Record, TraceWriter, View, WireJudge},
+    protocol::{Dialect, DialectVersion, FlowState, LineSplitter, Need, Side, SplitLine},
 };
 use std::{collections::HashSet, fs::File, io::Write};
 
 /// Options for recording, judging and reporting.
 pub struct TapOptions {
-    /// The dialect to judge by.
-    pub spoken: DialectVersion,
+    /// The dialect to judge by; `None`: the one that the first frames show.
+    pub spoken: Option<DialectVersion>,
     /// The server and its arguments, for the recording.
     pub argv: Vec<String>,
     /// The file of the recording.
@@ -27,12 +27,18 @@ pub struct TapOptions {
 /// The longest line that is recorded and judged, in bytes.
 const LONGEST: usize = 256 * 1024 * 1024;
 
+/// The most records that are held until one shows the dialect.
+const MAX_HELD_RECORDS: usize = 512;
+/// The most bytes of those.
+const MAX_HELD_BYTES: usize = 8 * 1024 * 1024;
+
 /// The most characters of an expectation in the report.
 const LONGEST_TEXT: usize = 400;
 
 /// Records and judges one process of a server.
 pub struct Recorder {
-    spoken: DialectVersion,
+    /// Records that are not judged yet, as none of them shows the dialect.
+    held: Option<HeldRecords>,
     host_lines: LineSplitter,
     server_lines: LineSplitter,
     trace: Option<TraceWriter<File>>,
@@ -46,6 +52,14 @@ pub struct Recorder {
     overlong: u64,
 }
 
+/// The first records of a conversation whose dialect is not known.
+#[derive(Default)]
+struct HeldRecords {
+    records: Vec<Record<'static>>,
+    bytes: usize,
+    sample: DialectSample,
+}
+
 /// Violations by side and tier.
 type Counts = [[u64; Tier::ALL.len()]; Side::ALL.len()];
 
@@ -54,11 +68,11 @@ impl Recorder {
     pub fn start(options: TapOptions) -> Self {
         let TapOptions { spoken, argv, trace, redact, report, tier } = options;
         let mut recorder = Self {
-            spoken,
+            held: spoken.is_none().then(HeldRecords::default),
             host_lines: LineSplitter::new(LONGEST),
             server_lines: LineSplitter::new(LONGEST),
             trace: trace.map(|file| TraceWriter::new(file).redacting(redact)),
-            judge: WireJudge::new(spoken, View::Both),
+            judge: WireJudge::new(spoken.unwrap_or(Dialect::Pi.into()), View::Both),
             report,
             tier,
             counts: Counts::default(),
@@ -67,8 +81,9 @@ impl Recorder {
         };
         let program = argv.first().map(String::as_str).unwrap_or_default();
         let server = program.rsplit('/').next().unwrap_or_default();
+        let dialect = spoken.map(|spoken| spoken.to_string());
         recorder
-            .record(&Record::meta(0.0, &Meta::Spawn { argv: &argv, dialect: &spoken.to_string(), server }));
+            .record(&Record::meta(0.0, &Meta::Spawn { argv: &argv, dialect: dialect.as_deref(), server }));
         recorder
     }
 
@@ -96,6 +111,7 @@ impl Recorder {
         self.finish_line(t, Direction::In);
         self.finish_line(t, Direction::Out);
         let lost = lost + self.overlong;
+        self.judge_held();
         match lost {
             0 => {
                 self.record(&Record::meta(t, &Meta::Exit { code: code.into() }));
@@ -145,7 +161,31 @@ impl Recorder {
     /// Writes a record to the recording, and judges it.
     fn record(&mut self, record: &Record<'_>) {
         self.write_trace(record);
-        if self.overlong == 0 {
+        if self.overlong == 0 && !self.hold(record) {
+            let findings = self.judge.observe(record);
+            self.report_findings(&findings);
+        }
+    }
+
+    /// Holds a record while the dialect is not known. Returns false if it is to be judged now.
+    fn hold(&mut self, record: &Record<'_>) -> bool {
+        let Some(HeldRecords { records, bytes, sample }) = &mut self.held else { return false };
+        records.push(record.to_static());
+        *bytes += record.body.bytes().len();
+        sample.add(records.len() as u64, record);
+        if sample.is_decided() || records.len() >= MAX_HELD_RECORDS || *bytes >= MAX_HELD_BYTES {
+            self.judge_held();
+        }
+        true
+    }
+
+    /// Judges the records that were held, by the dialect that they show.
+    fn judge_held(&mut self) {
+        let Some(HeldRecords { records, sample, .. }) = self.held.take() else { return };
+        let found = sample.found();
+        self.judge = WireJudge::new(found.dialect, View::Both);
+        self.report_text(&harmless(&found.remark("record")));
+        for record in &records {
             let findings = self.judge.observe(record);
             self.report_findings(&findings);
         }
@@ -189,7 +229,7 @@ impl Recorder {
             }
         };
         let exercised = self.judge.exercised();
-        let base = self.spoken.base();
+        let base = self.judge.dialect().base();
         // A tap shows the clock only when a host stalls, and has no hazards.
         let shown = |need: &Need| match need {
             Need::Clock | Need::Hazard => false,
