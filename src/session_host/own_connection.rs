@@ -8,7 +8,7 @@ use super::{
     principal::Principal,
     registry::SessionHost,
     session_task::{Attach, Attached, ClientLine, SessionHandle, SessionRequest},
-    watcher::{Popped, WatcherMessage, WatcherQueue},
+    watcher::{Popped, ReadySessions, WatcherMessage, WatcherQueue},
 };
 use crate::protocol::{AttachedControl, ClientControl, ConnectionControl, PositionControl};
 use axum::{
@@ -20,7 +20,6 @@ use futures_util::{
     stream::{SplitSink, SplitStream},
 };
 use std::sync::Arc;
-use tokio::sync::Notify;
 
 /// The WebSocket subprotocol of clients that understand messages about the connection.
 pub const CONTROL_PROTOCOL: &str = "pi-rpc.control.v1";
@@ -52,8 +51,8 @@ enum End {
 /// Serves a client until it or the session is gone. The session goes on without it.
 pub async fn serve(host: &Arc<SessionHost>, socket: WebSocket, session: SessionHandle, client: Client) {
     let _counted = METRICS.connection("session");
-    let changed = Arc::new(Notify::new());
-    let queue = Arc::new(WatcherQueue::new(session.dialect, client.max_pending, changed.clone()));
+    let ready = Arc::new(ReadySessions::default());
+    let queue = Arc::new(WatcherQueue::new(session.dialect, client.max_pending, ready.clone(), None));
     let attach = Attach {
         key: client.key,
         after: client.after,
@@ -73,7 +72,7 @@ pub async fn serve(host: &Arc<SessionHost>, socket: WebSocket, session: SessionH
     };
     let (client_id, connection) = (attached.client, attached.connection);
     let end = tokio::select! {
-        end = writes.run(&attached, &changed) => end,
+        end = writes.run(&attached, &ready) => end,
         end = read(from_client, &session, &attached, client.has_control) => end,
     };
     if let End::Refused(code, reason) = end {
@@ -125,7 +124,7 @@ struct Writer {
 }
 
 impl Writer {
-    async fn run(mut self, attached: &Attached, changed: &Notify) -> End {
+    async fn run(mut self, attached: &Attached, ready: &ReadySessions) -> End {
         let attached = AttachedControl {
             session_id: self.session.id.clone(),
             dialect: self.session.dialect.as_str().to_owned(),
@@ -146,7 +145,7 @@ impl Writer {
                 }
                 Err(_) => return End::Gone,
             }
-            changed.notified().await;
+            ready.changed().await;
         }
     }
 

@@ -8,7 +8,7 @@ use super::{
     registry::ReservedSession,
     scoped_host::ScopedHost,
     session_task::{Attach, Attached, ClientLine, SessionHandle, SessionRequest},
-    watcher::{Popped, WatcherMessage, WatcherQueue},
+    watcher::{Popped, ReadySessions, WatcherMessage, WatcherQueue},
 };
 use crate::protocol::{
     ArchiveSessionResponse, AttachSessionResponse, AttachedSession, CloseSessionResponse,
@@ -24,7 +24,7 @@ use std::{
     path::PathBuf,
     sync::Arc,
 };
-use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot};
 
 /// Reads the lines of a client.
 pub trait ReadLines: Send {
@@ -69,14 +69,13 @@ pub struct SharedConnection {
     key: String,
     dialect: Dialect,
     max_pending: usize,
-    changed: Arc<Notify>,
+    /// Sessions with something to write: a frame of each in turn.
+    ready: Arc<ReadySessions>,
     sessions: BTreeMap<String, Watched>,
     /// Sessions that this client is closing: the response is their last frame.
     closing: BTreeSet<String>,
     /// Commands that take their time.
     outstanding: usize,
-    /// The session whose frame was written last, so that each gets its turn.
-    turn: String,
     outcomes: mpsc::UnboundedSender<Outcome>,
 }
 
@@ -107,17 +106,16 @@ impl SharedConnection {
         let _counted = METRICS.connection("shared");
         let mut stop = host.stop();
         let (outcomes, mut received) = mpsc::unbounded_channel();
-        let changed = Arc::new(Notify::new());
+        let ready = Arc::new(ReadySessions::default());
         let mut connection = Self {
             host,
             key,
             dialect,
             max_pending,
-            changed: changed.clone(),
+            ready: ready.clone(),
             sessions: BTreeMap::new(),
             closing: BTreeSet::new(),
             outstanding: 0,
-            turn: String::new(),
             outcomes,
         };
         let mut is_stopping = false;
@@ -144,7 +142,7 @@ impl SharedConnection {
                     is_stopping = true;
                     continue;
                 }
-                () = changed.notified() => continue,
+                () = ready.changed() => continue,
                 Some(outcome) = received.recv() => {
                     connection.outstanding -= 1;
                     connection.apply(outcome)
@@ -175,14 +173,14 @@ impl SharedConnection {
     /// The next line to write: one frame of each session in turn. An empty one stands for something that is not written,
     /// behind which there may be more.
     async fn next_line(&mut self) -> Option<Vec<u8>> {
-        let behind = self
-            .sessions
-            .range::<str, _>((std::ops::Bound::Excluded(self.turn.as_str()), std::ops::Bound::Unbounded));
-        let found = behind
-            .chain(self.sessions.iter())
-            .find_map(|(id, watched)| Some((id.clone(), watched.queue.try_pop()?)));
-        let (id, popped) = found?;
-        self.turn.clone_from(&id);
+        let (id, popped) = loop {
+            let id = self.ready.pop()?;
+            let popped = self.sessions.get(&*id).and_then(|watched| watched.queue.try_pop());
+            if let Some(popped) = popped {
+                self.ready.push(id.clone());
+                break (id.to_string(), popped);
+            }
+        };
         match popped {
             Popped::Frame(sequence, line) => {
                 self.note_written(&id, sequence);
@@ -270,9 +268,15 @@ impl SharedConnection {
         let id = session.id.clone();
         if after.is_some() || !self.sessions.contains_key(&id) {
             let watched = Watched::attach(&self.host, session, self.attachment(after)).await?;
-            self.sessions.insert(id.clone(), watched);
+            self.insert(watched);
         }
         self.sessions.get(&id).ok_or(HostError::UnknownSession)
+    }
+
+    fn insert(&mut self, watched: Watched) {
+        // It may have had something before it was known here.
+        self.ready.push(watched.session.id.as_str().into());
+        self.sessions.insert(watched.session.id.clone(), watched);
     }
 
     fn attachment(&self, after: Option<u64>) -> Attachment {
@@ -280,7 +284,7 @@ impl SharedConnection {
             key: self.key.clone(),
             after,
             max_pending: self.max_pending,
-            changed: self.changed.clone(),
+            ready: self.ready.clone(),
             principal: self.host.principal.clone(),
         }
     }
@@ -414,7 +418,7 @@ impl SharedConnection {
             Outcome::Response(line) => Some(line),
             Outcome::Opened(opened) => {
                 let (watched, line) = *opened;
-                self.sessions.insert(watched.session.id.clone(), watched);
+                self.insert(watched);
                 Some(line)
             }
             Outcome::Closed(id, response) => {
@@ -458,7 +462,7 @@ struct Attachment {
     key: String,
     after: Option<u64>,
     max_pending: usize,
-    changed: Arc<Notify>,
+    ready: Arc<ReadySessions>,
     principal: Arc<Principal>,
 }
 
@@ -468,8 +472,13 @@ impl Watched {
         session: SessionHandle,
         attachment: Attachment,
     ) -> Result<Self, HostError> {
-        let Attachment { key, after, max_pending, changed, principal } = attachment;
-        let queue = Arc::new(WatcherQueue::new(session.dialect, max_pending, changed));
+        let Attachment { key, after, max_pending, ready, principal } = attachment;
+        let queue = Arc::new(WatcherQueue::new(
+            session.dialect,
+            max_pending,
+            ready,
+            Some(session.id.as_str().into()),
+        ));
         let attach = Attach { key, after, queue: queue.clone(), principal, has_messages: true };
         let (session, attached) = host.attach(&session.id, attach).await?;
         Ok(Self { session, queue, attached, is_input_over: false })

@@ -20,11 +20,41 @@ pub type ClientId = u64;
 /// Pending bytes from which on deltas of one block are coalesced.
 const COALESCE_AT: usize = 256 * 1024;
 
+/// The sessions of one connection that have something to write, in turn.
+#[derive(Default)]
+pub struct ReadySessions {
+    ids: Mutex<VecDeque<Arc<str>>>,
+    changed: Notify,
+}
+
+impl ReadySessions {
+    /// Waits until a queue of the connection has something.
+    pub async fn changed(&self) {
+        self.changed.notified().await;
+    }
+
+    /// Adds a session behind the others.
+    pub fn push(&self, id: Arc<str>) {
+        self.ids().push_back(id);
+    }
+
+    /// Takes the first session.
+    pub fn pop(&self) -> Option<Arc<str>> {
+        self.ids().pop_front()
+    }
+
+    fn ids(&self) -> MutexGuard<'_, VecDeque<Arc<str>>> {
+        self.ids.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// The frames that a connection has yet to write.
 pub struct WatcherQueue {
     state: Mutex<QueueState>,
-    /// Notified when there is something to write; the queues of one connection share it.
-    changed: Arc<Notify>,
+    /// What the queues of one connection share.
+    ready: Arc<ReadySessions>,
+    /// The session, where a connection carries many.
+    id: Option<Arc<str>>,
     /// Pending bytes at which the frames are dropped and a snapshot takes their place.
     max_pending: usize,
 }
@@ -35,6 +65,8 @@ struct QueueState {
     /// Encodes updates; follows the partial message.
     encoder: Encoder,
     is_closed: bool,
+    /// Whether the connection has the session among those that are ready.
+    is_ready: bool,
     /// Frames were dropped; only a snapshot helps.
     needs_snapshot: bool,
     /// The connection knows that it needs one.
@@ -97,17 +129,24 @@ pub enum Popped {
 }
 
 impl WatcherQueue {
-    /// A queue for frames of `dialect` that keeps at most `max_pending` bytes.
-    pub fn new(dialect: Dialect, max_pending: usize, changed: Arc<Notify>) -> Self {
+    /// A queue for frames of `dialect` that keeps at most `max_pending` bytes. With an `id` it lists it in `ready` when it has
+    /// something.
+    pub fn new(
+        dialect: Dialect,
+        max_pending: usize,
+        ready: Arc<ReadySessions>,
+        id: Option<Arc<str>>,
+    ) -> Self {
         let state = QueueState {
             items: VecDeque::new(),
             pending_bytes: 0,
             encoder: Encoder::new(dialect),
             is_closed: false,
+            is_ready: false,
             needs_snapshot: false,
             lag_is_reported: false,
         };
-        Self { state: Mutex::new(state), changed, max_pending }
+        Self { state: Mutex::new(state), ready, id, max_pending }
     }
 
     /// Starts over behind a frame at which the encoder is like this one.
@@ -152,8 +191,7 @@ impl WatcherQueue {
             METRICS.lagged();
         }
         METRICS.pending(before, state.pending_bytes);
-        drop(state);
-        self.changed.notify_one();
+        self.wake(state);
     }
 
     /// Queues a message about the session.
@@ -162,14 +200,24 @@ impl WatcherQueue {
         if !state.is_closed {
             state.items.push_back(Item::Message(message));
         }
-        drop(state);
-        self.changed.notify_one();
+        self.wake(state);
     }
 
     /// Ends the queue behind what is pending.
     pub fn close(&self) {
-        self.state().is_closed = true;
-        self.changed.notify_one();
+        let mut state = self.state();
+        state.is_closed = true;
+        self.wake(state);
+    }
+
+    /// Lets the connection know that there is something.
+    fn wake(&self, mut state: MutexGuard<'_, QueueState>) {
+        if let Some(id) = self.id.as_ref().filter(|_| !state.is_ready) {
+            state.is_ready = true;
+            self.ready.push(id.clone());
+        }
+        drop(state);
+        self.ready.changed.notify_one();
     }
 
     /// The next thing to write, if there is one.
@@ -197,7 +245,11 @@ impl WatcherQueue {
                 state.lag_is_reported = true;
                 Some(Popped::Lagged)
             }
-            None => state.is_closed.then_some(Popped::Closed),
+            None if state.is_closed => Some(Popped::Closed),
+            None => {
+                state.is_ready = false;
+                None
+            }
         }
     }
 
@@ -220,7 +272,7 @@ mod tests {
 
     #[test]
     fn coalesced_deltas_leave_nothing_pending() {
-        let queue = WatcherQueue::new(Dialect::Pi1, usize::MAX, Arc::default());
+        let queue = WatcherQueue::new(Dialect::Pi1, usize::MAX, Arc::default(), None);
         let mut journal = Journal::new(Dialect::Pi1, 0, usize::MAX);
         let count = 2 * COALESCE_AT / 1000;
         for _ in 0..count {
@@ -234,5 +286,18 @@ mod tests {
         }
         assert!(popped < count, "{popped} of {count}");
         assert_eq!(queue.state().pending_bytes, 0);
+    }
+
+    #[test]
+    fn queue_lists_its_session_once() {
+        let ready = Arc::new(ReadySessions::default());
+        let queue = WatcherQueue::new(Dialect::Pi1, usize::MAX, ready.clone(), Some("s".into()));
+        let received = |lines| WatcherMessage::Received(ReceivedControl { lines });
+        queue.push_message(received(1));
+        queue.push_message(received(2));
+        assert_eq!((ready.pop().as_deref(), ready.pop()), (Some("s"), None));
+        while queue.try_pop().is_some() {}
+        queue.push_message(received(3));
+        assert_eq!(ready.pop().as_deref(), Some("s"));
     }
 }

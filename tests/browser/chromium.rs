@@ -206,7 +206,10 @@ impl Chromium {
         };
         let down = json!({ "type": "keyDown", "key": key, "text": text, "modifiers": modifiers, "windowsVirtualKeyCode": code });
         self.ask("Input.dispatchKeyEvent", down);
-        self.ask("Input.dispatchKeyEvent", json!({ "type": "keyUp", "key": key, "modifiers": modifiers, "windowsVirtualKeyCode": code }));
+        self.ask(
+            "Input.dispatchKeyEvent",
+            json!({ "type": "keyUp", "key": key, "modifiers": modifiers, "windowsVirtualKeyCode": code }),
+        );
     }
 
     /// A picture of the window as a PNG, in base64.

@@ -148,7 +148,7 @@ impl InputTask {
         if let Some(known) = self.shared.clients().get(name) {
             return Some(*known);
         }
-        let queue = Arc::new(WatcherQueue::new(self.handle.dialect, usize::MAX, Arc::default()));
+        let queue = Arc::new(WatcherQueue::new(self.handle.dialect, usize::MAX, Arc::default(), None));
         let principal = self.handle.owner.clone();
         let attach = Attach { key: name.to_owned(), after: None, queue, has_messages: false, principal };
         let (reply, attached) = oneshot::channel();
