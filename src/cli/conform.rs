@@ -1,5 +1,6 @@
 //! `pi-rpc conform`.
 
+mod progress;
 mod random;
 
 use super::{
@@ -9,7 +10,7 @@ use super::{
 use crate::{
     harmless::harmless_lines,
     oracle::{
-        live::{Adapter, PlayOptions, Server, play_all},
+        live::{Adapter, PlayEvent, PlayOptions, Played, Server, play_all},
         report::{Outcome, Report},
         scenario::Scenario,
     },
@@ -18,15 +19,17 @@ use crate::{
 };
 use clap::Args;
 use globset::Glob;
-use indicatif::{ProgressBar, ProgressStyle};
+use progress::Progress;
 use std::{
     ffi::{OsStr, OsString},
     fs, io,
     num::{NonZeroU32, NonZeroUsize},
     path::{Path, PathBuf, absolute},
     process::ExitCode,
-    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
-    time::Duration,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 /// Options of `pi-rpc conform`.
@@ -97,8 +100,7 @@ pub fn run(options: &Options) -> ExitCode {
     if let Some(Err(error)) = options.keep.as_deref().map(private_files::create_folder) {
         return refuse(&format!("--keep: {error}"), super::USAGE);
     }
-    let progress = progress(scenarios.len());
-    let (failures, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let (run, stop) = (RunWatch::begin(scenarios.len()), AtomicBool::new(false));
     let play_options = PlayOptions {
         jobs: options.jobs,
         keep: options.keep.as_deref(),
@@ -107,20 +109,23 @@ pub fn run(options: &Options) -> ExitCode {
         patience: options.patience,
         stop: Some(&stop),
     };
-    let played = play_all(&server, &scenarios, play_options, |subject| {
-        // Known failures do not count.
-        let judged =
-            Report::new(vec![subject.clone()], expectations.clone(), options.report_options.least_tier());
-        let failed = judged.summary.failed + judged.summary.errors;
-        let failures = failures.fetch_add(failed, Ordering::Relaxed) + failed;
-        stop.store(options.fail_fast && failures > 0, Ordering::Relaxed);
-        progress.inc(1);
-        progress.set_message(match failures {
-            0 => subject.name.clone(),
-            _ => format!("{failures} failed, {}", subject.name),
-        });
+    let played = play_all(&server, &scenarios, play_options, |event| match event {
+        PlayEvent::Started(scenario) => run.progress.start_scenario(&scenario.name),
+        PlayEvent::Ended(played) => {
+            // Known failures do not count.
+            let judged = Report::new(
+                vec![played.subject.clone()],
+                expectations.clone(),
+                options.report_options.least_tier(),
+            );
+            let failures = run.end_scenario(played, judged.summary.failed + judged.summary.errors > 0);
+            stop.store(
+                (options.fail_fast && failures > 0) || run.why_never_started().is_some(),
+                Ordering::Relaxed,
+            );
+        }
     });
-    progress.finish_and_clear();
+    run.progress.finish();
     match played {
         Ok(subjects) => {
             // A scenario that was not exercised neither meets nor breaks its expectations.
@@ -133,7 +138,9 @@ pub fn run(options: &Options) -> ExitCode {
                 random::shrink_failures(&report, &server, options.keep.as_deref());
             }
             if left > 0 {
-                eprintln!("--fail-fast: {left} of {} scenarios were not played", scenarios.len());
+                let why = run.why_never_started().unwrap_or_else(|| "--fail-fast".to_owned());
+                let text = format!("{why}: {left} of {} scenarios were not played", scenarios.len());
+                eprintln!("{}", harmless_lines(&text));
             }
             options.report_options.write(&report)
         }
@@ -221,17 +228,42 @@ fn scenario_table(scenarios: &[Scenario]) -> String {
     scenarios.iter().map(|scenario| format!("{:width$}  {}\n", scenario.name, scenario.title)).collect()
 }
 
-/// Interval at which the bar's time is redrawn.
-const BAR_INTERVAL: Duration = Duration::from_secs(1);
+/// What is noticed while the scenarios are played.
+struct RunWatch {
+    progress: Progress,
+    /// Whether the server has written a line in any scenario.
+    has_written: AtomicBool,
+    /// Why it cannot be judged at all, if that is so.
+    why_never_started: Mutex<Option<String>>,
+    /// Whether the remark about the dialect was made.
+    has_remarked: AtomicBool,
+}
 
-/// A progress bar with the elapsed time on stderr, if that is a terminal.
-fn progress(length: usize) -> ProgressBar {
-    let bar = ProgressBar::new(u64::try_from(length).unwrap_or(u64::MAX));
-    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed} {msg}");
-    let bar = bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    bar.tick();
-    if !bar.is_hidden() {
-        bar.enable_steady_tick(BAR_INTERVAL);
+impl RunWatch {
+    fn begin(scenarios: usize) -> Self {
+        let progress = Progress::begin(scenarios);
+        let [has_written, has_remarked] = [(); 2].map(|()| AtomicBool::new(false));
+        Self { progress, has_written, why_never_started: Mutex::default(), has_remarked }
     }
-    bar
+
+    /// Counts a scenario. Returns the number of failures.
+    fn end_scenario(&self, played: &Played, has_failed: bool) -> usize {
+        let has_written = self.has_written.fetch_or(played.has_written, Ordering::Relaxed);
+        if played.never_started && !has_written {
+            let mut why = self.why_never_started.lock().unwrap_or_else(PoisonError::into_inner);
+            let reason = played.subject.reason.as_deref().unwrap_or_default();
+            why.get_or_insert_with(|| reason.lines().next().unwrap_or_default().to_owned());
+        }
+        if let Some(mismatch) = &played.mismatch
+            && !self.has_remarked.swap(true, Ordering::Relaxed)
+        {
+            self.progress.print(&format!("conform: {}", mismatch.of_server()));
+        }
+        self.progress.end_scenario(&played.subject.name, has_failed)
+    }
+
+    /// Why the server could not be started or never wrote a frame, so that no other scenario will do better.
+    fn why_never_started(&self) -> Option<String> {
+        self.why_never_started.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
 }

@@ -7,6 +7,7 @@ mod serve_support;
 mod broken_servers;
 mod hazards;
 mod own_server;
+mod progress;
 mod random_conversations;
 mod replay;
 mod scenario_files;

@@ -2,7 +2,10 @@
 
 use crate::{
     client::{Process, ProcessEvent, ProcessEventKind, Signal, shell_status},
-    oracle::{Direction, Examination, Meta, Record, TraceWriter, View, report::Subject},
+    oracle::{
+        DialectMismatch, DialectSample, Direction, Examination, Meta, Record, TraceWriter, View,
+        report::Subject,
+    },
     protocol::{
         DialectVersion, FlowState, Inbound, LineSplitter, Outbound, RpcCommandKind, RpcExtensionUIRequest,
         RpcExtensionUIResponse, SplitLine, UIConfirmedResponse, UIValueResponse, errors, read, read_line,
@@ -52,6 +55,10 @@ pub struct Conversation {
     /// The path of the session file, by the latest `get_state` response.
     session_file: Option<PathBuf>,
     has_server_written: bool,
+    /// Whether any process has written a line.
+    has_ever_written: bool,
+    /// Frames that show the dialect.
+    sample: DialectSample,
     stderr_tail: VecDeque<String>,
     since: Instant,
 }
@@ -91,6 +98,8 @@ impl Conversation {
             status: None,
             session_file: None,
             has_server_written: false,
+            has_ever_written: false,
+            sample: DialectSample::new(),
             stderr_tail: VecDeque::new(),
             since: Instant::now(),
         }
@@ -224,6 +233,16 @@ impl Conversation {
         self.has_server_written
     }
 
+    /// Whether any process has written a line.
+    pub const fn has_ever_written(&self) -> bool {
+        self.has_ever_written
+    }
+
+    /// The dialect that the server plainly speaks, if it is another one than the judged one.
+    pub fn dialect_mismatch(&self) -> Option<DialectMismatch> {
+        self.sample.mismatch(self.dialect.dialect)
+    }
+
     /// Whether no run, compaction, retry, dialog or command is outstanding, judging by frames; `None` if a prompt was
     /// acknowledged and it is open whether a run begins.
     pub fn is_idle(&self) -> Option<bool> {
@@ -256,7 +275,7 @@ impl Conversation {
     fn handle(&mut self, ProcessEvent { at, kind: what }: ProcessEvent) {
         match what {
             ProcessEventKind::Line(line) | ProcessEventKind::Unfinished(line) => {
-                self.has_server_written = true;
+                (self.has_server_written, self.has_ever_written) = (true, true);
                 let frame: Option<Value> = serde_json::from_slice(&line).ok();
                 if self.answers_dialogs
                     && let Ok(Outbound::ExtensionUIRequest(request)) = read(&line, self.dialect.dialect)
@@ -336,6 +355,7 @@ impl Conversation {
 
     fn record(&mut self, record: &Record<'_>) {
         self.records += 1;
+        self.sample.add(self.records, record);
         self.examination.observe(self.records, record);
         let written = self.trace.as_mut().map_or(Ok(()), |trace| trace.write(record));
         self.trace_error = self.trace_error.take().or(written.err());

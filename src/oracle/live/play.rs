@@ -7,7 +7,7 @@ use super::{
 use crate::{
     mock::Mock,
     oracle::{
-        TraceWriter,
+        DialectMismatch, TraceWriter,
         report::{Outcome, Subject},
         scenario::Scenario,
     },
@@ -37,8 +37,21 @@ impl Server {
     }
 }
 
+/// The result of a scenario.
+#[derive(Debug)]
+pub struct Played {
+    /// The result for the report.
+    pub subject: Subject,
+    /// The dialect that the server plainly speaks, if it is another one than that by which it is judged.
+    pub mismatch: Option<DialectMismatch>,
+    /// Whether a process of the server has written a line.
+    pub has_written: bool,
+    /// Whether the server could not be started, or never wrote a frame.
+    pub never_started: bool,
+}
+
 /// Plays a scenario and returns the result. Needs a tokio runtime of its own, so that everything left open ends with it.
-pub async fn play(server: &Server, scenario: &Scenario, options: PlayOptions<'_>) -> Subject {
+pub async fn play(server: &Server, scenario: &Scenario, options: PlayOptions<'_>) -> Played {
     let file = options
         .keep
         .map(|keep| private_files::create(&keep.join(format!("{}.jsonl", scenario.name))))
@@ -49,13 +62,13 @@ pub async fn play(server: &Server, scenario: &Scenario, options: PlayOptions<'_>
         Conversation::new(&scenario.name, server.dialect_version(), trace, options.timeline);
     conversation.answers_dialogs = scenario.answers_dialogs;
     if let Some(error) = unkept {
-        return subject(
+        return result(
             conversation,
             Some(StopReason::Error(format!("the conversation cannot be kept: {error}"))),
         );
     }
     if let Some(unsupported) = unsupported(server, scenario) {
-        return subject(conversation, Some(StopReason::NotSupported(unsupported)));
+        return result(conversation, Some(StopReason::NotSupported(unsupported)));
     }
     let model = Mock::bind((Ipv4Addr::LOCALHOST, 0).into(), scenario.script.clone()).await;
     let model =
@@ -66,7 +79,7 @@ pub async fn play(server: &Server, scenario: &Scenario, options: PlayOptions<'_>
     });
     let (model, home) = match furnished {
         Ok(furnished) => furnished,
-        Err(stop) => return subject(conversation, Some(stop)),
+        Err(stop) => return result(conversation, Some(stop)),
     };
     let serving = tokio::spawn(model.serve());
     let factor = options.patience.map_or(1, NonZeroU32::get);
@@ -75,14 +88,14 @@ pub async fn play(server: &Server, scenario: &Scenario, options: PlayOptions<'_>
     // The server is ended after a failed step, too; the first failure is the reported one.
     let stop = stop.or(host.end().await.err());
     serving.abort();
-    let mut subject = subject(host.conversation, stop.clone());
+    let mut played = result(host.conversation, stop.clone());
     if let (Some(StopReason::TimedOut(text)), Some(_)) = (stop, options.patience) {
         // The findings may have the same slowness as their cause.
-        subject.findings.clear();
-        (subject.outcome, subject.reason) =
+        played.subject.findings.clear();
+        (played.subject.outcome, played.subject.reason) =
             (Outcome::NotExercised, Some(format!("not judged, too slow: {text}")));
     }
-    subject
+    played
 }
 
 /// The reason why the server does not support the scenario, if so.
@@ -95,7 +108,15 @@ fn unsupported(server: &Server, scenario: &Scenario) -> Option<String> {
 }
 
 /// Builds the result from the conversation and the reason why the steps stopped.
-fn subject(conversation: Conversation, stop: Option<StopReason>) -> Subject {
+fn result(conversation: Conversation, stop: Option<StopReason>) -> Played {
+    let (mismatch, has_written) = (conversation.dialect_mismatch(), conversation.has_ever_written());
+    let cannot_start = matches!(stop, Some(StopReason::CannotStart(_)));
+    let (subject, is_silent) = subject(conversation, stop);
+    Played { subject, mismatch, has_written, never_started: cannot_start || is_silent }
+}
+
+/// The result for the report, and whether the server never wrote a frame.
+fn subject(conversation: Conversation, stop: Option<StopReason>) -> (Subject, bool) {
     let stderr_tail: String = conversation.stderr_tail().map(|line| format!("\nstderr: {line}")).collect();
     let (mut subject, stop) = match conversation.finish() {
         (subject, None) => (subject, stop),
@@ -108,7 +129,7 @@ fn subject(conversation: Conversation, stop: Option<StopReason>) -> Subject {
     if subject.outcome == Outcome::Error {
         // The failed step adds nothing: the server never wrote a frame.
         subject.reason = subject.reason.map(|reason| reason + &stderr_tail);
-        return subject;
+        return (subject, true);
     }
     (subject.outcome, subject.reason) = match stop {
         None => (Outcome::Passed, None),
@@ -117,9 +138,9 @@ fn subject(conversation: Conversation, stop: Option<StopReason>) -> Subject {
         }
         Some(StopReason::NotSupported(text)) => (Outcome::NotSupported, Some(text)),
         Some(StopReason::NotExercised(text)) => (Outcome::NotExercised, Some(text)),
-        Some(StopReason::Error(text)) => (Outcome::Error, Some(text)),
+        Some(StopReason::CannotStart(text) | StopReason::Error(text)) => (Outcome::Error, Some(text)),
     };
-    subject
+    (subject, false)
 }
 
 async fn steps(host: &mut Host<'_>, scenario: &Scenario) -> Result<(), StopReason> {
@@ -139,6 +160,7 @@ impl StopReason {
             Self::TimedOut(text) => Self::TimedOut(put(text)),
             Self::NotSupported(text) => Self::NotSupported(put(text)),
             Self::NotExercised(text) => Self::NotExercised(put(text)),
+            Self::CannotStart(text) => Self::CannotStart(text),
             Self::Error(text) => Self::Error(put(text)),
         }
     }

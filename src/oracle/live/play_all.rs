@@ -1,6 +1,6 @@
 //! Plays many scenarios, several at a time.
 
-use super::{Server, play};
+use super::{Played, Server, play};
 use crate::oracle::{report::Subject, scenario::Scenario};
 use std::{
     io,
@@ -48,7 +48,16 @@ impl Default for PlayOptions<'_> {
     }
 }
 
-/// Plays scenarios, and returns the results in their order. `done` is called with each result as it arrives.
+/// What happens while scenarios are played.
+#[derive(Clone, Copy, Debug)]
+pub enum PlayEvent<'a> {
+    /// A scenario begins.
+    Started(&'a Scenario),
+    /// A scenario has ended.
+    Ended(&'a Played),
+}
+
+/// Plays scenarios, and returns the results in their order. `observe` is called with each beginning and end as it happens.
 ///
 /// # Errors
 ///
@@ -57,7 +66,7 @@ pub fn play_all(
     server: &Server,
     scenarios: &[Scenario],
     options: PlayOptions<'_>,
-    done: impl Fn(&Subject) + Sync,
+    observe: impl Fn(PlayEvent<'_>) + Sync,
 ) -> io::Result<Vec<Subject>> {
     let next = AtomicUsize::new(0);
     let played = Mutex::new(Vec::with_capacity(scenarios.len()));
@@ -68,9 +77,10 @@ pub fn play_all(
             }
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some(scenario) = scenarios.get(at) else { return Ok(()) };
-            let subject = play_one(server, scenario, options)?;
-            done(&subject);
-            played.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push((at, subject));
+            observe(PlayEvent::Started(scenario));
+            let ended = play_one(server, scenario, options)?;
+            observe(PlayEvent::Ended(&ended));
+            played.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push((at, ended.subject));
         }
     };
     thread::scope(|scope| {
@@ -87,13 +97,13 @@ pub fn play_all(
 }
 
 /// Plays one scenario in a runtime of its own, so that everything it leaves open ends with the runtime.
-fn play_one(server: &Server, scenario: &Scenario, options: PlayOptions<'_>) -> io::Result<Subject> {
+fn play_one(server: &Server, scenario: &Scenario, options: PlayOptions<'_>) -> io::Result<Played> {
     let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
     let played = runtime.block_on(async {
         let (mut interrupt, mut terminate) =
             (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
         tokio::select! {
-            subject = play(server, scenario, options) => Ok(subject),
+            played = play(server, scenario, options) => Ok(played),
             _ = interrupt.recv() => Err(io::ErrorKind::Interrupted.into()),
             _ = terminate.recv() => Err(io::ErrorKind::Interrupted.into()),
         }

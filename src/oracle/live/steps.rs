@@ -33,6 +33,8 @@ pub enum StopReason {
     NotSupported(String),
     /// The conversation did not reach the situation of the scenario, because of a race.
     NotExercised(String),
+    /// The server's process could not be started.
+    CannotStart(String),
     /// An error that is not the server's fault.
     Error(String),
 }
@@ -71,7 +73,7 @@ impl<'a> Host<'a> {
     pub fn start(&mut self, more: &[String]) -> StepResult {
         let command = self.home.command(self.server, more).map_err(StopReason::Error)?;
         self.conversation.start(command).map_err(|error| {
-            StopReason::Error(format!("{} cannot be started: {error}", self.server.program.display()))
+            StopReason::CannotStart(format!("{} cannot be started: {error}", self.server.program.display()))
         })
     }
 
