@@ -17,6 +17,7 @@ pub const FILES: &[(&str, &str)] = &[
     ("how-to/generate-an-sdk.md", include_str!("../docs/how-to/generate-an-sdk.md")),
     ("how-to/host-many-sessions.md", include_str!("../docs/how-to/host-many-sessions.md")),
     ("how-to/host-on-several-machines.md", include_str!("../docs/how-to/host-on-several-machines.md")),
+    ("how-to/inspect.md", include_str!("../docs/how-to/inspect.md")),
     ("how-to/local-models.md", include_str!("../docs/how-to/local-models.md")),
     ("how-to/log-in.md", include_str!("../docs/how-to/log-in.md")),
     ("how-to/operate-a-host.md", include_str!("../docs/how-to/operate-a-host.md")),

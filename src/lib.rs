@@ -20,6 +20,7 @@
 //! - [`mock`]: serves the scripted model by the HTTP APIs of vendors.
 //! - [`client`]: a client for any server: typed commands, events, dialogs, tools of the host.
 //! - [`oracle`]: judges servers, hosts and recordings by the rules.
+//! - [`inspect`]: the inspector: a page that shows a conversation.
 //! - [`cli`]: the command line.
 //! - [`export`]: exports the protocol as schemas, types and a reference page.
 //!
@@ -49,6 +50,8 @@ pub mod guide;
 mod harmless;
 #[cfg(feature = "engine")]
 mod html;
+#[cfg(feature = "serve")]
+pub mod inspect;
 #[cfg(feature = "serve")]
 pub mod login;
 pub mod machine;

@@ -7,7 +7,7 @@ use std::{
 };
 
 /// Modules, each with those that it may import.
-const MAY_USE: [(&str, &[&str]); 26] = [
+const MAY_USE: [(&str, &[&str]); 27] = [
     ("folder_walk", &["regular_files"]),
     ("regular_files", &[]),
     ("harmless", &[]),
@@ -67,6 +67,10 @@ const MAY_USE: [(&str, &[&str]); 26] = [
         &["client", "harmless", "html", "machine", "mock", "model", "private_files", "protocol", "secrets"],
     ),
     (
+        "inspect",
+        &["attach", "client", "export", "harmless", "machine", "oracle", "private_files", "protocol"],
+    ),
+    (
         "cli",
         &[
             "attach",
@@ -77,6 +81,7 @@ const MAY_USE: [(&str, &[&str]); 26] = [
             "export",
             "extension",
             "harmless",
+            "inspect",
             "login",
             "machine",
             "mock",

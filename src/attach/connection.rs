@@ -40,10 +40,13 @@ pub enum Received {
 }
 
 /// Why there is no connection.
+#[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
     /// The host cannot be reached; it may be later.
+    #[error("cannot be reached: {0}")]
     Unreachable(String),
     /// The host refuses, with the code of the error and what follows it.
+    #[error("{0}")]
     Refused(String),
 }
 
@@ -55,7 +58,21 @@ impl Connection {
         token: Option<&str>,
         authorities: &Authorities,
     ) -> Result<Self, ConnectError> {
-        let opening = open(host, path, token, authorities);
+        Self::open_with(open(host, path, Some(CONTROL_PROTOCOL), token, authorities)).await
+    }
+
+    /// Connects to the host itself, on a connection of many sessions.
+    pub async fn open_shared(
+        host: &HostAddress,
+        token: Option<&str>,
+        authorities: &Authorities,
+    ) -> Result<Self, ConnectError> {
+        Self::open_with(open(host, "/", None, token, authorities)).await
+    }
+
+    async fn open_with(
+        opening: impl Future<Output = Result<Self, ConnectError>>,
+    ) -> Result<Self, ConnectError> {
         match tokio::time::timeout(CONNECT_TIMEOUT, opening).await {
             Ok(opened) => opened,
             Err(_) => Err(ConnectError::Unreachable(format!("no answer within {CONNECT_TIMEOUT:?}"))),
@@ -96,6 +113,7 @@ impl Connection {
 async fn open(
     host: &HostAddress,
     path: &str,
+    protocol: Option<&'static str>,
     token: Option<&str>,
     authorities: &Authorities,
 ) -> Result<Connection, ConnectError> {
@@ -118,7 +136,9 @@ async fn open(
     };
     let wrong = |error: tungstenite::Error| ConnectError::Refused(error.to_string());
     let mut request = format!("ws://{authority}{path}").into_client_request().map_err(wrong)?;
-    request.headers_mut().insert(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(CONTROL_PROTOCOL));
+    if let Some(protocol) = protocol {
+        request.headers_mut().insert(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(protocol));
+    }
     if let Some(token) = token {
         let mut value = HeaderValue::try_from(format!("Bearer {token}"))
             .map_err(|_| ConnectError::Refused("the token has letters that no header takes".to_owned()))?;

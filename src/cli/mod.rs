@@ -12,6 +12,7 @@ mod docs;
 mod extensions;
 mod host;
 mod host_sockets;
+mod inspect;
 mod log;
 mod login;
 mod login_key;
@@ -89,6 +90,9 @@ enum Command {
     Check(check::Options),
     /// Test a server: play scenarios with it and judge its frames
     Conform(conform::Options),
+    /// Show a conversation in the browser: of a server that is started, of a host, or of a recording
+    #[command(after_help = inspect::HELP)]
+    Inspect(inspect::Options),
     /// List the available models
     Models(models::Options),
     /// Log in at a provider with a subscription
@@ -150,6 +154,7 @@ fn dispatch(arguments: &[OsString], book: &[(&str, &str)]) -> ExitCode {
         Command::Attach { options } => attach::run(arguments.first(), &options),
         Command::Check(options) => check::run(&options),
         Command::Conform(options) => conform::run(&options),
+        Command::Inspect(options) => inspect::run(options),
         Command::Models(options) => models::run(&options),
         Command::Login(options) => login::run(&options),
         Command::Logout(options) => login::run_logout(&options),

@@ -54,6 +54,11 @@ impl<W: Write> TraceWriter<W> {
         self.to.flush()
     }
 
+    /// The destination.
+    pub const fn get_ref(&self) -> &W {
+        &self.to
+    }
+
     /// Returns the destination.
     pub fn into_inner(self) -> W {
         self.to

@@ -1,379 +1,900 @@
-// The contract between `pi-rpc inspect` and its page. Every path is relative to the page's address, http://127.0.0.1:PORT/TOKEN/ :
-// the token is in the path, so `fetch("api/session")` and `new WebSocket(new URL("api/live", location.href.replace(/^http/, "ws")))` just work.
-// Nothing needs a header or a cookie. POST bodies are JSON with `content-type: application/json`.
-// The page's files are served from the same folder: `page.js`, `page.css`, `modules/…`; index.html is the root.
-// CSP: default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; form-action 'none';
-//      frame-ancestors 'none'; base-uri 'none'. So: no inline scripts, no style attributes in HTML (set `el.style.x` from JS: allowed).
-//
-// Errors: status 4xx/5xx with a body `Failure`.
-// Numbers: records, items, findings are numbered: records from 1, items and findings from 0, each without gaps.
-// Texts that are called `text` in rows (`RecordRow`, `Item`, `Finding`) are harmless: control, bidi and other invisible characters were
-// written as \u{..}. `RecordDetail.text` and /text are exact: the page has to show them harmlessly itself (`RecordDetail.shown` is).
+// What the page and the server of `pi-rpc inspect` say to each other. Written by `UPDATE=1 cargo test --test inspect contract`.
+// Paths are relative to the page, whose address has the token.
+// GET api/session → Session
+// GET api/protocol → Protocol
+// GET api/schema → the dialect's JSON Schema
+// GET api/meta → what `pi-rpc schema --format meta` prints
+// GET api/chart.svg → the chart as a drawing
+// GET api/records?from&count&back&pos&near&dir&kind&hide&findings&changes&item&session&id&text&regex → RecordPage
+// GET api/count?…the same filters → MatchCount
+// GET api/records/N → RecordDetail
+// GET api/records/N/text → the whole line
+// GET api/records/N/image?at=POINTER → an image in it
+// GET api/state/N → Moment
+// GET api/items?from&count&back&at → ItemPage
+// GET api/items/N?at → Item
+// GET api/findings?from&count&rule → FindingPage
+// GET api/timing → Timing
+// GET api/requests?from&count → RequestPage
+// GET api/copy/N?as=json|scenario|python|typescript|rust&to=M → Copied
+// POST api/send SendRequest → Sent
+// POST api/validate SendRequest → Problems
+// POST api/process ProcessRequest → Session
+// POST api/dialect DialectRequest → Session
+// GET api/sessions → HostSessions
+// POST api/attach AttachRequest → Session
+// GET api/scripts → Scripts
+// PUT api/scripts/NAME ScriptBody → Scripts
+// DELETE api/scripts/NAME → Scripts
+// POST api/scripts/NAME/run → Scripts
+// GET api/report → the report of `check` as JSON
+// GET api/report.html → the same as a page
+// GET api/recording → the recording
+// socket api/live FromPage → FromServer
+// A request that fails is answered with a status from 400 on, and a Failure.
 
-/** GET api/session: what is inspected. Also the first message of the socket. */
-export interface Session {
-  /** What is inspected. `command`: a server that we have started; `host`: sessions of a host; `file`: a recording. */
-  source: Source;
-  /** Whether more records may come. */
-  live: boolean;
-  /** Whether lines can be sent (false for files, watchers without the right to send, and after the end). */
-  sends: boolean;
-  /** Why nothing can be sent, if so. */
-  sendsNot?: string;
-  /** The dialect by which everything is judged. */
-  dialect: string;
-  /** The version of the server, as "0.84", if it is known. */
-  version?: string;
-  /** How the dialect was found. */
-  dialectBy: "told" | "recording" | "frames" | "default";
-  /** All dialects, for the choice (POST api/dialect). */
-  dialects: string[];
-  /** Totals. */
-  totals: Totals;
-  /** State after the last record. */
-  state: State;
-  /** For a file: how far it is read, in bytes. */
-  reading?: { done: number; total: number };
-  /** The program, as "0.1.0". */
-  program: string;
-}
-// { "source": { "kind": "command", "argv": ["pi","--mode","rpc"], "pid": 4711 }, "live": true, "sends": true, "dialect": "pi",
-//   "dialectBy": "frames", "dialects": ["pi","pi-1","xcsh"], "totals": {...}, "state": {...}, "program": "0.1.0" }
-
-export type Source =
-  | { kind: "command"; argv: string[]; pid?: number; exit?: number }
-  | { kind: "host"; address: string; session?: string }
-  | { kind: "file"; path: string; grows: boolean };
-
-/** Totals of the whole recording. */
-export interface Totals {
-  records: number; items: number; findings: number;
-  /** Bytes of all records. */
-  bytes: number;
-  /** Milliseconds from the first record to the last. */
-  duration: number;
-  /** Lines that are no records (only files). */
-  unread: number;
-  /** Records by direction. */
-  in: number; out: number; err: number; meta: number;
-  /** Findings that were counted but not kept, after the first 10,000. */
-  findingsLeftOut: number;
+/** Transitions from one state to another. */
+export interface ArrowAbout {
+  /** The state before. */
+  from: string;
+  /** The state after. */
+  to: string;
+  /** Whether a run ends without closing events. */
+  cut: boolean;
+  /** The kinds of frames that take it. */
+  kinds: Array<string>;
+  /** The kinds as text. */
+  label: string;
 }
 
-/** The state of all regions after a record. */
-export interface State {
-  /** The name in the schema, as "idle" or "streaming.message". */
-  flow: string;
-  /** Open dialogs. */
-  dialogs: number;
-  /** Running shell commands of the host. */
-  shells: number;
-  /** The input has ended. */
-  closing: boolean;
-  /** All of it as text: "streaming.message+awaiting_ui+bash". */
-  text: string;
+/** The session of a host to inspect from now on. */
+export interface AttachRequest {
+  /** The handle. */
+  session: string;
 }
 
-/** GET api/protocol: what does not change while a dialect is inspected (fetch again after a `session` message with another dialect). */
-export interface Protocol {
-  dialect: string; title: string; version: string;
-  /** The states of the region `flow`. */
-  states: { name: string; description: string; superstates: string[] }[];
-  /** Transitions: kinds of frames that lead from one state to another. `cut`: a run ends without closing events. */
-  arrows: { from: string; to: string; cut: boolean; kinds: string[]; label: string }[];
-  /** The other regions: dialogs, shells, end of input. */
-  regions: { name: string; states: string[]; initial: string; transitions: { from: string; to: string; on: string }[] }[];
-  /** Chart as SVG: GET api/chart.svg (an <img>; the page draws its own live one from `states` and `arrows`). */
-  commands: CommandAbout[];
-  /** Dialog responses and other inbound frames that are no commands. */
-  others: { type: string; definition: string; description: string }[];
-  /** The rules: for the findings' panel. */
-  rules: { id: string; tier: string; area: string; text: string; source: string }[];
-  /** Kinds of frames, for the filter, in the order of the schema. */
-  kinds: string[];
-}
+/** A command of the dialect. */
 export interface CommandAbout {
-  type: string; description: string;
-  /** The name in the schema's $defs: { $ref: "#/$defs/PromptCommand" }. */
+  /** The `type`. */
+  type: string;
+  /** The purpose. */
+  description: string;
+  /** The name of its definition in the schema. */
   definition: string;
-  /** "session", "model", "queue" … : the group in the reference. */
-  group?: string;
+  /** Whether it only reads. */
+  reads: boolean;
 }
-/** GET api/schema: the dialect's JSON Schema 2020-12 (what `pi-rpc schema` prints): { $defs: { PromptCommand: … } }. */
-export type Schema = { $defs: Record<string, unknown> } & Record<string, unknown>;
 
-/** One record of the list. */
+/** A case of a command whose members decide. */
+export interface CommandCase {
+  /** The condition, as `streamingBehavior = steer`; empty: otherwise. */
+  when: string;
+  /** The disposition. */
+  disposition: string;
+  /** Whether it is not refused. */
+  allowed: boolean;
+  /** The error text of a refusal. */
+  error?: string | null;
+}
+
+/** What becomes of a command in a state. */
+export interface CommandState {
+  /** The `type`. */
+  type: string;
+  /** `run`, `queue`, `preempt`, `noop`, `control` or `reject`; `depends` if members of the command decide. */
+  disposition: string;
+  /** Whether it is not refused, whatever its members are. */
+  allowed: boolean;
+  /** What the disposition means, or why the command is refused. */
+  why?: string | null;
+  /** The error text of a refusal, with placeholders. */
+  error?: string | null;
+  /** The cases, if members of the command decide: the first that holds applies. */
+  cases: Array<CommandCase>;
+}
+
+/** Milliseconds from a command to its response. */
+export interface CommandTiming {
+  /** The `type`. */
+  type: string;
+  /** Commands. */
+  count: number;
+  /** Commands without a response. */
+  outstanding: number;
+  /** Commands that failed. */
+  failed: number;
+  /** The least latency. */
+  least: number;
+  /** The median, of the latest 1,000. */
+  median: number;
+  /** The greatest latency. */
+  most: number;
+}
+
+/** A record in another form. */
+export interface Copied {
+  /** The form. */
+  as: string;
+  /** The text. */
+  text: string;
+  /** The language of the text, as its files end. */
+  language: string;
+}
+
+/** Deltas a second. */
+export interface Deltas {
+  /** In the last second of the recording in which there were some. */
+  now: number;
+  /** At most. */
+  most: number;
+  /** Deltas in all. */
+  total: number;
+}
+
+/** How the dialect was found. */
+export type DialectOrigin = "told" | "recording" | "frames" | "default";
+
+/** The dialect to judge by from now on. */
+export interface DialectRequest {
+  /** The dialect, as `pi-1` or `pi-1@0.84`. */
+  dialect: string;
+}
+
+/** An open dialog. */
+export interface Dialog {
+  /** The record of the request. */
+  record: number;
+  /** Its item. */
+  item: number;
+  /** The id. */
+  id: string;
+  /** The method. */
+  method: string;
+  /** The title. */
+  title?: string | null;
+  /** The text. */
+  message?: string | null;
+  /** The choices. */
+  options?: Array<string> | null;
+  /** The hint of an empty input. */
+  placeholder?: string | null;
+  /** The text that the user begins with. */
+  prefill?: string | null;
+  /** Milliseconds until it closes by itself. */
+  timeout?: number | null;
+  /** The definition of the response that has the choice. */
+  definition: string;
+  /** The definitions of all its responses. */
+  definitions: Array<string>;
+  /** The member of a response that has the choice. */
+  answer?: string | null;
+  /** All members of the request. */
+  request: Record<string, unknown>;
+}
+
+/** The source of a recorded line. */
+export type Direction = "in" | "out" | "err" | "meta";
+
+/** Why a request failed. */
+export interface Failure {
+  /** The reason. */
+  error: string;
+  /** Errors in a line that was to be sent. */
+  problems?: Array<Problem>;
+}
+
+/** Figures of a recording up to a record. */
+export interface Figures {
+  /** The model of the last answer. */
+  model?: string | null;
+  /** Runs that have begun. */
+  runs: number;
+  /** Turns that have begun. */
+  turns: number;
+  /** Messages that have ended. */
+  messages: number;
+  /** Tool calls that have begun. */
+  tools: number;
+  /** Tokens of all answers. */
+  tokens: Tokens;
+  /** Their cost in dollars. */
+  cost: number;
+}
+
+/** A finding. */
+export interface Finding {
+  /** The number, from 0. */
+  finding: number;
+  /** The record. */
+  record: number;
+  /** Its time. */
+  t: number;
+  /** The rule. */
+  rule: string;
+  /** The tier of the rule. */
+  tier: string;
+  /** The rule in one sentence. */
+  text: string;
+  /** The documents that specify it. */
+  source: string;
+  /** Whose fault it is: `server` or `host`. */
+  side: string;
+  /** The kind of the frame. */
+  kind: string;
+  /** The state before the frame. */
+  state: string;
+  /** What the rule expected. */
+  expected: string;
+  /** The member that differs. */
+  pointer?: string | null;
+  /** What came: its value, or the kind of the frame and the state. */
+  got: string;
+  /** The value that was expected. */
+  wanted?: string | null;
+  /** The record that caused it, of a response. */
+  cause?: number | null;
+  /** The session, on a wire of many. */
+  session?: string | null;
+}
+
+/** A page of findings. */
+export interface FindingPage {
+  /** The findings. */
+  findings: Array<Finding>;
+  /** The `from` of the next page; absent at the end. */
+  next?: number | null;
+  /** Findings that are kept. */
+  total: number;
+  /** Counts of all findings, kept or not. */
+  byRule: Array<RuleCount>;
+}
+
+/** A message of the page. */
+export type FromPage = {
+  type: "ack";
+};
+
+/** A message to the page. */
+export type FromServer = {
+  type: "session";
+  /** What is inspected. */
+  session: Session;
+} | {
+  type: "update";
+} & Update | {
+  type: "reset";
+} | {
+  type: "scripts";
+  /** The scripts. */
+  scripts: Scripts;
+};
+
+/** An open session of a host. */
+export interface HostSession {
+  /** The id in the session's file; of a session without a file, the handle. */
+  id: string;
+  /** The handle, by which the host knows it. */
+  handle: string;
+  /** The name. */
+  name?: string | null;
+  /** The working directory. */
+  cwd?: string | null;
+  /** The status. */
+  state?: string | null;
+}
+
+/** Open sessions of a host. */
+export interface HostSessions {
+  /** The sessions. */
+  sessions: Array<HostSession>;
+}
+
+/** An item of the conversation, as people read it. */
+export interface Item {
+  /** The number, from 0. */
+  item: number;
+  /** What it is. */
+  kind: ItemKind;
+  /** Its first record. */
+  first: number;
+  /** Its last record so far. */
+  last: number;
+  /** Whether it is under way. */
+  open: boolean;
+  /** Time of the first record. */
+  t: number;
+  /** Time of the last record. */
+  until: number;
+  /** A line about it, without characters that do harm. */
+  title: string;
+  /** `error`, `aborted`, `refused`, `cancelled`; of a message its stop reason unless `stop`. */
+  status?: string | null;
+  /** The session, on a wire of many. */
+  session?: string | null;
+  /** The content. */
+  parts: Array<Part>;
+  /** The model of an answer. */
+  model?: string | null;
+  /** Tokens of an answer. */
+  usage?: Usage | null;
+  /** Findings about its records. */
+  findings: Array<number>;
+}
+
+/** What an item is. */
+export type ItemKind = "user" | "assistant" | "tool" | "shell" | "custom" | "system" | "dialog" | "notice" | "compaction" | "retry" | "command" | "error" | "process" | "stderr";
+
+/** A page of items. */
+export interface ItemPage {
+  /** The items, in ascending order. */
+  items: Array<Item>;
+  /** The `from` of the next page in the same direction; absent at the end. */
+  next?: number | null;
+  /** Items of the recording. */
+  total: number;
+}
+
+/** How many records match a filter. */
+export interface MatchCount {
+  /** Matches. */
+  matches: number;
+  /** The first 10,000 of them. */
+  numbers: Array<number>;
+  /** The first record that was not scanned. */
+  next?: number | null;
+}
+
+/** The moment after a record. */
+export interface Moment {
+  /** The record; 0: before the first. */
+  record: number;
+  /** Its time. */
+  t: number;
+  /** The state. */
+  state: State;
+  /** The last transition at or before it. */
+  transition?: Transition | null;
+  /** Open dialogs. */
+  dialogs: Array<Dialog>;
+  /** Commands without a response. */
+  outstanding: Array<Request>;
+  /** What becomes of each command. */
+  commands: Array<CommandState>;
+  /** Figures so far. */
+  figures: Figures;
+}
+
+/** An inbound frame that is no command. */
+export interface OtherFrame {
+  /** The `type`. */
+  type: string;
+  /** The name of its definition in the schema. */
+  definition: string;
+  /** The purpose. */
+  description: string;
+}
+
+/** A part of an item. */
+export type Part = {
+  kind: "text";
+  /** The text. */
+  text: string;
+  /** Whether it was shortened. */
+  cut: boolean;
+  /** Whether it is Markdown. */
+  markdown: boolean;
+} | {
+  kind: "thinking";
+  /** The text. */
+  text: string;
+  /** Whether it was shortened. */
+  cut: boolean;
+} | {
+  kind: "call";
+  /** The id of the call. */
+  id: string;
+  /** The tool. */
+  name: string;
+  /** The arguments as indented JSON. */
+  text: string;
+  /** Whether they were shortened. */
+  cut: boolean;
+  /** The item of the tool. */
+  item?: number | null;
+} | {
+  kind: "output";
+  /** The text. */
+  text: string;
+  /** Whether it was shortened. */
+  cut: boolean;
+} | {
+  kind: "diff";
+  /** The file. */
+  path?: string | null;
+  /** Lines that begin with `+`, `-` or a blank. */
+  text: string;
+  /** Whether they were shortened. */
+  cut: boolean;
+} | {
+  kind: "image";
+  /** The media type. */
+  mime: string;
+  /** The address, relative to the page. */
+  href: string;
+  /** Its size, about. */
+  bytes: number;
+} | {
+  kind: "json";
+  /** Indented JSON. */
+  text: string;
+  /** Whether it was shortened. */
+  cut: boolean;
+};
+
+/** An error in a line. */
+export interface Problem {
+  /** The place as a JSON pointer; empty: the line itself. */
+  pointer: string;
+  /** The error. */
+  text: string;
+  /** The offset in the line in bytes, if it is no JSON. */
+  at?: number | null;
+}
+
+/** What is wrong with a line, and what becomes of it now. */
+export interface Problems {
+  /** Errors, each at its place. */
+  problems: Array<Problem>;
+  /** What becomes of the command in the current state. */
+  command?: CommandState | null;
+}
+
+/** An action on the process of the server. */
+export type ProcessAction = "close_input" | "terminate" | "kill" | "restart";
+
+/** An action on the process of the server. */
+export interface ProcessRequest {
+  /** The action. */
+  action: ProcessAction;
+}
+
+/** What does not change while a dialect is inspected. */
+export interface Protocol {
+  /** The dialect. */
+  dialect: string;
+  /** Its name for people. */
+  title: string;
+  /** The version of its schema. */
+  version: string;
+  /** The states of the flow. */
+  states: Array<StateAbout>;
+  /** Transitions of the flow. */
+  arrows: Array<ArrowAbout>;
+  /** The other regions. */
+  regions: Array<RegionAbout>;
+  /** Every command. */
+  commands: Array<CommandAbout>;
+  /** Inbound frames that are no commands. */
+  others: Array<OtherFrame>;
+  /** The rules of the dialect. */
+  rules: Array<RuleAbout>;
+  /** Types of frames, for the filter. */
+  kinds: Array<string>;
+}
+
+/** How far a file is read, in bytes. */
+export interface Reading {
+  /** Bytes that were read. */
+  done: number;
+  /** Bytes of the file. */
+  total: number;
+}
+
+/** A record with everything that is known about it. */
+export interface RecordDetail {
+  /** The record as in the list. */
+  row: RecordRow;
+  /** The exact line, up to 1 MiB. */
+  text: string;
+  /** Whether the line is longer. */
+  cut: boolean;
+  /** The line for people: indented, without characters that do harm. */
+  shown: string;
+  /** Whether the recorder shortened long strings. */
+  shortened: boolean;
+  /** The state before it. */
+  before: State;
+  /** The state after it. */
+  after: State;
+  /** The transition of the flow that it took. */
+  transition?: Transition | null;
+  /** Findings about it. */
+  findings: Array<Finding>;
+}
+
+/** A page of records. */
+export interface RecordPage {
+  /** The records, in ascending order. */
+  rows: Array<RecordRow>;
+  /** The `from` of the next page in the same direction; absent at the end. */
+  next?: number | null;
+  /** The position of the first row in the filtered list, from 0. */
+  position: number;
+  /** Matches known so far. */
+  matches: number;
+  /** Whether the whole recording was scanned; if not, ask again. */
+  complete: boolean;
+  /** Records of the recording. */
+  total: number;
+}
+
+/** A record of the list. */
 export interface RecordRow {
+  /** The number, from 1. */
   record: number;
   /** Milliseconds since the recording began. */
   t: number;
-  dir: "in" | "out" | "err" | "meta";
-  /** Beginning and end of the line, at most 400 characters, harmless. */
+  /** The source of the line. */
+  dir: Direction;
+  /** Beginning and end of the line, without characters that do harm. */
   text: string;
   /** Length of the line in bytes. */
   length: number;
   /** Whether `text` is the whole line. */
   whole: boolean;
-  /** The `type` of the frame: "message_update"; of a response "response"; of stderr and of what is no frame: absent. */
-  type?: string;
-  /** The kind in the machine: "message_update(text_delta)", "response(prompt, success)"; of meta: the event, "spawn". */
+  /** The `type` of the frame. */
+  type?: string | null;
+  /** The kind of the frame in the machine. */
   kind: string;
-  /** The `id` of the frame, as JSON text without quotes for strings; at most 64 characters. */
-  id?: string;
+  /** The `id` of the frame, shortened. */
+  id?: string | null;
   /** The session, on a wire of many. */
-  session?: string;
-  /** State after it. */
+  session?: string | null;
+  /** The state after it. */
   state: string;
-  /** Set if the record changed `flow`: from where (the cause is `kind`). */
-  from?: string;
+  /** The state of the flow before it, if it has changed that. */
+  from?: string | null;
   /** Numbers of findings about it. */
-  findings: number[];
+  findings: Array<number>;
   /** The item of the conversation that it belongs to. */
-  item?: number;
-  /** Of a response: the record of the command; of a dialog response: the record of the dialog; of a tool's end: the record of its start. */
-  cause?: number;
+  item?: number | null;
+  /** The record that it answers. */
+  cause?: number | null;
 }
-// { "record": 7, "t": 12.4, "dir": "out", "text": "{\"type\":\"agent_start\"}", "length": 22, "whole": true, "type": "agent_start",
-//   "kind": "agent_start", "state": "streaming.between", "from": "starting", "findings": [], "item": 2 }
 
-/**
- * GET api/records?from=1&count=200 : rows from a number on (default 1; at most 1000).
- * `&back=1`: rows before and including `from`, in ascending order.
- * Filters, all optional, joined by AND: `dir=in,out` `kind=message_update,response` (types, or kinds with parentheses)
- * `findings=1` `changes=1` (those that change the state) `item=5` `session=a1` `id=7` `text=needle` (bytes of the line, case-insensitive
- * for ASCII) `regex=…`, `hide=message_update,…` (the opposite of `kind`).
- * A search stops after 2 s or `count` hits; `next` says where to go on.
- */
-export interface RecordPage {
-  rows: RecordRow[];
-  /** The `from` of the next page in the same direction; absent at the end. */
-  next?: number;
-  /** Position of rows[0] in the filtered list, from 0 (also with pos= and near=). */
-  position: number;
-  /** Matches known so far, and whether the whole recording was scanned (if not: ask again). */
-  matches: number;
-  complete: boolean;
-  /** Records of the recording. */
+/** A region beside the flow. */
+export interface RegionAbout {
+  /** The name. */
+  name: string;
+  /** The states. */
+  states: Array<string>;
+  /** The state of a new process. */
+  initial: string;
+  /** The transitions. */
+  transitions: Array<RegionStep>;
+}
+
+/** A transition of a region. */
+export interface RegionStep {
+  /** The state before. */
+  from: string;
+  /** The state after. */
+  to: string;
+  /** The frames that take it, in words. */
+  on: string;
+}
+
+/** A command with its response. */
+export interface Request {
+  /** The record of the command. */
+  record: number;
+  /** The record of the response. */
+  response?: number | null;
+  /** The `type`. */
+  type: string;
+  /** The `id` of the command, shortened. */
+  id?: string | null;
+  /** The time of the command. */
+  t: number;
+  /** Milliseconds to the response. */
+  ms?: number | null;
+  /** Whether it succeeded. */
+  success?: boolean | null;
+  /** The error text. */
+  error?: string | null;
+}
+
+/** A page of commands with their responses. */
+export interface RequestPage {
+  /** The commands. */
+  requests: Array<Request>;
+  /** The `from` of the next page; absent at the end. */
+  next?: number | null;
+  /** Commands of the recording. */
   total: number;
 }
-/** GET api/count?<the same filters>&from=N : how many records match (within 2 s; then `next` is set). `numbers` are the first 10,000. */
-export interface MatchCount { matches: number; numbers: number[]; next?: number; }
 
-/** GET api/records/N */
-export interface RecordDetail {
-  row: RecordRow;
-  /** The exact line, up to 1 MiB (then `cut` is true: whole by GET api/records/N/text, which is text/plain). */
+/** A rule of the dialect. */
+export interface RuleAbout {
+  /** The name. */
+  id: string;
+  /** The tier. */
+  tier: string;
+  /** The area. */
+  area: string;
+  /** The rule in one sentence. */
   text: string;
-  cut: boolean;
-  /** Pretty-printed and harmless, up to 1 MiB. */
-  shown: string;
-  /** Whether long strings were shortened by the recorder. */
-  shortened: boolean;
-  before: State; after: State;
-  /** The transition of the flow that it took. `by`: the kind of frame; `cut`: a run ended without closing events. */
-  transition?: { from: string; to: string; by: string; cut: boolean };
-  findings: Finding[];
+  /** The documents that specify it. */
+  source: string;
 }
 
-/** GET api/state/N: everything about the moment after record N (for the scrubber). 0: before the first. */
-export interface Moment {
-  record: number;
-  t: number;
-  state: State;
-  /** The last transition at or before it. */
-  transition?: { record: number; from: string; to: string; by: string };
-  dialogs: Dialog[];
-  /** Commands without a response. */
-  outstanding: { record: number; type: string; id?: string; t: number }[];
-  commands: CommandState[];
-  /** What the frames said so far. */
-  figures: Figures;
-}
-/** What becomes of a command now. */
-export interface CommandState {
-  type: string;
-  /** run, queue, preempt, noop, control, reject; "depends": it depends on members of the command (then `cases` says on which). */
-  disposition: string;
-  allowed: boolean;
-  /** Why it is refused, or what happens instead; for people. */
-  why?: string;
-  /** The error text that the server answers with, if refused. */
-  error?: string;
-  /** For "depends": in order, the first that fits. `when`: as `streamingBehavior = steer`; empty: otherwise. */
-  cases: { when: string; disposition: string; allowed: boolean; error?: string }[];
-}
-// { "type": "set_model", "disposition": "run", "allowed": true, "cases": [] }
-// { "type": "compact", "disposition": "reject", "allowed": false, "why": "not while streaming.message", "error": "…", "cases": [] }
-
-/** An open dialog (extension_ui_request that waits). */
-export interface Dialog {
-  record: number; item: number; id: string;
-  /** select, confirm, input, editor … */
-  method: string;
-  title?: string; message?: string; options?: string[]; placeholder?: string; prefill?: string;
-  /** Milliseconds until it closes by itself, from its record on. */
-  timeout?: number;
-  /** The definition in the schema of the response. */
-  definition: string;
-  /** All members of the request. */
-  request: Record<string, unknown>;
+/** Findings of one rule. */
+export interface RuleCount {
+  /** The rule. */
+  rule: string;
+  /** Its tier. */
+  tier: string;
+  /** Findings. */
+  count: number;
 }
 
-/** Figures up to a record. */
-export interface Figures {
-  model?: string;
-  runs: number; turns: number; messages: number; tools: number;
-  tokens: { input: number; output: number; cacheRead: number; cacheWrite: number; total: number };
-  cost: number;
-}
-
-/** POST api/send { line: string } → Sent. 422 with `Failure.problems` if it is no JSON object and `force` is not set. */
-export interface SendRequest { line: string; /** Send it even if the schema forbids it. */ force?: boolean; }
-export interface Sent { record?: number; }
-/** POST api/validate { line } → Problems: errors at the field, and what becomes of it in the current state. */
-export interface Problems {
-  problems: Problem[];
-  command?: CommandState;
-}
-export interface Problem {
-  /** JSON pointer: "/images/0/data"; empty: the line itself. */
-  pointer: string;
-  /** "expected a string, got null" */
-  text: string;
-  /** Byte offset in the line for a JSON syntax error. */
-  at?: number;
-}
-
-/** POST api/process { action } → Session: of a command. `restart` starts it anew in the same recording. */
-export interface ProcessRequest { action: "close_input" | "terminate" | "kill" | "restart"; }
-/** POST api/dialect { dialect } → Session: judge everything anew by another dialect. */
-export interface DialectRequest { dialect: string; }
-
-/** GET api/sessions: of a host (404 otherwise). POST api/attach { session } → Session: inspect this one from now on. */
-export interface HostSessions { sessions: { id: string; handle: string; name?: string; dialect?: string; cwd?: string; state?: string; watchers?: number }[]; }
-export interface AttachRequest { session: string; }
-
-/** An item of the conversation, as people read it. */
-export interface Item {
-  item: number;
-  kind:
-    | "user" | "assistant" | "tool" | "shell" | "custom" | "system" | "dialog" | "notice" | "compaction" | "retry" | "command" | "error"
-    | "process" | "stderr" | "run";
-  /** First and last record that belong to it (others may lie between). */
-  first: number; last: number;
-  /** Whether it is still under way at the last record. */
-  open: boolean;
-  /** Milliseconds of first and last. */
-  t: number; until: number;
-  /** A line: "bash: ls -la", "select: Allow?", "exit 0". Harmless. */
-  title: string;
-  /** "error", "aborted", "refused", "cancelled"; of a message its stop reason unless "stop". */
-  status?: string;
-  session?: string;
-  /** Content in order. In pages each text is cut to 4,000 characters; GET api/items/N has 1 MiB each. */
-  parts: Part[];
-  /** Of an assistant message. */
-  model?: string;
-  usage?: { input: number; output: number; cacheRead: number; cacheWrite: number; cost: number };
-  findings: number[];
-}
-export type Part =
-  | { kind: "text"; text: string; cut: boolean; /** text as markdown is what models write */ markdown: boolean }
-  | { kind: "thinking"; text: string; cut: boolean }
-  | { kind: "call"; id: string; name: string; /** arguments, pretty JSON */ text: string; cut: boolean; /** the item of the tool */ item?: number }
-  | { kind: "output"; text: string; cut: boolean }
-  | { kind: "diff"; path?: string; /** unified, or lines with + - and blank in front */ text: string; cut: boolean }
-  | { kind: "image"; mime: string; /** relative address: "api/records/12/images/0" */ href: string; bytes: number }
-  | { kind: "json"; text: string; cut: boolean };
-
-/** GET api/items?from=0&count=50 (at most 200). `&back=1` as above. `&at=N`: as they were after record N (the scrubber; later ones absent). */
-export interface ItemPage { items: Item[]; next?: number; total: number; }
-/** GET api/items/N?at=RECORD → Item, with long texts. */
-
-export interface Finding {
-  finding: number; record: number; t: number;
-  rule: string; tier: "MUST" | "SHOULD" | "OBSERVED" | string;
-  /** The rule in words, and where it is from. */
-  text: string; source: string;
-  /** Whose fault: "server" or "host". */
-  side: string;
-  kind: string; state: string;
-  expected: string;
-  /** What came, if it lies in one member. */
-  pointer?: string; got?: string; wanted?: string;
-  /** The record that caused it. */
-  cause?: number;
-  session?: string;
-}
-/** GET api/findings?from=0&count=100 (at most 500), `&rule=…` */
-export interface FindingPage { findings: Finding[]; next?: number; total: number; byRule: { rule: string; tier: string; count: number }[]; }
-
-/** GET api/timing */
-export interface Timing {
-  /** By command: latency from command to response in ms. */
-  commands: { type: string; count: number; outstanding: number; failed: number; least: number; median: number; most: number }[];
-  /** The latest 200 runs: prompt → first delta → end. */
-  runs: Run[];
-  /** Deltas a second, in the last 5 s of the recording and at most. */
-  deltas: { now: number; most: number; total: number };
-  figures: Figures;
-}
+/** A run. */
 export interface Run {
-  /** Record of the prompt (absent if the run began by itself), of agent_start and of agent_end. */
-  prompt?: number; start: number; end?: number;
-  /** ms: prompt → response, prompt (else start) → first delta, start → end. */
-  response?: number; firstDelta?: number; duration?: number;
-  deltas: number; deltasPerSecond: number; turns: number; tools: number;
-  tokens: { input: number; output: number; cacheRead: number; cacheWrite: number; total: number };
+  /** The record of the prompt; absent if the run began by itself. */
+  prompt?: number | null;
+  /** The record of its start. */
+  start: number;
+  /** The record of its end. */
+  end?: number | null;
+  /** Milliseconds from the prompt to its response. */
+  response?: number | null;
+  /** Milliseconds from the prompt, else the start, to the first delta. */
+  firstDelta?: number | null;
+  /** Milliseconds from start to end. */
+  duration?: number | null;
+  /** Deltas. */
+  deltas: number;
+  /** Deltas a second, from the first to the last. */
+  deltasPerSecond: number;
+  /** Turns. */
+  turns: number;
+  /** Tool calls. */
+  tools: number;
+  /** Tokens. */
+  tokens: Tokens;
+  /** Cost in dollars. */
   cost: number;
 }
-/** GET api/requests?from=0&count=100 : every command with its response. */
-export interface RequestPage { requests: { record: number; response?: number; type: string; id?: string; t: number; ms?: number; success?: boolean; error?: string }[]; next?: number; total: number; }
 
-/** GET api/copy/N?as=json|scenario|python|typescript|rust → Copied. N: a record; for the tests also `&to=M`: records N to M. */
-export interface Copied { as: string; text: string; /** as "json", "yaml", "py", "ts", "rs" */ language: string; }
-
-/** Scripts of commands, kept in the user's folder. GET api/scripts → Scripts; PUT api/scripts/NAME { lines }; DELETE api/scripts/NAME.
- *  POST api/scripts/NAME/run → Sent of the last line: each line is sent when the response to the one before has come. */
-export interface Scripts { scripts: { name: string; lines: string[] }[]; running?: { name: string; line: number; of: number }; }
-export interface ScriptBody { lines: string[]; }
-
-/** GET api/report → the report of `pi-rpc check --format json` up to now; GET api/report.html: the same as a page (download). */
-/** GET api/recording: the recording as JSON Lines (download). */
-
-export interface Failure { error: string; problems?: Problem[]; }
-
-// ---- WebSocket api/live -----------------------------------------------------------------------------------------------------------
-// Server → page, JSON texts. The page answers every `update` with {"type":"ack"}; until then no further update is sent, and what
-// happens meanwhile is coalesced. So a hidden or busy page costs nothing. At most one update each 100 ms, at most 200 rows and 256 KiB.
-
-export type FromServer =
-  | { type: "session"; session: Session }          // first, and whenever source, dialect, sends or live change
-  | Update
-  | { type: "reset" }                              // the recording was judged anew (another dialect, another session): fetch all again
-  | { type: "scripts"; scripts: Scripts };         // a script goes on or ends
-
-export interface Update {
-  type: "update";
-  totals: Totals;
-  state: State;
-  /** The newest rows, in order, ending with the last record; `rows[0].record` may be far behind the last that the page has seen:
-   *  `missed` rows before them were left out (fetch them by pages when they are scrolled to). */
-  rows: RecordRow[];
-  missed: number;
-  /** The latest transition, if it is newer than the last update. */
-  transition?: { record: number; from: string; to: string; by: string };
-  /** Items that are new or have changed, the newest 20, as in pages; `items[0].item` may leave out some. */
-  items: Item[];
-  /** Findings that are new, at most 50, the newest. */
-  findings: Finding[];
-  /** Open dialogs and what may be sent; only if changed. */
-  dialogs?: Dialog[];
-  commands?: CommandState[];
-  figures: Figures;
-  deltasPerSecond: number;
-  reading?: { done: number; total: number };
+/** A script that runs. */
+export interface RunningScript {
+  /** The name. */
+  name: string;
+  /** Lines that were sent. */
+  line: number;
+  /** Lines in all. */
+  of: number;
 }
-// { "type": "update", "totals": {...}, "state": {...}, "rows": [...], "missed": 0, "items": [...], "findings": [], "figures": {...}, "deltasPerSecond": 31.5 }
 
-export type FromPage = { type: "ack" };
+/** A saved script. */
+export interface Script {
+  /** The name. */
+  name: string;
+  /** Lines to send. */
+  lines: Array<string>;
+}
+
+/** The lines of a script to save. */
+export interface ScriptBody {
+  /** The lines. */
+  lines: Array<string>;
+}
+
+/** Saved scripts of commands. */
+export interface Scripts {
+  /** The scripts. */
+  scripts: Array<Script>;
+  /** The one that runs. */
+  running?: RunningScript | null;
+}
+
+/** A line to send. */
+export interface SendRequest {
+  /** The line, without a line feed. */
+  line: string;
+  /** Whether to send it even if it is no frame of the dialect. */
+  force: boolean;
+}
+
+/** A line was sent. */
+export interface Sent {
+  /** Records before it: its own number is greater. */
+  after: number;
+}
+
+/** What is inspected. */
+export interface Session {
+  /** Where the records come from. */
+  source: Source;
+  /** Whether more records may come. */
+  live: boolean;
+  /** Whether lines can be sent. */
+  sends: boolean;
+  /** Why nothing can be sent. */
+  sendsNot?: string | null;
+  /** The dialect by which everything is judged. */
+  dialect: string;
+  /** The version of the server, as `0.84`, if it is known. */
+  version?: string | null;
+  /** How the dialect was found. */
+  dialectBy: DialectOrigin;
+  /** All dialects, for the choice. */
+  dialects: Array<string>;
+  /** Totals of the recording. */
+  totals: Totals;
+  /** State after the last record. */
+  state: State;
+  /** How far a file is read. */
+  reading?: Reading | null;
+  /** The version of this program. */
+  program: string;
+}
+
+/** Where the records come from. */
+export type Source = {
+  kind: "command";
+  /** The server and its arguments, with credentials redacted. */
+  argv: Array<string>;
+  /** The number of the process. */
+  pid?: number | null;
+  /** The exit status, after the end: 128 plus the signal for a process that was killed. */
+  exit?: number | null;
+} | {
+  kind: "host";
+  /** The address of the host. */
+  address: string;
+  /** The id of the session; absent before one is chosen. */
+  session?: string | null;
+} | {
+  kind: "file";
+  /** The path as given. */
+  path: string;
+  /** Whether the file has grown since it was opened. */
+  grows: boolean;
+};
+
+/** The state of all regions after a record. */
+export interface State {
+  /** The state of the flow, by its name in the schema. */
+  flow: string;
+  /** Open dialogs. */
+  dialogs: number;
+  /** Running shell commands of the host. */
+  shells: number;
+  /** Whether the input has ended. */
+  closing: boolean;
+  /** All of it as text. */
+  text: string;
+}
+
+/** A state of the flow. */
+export interface StateAbout {
+  /** The name. */
+  name: string;
+  /** The meaning. */
+  description: string;
+  /** The states that contain it, innermost first. */
+  superstates: Array<string>;
+}
+
+/** Times of a recording. */
+export interface Timing {
+  /** Latencies by command. */
+  commands: Array<CommandTiming>;
+  /** The latest runs. */
+  runs: Array<Run>;
+  /** Deltas. */
+  deltas: Deltas;
+  /** Figures of the whole recording. */
+  figures: Figures;
+}
+
+/** Tokens of answers. */
+export interface Tokens {
+  /** Input that was not cached. */
+  input: number;
+  /** Output. */
+  output: number;
+  /** Input from the cache. */
+  cacheRead: number;
+  /** Input to the cache. */
+  cacheWrite: number;
+  /** All of them. */
+  total: number;
+}
+
+/** Totals of a recording. */
+export interface Totals {
+  /** Records. */
+  records: number;
+  /** Items of the conversation. */
+  items: number;
+  /** Findings. */
+  findings: number;
+  /** Bytes of all records. */
+  bytes: number;
+  /** Milliseconds from the first record to the last. */
+  duration: number;
+  /** Lines that are no records. */
+  unread: number;
+  /** Lines of the host. */
+  in: number;
+  /** Lines of the server. */
+  out: number;
+  /** Lines of the server's stderr. */
+  err: number;
+  /** Events of the process. */
+  meta: number;
+  /** Findings that were counted but not kept. */
+  findingsLeftOut: number;
+  /** Whether the limit of records or bytes was reached: nothing more is read. */
+  full: boolean;
+}
+
+/** A transition of the flow. */
+export interface Transition {
+  /** The record that took it. */
+  record: number;
+  /** The state before. */
+  from: string;
+  /** The state after. */
+  to: string;
+  /** The kind of the frame. */
+  by: string;
+  /** Whether a run ended without closing events. */
+  cut: boolean;
+}
+
+/** What has happened since the last update. */
+export interface Update {
+  /** Totals. */
+  totals: Totals;
+  /** State after the last record. */
+  state: State;
+  /** The newest records, in ascending order. */
+  rows: Array<RecordRow>;
+  /** New records before them that were left out. */
+  missed: number;
+  /** The latest transition, if it is new. */
+  transition?: Transition | null;
+  /** Items that are new or have changed, at most 20. */
+  items: Array<Item>;
+  /** New findings, at most 50. */
+  findings: Array<Finding>;
+  /** Open dialogs, if they have changed. */
+  dialogs?: Array<Dialog> | null;
+  /** What becomes of each command, if that has changed. */
+  commands?: Array<CommandState> | null;
+  /** Figures. */
+  figures: Figures;
+  /** Deltas in the last second. */
+  deltasPerSecond: number;
+  /** How far a file is read. */
+  reading?: Reading | null;
+}
+
+/** Tokens of one answer, with their cost. */
+export interface Usage {
+  /** Input that was not cached. */
+  input: number;
+  /** Output. */
+  output: number;
+  /** Input from the cache. */
+  cacheRead: number;
+  /** Input to the cache. */
+  cacheWrite: number;
+  /** All of them. */
+  total: number;
+  /** Dollars. */
+  cost: number;
+}

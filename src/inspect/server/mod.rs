@@ -1,0 +1,56 @@
+//! The HTTP server of the page, for one user of this machine.
+//!
+//! - `guard`: who gets in: the address has a token, and browsers come from this page only.
+//! - `requests`: the answers to the page's requests.
+//! - `live`: the socket by which the page follows the recording.
+
+mod guard;
+mod live;
+mod requests;
+
+pub use guard::Guard;
+
+use super::app::App;
+use axum::{Router, middleware};
+use std::{io, sync::Arc};
+use tokio::net::TcpListener;
+
+/// A server that listens.
+pub struct PageServer {
+    listener: TcpListener,
+    guard: Arc<Guard>,
+}
+
+impl PageServer {
+    /// Listens at a port of 127.0.0.1; 0: any.
+    ///
+    /// # Errors
+    ///
+    /// The port is taken, or there is no randomness for a token.
+    pub async fn bind(port: u16) -> io::Result<Self> {
+        let listener = TcpListener::bind(("127.0.0.1", port)).await?;
+        let guard = Guard::new(listener.local_addr()?.port())?;
+        Ok(Self { listener, guard: Arc::new(guard) })
+    }
+
+    /// The address of the page.
+    pub fn address(&self) -> String {
+        self.guard.address()
+    }
+
+    /// Serves the page until `end` resolves.
+    ///
+    /// # Errors
+    ///
+    /// Those of the listener.
+    pub async fn serve(
+        self,
+        app: Arc<App>,
+        end: impl Future<Output = ()> + Send + 'static,
+    ) -> io::Result<()> {
+        // Paths are matched without the token, which the guard takes off.
+        let router = Router::new().fallback_service(requests::router(app));
+        let router = router.layer(middleware::from_fn_with_state(self.guard, guard::check));
+        axum::serve(self.listener, router).with_graceful_shutdown(end).await
+    }
+}
