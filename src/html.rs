@@ -4,6 +4,9 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 use maud::{Markup, PreEscaped, html};
 use sha2::{Digest as _, Sha256};
 
+/// The style that the pages share: colours in light and dark, letters, focus, buttons.
+pub const BASE_STYLE: &str = include_str!("html/base.css");
+
 /// The `head` of a page with that style. `script`: what the page carries further down and may run; without it nothing
 /// does.
 pub fn head(title: &str, style: &str, script: Option<&str>) -> Markup {

@@ -80,7 +80,7 @@ pub fn run(options: &Options) -> ExitCode {
             Err(error) => return refuse(&format!("{}: {error}", trace.display()), super::USAGE),
         }
     }
-    options.report_options.write(&Report::new(subjects, expectations, options.report_options.least_tier()))
+    options.report_options.write(Report::new(subjects, expectations, options.report_options.least_tier()))
 }
 
 fn judge(trace: &Path, reading: JudgeOptions) -> io::Result<Subject> {

@@ -16,6 +16,7 @@ use crate::{
     },
     private_files,
     protocol::{Dialect, DialectVersion},
+    secrets::redact_command_line,
 };
 use clap::Args;
 use globset::Glob;
@@ -134,6 +135,8 @@ pub fn run(options: &Options) -> ExitCode {
             expectations.retain_for(&names);
             let left = scenarios.len() - subjects.len();
             let report = Report::new(subjects, expectations, options.report_options.least_tier());
+            let command = redact_command_line(options.server.iter().map(OsString::as_os_str)).join(" ");
+            let report = report.with_command(command);
             if options.seed.is_some() {
                 random::shrink_failures(&report, &server, options.keep.as_deref());
             }
@@ -142,7 +145,7 @@ pub fn run(options: &Options) -> ExitCode {
                 let text = format!("{why}: {left} of {} scenarios were not played", scenarios.len());
                 eprintln!("{}", harmless_lines(&text));
             }
-            options.report_options.write(&report)
+            options.report_options.write(report)
         }
         Err(error) if error.kind() == io::ErrorKind::Interrupted => ExitCode::from(INTERRUPTED),
         Err(error) => refuse(&error.to_string(), HARNESS),

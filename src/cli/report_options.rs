@@ -8,6 +8,7 @@ use crate::{
 };
 use anstream::{AutoStream, adapter::strip_str};
 use clap::{Args, ValueEnum};
+use jiff::Timestamp;
 use std::{
     fs,
     io::{self, ErrorKind, Write as _},
@@ -80,8 +81,9 @@ impl ReportOptions {
         Expectations::from_json(&text).map_err(|error| refused(error.to_string()))
     }
 
-    /// Writes the report to its file or stdout, and returns the exit status.
-    pub fn write(&self, report: &Report) -> ExitCode {
+    /// Writes the report, with the time of now, to its file or stdout, and returns the exit status.
+    pub fn write(&self, report: Report) -> ExitCode {
+        let report = &report.with_date(format!("{:.0}", Timestamp::now()));
         let written = match &self.report {
             None => render(report, self.format).and_then(|text| print_in_colours(&text)),
             Some(file) => {

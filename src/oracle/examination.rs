@@ -2,15 +2,16 @@
 
 use super::{
     Direction, Finding, Record, View, WireJudge,
-    preview::Preview,
+    preview::{Preview, WholeBudget},
     recent_records::RecentRecords,
-    report::{Outcome, Quote, ReportedFinding, Subject, TimelineEntry},
+    report::{Outcome, Quote, ReportedFinding, ServerIdentity, Subject, TimelineEntry},
 };
 use crate::{
     machine::{Kind, Rule, State},
-    protocol::{DialectVersion, FlowState, Need, Side},
+    protocol::{Dialect, DialectVersion, FlowState, Need, Outbound, Side, read},
 };
 use serde::Deserialize;
+use serde_json::Value;
 use std::collections::{HashMap, VecDeque};
 
 /// Judges one conversation and collects what a report shows of it. Memory does not grow with the conversation.
@@ -27,6 +28,9 @@ pub struct Examination {
     /// The index of the finding of each cause.
     causes: HashMap<(Rule, Kind, FlowState, Option<String>), usize>,
     keeps_timeline: bool,
+    /// What the timeline, and excerpts behind its end, may still keep of whole records.
+    whole_in_timeline: WholeBudget,
+    whole_in_excerpts: WholeBudget,
     /// The exit status of the last process.
     status: Option<i64>,
 }
@@ -37,6 +41,12 @@ const BEFORE: usize = 3;
 const AFTER: usize = 2;
 /// The most records in a timeline.
 const MAX_TIMELINE: usize = 5000;
+/// Bytes of whole records in a timeline.
+const MAX_WHOLE_TIMELINE: usize = 16 << 20;
+/// Bytes of whole records in the excerpts of findings behind the end of the timeline.
+const MAX_WHOLE_EXCERPTS: usize = 4 << 20;
+/// The most words of a server's command line that are kept.
+const MAX_WORDS: usize = 64;
 /// The most further expectations that are kept for one cause.
 const MAX_ALSO_EXPECTED: usize = 4;
 
@@ -63,8 +73,10 @@ impl Examination {
             exercised: Vec::new(),
             unread: Vec::new(),
             remarks: Vec::new(),
+            server: ServerIdentity::default(),
             timeline: Vec::new(),
             left_out: 0,
+            shortened: 0,
         };
         Self {
             judge: WireJudge::new(spoken, view),
@@ -75,11 +87,13 @@ impl Examination {
             waiting: Vec::new(),
             causes: HashMap::new(),
             keeps_timeline: false,
+            whole_in_timeline: WholeBudget(MAX_WHOLE_TIMELINE),
+            whole_in_excerpts: WholeBudget(MAX_WHOLE_EXCERPTS),
             status: None,
         }
     }
 
-    /// Keeps a timeline: the first 5,000 records, shortened, with the state after each.
+    /// Keeps a timeline: the first 5,000 records, with the state after each; whole up to 16 MiB, then shortened.
     pub const fn with_timeline(mut self) -> Self {
         self.keeps_timeline = true;
         self
@@ -160,11 +174,21 @@ impl Examination {
         self.subject.duration_ms = record.t - began;
         match record.direction {
             Direction::In => self.subject.frames_in += 1,
-            Direction::Out => self.subject.frames_out += 1,
+            Direction::Out => {
+                self.subject.frames_out += 1;
+                if self.subject.frames_out == 1 {
+                    self.subject.server.version = greeted_version(record, self.subject.dialect);
+                }
+            }
             Direction::Err => {}
             Direction::Meta => match meta(record) {
-                Some(MetaFields { event, .. }) if event == "spawn" => self.subject.processes += 1,
-                Some(MetaFields { event, code }) if event == "exit" => {
+                Some(MetaFields { event, argv, server, .. }) if event == "spawn" => {
+                    self.subject.processes += 1;
+                    if self.subject.processes == 1 {
+                        self.subject.server = spawned(&argv, &server);
+                    }
+                }
+                Some(MetaFields { event, code, .. }) if event == "exit" => {
                     self.status = code;
                     self.add_need(Need::End);
                 }
@@ -177,7 +201,7 @@ impl Examination {
     fn remember(&mut self, number: u64, record: &Record<'_>) {
         let mut preview = match self.before.len() > BEFORE {
             true => self.before.pop_front().unwrap_or_default(),
-            false => Preview::default(),
+            false => Preview::default().keeping_whole(self.keeps_timeline),
         };
         preview.set(number, record);
         self.before.push_back(preview);
@@ -188,11 +212,12 @@ impl Examination {
         if self.waiting.is_empty() {
             return;
         }
-        let mut preview = Preview::default();
+        let mut preview = Preview::default().keeping_whole(self.is_timeline_full());
         preview.set(number, record);
         for (place, wants) in &mut self.waiting {
             if let Some(found) = self.subject.findings.get_mut(*place) {
-                found.excerpt.push(preview.quote(false));
+                let whole = self.whole_in_excerpts.take(&preview);
+                found.excerpt.push(Quote { whole, ..preview.quote(false) });
             }
             *wants -= 1;
         }
@@ -235,9 +260,14 @@ impl Examination {
     }
 
     /// The latest records, preceded by the one that caused the finding.
-    fn excerpt(&self, finding: &Finding) -> Vec<Quote> {
+    fn excerpt(&mut self, finding: &Finding) -> Vec<Quote> {
         let last = self.before.len().saturating_sub(1);
-        let quotes = self.before.iter().enumerate().map(|(at, preview)| preview.quote(at == last));
+        let keeps_whole = self.is_timeline_full();
+        let budget = &mut self.whole_in_excerpts;
+        let quotes = self.before.iter().enumerate().map(|(at, preview)| Quote {
+            whole: if keeps_whole { budget.take(preview) } else { None },
+            ..preview.quote(at == last)
+        });
         let mut quotes: Vec<Quote> = quotes.collect();
         let frame = finding.violation.cause;
         if let Some(cause) = frame.and_then(|frame| self.recent_records.quote((finding.lane, frame))) {
@@ -249,16 +279,25 @@ impl Examination {
         quotes
     }
 
+    /// Whether further records are shown by excerpts alone.
+    const fn is_timeline_full(&self) -> bool {
+        self.keeps_timeline && self.subject.timeline.len() == MAX_TIMELINE
+    }
+
     fn add_to_timeline(&mut self, number: u64, record: &Record<'_>, findings: Vec<usize>) {
-        if self.subject.timeline.len() == MAX_TIMELINE {
+        if self.is_timeline_full() {
             self.subject.left_out += 1;
             return;
         }
+        let whole = self.before.back().and_then(|preview| self.whole_in_timeline.take(preview));
+        let is_shortened = self.before.back().is_some_and(Preview::is_shortened);
+        self.subject.shortened += u64::from(is_shortened && whole.is_none());
         self.subject.timeline.push(TimelineEntry {
             record: number,
             t: record.t,
             direction: record.direction,
             text: self.before.back().map(Preview::text).unwrap_or_default(),
+            whole,
             state: self.judge.state().to_string(),
             findings,
         });
@@ -270,6 +309,29 @@ impl Examination {
 struct MetaFields {
     event: String,
     code: Option<i64>,
+    // Of any type: a recording with others is a recording all the same.
+    #[serde(default)]
+    argv: Value,
+    #[serde(default)]
+    server: Value,
+}
+
+/// The server as a `spawn` names it.
+fn spawned(argv: &Value, server: &Value) -> ServerIdentity {
+    let words = argv.as_array().into_iter().flatten().filter_map(Value::as_str);
+    ServerIdentity {
+        name: server.as_str().map(str::to_owned),
+        version: None,
+        command: words.take(MAX_WORDS).map(str::to_owned).collect(),
+    }
+}
+
+/// The version that a server gives itself in the frame that it greets with.
+fn greeted_version(record: &Record<'_>, dialect: Dialect) -> Option<String> {
+    match read::<Outbound>(record.body.bytes(), dialect) {
+        Ok(Outbound::ReadyFrame(ready)) => ready.version,
+        _ => None,
+    }
 }
 
 fn meta(record: &Record<'_>) -> Option<MetaFields> {

@@ -12,6 +12,22 @@ pub struct Preview {
     head: Vec<u8>,
     /// The end of a record that was shortened, else empty.
     tail: Vec<u8>,
+    /// The whole record, if it was shortened and whole records are kept.
+    whole: Option<Vec<u8>>,
+    keeps_whole: bool,
+}
+
+/// Bytes of whole records that may still be kept for a report.
+#[derive(Clone, Copy, Debug)]
+pub struct WholeBudget(pub usize);
+
+impl WholeBudget {
+    /// The whole record if it was shortened, and room is left for it.
+    pub fn take(&mut self, preview: &Preview) -> Option<String> {
+        let whole = preview.whole.as_ref()?;
+        self.0 = self.0.checked_sub(whole.len())?;
+        Some(String::from_utf8_lossy(whole).into_owned())
+    }
 }
 
 /// Bytes shown of the beginning of a record with more than [`WHOLE`].
@@ -23,22 +39,43 @@ const WHOLE: usize = HEAD + TAIL + 4;
 
 impl Default for Preview {
     fn default() -> Self {
-        Self { record: 0, t: 0.0, direction: Direction::Meta, head: Vec::new(), tail: Vec::new() }
+        Self {
+            record: 0,
+            t: 0.0,
+            direction: Direction::Meta,
+            head: Vec::new(),
+            tail: Vec::new(),
+            whole: None,
+            keeps_whole: false,
+        }
     }
 }
 
 impl Preview {
+    /// Keeps shortened records whole, too, if `is_wanted`.
+    pub fn keeping_whole(mut self, is_wanted: bool) -> Self {
+        self.keeps_whole = is_wanted;
+        self
+    }
+
+    /// Whether the text is not the whole record.
+    pub const fn is_shortened(&self) -> bool {
+        !self.tail.is_empty()
+    }
+
     /// Replaces the record.
     pub fn set(&mut self, number: u64, record: &Record<'_>) {
         (self.record, self.t, self.direction) = (number, record.t, record.direction);
         self.head.clear();
         self.tail.clear();
+        self.whole = None;
         let bytes = record.body.bytes();
         match bytes.len() > WHOLE {
             false => self.head.extend_from_slice(bytes),
             true => {
                 self.head.extend_from_slice(&bytes[..boundary(bytes, HEAD)]);
                 self.tail.extend_from_slice(&bytes[boundary(bytes, bytes.len() - TAIL)..]);
+                self.whole = self.keeps_whole.then(|| bytes.to_vec());
             }
         }
     }
@@ -66,6 +103,7 @@ impl Preview {
             t: self.t,
             direction: self.direction,
             text: self.text(),
+            whole: None,
             marked,
             cause: false,
         }

@@ -3,6 +3,8 @@
 
 #[path = "../page/page_support/mod.rs"]
 mod page_support;
+#[path = "../report_support/mod.rs"]
+mod report_support;
 #[path = "../toolchain_support/mod.rs"]
 mod toolchain_support;
 
@@ -10,3 +12,4 @@ mod axe;
 mod chromium;
 mod pages;
 mod reference;
+mod report;

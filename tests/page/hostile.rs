@@ -67,8 +67,8 @@ const ELEMENTS: [(&str, &[&str]); 55] = [
     ("sub", &[]),
 ];
 
-const CLASSES: &str = "anchor answer arguments assistant bad branch branches centre change command diff ending facts \
-     folding fork gist good label language leaf mark note outcome place raw right said skip spent summary thinking tool \
+const CLASSES: &str = "anchor answer arguments assistant bad branch branches centre change command diff ending \
+     folding fork gist good key-facts label language leaf mark note outcome place raw right said skip spent summary thinking tool \
      top user wide";
 
 #[test]

@@ -51,6 +51,7 @@ fn server_output_stays_text() {
         t: 0.0,
         direction: pi_rpc::oracle::Direction::Out,
         text: hostile.into(),
+        whole: Some(hostile.into()),
         state: "idle".into(),
         findings: vec![0],
     };

@@ -6,7 +6,9 @@ use pi_rpc::{
     machine::{Difference, Rule, Tier},
     oracle::{
         Direction, Expectations,
-        report::{Outcome, Quote, Report, ReportedFinding, Subject, TimelineEntry, UnreadableLine},
+        report::{
+            Outcome, Quote, Report, ReportedFinding, ServerIdentity, Subject, TimelineEntry, UnreadableLine,
+        },
     },
     protocol::{Dialect, Need},
 };
@@ -27,6 +29,7 @@ pub fn report(least: Tier) -> Report {
             t: 0.5,
             direction: Direction::In,
             text: r#"{"type":"abort"}"#.to_owned(),
+            whole: None,
             state: "idle".to_owned(),
             findings: vec![0],
         }],
@@ -63,7 +66,8 @@ pub fn report(least: Tier) -> Report {
         { "rule": known.as_str(), "trace": "spoilt*", "why": "a defect of the original" },
         { "rule": "resp-command", "kind": "response(abort ok)", "why": "was so once" },
     ] });
-    Report::new(subjects, Expectations::from_json(&expected.to_string()).unwrap(), least)
+    let known = Expectations::from_json(&expected.to_string()).unwrap();
+    Report::new(subjects, known, least).with_date("2026-01-05T10:00:00Z".to_owned())
 }
 
 pub fn subject(name: &str) -> Subject {
@@ -82,8 +86,14 @@ pub fn subject(name: &str) -> Subject {
         exercised: Vec::new(),
         unread: Vec::new(),
         remarks: Vec::new(),
+        server: ServerIdentity {
+            name: Some("pi".to_owned()),
+            version: (name == "spoilt.jsonl").then(|| "19.54.0".to_owned()),
+            command: ["pi", "--mode", "rpc"].map(str::to_owned).to_vec(),
+        },
         timeline: Vec::new(),
         left_out: 0,
+        shortened: 0,
     }
 }
 
@@ -93,6 +103,7 @@ pub fn found(rule: Rule, tier: Tier) -> ReportedFinding {
         t: record as f64,
         direction: if record == 6 { Direction::In } else { Direction::Out },
         text: text.to_owned(),
+        whole: None,
         marked: record == 7,
         cause: record == 2,
     };

@@ -13,7 +13,10 @@ use super::{
     session::session,
     texts::fixed_texts,
 };
-use crate::{html::head, protocol::Dialect};
+use crate::{
+    html::{BASE_STYLE, head},
+    protocol::Dialect,
+};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 const STYLE: &str = concat!(include_str!("style.css"), include_str!("chart.css"));
@@ -29,7 +32,7 @@ pub fn reference_page(first: Dialect) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
-            (head(TITLE, STYLE, Some(SCRIPT)))
+            (head(TITLE, &[BASE_STYLE, STYLE].concat(), Some(SCRIPT)))
             body {
                 a.skip href="#main" { "Skip to the reference" }
                 (contents(&index))

@@ -1,7 +1,8 @@
 //! Builds a report from subjects and known failures: outcomes, coverage, sums.
 
 use super::{
-    Coverage, NotExercised, Outcome, Report, ReportedFinding, StaleExpectation, Subject, Summary, Tally, Tool,
+    Coverage, NotExercised, Outcome, Provenance, Report, ReportedFinding, StaleExpectation, Subject, Summary,
+    Tally, Tool,
 };
 use crate::{
     machine::{Difference, Rule, Tier},
@@ -43,7 +44,8 @@ impl Report {
         let coverage = Coverage::of(&subjects);
         let summary = Summary::of(&subjects, &coverage);
         let tool = Tool { name: env!("CARGO_PKG_NAME"), version: env!("CARGO_PKG_VERSION") };
-        Self { tool, subjects, coverage, stale, summary }
+        let provenance = Provenance::of(&subjects, least);
+        Self { tool, provenance, subjects, coverage, stale, summary }
     }
 
     /// The exit status: 3 if a subject could not be judged, 1 if one failed or a known failure is stale, else 0.

@@ -10,8 +10,11 @@ mod judgement;
 mod junit;
 mod model;
 mod page;
+mod provenance;
+mod whole_frame;
 
 pub use model::{
-    Coverage, NotExercised, Outcome, Quote, Report, ReportedFinding, StaleExpectation, Subject, Summary,
-    Tally, TimelineEntry, Tool, UnreadableLine, report_schema,
+    Coverage, MAX_COMMANDS, NotExercised, Outcome, Provenance, Quote, Report, ReportedFinding,
+    ServerIdentity, StaleExpectation, Subject, Summary, Tally, TimelineEntry, Tool, UnreadableLine,
+    report_schema,
 };

@@ -17,6 +17,8 @@ use std::fmt::Display;
 pub struct Report {
     /// The program that made the report.
     pub tool: Tool,
+    /// Server, command, dialects and time of what was judged.
+    pub provenance: Provenance,
     /// The scenarios or recordings, in the order in which they were judged.
     pub subjects: Vec<Subject>,
     /// The rules that were exercised, and those that were not.
@@ -35,6 +37,41 @@ pub struct Tool {
     pub name: &'static str,
     /// Its version.
     pub version: &'static str,
+}
+
+/// Server, command, dialects and time of what was judged, over all subjects; each value once.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Provenance {
+    /// Names of the servers, as the recordings have them.
+    pub servers: Vec<String>,
+    /// Versions of the servers, as they gave them themselves.
+    pub versions: Vec<String>,
+    /// Command lines of the servers; of `conform` the one that it was given. At most [`MAX_COMMANDS`].
+    pub commands: Vec<String>,
+    /// Dialects that were judged by, with the version if one is known.
+    pub dialects: Vec<String>,
+    /// The lowest tier of the rules that were judged by.
+    #[serde(serialize_with = "named")]
+    #[schemars(schema_with = "tier")]
+    pub least_tier: Tier,
+    /// When the subjects were judged: RFC 3339, in UTC.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub date: Option<String>,
+}
+
+/// The most command lines that a report names.
+pub const MAX_COMMANDS: usize = 5;
+
+/// What a conversation shows of its server.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ServerIdentity {
+    /// The server's name in the recording.
+    pub name: Option<String>,
+    /// The version that the server gave itself.
+    pub version: Option<String>,
+    /// The program of the first process, with its arguments.
+    pub command: Vec<String>,
 }
 
 /// A scenario or recording that was judged.
@@ -80,12 +117,18 @@ pub struct Subject {
     /// Remarks that are not faults.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
+    /// The server; reports have it for all subjects together, in [`Provenance`].
+    #[serde(skip)]
+    pub server: ServerIdentity,
     /// The conversation, record by record, if it was kept; for the HTML page alone.
     #[serde(skip)]
     pub timeline: Vec<TimelineEntry>,
     /// The number of records after the last one of the timeline.
     #[serde(skip)]
     pub left_out: u64,
+    /// The number of records of the timeline whose whole text was too much to keep.
+    #[serde(skip)]
+    pub shortened: u64,
 }
 
 /// The outcome of a subject.
@@ -158,6 +201,9 @@ pub struct Quote {
     pub direction: Direction,
     /// The beginning and the end of the record.
     pub text: String,
+    /// The whole record, if `text` is not and the subject has a timeline; for the HTML page alone.
+    #[serde(skip)]
+    pub whole: Option<String>,
     /// Whether the finding is about this record.
     pub marked: bool,
     /// Whether this record caused the finding.
@@ -176,6 +222,8 @@ pub struct TimelineEntry {
     pub direction: Direction,
     /// The beginning and the end of the record.
     pub text: String,
+    /// The whole record, if `text` is not.
+    pub whole: Option<String>,
     /// The state after the record.
     pub state: String,
     /// The findings about the record, as indices of the subject's list.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use maud::{DOCTYPE, Markup, PreEscaped, Render, html};
 
-use crate::html::head;
+use crate::html::{BASE_STYLE, head};
 use crate::protocol::AgentMessage;
 use crate::session::totals;
 
@@ -26,7 +26,8 @@ pub(super) fn document(page: &Page) -> String {
     let mut text = String::new();
     DOCTYPE.render_to(&mut text);
     text.push_str("<html lang=\"en\">");
-    head(&visible_plain_text(&view.title()), STYLE, Some(SCRIPT)).render_to(&mut text);
+    head(&visible_plain_text(&view.title()), &[BASE_STYLE, STYLE].concat(), Some(SCRIPT))
+        .render_to(&mut text);
     text.push_str("<body>");
     top(&view).render_to(&mut text);
     navigation(&view).render_to(&mut text);
@@ -51,7 +52,7 @@ fn top(view: &PageView<'_>) -> Markup {
         a.skip href="#main" { "Skip to the conversation" }
         header.top {
             h1 { bdi { (VisibleText(&view.title())) } }
-            dl.facts { (facts(page)) }
+            dl.key-facts { (facts(page)) }
             @if let Some(instructions) = &page.instructions {
                 details { summary { "Instructions of the model" } div.said { (VisibleText(instructions)) } }
             }
