@@ -313,6 +313,14 @@ impl Tree {
         lines
     }
 
+    /// The index in [`lines`](Self::lines) of each entry's line.
+    pub(super) fn line_indices(&self) -> Vec<usize> {
+        let mut before: Vec<usize> = self.strays.iter().map(|(before, _)| *before).collect();
+        before.sort_unstable();
+        let earlier = |place| before.partition_point(|before| *before <= place);
+        (0..self.entries.len()).map(|place| 1 + place + earlier(place)).collect()
+    }
+
     /// Keeps an unreadable line, line feed included, behind the present entries.
     pub(super) fn keep_stray_line(&mut self, line: Bytes) {
         self.bytes += line.len();

@@ -31,6 +31,9 @@ const NAMES: [&str; 6] = [
     "chrome",
 ];
 
+/// How often Tab is pressed to reach an element.
+const MOST_TABS: usize = 150;
+
 /// Keys with a name: their code, and what they type.
 const KEYS: [(&str, u32, &str); 9] = [
     ("Tab", 9, ""),
@@ -259,6 +262,18 @@ impl Chromium {
         };
         self.ask("Input.dispatchKeyEvent", event("keyDown", text));
         self.ask("Input.dispatchKeyEvent", event("keyUp", ""));
+    }
+
+    /// Presses Tab until an element has the focus.
+    pub fn tab_to(&mut self, selector: &str) {
+        let has_focus = format!("document.activeElement.matches({})", json!(selector));
+        for _ in 0..MOST_TABS {
+            self.press("Tab");
+            if self.value(&has_focus) == json!(true) {
+                return;
+            }
+        }
+        panic!("{MOST_TABS} times Tab do not reach {selector}");
     }
 
     /// Types a text where the focus is.

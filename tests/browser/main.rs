@@ -13,3 +13,4 @@ mod chromium;
 mod pages;
 mod reference;
 mod report;
+mod session;

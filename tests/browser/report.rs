@@ -2,7 +2,7 @@
 
 use crate::{
     axe::serious_findings,
-    chromium::{Chromium, PALE, STICKS_OUT, chromium},
+    chromium::{PALE, STICKS_OUT, chromium},
     report_support::{found, report, subject},
 };
 use pi_rpc::{
@@ -73,7 +73,7 @@ fn keys_choose_failed_and_known() {
     let Some(mut chromium) = chromium() else { return };
     chromium.open(&page(), DESK, "light");
     assert_eq!(chromium.value(SHOWN).as_array().unwrap().len(), 14);
-    tab_to(&mut chromium, "#show-all");
+    chromium.tab_to("#show-all");
     chromium.press("ArrowRight");
     let failed = ["failed spoilt.jsonl", "could not be judged broken\\u{1b}[2J.jsonl", "failed step"];
     assert_eq!(chromium.value(SHOWN), json!([failed, failed].concat()));
@@ -88,7 +88,7 @@ fn keys_choose_failed_and_known() {
 fn keys_unfold_whole_frame() {
     let Some(mut chromium) = chromium() else { return };
     chromium.open(&page(), PHONE, "light");
-    tab_to(&mut chromium, ".text summary");
+    chromium.tab_to(".text summary");
     chromium.press("Enter");
     let whole = chromium.value(
         "(() => {
@@ -119,20 +119,8 @@ fn findings_filter_hides_other_records() {
     };
     let report = Report::new(vec![spoilt], Expectations::default(), Tier::Observed);
     chromium.open(&report.to_page(), PHONE, "light");
-    tab_to(&mut chromium, "#show-findings");
+    chromium.tab_to("#show-findings");
     chromium.press(" ");
     let shown = "[...document.querySelectorAll('.records .text')].filter(cell => cell.checkVisibility()).map(cell => cell.textContent)";
     assert_eq!(chromium.value(shown), json!(["frame 7"]));
-}
-
-/// Presses Tab until an element has the focus.
-fn tab_to(chromium: &mut Chromium, selector: &str) {
-    let has_focus = format!("document.activeElement.matches('{selector}')");
-    for _ in 0..60 {
-        chromium.press("Tab");
-        if chromium.value(&has_focus) == json!(true) {
-            return;
-        }
-    }
-    panic!("60 times Tab do not reach {selector}");
 }

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use std::collections::BTreeSet;
 
 /// Every element of the page with the attributes that it may have; `class` and `id` are looked at by themselves.
-const ELEMENTS: [(&str, &[&str]); 55] = [
+const ELEMENTS: [(&str, &[&str]); 61] = [
     ("html", &["lang"]),
     ("head", &[]),
     ("meta", &["charset", "http-equiv", "content", "name"]),
@@ -22,9 +22,15 @@ const ELEMENTS: [(&str, &[&str]); 55] = [
     ("nav", &["aria-label"]),
     ("main", &[]),
     ("footer", &[]),
-    ("section", &["aria-labelledby"]),
-    ("article", &[]),
-    ("details", &["open"]),
+    ("search", &["hidden"]),
+    ("fieldset", &[]),
+    ("legend", &[]),
+    ("label", &["for"]),
+    ("input", &["type", "name", "value", "checked", "placeholder", "autocomplete", "spellcheck"]),
+    ("noscript", &[]),
+    ("section", &["aria-labelledby", "data-after"]),
+    ("article", &["data-line"]),
+    ("details", &["open", "data-line"]),
     ("summary", &[]),
     ("button", &["type"]),
     ("h1", &[]),
@@ -33,8 +39,8 @@ const ELEMENTS: [(&str, &[&str]); 55] = [
     ("h4", &[]),
     ("h5", &[]),
     ("h6", &[]),
-    ("p", &["hidden"]),
-    ("div", &["tabindex"]),
+    ("p", &["role", "data-line"]),
+    ("div", &["tabindex", "hidden", "data-entries"]),
     ("span", &["title"]),
     ("bdi", &[]),
     ("b", &[]),
@@ -67,14 +73,30 @@ const ELEMENTS: [(&str, &[&str]); 55] = [
     ("sub", &[]),
 ];
 
-const CLASSES: &str = "anchor answer arguments assistant bad branch branches centre change command diff ending \
-     folding fork gist good key-facts label language leaf mark note outcome place raw right said skip spent summary thinking tool \
-     top user wide";
+const CLASSES: &str = "actions anchor answer arguments assistant bad branch branches buttons centre change command diff \
+     ending find fork found gist good key-facts kinds label language leaf mark note outcome own part place raw right said \
+     skip spent summary thinking tool top user wide with-answer with-other with-prompt with-thinking with-tool";
 
 #[test]
 fn known_attacks_are_inert() {
     for attack in hostile::ATTACKS {
         assert_eq!(foreign(&hostile::everywhere(attack)), Vec::<String>::new(), "{attack:?}");
+    }
+}
+
+#[test]
+fn attacks_in_long_sessions_are_inert() {
+    for attack in hostile::ATTACKS {
+        let page = hostile::long(attack);
+        assert_eq!(foreign(&page), Vec::<String>::new(), "{attack:?}");
+        // Where scripts run, each part is one text, and nothing in it ends that.
+        let seen = Element::with_scripting(&page.html());
+        let parts = seen.all().into_iter().filter(|element| element.attribute("data-entries").is_some());
+        let texts = parts.map(|part| {
+            matches!(&part.inside[..], [Node::Element(text)] if text.name == "noscript"
+            && matches!(text.inside[..], [Node::Text(_)]))
+        });
+        assert_eq!(texts.filter(|is_text| !is_text).count(), 0, "{attack:?}");
     }
 }
 

@@ -7,11 +7,14 @@ use crate::page_support::{
     sample::{PICTURE, sample},
     text_block, with,
 };
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use flate2::read::GzDecoder;
 use pi_rpc::session::{
     Tree,
     page::{Page, PageOptions, html},
 };
 use serde_json::json;
+use std::io::Read as _;
 
 #[test]
 fn session_with_everything_is_shown_whole() {
@@ -135,6 +138,28 @@ fn a_page_grows_as_its_session_does() {
 }
 
 #[test]
+fn prompt_is_shown_as_markdown() {
+    let mut talk = Talk::new();
+    talk.user("Fix `total`:\n- **once**\n\n<b>not</b> [this](javascript:x)");
+    let page = Element::of(&talk.page.html());
+    let prompt = page.find("article").unwrap();
+    let names: Vec<&str> = prompt.all().into_iter().skip(5).map(|element| element.name.as_str()).collect();
+    assert_eq!(names, ["div", "p", "code", "ul", "li", "strong", "p", "span"]);
+    assert!(prompt.text().ends_with("Fix total:once<b>not</b> this"), "{}", prompt.text());
+}
+
+#[test]
+fn long_session_is_read_without_script() {
+    let mut talk = Talk::new();
+    for turn in 0..400 {
+        talk.user(&format!("Prompt {turn}"));
+    }
+    let html = talk.page.html();
+    let count = |page: &Element| page.all().iter().filter(|element| element.name == "article").count();
+    assert_eq!([count(&Element::of(&html)), count(&Element::with_scripting(&html))], [400, 0]);
+}
+
+#[test]
 fn session_file_becomes_whole_page() {
     let entry = |id: &str, parent: Option<&str>, own: serde_json::Value| {
         with(own, json!({ "id": id, "parentId": parent, "timestamp": "2026-01-05T10:00:01.000Z" }))
@@ -164,17 +189,26 @@ fn session_file_becomes_whole_page() {
         entry("j", Some("i"), json!({ "type": "message", "message": { "role": "unknown", "content": 1 } })),
     ];
     let file: String = lines.iter().map(|line| format!("{line}\n")).collect();
-    let read = Tree::read(file.into(), &mut fastrand::Rng::with_seed(1)).unwrap();
+    let read = Tree::read(file.clone().into(), &mut fastrand::Rng::with_seed(1)).unwrap();
     let options =
         PageOptions { written_by: "pi-rpc 1".to_owned(), instructions: Some("Be brief.".to_owned()) };
     let page = Element::of(&html(&read.tree, &options));
     assert_eq!(page.find("title").unwrap().text(), "A name");
+    // The file is in the page, byte by byte, and each entry names its line.
+    let packed = page.all().into_iter().find(|it| it.attribute("id") == Some("session-file")).unwrap();
+    assert_eq!(packed.attribute("data-name"), Some("s1.jsonl"));
+    let packed = BASE64_STANDARD.decode(packed.text()).unwrap();
+    let mut unpacked = String::new();
+    GzDecoder::new(&packed[..]).read_to_string(&mut unpacked).unwrap();
+    assert_eq!(unpacked, file);
+    let second = page.all().into_iter().find(|it| it.attribute("id") == Some("e5")).unwrap();
+    assert_eq!(second.attribute("data-line"), Some("5"));
     let text = page.find("main").unwrap().text();
     let told = [
         "Model: p/m",
         "Thinking: high",
         "User start 2026-01-05 10:00:01first",
-        "1 other branch leaves here:Branch 1: answer 1 entry",
+        "1 other branch leaves here:On from hereBranch 1: answer 1 entry",
         "second, on its own branch",
         "Session named A name",
         "Bookmark start on an entry",

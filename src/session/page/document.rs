@@ -9,10 +9,14 @@ use crate::html::{BASE_STYLE, head};
 use crate::protocol::AgentMessage;
 use crate::session::totals;
 
+use super::controls::{actions, search};
+use super::embedded_file::embedded_file;
 use super::entry::entry;
 use super::figures::{count, count_of, dollars, time, token_counts};
 use super::input::{Body, Page};
+use super::kinds::Kinds;
 use super::navigation::{branch_name, branches, navigation};
+use super::parts::PartWriter;
 use super::results::Results;
 use super::text::{VisibleText, visible_plain_text};
 use super::view::{PageView, entry_anchor, segment_anchor};
@@ -32,13 +36,16 @@ pub(super) fn document(page: &Page) -> String {
     top(&view).render_to(&mut text);
     navigation(&view).render_to(&mut text);
     text.push_str("<main id=\"main\">");
-    conversation(&view, &mut text);
+    search().render_to(&mut text);
+    let mut parts = PartWriter::new(page.entries.len());
+    conversation(&view, &mut parts, &mut text);
     for segment in 1..view.layout.segments.len() {
-        branch(&view, segment, &mut text);
+        branch(&view, segment, &mut parts, &mut text);
     }
     text.push_str("</main>");
     html! {
         footer { p { "Written by " (VisibleText(&page.written_by)) ". Times are UTC." } }
+        @if !page.file.is_empty() { (embedded_file(&page.file, &page.session)) }
         script { (PreEscaped(SCRIPT)) }
     }
     .render_to(&mut text);
@@ -56,7 +63,7 @@ fn top(view: &PageView<'_>) -> Markup {
             @if let Some(instructions) = &page.instructions {
                 details { summary { "Instructions of the model" } div.said { (VisibleText(instructions)) } }
             }
-            p.folding hidden { button type="button" { "Unfold all" } " " button type="button" { "Fold all" } }
+            (actions(!page.file.is_empty()))
         }
     }
 }
@@ -101,9 +108,9 @@ fn facts(page: &Page) -> Markup {
 }
 
 /// Renders the leaf's path.
-fn conversation(view: &PageView<'_>, text: &mut String) {
+fn conversation(view: &PageView<'_>, parts: &mut PartWriter, text: &mut String) {
     text.push_str("<section aria-labelledby=\"b0\"><h2 id=\"b0\">Conversation</h2>");
-    segment(view, 0, text);
+    segment(view, 0, parts, text);
     let what = if view.layout.segments[0].entries.is_empty() {
         "Nothing was said yet."
     } else {
@@ -113,28 +120,37 @@ fn conversation(view: &PageView<'_>, text: &mut String) {
     text.push_str("</section>");
 }
 
-/// Renders a branch beside the leaf's path, folded.
-fn branch(view: &PageView<'_>, number: usize, text: &mut String) {
-    text.push_str("<section class=\"branch\"><details>");
+/// Renders a branch beside the leaf's path. The script shows it only when it is chosen.
+fn branch(view: &PageView<'_>, number: usize, parts: &mut PartWriter, text: &mut String) {
+    let anchor = segment_anchor(number);
+    let from = view.layout.segments[number].from;
+    text.push_str(&format!("<section class=\"branch\" aria-labelledby=\"{anchor}\""));
+    if let Some(part) = from.and_then(|entry| parts.ending_with(entry)) {
+        text.push_str(&format!(" data-after=\"p{part}\""));
+    }
+    text.push('>');
     html! {
-        summary id=(segment_anchor(number)) { h2 { (branch_name(view, number)) } }
+        h2 id=(anchor) { (branch_name(view, number)) }
         p.note {
-            @match view.layout.segments[number].from {
+            @match from {
                 Some(entry) => { "It leaves after " a href={ "#" (entry_anchor(entry)) } { "this entry" } "." },
                 None => "It begins by itself.",
             }
         }
     }
     .render_to(text);
-    segment(view, number, text);
-    text.push_str("</details></section>");
+    segment(view, number, parts, text);
+    text.push_str("<p class=\"note leaf\">This branch ends here.</p></section>");
 }
 
-fn segment(view: &PageView<'_>, number: usize, text: &mut String) {
+fn segment(view: &PageView<'_>, number: usize, parts: &mut PartWriter, text: &mut String) {
     let entries = &view.layout.segments[number].entries;
     let results = Results::of(view, entries);
-    for &at in entries {
-        entry(view, at, &results).render_to(text);
-        branches(view, at).render_to(text);
+    for (place, &at) in entries.iter().enumerate() {
+        parts.add(Kinds::of(&view.page.entries[at].body), &entry(view, at, &results).0, text);
+        if !view.layout.branching_after(Some(at)).is_empty() {
+            parts.fork(at, &branches(view, at, entries.get(place + 1).copied()).0, text);
+        }
     }
+    parts.end(text);
 }

@@ -6,11 +6,15 @@ use crate::protocol::{AgentMessage, AssistantMessage, SystemContent, SystemMessa
 
 use super::figures::{count, time};
 use super::input::Body;
+use super::kinds::Kinds;
 use super::message::{answer, extension_message, files, prompt_content, summary};
 use super::results::Results;
 use super::text::{VisibleText, visible_plain_text};
 use super::tool;
 use super::view::{PageView, entry_anchor};
+
+/// Classes of an entry that is no message.
+const CHANGE: &str = "change with-other";
 
 /// Renders one entry; nothing for a result that is shown with its call.
 pub(super) fn entry(view: &PageView<'_>, number: usize, results: &Results) -> Markup {
@@ -22,7 +26,7 @@ pub(super) fn entry(view: &PageView<'_>, number: usize, results: &Results) -> Ma
         Body::Name(name) => change(view, number, "Session named", name),
         Body::Label { label: None, .. } => change(view, number, "Bookmark", "taken away"),
         Body::Label { label: Some(label), target } => html! {
-            p.change id=(entry_anchor(number)) {
+            p class=(CHANGE) id=(entry_anchor(number)) data-line=[line(view, number)] {
                 "Bookmark " b { bdi { (VisibleText(label)) } }
                 @if let Some(target) = view.layout.entry(target) { " on " a href={ "#" (entry_anchor(target)) } { "an entry" } }
             }
@@ -32,7 +36,7 @@ pub(super) fn entry(view: &PageView<'_>, number: usize, results: &Results) -> Ma
             compaction(view, number, summary, *tokens_before, kept)
         }
         Body::Other { kind, data } => html! {
-            details.change id=(entry_anchor(number)) {
+            details class=(CHANGE) id=(entry_anchor(number)) data-line=[line(view, number)] {
                 summary { "Entry " b { bdi { (VisibleText(kind)) } } (mark(view, number)) }
                 (tool::data(data))
             }
@@ -42,7 +46,7 @@ pub(super) fn entry(view: &PageView<'_>, number: usize, results: &Results) -> Ma
 
 /// Renders a change of settings.
 fn change(view: &PageView<'_>, number: usize, what: &str, value: &str) -> Markup {
-    html! { p.change id=(entry_anchor(number)) { (what) " " b { bdi { (VisibleText(value)) } } (mark(view, number)) } }
+    html! { p class=(CHANGE) id=(entry_anchor(number)) data-line=[line(view, number)] { (what) " " b { bdi { (VisibleText(value)) } } (mark(view, number)) } }
 }
 
 fn compaction(
@@ -139,7 +143,7 @@ fn extension(view: &PageView<'_>, number: usize, kind: &str, body: &Markup) -> M
 fn article(view: &PageView<'_>, number: usize, class: &str, who: &Markup, body: &Markup) -> Markup {
     let entry = &view.page.entries[number];
     html! {
-        article class=[(!class.is_empty()).then_some(class)] id=(entry_anchor(number)) {
+        article class=(Kinds::of(&entry.body).classes(class)) id=(entry_anchor(number)) data-line=[entry.line] {
             header {
                 h3 { (who) }
                 (mark(view, number))
@@ -148,6 +152,11 @@ fn article(view: &PageView<'_>, number: usize, class: &str, who: &Markup, body: 
             (body)
         }
     }
+}
+
+/// The line of an entry in the session file.
+fn line(view: &PageView<'_>, number: usize) -> Option<usize> {
+    view.page.entries[number].line
 }
 
 /// Renders the label of an entry.

@@ -39,17 +39,19 @@ impl Page {
             created: Some(millis(&header.timestamp)).filter(|at| *at > 0),
             written_by: options.written_by.clone(),
             instructions: options.instructions.clone(),
-            entries: tree.entries().iter().map(page_entry).collect(),
+            file: tree.lines(),
+            entries: tree.entries().iter().zip(tree.line_indices()).map(page_entry).collect(),
             leaf: tree.leaf_id().map(|id| id.to_string()),
         }
     }
 }
 
-fn page_entry(entry: &Entry) -> PageEntry {
+fn page_entry((entry, line): (&Entry, usize)) -> PageEntry {
     PageEntry {
         id: entry.id().to_string(),
         parent: entry.parent().map(|parent| parent.to_string()),
         at: entry.at(),
+        line: Some(line),
         body: body(entry).unwrap_or_else(|| other(entry)),
     }
 }

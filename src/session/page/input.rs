@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use serde_json::Value;
 
 use crate::protocol::AgentMessage;
@@ -25,6 +26,8 @@ pub struct Page {
     pub instructions: Option<String>,
     /// Every entry of every branch, in the order of the file.
     pub entries: Vec<PageEntry>,
+    /// The lines of the session file, line feeds included, for readers to keep; empty: the page offers no file.
+    pub file: Vec<Bytes>,
     /// Id of the leaf; `None` or an unknown id: the newest entry.
     pub leaf: Option<String>,
 }
@@ -38,6 +41,8 @@ pub struct PageEntry {
     pub parent: Option<String>,
     /// Time in milliseconds since 1970.
     pub at: u64,
+    /// Index of its line in the page's file, if that is there.
+    pub line: Option<usize>,
     /// Its content.
     pub body: Body,
 }

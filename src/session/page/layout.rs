@@ -119,6 +119,7 @@ mod tests {
             id: (*id).to_owned(),
             parent: parent.map(str::to_owned),
             at: 0,
+            line: None,
             body: Body::Name(String::new()),
         };
         of.iter().map(entry).collect()

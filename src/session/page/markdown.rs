@@ -1,4 +1,4 @@
-//! Renders Markdown of the model's answers. All elements are created here: markup in the text stays text, links lead
+//! Renders Markdown of answers and prompts. All elements are created here: markup in the text stays text, links lead
 //! only to safe schemes, and remote pictures become links, since the page loads nothing. Link definitions are not
 //! shown.
 
@@ -16,10 +16,19 @@ const FOLLOWED: [&str; 3] = ["https://", "http://", "mailto:"];
 
 /// Renders Markdown as HTML elements.
 pub(super) fn markdown(text: &str) -> Markup {
+    rendered(text, false)
+}
+
+/// Renders Markdown in which a line break is one, too: people who type do not write paragraphs.
+pub(super) fn markdown_of_prompt(text: &str) -> Markup {
+    rendered(text, true)
+}
+
+fn rendered(text: &str, keeps_line_breaks: bool) -> Markup {
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     // The parser would replace it by U+FFFD.
     let text = text.replace('\0', "␀");
-    let mut writer = MarkdownWriter::default();
+    let mut writer = MarkdownWriter { keeps_line_breaks, ..MarkdownWriter::default() };
     for event in Parser::new_ext(&text, options) {
         writer.event(event);
     }
@@ -36,6 +45,7 @@ pub(super) fn first_words(text: &str, most: usize) -> String {
 #[derive(Default)]
 struct MarkdownWriter {
     page: String,
+    keeps_line_breaks: bool,
     /// End tags of the open elements, innermost last.
     open: Vec<&'static str>,
     code: Option<Code>,
@@ -58,8 +68,8 @@ impl MarkdownWriter {
             Event::End(_) => self.end(),
             Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => self.text(&text),
             Event::Code(text) => self.markup(html! { code { (VisibleText(&text)) } }),
-            Event::SoftBreak => self.page.push('\n'),
-            Event::HardBreak => self.markup(html! { br; }),
+            Event::SoftBreak if !self.keeps_line_breaks => self.page.push('\n'),
+            Event::SoftBreak | Event::HardBreak => self.markup(html! { br; }),
             Event::Rule => self.markup(html! { hr; }),
             Event::TaskListMarker(is_done) => self.page.push_str(if is_done { "☑ " } else { "☐ " }),
             Event::InlineMath(text) | Event::DisplayMath(text) | Event::FootnoteReference(text) => {
@@ -219,6 +229,12 @@ mod tests {
             page("```a\"b\n</code>\n```"),
             "<pre><span class=\"language\">a&quot;b</span><code>&lt;/code&gt;\n</code></pre>"
         );
+    }
+
+    #[test]
+    fn prompts_keep_their_line_breaks() {
+        assert_eq!(markdown_of_prompt("a\n**b**").into_string(), "<p>a<br><strong>b</strong></p>");
+        assert_eq!(page("a\nb"), "<p>a\nb</p>");
     }
 
     #[test]

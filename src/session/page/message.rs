@@ -8,7 +8,7 @@ use crate::protocol::{
 };
 
 use super::figures::{count_of, dollars, token_counts};
-use super::markdown::{first_words, markdown};
+use super::markdown::{first_words, markdown, markdown_of_prompt};
 use super::text::{SizeLimit, VisibleText, first_line};
 use super::tool::text;
 
@@ -21,7 +21,7 @@ const SHORT: SizeLimit = SizeLimit { lines: 80, bytes: 6_000 };
 /// Characters of a folded prompt that stay visible.
 const PREVIEW_CHARS: usize = 160;
 
-/// Renders the content of a prompt, as it was typed.
+/// Renders the content of a prompt: Markdown, with the line breaks as they were typed.
 pub(super) fn prompt_content(content: &MessageContent) -> Markup {
     html! {
         @match content {
@@ -46,10 +46,10 @@ fn prompt(text: &str) -> Markup {
                     bdi { (VisibleText(&first_line(text, PREVIEW_CHARS))) } " "
                     span.outcome { (count_of(text.lines().count() as u64, "line", "lines")) }
                 }
-                div.said { (VisibleText(text)) }
+                div.answer { (markdown_of_prompt(text)) }
             }
         } @else if !text.is_empty() {
-            div.said { (VisibleText(text)) }
+            div.answer { (markdown_of_prompt(text)) }
         }
     }
 }

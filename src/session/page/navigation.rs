@@ -13,6 +13,7 @@ pub(super) fn navigation(view: &PageView<'_>) -> Markup {
         nav aria-label="Contents" {
             details {
                 summary { "Contents" }
+                ul { li { a href={ "#" (segment_anchor(0)) } { "Conversation" } } }
                 (prompts(view, 0, None))
                 (segments(view, view.layout.branching_after(None)))
             }
@@ -61,14 +62,15 @@ fn heading(view: &PageView<'_>, entry: usize) -> Option<Markup> {
         .then(|| html! { (label.unwrap_or_default()) (text.unwrap_or_default()) })
 }
 
-/// Renders links to the branches that leave after an entry.
-pub(super) fn branches(view: &PageView<'_>, entry: usize) -> Markup {
+/// Renders links to all that follows an entry where branches leave: `next` on its own segment, and the branches.
+pub(super) fn branches(view: &PageView<'_>, entry: usize, next: Option<usize>) -> Markup {
     let leaving = view.layout.branching_after(Some(entry));
     html! {
-        @if !leaving.is_empty() {
-            div.fork {
-                p { (count_of(leaving.len() as u64, "other branch leaves", "other branches leave")) " here:" }
-                ul { @for &segment in leaving { li { (link(view, segment)) } } }
+        div.fork {
+            p { (count_of(leaving.len() as u64, "other branch leaves", "other branches leave")) " here:" }
+            ul {
+                @if let Some(next) = next { li { a.own href={ "#" (entry_anchor(next)) } { "On from here" } } }
+                @for &segment in leaving { li { (link(view, segment)) } }
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Texts that would be more than text, put wherever a session has text.
 
 use super::{Talk, answer, call_block, result, text_block, with};
-use pi_rpc::session::page::{Body, Page};
+use pi_rpc::session::page::{Body, Page, PageEntry};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -45,6 +45,20 @@ pub fn text() -> impl Strategy<Value = String> {
         1 => any::<String>(),
     ];
     prop::collection::vec(part, 1..4).prop_map(|parts| parts.concat())
+}
+
+/// A session with `text` everywhere, so long that its parts are no elements at first.
+pub fn long(text: &str) -> Page {
+    let mut page = everywhere(text);
+    let once = page.entries.clone();
+    for round in 0..14 {
+        page.entries.extend(once.iter().cloned().map(|entry| PageEntry {
+            id: format!("{round}{}", entry.id),
+            parent: entry.parent.map(|parent| format!("{round}{parent}")),
+            ..entry
+        }));
+    }
+    page
 }
 
 /// A session with `text` in every place that can have any.

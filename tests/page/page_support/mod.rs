@@ -34,7 +34,7 @@ impl Talk {
         let number = self.page.entries.len() as u64 + 1;
         let id = format!("{number:08x}");
         let at = BEGUN + number * 1000;
-        self.page.entries.push(PageEntry { id: id.clone(), parent: self.last.clone(), at, body });
+        self.page.entries.push(PageEntry { id: id.clone(), parent: self.last.clone(), at, line: None, body });
         self.last = Some(id.clone());
         self.page.leaf = Some(id.clone());
         id

@@ -1,6 +1,6 @@
 //! The page as an HTML parser sees it.
 
-use html5ever::{parse_document, tendril::TendrilSink};
+use html5ever::{ParseOpts, parse_document, tendril::TendrilSink, tree_builder::TreeBuilderOpts};
 use markup5ever_rcdom::{Handle, NodeData, RcDom};
 
 /// One element with its attributes and what is in it.
@@ -19,9 +19,20 @@ pub enum Node {
 }
 
 impl Element {
-    /// The `html` element of a page.
+    /// The `html` element of a page, as it is without scripts: what stands in `noscript` is elements, too.
     pub fn of(html: &str) -> Self {
-        let dom = parse_document(RcDom::default(), Default::default()).one(html);
+        Self::parsed(html, false)
+    }
+
+    /// The `html` element of a page where scripts run: what stands in `noscript` is text.
+    pub fn with_scripting(html: &str) -> Self {
+        Self::parsed(html, true)
+    }
+
+    fn parsed(html: &str, scripting_enabled: bool) -> Self {
+        let tree_builder = TreeBuilderOpts { scripting_enabled, ..TreeBuilderOpts::default() };
+        let options = ParseOpts { tree_builder, ..ParseOpts::default() };
+        let dom = parse_document(RcDom::default(), options).one(html);
         let children = dom.document.children.borrow();
         children
             .iter()
