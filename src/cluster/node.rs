@@ -307,7 +307,9 @@ impl Node {
 
 /// How many nodes are asked to take a session before this one; `None`: it may not.
 fn turn(session: &str, record: &SessionRecord, lease: &Lease) -> Option<u32> {
-    let fits = |info: &NodeInfo| record.label.as_ref().is_none_or(|label| info.labels.contains(label));
+    let fits = |info: &NodeInfo| {
+        record.runs_anywhere || record.label.as_ref().is_none_or(|label| info.labels.contains(label))
+    };
     let mut nodes: Vec<(u64, String)> = lease
         .nodes()
         .into_iter()

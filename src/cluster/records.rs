@@ -54,11 +54,13 @@ pub struct SessionRecord {
     pub spec: SessionSpec,
     /// The label of the nodes that may own it; `None`: any.
     pub label: Option<String>,
+    /// Whether it has no tools of its own, so that any node may own it, with or without its directory.
+    pub runs_anywhere: bool,
     /// The node that owns it; `None`: a node is to take it.
     pub owner: Option<String>,
     /// Counts the owners.
     pub epoch: u64,
-    /// Whether it is closed: no node takes it until somebody opens it again.
+    /// Whether it is closed: no node takes it until a client opens it again.
     pub is_closed: bool,
     /// Whether a run is open.
     pub is_running: bool,

@@ -36,12 +36,23 @@ impl Nodes {
         let servers = Servers::start(1)?;
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("script.json"), json!({ "turns": turns }).to_string()).unwrap();
-        let children = (0..count).map(|index| node(dir.path(), &servers, index, lease)).collect();
-        for index in 0..count {
-            let socket = dir.path().join(format!("s{index}"));
-            eventually("the socket is there", || UnixStream::connect(&socket).is_ok());
-        }
-        Some(Self { servers, dir, children })
+        let options = ["--nats-lease", lease];
+        let children = (0..count).map(|index| node(dir.path(), &servers, index, &options)).collect();
+        let nodes = Self { servers, dir, children };
+        (0..count).for_each(|index| nodes.listens(index));
+        Some(nodes)
+    }
+
+    /// Adds a node with these options.
+    fn add(&mut self, options: &[&str]) {
+        let index = self.children.len();
+        self.children.push(node(self.dir.path(), &self.servers, index, options));
+        self.listens(index);
+    }
+
+    fn listens(&self, index: usize) {
+        let socket = self.dir.path().join(format!("s{index}"));
+        eventually("the socket is there", || UnixStream::connect(&socket).is_ok());
     }
 
     fn client(&self, index: usize) -> Client {
@@ -87,11 +98,11 @@ impl Drop for Nodes {
     }
 }
 
-fn node(dir: &Path, servers: &Servers, index: usize, lease: &str) -> Child {
+fn node(dir: &Path, servers: &Servers, index: usize, options: &[&str]) -> Child {
     let mut line = command(binary(), dir);
     line.args(["host", "--model", "scripted/script.json", "--dialect", "pi-1", "--nats", &servers.urls()]);
     line.arg("--listen").arg(format!("unix:s{index}")).arg("--node").arg(format!("n{index}"));
-    line.args(["--nats-lease", lease]);
+    line.args(options);
     let log = fs::File::create(dir.join(format!("log{index}"))).unwrap();
     line.env("RUST_LOG", "info").stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().unwrap()
 }
@@ -237,4 +248,25 @@ fn metrics_count_owned_sessions() {
         nodes.running(),
         ["pi_rpc_sessions{state=\"running\"} 1", "pi_rpc_sessions{state=\"running\"} 0"]
     );
+    // The tool ends with the test.
+    fs::write(nodes.dir.path().join("go"), "").unwrap();
+    client.until_type("agent_settled");
+}
+
+#[test]
+fn toolless_session_runs_without_its_directory() {
+    let Some(mut nodes) = Nodes::start(0, &hello()) else { return };
+    nodes.add(&["--label", "a", "--no-tools"]);
+    nodes.add(&["--label", "b", "--no-tools"]);
+    let directory = nodes.dir.path().join("gone");
+    fs::create_dir(&directory).unwrap();
+    let mut client = nodes.client(0);
+    let opened = client.request(&json!({ "type": "open_session", "id": "open", "cwd": directory }));
+    let session = opened["data"]["sessionId"].as_str().unwrap_or_else(|| panic!("{opened}")).to_owned();
+    client.send(&prompt(&session, "p", "Hi"));
+    client.until_type("agent_settled");
+    fs::remove_dir_all(&directory).unwrap();
+    nodes.end(0, Signal::TERM);
+    let messages = nodes.client(1).request(&command_of(&session, "m", "get_messages"));
+    assert_eq!(texts(&messages), ["Hi", "Hello there"]);
 }

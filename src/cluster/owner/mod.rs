@@ -139,7 +139,13 @@ impl OwnedSession {
         )
         .await
         {
-            Ok(handle) => handle,
+            Ok((handle, runs_anywhere)) => {
+                if runs_anywhere != record.record.runs_anywhere {
+                    record.record.runs_anywhere = runs_anywhere;
+                    record.save().await?;
+                }
+                handle
+            }
             Err(error) => {
                 record.record.owner = None;
                 record.record.is_closed |= epoch == 1;
@@ -303,16 +309,26 @@ fn lost_response(command: &OutstandingCommand) -> OutputItem {
     OutputItem { to: Some(command.client.clone()), content: OutputContent::Frame(line) }
 }
 
+/// Starts the session. Returns also whether it has no tools of its own.
 async fn start(
     context: &OwnerContext,
     session: &str,
     record: &SessionRecord,
     (mut log, content): (EntryLog, LogContent),
     (last, items, gate): (u64, mpsc::UnboundedSender<OutletItem>, watch::Receiver<bool>),
-) -> Result<SessionHandle, String> {
-    let (open_session, request) = (context.open_session.clone(), record.spec.request());
-    let options = tokio::task::spawn_blocking(move || open_session(request)).await;
+) -> Result<(SessionHandle, bool), String> {
+    let (open_session, mut request) = (context.open_session.clone(), record.spec.request());
+    let runs_anywhere = record.runs_anywhere;
+    let options = tokio::task::spawn_blocking(move || {
+        // The node's own directory takes the place of one that only names where the session began.
+        request.directory = request.directory.filter(|directory| !runs_anywhere || directory.is_dir());
+        open_session(request)
+    })
+    .await;
     let mut options = options.map_err(|error| error.to_string())?.map_err(|error| error.text())?;
+    let runs_anywhere = options.tools.is_empty()
+        && options.spare_tools.is_empty()
+        && options.extension_setup.extensions.is_empty();
     let mut opened = content.session()?;
     let closed = super::cut_run::close(&mut log, opened.as_mut(), options.dialect).await;
     closed.map_err(|error| error.to_string())?;
@@ -322,7 +338,8 @@ async fn start(
     options.files = Some(Box::new(EntryFiles { log, runtime: Handle::current() }));
     let outlet = Outlet::new(options.dialect, last, items, gate);
     let (owner, resumption) = (record.spec.principal(), Resumption::default());
-    Ok(start_session(session.to_owned(), options, context.limits, owner, resumption, Some(outlet)))
+    let handle = start_session(session.to_owned(), options, context.limits, owner, resumption, Some(outlet));
+    Ok((handle, runs_anywhere))
 }
 
 /// Ends a session that another node has, or will have.
