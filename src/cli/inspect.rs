@@ -117,7 +117,7 @@ async fn serve(
     // Another program may wait for the line.
     writeln!(io::stdout(), "{address}")?;
     if opens_browser && has_screen() {
-        open(&address);
+        open(&server.address_for_browser()?);
     }
     let end = async move {
         tokio::select! {
@@ -129,7 +129,7 @@ async fn serve(
         served = server.serve(app.clone(), std::future::pending()) => served?,
         () = end => {}
     }
-    app.close();
+    app.close().await;
     Ok(())
 }
 

@@ -29,7 +29,11 @@ use std::{
     time::{Duration, Instant},
 };
 use tempfile::TempDir;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::{
+    sync::{mpsc, oneshot, watch},
+    task::JoinHandle,
+    time::timeout,
+};
 
 /// What to inspect.
 pub enum Subject {
@@ -72,6 +76,9 @@ struct Controls {
     live: bool,
     sends: Result<(), String>,
     requests: Option<mpsc::Sender<SourceRequest>>,
+    /// Counts the sources: what an earlier one reports does not count any more.
+    number: u64,
+    task: Option<JoinHandle<()>>,
 }
 
 /// Filters whose matches are kept.
@@ -82,6 +89,8 @@ const SCAN_TIME: Duration = Duration::from_millis(300);
 const SCAN_STEP: u32 = 16_384;
 /// The most bytes of one read while scanning.
 const SCAN_READ: usize = 4 << 20;
+/// How long the end waits for the server.
+const CLOSE_TIME: Duration = Duration::from_secs(4);
 /// Requests that wait for the source.
 const PENDING_REQUESTS: usize = 16;
 
@@ -110,7 +119,14 @@ impl App {
         };
         let app = Arc::new(Self {
             inspection: inspection.clone(),
-            controls: Mutex::new(Controls { source, live: host.is_none(), sends, requests: None }),
+            controls: Mutex::new(Controls {
+                source,
+                live: host.is_none(),
+                sends,
+                requests: None,
+                number: 0,
+                task: None,
+            }),
             controls_changed: watch::Sender::new(0),
             host,
             folder: TempDir::with_prefix("pi-rpc-inspect-")?,
@@ -130,9 +146,17 @@ impl App {
         Ok(app)
     }
 
-    /// Ends the inspection: the server that it has started is stopped.
-    pub fn close(&self) {
-        self.controls().requests = None;
+    /// Ends the inspection: the server that it has started is stopped, and waited for a little.
+    pub async fn close(&self) {
+        let task = {
+            let mut controls = self.controls();
+            controls.requests = None;
+            controls.task.take()
+        };
+        if let Some(task) = task {
+            // A server that stays is killed with its task.
+            let _ = timeout(CLOSE_TIME, task).await;
+        }
         self.inspection.close();
     }
 
@@ -158,7 +182,8 @@ impl App {
     fn start_command(self: &Arc<Self>, command: ServerCommand) -> io::Result<()> {
         let recording = self.recording()?;
         let (requests, events) = self.connect_source();
-        tokio::spawn(command_source::run(command, recording, requests, events));
+        let task = tokio::spawn(command_source::run(command, recording, requests, events));
+        self.controls().task = Some(task);
         Ok(())
     }
 
@@ -174,7 +199,8 @@ impl App {
         self.inspection.set_view(View::Server);
         let recording = self.recording()?;
         let (requests, events) = self.connect_source();
-        tokio::spawn(host_source::run(access, session, recording, requests, events));
+        let task = tokio::spawn(host_source::run(access, session, recording, requests, events));
+        self.controls().task = Some(task);
         Ok(())
     }
 
@@ -182,19 +208,19 @@ impl App {
     fn connect_source(self: &Arc<Self>) -> (mpsc::Receiver<SourceRequest>, mpsc::Sender<SourceEvent>) {
         let (to_source, requests) = mpsc::channel(PENDING_REQUESTS);
         let (events, mut from_source) = mpsc::channel(PENDING_REQUESTS);
-        {
+        let number = {
             let mut controls = self.controls();
-            controls.requests = Some(to_source.clone());
+            controls.requests = Some(to_source);
             controls.sends = Ok(());
             controls.live = true;
-        }
+            controls.number += 1;
+            controls.number
+        };
         let app = Arc::downgrade(self);
         tokio::spawn(async move {
             while let Some(event) = from_source.recv().await {
                 let Some(app) = app.upgrade() else { return };
-                let is_current =
-                    app.controls().requests.as_ref().is_some_and(|own| own.same_channel(&to_source));
-                if is_current {
+                if app.controls().number == number {
                     app.take_event(event);
                 }
             }
@@ -258,6 +284,14 @@ impl App {
             state: state_view(index.state_at(index.len())),
             reading,
             program: env!("CARGO_PKG_VERSION").to_owned(),
+        }
+    }
+
+    /// The command line of the server, or that of the original.
+    pub fn server_command(&self) -> Vec<String> {
+        match &self.controls().source {
+            Source::Command { argv, .. } => argv.clone(),
+            _ => ["pi", "--mode", "rpc"].map(str::to_owned).to_vec(),
         }
     }
 
@@ -453,7 +487,7 @@ impl App {
             }
             self.controls().sends.clone()?;
             // A source that ends changes the index, too.
-            let _ = tokio::time::timeout(Duration::from_secs(1), changes.changed()).await;
+            let _ = timeout(Duration::from_secs(1), changes.changed()).await;
         }
     }
 }

@@ -32,6 +32,8 @@ pub struct ServerCommand {
 
 /// Lines that wait for the server to read them.
 const PENDING_LINES: usize = 64;
+/// How long the server has after its input was closed at the end.
+const CLOSE_TIME: Duration = Duration::from_secs(3);
 /// How long the server has after SIGTERM.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -97,10 +99,11 @@ async fn serve(
     let writer =
         process.take_input().map(|input| tokio::spawn(write_lines(input, pending, recording.clone())));
     let mut lines = Some(lines);
-    let mut restarts = false;
+    // Whether the server may be further than the index: then it is not read.
+    let (mut restarts, mut is_ahead) = (false, false);
     loop {
         tokio::select! {
-            event = process.next() => {
+            event = process.next(), if !is_ahead => {
                 let Some(event) = event else { break };
                 match event.kind {
                     ProcessEventKind::Line(line) => recording.line(Direction::Out, &line),
@@ -119,10 +122,17 @@ async fn serve(
                         let _ = events.send(SourceEvent::Ended(text, Some(code))).await;
                     }
                 }
-                recording.wait_for_index().await;
+                is_ahead = true;
             }
+            () = recording.wait_for_index(), if is_ahead => is_ahead = false,
             request = requests.recv() => match request {
-                None => return End::Closed,
+                None => {
+                    drop(lines.take());
+                    let is_over = async { while process.next().await.is_some() {} };
+                    // One that stays is killed.
+                    let _ = tokio::time::timeout(CLOSE_TIME, is_over).await;
+                    return End::Closed;
+                }
                 Some(SourceRequest::Line(Line { text, sent })) => {
                     let taken = lines.as_ref().is_some_and(|lines| lines.try_send(text).is_ok());
                     let refusal = "the server's input is closed, or it does not read".to_owned();

@@ -51,13 +51,13 @@ impl CopyForm {
 }
 
 /// The frames in this form.
-pub fn copied(form: CopyForm, dialect: Dialect, frames: &[(Direction, Value)]) -> Copied {
+pub fn copied(form: CopyForm, dialect: Dialect, server: &[String], frames: &[(Direction, Value)]) -> Copied {
     let (text, language) = match form {
         CopyForm::Json => (json_lines(frames), "json"),
         CopyForm::Scenario => (scenario(frames), "json"),
-        CopyForm::Python => (python(dialect, frames), "py"),
-        CopyForm::TypeScript => (typescript(dialect, frames), "ts"),
-        CopyForm::Rust => (rust(dialect, frames), "rs"),
+        CopyForm::Python => (python(dialect, server, frames), "py"),
+        CopyForm::TypeScript => (typescript(dialect, server, frames), "ts"),
+        CopyForm::Rust => (rust(dialect, server, frames), "rs"),
     };
     Copied { r#as: form.name().to_owned(), text, language: language.to_owned() }
 }
@@ -136,17 +136,17 @@ fn calls(frames: &[(Direction, Value)]) -> Vec<Call<'_>> {
     commands.filter_map(call).collect()
 }
 
-fn python(dialect: Dialect, frames: &[(Direction, Value)]) -> String {
+fn python(dialect: Dialect, server: &[String], frames: &[(Direction, Value)]) -> String {
     let module = dialect.base().as_str().replace('-', "_");
     let calls = calls(frames);
     let refused = calls.iter().any(|call| call.error.is_some());
     let mut text = String::new();
     if refused {
         text.push_str("import pytest\n");
-        text.push_str("from pi_rpc_client import RpcError\n");
+        text.push_str("from pi_rpc_client import CallError\n");
     }
     let _ = writeln!(text, "from pi_rpc_client.{module} import Client\n\n");
-    text.push_str("def test_conversation():\n    with Client([\"pi\", \"--mode\", \"rpc\"]) as agent:\n");
+    let _ = writeln!(text, "def test_conversation():\n    with Client({}) as agent:", list(server));
     for call in &calls {
         let arguments: Vec<String> = call
             .members
@@ -157,7 +157,7 @@ fn python(dialect: Dialect, frames: &[(Direction, Value)]) -> String {
         match call.error {
             Some(error) => {
                 let _ =
-                    writeln!(text, "        with pytest.raises(RpcError) as refusal:\n            {line}");
+                    writeln!(text, "        with pytest.raises(CallError) as refusal:\n            {line}");
                 let _ = writeln!(text, "        assert refusal.value.error == {}", json!(error));
             }
             None => {
@@ -171,17 +171,14 @@ fn python(dialect: Dialect, frames: &[(Direction, Value)]) -> String {
     text
 }
 
-fn typescript(dialect: Dialect, frames: &[(Direction, Value)]) -> String {
+fn typescript(dialect: Dialect, server: &[String], frames: &[(Direction, Value)]) -> String {
     let module = dialect.base().as_str();
     let class = format!("{}Client", pascal_case(module));
     let mut text = format!(
         "import assert from \"node:assert/strict\";\nimport {{ test }} from \"node:test\";\nimport {{ {class} }} from \"pi-rpc-client/{module}\";\n\n"
     );
     text.push_str("test(\"conversation\", async () => {\n");
-    let _ = writeln!(
-        text,
-        "  await using client = await {class}.spawn({{ command: [\"pi\", \"--mode\", \"rpc\"] }});"
-    );
+    let _ = writeln!(text, "  await using client = await {class}.spawn({{ command: {} }});", list(server));
     for call in calls(frames) {
         let members: Map<String, Value> =
             call.members.iter().map(|(name, value)| ((*name).clone(), (*value).clone())).collect();
@@ -198,10 +195,14 @@ fn typescript(dialect: Dialect, frames: &[(Direction, Value)]) -> String {
     text
 }
 
-fn rust(dialect: Dialect, frames: &[(Direction, Value)]) -> String {
+fn rust(dialect: Dialect, server: &[String], frames: &[(Direction, Value)]) -> String {
+    let (program, arguments) =
+        server.split_first().map_or(("", &[][..]), |(program, rest)| (program.as_str(), rest));
     let mut text = String::from(
-        "use pi_rpc::{\n    client::{Client, Error, Options},\n    protocol::{Dialect, *},\n};\nuse tokio::process::Command;\n\n#[tokio::test]\nasync fn conversation() -> Result<(), Error> {\n    let mut server = Command::new(\"pi\");\n    server.args([\"--mode\", \"rpc\"]);\n",
+        "use pi_rpc::{\n    client::{Client, Error, Options},\n    protocol::{Dialect, *},\n};\nuse tokio::process::Command;\n\n#[tokio::test]\nasync fn conversation() -> Result<(), Error> {\n",
     );
+    let _ = writeln!(text, "    let mut server = Command::new({});", json!(program));
+    let _ = writeln!(text, "    server.args({});", list(arguments));
     let _ = writeln!(
         text,
         "    let (client, _events) = Client::spawn(Options::new(server, Dialect::{})).await?;",
@@ -233,6 +234,12 @@ fn rust(dialect: Dialect, frames: &[(Direction, Value)]) -> String {
     }
     text.push_str("    client.close().await;\n    Ok(())\n}\n");
     text
+}
+
+/// A list of texts, which is written alike in Python, TypeScript and Rust.
+fn list(words: &[String]) -> String {
+    let words: Vec<String> = words.iter().map(|word| json!(word).to_string()).collect();
+    format!("[{}]", words.join(", "))
 }
 
 /// The types of the server's events, each once.

@@ -6,9 +6,9 @@ use super::wire::{
     RegionAbout, RegionStep, RuleAbout, StateAbout,
 };
 use crate::{
-    export::{Meta, Outcome, json_schema, meta},
+    export::{CommandAbout as CommandAboutMeta, Meta, Outcome, json_schema, meta},
     machine::{Rule, State, arrows, superstates},
-    protocol::{BUNDLE, Dialect, FlowState, LineError, read_line},
+    protocol::{BUNDLE, Dialect, FlowState, Inbound, LineError, RpcCommand, read_line},
 };
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -58,7 +58,7 @@ impl Dispositions {
         self.meta.commands.iter().map(|command| self.command(command, state)).collect()
     }
 
-    fn command(&self, about: &crate::export::CommandAbout, state: State) -> CommandState {
+    fn command(&self, about: &CommandAboutMeta, state: State) -> CommandState {
         let outcomes = about.states.iter().find(|(flow, _)| *flow == state.flow);
         let outcomes = outcomes.map(|(_, outcomes)| outcomes.as_slice()).unwrap_or_default();
         let mut command = CommandState {
@@ -100,6 +100,27 @@ impl Dispositions {
         command
     }
 
+    /// What becomes of this very command: its members decide where they have to.
+    fn sent_command(&self, about: &CommandAboutMeta, sent: &RpcCommand, state: State) -> CommandState {
+        let mut command = self.command(about, state);
+        let outcomes = about.states.iter().find(|(flow, _)| *flow == state.flow);
+        let holds = |outcome: &&Outcome| {
+            let when = outcome.when.as_ref();
+            when.is_none_or(|when| sent.choice(when.field).is_some_and(|value| when.is.contains(&value)))
+        };
+        let outcome = outcomes.and_then(|(_, outcomes)| outcomes.iter().find(holds));
+        if let Some(outcome) = outcome.filter(|_| !command.cases.is_empty() && !state.closing) {
+            let case = self.case(outcome);
+            command.allowed = case.allowed;
+            if case.allowed {
+                command.why = self.meanings.get(&case.disposition).cloned();
+            }
+            (command.disposition, command.error) = (case.disposition, case.error);
+            command.cases.clear();
+        }
+        command
+    }
+
     fn case(&self, outcome: &Outcome) -> CommandCase {
         let when = outcome.when.as_ref().map(|when| format!("{} = {}", when.field, when.is.join(" or ")));
         CommandCase {
@@ -133,7 +154,11 @@ impl Dispositions {
         };
         let kind = value["type"].as_str().unwrap_or_default();
         let about = self.meta.commands.iter().find(|command| command.r#type == kind);
-        let command = about.map(|about| self.command(about, state));
+        let read = read_line(line.as_bytes(), self.dialect);
+        let command = about.map(|about| match &read {
+            Ok(Some(Inbound::Command(sent))) => self.sent_command(about, sent, state),
+            _ => self.command(about, state),
+        });
         let definition = about.map(|about| about.request.as_str()).or_else(|| self.other_definition(kind));
         let mut problems = match definition {
             Some(definition) => self.schema_errors(definition, &value),
@@ -141,9 +166,9 @@ impl Dispositions {
         };
         // What the server itself says of the line, if the schema has nothing against it.
         if problems.is_empty()
-            && let Err(error) = read_line(line.as_bytes(), self.dialect)
+            && let Err(error) = &read
         {
-            problems.push(problem_of(&error));
+            problems.push(problem_of(error));
         }
         Problems { problems, command }
     }

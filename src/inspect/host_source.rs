@@ -90,12 +90,14 @@ pub async fn run(
         }
     };
     let _ = events.send(SourceEvent::Attached(session)).await;
+    let mut is_ahead = false;
     let reason = loop {
         tokio::select! {
-            received = connection.next() => match received {
+            () = recording.wait_for_index(), if is_ahead => is_ahead = false,
+            received = connection.next(), if !is_ahead => match received {
                 Some(Ok(Received::Frame(frame))) => {
                     recording.line(Direction::Out, frame.as_bytes());
-                    recording.wait_for_index().await;
+                    is_ahead = true;
                 }
                 Some(Ok(Received::Control(control))) => match *control {
                     ConnectionControl::Attached(attached) => {

@@ -18,6 +18,8 @@ const POLL: Duration = Duration::from_millis(200);
 const BATCH: u32 = 256;
 /// The most records by which the dialect is found out.
 const MAX_SAMPLE: u32 = 4096;
+/// The most bytes of a recording of our own: a server that never stops would fill the disk.
+const MAX_OWN_BYTES: u64 = 8 << 30;
 /// Lines before the first that tells the form of a file.
 const MAX_UNDECIDED: usize = 16;
 
@@ -158,7 +160,8 @@ impl<'a> Indexer<'a> {
 
     fn add(&mut self, line: &[u8], offset: u64) -> bool {
         let form = self.form.unwrap_or(FileForm::Trace);
-        if self.records >= MAX_RECORDS {
+        let is_too_long = self.job.is_own && offset > MAX_OWN_BYTES;
+        if self.records >= MAX_RECORDS || is_too_long {
             self.update(|state| state.index.set_full());
             self.inspection.notify();
             // A server waits, because nothing is taken in any more.

@@ -35,9 +35,19 @@ pub struct ItemScope {
 /// The most characters of a title.
 const TITLE: usize = 200;
 
-/// The item as it was after the record `scope.at`.
-pub fn item_view(facts: &ItemFacts, scope: ItemScope, frames: &impl Frames) -> Item {
-    let is_over = facts.content > 0 && facts.content <= scope.at;
+/// The item as it was after the record `scope.at`, without its content.
+pub fn unread_item(facts: &ItemFacts, scope: ItemScope, frames: &impl Frames) -> Item {
+    let mut item = bare_item(facts, scope, frames);
+    item.parts.push(Part::Text { text: String::new(), cut: true, markdown: false });
+    item
+}
+
+fn is_over(facts: &ItemFacts, scope: ItemScope) -> bool {
+    facts.content > 0 && facts.content <= scope.at
+}
+
+fn bare_item(facts: &ItemFacts, scope: ItemScope, frames: &impl Frames) -> Item {
+    let is_over = is_over(facts, scope);
     let last = facts.last.min(scope.at);
     let time = |record| frames.facts(record).map(|facts| facts.t).unwrap_or_default();
     let mut item = Item {
@@ -63,8 +73,14 @@ pub fn item_view(facts: &ItemFacts, scope: ItemScope, frames: &impl Frames) -> I
             ItemEnd::Cancelled => Some("cancelled".to_owned()),
         };
     }
+    item
+}
+
+/// The item as it was after the record `scope.at`.
+pub fn item_view(facts: &ItemFacts, scope: ItemScope, frames: &impl Frames) -> Item {
+    let mut item = bare_item(facts, scope, frames);
     let first = frame(frames, facts.first);
-    let content = if is_over { Some(facts.content) } else { None };
+    let content = is_over(facts, scope).then_some(facts.content);
     let view = ItemView { frames, scope, facts, content };
     match facts.kind {
         ItemKind::User | ItemKind::Assistant | ItemKind::Custom | ItemKind::System => {

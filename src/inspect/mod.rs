@@ -13,6 +13,7 @@
 //! - `item_view`, `partial_message`, `dispositions`, `copies`, `record_filter`: made from that. No IO.
 //! - `recording_file`, `inspection`, `indexer`, `live_recording`: the file and its index, shared.
 //! - `command_source`, `host_source`: servers that are started, sessions that are watched.
+//! - `rows`, `item_page`, `timing_view`: what the page shows, read from both.
 //! - `app`, `server`: the page's requests; `wire`: its answers; `contract`: those as TypeScript types.
 
 mod app;
@@ -28,6 +29,7 @@ mod index;
 mod indexer;
 mod inspection;
 mod item_index;
+mod item_page;
 mod item_view;
 mod live_recording;
 mod names;

@@ -67,6 +67,23 @@ fn every_answer_has_the_policy() {
 }
 
 #[test]
+fn address_for_browsers_leads_there_once() {
+    let page = page();
+    let path = page.ticket.split(page.authority()).nth(1).unwrap().to_owned();
+    let head = |path: &str| format!("GET {path} HTTP/1.1\r\nHost: {}", page.authority());
+    assert_eq!(page.raw(&head(&format!("{path}x")), "").status, 404);
+    let first = page.raw(&head(&path), "");
+    assert_eq!(first.status, 303);
+    assert!(
+        first.headers.contains(&format!("location: {}", page.base().to_lowercase())),
+        "{}",
+        first.headers
+    );
+    assert_eq!(page.raw(&head(&path), "").status, 404);
+    assert_eq!(page.raw(&head("/open/"), "").status, 404);
+}
+
+#[test]
 fn page_is_served() {
     let answer = page().request("GET", "", "");
     assert_eq!(answer.status, 200);

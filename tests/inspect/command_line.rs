@@ -32,3 +32,21 @@ fn missing_file_is_refused() {
         "Error: /nothing/there.jsonl: expected a file, unix:PATH, ws://HOST:PORT or wss://HOST:PORT\n";
     assert_eq!((output.status.code(), text.as_str()), (Some(2), expected));
 }
+
+#[test]
+fn server_ends_with_the_inspector() {
+    let folder = tempfile::tempdir().unwrap();
+    let mark = folder.path().join("ended");
+    let script = format!("while read line; do :; done; echo > '{}'", mark.display());
+    let mut child = Command::new(BINARY)
+        .args(["inspect", "--no-browser", "--", "sh", "-c", &script])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let pid = Pid::from_raw(child.id().try_into().unwrap()).unwrap();
+    kill_process(pid, Signal::INT).unwrap();
+    assert!(child.wait().unwrap().success());
+    assert!(mark.exists());
+}

@@ -25,6 +25,25 @@ fn long_lines_are_shown_in_part() {
 }
 
 #[test]
+fn many_long_items_come_without_content() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("talk.jsonl");
+    let mut file = fs::File::create(&path).unwrap();
+    let frame = json!({ "type": "extension_error", "extensionPath": "a", "event": "b", "error": "x".repeat(5 << 20) });
+    let line = json!({ "t": 0, "dir": "out", "frame": frame }).to_string();
+    for _ in 0..5 {
+        writeln!(file, "{line}").unwrap();
+    }
+    let page = Page::of_file(&path);
+    let items = page.get("api/items")["items"].clone();
+    let lengths =
+        items.as_array().unwrap().iter().map(|item| item["parts"][0]["text"].as_str().unwrap().len());
+    assert_eq!(lengths.collect::<Vec<_>>(), [4000, 4000, 4000, 0, 0]);
+    let whole = page.get("api/items/4");
+    assert_eq!(whole["parts"][0]["text"].as_str().unwrap().len(), 1 << 20);
+}
+
+#[test]
 fn rows_show_control_characters_written_out() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("out.log");

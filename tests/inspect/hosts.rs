@@ -7,10 +7,10 @@ use pi_rpc::{
 };
 use serde_json::json;
 use std::{
+    io::{BufRead as _, BufReader},
     path::Path,
     process::{Child, Command, Stdio},
     thread,
-    time::Duration,
 };
 
 /// A host at a socket in a folder; ends when it is dropped.
@@ -19,19 +19,23 @@ struct Host(Child);
 impl Host {
     fn start(folder: &Path) -> (Self, HostAccess) {
         let socket = folder.join("host.sock");
-        let child = Command::new(BINARY)
+        let mut child = Command::new(BINARY)
             .args(["host", "--dialect", "pi-1", "--model", "scripted/demo", "--listen"])
             .arg(format!("unix:{}", socket.display()))
             .env("HOME", folder)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
-            .stderr(Stdio::null())
+            .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        // Nothing announces the socket but itself.
-        while !socket.exists() {
-            thread::sleep(Duration::from_millis(5));
+        let mut log = BufReader::new(child.stderr.take().unwrap());
+        let mut line = String::new();
+        while !line.contains("listening") {
+            line.clear();
+            assert_ne!(log.read_line(&mut line).unwrap(), 0, "the host has ended");
         }
+        // What it writes further is read, so that it never waits.
+        thread::spawn(move || std::io::copy(&mut log, &mut std::io::sink()));
         let address = HostAddress::Unix(socket);
         (Self(child), HostAccess { address, token: None, authorities: Authorities::default() })
     }

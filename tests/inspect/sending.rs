@@ -59,6 +59,9 @@ fn disposition_comes_with_the_problems() {
     let checked = page.post("api/validate", &json!({ "line": line })).json();
     assert_eq!(checked["problems"], json!([]));
     assert_eq!(checked["command"]["disposition"], "run");
+    let steered = json!({ "type": "prompt", "message": "Hello", "streamingBehavior": "steer" }).to_string();
+    let steered = page.post("api/validate", &json!({ "line": steered })).json();
+    assert_eq!(steered["command"]["allowed"], true);
     let unknown = page.post("api/validate", &json!({ "line": r#"{"type":"nothing"}"# })).json();
     let text = "`type`: expected a command of the dialect, got `nothing`";
     assert_eq!(unknown, json!({ "problems": [{ "pointer": "", "text": text }] }));
@@ -115,4 +118,26 @@ fn recording_takes_no_commands() {
     assert_eq!((refused.status, refused.json()), (409, json!({ "error": "A recording takes no commands." })));
     assert_eq!(page.post("api/process", &json!({ "action": "kill" })).status, 409);
     assert_eq!(page.request("GET", "api/sessions", "").status, 404);
+}
+
+#[test]
+fn members_decide_what_becomes_of_prompts() {
+    let script = json!({ "turns": [{ "say": [{ "text": "On and on" }], "hang": true }] });
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("script.json");
+    std::fs::write(&file, script.to_string()).unwrap();
+    let model = format!("scripted/{}", file.display());
+    let words = [BINARY, "serve", "--dialect", "pi-1", "--no-session", "--model", &model];
+    let page = Page::of_command(&words, Some("pi-1"));
+    page.send(&json!({ "id": "1", "type": "prompt", "message": "Go" }));
+    page.until(|session| session["state"]["flow"] == "streaming.message");
+    let check = |line: Value| {
+        let checked = page.post("api/validate", &json!({ "line": line.to_string() })).json();
+        json!([checked["command"]["disposition"], checked["command"]["allowed"], checked["command"]["error"]])
+    };
+    let refused = check(json!({ "type": "prompt", "message": "Hello" }));
+    let error = "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.";
+    assert_eq!(refused, json!(["reject", false, error]));
+    let steered = check(json!({ "type": "prompt", "message": "Hello", "streamingBehavior": "steer" }));
+    assert_eq!(steered, json!(["queue", true, null]));
 }

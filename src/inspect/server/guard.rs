@@ -10,21 +10,33 @@ use axum::{
         },
     },
     middleware::Next,
-    response::{IntoResponse as _, Response},
+    response::{IntoResponse as _, Redirect, Response},
 };
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
-use std::{hint::black_box, io, sync::Arc};
+use std::{
+    hint::black_box,
+    io,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
 
 /// The token in the page's address, and the port.
 #[derive(Debug)]
 pub struct Guard {
     token: String,
     port: u16,
+    /// The token of the address by which a browser is started, and until when it is good. Once used, it is gone.
+    ticket: Mutex<Option<(String, Instant)>>,
 }
 
 /// What the page may load, and from where: nothing but what this server has.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
                       connect-src 'self'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'";
+
+/// Where tickets are shown. No token is as short as this.
+const TICKETS: &str = "/open/";
+/// How long a browser may take to start.
+const TICKET_TIME: Duration = Duration::from_secs(120);
 
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
@@ -37,9 +49,35 @@ impl Guard {
     ///
     /// The system has no randomness.
     pub fn new(port: u16) -> io::Result<Self> {
-        let mut bytes = [0; 32];
-        getrandom::fill(&mut bytes).map_err(io::Error::other)?;
-        Ok(Self { token: BASE64_URL_SAFE_NO_PAD.encode(bytes), port })
+        Ok(Self { token: random_token()?, port, ticket: Mutex::new(None) })
+    }
+
+    /// An address that leads to the page once. A browser's command line is seen by every program of the machine.
+    ///
+    /// # Errors
+    ///
+    /// The system has no randomness.
+    pub fn address_for_browser(&self) -> io::Result<String> {
+        let ticket = random_token()?;
+        let address = format!("http://127.0.0.1:{}{TICKETS}{ticket}", self.port);
+        *self.ticket() = Some((ticket, Instant::now() + TICKET_TIME));
+        Ok(address)
+    }
+
+    fn ticket(&self) -> MutexGuard<'_, Option<(String, Instant)>> {
+        self.ticket.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a ticket is good. It is not any more then.
+    fn takes_ticket(&self, shown: &str) -> bool {
+        let mut ticket = self.ticket();
+        let is_good = ticket.as_ref().is_some_and(|(known, until)| {
+            is_equal(shown.as_bytes(), known.as_bytes()) && Instant::now() < *until
+        });
+        if is_good {
+            *ticket = None;
+        }
+        is_good
     }
 
     /// The address of the page.
@@ -66,12 +104,21 @@ impl Guard {
         if !["none", "same-origin"].contains(&site) {
             return Some((StatusCode::FORBIDDEN, "sec-fetch-site: expected this page"));
         }
+        if path.strip_prefix(TICKETS).is_some_and(|ticket| self.takes_ticket(ticket)) {
+            return None;
+        }
         let token = path.trim_start_matches('/').split('/').next().unwrap_or_default();
         match is_equal(token.as_bytes(), self.token.as_bytes()) {
             true => None,
             false => Some((StatusCode::NOT_FOUND, "expected the address that `pi-rpc inspect` has printed")),
         }
     }
+}
+
+fn random_token() -> io::Result<String> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).map_err(io::Error::other)?;
+    Ok(BASE64_URL_SAFE_NO_PAD.encode(bytes))
 }
 
 /// Compares in a time that depends on the lengths alone.
@@ -92,6 +139,9 @@ pub async fn check(State(guard): State<Arc<Guard>>, mut request: Request, next: 
     let refusal = guard.refusal(request.uri().path(), request.headers());
     let mut response = match (refusal, without_token(request.uri())) {
         (Some(refusal), _) => refusal.into_response(),
+        (None, _) if request.uri().path().starts_with(TICKETS) => {
+            Redirect::to(&format!("/{}/", guard.token)).into_response()
+        }
         (None, Some(uri)) => {
             *request.uri_mut() = uri;
             next.run(request).await

@@ -2,7 +2,7 @@
 
 use crate::inspect::{
     app::App,
-    item_view::{ItemScope, item_view},
+    item_page::item_views,
     rows::{dialogs_at, finding_view, rows, state_view, transition},
     wire::{Dialog, FromPage, FromServer, Item, Session, StateView, Update},
 };
@@ -20,8 +20,6 @@ const MAX_ITEMS: usize = 20;
 const MAX_FINDINGS: u32 = 50;
 /// Items that are looked at for changes, the latest.
 const SEARCHED_ITEMS: usize = 2000;
-/// The most bytes of a text of an item.
-pub const PAGE_TEXT: usize = 4000;
 
 /// What the page knows.
 #[derive(Default)]
@@ -182,9 +180,6 @@ fn changed_items(app: &App, since: u32, records: u32) -> Vec<Item> {
         let changed = latest.filter(|(_, facts)| facts.last > since);
         changed.take(MAX_ITEMS).map(|(number, facts)| (number as u32, *facts)).collect()
     };
-    let view = |(number, facts): &(u32, _)| {
-        let scope = ItemScope { number: *number, at: records, limit: PAGE_TEXT };
-        item_view(facts, scope, &*app.inspection)
-    };
-    changed.iter().rev().map(view).collect()
+    let chosen: Vec<_> = changed.into_iter().rev().collect();
+    item_views(&app.inspection, &chosen, records)
 }

@@ -38,6 +38,15 @@ impl PageServer {
         self.guard.address()
     }
 
+    /// An address that leads to the page once, for the command line of a browser.
+    ///
+    /// # Errors
+    ///
+    /// The system has no randomness.
+    pub fn address_for_browser(&self) -> io::Result<String> {
+        self.guard.address_for_browser()
+    }
+
     /// Serves the page until `end` resolves.
     ///
     /// # Errors

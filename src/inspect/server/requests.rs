@@ -1,12 +1,13 @@
 //! The answers to the page's requests.
 
-use super::live::{self, PAGE_TEXT};
+use super::live;
 use crate::{
     export::chart_drawing,
     inspect::{
         app::{App, lock},
         copies::{CopyForm, copied},
-        item_view::{ItemScope, item_view},
+        item_page::{item_views, whole_item},
+        item_view::ItemScope,
         page,
         record_filter::FilterQuery,
         rows::{
@@ -45,8 +46,6 @@ const MAX_REQUESTS: u32 = 1000;
 const MAX_NUMBERS: usize = 10_000;
 /// The most records of one copy.
 const MAX_COPIED: u32 = 1000;
-/// The most bytes of the items of a page: the later ones come without content.
-const ITEMS_BUDGET: u64 = 64 << 20;
 
 /// A request failed.
 struct Refused(StatusCode, Failure);
@@ -294,35 +293,13 @@ fn item_page(app: &App, part: Part) -> ItemPage {
         (all[first as usize..last as usize].to_vec(), first, total, at)
     };
     let end = first + chosen.len() as u32;
-    let mut budget = ITEMS_BUDGET;
-    let views = (first..).zip(&chosen).map(|(number, facts)| {
-        let span =
-            |record| app.inspection.state().index.record(record).map_or(0, |facts| u64::from(facts.span));
-        let cost = span(facts.first) + span(facts.content);
-        // The content of what is left over is read when it is looked at.
-        let limit = if cost <= budget { PAGE_TEXT } else { 0 };
-        budget = budget.saturating_sub(cost);
-        item_with_findings(app, ItemScope { number, at, limit }, facts)
-    });
-    let items: Vec<Item> = views.collect();
+    let chosen: Vec<_> = (first..).zip(chosen).collect();
+    let items = item_views(&app.inspection, &chosen, at);
     let next = match part.back.is_some() {
         true => first.checked_sub(1),
         false => (end < total).then_some(end),
     };
     ItemPage { items, next, total }
-}
-
-fn item_with_findings(app: &App, scope: ItemScope, facts: &crate::inspect::item_index::ItemFacts) -> Item {
-    let mut item = item_view(facts, scope, &*app.inspection);
-    let state = app.inspection.state();
-    let about = state.index.findings_about(item.first, item.last).take(100);
-    let is_own = |finding: &u32| {
-        let record = state.index.findings().get(*finding as usize).map(|finding| finding.record as u32);
-        record.and_then(|record| state.index.record(record)).and_then(|record| record.item())
-            == Some(scope.number)
-    };
-    item.findings = about.filter(is_own).collect();
-    item
 }
 
 async fn item(
@@ -337,7 +314,7 @@ async fn item(
             (facts, part.at.unwrap_or(u32::MAX).min(state.index.len()))
         };
         let facts = facts.ok_or_else(|| Refused::not_found(&format!("item {number}")))?;
-        Ok(item_with_findings(app, ItemScope { number, at, limit: MAX_TEXT }, &facts))
+        Ok(whole_item(&app.inspection, &facts, ItemScope { number, at, limit: MAX_TEXT }))
     };
     blocking(app, view).await.map(Json)
 }
@@ -410,7 +387,7 @@ async fn copy(
             return Err(Refused::not_found(&format!("frame in record {record}")));
         }
         let dialect = app.inspection.state().spoken.dialect;
-        Ok(copied(form, dialect, &frames))
+        Ok(copied(form, dialect, &app.server_command(), &frames))
     };
     blocking(app, copy).await.map(|copied| Json(copied).into_response())
 }

@@ -10,7 +10,6 @@ use std::{
     net::TcpStream,
     path::{Path, PathBuf},
     sync::Arc,
-    thread,
 };
 use tempfile::TempDir;
 use tokio_tungstenite::tungstenite::{Message, WebSocket, client};
@@ -19,6 +18,8 @@ use tokio_tungstenite::tungstenite::{Message, WebSocket, client};
 pub struct Page {
     app: Arc<App>,
     address: String,
+    /// The address for a browser's command line.
+    pub ticket: String,
     runtime: Option<tokio::runtime::Runtime>,
     folder: TempDir,
 }
@@ -49,14 +50,15 @@ impl Page {
         let told = dialect.map(|name| DialectVersion::parse(name).unwrap());
         let subject = subject(folder.path());
         let scripts = folder.path().join("scripts");
-        let (app, address) = runtime.block_on(async {
+        let (app, address, ticket) = runtime.block_on(async {
             let server = PageServer::bind(0).await.unwrap();
             let address = server.address();
+            let ticket = server.address_for_browser().unwrap();
             let app = App::start(subject, told, &scripts).unwrap();
             tokio::spawn(server.serve(app.clone(), std::future::pending()));
-            (app, address)
+            (app, address, ticket)
         });
-        Self { app, address, runtime: Some(runtime), folder }
+        Self { app, address, ticket, runtime: Some(runtime), folder }
     }
 
     /// Inspects a recording, which is read to its end.
@@ -170,12 +172,10 @@ impl Page {
 
 impl Drop for Page {
     fn drop(&mut self) {
-        self.app.close();
         if let Some(runtime) = self.runtime.take() {
+            runtime.block_on(self.app.close());
             runtime.shutdown_background();
         }
-        // The indexing thread ends by itself.
-        thread::yield_now();
     }
 }
 
