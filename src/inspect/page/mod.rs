@@ -33,6 +33,7 @@ pub const FILES: &[(&str, &str, &str)] = &[
     ("schema_form.js", JAVASCRIPT, include_str!("schema_form.js")),
     ("scripts_view.js", JAVASCRIPT, include_str!("scripts_view.js")),
     ("scrubber.js", JAVASCRIPT, include_str!("scrubber.js")),
+    ("states_view.js", JAVASCRIPT, include_str!("states_view.js")),
     ("timing_view.js", JAVASCRIPT, include_str!("timing_view.js")),
     ("views.js", JAVASCRIPT, include_str!("views.js")),
     ("virtual_list.js", JAVASCRIPT, include_str!("virtual_list.js")),
