@@ -46,3 +46,9 @@ pub const FILES: &[(&str, &str)] = &[
     ("reference/states.md", include_str!("../docs/reference/states.md")),
     ("tutorial.md", include_str!("../docs/tutorial.md")),
 ];
+
+/// Path of each picture in the book, and its bytes.
+pub const PICTURES: &[(&str, &[u8])] = &[
+    ("screenshots/session-light.png", include_bytes!("../docs/screenshots/session-light.png")),
+    ("screenshots/session-phone-dark.png", include_bytes!("../docs/screenshots/session-phone-dark.png")),
+];

@@ -2,8 +2,10 @@
 
 mod book;
 
+use pi_rpc::cli::Book;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    pi_rpc::cli::run(std::env::args_os().collect(), book::FILES)
+    let book = Book { files: book::FILES, pictures: book::PICTURES };
+    pi_rpc::cli::run(std::env::args_os().collect(), book)
 }

@@ -1,6 +1,6 @@
 //! `pi-rpc docs`: the book, which the binary carries.
 
-use super::{USAGE, print, refuse};
+use super::{Book, USAGE, print, refuse};
 use clap::Args;
 use std::{fs, path::PathBuf, process::ExitCode};
 
@@ -23,12 +23,13 @@ The whole book:     pi-rpc docs -o book";
 const CONTENTS: &str = "SUMMARY.md";
 
 /// Prints a page, or writes all of them.
-pub fn run(options: &Options, book: &[(&str, &str)]) -> ExitCode {
+pub fn run(options: &Options, book: Book<'_>) -> ExitCode {
     if let Some(folder) = &options.output {
-        for (path, text) in book {
+        let files = book.files.iter().map(|(path, text)| (*path, text.as_bytes()));
+        for (path, bytes) in files.chain(book.pictures.iter().copied()) {
             let path = folder.join(path);
             let written =
-                path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&path, text));
+                path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&path, bytes));
             if let Err(error) = written {
                 return refuse(&format!("{}: {error}", path.display()), USAGE);
             }
@@ -36,7 +37,7 @@ pub fn run(options: &Options, book: &[(&str, &str)]) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let wanted = options.page.as_deref().unwrap_or(CONTENTS);
-    match found(book, wanted) {
+    match found(book.files, wanted) {
         Ok(text) => print(text.trim_end()),
         Err(why) => refuse(&why, USAGE),
     }

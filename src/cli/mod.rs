@@ -131,8 +131,17 @@ Examples:
 /// The output of `--version`, which hosts parse: the bare number.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Runs a command line, program name included. `book`: the files of `docs/`, by their paths in it.
-pub fn run(arguments: Vec<OsString>, book: &[(&str, &str)]) -> ExitCode {
+/// The files of `docs/`, by their paths in it.
+#[derive(Clone, Copy, Debug)]
+pub struct Book<'a> {
+    /// Pages, and what else is text.
+    pub files: &'a [(&'a str, &'a str)],
+    /// Screenshots.
+    pub pictures: &'a [(&'a str, &'a [u8])],
+}
+
+/// Runs a command line, program name included.
+pub fn run(arguments: Vec<OsString>, book: Book<'_>) -> ExitCode {
     match is_host_command_line(arguments.get(1..).unwrap_or_default()) {
         true => serve::run(arguments.first(), &arguments[1..]),
         false => dispatch(&arguments, book),
@@ -147,7 +156,7 @@ fn is_host_command_line(words: &[OsString]) -> bool {
     !is_subcommand && own.filter_map(|word| word.to_str()).any(options::is_host_option)
 }
 
-fn dispatch(arguments: &[OsString], book: &[(&str, &str)]) -> ExitCode {
+fn dispatch(arguments: &[OsString], book: Book<'_>) -> ExitCode {
     match Cli::parse_from(arguments).command {
         Command::Serve { options } => serve::run(arguments.first(), &options),
         Command::Host { options } => host::run(arguments.first(), &options),

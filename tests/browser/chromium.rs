@@ -34,19 +34,6 @@ const NAMES: [&str; 6] = [
 /// How often Tab is pressed to reach an element.
 const MOST_TABS: usize = 150;
 
-/// Keys with a name: their code, and what they type.
-const KEYS: [(&str, u32, &str); 9] = [
-    ("Tab", 9, ""),
-    ("Enter", 13, "\r"),
-    ("Escape", 27, ""),
-    (" ", 32, " "),
-    ("End", 35, ""),
-    ("ArrowLeft", 37, ""),
-    ("ArrowUp", 38, ""),
-    ("ArrowRight", 39, ""),
-    ("ArrowDown", 40, ""),
-];
-
 /// How many CSS pixels the page is wider than the window, and what sticks out.
 pub const STICKS_OUT: &str = "(() => {
     const width = document.documentElement.clientWidth;
@@ -241,34 +228,11 @@ impl Chromium {
         answer["result"]["value"].clone()
     }
 
-    /// Presses a key where the focus is: a letter, or a key by its name.
-    pub fn press(&mut self, key: &str) {
-        self.press_with(key, 0);
-    }
-
-    /// Presses a key together with Alt (1), Ctrl (2), Meta (4), Shift (8), or their sum.
-    pub fn press_with(&mut self, key: &str, modifiers: u8) {
-        let code = KEYS.iter().find(|(name, ..)| *name == key);
-        let text = match (key.len(), code) {
-            (1, _) => key,
-            (_, Some((_, _, text))) => text,
-            _ => "",
-        };
-        let code = code.map_or(0, |(_, code, _)| *code);
-        let event = |kind: &str, text: &str| {
-            json!({
-                "type": kind, "key": key, "text": text, "windowsVirtualKeyCode": code, "modifiers": modifiers,
-            })
-        };
-        self.ask("Input.dispatchKeyEvent", event("keyDown", text));
-        self.ask("Input.dispatchKeyEvent", event("keyUp", ""));
-    }
-
     /// Presses Tab until an element has the focus.
     pub fn tab_to(&mut self, selector: &str) {
         let has_focus = format!("document.activeElement.matches({})", json!(selector));
         for _ in 0..MOST_TABS {
-            self.press("Tab");
+            self.press("Tab", 0);
             if self.value(&has_focus) == json!(true) {
                 return;
             }

@@ -74,12 +74,12 @@ fn keys_choose_failed_and_known() {
     chromium.open(&page(), DESK, "light");
     assert_eq!(chromium.value(SHOWN).as_array().unwrap().len(), 14);
     chromium.tab_to("#show-all");
-    chromium.press("ArrowRight");
+    chromium.press("ArrowRight", 0);
     let failed = ["failed spoilt.jsonl", "could not be judged broken\\u{1b}[2J.jsonl", "failed step"];
     assert_eq!(chromium.value(SHOWN), json!([failed, failed].concat()));
-    chromium.press("ArrowRight");
+    chromium.press("ArrowRight", 0);
     let known = chromium.value(SHOWN);
-    chromium.press("ArrowRight");
+    chromium.press("ArrowRight", 0);
     let unjudged = chromium.value(SHOWN).as_array().unwrap().len();
     assert_eq!((known, unjudged), (json!(["failed spoilt.jsonl", "failed spoilt.jsonl"]), 6));
 }
@@ -89,7 +89,7 @@ fn keys_unfold_whole_frame() {
     let Some(mut chromium) = chromium() else { return };
     chromium.open(&page(), PHONE, "light");
     chromium.tab_to(".text summary");
-    chromium.press("Enter");
+    chromium.press("Enter", 0);
     let whole = chromium.value(
         "(() => {
         const whole = document.querySelector('.text pre');
@@ -120,7 +120,7 @@ fn findings_filter_hides_other_records() {
     let report = Report::new(vec![spoilt], Expectations::default(), Tier::Observed);
     chromium.open(&report.to_page(), PHONE, "light");
     chromium.tab_to("#show-findings");
-    chromium.press(" ");
+    chromium.press(" ", 0);
     let shown = "[...document.querySelectorAll('.records .text')].filter(cell => cell.checkVisibility()).map(cell => cell.textContent)";
     assert_eq!(chromium.value(shown), json!(["frame 7"]));
 }

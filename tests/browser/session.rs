@@ -36,20 +36,20 @@ const FRAMES: &str = "new Promise(done => requestAnimationFrame(() => requestAni
 fn keys_search_and_step_through_matches() {
     let Some(mut chromium) = chromium() else { return };
     chromium.open(&sample().html(), DESK, "light");
-    chromium.press("/");
+    chromium.press("/", 0);
     chromium.write("Discount");
-    chromium.press("Enter");
+    chromium.press("Enter", 0);
     wait(&mut chromium, TOLD, &json!("1 of 5"));
     let first = chromium.value(CURRENT);
-    chromium.press("Enter");
+    chromium.press("Enter", 0);
     let second = (chromium.value(TOLD), chromium.value(CURRENT));
-    chromium.press_with("Enter", 8);
+    chromium.press("Enter", 8);
     assert_eq!((chromium.value(TOLD), chromium.value(CURRENT)), (json!("1 of 5"), first.clone()));
     assert_eq!((first, second), (json!("e4"), (json!("2 of 5"), json!("e7"))));
     chromium.value(FRAMES);
     let marks = chromium.value("CSS.highlights.get('found').size");
     assert!(marks.as_u64() > Some(4), "{marks}");
-    chromium.press("Escape");
+    chromium.press("Escape", 0);
     wait(&mut chromium, TOLD, &json!(""));
 }
 
@@ -58,9 +58,9 @@ fn match_in_other_branch_shows_it() {
     let Some(mut chromium) = chromium() else { return };
     chromium.open(&sample().html(), PHONE, "light");
     assert_eq!(chromium.value(SEGMENTS), json!(["b0"]));
-    chromium.press("/");
+    chromium.press("/", 0);
     chromium.write("decimal crate");
-    chromium.press("Enter");
+    chromium.press("Enter", 0);
     wait(&mut chromium, TOLD, &json!("1 of 1"));
     assert_eq!(chromium.value(SEGMENTS), json!(["b0", "b1"]));
     assert_ne!(chromium.value(CURRENT), Value::Null);
@@ -74,13 +74,13 @@ fn branch_links_switch_there_and_back() {
     let Some(mut chromium) = chromium() else { return };
     chromium.open(&sample().html(), DESK, "light");
     chromium.tab_to(".fork a[href=\"#b1\"]");
-    chromium.press("Enter");
+    chromium.press("Enter", 0);
     wait(&mut chromium, SEGMENTS, &json!(["b0", "b1"]));
     assert_eq!(chromium.value("document.activeElement.id"), json!("b1"));
     let shown = "[...document.querySelectorAll('[aria-current]')].filter(it => it.checkVisibility()).map(it => it.hash)";
     assert_eq!(chromium.value(shown), json!(["#b1", "#b1", "#e15"]));
     chromium.tab_to(".fork a[href=\"#b3\"]");
-    chromium.press("Enter");
+    chromium.press("Enter", 0);
     wait(&mut chromium, SEGMENTS, &json!(["b0", "b1", "b3"]));
     chromium.value("location.hash = '#e8'");
     wait(&mut chromium, SEGMENTS, &json!(["b0"]));
@@ -107,7 +107,7 @@ fn filter_shows_chosen_kinds_alone() {
     assert_eq!(chromium.value(shown), json!([true, true, true, true, true]));
     let leave = |chromium: &mut Chromium, kind: &str| {
         chromium.tab_to(&format!(".kinds [value={kind}]"));
-        chromium.press(" ");
+        chromium.press(" ", 0);
     };
     leave(&mut chromium, "answer");
     leave(&mut chromium, "thinking");
@@ -129,10 +129,10 @@ fn contents_open_with_room_and_unfold() {
     };
     assert_eq!([is_open(&mut chromium, PHONE), is_open(&mut chromium, DESK)], [json!(false), json!(true)]);
     chromium.tab_to("#unfold");
-    chromium.press("Enter");
+    chromium.press("Enter", 0);
     let folded = chromium.value("document.querySelectorAll('main details:not([open])').length");
-    chromium.press("Tab");
-    chromium.press("Enter");
+    chromium.press("Tab", 0);
+    chromium.press("Enter", 0);
     let open = chromium.value("document.querySelectorAll('main details[open]').length");
     assert_eq!((folded, open, chromium.refused()), (json!(0), json!(0), json!([])));
 }
@@ -167,7 +167,7 @@ fn download_has_the_bytes_of_the_file() {
     // What is clicked is not in the page.
     chromium.value("HTMLAnchorElement.prototype.click = function () { window.named = this.download; }; 0");
     chromium.tab_to("#download");
-    chromium.press("Enter");
+    chromium.press("Enter", 0);
     assert_eq!(chromium.value("saved"), json!(file));
     assert_eq!((chromium.value("named"), chromium.refused()), (json!("s1.jsonl"), json!([])));
 }
@@ -184,7 +184,7 @@ fn copies_are_as_they_were_written() {
     );
     for (place, count) in [("#e1 .copy", 1), ("#e1 .copy + .copy", 2), ("#e2 pre .copy", 3)] {
         chromium.tab_to(place);
-        chromium.press("Enter");
+        chromium.press("Enter", 0);
         wait(&mut chromium, "window.copied?.length", &json!(count));
     }
     let line = file.lines().nth(1).unwrap();
@@ -215,9 +215,11 @@ fn long_session_builds_what_is_near() {
     chromium.value(FRAMES);
     let built = chromium.value("document.querySelectorAll('article').length").as_u64().unwrap();
     assert!((10..400).contains(&built), "{built}");
-    chromium.press("/");
+    let listed = chromium.value("document.querySelectorAll('nav li').length").as_u64().unwrap();
+    assert!((100..700).contains(&listed), "{listed}");
+    chromium.press("/", 0);
     chromium.write("very last");
-    chromium.press("Enter");
+    chromium.press("Enter", 0);
     wait(&mut chromium, TOLD, &json!("1 of 1"));
     assert_eq!(chromium.value(CURRENT), json!("e4001"));
     chromium.value("location.hash = '#e2001'");

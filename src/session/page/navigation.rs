@@ -7,6 +7,9 @@ use super::input::Body;
 use super::text::VisibleText;
 use super::view::{PageView, entry_anchor, segment_anchor};
 
+/// Items of a part of the contents.
+const PART_ITEMS: usize = 200;
+
 /// Renders the table of contents. Lists are as deep as segments are nested, which is not deep.
 pub(super) fn navigation(view: &PageView<'_>) -> Markup {
     html! {
@@ -14,16 +17,38 @@ pub(super) fn navigation(view: &PageView<'_>) -> Markup {
             details {
                 summary { "Contents" }
                 ul { li { a href={ "#" (segment_anchor(0)) } { "Conversation" } } }
-                (prompts(view, 0, None))
+                (path(view))
                 (segments(view, view.layout.branching_after(None)))
             }
         }
     }
 }
 
-/// Renders the prompts of a segment in order, without the one that is its title; branches are listed where they
-/// leave.
+/// Renders the prompts of the leaf's path; many of them in parts, as the entries themselves.
+fn path(view: &PageView<'_>) -> Markup {
+    let items = prompt_items(view, 0, None);
+    html! {
+        @if items.len() <= PART_ITEMS {
+            (list(&items))
+        } @else {
+            @for part in items.chunks(PART_ITEMS) {
+                div.part data-entries=(part.len()) { noscript { (list(part)) } }
+            }
+        }
+    }
+}
+
+/// Renders the prompts of a segment in order, without the one that is its title.
 fn prompts(view: &PageView<'_>, segment: usize, called_by: Option<usize>) -> Markup {
+    list(&prompt_items(view, segment, called_by))
+}
+
+fn list(items: &[Markup]) -> Markup {
+    html! { @if !items.is_empty() { ul { @for item in items { li { (item) } } } } }
+}
+
+/// The prompts of a segment, and branches where they leave.
+fn prompt_items(view: &PageView<'_>, segment: usize, called_by: Option<usize>) -> Vec<Markup> {
     let mut items = Vec::new();
     for &entry in &view.layout.segments[segment].entries {
         if called_by != Some(entry)
@@ -36,7 +61,7 @@ fn prompts(view: &PageView<'_>, segment: usize, called_by: Option<usize>) -> Mar
             items.push(segments(view, leaving));
         }
     }
-    html! { @if !items.is_empty() { ul { @for item in items { li { (item) } } } } }
+    items
 }
 
 fn segments(view: &PageView<'_>, segments: &[usize]) -> Markup {

@@ -26,7 +26,7 @@ const fill = (part) => {
   finish(part);
 };
 const finish = (part) => {
-  if (!main.contains(part)) return;
+  if (!main.contains(part)) return markContents();
   if (folding !== undefined) for (const details of part.querySelectorAll("details")) details.open = folding;
   addCopyButtons(part);
   markFork(part);
@@ -43,7 +43,6 @@ const cutOf = (section) => section.dataset.after && document.getElementById(sect
 let way = [];
 
 const showWay = (section) => {
-  const last = section;
   way = [];
   const cuts = new Map();
   for (let at = section; at; ) {
@@ -61,9 +60,12 @@ const showWay = (section) => {
     }
   }
   for (const part of parts) if (isFilled(part)) markFork(part);
+  markContents();
+};
+const markContents = () => {
   for (const link of contents.querySelectorAll("[aria-current]")) link.removeAttribute("aria-current");
   for (const link of contents.querySelectorAll('a[href^="#b"]')) {
-    if (link.hash.slice(1) === last.firstElementChild.id) link.setAttribute("aria-current", "true");
+    if (link.hash.slice(1) === way.at(-1)?.firstElementChild.id) link.setAttribute("aria-current", "true");
   }
 };
 const markFork = (part) => {
