@@ -43,7 +43,7 @@ pub struct Options {
 
 /// Text behind the options in `--help`.
 pub const HELP: &str = "\
-The page is for you alone: its address has a token, and nobody but this machine reaches it. A host at ws:// or wss:// wants a \
+The page is served to this machine alone, at an address with a token. A host at ws:// or wss:// wants a \
 token: set PI_RPC_TOKEN. Ends with Ctrl-C, and the server with it.
 
 Examples:

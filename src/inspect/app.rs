@@ -100,8 +100,8 @@ impl App {
     /// # Errors
     ///
     /// The file cannot be read, or the system refuses what an inspection needs.
-    pub fn start(subject: Subject, told: Option<DialectVersion>, scripts: &Path) -> io::Result<Arc<Self>> {
-        let inspection = Inspection::new(told);
+    pub fn start(subject: Subject, chosen: Option<DialectVersion>, scripts: &Path) -> io::Result<Arc<Self>> {
+        let inspection = Inspection::new(chosen);
         let (source, host) = match &subject {
             Subject::Command(command) => {
                 (Source::Command { argv: command.shown.clone(), pid: None, exit: None }, None)

@@ -112,7 +112,7 @@ async fn serve(
                     ProcessEventKind::Stderr(line) => recording.line(Direction::Err, &line),
                     ProcessEventKind::OutputClosed => {}
                     ProcessEventKind::Exited(status) => {
-                        // A pipe that nobody reads any more is not closed by us.
+                        // The host has not closed this pipe: the server is gone.
                         if let Some(writer) = &writer {
                             writer.abort();
                         }

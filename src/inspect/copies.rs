@@ -142,7 +142,6 @@ fn python(dialect: Dialect, server: &[String], frames: &[(Direction, Value)]) ->
     let refused = calls.iter().any(|call| call.error.is_some());
     let mut text = String::new();
     if refused {
-        text.push_str("import pytest\n");
         text.push_str("from pi_rpc_client import CallError\n");
     }
     let _ = writeln!(text, "from pi_rpc_client.{module} import Client\n\n");
@@ -156,9 +155,10 @@ fn python(dialect: Dialect, server: &[String], frames: &[(Direction, Value)]) ->
         let line = format!("agent.{}({})", call.kind, arguments.join(", "));
         match call.error {
             Some(error) => {
-                let _ =
-                    writeln!(text, "        with pytest.raises(CallError) as refusal:\n            {line}");
-                let _ = writeln!(text, "        assert refusal.value.error == {}", json!(error));
+                let _ = writeln!(text, "        try:\n            {line}");
+                text.push_str("            raise AssertionError(\"expected a refusal\")\n");
+                let _ = writeln!(text, "        except CallError as refusal:");
+                let _ = writeln!(text, "            assert refusal.error == {}", json!(error));
             }
             None => {
                 let _ = writeln!(text, "        {line}");

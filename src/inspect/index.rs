@@ -1,7 +1,7 @@
 //! Everything that is known of a recording without its texts: facts of records, items, findings, figures.
 //!
-//! It grows by some 60 bytes a record, and not with the length of lines. It does no IO: whoever has the text of a record
-//! passes it in once, in order.
+//! It grows by some 60 bytes a record, and not with the length of lines. It does no IO: the text of each record is
+//! passed in once, in order.
 
 use super::{
     facts::RecordFacts,

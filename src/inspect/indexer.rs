@@ -20,7 +20,7 @@ const BATCH: u32 = 256;
 const MAX_SAMPLE: u32 = 4096;
 /// The most bytes of a recording of our own: a server that never stops would fill the disk.
 const MAX_OWN_BYTES: u64 = 8 << 30;
-/// Lines before the first that tells the form of a file.
+/// The most lines before the one that shows the form of a file.
 const MAX_UNDECIDED: usize = 16;
 
 /// Starts the thread. It ends with the inspection.
@@ -108,7 +108,7 @@ impl<'a> Indexer<'a> {
         let is_own = self.job.is_own;
         let is_current = self.update(|state| {
             state.done = done;
-            // Nobody says whether a file of another program goes on.
+            // A file of another program may end here.
             if !is_own {
                 state.index.settle();
             }

@@ -40,7 +40,7 @@ pub struct InspectionState {
     /// How the dialect was found.
     pub origin: DialectOrigin,
     /// The dialect that the user chose.
-    pub told: Option<DialectVersion>,
+    pub chosen: Option<DialectVersion>,
     /// Counts the indexes: a page has to read everything again when there is another.
     pub generation: u64,
     file: Option<Arc<RecordingFile>>,
@@ -72,14 +72,14 @@ pub struct IndexJob {
 
 impl Inspection {
     /// An inspection of nothing yet.
-    pub fn new(told: Option<DialectVersion>) -> Arc<Self> {
-        let spoken = told.unwrap_or(Dialect::Pi.into());
-        let origin = if told.is_some() { DialectOrigin::Told } else { DialectOrigin::Default };
+    pub fn new(chosen: Option<DialectVersion>) -> Arc<Self> {
+        let spoken = chosen.unwrap_or(Dialect::Pi.into());
+        let origin = if chosen.is_some() { DialectOrigin::Chosen } else { DialectOrigin::Default };
         let state = InspectionState {
             index: Index::new(spoken, View::Both),
             spoken,
             origin,
-            told,
+            chosen,
             generation: 0,
             file: None,
             form: FileForm::Trace,
@@ -148,7 +148,7 @@ impl Inspection {
     /// Judges the recording anew, by a dialect that the user chose.
     pub fn judge_by(&self, dialect: DialectVersion) {
         let mut state = self.state();
-        state.told = Some(dialect);
+        state.chosen = Some(dialect);
         state.restart();
         drop(state);
         self.restarted();
@@ -168,7 +168,7 @@ impl Inspection {
     /// Judges the recording by a dialect that the source names, unless the user chose one.
     pub fn declare_dialect(&self, dialect: DialectVersion) {
         let mut state = self.state();
-        if state.told.is_some() || state.spoken == dialect {
+        if state.chosen.is_some() || state.spoken == dialect {
             return;
         }
         state.restart();
@@ -217,7 +217,7 @@ impl Inspection {
                 return None;
             }
             if let Some(file) = state.file.clone().filter(|_| Some(state.generation) != after) {
-                let finds_dialect = state.told.is_none() && state.origin == DialectOrigin::Default;
+                let finds_dialect = state.chosen.is_none() && state.origin == DialectOrigin::Default;
                 let (generation, is_own) = (state.generation, state.is_own);
                 return Some(IndexJob { file, generation, finds_dialect, is_own });
             }
@@ -269,8 +269,8 @@ impl InspectionState {
         self.generation += 1;
         self.done = 0;
         self.form = FileForm::Trace;
-        let (spoken, origin) = match self.told {
-            Some(told) => (told, DialectOrigin::Told),
+        let (spoken, origin) = match self.chosen {
+            Some(chosen) => (chosen, DialectOrigin::Chosen),
             None => (Dialect::Pi.into(), DialectOrigin::Default),
         };
         self.set_dialect(spoken, origin);

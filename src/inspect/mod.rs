@@ -47,6 +47,7 @@ pub mod wire;
 pub use app::{App, Subject};
 pub use command_source::ServerCommand;
 pub use contract::contract;
+pub use copies::{CopyForm, copied};
 pub use host_source::HostAccess;
 pub use index::{Index, Span};
 pub use server::PageServer;

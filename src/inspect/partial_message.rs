@@ -10,7 +10,7 @@ pub struct PartialMessage {
     blocks: BTreeMap<u64, Block>,
 }
 
-/// A block: its type, its text so far, and what its start has said of it.
+/// A block: its type, its text so far, and the step that began it.
 struct Block {
     kind: &'static str,
     text: String,

@@ -1,4 +1,4 @@
-//! Who gets in: whoever has the address, and no page of another origin.
+//! Access to the page: by its address alone, and not from pages of other origins.
 
 use crate::inspect_support::{Page, recording};
 

@@ -7,7 +7,7 @@ use pi_rpc::{
 };
 use serde_json::json;
 use std::{
-    io::{BufRead as _, BufReader},
+    io::{BufRead as _, BufReader, Write as _},
     path::Path,
     process::{Child, Command, Stdio},
     thread,
@@ -59,13 +59,13 @@ fn session_is_listed_and_watched() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
+    // Its first response shows that the session is open.
+    writeln!(attached.stdin.as_mut().unwrap(), r#"{{"id":"a","type":"get_state"}}"#).unwrap();
+    let mut response = String::new();
+    BufReader::new(attached.stdout.as_mut().unwrap()).read_line(&mut response).unwrap();
+    assert!(response.contains(r#""success":true"#), "{response}");
     let page = Page::of(|_| Subject::Host(access, None), None);
-    let listed = loop {
-        let sessions = page.get("api/sessions")["sessions"].clone();
-        if sessions[0].is_object() {
-            break sessions;
-        }
-    };
+    let listed = page.get("api/sessions")["sessions"].clone();
     assert_eq!(listed.as_array().unwrap().len(), 1, "{listed}");
     let handle = listed[0]["handle"].as_str().unwrap().to_owned();
     assert_eq!(page.post("api/attach", &json!({ "session": handle })).status, 200);

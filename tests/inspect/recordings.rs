@@ -86,7 +86,7 @@ fn other_dialect_judges_anew() {
     live.acknowledge();
     live.next_of("reset");
     let session = page.until(|session| session["reading"]["done"] == session["reading"]["total"]);
-    assert_eq!(json!([session["dialect"], session["dialectBy"]]), json!(["xcsh", "told"]));
+    assert_eq!(json!([session["dialect"], session["dialectBy"]]), json!(["xcsh", "chosen"]));
     assert!(session["totals"]["findings"].as_u64().unwrap() > 0);
 }
 

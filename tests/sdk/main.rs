@@ -6,5 +6,6 @@ mod toolchain_support;
 #[path = "../via_host_support/mod.rs"]
 mod via_host_support;
 
+mod copies;
 mod python;
 mod typescript;

@@ -9,7 +9,7 @@ use std::{path::Path, process::Command};
 const SDK: &str = "sdk/python";
 
 /// Python with what the SDK needs, in its folder; what it keeps goes below `target`.
-fn python() -> Option<Command> {
+pub fn python() -> Option<Command> {
     let home = Path::new(env!("CARGO_MANIFEST_DIR")).join(SDK);
     let mut python = Command::new(environment("sdk/python/requirements.txt")?);
     python.current_dir(home.join("tests"));
@@ -20,7 +20,7 @@ fn python() -> Option<Command> {
 }
 
 #[track_caller]
-fn passes(python: &mut Command) {
+pub fn passes(python: &mut Command) {
     if let Err(complaint) = run(python) {
         panic!("{complaint}");
     }

@@ -16,7 +16,7 @@ use std::{
 const SDK: &str = "sdk/typescript";
 
 /// The folder of the package as people have it, compiled; `None`: no Node.js.
-fn built() -> Option<&'static Path> {
+pub fn built() -> Option<&'static Path> {
     static BUILT: OnceLock<Option<PathBuf>> = OnceLock::new();
     let build = || {
         let home = packages(SDK)?;

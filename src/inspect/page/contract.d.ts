@@ -132,7 +132,7 @@ export interface Deltas {
 }
 
 /** How the dialect was found. */
-export type DialectOrigin = "told" | "recording" | "frames" | "default";
+export type DialectOrigin = "chosen" | "recording" | "frames" | "default";
 
 /** The dialect to judge by from now on. */
 export interface DialectRequest {

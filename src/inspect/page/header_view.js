@@ -31,7 +31,7 @@ export class HeaderView {
     document.title = `${visiblePlainText(name).slice(0, 60)} – pi-rpc inspect`;
     replace(this.dialect, ...session.dialects.map((it) => element("option", { value: it }, it)));
     this.dialect.value = session.dialect;
-    byId("dialect-by").textContent = { told: "as told", recording: "as the recording says", frames: "by its frames", default: "by default" }[session.dialectBy] ?? "";
+    byId("dialect-by").textContent = { chosen: "as chosen", recording: "as the recording says", frames: "by its frames", default: "by default" }[session.dialectBy] ?? "";
     this.drawProcess(session);
     if (session.source.kind === "host") void this.drawSessions();
   }

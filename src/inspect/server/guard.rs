@@ -1,4 +1,4 @@
-//! Who gets in: whoever has the address with its token, and no page of another origin.
+//! Access to the page: the address has a token, and requests of pages of other origins are refused.
 
 use axum::{
     extract::{Request, State},

@@ -1,6 +1,6 @@
 //! The HTTP server of the page, for one user of this machine.
 //!
-//! - `guard`: who gets in: the address has a token, and browsers come from this page only.
+//! - `guard`: access: the token in the address, the origins of requests.
 //! - `requests`: the answers to the page's requests.
 //! - `live`: the socket by which the page follows the recording.
 

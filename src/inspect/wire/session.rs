@@ -73,12 +73,12 @@ pub enum Source {
 #[serde(rename_all = "camelCase")]
 pub enum DialectOrigin {
     /// By the command line or the page.
-    Told,
+    Chosen,
     /// By the first record of the recording.
     Recording,
     /// By frames that only one dialect has.
     Frames,
-    /// Nothing tells.
+    /// Nothing shows it: the default.
     Default,
 }
 
