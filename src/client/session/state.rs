@@ -299,6 +299,18 @@ impl SessionState {
         }
     }
 
+    /// The text with which the server refuses every command of this kind now, whatever its members are.
+    pub fn refusal_of(&self, kind: RpcCommandKind) -> Option<&'static str> {
+        let (flow, base) = (self.machine.flow(), self.dialect.base());
+        let cases = kind.cases(flow).iter().filter(|case| case.only.is_none_or(|only| base.is_in(only)));
+        let mut refusals = cases.map(|case| {
+            let is_refused = case.disposition == Disposition::Reject && flow != FlowState::Starting;
+            is_refused.then(|| case.error.map_or("", |error| error.template(base)))
+        });
+        let first = refusals.next()??;
+        refusals.all(|refusal| refusal.is_some()).then_some(first)
+    }
+
     /// How responses have agreed with the known value of a member.
     pub const fn agreement(&self, member: Member) -> Agreement {
         self.agreements[member as usize]
