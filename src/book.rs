@@ -23,6 +23,7 @@ pub const FILES: &[(&str, &str)] = &[
     ("how-to/operate-a-host.md", include_str!("../docs/how-to/operate-a-host.md")),
     ("how-to/read-the-schema.md", include_str!("../docs/how-to/read-the-schema.md")),
     ("how-to/record-and-replay.md", include_str!("../docs/how-to/record-and-replay.md")),
+    ("how-to/talk-to-a-server.md", include_str!("../docs/how-to/talk-to-a-server.md")),
     ("how-to/test-a-client.md", include_str!("../docs/how-to/test-a-client.md")),
     ("how-to/test-a-server.md", include_str!("../docs/how-to/test-a-server.md")),
     ("how-to/use-as-pi.md", include_str!("../docs/how-to/use-as-pi.md")),

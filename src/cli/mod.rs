@@ -23,6 +23,7 @@ mod printed_prompts;
 mod process_privacy;
 mod prompt_commands;
 mod reference;
+mod repl;
 mod replay;
 mod report_options;
 mod schema;
@@ -105,6 +106,13 @@ enum Command {
     /// Serve a scripted model by the HTTP APIs of Anthropic (Messages), OpenAI (Chat Completions, Responses), Google (Gemini), Mistral,
     /// Amazon Bedrock (Converse) and Radius (pi's messages)
     MockLlm(mock_llm::Options),
+    /// Type commands to a server, and see its frames, its state and what the judge finds
+    #[command(disable_help_flag = true)]
+    Repl {
+        /// --dialect D -- SERVER CMD, or the address of a host and options of attach, or options of serve
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
+        options: Vec<OsString>,
+    },
     /// Play the server of a recording
     #[command(after_help = replay::HELP)]
     Replay(replay::Options),
@@ -169,6 +177,8 @@ fn dispatch(arguments: &[OsString], book: Book<'_>) -> ExitCode {
         Command::Logout(options) => login::run_logout(&options),
         Command::Schema(options) => schema::run(&options),
         Command::MockLlm(options) => mock_llm::run(&options),
+        // clap takes the first `--` away.
+        Command::Repl { .. } => repl::run(arguments.get(2..).unwrap_or_default()),
         Command::Replay(options) => replay::run(&options),
         Command::Tap(options) => tap::run(options),
         Command::Docs(options) => docs::run(&options, book),

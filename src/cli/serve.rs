@@ -89,7 +89,8 @@ fn terminal_notice(started_as: Option<&OsString>, options: &HostOptions) -> Stri
     let dialect = dialect.map(Dialect::as_str).unwrap_or_default();
     format!(
         "pi-rpc {}: serving the protocol of {dialect} on stdin and stdout, one JSON object a line, such as \
-         {{\"type\":\"get_state\"}}; Ctrl-D ends it. For a prompt and its answer: pi-rpc -p PROMPT",
+         {{\"type\":\"get_state\"}}; Ctrl-D ends it. For a prompt and its answer: pi-rpc -p PROMPT; to type commands: \
+         pi-rpc repl",
         super::VERSION
     )
 }

@@ -20,6 +20,7 @@ mod pi1;
 mod print;
 mod provider_retries;
 mod providers;
+mod repl;
 mod rules;
 mod runs;
 mod settings;

@@ -25,7 +25,8 @@ fn server_names_itself_to_a_person() {
     let output = server.wait_with_output().unwrap();
     let line = format!(
         "pi-rpc {}: serving the protocol of pi on stdin and stdout, one JSON object a line, such as \
-         {{\"type\":\"get_state\"}}; Ctrl-D ends it. For a prompt and its answer: pi-rpc -p PROMPT\n",
+         {{\"type\":\"get_state\"}}; Ctrl-D ends it. For a prompt and its answer: pi-rpc -p PROMPT; to type commands: \
+         pi-rpc repl\n",
         env!("CARGO_PKG_VERSION")
     );
     assert_eq!((output.status.code(), String::from_utf8(output.stderr).unwrap()), (Some(0), line));
