@@ -10,6 +10,7 @@ mod toolchain_support;
 
 mod axe;
 mod chromium;
+mod inspector;
 mod pages;
 mod reference;
 mod report;

@@ -59,8 +59,8 @@ export class ChartView {
     const { shownState: state, shownTransition: step } = this.inspection;
     if (!state) return;
     replace(byId("chart-state"), visiblePlainText(state.text));
-    this.sayTransition(step);
-    this.sayRegions();
+    this.showTransition(step);
+    this.showRegions();
     const [outer = ""] = state.flow.split(".");
     /** @type {[string, string][]} */
     const lit = [["flow", outer], ["flow", state.flow], ...this.regionStates(state)];
@@ -112,8 +112,8 @@ export class ChartView {
     for (const edge of edges) edge.classList.add("lit");
   }
 
-  /** @param {{ record: number, from: string, to: string, by: string } | undefined} step */
-  sayTransition(step) {
+  /** @param {import("./contract").Transition | null | undefined} step */
+  showTransition(step) {
     const box = byId("chart-transition");
     if (!step) {
       replace(box, "No transition yet.");
@@ -127,7 +127,7 @@ export class ChartView {
       button(`frame ${formatCount(step.record)}`, () => this.inspection.select(step.record, "chart"), { class: "link" }));
   }
 
-  sayRegions() {
+  showRegions() {
     const state = this.inspection.shownState;
     if (!state) return;
     const dialogs = state.dialogs === 0 ? "no dialog is open" : `${state.dialogs} dialog${state.dialogs > 1 ? "s" : ""} open`;

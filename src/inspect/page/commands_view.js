@@ -28,7 +28,7 @@ export class CommandsView {
     this.editor = new RawEditor(this.raw, byId("completions"), () => this.onRaw());
     /** @type {Problem[]} */
     this.problems = [];
-    /** What becomes of the line as it is. @type {CommandState | undefined} */
+    /** What becomes of the line as it is. @type {CommandState | null | undefined} */
     this.fate = undefined;
     this.pause = 0;
     /** Counts lines, for ids and to recognise late answers. */
@@ -174,9 +174,10 @@ export class CommandsView {
     this.count += 1;
     const { count } = this;
     if (this.raw.value.trim() === "") return;
-    // Checked as it stands, so that places in it are those of the field.
+    // Blanks for line breaks, so that places in the line are those in the field.
+    const line = this.raw.value.replace(/[\r\n]/g, " ");
     /** @type {Problems} */
-    const checked = await send("POST", "api/validate", { line: this.raw.value }).catch((failure) => ({ problems: problemsOf(failure) }));
+    const checked = await send("POST", "api/validate", { line, force: false }).catch((failure) => ({ problems: problemsOf(failure) }));
     if (count !== this.count) return;
     this.problems = checked.problems;
     this.fate = checked.command;
@@ -187,7 +188,7 @@ export class CommandsView {
 
   drawFate() {
     const { fate, problems, anyway, submit, inspection } = this;
-    const isRefused = fate !== undefined && !fate.allowed && fate.disposition !== "depends";
+    const isRefused = fate && !fate.allowed && fate.disposition !== "depends";
     const reason = problems.length > 0 ? "The line has errors." : isRefused ? (fate.why ?? fate.error ?? "Refused in this state.") : "";
     const text = reason || (fate ? (fate.why ?? `Now: ${fate.disposition}`) : "");
     replace(byId("fate"), element("span", { class: reason ? "bad" : "faint" }, visiblePlainText(text)));
@@ -198,9 +199,8 @@ export class CommandsView {
     if (this.submit.disabled) return;
     const line = this.line();
     try {
-      /** @type {{ record?: number }} */
-      const sent = await send("POST", "api/send", { line, force: this.anyway.checked });
-      announce(sent.record === undefined ? "Sent" : `Sent as frame ${sent.record}`);
+      await send("POST", "api/send", { line, force: this.anyway.checked });
+      announce("Sent");
       this.renewId();
     } catch (failure) {
       const problems = problemsOf(failure);

@@ -3,6 +3,7 @@
 import { send } from "./api.js";
 import { announce } from "./announce.js";
 import { button, byId, element, freshId, replace } from "./elements.js";
+import { resolve } from "./schema.js";
 import { boundedText, formatCount, formatDuration, visiblePlainText } from "./visible_text.js";
 
 /** @import {Inspection} from "./inspection.js" */
@@ -17,9 +18,9 @@ export class DialogsView {
   constructor(inspection) {
     this.inspection = inspection;
     this.box = /** @type {HTMLDialogElement} */ (byId("dialog"));
-    /** Id of the dialog that is shown. @type {string | undefined} */
+    /** Record of the dialog that is shown; a server may use ids again. @type {number | undefined} */
     this.shown = undefined;
-    /** Ids of dialogs that are put aside. @type {Set<string>} */
+    /** Records of dialogs that are put aside. @type {Set<number>} */
     this.aside = new Set();
     /** What had the focus before. @type {Element | null} */
     this.before = null;
@@ -41,13 +42,13 @@ export class DialogsView {
     const waiting = byId("dialogs-waiting");
     waiting.hidden = dialogs.length === 0;
     replace(waiting, `${formatCount(dialogs.length)} dialog${dialogs.length === 1 ? "" : "s"} open`);
-    const next = dialogs.find((it) => !this.aside.has(it.id));
+    const next = dialogs.find((it) => !this.aside.has(it.record));
     if (!next) {
       this.close();
       return;
     }
-    if (next.id === this.shown) return;
-    this.shown = next.id;
+    if (next.record === this.shown) return;
+    this.shown = next.record;
     replace(this.box, ...this.content(next, dialogs.length));
     if (!this.box.open) {
       this.before = document.activeElement;
@@ -88,11 +89,11 @@ export class DialogsView {
     this.box.setAttribute("aria-labelledby", heading);
     const title = dialog.title ?? dialog.message ?? dialog.method;
     const facts = [visiblePlainText(dialog.method)];
-    if (dialog.timeout !== undefined) facts.push(`closes ${formatDuration(dialog.timeout)} after it was opened`);
+    if (typeof dialog.timeout === "number") facts.push(`closes ${formatDuration(dialog.timeout)} after it was opened`);
     if (count > 1) facts.push(`${formatCount(count - 1)} more`);
     /** @type {Node[]} */
     const nodes = [element("h2", { id: heading }, visiblePlainText(title).slice(0, 500))];
-    if (dialog.message !== undefined && dialog.message !== title) nodes.push(boundedText(dialog.message, "p", "text"));
+    if (dialog.message && dialog.message !== title) nodes.push(boundedText(dialog.message, "p", "text"));
     nodes.push(element("p", { class: "faint" }, `${facts.join(", ")} `,
       button(`frame ${formatCount(dialog.record)}`, () => this.inspection.select(dialog.record, "dialog"), { class: "link" })));
     if (!(this.inspection.session?.sends ?? false) || this.inspection.moment) {
@@ -110,32 +111,34 @@ export class DialogsView {
    * @returns {HTMLElement}
    */
   answers(dialog) {
-    const members = this.inspection.definitions[dialog.definition]?.["properties"] ?? {};
-    if ("confirmed" in members) {
-      return element("p", { class: "buttons" }, button("Yes", () => void this.respond(dialog, { confirmed: true })),
-        button("No", () => void this.respond(dialog, { confirmed: false })));
+    const member = dialog.answer ?? "value";
+    const schema = resolve(this.inspection.definitions[dialog.definition]?.["properties"]?.[member], this.inspection.definitions);
+    if (schema["type"] === "boolean") {
+      return element("p", { class: "buttons" }, button("Yes", () => void this.respond(dialog, { [member]: true })),
+        button("No", () => void this.respond(dialog, { [member]: false })));
     }
-    if (dialog.options) return this.options(dialog, dialog.options);
-    const isLong = dialog.prefill !== undefined || dialog.method === "editor";
+    if (dialog.options) return this.options(dialog, dialog.options, member);
+    const isLong = typeof dialog.prefill === "string" || dialog.method === "editor";
     const field = isLong ? element("textarea", { rows: 6 }) : element("input", { type: "text" });
     field.value = dialog.prefill ?? "";
     field.setAttribute("aria-label", "Answer");
-    if (dialog.placeholder !== undefined) field.setAttribute("placeholder", visiblePlainText(dialog.placeholder).slice(0, 200));
+    if (dialog.placeholder) field.setAttribute("placeholder", visiblePlainText(dialog.placeholder).slice(0, 200));
     return element("form", { onsubmit: (event) => {
       event.preventDefault();
-      void this.respond(dialog, { value: field.value });
+      void this.respond(dialog, { [member]: field.value });
     } }, field, element("button", { type: "submit" }, "OK"));
   }
 
   /**
    * @param {Dialog} dialog
    * @param {string[]} options
+   * @param {string} member of the response
    */
-  options(dialog, options) {
+  options(dialog, options, member) {
     const list = element("div", { class: "options", role: "group", "aria-label": "Options" });
     const show = (/** @type {number} */ from) => {
       for (const option of options.slice(from, from + OPTIONS)) {
-        list.append(button(visiblePlainText(option).slice(0, 300) || "(empty)", () => void this.respond(dialog, { value: option })));
+        list.append(button(visiblePlainText(option).slice(0, 300) || "(empty)", () => void this.respond(dialog, { [member]: option })));
       }
       if (options.length <= from + OPTIONS) return;
       const more = button(`More (${formatCount(options.length - from - OPTIONS)})`, () => {

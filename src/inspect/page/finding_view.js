@@ -19,18 +19,18 @@ export function findingView(finding, inspection) {
     element("p", {}, element("strong", { class: `tier ${["MUST", "SHOULD"].includes(finding.tier) ? finding.tier : "OBSERVED"}` }, visiblePlainText(finding.tier)), " ",
       element("code", {}, visiblePlainText(finding.rule)), ` by the ${finding.side === "host" ? "host" : "server"} `,
       button(place, () => inspection.select(record, "findings"), { class: "link" }),
-      cause === undefined ? null : button(`caused by ${formatCount(cause)}`, () => inspection.select(cause, "findings"), { class: "link" })),
+      typeof cause !== "number" ? null : button(`caused by ${formatCount(cause)}`, () => inspection.select(cause, "findings"), { class: "link" })),
     element("p", {}, inline(finding.text)),
     element("dl", {},
-      ...row("Expected", finding.expected), ...row("Got", finding.got ?? finding.kind), ...row("At", finding.pointer), ...row("Wanted", finding.wanted),
+      ...row("Expected", finding.expected), ...row("Got", finding.got), ...row("At", finding.pointer), ...row("Wanted", finding.wanted),
       ...row("State", finding.state), ...row("Source", finding.source)));
 }
 
 /**
  * @param {string} name
- * @param {string | undefined} text
+ * @param {string | null | undefined} text
  */
 function row(name, text) {
-  if (text === undefined || text === "") return [];
+  if (!text) return [];
   return [element("dt", {}, name), element("dd", {}, boundedText(text, "span", ""))];
 }

@@ -43,7 +43,7 @@ export class FrameDetail {
     }
     // Another was selected meanwhile.
     if (this.inspection.selected !== record) return;
-    this.item = detail.row.item;
+    this.item = detail.row.item ?? undefined;
     replace(this.box, this.heading(detail), this.links(detail), ...detail.findings.map((it) => findingView(it, this.inspection)),
       this.copies(detail), this.content(detail));
     this.box.scrollTop = 0;
@@ -71,18 +71,20 @@ export class FrameDetail {
   links({ row }) {
     const box = element("p", { class: "buttons" });
     const { item, cause } = row;
-    if (item !== undefined) append(box, [button("In the conversation", () => this.toConversation())]);
-    if (cause !== undefined) append(box, [button(`Caused by ${formatCount(cause)}`, () => this.inspection.select(cause, "detail"))]);
+    if (typeof item === "number") append(box, [button("In the conversation", () => this.toConversation())]);
+    if (typeof cause === "number") append(box, [button(`Caused by ${formatCount(cause)}`, () => this.inspection.select(cause, "detail"))]);
     append(box, [button("State at this frame", () => void this.inspection.showMoment(row.record))]);
     return box;
   }
 
   /** @param {RecordDetail} detail */
   copies({ row }) {
+    const until = element("input", { type: "number", min: row.record, max: this.inspection.records, value: row.record, "aria-label": "Up to frame" });
     const copy = async (/** @type {string} */ kind, /** @type {string} */ name) => {
       try {
+        const to = until.valueAsNumber > row.record ? until.valueAsNumber : undefined;
         /** @type {Copied} */
-        const copied = await get(`api/copy/${row.record}`, { as: kind });
+        const copied = await get(`api/copy/${row.record}`, { as: kind, to });
         await copyText(copied.text, name);
         replace(shown, element("summary", {}, `Copied as ${name}`), boundedText(copied.text, "pre", "text code"));
         shown.hidden = false;
@@ -92,7 +94,8 @@ export class FrameDetail {
     };
     const buttons = COPIES.map(([name = "", kind = ""]) => button(name, () => void copy(kind, name)));
     const shown = element("details", { hidden: true, class: "copied" });
-    return element("div", {}, element("p", { class: "buttons", role: "group", "aria-label": "Copy as" }, element("span", { class: "faint" }, "Copy as"), ...buttons), shown);
+    return element("div", {}, element("p", { class: "buttons", role: "group", "aria-label": "Copy as" }, element("span", { class: "faint" }, "Copy as"), ...buttons,
+      element("label", { class: "faint" }, "up to frame ", until)), shown);
   }
 
   /** @param {RecordDetail} detail */

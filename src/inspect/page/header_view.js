@@ -3,12 +3,12 @@
 import { get, send } from "./api.js";
 import { announce } from "./announce.js";
 import { button, byId, element, onNextFrame, replace, typedById } from "./elements.js";
-import { formatBytes, visiblePlainText } from "./visible_text.js";
+import { formatBytes, formatCount, visiblePlainText } from "./visible_text.js";
 
 /** @import {Inspection} from "./inspection.js" */
 /** @import {HostSessions, Session, Source} from "./contract" */
 
-/** What of a process can be done, with its name. */
+/** Actions on the process, with their names. */
 const ACTIONS = [["close_input", "Close its input"], ["terminate", "Terminate"], ["kill", "Kill"], ["restart", "Start again"]];
 
 /** Shows the session. */
@@ -53,7 +53,7 @@ export class HeaderView {
     box.hidden = false;
     replace(byId("host-list"), ...sessions.map((it) => element("li", {},
       button(visiblePlainText(it.name ?? it.handle), () => void this.act("api/attach", { session: it.handle })), " ",
-      element("span", { class: "faint" }, visiblePlainText([it.state, it.dialect, it.cwd].filter(Boolean).join(", "))))));
+      element("span", { class: "faint" }, visiblePlainText([it.state, it.cwd].filter(Boolean).join(", "))))));
   }
 
   /** @param {string} dialect */
@@ -79,14 +79,27 @@ export class HeaderView {
     const { inspection } = this;
     const { shownState: state, reading, session } = inspection;
     replace(byId("state"), state ? visiblePlainText(state.text) : "");
-    const isReading = reading !== undefined && reading.done < reading.total;
     let text = session?.live ? "live" : "complete";
-    if (isReading) text = `read ${formatBytes(reading.done)} of ${formatBytes(reading.total)}`;
-    if (!inspection.isConnected) text = "not connected: has pi-rpc inspect ended?";
+    if (reading && reading.done < reading.total) text = `read ${formatBytes(reading.done)} of ${formatBytes(reading.total)}`;
+    if (inspection.isConnected === false) text = "not connected: has pi-rpc inspect ended?";
+    replace(byId("figures"), figuresText(inspection));
     const box = byId("connection");
     if (box.textContent !== text) replace(box, text);
-    box.classList.toggle("bad", !inspection.isConnected);
+    box.classList.toggle("bad", inspection.isConnected === false);
   }
+}
+
+/**
+ * What the frames said about tokens, cost and speed, in a line.
+ * @param {Inspection} inspection
+ */
+function figuresText(inspection) {
+  const figures = inspection.moment?.figures ?? inspection.figures;
+  if (!figures) return "";
+  const parts = [`${formatCount(figures.tokens.total)} tokens`, `$${figures.cost.toFixed(4)}`];
+  if (!inspection.moment && inspection.deltasPerSecond > 0) parts.push(`${inspection.deltasPerSecond.toFixed(1)} deltas/s`);
+  if (figures.model) parts.unshift(visiblePlainText(figures.model).slice(0, 60));
+  return parts.join(", ");
 }
 
 /** @param {Source} source */

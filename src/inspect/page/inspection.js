@@ -45,7 +45,8 @@ export class Inspection {
     this.selectedBy = "";
     /** The moment that is shown instead of now. @type {Moment | undefined} */
     this.moment = undefined;
-    this.isConnected = false;
+    /** Whether the socket is open; `undefined` before the first attempt has ended. @type {boolean | undefined} */
+    this.isConnected = undefined;
     /** @type {Map<Change, Set<() => void>>} */
     this.listeners = new Map();
   }

@@ -13,8 +13,11 @@ import { boundedText, firstLine, formatCount, formatDuration, visiblePlainText, 
 /** What each kind of item is called. @type {Record<Item["kind"], string>} */
 const NAMES = {
   user: "User", assistant: "Assistant", tool: "Tool", shell: "Shell", custom: "Extension", system: "System", dialog: "Dialog",
-  notice: "Notice", compaction: "Compaction", retry: "Retry", command: "Command", error: "Error", process: "Process", stderr: "stderr", run: "Run",
+  notice: "Notice", compaction: "Compaction", retry: "Retry", command: "Command", error: "Error", process: "Process", stderr: "stderr",
 };
+
+/** States of items that are no success. */
+const FAILURES = new Set(["error", "aborted", "refused", "cancelled"]);
 
 /** Lines of output that are shown unfolded. */
 const FEW_LINES = 12;
@@ -40,7 +43,7 @@ export class ItemView {
   update(item) {
     this.item = item;
     this.box.classList.toggle("open", item.open);
-    this.box.classList.toggle("failed", item.status === "error" || item.status === "refused");
+    this.box.classList.toggle("failed", FAILURES.has(item.status ?? ""));
     this.box.setAttribute("aria-label", `${NAMES[item.kind]} ${item.item + 1}`);
     this.drawHead();
     item.parts.forEach((part, at) => {
@@ -64,7 +67,7 @@ export class ItemView {
     const link = button(frames, () => this.inspection.select(item.first, "conversation"), { class: "link", title: "Show in the list of frames" });
     const title = visiblePlainText(item.title);
     replace(this.head, element("h3", {}, NAMES[item.kind]), title === "" ? null : element("span", { class: "title" }, title),
-      item.status ? element("span", { class: "status" }, visiblePlainText(item.status)) : null,
+      item.status ? element("span", { class: FAILURES.has(item.status) ? "status bad" : "faint" }, visiblePlainText(item.status)) : null,
       item.open ? element("span", { class: "status under-way" }, "under way") : null,
       item.findings.length > 0 ? element("span", { class: "row-finding" }, `${item.findings.length} finding${item.findings.length > 1 ? "s" : ""}`) : null,
       element("span", { class: "facts" }, this.facts()), link);
@@ -96,7 +99,7 @@ export class ItemView {
         return fold("Thinking", part.text, boundedText(part.text), cut);
       case "call": {
         const { item } = part;
-        const link = item === undefined ? null
+        const link = typeof item !== "number" ? null
           : button("To its output", () => document.getElementById(`item-${item}`)?.focus(), { class: "link" });
         return element("div", { class: "call" }, element("p", {}, "Calls ", element("code", {}, visiblePlainText(part.name)), " ", link),
           boundedText(part.text, "pre", "text code"), cut);
@@ -140,6 +143,6 @@ export class ItemView {
  * @param {...(HTMLElement | null)} content
  */
 function fold(name, text, ...content) {
-  const gist = element("span", { class: "faint" }, visibleText(firstLine(text, 90)));
+  const gist = element("span", { class: "faint" }, visibleText(firstLine(text.slice(0, 400).replace(/\s+/g, " "), 90)));
   return element("details", { class: name.toLowerCase() }, element("summary", {}, `${name}: `, gist), ...content);
 }

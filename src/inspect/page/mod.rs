@@ -43,3 +43,22 @@ pub const FILES: &[(&str, &str, &str)] = &[
 const HTML: &str = "text/html; charset=utf-8";
 const CSS: &str = "text/css; charset=utf-8";
 const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{fs, path::Path};
+
+    #[test]
+    fn every_file_of_page_is_served() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/inspect/page");
+        let names =
+            fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let wanted = |name: &String| [".html", ".css", ".js"].iter().any(|end| name.ends_with(end));
+        let mut names: Vec<String> = names.filter(wanted).collect();
+        let mut served: Vec<&str> = FILES.iter().map(|(name, ..)| *name).collect();
+        names.sort();
+        served.sort_unstable();
+        assert_eq!(names, served);
+    }
+}

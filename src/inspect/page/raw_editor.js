@@ -134,7 +134,7 @@ export class RawEditor {
    */
   rangeOfProblem(problem) {
     const text = this.field.value;
-    if (problem.at !== undefined) {
+    if (typeof problem.at === "number") {
       const at = characterAt(text, problem.at);
       return [at, Math.min(text.length, at + 1)];
     }

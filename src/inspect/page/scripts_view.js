@@ -30,6 +30,7 @@ export class ScriptsView {
     inspection.on(["session", "progress"], this.draw);
     inspection.on(["scripts"], () => this.drawScripts());
     byId("history").addEventListener("toggle", this.draw);
+    byId("history-all").addEventListener("click", () => void this.addAll());
     byId("script-add").addEventListener("click", () => this.add(commands.line()));
     byId("script-form").addEventListener("submit", (event) => {
       event.preventDefault();
@@ -55,11 +56,18 @@ export class ScriptsView {
     this.historyOf = sent;
     /** @type {RecordPage} */
     const page = await get("api/records", { dir: "in", back: 1, from: this.inspection.records, count: SHOWN });
-    replace(byId("history-list"), ...page.rows.reverse().map((row) => element("li", {},
+    replace(byId("history-list"), ...page.rows.toReversed().map((row) => element("li", {},
       element("code", {}, visiblePlainText(row.kind)), " ",
       button(`frame ${formatCount(row.record)}`, () => this.inspection.select(row.record, "history"), { class: "link" }),
       button("Use again", () => void this.recall(row.record), { "aria-label": `Use again: frame ${row.record}` }),
       button("Add to script", async () => this.add(await lineOf(row.record)), { "aria-label": `Add to script: frame ${row.record}` }))));
+  }
+
+  /** Adds the lines of the history to the script, oldest first. */
+  async addAll() {
+    /** @type {RecordPage} */
+    const page = await get("api/records", { dir: "in", back: 1, from: this.inspection.records, count: SHOWN });
+    for (const row of page.rows) this.add(await lineOf(row.record));
   }
 
   /** @param {number} record */

@@ -25,7 +25,8 @@ export class StatesView {
     const flow = element("ul", {});
     lists.set("", flow);
     for (const { name, description, superstates } of protocol.states) {
-      const around = superstates.at(-1) ?? (name.includes(".") ? name.slice(0, name.lastIndexOf(".")) : "");
+      // The outermost one is around all of them.
+      const around = superstates.length > 1 ? (superstates[0] ?? "") : "";
       if (around !== "" && !lists.has(around)) this.addState(lists, "", around, "");
       this.addState(lists, lists.has(around) ? around : "", name, description);
     }

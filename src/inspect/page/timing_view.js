@@ -65,9 +65,9 @@ export class TimingView {
 
   /** @param {Run} run */
   runRow(run) {
-    const ms = (/** @type {number | undefined} */ time) => (time === undefined ? "" : formatDuration(time));
+    const ms = (/** @type {number | null | undefined} */ time) => (typeof time === "number" ? formatDuration(time) : "");
     const link = button(`frame ${formatCount(run.start)}`, () => this.inspection.select(run.start, "timing"), { class: "link" });
-    return [link, ms(run.response), ms(run.firstDelta), run.end === undefined ? "under way" : ms(run.duration), run.deltasPerSecond.toFixed(1),
+    return [link, ms(run.response), ms(run.firstDelta), typeof run.end !== "number" ? "under way" : ms(run.duration), run.deltasPerSecond.toFixed(1),
       formatCount(run.tokens.total), `$${run.cost.toFixed(4)}`];
   }
 }

@@ -6,8 +6,8 @@ import { append, button, element } from "./elements.js";
 const HIDDEN =
   /[\0-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/gu;
 
-/** Colours of a terminal. */
-const COLOURS = /\x1b\[[0-9;:]*m/g;
+/** Colours of a terminal, as they are and as the server writes them out. */
+const COLOURS = /(?:\x1b|\\u\{1b\})\[[0-9;:]*m/g;
 
 /** Names of common hidden characters. */
 const NAMES = new Map([
