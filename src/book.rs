@@ -50,9 +50,9 @@ pub const FILES: &[(&str, &str)] = &[
 
 /// Path of each picture in the book, and its bytes.
 pub const PICTURES: &[(&str, &[u8])] = &[
-    ("plots/inspect-dark.png", include_bytes!("../docs/plots/inspect-dark.png")),
-    ("plots/inspect-light.png", include_bytes!("../docs/plots/inspect-light.png")),
-    ("plots/inspect-phone.png", include_bytes!("../docs/plots/inspect-phone.png")),
+    ("screenshots/inspect-dark.png", include_bytes!("../docs/screenshots/inspect-dark.png")),
+    ("screenshots/inspect-light.png", include_bytes!("../docs/screenshots/inspect-light.png")),
+    ("screenshots/inspect-phone.png", include_bytes!("../docs/screenshots/inspect-phone.png")),
     ("screenshots/session-light.png", include_bytes!("../docs/screenshots/session-light.png")),
     ("screenshots/session-phone-dark.png", include_bytes!("../docs/screenshots/session-phone-dark.png")),
 ];

@@ -72,8 +72,9 @@ fn binary_carries_the_book() {
     let place = folder.path().to_str().unwrap();
     assert_eq!(docs(&["-o", place]), (Some(0), String::new()));
     for path in book() {
-        let carried = fs::read_to_string(folder.path().join(&path)).ok();
-        assert_eq!(carried, Some(page(&format!("docs/{path}"))), "{path}: src/book.rs lists the files");
+        let carried = fs::read(folder.path().join(&path)).ok();
+        let written = fs::read(Path::new(ROOT).join("docs").join(&path)).unwrap();
+        assert!(carried == Some(written), "{path}: src/book.rs lists the files");
     }
     assert_eq!(docs(&[]), (Some(0), page("docs/SUMMARY.md")));
     assert_eq!(docs(&["hooks"]), (Some(0), page("docs/reference/hooks.md")));

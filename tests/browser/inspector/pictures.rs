@@ -10,7 +10,7 @@ const PHONE: (u64, u64) = (390, 700);
 
 #[test]
 fn pictures_of_book_are_there() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/plots");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/screenshots");
     let pictures =
         [("inspect-light", DESK, "light"), ("inspect-dark", DESK, "dark"), ("inspect-phone", PHONE, "light")];
     if env::var_os("UPDATE").is_none() {
