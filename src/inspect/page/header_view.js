@@ -17,10 +17,13 @@ export class HeaderView {
   constructor(inspection) {
     this.inspection = inspection;
     this.dialect = typedById("dialect", HTMLSelectElement);
+    this.sessions = typedById("host-sessions", HTMLDetailsElement);
     this.draw = onNextFrame(() => this.drawState());
     inspection.on(["session"], () => this.drawSession());
     inspection.on(["session", "progress", "moment", "connection"], this.draw);
     this.dialect.addEventListener("change", () => void this.judgeBy(this.dialect.value));
+    // Other clients open and close sessions meanwhile.
+    this.sessions.addEventListener("toggle", () => void this.drawSessions());
   }
 
   drawSession() {
@@ -33,7 +36,9 @@ export class HeaderView {
     this.dialect.value = session.dialect;
     byId("dialect-by").textContent = { chosen: "as chosen", recording: "as the recording says", frames: "by its frames", default: "by default" }[session.dialectBy] ?? "";
     this.drawProcess(session);
-    if (session.source.kind === "host") void this.drawSessions();
+    this.sessions.hidden = session.source.kind !== "host";
+    // One has to be chosen first.
+    if (session.source.kind === "host" && !session.source.session) this.sessions.open = true;
   }
 
   /** @param {Session} session */
@@ -47,10 +52,8 @@ export class HeaderView {
   }
 
   async drawSessions() {
-    const box = byId("host-sessions");
     /** @type {HostSessions} */
     const { sessions } = await get("api/sessions");
-    box.hidden = false;
     replace(byId("host-list"), ...sessions.map((it) => element("li", {},
       button(visiblePlainText(it.name ?? it.handle), () => void this.act("api/attach", { session: it.handle })), " ",
       element("span", { class: "faint" }, visiblePlainText([it.state, it.cwd].filter(Boolean).join(", "))))));

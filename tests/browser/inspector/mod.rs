@@ -8,4 +8,5 @@ mod hostile;
 mod moments;
 mod pictures;
 mod sample;
+mod sources;
 mod support;

@@ -61,7 +61,7 @@ fn inspect_from(home: tempfile::TempDir, arguments: &[&str]) -> Option<Inspector
         let sender = sender.clone();
         thread::spawn(move || {
             for line in BufReader::new(output).lines().map_while(Result::ok) {
-                // After the address nobody listens, but the pipe has to be read.
+                // Behind the address no line is waited for, but the pipe has to be read.
                 let _ = sender.send(line);
             }
         });
