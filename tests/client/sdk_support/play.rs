@@ -230,7 +230,11 @@ impl Played {
             format!("a call afterwards came to {afterwards:?}")
         })?;
         while self.events.recv().await.is_some() {}
-        nothing_is_left(process, None)
+        // The rest of its group dies a moment after the process that was waited for.
+        while nothing_is_left(process, None).is_err() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        Ok(())
     }
 
     async fn close(&mut self, status: i32) -> Done {
