@@ -330,7 +330,11 @@ fn dialect_is_that_of_the_frames() {
         (format!("echo '{frame}'"), "tap: dialect pi-1, not pi: by record 2, a `message_start`"),
         ("true".to_owned(), "tap: dialect pi: no frame tells; name another with --dialect"),
     ] {
-        let output = tap(dir.path(), &[], &["sh", "-c", &script]).output().unwrap();
+        let mut child = tap(dir.path(), &[], &["sh", "-c", &script]).spawn().unwrap();
+        // Held open: the end of the input would be a record, before or behind the frame.
+        let stdin = child.stdin.take();
+        let output = child.wait_with_output().unwrap();
+        drop(stdin);
         assert_eq!(String::from_utf8(output.stderr).unwrap().lines().next(), Some(expected));
     }
     let output = tap(dir.path(), &["--dialect", "pi"], &["true"]).output().unwrap();

@@ -70,9 +70,8 @@ export class HeaderView {
    */
   async act(path, body) {
     try {
-      /** @type {Session} */
-      const session = await send("POST", path, body);
-      this.inspection.setSession(session);
+      // What comes of it is said by the live connection: the response may be older than that.
+      await send("POST", path, body);
     } catch (failure) {
       announce(failure instanceof Error ? failure.message : String(failure), "bad");
     }
