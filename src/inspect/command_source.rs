@@ -26,7 +26,7 @@ pub struct ServerCommand {
     pub arguments: Vec<OsString>,
     /// The whole command line with credentials redacted.
     pub shown: Vec<String>,
-    /// The dialect that it is expected to speak, if the user says so.
+    /// The dialect that it is expected to speak, if the user names one.
     pub dialect: Option<String>,
 }
 

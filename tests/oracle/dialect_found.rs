@@ -24,7 +24,7 @@ fn unnamed(name: &str) -> Vec<Value> {
     records
 }
 
-/// What is found about a recording: the dialect, and what is said of it.
+/// The dialect that is found for a recording, and the line that reports it.
 fn found(records: &[Value]) -> (Dialect, String) {
     let subject = judged(None, records);
     (subject.dialect, subject.remarks.concat())

@@ -96,7 +96,7 @@ fn history_file() -> Option<PathBuf> {
     Some(state.join("pi-rpc/repl_history"))
 }
 
-/// What the editor is told of the conversation.
+/// What the editor needs to know of the conversation.
 struct PromptHelper {
     conversation: SharedConversation,
     gate: Arc<EditorGate>,
