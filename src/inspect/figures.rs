@@ -2,7 +2,7 @@
 
 use super::{
     frame_head::{FrameHead, MessageHead},
-    item_index::Belonging,
+    item_index::RecordLinks,
     wire::{Deltas, Figures, Run, Tokens},
 };
 use crate::{
@@ -92,7 +92,7 @@ pub struct FigureRecord<'a> {
     /// The members.
     pub head: &'a FrameHead<'a>,
     /// What it belongs to.
-    pub belonging: Belonging,
+    pub links: RecordLinks,
 }
 
 impl FigureIndex {
@@ -122,7 +122,7 @@ impl FigureIndex {
     }
 
     fn response(&mut self, record: &FigureRecord<'_>) {
-        let Some(cause) = record.belonging.cause else { return };
+        let Some(cause) = record.links.cause else { return };
         if let Ok(at) = self.requests.binary_search_by_key(&cause, |request| request.record) {
             self.requests[at].response = record.record;
             self.requests[at].is_success = record.head.success() == Some(true);

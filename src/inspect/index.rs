@@ -83,11 +83,11 @@ impl Index {
         facts.session = session;
         self.name(&mut facts, record.direction, head.as_ref());
         let item = ItemRecord { record: number, direction: record.direction, head: head.as_ref(), session };
-        let belonging = self.items.add(&item);
-        if let Some(item) = belonging.item {
+        let links = self.items.add(&item);
+        if let Some(item) = links.item {
             facts.set_item(item);
         }
-        facts.cause = belonging.cause.unwrap_or_default();
+        facts.cause = links.cause.unwrap_or_default();
         if let Some(head) = &head
             && let Some(kind) = head.kind()
         {
@@ -98,7 +98,7 @@ impl Index {
                 kind: &kind,
                 name: facts.name,
                 head,
-                belonging,
+                links,
             });
         }
         if state.flow != before.flow && self.is_same_session(session) {

@@ -95,9 +95,9 @@ pub struct ItemRecord<'a> {
     pub session: u16,
 }
 
-/// What a record belongs to.
+/// The item of a record, and the record that it follows from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Belonging {
+pub struct RecordLinks {
     /// The item.
     pub item: Option<u32>,
     /// The record that this one answers or ends.
@@ -132,7 +132,7 @@ impl ItemIndex {
     }
 
     /// Adds a record.
-    pub fn add(&mut self, record: &ItemRecord<'_>) -> Belonging {
+    pub fn add(&mut self, record: &ItemRecord<'_>) -> RecordLinks {
         match (record.direction, record.head) {
             (Direction::Err, _) => self.single(ItemKind::Stderr, ItemEnd::Done, record),
             (Direction::Meta, Some(head)) => self.process_event(head, record),
@@ -142,19 +142,19 @@ impl ItemIndex {
         }
     }
 
-    fn process_event(&mut self, head: &FrameHead<'_>, record: &ItemRecord<'_>) -> Belonging {
+    fn process_event(&mut self, head: &FrameHead<'_>, record: &ItemRecord<'_>) -> RecordLinks {
         match head.event().as_deref() {
             Some("spawn") => self.begin(ItemKind::Process, &Key::Process, record),
             Some("exit") => {
-                let belonging = self.end_or_add(ItemKind::Process, &Key::Process, ItemEnd::Done, record);
+                let links = self.end_or_add(ItemKind::Process, &Key::Process, ItemEnd::Done, record);
                 self.close_all();
-                belonging
+                links
             }
             _ => self.single(ItemKind::Process, ItemEnd::Done, record),
         }
     }
 
-    fn inbound(&mut self, head: &FrameHead<'_>, record: &ItemRecord<'_>) -> Belonging {
+    fn inbound(&mut self, head: &FrameHead<'_>, record: &ItemRecord<'_>) -> RecordLinks {
         let (session, id) = (record.session, head.id());
         let Some(kind) = head.kind() else { return self.single(ItemKind::Error, ItemEnd::Failed, record) };
         match (kind.as_str(), id.as_deref()) {
@@ -176,18 +176,18 @@ impl ItemIndex {
         }
     }
 
-    fn outbound(&mut self, head: &FrameHead<'_>, record: &ItemRecord<'_>) -> Belonging {
+    fn outbound(&mut self, head: &FrameHead<'_>, record: &ItemRecord<'_>) -> RecordLinks {
         let Some(kind) = head.kind() else { return self.single(ItemKind::Error, ItemEnd::Failed, record) };
         match (kind.as_str(), Event::parse(&kind)) {
             ("response", _) => self.response(head, record),
             ("extension_ui_request", _) => self.ui_request(head, record),
             ("extension_error", _) => self.single(ItemKind::Error, ItemEnd::Failed, record),
             (_, Some(event)) => self.event(event, head, record),
-            (_, None) => Belonging::default(),
+            (_, None) => RecordLinks::default(),
         }
     }
 
-    fn event(&mut self, event: Event, head: &FrameHead<'_>, record: &ItemRecord<'_>) -> Belonging {
+    fn event(&mut self, event: Event, head: &FrameHead<'_>, record: &ItemRecord<'_>) -> RecordLinks {
         let session = record.session;
         match event {
             Event::MessageStart => self.message(false, head, record),
@@ -221,11 +221,11 @@ impl ItemIndex {
                 let end = if head.success() == Some(true) { ItemEnd::Done } else { ItemEnd::Failed };
                 self.end_or_add(ItemKind::Retry, &Key::Retry(session), end, record)
             }
-            _ => Belonging::default(),
+            _ => RecordLinks::default(),
         }
     }
 
-    fn response(&mut self, head: &FrameHead<'_>, record: &ItemRecord<'_>) -> Belonging {
+    fn response(&mut self, head: &FrameHead<'_>, record: &ItemRecord<'_>) -> RecordLinks {
         let end = match head.success() {
             Some(true) if head.is_cancelled() => ItemEnd::Cancelled,
             Some(true) => ItemEnd::Done,
@@ -239,7 +239,7 @@ impl ItemIndex {
         self.end_or_add(ItemKind::Command, &key, end, record)
     }
 
-    fn message(&mut self, is_end: bool, head: &FrameHead<'_>, record: &ItemRecord<'_>) -> Belonging {
+    fn message(&mut self, is_end: bool, head: &FrameHead<'_>, record: &ItemRecord<'_>) -> RecordLinks {
         let message = head.message().unwrap_or_default();
         let session = record.session;
         let role = message.role.as_str();
@@ -249,7 +249,7 @@ impl ItemIndex {
             let key = Key::Message(session, call).hash();
             return match self.take(key) {
                 Some(item) => self.extend(item, record),
-                None => Belonging::default(),
+                None => RecordLinks::default(),
             };
         }
         let kind = match Role::parse(role) {
@@ -271,31 +271,31 @@ impl ItemIndex {
         self.end_or_add(kind, &key, end, record)
     }
 
-    fn ui_request(&mut self, head: &FrameHead<'_>, record: &ItemRecord<'_>) -> Belonging {
+    fn ui_request(&mut self, head: &FrameHead<'_>, record: &ItemRecord<'_>) -> RecordLinks {
         let (method, id) = (head.method().unwrap_or_default(), head.id().unwrap_or_default());
         if !UiRequest::parse(&method).is_some_and(UiRequest::is_dialog) {
             return self.single(ItemKind::Notice, ItemEnd::Done, record);
         }
-        let belonging = self.begin(ItemKind::Dialog, &Key::Dialog(record.session, &id), record);
-        self.dialogs.extend(belonging.item);
-        belonging
+        let links = self.begin(ItemKind::Dialog, &Key::Dialog(record.session, &id), record);
+        self.dialogs.extend(links.item);
+        links
     }
 
     /// An item of one record.
-    fn single(&mut self, kind: ItemKind, end: ItemEnd, record: &ItemRecord<'_>) -> Belonging {
+    fn single(&mut self, kind: ItemKind, end: ItemEnd, record: &ItemRecord<'_>) -> RecordLinks {
         let item = self.items.len() as u32;
         let ItemRecord { record, session, .. } = *record;
         let (first, last, content) = (record, record, record);
         self.items.push(ItemFacts { kind, first, last, content, end, session, key: 0 });
-        Belonging { item: Some(item), cause: None }
+        RecordLinks { item: Some(item), cause: None }
     }
 
-    fn begin(&mut self, kind: ItemKind, key: &Key<'_>, record: &ItemRecord<'_>) -> Belonging {
+    fn begin(&mut self, kind: ItemKind, key: &Key<'_>, record: &ItemRecord<'_>) -> RecordLinks {
         let hash = key.hash();
         // One that never ended gives way.
         self.take(hash);
-        let belonging = self.single(kind, ItemEnd::Open, record);
-        if let Some(item) = belonging.item {
+        let links = self.single(kind, ItemEnd::Open, record);
+        if let Some(item) = links.item {
             let facts = &mut self.items[item as usize];
             (facts.content, facts.key) = (0, hash as u32);
             self.open.push_back((hash, item));
@@ -303,35 +303,35 @@ impl ItemIndex {
                 self.open.pop_front();
             }
         }
-        belonging
+        links
     }
 
     /// Continues an item.
-    fn touch(&mut self, key: &Key<'_>, record: &ItemRecord<'_>) -> Belonging {
+    fn touch(&mut self, key: &Key<'_>, record: &ItemRecord<'_>) -> RecordLinks {
         let hash = key.hash();
         match self.open.iter().rev().find(|(known, _)| *known == hash) {
             Some((_, item)) => self.extend(*item, record),
-            None => Belonging::default(),
+            None => RecordLinks::default(),
         }
     }
 
-    fn extend(&mut self, item: u32, record: &ItemRecord<'_>) -> Belonging {
-        let Some(facts) = self.items.get_mut(item as usize) else { return Belonging::default() };
+    fn extend(&mut self, item: u32, record: &ItemRecord<'_>) -> RecordLinks {
+        let Some(facts) = self.items.get_mut(item as usize) else { return RecordLinks::default() };
         facts.last = record.record;
-        Belonging { item: Some(item), cause: None }
+        RecordLinks { item: Some(item), cause: None }
     }
 
     /// Ends an item; `None` if none is under way.
-    fn end(&mut self, key: &Key<'_>, end: ItemEnd, record: &ItemRecord<'_>) -> Option<Belonging> {
+    fn end(&mut self, key: &Key<'_>, end: ItemEnd, record: &ItemRecord<'_>) -> Option<RecordLinks> {
         let item = self.take(key.hash())?;
-        let belonging = self.extend(item, record);
+        let links = self.extend(item, record);
         let facts = self.items.get_mut(item as usize)?;
         (facts.content, facts.end) = (record.record, end);
         if let Key::Call(session, call) = key {
             // Its message is still to come.
             self.open.push_back((Key::Message(*session, call).hash(), item));
         }
-        Some(Belonging { cause: Some(facts.first), ..belonging })
+        Some(RecordLinks { cause: Some(facts.first), ..links })
     }
 
     /// Ends an item, or adds one that consists of its end.
@@ -341,7 +341,7 @@ impl ItemIndex {
         key: &Key<'_>,
         end: ItemEnd,
         record: &ItemRecord<'_>,
-    ) -> Belonging {
+    ) -> RecordLinks {
         self.end(key, end, record).unwrap_or_else(|| self.single(kind, end, record))
     }
 
