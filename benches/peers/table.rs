@@ -57,6 +57,7 @@ const MB: f64 = 1e6;
 const ROWS: &[Row] = &[
     row("Start of the process to the first answer", Of(("start", "wall")), Seconds, Fewer(50.0)),
     row("… resident memory after it", Of(("start", "memory")), Bytes, Fewer(12.0)),
+    row("… of it not of files, which processes share", Of(("start", "own")), Bytes, Nothing),
     row("`get_state`, round trip: median of 2,000", Of(("asks", "median")), Seconds, Fewer(2.0)),
     row("… 99th percentile", Of(("asks", "p99")), Seconds, Fewer(3.0)),
     row("10,000 `get_state` at once", Of(("asks", "at once")), Seconds, Fewer(8.0)),
