@@ -96,7 +96,14 @@ impl Check {
         let request: RpcExtensionUIRequest = match kind.as_str() {
             "select" => {
                 let options = ["alpha", "beta"].map(str::to_owned).to_vec();
-                SelectRequest { id: own, title: "Pick one".to_owned(), options, timeout }.into()
+                SelectRequest {
+                    id: own,
+                    title: "Pick one".to_owned(),
+                    options,
+                    option_details: None,
+                    timeout,
+                }
+                .into()
             }
             "confirm" => {
                 let (title, message) = ("Sure?".to_owned(), "Really do it?".to_owned());

@@ -146,6 +146,7 @@ class SelectRequest(TypedDict):
     method: Literal["select"]
     title: str
     options: List[str]
+    optionDetails: NotRequired[List[JsonObject]]
     timeout: NotRequired[Count]
 
 class ConfirmRequest(TypedDict):
@@ -176,7 +177,7 @@ class EditorRequest(TypedDict):
     promptStyle: NotRequired[bool]
 
 class CancelRequest(TypedDict):
-    """Withdraws an editor dialog: the agent no longer waits for its response."""
+    """Withdraws an editor dialog, in omp any dialog: the agent no longer waits for its response."""
     type: Literal["extension_ui_request"]
     id: str
     method: Literal["cancel"]
@@ -253,6 +254,7 @@ class OpenUrlRequest(TypedDict):
     id: str
     method: Literal["open_url"]
     url: str
+    launchUrl: NotRequired[str]
     instructions: NotRequired[str]
     userCode: NotRequired[str]
 

@@ -12,8 +12,8 @@ use crate::{
     machine::State,
     protocol::{
         AbortCommand, AssistantContent, AssistantMessage, Command, DialectReady, FlowState, FollowUpCommand,
-        GetStateCommand, PromptCommand, PromptDisposition, QueueOutcome, RpcCommand, RpcCommandKind,
-        RpcExtensionUIRequest, SetHostToolsCommand, SteerCommand,
+        GetStateCommand, PromptCommand, PromptDisposition, PromptOutcome, QueueOutcome, RpcCommand,
+        RpcCommandKind, RpcExtensionUIRequest, SetHostToolsCommand, SteerCommand,
     },
 };
 use std::{sync::Arc, time::Duration};
@@ -170,7 +170,7 @@ impl Client {
             Ok((call, PromptCommand::success(response).flatten()))
         };
         let (mut call, outcome) = self.with_deadline(kind, sending).await?;
-        if outcome.is_some_and(|outcome| outcome.disposition == PromptDisposition::Handled) {
+        if outcome.is_some_and(|outcome| is_handled(&outcome)) {
             return Ok(RunResult { message: self.hub.last_message_after(before) });
         }
         tokio::select! {
@@ -341,4 +341,9 @@ impl Client {
         let Some(within) = self.within else { return response.await };
         timeout(within, response).await.unwrap_or(Err(Error::TimedOut { command, within }))
     }
+}
+
+/// Whether the response to a prompt shows that no run follows.
+fn is_handled(outcome: &PromptOutcome) -> bool {
+    outcome.disposition == Some(PromptDisposition::Handled) || outcome.agent_invoked == Some(false)
 }

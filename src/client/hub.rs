@@ -9,8 +9,8 @@ use super::{
 use crate::{
     machine::State,
     protocol::{
-        AssistantMessage, Dialect, FlowState, Inbound, Outbound, RequestId, RpcCommand, RpcErrorResponse,
-        mend_surrogates, read,
+        AssistantMessage, Dialect, FlowState, Inbound, Outbound, ReassembledLine, RequestId, RpcCommand,
+        RpcErrorResponse, mend_surrogates, read,
     },
 };
 use serde::Serialize;
@@ -146,6 +146,13 @@ impl Hub {
 
     /// Handles a line of the server. Returns the callback to run, if any.
     pub fn receive_line(&self, line: Vec<u8>) -> Option<CallbackTask> {
+        let taken = self.lock().chunks.take(&line);
+        let line = match taken {
+            Ok(ReassembledLine::Frame(frame)) => frame,
+            Ok(ReassembledLine::Piece) => return None,
+            // A line that breaks a series of chunks may be a frame of its own.
+            Ok(ReassembledLine::Whole) | Err(_) => line,
+        };
         // Servers in JavaScript may write half a surrogate pair as an escape; the frame is still readable.
         let mended = str::from_utf8(&line).map(mend_surrogates);
         let frame = read::<Outbound>(mended.as_deref().map_or(&line, str::as_bytes), self.dialect);

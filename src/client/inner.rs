@@ -12,8 +12,9 @@ use super::{
 use crate::{
     machine::{Envelope, State},
     protocol::{
-        AgentMessage, AgentSessionEvent, AssistantMessage, Dialect, Emission, FlowState, Inbound, Outbound,
-        ReadError, RequestId, RpcCommand, RpcCommandKind, RpcErrorResponse, RpcResponse, RpcSuccess,
+        AgentMessage, AgentSessionEvent, AssistantMessage, ChunkReassembler, Dialect, Emission, FlowState,
+        Inbound, Outbound, ReadError, RequestId, RpcCommand, RpcCommandKind, RpcErrorResponse, RpcResponse,
+        RpcSuccess,
     },
 };
 use std::{collections::HashMap, time::Duration};
@@ -35,6 +36,8 @@ pub(super) struct Inner {
     pub shutdown: Option<ShutdownMode>,
     pub expected: ExpectedRun,
     dialect: Dialect,
+    /// Frames in chunks.
+    pub chunks: ChunkReassembler,
     pub session: SessionState,
     pub calls: HashMap<String, OutstandingCall>,
     /// Acknowledged calls that an error may still follow.
@@ -74,6 +77,7 @@ impl Inner {
             shutdown: None,
             expected: ExpectedRun::new(options.begin_within),
             dialect,
+            chunks: ChunkReassembler::new(dialect),
             session: SessionState::fresh(dialect),
             calls: HashMap::new(),
             late: HashMap::new(),

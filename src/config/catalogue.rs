@@ -118,6 +118,10 @@ impl CatalogueEntry {
             prompt_cache: keys.prompt_cache,
             sampling_params: keys.sampling_params,
             sampling_params_by_thinking_level: keys.sampling_params_by_thinking_level,
+            identity: None,
+            is_o_auth: None,
+            requires_glyph_tokenization: None,
+            supports_computer_use: None,
         };
         let levels = keys.thinking_level_map.as_ref().map(LevelMap::new).unwrap_or_default();
         Some(Self { model, levels })

@@ -190,15 +190,17 @@ fn endpoint(entry: CatalogueEntry, base: Base) -> Endpoint {
     Endpoint { levels, efforts: map.efforts(base), adaptive, model }
 }
 
-/// The description of a model's thinking in xcsh: `budget` if requests name a number of tokens, else `effort`.
+/// The description of a model's thinking in xcsh and omp: `budget` if requests name a number of tokens, else `effort`.
 /// Source: xcsh observed.
 fn thinking(model: &Model, levels: &[ThinkingLevel], adaptive: bool) -> Option<ModelThinking> {
-    let mut thinks = levels.iter().copied().filter(|level| *level != ThinkingLevel::Off);
-    let min_level = thinks.next()?;
+    let thinks: Vec<ThinkingLevel> =
+        levels.iter().copied().filter(|level| *level != ThinkingLevel::Off).collect();
+    let (min_level, max_level) = (thinks.first().copied()?, thinks.last().copied());
     let mode = if model.api == "anthropic-messages" && !adaptive { "budget" } else { "effort" };
     Some(ModelThinking {
         mode: mode.to_owned(),
-        min_level,
-        max_level: thinks.next_back().unwrap_or(min_level),
+        min_level: Some(min_level),
+        max_level,
+        efforts: Some(thinks),
     })
 }

@@ -4,23 +4,40 @@ use crate::engine::{
     core::Engine,
     io::not_yet,
     prompt::{Prompt, Recipient},
+    protocol_version::CHUNKS_VERSION,
     run::{compaction::Compaction, deferred::AfterRun},
     store::next_session::NextSession,
 };
 use crate::protocol::{
-    DialectReady, Disposition, Emission, GetAvailableThinkingLevelsResponse, GetBranchMessagesResponse,
-    GetCommandsResponse, GetForkMessagesResponse, GetLastAssistantTextResponse, GetSessionStatsResponse,
-    GetStateResponse, LastAssistantText, Outbound, ReadyFrame, RequestId, RpcCommand, RpcCommandKind,
-    SetTodosResponse, ThinkingLevelList, TodoList, errors,
+    AvailableCommandList, DialectReady, Disposition, Emission, FastMode, GetAvailableCommandsResponse,
+    GetAvailableThinkingLevelsResponse, GetBranchMessagesResponse, GetCommandsResponse,
+    GetForkMessagesResponse, GetLastAssistantTextResponse, GetSessionStatsResponse, GetStateResponse,
+    GetSubagentsResponse, LastAssistantText, Outbound, ReadyFrame, RequestId, RpcCommand, RpcCommandKind,
+    SetFastModeResponse, SetSubagentSubscriptionResponse, SetTodosResponse, SubagentList,
+    SubagentSubscriptionLevel, ThinkingLevelList, TodoList, errors,
 };
+
+/// Version of the protocol at the start.
+const FIRST_VERSION: u64 = 1;
 
 impl Engine {
     /// Emits the first frame, where the dialect has one.
     pub(in crate::engine) fn greet(&mut self) {
-        if self.dialect.record().ready != DialectReady::None {
-            let version = Some(env!("CARGO_PKG_VERSION").to_owned());
-            self.emit(Outbound::ReadyFrame(ReadyFrame { version }));
+        let record = self.dialect.record();
+        if record.ready == DialectReady::None {
+            return;
         }
+        let limits = &record.frame_limits;
+        self.emit(Outbound::ReadyFrame(ReadyFrame {
+            version: Some(env!("CARGO_PKG_VERSION").to_owned()),
+            protocol_version: Some(FIRST_VERSION),
+            supported_protocol_versions: Some(
+                [FIRST_VERSION, CHUNKS_VERSION].map(|version| version as i64).to_vec(),
+            ),
+            max_frame_bytes: limits.frame,
+            max_reassembled_frame_bytes: limits.reassembled,
+        }));
+        self.emit_available_commands();
     }
 
     /// Serves a command by its disposition. `is_aborted`: the command is a prompt that was aborted before it
@@ -58,6 +75,10 @@ impl Engine {
             RpcCommand::Steer(it) => self.serve_queue_message(id, kind, it.message, it.images),
             RpcCommand::FollowUp(it) => self.serve_queue_message(id, kind, it.message, it.images),
             RpcCommand::Abort(_) => {
+                if self.dialect.record().aborts_shells {
+                    self.cancel_shells();
+                    self.abort_queued_shells();
+                }
                 self.abort_queued_work();
                 self.abort_prompts();
                 self.abort_chain();
@@ -156,6 +177,8 @@ impl Engine {
                 self.acknowledge(kind, id);
             }
             RpcCommand::AbortRetry(_) => {
+                let retries = self.activity.is_retrying();
+                self.series.chain.iter_mut().for_each(|chain| chain.keeps_queue |= retries);
                 self.cancel_retry();
                 self.acknowledge(kind, id);
             }
@@ -178,8 +201,34 @@ impl Engine {
                 self.todos.set(it.phases, self.now.monotonic);
                 self.succeed(SetTodosResponse { id, data: TodoList { todo_phases: self.todos.view() } });
             }
+            RpcCommand::NegotiateProtocol(it) => self.negotiate_protocol(it),
+            RpcCommand::GetMessagesPage(it) => self.list_message_page(it),
+            RpcCommand::GetAvailableCommands(_) => {
+                let data = AvailableCommandList { commands: self.available_commands() };
+                self.succeed(GetAvailableCommandsResponse { id, data });
+            }
+            RpcCommand::SetSubagentSubscription(it) => {
+                let data = SubagentSubscriptionLevel { level: it.level };
+                self.succeed(SetSubagentSubscriptionResponse { id, data });
+            }
+            RpcCommand::GetSubagents(_) => {
+                // No tool of this server starts one.
+                let data = SubagentList { subagents: Vec::new() };
+                self.succeed(GetSubagentsResponse { id, data });
+            }
+            RpcCommand::SetFastMode(it) => match it.enabled {
+                true => self.fail(id, kind, errors::fast_mode(self.dialect.base())),
+                false => {
+                    let data = FastMode { enabled: false, active: false };
+                    self.succeed(SetFastModeResponse { id, data });
+                }
+            },
             // Not served: refused above.
-            RpcCommand::SetLocale(_) | RpcCommand::GetIntegrations(_) => {}
+            RpcCommand::SetLocale(_)
+            | RpcCommand::GetIntegrations(_)
+            | RpcCommand::Handoff(_)
+            | RpcCommand::SetHostUriSchemes(_)
+            | RpcCommand::GetSubagentMessages(_) => {}
         }
     }
 

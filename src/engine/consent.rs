@@ -149,7 +149,7 @@ const GUARD: &str = "confirm_tools";
 /// Builds the consent dialog.
 fn question(title: String) -> RpcExtensionUIRequest {
     let options = vec![texts::allow_once(), texts::allow_session(), texts::deny()];
-    SelectRequest { id: String::new(), title, options, timeout: None }.into()
+    SelectRequest { id: String::new(), title, options, timeout: None, option_details: None }.into()
 }
 
 /// The longest arguments that a dialog shows whole, in characters of their JSON.

@@ -24,8 +24,8 @@ use crate::engine::{
 use crate::{
     machine::{Machine, Rule, Step},
     protocol::{
-        AgentMessage, AgentSessionEvent, AgentSessionEventKind, Dialect, Emission, FlowState, Inbound,
-        Outbound, RequestId, RpcCommandKind, RpcErrorResponse, RpcSuccess, Side, TodoAutoClearEvent, read,
+        AgentMessage, AgentSessionEvent, Dialect, Emission, FlowState, Inbound, Outbound, RequestId,
+        RpcCommandKind, RpcErrorResponse, RpcSuccess, Side, TodoAutoClearEvent, read,
     },
     session::{Session, new_header},
 };
@@ -307,6 +307,8 @@ impl Engine {
             return true;
         } else if let Some(next) = self.backlog.after_run.pop_front() {
             self.begin_after_run(next);
+        } else if self.deliver_queued() {
+            return true;
         } else if !self.queues.triggering.is_empty() {
             // The prompt that these messages accompanied has opened no run.
             self.start_run([]);
@@ -318,7 +320,7 @@ impl Engine {
 
     /// The state of the machine's chart that corresponds to the activity.
     fn activity_state(&self) -> FlowState {
-        let settles = AgentSessionEventKind::AgentSettled.is_in(self.dialect.base());
+        let settles = self.chains_runs();
         match &self.activity {
             Activity::Idle | Activity::Switching => FlowState::Idle,
             Activity::Starting => FlowState::Starting,
@@ -397,6 +399,8 @@ impl Engine {
             }
             Inbound::HostToolUpdate(update) => self.on_host_tool_update(update),
             Inbound::HostToolResult(result) => self.on_host_tool_result(result),
+            // No scheme of the host is registered.
+            Inbound::HostUriResult(_) => {}
         }
     }
 
@@ -456,7 +460,7 @@ impl Engine {
     /// Emits an error response, or fails the action that the command was served for.
     pub(in crate::engine) fn fail(&mut self, id: Option<RequestId>, command: RpcCommandKind, error: String) {
         if let Some(error) = self.take_action_failure(id.as_ref(), error) {
-            let response = RpcErrorResponse { id, command: command.as_str().to_owned(), error };
+            let response = RpcErrorResponse { id, command: command.as_str().to_owned(), error, code: None };
             self.emit(Outbound::Response(response.into()));
         }
     }

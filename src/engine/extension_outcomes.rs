@@ -167,6 +167,11 @@ impl Engine {
             ExtensionOutput::CommandHandled(recipient) => {
                 self.respond_accepted(&recipient, PromptDisposition::Handled)
             }
+            // A command that has started a run is not handled without one.
+            ExtensionOutput::CommandEnded(recipient) if !self.is_working() => {
+                self.emit_prompt_result(&recipient);
+            }
+            ExtensionOutput::CommandEnded(_) => {}
             ExtensionOutput::ToolProgress { call, result } => self.tool_progress(call, result),
             ExtensionOutput::ToolEnded { call, result, is_error } => self.tool_end(call, result, is_error),
             ExtensionOutput::Action { process, action } => self.perform_action(process, action),

@@ -56,7 +56,7 @@ impl Engine {
         let LoginNotice { url, code } = notice;
         let takes_address = code.is_none();
         let instructions = code.as_deref().map(texts::enter_login_code);
-        let page = OpenUrlRequest { id: String::new(), url, instructions, user_code: code };
+        let page = OpenUrlRequest { id: String::new(), url, instructions, user_code: code, launch_url: None };
         self.with_extensions(|host, context| {
             host.show_login_page(page.into(), context);
             if takes_address {

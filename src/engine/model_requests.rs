@@ -52,6 +52,7 @@ impl Engine {
             synthetic: None,
             provider_payload: None,
             timestamp: self.now.wall,
+            steering: None,
         });
         let request = ModelCall {
             call,

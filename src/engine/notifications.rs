@@ -69,6 +69,7 @@ impl Engine {
     /// Responds to a command that has changed the session, and ends the activity `Switching`.
     pub(in crate::engine) fn finish_session_change(&mut self, response: RpcSuccess) {
         self.activity = self.resting();
+        self.emit_available_commands();
         self.succeed(response);
     }
 

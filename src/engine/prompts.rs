@@ -26,11 +26,11 @@ use crate::engine::{
 };
 use crate::machine::Step;
 use crate::protocol::{
-    AgentMessage, Attribution, BeforeAgentStartHook, CustomMessage, DialectPromptAck, Disposition, ErrorText,
-    ExtensionMessage, ExtensionResponse, FlowState, FollowUpResponse, HookName, ImageContent, InputHook,
-    InputSource, MessageContent, PromptDisposition, PromptOutcome, PromptResponse, QueueDisposition,
-    QueueOutcome, RequestId, RpcCommand, RpcCommandKind, SteerResponse, StreamingBehavior, TextContent,
-    UserContent, UserMessage, errors,
+    AgentMessage, AgentSessionEventKind, Attribution, BeforeAgentStartHook, Check as _, CustomMessage,
+    DialectPromptAck, Disposition, ErrorText, ExtensionMessage, ExtensionResponse, FlowState,
+    FollowUpResponse, HookName, ImageContent, InputHook, InputSource, MessageContent, PromptDisposition,
+    PromptOutcome, PromptResponse, PromptResultEvent, QueueDisposition, QueueOutcome, RequestId, RpcCommand,
+    RpcCommandKind, SteerResponse, StreamingBehavior, TextContent, UserContent, UserMessage, errors,
 };
 use std::sync::Arc;
 
@@ -139,7 +139,8 @@ impl Engine {
     pub(in crate::engine) fn expand_prompt(&mut self, prompt: Prompt, is_handled: bool) {
         if is_handled {
             self.backlog.intake = Intake::Free;
-            return self.respond_accepted(&prompt.recipient, PromptDisposition::Handled);
+            self.respond_accepted(&prompt.recipient, PromptDisposition::Handled);
+            return self.emit_prompt_result(&prompt.recipient);
         }
         // Texts of extensions are not expanded.
         if matches!(prompt.recipient, Recipient::Extension { .. }) {
@@ -237,15 +238,31 @@ impl Engine {
             }
             Expansion::Queued { id, kind, images, text } => {
                 let text = skill.or_else(|| template(&text)).unwrap_or(text);
-                let message = AgentMessage::User(self.user_message(text, images));
+                let message = self.user_message(text, images);
                 let queue = match kind {
                     RpcCommandKind::FollowUp => StreamingBehavior::FollowUp,
                     _ => StreamingBehavior::Steer,
                 };
+                if self.starts_when_idle() {
+                    return self.start_with(queue, message, Recipient::Host { id, kind });
+                }
                 self.queue_message(queue, message);
                 self.respond_queued(id, kind, QueueDisposition::Queued);
             }
         }
+    }
+
+    /// Whether a message for a queue starts a run of its own.
+    fn starts_when_idle(&self) -> bool {
+        let is_free =
+            !self.is_working() && self.backlog.after_run.is_empty() && !self.lifecycle.is_stopping();
+        self.dialect.record().starts_when_idle && is_free && self.models.choice().unusable.is_none()
+    }
+
+    /// Starts a run with a message for a queue.
+    fn start_with(&mut self, queue: StreamingBehavior, mut message: UserMessage, recipient: Recipient) {
+        message.steering = (queue == StreamingBehavior::Steer).then_some(true);
+        self.admit_prompt(recipient, message, false);
     }
 
     /// Queues a prompt, refuses it, or opens its run, by its disposition.
@@ -268,7 +285,7 @@ impl Engine {
         match disposition {
             Some(Disposition::Queue) => {
                 let queue = behavior.unwrap_or(StreamingBehavior::Steer);
-                self.queue_message(queue, AgentMessage::User(message));
+                self.queue_message(queue, message);
                 self.respond_accepted(&recipient, PromptDisposition::Queued);
             }
             Some(Disposition::Reject) => {
@@ -392,13 +409,24 @@ impl Engine {
     ) {
         match recipient {
             Recipient::Host { id, kind: RpcCommandKind::Prompt } => {
-                let data = Some(PromptOutcome { disposition });
+                let mut data = PromptOutcome { disposition: Some(disposition), agent_invoked: None };
+                data.fit(self.dialect.base());
+                let data = Some(data).filter(|data| data.disposition.is_some());
                 self.succeed(PromptResponse { id: id.clone(), data });
             }
             recipient => self.respond_success(recipient),
         }
         if disposition != PromptDisposition::Started {
             self.restore_starting_state();
+        }
+    }
+
+    /// Emits that a prompt of the host has been handled without a run, in dialects that have an event for it.
+    pub(in crate::engine) fn emit_prompt_result(&mut self, recipient: &Recipient) {
+        if let Recipient::Host { id, kind: RpcCommandKind::Prompt } = recipient
+            && AgentSessionEventKind::PromptResult.is_in(self.dialect.base())
+        {
+            self.emit_event(PromptResultEvent { id: id.clone(), agent_invoked: false });
         }
     }
 
@@ -469,6 +497,7 @@ impl Engine {
             attribution: Some(Attribution::User),
             synthetic: None,
             provider_payload: None,
+            steering: None,
             timestamp: self.now.wall,
         }
     }

@@ -3,13 +3,14 @@
 use crate::engine::{core::Engine, queues::TurnInput};
 use crate::protocol::{
     AgentMessage, AgentSessionEventKind, ClearQueueResponse, ClearedQueue, QueueUpdateEvent, RequestId,
-    StreamingBehavior,
+    StreamingBehavior, UserMessage,
 };
 
 impl Engine {
     /// Queues a message of the user, and emits the queues.
-    pub(in crate::engine) fn queue_message(&mut self, queue: StreamingBehavior, message: AgentMessage) {
-        self.queues.of(queue).push(message);
+    pub(in crate::engine) fn queue_message(&mut self, queue: StreamingBehavior, mut message: UserMessage) {
+        message.steering = (queue == StreamingBehavior::Steer).then_some(true);
+        self.queues.of(queue).push(AgentMessage::User(message));
         self.emit_queue_update();
     }
 

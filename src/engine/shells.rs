@@ -182,6 +182,9 @@ impl Engine {
             output_lines,
             output_bytes,
             artifact_id: None,
+            elided_bytes: None,
+            elided_lines: None,
+            working_dir: None,
         }
     }
 
@@ -197,7 +200,7 @@ impl Engine {
             DialectErrorStyle::Echo => self.fail(id, kind, text),
             DialectErrorStyle::Parse => {
                 let error = errors::parse(self.dialect.base(), &text);
-                let response = RpcErrorResponse { id: None, command: "parse".to_owned(), error };
+                let response = RpcErrorResponse { id: None, command: "parse".to_owned(), error, code: None };
                 self.emit(Outbound::Response(response.into()));
             }
         }

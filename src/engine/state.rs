@@ -12,6 +12,9 @@ use crate::{
     },
 };
 
+/// Fill level for a model whose context window is not known.
+const NO_CONTEXT: ContextUsage = ContextUsage { tokens: None, context_window: 0, percent: None };
+
 impl Engine {
     /// The data of the response to `get_state`.
     pub(in crate::engine) fn session_state(&self) -> SessionState {
@@ -51,6 +54,10 @@ impl Engine {
             todo_phases: Some(facts.todo_phases),
             system_prompt: None,
             dump_tools: None,
+            fast_mode_enabled: Some(false),
+            tokens_per_second: None,
+            fast_mode_active: Some(false),
+            context_usage: Some(self.context_usage().unwrap_or(NO_CONTEXT)),
         }
     }
 

@@ -3,6 +3,7 @@
 use super::parts::{Part, reachable, ref_name, target_name};
 use crate::protocol::{BUNDLE, Dialect};
 use serde_json::{Map, Value, json};
+use std::borrow::Cow;
 
 /// The frames of `dialect` as one JSON Schema 2020-12, without other dialects and annotations.
 ///
@@ -156,9 +157,25 @@ impl Export<'_> {
         let own = properties.as_object().into_iter().flatten().filter(|(_, property)| self.has(property));
         own.map(|(name, property)| {
             let never_null = required.contains(&name.as_str()) && property["x-null"] == true;
-            (name.clone(), of_any_type(self.plain(property, never_null)))
+            (name.clone(), of_any_type(self.plain(&self.own_type(property), never_null)))
         })
         .collect()
+    }
+
+    /// The property with the type that it has in this dialect.
+    fn own_type<'p>(&self, property: &'p Value) -> Cow<'p, Value> {
+        let rows = property["x-type-in"].as_array().into_iter().flatten();
+        let own =
+            rows.filter(|row| self.is_in(row, "dialects") == Some(true)).map(|row| &row["schema"]).next();
+        let Some(own) = own else { return Cow::Borrowed(property) };
+        if own.get("$ref").is_some() {
+            return Cow::Borrowed(own);
+        }
+        let mut typed = property.clone();
+        if let (Value::Object(typed), Value::Object(own)) = (&mut typed, own) {
+            typed.extend(own.clone());
+        }
+        Cow::Owned(typed)
     }
 
     /// The names of the properties that the dialect requires, in the order of the properties.

@@ -79,8 +79,10 @@ impl<'a> Envelope<'a> {
                     format!("no `timeout` in `{method}`")
                 });
             }
-            // An error response names its command.
-            kind if kind == AgentSessionEventKind::BashExecutionUpdate.as_str() => {}
+            // These name the command that they belong to.
+            kind if [AgentSessionEventKind::BashExecutionUpdate, AgentSessionEventKind::PromptResult]
+                .map(AgentSessionEventKind::as_str)
+                .contains(&kind) => {}
             kind if AgentSessionEventKind::parse(kind).is_some() => {
                 found.expect(Rule::NoEventId, self.id.is_none(), || "no `id` in an event".to_owned());
             }

@@ -22,22 +22,25 @@
 
 use crate::machine::kind::{Kind, Step};
 use crate::protocol::{
-    AgentMessageKind as Role, AgentSessionEventKind as Event, Base, FlowState, RpcCommandKind as Command,
-    fires_anywhere,
+    AgentMessageKind as Role, AgentSessionEventKind as Event, Base, DialectRunEnd, FlowState,
+    RpcCommandKind as Command, fires_anywhere,
 };
 use statig::prelude::*;
 
 /// The parameters of the flow: what its transitions depend on besides the state.
 #[derive(Clone, Default)]
 pub struct Flow {
-    /// Whether the dialect emits `agent_settled` after a run.
+    /// Whether an event ends what follows a run by itself: `agent_settled`, or an `agent_end` for all runs together.
     settles: bool,
+    /// Whether `agent_end` comes once, when all that followed by itself has ended.
+    ends_chains: bool,
 }
 
 impl Flow {
     /// Creates the flow of dialects built on `base`.
     pub fn new(base: Base) -> Self {
-        Self { settles: Event::AgentSettled.is_in(base) }
+        let ends_chains = base.record().run_end == DialectRunEnd::Chain;
+        Self { settles: ends_chains || Event::AgentSettled.is_in(base), ends_chains }
     }
 
     /// The state after a run.
@@ -88,13 +91,13 @@ impl Flow {
             Kind::CompactionStart(true) | Kind::Unannounced(Step::CompactionBegins) => {
                 Transition(State::compacting_manual())
             }
+            // A retry has succeeded, which is reported behind the end of its run.
+            Kind::RetryEnd(true) if self.ends_chains => Handled,
             // All attempts were used up; or a second overflow in a row, which is only reported.
             Kind::RetryEnd(false) | Kind::CompactionEnd(false) if !self.settles => Handled,
             // An extension adds a message; or open todos begin a run.
-            Kind::MessageStart(Role::Custom)
-            | Kind::MessageEnd(Role::Custom)
-            | Kind::Event(Event::TodoReminder)
-            | Kind::Ready => Handled,
+            Kind::MessageStart(Role::Custom) | Kind::MessageEnd(Role::Custom) | Kind::Ready => Handled,
+            Kind::Event(Event::TodoReminder) if !self.ends_chains => Handled,
             _ => Super,
         }
     }
@@ -110,8 +113,9 @@ impl Flow {
             Kind::Unannounced(Step::PromptEnds) => Transition(State::idle()),
             Kind::MessageStart(Role::Custom)
             | Kind::MessageEnd(Role::Custom)
-            | Kind::Event(Event::TodoReminder)
             | Kind::Unannounced(Step::PromptBegins) => Handled,
+            Kind::Event(Event::TodoReminder) if !self.ends_chains => Handled,
+            Kind::RetryEnd(true) if self.ends_chains => Handled,
             Kind::RetryEnd(false) | Kind::CompactionEnd(false) if !self.settles => Handled,
             Kind::Event(Event::AgentStart) => Transition(State::between()),
             Kind::Event(Event::AutoRetryStart) if !self.settles => Transition(State::retrying()),
@@ -147,14 +151,16 @@ impl Flow {
     }
 
     #[state(superstate = "streaming")]
-    fn tools(event: &Kind) -> Outcome<State> {
+    fn tools(&self, event: &Kind) -> Outcome<State> {
         match event {
             Kind::Event(Event::ToolExecutionStart | Event::ToolExecutionUpdate | Event::ToolExecutionEnd)
             | Kind::MessageStart(Role::ToolResult)
             | Kind::MessageEnd(Role::ToolResult)
-            | Kind::RetryEnd(true)
             | Kind::HostToolCall
-            | Kind::HostToolCancel => Handled,
+            | Kind::HostToolCancel
+            | Kind::HostUriRequest
+            | Kind::HostUriCancel => Handled,
+            Kind::RetryEnd(true) if !self.ends_chains => Handled,
             Kind::Event(Event::TurnEnd) => Transition(State::between()),
             _ => Super,
         }
@@ -164,7 +170,13 @@ impl Flow {
     fn between(&self, context: &mut Verdict, event: &Kind) -> Outcome<State> {
         match event {
             Kind::Event(Event::TurnStart) => Transition(State::turn()),
+            Kind::Event(Event::AgentEnd) if self.ends_chains => Transition(State::idle()),
             Kind::Event(Event::AgentEnd) => Transition(self.after_run()),
+            Kind::Event(Event::AutoRetryStart) if self.ends_chains => Transition(State::retrying()),
+            Kind::Event(Event::AutoCompactionStart) if self.ends_chains => Transition(State::compacting()),
+            Kind::Event(Event::TodoReminder) if self.ends_chains => Transition(State::settling()),
+            Kind::RetryEnd(_) if self.ends_chains => Handled,
+            Kind::Unannounced(Step::RunEnds) if self.ends_chains => Transition(State::settling()),
             Kind::CompactionStart(false) if self.settles => Transition(State::mid_compacting()),
             Kind::MessageStart(Role::Custom) | Kind::MessageEnd(Role::Custom) if self.settles => Handled,
             // A message of an extension may be a stray; any other shows that a turn has begun.
@@ -185,8 +197,12 @@ impl Flow {
     }
 
     #[state(superstate = "session")]
-    fn settling(event: &Kind) -> Outcome<State> {
+    fn settling(&self, event: &Kind) -> Outcome<State> {
         match event {
+            Kind::Event(Event::AgentEnd) if self.ends_chains => Transition(State::idle()),
+            Kind::Event(Event::AutoCompactionStart) if self.ends_chains => Transition(State::compacting()),
+            Kind::Event(Event::TodoReminder) | Kind::RetryEnd(true) if self.ends_chains => Handled,
+            Kind::Unannounced(Step::PromptEnds) if self.ends_chains => Transition(State::idle()),
             Kind::Event(Event::AgentSettled) => Transition(State::idle()),
             Kind::Unannounced(Step::PromptBegins) => Transition(State::starting()),
             Kind::Event(Event::AgentStart) => Transition(State::between()),
@@ -253,6 +269,7 @@ impl Flow {
                 Transition(State::idle())
             }
             Kind::Event(Event::TurnEnd) => context.resynchronize(State::between()),
+            Kind::Event(Event::AgentEnd) if self.ends_chains => context.resynchronize(State::idle()),
             Kind::Event(Event::AgentEnd) => context.resynchronize(self.after_run()),
             Kind::Event(Event::AgentSettled) => context.resynchronize(State::idle()),
             Kind::Event(Event::AutoRetryStart) => context.resynchronize(State::retrying()),
@@ -271,6 +288,9 @@ impl Flow {
             | Kind::DialogResponse
             | Kind::HostToolUpdate
             | Kind::HostToolResult
+            | Kind::HostUriResult
+            | Kind::Chunk
+            | Kind::FrameError
             | Kind::EndOfInput
             | Kind::Exit
             | Kind::Stray

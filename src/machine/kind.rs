@@ -2,9 +2,9 @@
 
 use crate::protocol::{
     AgentMessage, AgentMessageKind, AgentSessionEvent, AgentSessionEventKind, AssistantMessageEventKind,
-    Base, CompactionReason, Emission, Fires, Inbound, MultiSessionCommandKind, MultiSessionEventKind,
-    Outbound, PromptDisposition, RpcCommandKind, RpcExtensionUIRequestKind, RpcResponse, RpcSuccess,
-    StopReason, fires,
+    Base, CompactionReason, DialectRunEnd, Emission, Fires, Inbound, MultiSessionCommandKind,
+    MultiSessionEventKind, Outbound, PromptDisposition, PromptOutcome, RpcCommandKind,
+    RpcExtensionUIRequestKind, RpcResponse, RpcSuccess, StopReason, fires,
 };
 use std::fmt;
 
@@ -19,6 +19,8 @@ pub enum Kind {
     HostToolUpdate,
     /// The result of a host tool, from the host.
     HostToolResult,
+    /// The result of a request for an address of the host.
+    HostUriResult,
     /// The end of the server's input.
     EndOfInput,
     /// The exit of the process, or the end of the recording.
@@ -54,6 +56,14 @@ pub enum Kind {
     HostToolCall,
     /// The cancellation of a call of a host tool.
     HostToolCancel,
+    /// A request for an address of the host.
+    HostUriRequest,
+    /// The cancellation of a request for an address of the host.
+    HostUriCancel,
+    /// A piece of a frame.
+    Chunk,
+    /// `rpc_frame_error`.
+    FrameError,
     /// A step without a frame, which only the server's own machine takes.
     Unannounced(Step),
     /// A command to a process of many sessions.
@@ -77,22 +87,26 @@ pub enum Step {
     CompactionBegins,
     /// A manual compaction ends.
     CompactionEnds,
+    /// A run of a chain ends.
+    RunEnds,
 }
 
 impl Step {
     /// All steps.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::PromptBegins,
         Self::PromptEnds,
         Self::PromptWaits,
         Self::CompactionBegins,
         Self::CompactionEnds,
+        Self::RunEnds,
     ];
 
     /// Whether dialects built on `base` have no event for the step.
     pub fn is_in(self, base: Base) -> bool {
         match self {
             Self::PromptBegins | Self::PromptEnds | Self::PromptWaits => true,
+            Self::RunEnds => base.record().run_end == DialectRunEnd::Chain,
             Self::CompactionBegins | Self::CompactionEnds => {
                 !AgentSessionEventKind::CompactionStart.is_in(base)
             }
@@ -107,6 +121,7 @@ impl Step {
             Self::PromptWaits => "a prompt waits for it",
             Self::CompactionBegins => "a compaction of the host begins",
             Self::CompactionEnds => "it ends",
+            Self::RunEnds => "a run of a chain ends",
         }
     }
 }
@@ -119,6 +134,7 @@ impl Kind {
             Self::DialogResponse,
             Self::HostToolUpdate,
             Self::HostToolResult,
+            Self::HostUriResult,
             Self::EndOfInput,
             Self::Exit,
             Self::Stray,
@@ -140,6 +156,7 @@ impl Kind {
         all.extend([true, false].map(Self::CompactionEnd));
         all.extend(RpcExtensionUIRequestKind::ALL.into_iter().map(Self::UiRequest));
         all.extend([Self::ExtensionError, Self::Ready, Self::HostToolCall, Self::HostToolCancel]);
+        all.extend([Self::HostUriRequest, Self::HostUriCancel, Self::Chunk, Self::FrameError]);
         all.extend(Step::ALL.map(Self::Unannounced));
         all
     }
@@ -151,6 +168,7 @@ impl Kind {
             Inbound::ExtensionUIResponse(_) => Self::DialogResponse,
             Inbound::HostToolUpdate(_) => Self::HostToolUpdate,
             Inbound::HostToolResult(_) => Self::HostToolResult,
+            Inbound::HostUriResult(_) => Self::HostUriResult,
         }
     }
 
@@ -180,6 +198,10 @@ impl Kind {
             Outbound::ReadyFrame(_) => Self::Ready,
             Outbound::HostToolCall(_) => Self::HostToolCall,
             Outbound::HostToolCancel(_) => Self::HostToolCancel,
+            Outbound::HostUriRequest(_) => Self::HostUriRequest,
+            Outbound::HostUriCancel(_) => Self::HostUriCancel,
+            Outbound::Chunk(_) => Self::Chunk,
+            Outbound::FrameError(_) => Self::FrameError,
         }
     }
 
@@ -235,10 +257,15 @@ impl Kind {
             Self::Ready => "ready",
             Self::HostToolCall => "host_tool_call",
             Self::HostToolCancel => "host_tool_cancel",
+            Self::HostUriRequest => "host_uri_request",
+            Self::HostUriCancel => "host_uri_cancel",
+            Self::Chunk => "rpc_chunk",
+            Self::FrameError => "rpc_frame_error",
             Self::Command(_)
             | Self::DialogResponse
             | Self::HostToolUpdate
             | Self::HostToolResult
+            | Self::HostUriResult
             | Self::EndOfInput
             | Self::Exit
             | Self::Stray
@@ -297,6 +324,7 @@ impl fmt::Display for Kind {
             Self::DialogResponse => f.write_str("extension_ui_response"),
             Self::HostToolUpdate => f.write_str("host_tool_update"),
             Self::HostToolResult => f.write_str("host_tool_result"),
+            Self::HostUriResult => f.write_str("host_uri_result"),
             Self::EndOfInput => f.write_str("end of input"),
             Self::Exit => f.write_str("exit"),
             Self::Stray => f.write_str("no frame"),
@@ -317,6 +345,10 @@ impl fmt::Display for Kind {
             Self::Ready => f.write_str("ready"),
             Self::HostToolCall => f.write_str("host_tool_call"),
             Self::HostToolCancel => f.write_str("host_tool_cancel"),
+            Self::HostUriRequest => f.write_str("host_uri_request"),
+            Self::HostUriCancel => f.write_str("host_uri_cancel"),
+            Self::Chunk => f.write_str("rpc_chunk"),
+            Self::FrameError => f.write_str("rpc_frame_error"),
             Self::Unannounced(step) => write!(f, "unannounced({})", step.as_str()),
             Self::ProcessCommand(kind) => write!(f, "command({})", kind.as_str()),
             Self::ProcessResponse(kind, success) => {
@@ -348,12 +380,16 @@ const fn origin(manual: bool) -> &'static str {
     if manual { "manual" } else { "automatic" }
 }
 
+/// Whether the outcome of a prompt shows that no run follows.
+pub(super) fn begins_no_run(outcome: &PromptOutcome) -> bool {
+    let other = outcome.disposition.is_some_and(|it| it != PromptDisposition::Started);
+    other || outcome.agent_invoked == Some(false)
+}
+
 /// Whether a success response reports that the command had no effect: it was cancelled, or the prompt begins no run.
 fn is_cancelled(response: &RpcSuccess) -> bool {
     match response {
-        RpcSuccess::Prompt(it) => {
-            it.data.as_ref().is_some_and(|it| it.disposition != PromptDisposition::Started)
-        }
+        RpcSuccess::Prompt(it) => it.data.as_ref().is_some_and(begins_no_run),
         RpcSuccess::NewSession(it) => it.data.cancelled,
         RpcSuccess::SwitchSession(it) => it.data.cancelled,
         RpcSuccess::Fork(it) => it.data.cancelled,

@@ -34,7 +34,7 @@ pub const fn placement_rule(kind: Kind, at: FlowState, ready: DialectReady) -> R
         Kind::HostToolCancel => Rule::HostCancel,
         Kind::Ready => match ready {
             DialectReady::None => Rule::NoReady,
-            DialectReady::WithVersion => Rule::ReadyFirst,
+            DialectReady::WithVersion | DialectReady::WithLimits => Rule::ReadyFirst,
         },
         _ => Rule::FiresIn,
     }

@@ -159,7 +159,7 @@ impl Machine {
             Inbound::ExtensionUIResponse(response) => {
                 self.dialogs.remove(response.id());
             }
-            Inbound::HostToolUpdate(_) | Inbound::HostToolResult(_) => {}
+            Inbound::HostToolUpdate(_) | Inbound::HostToolResult(_) | Inbound::HostUriResult(_) => {}
         }
         self.report(found, Kind::of_inbound(frame), met)
     }

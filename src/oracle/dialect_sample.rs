@@ -242,7 +242,7 @@ impl DialectSample {
         let begins_with_ready = self.begins_with_ready == Some(true);
         match dialect.record().ready {
             DialectReady::None => !begins_with_ready,
-            DialectReady::WithVersion => begins_with_ready || !self.from_start,
+            DialectReady::WithVersion | DialectReady::WithLimits => begins_with_ready || !self.from_start,
         }
     }
 }
@@ -307,9 +307,9 @@ fn candidates() -> impl DoubleEndedIterator<Item = Dialect> {
     Dialect::ALL.into_iter().filter(|dialect| dialect.record().frames == dialect.as_str())
 }
 
-/// The dialect that an overlay differs from; a base itself.
+/// The dialect of which another one is a version; any other dialect itself.
 fn root(dialect: Dialect) -> Dialect {
-    dialect.record().extends.and_then(Dialect::parse).map_or(dialect, root)
+    dialect.as_str().split_once('@').and_then(|(of, _)| Dialect::parse(of)).unwrap_or(dialect)
 }
 
 /// Why the dialect, in any of its versions, refuses the frame; `None` if it accepts the frame.

@@ -16,9 +16,9 @@ use crate::{
         Envelope, Findings, Kind, Machine, Rule, RuleSet, ServerExit, State, UnreadableFrame, Violation,
     },
     protocol::{
-        AgentSessionEventKind, Dialect, DialectReady, DialectVersion, Emission, Faults, FlowState, Inbound,
-        Need, Outbound, ReadError, RequestId, RpcExtensionUIRequest, Version, Versioned, mend_surrogates,
-        read_line, read_versioned,
+        AgentSessionEventKind, ChunkReassembler, Dialect, DialectReady, DialectVersion, Emission, Faults,
+        FlowState, Inbound, Need, Outbound, ReadError, ReassembledLine, RequestId, RpcExtensionUIRequest,
+        RpcResponse, RpcSuccess, Version, Versioned, mend_surrogates, read_line, read_versioned,
     },
 };
 use serde_json::Value;
@@ -80,6 +80,10 @@ pub struct Judge {
 struct Process {
     /// Whether the process has written a line.
     wrote: bool,
+    /// Frames in chunks of the process.
+    chunks: ChunkReassembler,
+    /// Whether a version of the protocol with chunks was selected.
+    has_chunks: bool,
     /// The unterminated line of the host.
     lines: LineBuffer,
     /// Invalid ids of the host: objects and arrays. Servers may echo them.
@@ -118,7 +122,7 @@ impl Judge {
             version_estimate: VersionEstimate::default(),
             view,
             machine: Machine::new(dialect, true).joined_late(),
-            process: Process::default(),
+            process: Process { chunks: ChunkReassembler::new(dialect), ..Process::default() },
             session_file: SessionFileCheck::default(),
             records: 0,
             processes: 0,
@@ -290,9 +294,38 @@ impl Judge {
         let line = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         match str::from_utf8(line) {
             // An escaped lone surrogate is valid JSON.
-            Ok(text) => self.outbound_text(&mend_surrogates(text), cut),
+            Ok(text) if cut => {
+                self.process.chunks.drop_series();
+                self.outbound_text(&mend_surrogates(text), cut)
+            }
+            Ok(text) => self.outbound_line(&mend_surrogates(text)),
             Err(error) => self.not_a_frame(format!("valid UTF-8 ({error})")),
         }
+    }
+
+    /// Judges a line of the server: a frame, or a chunk of one.
+    fn outbound_line(&mut self, text: &str) -> Vec<Violation> {
+        let taken = self.process.chunks.take(text.as_bytes());
+        let mut violations = self.outbound_text(text, false);
+        let mut found = Findings::default();
+        match taken {
+            Ok(ReassembledLine::Whole) => return violations,
+            Ok(ReassembledLine::Piece | ReassembledLine::Frame(_)) => {
+                let has_chunks = self.process.has_chunks;
+                found.expect(Rule::ChunkSeries, has_chunks, || {
+                    "no chunks before `negotiate_protocol` has selected them".to_owned()
+                });
+            }
+            Err(ref error) => found.fail(Rule::ChunkSeries, error.expected.clone()),
+        }
+        violations.extend(self.machine.report(found, Kind::Chunk, self.machine.state()));
+        if let Ok(ReassembledLine::Frame(frame)) = taken {
+            violations.extend(match str::from_utf8(&frame) {
+                Ok(frame) => self.outbound_text(&mend_surrogates(frame), false),
+                Err(error) => self.not_a_frame(format!("valid UTF-8 ({error})")),
+            });
+        }
+        violations
     }
 
     fn outbound_text(&mut self, text: &str, cut: bool) -> Vec<Violation> {
@@ -318,6 +351,7 @@ impl Judge {
                     self.process.was_at_rest = false;
                 }
                 self.session_file.observe(&frame);
+                self.process.has_chunks |= selects_chunks(&frame);
                 self.track_dialog(&frame);
                 let emission = Emission::Frame(frame);
                 violations.extend(self.machine.observe(&emission, cut));
@@ -407,7 +441,7 @@ impl Judge {
         }
         match self.dialect.record().ready {
             DialectReady::None => found.pass(Rule::NoReady),
-            DialectReady::WithVersion => {
+            DialectReady::WithVersion | DialectReady::WithLimits => {
                 found.expect(Rule::ReadyFirst, kind == "ready", || "`ready` before anything else".to_owned());
             }
         }
@@ -454,7 +488,8 @@ impl Judge {
                     self.machine.load_extensions();
                 }
                 self.session_file.begin_process(has_extensions);
-                self.process = Process { last: self.t, ..Process::default() };
+                let chunks = ChunkReassembler::new(self.dialect);
+                self.process = Process { last: self.t, chunks, ..Process::default() };
                 self.processes += 1;
                 return violations;
             }
@@ -491,7 +526,13 @@ impl Judge {
             ProcessEvent::SessionFile(lines) if !cut => {
                 let mut found = Findings::default();
                 let Process { ended, was_at_rest, end, .. } = &self.process;
-                self.session_file.check(&lines, *ended && *was_at_rest && end.status == Some(0), &mut found);
+                let has_title_line = self.dialect.record().session_files.title_line;
+                self.session_file.check(
+                    &lines,
+                    has_title_line,
+                    *ended && *was_at_rest && end.status == Some(0),
+                    &mut found,
+                );
                 return self.machine.report(found, Kind::Exit, state);
             }
             ProcessEvent::SessionFile(_) | ProcessEvent::Other => {}
@@ -521,4 +562,9 @@ fn without_id(text: &str) -> Option<String> {
     let mut frame: Value = serde_json::from_str(text).ok()?;
     frame.as_object_mut()?.shift_remove("id");
     Some(frame.to_string())
+}
+
+/// Whether a frame of the server selects a version of the protocol with chunks.
+const fn selects_chunks(frame: &Outbound) -> bool {
+    matches!(frame, Outbound::Response(RpcResponse::Success(RpcSuccess::NegotiateProtocol(_))))
 }

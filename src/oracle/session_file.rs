@@ -98,7 +98,11 @@ impl SessionFileCheck {
     }
 
     /// Judges the lines of a session file. With `at_rest` the process was idle when it exited, so the file must be complete.
-    pub fn check(&self, lines: &[Value], at_rest: bool, found: &mut Findings) {
+    pub fn check(&self, lines: &[Value], has_title_line: bool, at_rest: bool, found: &mut Findings) {
+        let lines = match lines {
+            [first, rest @ ..] if has_title_line && first["type"] == "title" => rest,
+            lines => lines,
+        };
         if at_rest {
             self.check_completeness(lines, found);
         }
@@ -176,9 +180,20 @@ fn message_key(message: &Value) -> Option<String> {
 }
 
 /// A digest that is independent of the order of members.
-fn digest(value: &Value) -> u64 {
+fn digest(message: &Value) -> u64 {
     let mut hasher = DefaultHasher::new();
-    hash(value, &mut hasher);
+    // Servers add these to a message after its end.
+    let is_kept = |key: &str| !["contextSnapshot", "errorId", "retryRecovery"].contains(&key);
+    match message.as_object().filter(|members| !members.keys().all(|key| is_kept(key))) {
+        Some(members) => {
+            let kept = members.iter().filter(|(key, _)| is_kept(key));
+            hash(
+                &Value::Object(kept.map(|(key, value)| (key.clone(), value.clone())).collect()),
+                &mut hasher,
+            );
+        }
+        None => hash(message, &mut hasher),
+    }
     hasher.finish()
 }
 

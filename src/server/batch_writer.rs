@@ -1,6 +1,7 @@
 //! Writes frames to stdout in batches, through the hazards if there are any.
 
 use super::{
+    frame_limit::FrameLimiter,
     hazard::{Hazards, WriteStep},
     sink::Sink,
 };
@@ -17,6 +18,8 @@ pub struct BatchWriter {
     batch: Batch,
     written: usize,
     hazards: Option<HazardStage>,
+    /// Keeps frames within the limit of the dialect.
+    limiter: Option<FrameLimiter>,
 }
 
 /// Whole frames, of which a prefix may be written already.
@@ -45,10 +48,10 @@ const KEPT_CAPACITY: usize = 1024 * 1024;
 
 impl BatchWriter {
     /// A writer to this process's stdout.
-    pub fn to_stdout(hazards: Option<Hazards>) -> io::Result<Self> {
+    pub fn to_stdout(hazards: Option<Hazards>, limiter: Option<FrameLimiter>) -> io::Result<Self> {
         let new = |hazards| HazardStage { hazards, steps: VecDeque::new(), pause: None, has_lingered: false };
         let (sink, hazards) = (Sink::stdout()?, hazards.map(new));
-        Ok(Self { sink, batch: Batch::default(), written: 0, hazards })
+        Ok(Self { sink, batch: Batch::default(), written: 0, hazards, limiter })
     }
 
     /// Whether everything is written.
@@ -64,7 +67,7 @@ impl BatchWriter {
     /// Encodes a frame into the batch, which must be [open](Self::is_open). Returns its length in bytes.
     pub fn push(&mut self, emission: &Emission, encoder: &mut Encoder) -> usize {
         let before = self.batch.bytes.len();
-        self.batch.push(emission, encoder);
+        self.batch.push(emission, encoder, &mut self.limiter);
         self.batch.bytes.len() - before
     }
 
@@ -80,11 +83,19 @@ impl BatchWriter {
         {
             match waiting {
                 PendingFrame::Update(emission) if self.hazards.is_some() => {
-                    encoder.encode(&emission, &mut self.batch.bytes)
+                    let before = self.batch.bytes.len();
+                    encoder.encode(&emission, &mut self.batch.bytes);
+                    self.batch.limit_line(before, encoder, &mut self.limiter);
                 }
-                PendingFrame::Update(emission) => self.batch.push(&emission, encoder),
-                PendingFrame::Encoded(bytes, emission) => {
+                PendingFrame::Update(emission) => self.batch.push(&emission, encoder, &mut self.limiter),
+                PendingFrame::Encoded(mut bytes, emission) => {
                     emission.iter().for_each(|emission| encoder.follow(emission));
+                    if let Some(limiter) = &mut self.limiter {
+                        if limiter.is_exceeded(bytes.len()) {
+                            bytes = limiter.limit(&bytes);
+                        }
+                        emission.iter().for_each(|emission| limiter.follow(emission));
+                    }
                     match self.batch.bytes.is_empty() {
                         true => self.batch.bytes = bytes,
                         false => self.batch.bytes.extend_from_slice(&bytes),
@@ -152,8 +163,28 @@ impl Batch {
         self.bytes.len() < BATCH && self.holes.is_empty()
     }
 
-    fn push(&mut self, emission: &Emission, encoder: &mut Encoder) {
+    fn push(&mut self, emission: &Emission, encoder: &mut Encoder, limiter: &mut Option<FrameLimiter>) {
+        let before = self.bytes.len();
         encoder.encode_around(emission, &mut self.bytes, &mut self.holes);
+        if let Some(limiter) = limiter {
+            limiter.follow(emission);
+        }
+        self.limit_line(before, encoder, limiter);
+    }
+
+    /// Replaces the line that begins at `from`, the last of the batch, if it is over the limit of the dialect.
+    fn limit_line(&mut self, from: usize, encoder: &Encoder, limiter: &mut Option<FrameLimiter>) {
+        let Some(limiter) = limiter else { return };
+        let own = self.holes.iter().position(|hole| *hole >= from).unwrap_or(self.holes.len());
+        let holes: Vec<usize> = self.holes[own..].iter().map(|hole| hole - from).collect();
+        let parts = encoder.filled(&self.bytes[from..], &holes);
+        if !limiter.is_exceeded(parts.iter().map(|part| part.len()).sum()) {
+            return;
+        }
+        let line: Vec<u8> = parts.iter().flat_map(|part| part.iter().copied()).collect();
+        self.bytes.truncate(from);
+        self.holes.truncate(own);
+        self.bytes.extend(limiter.limit(&line));
     }
 }
 

@@ -111,7 +111,7 @@ pub fn list(auth_file: &Path) -> Vec<LoginProvider> {
             name: kind.name.clone(),
             available: !methods.is_empty(),
             authenticated: login.is_some_and(|login| login.is_usable),
-            methods,
+            methods: Some(methods),
             expires: login.and_then(|login| login.expires).map(|ms| ms.max(0.0) as u64),
         }
     };

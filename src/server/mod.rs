@@ -24,6 +24,7 @@
 mod batch_writer;
 mod disk;
 mod extension_models;
+mod frame_limit;
 mod hazard;
 mod logins;
 mod models;

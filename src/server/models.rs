@@ -205,13 +205,23 @@ pub(super) fn public_model(model: &Model) -> Model {
     Model { base_url: redact_url(&model.base_url), ..model.clone() }
 }
 
+/// Thinking levels of a scripted model that thinks, besides `off`.
+const SCRIPT_EFFORTS: [ThinkingLevel; 5] = [
+    ThinkingLevel::Minimal,
+    ThinkingLevel::Low,
+    ThinkingLevel::Medium,
+    ThinkingLevel::High,
+    ThinkingLevel::Xhigh,
+];
+
 /// The model record of a script.
 pub(super) fn script_model(id: &str, script: &Script) -> Model {
     let card = &script.model;
     let thinking = card.reasoning.then(|| ModelThinking {
         mode: "effort".to_owned(),
-        min_level: ThinkingLevel::Minimal,
-        max_level: ThinkingLevel::Xhigh,
+        min_level: Some(ThinkingLevel::Minimal),
+        max_level: Some(ThinkingLevel::Xhigh),
+        efforts: Some(SCRIPT_EFFORTS.to_vec()),
     });
     let above_high = ThinkingLevel::Xhigh.as_str().to_owned();
     Model {
@@ -246,6 +256,10 @@ pub(super) fn script_model(id: &str, script: &Script) -> Model {
         prompt_cache: None,
         sampling_params: None,
         sampling_params_by_thinking_level: None,
+        identity: None,
+        is_o_auth: None,
+        requires_glyph_tokenization: None,
+        supports_computer_use: None,
     }
 }
 

@@ -7,6 +7,7 @@
 
 use super::{
     batch_writer::{BatchWriter, PendingFrame},
+    frame_limit::FrameLimiter,
     hazard::Hazards,
     print_mode::PrintMode,
 };
@@ -70,7 +71,7 @@ impl Outbox {
         Ok(Self {
             queue: Queue { max_pending: most, has_snapshots, ..Queue::default() },
             encoder: Encoder::new(dialect),
-            writer: BatchWriter::to_stdout(hazards)?,
+            writer: BatchWriter::to_stdout(hazards, FrameLimiter::new(dialect))?,
             gate: watch::Sender::new(true),
             accepts_commands: true,
             broken: false,
@@ -215,7 +216,8 @@ impl Queue {
         self.pending_bytes += bytes.len();
         let emission = Emission::Frame(frame);
         self.track_partial_size(&emission, bytes.len());
-        let follow = emission.bounds_answer().then(|| Box::new(emission));
+        let is_followed = emission.bounds_answer() || FrameLimiter::is_negotiation(&emission);
+        let follow = is_followed.then(|| Box::new(emission));
         let weight = bytes.len();
         self.items.push_back(Item { what: PendingFrame::Encoded(bytes, follow), weight, progress_of });
     }

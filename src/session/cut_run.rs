@@ -125,5 +125,10 @@ fn aborted_answer((api, provider, model): (String, String, String), stamp: Stamp
         end_turn: None,
         duration_ms: Some(0),
         thinking_level: None,
+        completed_at: None,
+        context_snapshot: None,
+        error_id: None,
+        error_status: None,
+        retry_recovery: None,
     }
 }

@@ -107,5 +107,9 @@ fn compaction(entry: CompactionEntry, at: u64) -> AgentMessage {
         tokens_before: entry.tokens_before,
         provider_payload: None,
         timestamp: at,
+        blocks: None,
+        images: None,
+        method: None,
+        tokens_after: None,
     })
 }

@@ -155,6 +155,8 @@ impl<'r> FileReader<'r> {
         };
         match (self.tree.is_some(), head.kind.as_deref() == Some("session")) {
             (false, true) => self.header(&line),
+            // Files of omp begin with a line for the name.
+            (false, false) if head.kind.as_deref() == Some("title") => Ok(()),
             (false, false) => Err(ReadError::NoHeader),
             (true, true) => {
                 self.has_second_header = true;

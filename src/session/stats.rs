@@ -68,7 +68,8 @@ fn used(kind: SessionEntryKind, entry: &Entry) -> Option<Usage> {
 
 impl Totals {
     const fn nothing() -> Self {
-        let tokens = TokenTotals { input: 0, output: 0, cache_read: 0, cache_write: 0, total: 0 };
+        let tokens =
+            TokenTotals { input: 0, output: 0, cache_read: 0, cache_write: 0, total: 0, reasoning: Some(0) };
         Self { user: 0, assistant: 0, calls: 0, results: 0, all: 0, tokens, cost: 0.0 }
     }
 

@@ -580,5 +580,5 @@ fn refusal(id: Option<RequestId>, command: &str, error: &HostError) -> Vec<u8> {
 }
 
 fn error_response(id: Option<RequestId>, command: &str, error: String) -> Vec<u8> {
-    line_of(&RpcErrorResponse { id, command: command.to_owned(), error })
+    line_of(&RpcErrorResponse { id, command: command.to_owned(), error, code: None })
 }

@@ -123,7 +123,7 @@ fn cut_notice(outcome: &ShellOutcome) -> String {
             format!("last {shown} of line {line} (line is {size})")
         }
         TruncationUnit::Lines => format!("lines {first}-{total} of {total}"),
-        TruncationUnit::Bytes => {
+        TruncationUnit::Bytes | TruncationUnit::Middle => {
             format!("lines {first}-{total} of {total} ({} limit)", size_text(cut.max_bytes))
         }
     };

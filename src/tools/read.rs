@@ -101,7 +101,7 @@ fn read_lines(text: &str, arguments: &ReadArguments) -> Result<ToolOutput, Strin
             cut.content,
             last + 1
         ),
-        Some(TruncationUnit::Bytes) => format!(
+        Some(TruncationUnit::Bytes | TruncationUnit::Middle) => format!(
             "{}\n\n[Showing lines {first}-{last} of {total} ({limit} limit). Use offset={} to continue.]",
             cut.content,
             last + 1

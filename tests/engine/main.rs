@@ -10,6 +10,7 @@ mod extension_limits;
 mod hung_disk;
 mod logins;
 mod models;
+mod omp;
 mod persistence;
 mod queues;
 mod random;

@@ -46,8 +46,15 @@ fn text(result: &AgentToolResult) -> &str {
 /// The list in short: `phase: id status content, …`, a line for each phase.
 fn shown(todos: &Todos) -> Vec<String> {
     let phases = todos.view().into_iter().map(|phase| {
-        let tasks = phase.tasks.iter().map(|task| format!("{} {} {}", task.id, task.status, task.content));
-        format!("{} {}: {}", phase.id, phase.name, tasks.collect::<Vec<_>>().join(", "))
+        let tasks = phase.tasks.iter().map(|task| {
+            format!("{} {} {}", task.id.as_deref().unwrap_or_default(), task.status, task.content)
+        });
+        format!(
+            "{} {}: {}",
+            phase.id.as_deref().unwrap_or_default(),
+            phase.name,
+            tasks.collect::<Vec<_>>().join(", ")
+        )
     });
     phases.collect()
 }
@@ -537,7 +544,7 @@ proptest! {
             }
             let view = todos.view();
             let tasks: Vec<_> = view.iter().flat_map(|phase| &phase.tasks).collect();
-            let ids: BTreeSet<&str> = tasks.iter().map(|task| task.id.as_str()).collect();
+            let ids: BTreeSet<&str> = tasks.iter().map(|task| task.id.as_deref().unwrap_or_default()).collect();
             prop_assert_eq!(ids.len(), tasks.len());
             let count = |wanted| tasks.iter().filter(|task| task.status == wanted).count();
             let (pending, running) = (count(TodoStatus::Pending), count(TodoStatus::InProgress));

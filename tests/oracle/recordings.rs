@@ -43,6 +43,12 @@ fn recordings_of_pi_1_break_listed_rules() {
     compare(Dialect::Pi1, "pi-1.5.2");
 }
 
+#[test]
+#[ignore = "RECORDINGS names the folder that has them"]
+fn recordings_of_omp_break_listed_rules() {
+    compare(Dialect::Omp, "omp-18.2.3");
+}
+
 fn compare(dialect: Dialect, folder: &str) {
     let recordings = PathBuf::from(std::env::var_os("RECORDINGS").expect("RECORDINGS names a folder"));
     let list = fs::read_to_string(format!("tests/oracle/recorded/{dialect}.json")).expect("a list");

@@ -4,7 +4,8 @@ use crate::machine_support::snapshot;
 use pi_rpc::{
     machine::{Cell, Kind, Step, superstates, walk},
     protocol::{
-        AgentMessageKind, Base, Case, Dialect, Disposition, FlowState, RpcCommandKind, StreamingBehavior,
+        AgentMessageKind, Base, Case, Dialect, DialectRunEnd, Disposition, FlowState, RpcCommandKind,
+        StreamingBehavior,
     },
 };
 use std::{collections::BTreeSet, fmt::Write as _};
@@ -25,6 +26,7 @@ fn is_inbound(kind: Kind) -> bool {
             | Kind::DialogResponse
             | Kind::HostToolUpdate
             | Kind::HostToolResult
+            | Kind::HostUriResult
             | Kind::EndOfInput
             | Kind::Exit
             | Kind::Stray
@@ -100,8 +102,10 @@ fn events_match_the_fires_table() {
 
 #[test]
 fn unannounced_steps_lead_where_listed() {
-    use FlowState::{Compacting, CompactingBeforePrompt, CompactingManual, Idle, Settling, Starting};
-    use Step::{CompactionBegins, CompactionEnds, PromptBegins, PromptEnds, PromptWaits};
+    use FlowState::{
+        Compacting, CompactingBeforePrompt, CompactingManual, Idle, Settling, Starting, StreamingBetween,
+    };
+    use Step::{CompactionBegins, CompactionEnds, PromptBegins, PromptEnds, PromptWaits, RunEnds};
     let listed = [
         (Idle, PromptBegins, Starting),
         (Idle, CompactionBegins, CompactingManual),
@@ -119,7 +123,9 @@ fn unannounced_steps_lead_where_listed() {
             Kind::Unannounced(step) if !cell.illegal => Some((cell.from, step, cell.to)),
             _ => None,
         });
-        let expected = listed.into_iter().filter(|(from, ..)| from.is_in(base));
+        let chained = [(StreamingBetween, RunEnds, Settling), (Settling, PromptEnds, Idle)];
+        let chained = chained.into_iter().filter(|_| base.record().run_end == DialectRunEnd::Chain);
+        let expected = listed.into_iter().chain(chained).filter(|(from, ..)| from.is_in(base));
         assert_eq!(walked.collect::<BTreeSet<_>>(), expected.collect(), "{base:?}");
     }
 }

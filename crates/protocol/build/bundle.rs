@@ -23,7 +23,7 @@ pub struct Bundle {
     pub dialects: Vec<Value>,
 }
 
-const FAMILIES: [&str; 11] = [
+const FAMILIES: [&str; 12] = [
     "frames",
     "commands",
     "responses",
@@ -32,6 +32,7 @@ const FAMILIES: [&str; 11] = [
     "ui",
     "host_tools",
     "login",
+    "omp",
     "session_file",
     "extension",
     "multi_session",

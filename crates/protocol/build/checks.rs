@@ -99,6 +99,7 @@ fn struct_check(bundle: &Bundle, def: &Value, properties: &Map<String, Value>) -
                 faults.within(mark, #name);
             });
         }
+        check.extend(type_checks(bundle, &field));
         if !check.is_empty() {
             out.extend(match only {
                 Some(list) => quote! { if base.is_in(#list) { #check } },
@@ -107,6 +108,41 @@ fn struct_check(bundle: &Bundle, def: &Value, properties: &Map<String, Value>) -
         }
     }
     out
+}
+
+/// Emits the checks of the types that a property has in single dialects.
+fn type_checks(bundle: &Bundle, field: &Field) -> TokenStream {
+    let (name, ident) = (field.name, field_ident(field.name));
+    let is_optional = !field.required || field.nullable;
+    let rows = field.schema.get("x-type-in").and_then(Value::as_array).into_iter().flatten();
+    let checks = rows.filter_map(|row| {
+        let (list, expected) = (bases(row, "dialects")?, value_type(bundle, &row["schema"]));
+        let check = quote! {
+            if base.is_in(#list) && !#expected.allows(value) { faults.wrong_type(#name, #expected); }
+        };
+        Some(match is_optional {
+            true => quote! { if let Some(value) = &self.#ident { #check } },
+            false => quote! { let value = &self.#ident; #check },
+        })
+    });
+    checks.collect()
+}
+
+/// Type of a value in one dialect; a type that is not listed here allows every value.
+fn value_type(bundle: &Bundle, schema: &Value) -> TokenStream {
+    if let Some(name) = ref_name(schema) {
+        return value_type(bundle, &bundle.defs[name]);
+    }
+    match schema["type"].as_str() {
+        Some("string") => quote!(ValueType::Text),
+        Some("array") if schema["items"]["type"] == "string" => quote!(ValueType::Texts),
+        Some("integer") => {
+            let bound = |key: &str| schema[key].as_i64().unwrap_or_default();
+            let (least, most) = (bound("minimum"), bound("maximum"));
+            quote!(ValueType::Whole(#least, #most))
+        }
+        _ => quote!(ValueType::Any),
+    }
 }
 
 /// Version of pi that added the property, if not the first.

@@ -81,10 +81,28 @@ fn object(bundle: &Bundle, def: &Value, properties: &Map<String, Value>) -> Resu
     }
     let members = fields.iter().map(|Field { name, schema, required, .. }| {
         let bases = bases(schema, "x-dialects").map_or(quote!(&Base::ALL), |list| list);
-        let form = form(bundle, schema);
+        let form = match schema.get("x-type-in").and_then(Value::as_array) {
+            Some(rows) => number_form(bundle, schema, rows),
+            None => form(bundle, schema),
+        };
         quote!(Member { name: #name, bases: Bases::of(#bases), required: #required, form: &#form })
     });
     Ok(quote!(Form::Object(&[#(#members),*])))
+}
+
+/// Form of a number that is an integer in some dialects, else `Odd`.
+fn number_form(bundle: &Bundle, schema: &Value, rows: &[Value]) -> TokenStream {
+    let is_integer = |schema: &Value| match ref_name(schema) {
+        Some(name) => bundle.defs[name]["type"] == "integer",
+        None => schema["type"] == "integer",
+    };
+    match rows {
+        [row] if schema["type"] == "number" && is_integer(&row["schema"]) => {
+            let whole = bases(row, "dialects").unwrap_or_else(|| quote!(&[]));
+            quote!(Form::NumberBut(Bases::of(#whole)))
+        }
+        _ => quote!(Form::Odd),
+    }
 }
 
 /// Form of a union by shape: a text or a list, else `Odd`.

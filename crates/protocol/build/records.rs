@@ -40,6 +40,10 @@ pub fn emit(bundle: &Bundle) -> Result<TokenStream, String> {
             pub const ALL: [Self; #base_count] = [#(Self::#base_variants),*];
             /// Name of the dialect.
             pub const fn as_str(self) -> &'static str { match self { #(Self::#base_variants => #base_ids),* } }
+            /// Record with the properties of the dialect.
+            pub const fn record(self) -> &'static DialectRecord {
+                match self { #(Self::#base_variants => Dialect::#base_variants.record()),* }
+            }
             /// Whether the list contains the dialect.
             pub fn is_in(self, list: &[Self]) -> bool { list.contains(&self) }
         }

@@ -85,7 +85,7 @@ impl HasId for super::Inbound {
             Self::ExtensionUIResponse(_) => true,
             Self::HostToolUpdate(it) => has_null(&it.partial_result),
             Self::HostToolResult(it) => has_null(&it.result),
-            Self::Command(_) => false,
+            Self::Command(_) | Self::HostUriResult(_) => false,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Faults of a value under the schema of a dialect, and evidence of the version of pi that wrote it.
 
 use super::Version;
+use serde_json::{Number, Value};
 use std::fmt;
 
 /// A place where a value violates its dialect.
@@ -16,6 +17,73 @@ enum FaultKind {
     Missing(&'static str),
     Foreign(&'static str),
     NotAString,
+    WrongType(ValueType),
+}
+
+/// Type that a member has in a dialect, where other dialects have a wider one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ValueType {
+    /// A string.
+    Text,
+    /// A list of strings.
+    Texts,
+    /// An integer from the first to the second bound.
+    Whole(i64, i64),
+    /// Any value.
+    Any,
+}
+
+impl ValueType {
+    /// Whether the value has the type.
+    pub(super) fn allows(self, value: &impl TypedValue) -> bool {
+        value.has_type(self)
+    }
+}
+
+/// Value of a member whose type depends on the dialect.
+pub(super) trait TypedValue {
+    /// Whether the value has the type.
+    fn has_type(&self, expected: ValueType) -> bool;
+}
+
+impl TypedValue for Number {
+    fn has_type(&self, expected: ValueType) -> bool {
+        match expected {
+            ValueType::Any => true,
+            ValueType::Text | ValueType::Texts => false,
+            ValueType::Whole(least, most) => {
+                // Both bounds are exact in a double, so a whole double inside them converts exactly.
+                let whole = self.as_i64().or_else(|| {
+                    self.as_f64()
+                        .filter(|it| it.fract() == 0.0 && it.abs() <= most as f64)
+                        .map(|it| it as i64)
+                });
+                whole.is_some_and(|whole| (least..=most).contains(&whole))
+            }
+        }
+    }
+}
+
+impl TypedValue for Value {
+    fn has_type(&self, expected: ValueType) -> bool {
+        match (self, expected) {
+            (_, ValueType::Any) | (Self::String(_), ValueType::Text) => true,
+            (Self::Array(items), ValueType::Texts) => items.iter().all(Self::is_string),
+            (Self::Number(number), expected) => number.has_type(expected),
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Display for ValueType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text => f.write_str("a string"),
+            Self::Texts => f.write_str("a list of strings"),
+            Self::Whole(least, most) => write!(f, "an integer from {least} to {most}"),
+            Self::Any => f.write_str("any value"),
+        }
+    }
 }
 
 impl Fault {
@@ -39,6 +107,7 @@ impl fmt::Display for Fault {
             FaultKind::Missing(field) => write!(f, "missing field `{field}`"),
             FaultKind::Foreign(value) => write!(f, "`{value}` does not exist in this dialect"),
             FaultKind::NotAString => f.write_str("expected a string"),
+            FaultKind::WrongType(expected) => write!(f, "expected {expected}"),
         }
     }
 }
@@ -79,6 +148,11 @@ impl Faults {
     /// Adds a value, or a branch of a union, that the dialect does not have.
     pub(super) fn foreign(&mut self, value: &'static str) {
         self.found.push(Fault { path: String::new(), kind: FaultKind::Foreign(value) });
+    }
+
+    /// Adds a member whose value has not the type that the dialect expects.
+    pub(super) fn wrong_type(&mut self, field: &str, expected: ValueType) {
+        self.found.push(Fault { path: field.to_owned(), kind: FaultKind::WrongType(expected) });
     }
 
     /// Notes that the value has a member that `version` added.

@@ -13,6 +13,7 @@
 //! ```
 
 mod check;
+mod chunks;
 mod command;
 mod de;
 mod emission;
@@ -40,7 +41,7 @@ mod generated {
         RequestId, Version,
         check::{Check, Property, Root, Shape},
         command::Command,
-        fault::Faults,
+        fault::{Faults, ValueType},
         legality::{Case, Fires, fill},
         map::{Const, Fields, FromMap, Head, read_map, unknown_tag},
         member::IntoMember,
@@ -56,10 +57,11 @@ pub type JsonObject = serde_json::Map<String, serde_json::Value>;
 pub const HAZARD_PREFIX: &str = "hazard_";
 
 pub use check::Check;
+pub use chunks::{ChunkError, ChunkReassembler, ReassembledLine, split_frame};
 pub use command::Command;
 pub use emission::{BlockKind, Emission, Step, Update};
 pub use encoder::Encoder;
-pub use fault::{Fault, Faults, LateMember};
+pub use fault::{Fault, Faults, LateMember, ValueType};
 pub use framing::{FRAME_LIMIT, LineSplitter, SplitLine};
 pub use generated::*;
 pub use id::RequestId;

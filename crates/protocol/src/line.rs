@@ -122,6 +122,7 @@ impl LineError {
             id,
             command: "parse".to_owned(),
             error: errors::parse(base, reason),
+            code: None,
         };
         match self {
             Self::Parse { reason, id } => parse(&reason, echoed(id)),
@@ -129,12 +130,15 @@ impl LineError {
                 id: echoed(id),
                 error: errors::unknown_command(base, &kind),
                 command: kind,
+                code: None,
             },
             Self::Field { kind, id, reason } => match record.error_style {
-                DialectErrorStyle::Echo => RpcErrorResponse { id, command: kind, error: reason },
+                DialectErrorStyle::Echo => RpcErrorResponse { id, command: kind, error: reason, code: None },
                 DialectErrorStyle::Parse => parse(&format!("{kind}: {reason}"), None),
             },
-            Self::Refused { kind, id, reason } => RpcErrorResponse { id, command: kind, error: reason },
+            Self::Refused { kind, id, reason } => {
+                RpcErrorResponse { id, command: kind, error: reason, code: None }
+            }
         }
     }
 }

@@ -33,6 +33,11 @@ impl Bases {
         self.0 & (1 << base as u8) != 0
     }
 
+    /// The set of all the others.
+    pub const fn others(self) -> Self {
+        Self(Self::ALL.0 & !self.0)
+    }
+
     /// Whether the set is empty.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
@@ -45,6 +50,9 @@ impl BitAndAssign for Bases {
     }
 }
 
+/// Largest integer up to which a double holds every one.
+const MOST_EXACT: i64 = (1 << 53) - 1;
+
 /// Form of a plain value.
 pub enum Form {
     /// A string.
@@ -53,6 +61,8 @@ pub enum Form {
     Flag,
     /// Any number.
     Number,
+    /// Any number, but in these dialects an integer without a sign and a fraction.
+    NumberBut(Bases),
     /// An integer without a fraction, from the first to the second bound.
     Whole(i64, i64),
     /// A string of the list.
@@ -124,6 +134,10 @@ impl<'de> Visitor<'de> for FormSeed {
     fn visit_i64<E>(self, number: i64) -> Result<PlainValue, E> {
         Ok(plain(match self.0 {
             Form::Whole(least, most) => (*least..=*most).contains(&number),
+            Form::NumberBut(whole) if !(0..=MOST_EXACT).contains(&number) => {
+                return Ok((whole.others(), None));
+            }
+            Form::NumberBut(_) => true,
             form => matches!(form, Form::Number | Form::Free),
         }))
     }
@@ -134,6 +148,9 @@ impl<'de> Visitor<'de> for FormSeed {
         }
     }
     fn visit_f64<E>(self, _: f64) -> Result<PlainValue, E> {
+        if let Form::NumberBut(whole) = self.0 {
+            return Ok((whole.others(), None));
+        }
         Ok(plain(matches!(self.0, Form::Number | Form::Free)))
     }
     fn visit_unit<E>(self) -> Result<PlainValue, E> {

@@ -22,7 +22,7 @@ pub(crate) fn listed() -> Vec<LoginProvider> {
         name: id.to_uppercase(),
         available: true,
         authenticated: is_in,
-        methods: vec![method],
+        methods: Some(vec![method]),
         expires: is_in.then_some(4_000_000_000_000),
     };
     vec![provider(WITH_BROWSER, LoginMethod::Browser, true), provider(WITH_CODE, LoginMethod::Device, false)]

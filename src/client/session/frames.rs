@@ -33,7 +33,7 @@ impl SessionState {
             match frame {
                 Inbound::Command(command) => state.note_command(command),
                 Inbound::ExtensionUIResponse(response) => state.close_dialog(response.id()),
-                Inbound::HostToolUpdate(_) | Inbound::HostToolResult(_) => {}
+                Inbound::HostToolUpdate(_) | Inbound::HostToolResult(_) | Inbound::HostUriResult(_) => {}
             }
             state.machine.inbound(frame);
         });

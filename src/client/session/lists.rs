@@ -74,7 +74,7 @@ impl List<AgentMessage> {
 
 /// A sum of no tokens.
 pub(super) const fn no_tokens() -> TokenTotals {
-    TokenTotals { input: 0, output: 0, cache_read: 0, cache_write: 0, total: 0 }
+    TokenTotals { input: 0, output: 0, cache_read: 0, cache_write: 0, total: 0, reasoning: None }
 }
 
 /// Adds the usage of a message to a sum.
@@ -84,5 +84,5 @@ pub(super) const fn add_usage(known: &TokenTotals, usage: &Usage) -> TokenTotals
     let cache_read = known.cache_read.saturating_add(usage.cache_read);
     let cache_write = known.cache_write.saturating_add(usage.cache_write);
     let total = input.saturating_add(output).saturating_add(cache_read).saturating_add(cache_write);
-    TokenTotals { input, output, cache_read, cache_write, total }
+    TokenTotals { input, output, cache_read, cache_write, total, reasoning: None }
 }

@@ -124,6 +124,8 @@ pub enum ExtensionOutput {
     HookCompleted { id: CallId, hook: Hook },
     /// Respond to the prompt that called a command.
     CommandHandled(Recipient),
+    /// A command has ended whose response was sent before.
+    CommandEnded(Recipient),
     /// A tool of an extension is this far.
     ToolProgress { call: CallId, result: AgentToolResult },
     /// A tool of an extension has ended.

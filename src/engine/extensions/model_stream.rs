@@ -234,5 +234,6 @@ pub fn portable(message: &AgentMessage) -> Option<AgentMessage> {
         synthetic: None,
         provider_payload: None,
         timestamp,
+        steering: None,
     }))
 }

@@ -50,6 +50,8 @@ pub enum RequestKind {
         name: String,
         /// The recipient of the response, until it is sent: when the dialect's `slashAck` says.
         recipient: Option<Recipient>,
+        /// The recipient of the response, once it is sent before the command has ended.
+        answered: Option<Recipient>,
         /// Whether the extension has accepted it.
         is_accepted: bool,
     },

@@ -36,8 +36,12 @@ impl ExtensionHost {
             self.report(FailureSource::Command(name), &text, context);
             return self.push(ExtensionOutput::CommandHandled(recipient));
         };
-        let kind =
-            RequestKind::Command { name: name.to_owned(), recipient: Some(recipient), is_accepted: false };
+        let kind = RequestKind::Command {
+            name: name.to_owned(),
+            recipient: Some(recipient),
+            answered: None,
+            is_accepted: false,
+        };
         let id = self.open_request(place, process, kind, Some(ACCEPT_TIMEOUT), context);
         self.send(process, ExtensionCommandCall { id, name: own, arguments: arguments.to_owned(), path });
     }
@@ -88,7 +92,7 @@ impl ExtensionHost {
     pub(super) fn accept(&mut self, process: CallId, id: &str, context: &mut Context<'_>) {
         let request = self.origin(process, id).and_then(|id| self.requests.get_mut(&id));
         let Some(Request { kind, deadline, is_cancelled, .. }) = request else { return };
-        let RequestKind::Command { recipient, is_accepted, .. } = kind else { return };
+        let RequestKind::Command { recipient, answered, is_accepted, .. } = kind else { return };
         if std::mem::replace(is_accepted, true) {
             return;
         }
@@ -100,6 +104,7 @@ impl ExtensionHost {
         }
         let responds = context.dialect.record().slash_ack == DialectSlashAck::Accepted;
         let recipient = recipient.take_if(|_| responds);
+        answered.clone_from(&recipient);
         self.outputs.extend(recipient.map(ExtensionOutput::CommandHandled));
     }
 
@@ -128,7 +133,10 @@ impl ExtensionHost {
             RequestKind::Command { recipient: Some(recipient), .. } => {
                 self.push(ExtensionOutput::CommandHandled(recipient));
             }
-            RequestKind::Command { recipient: None, .. } | RequestKind::Shutdown | RequestKind::Tool(_) => {}
+            RequestKind::Command { answered: Some(recipient), .. } => {
+                self.push(ExtensionOutput::CommandEnded(recipient));
+            }
+            RequestKind::Command { .. } | RequestKind::Shutdown | RequestKind::Tool(_) => {}
         }
     }
 
@@ -313,11 +321,12 @@ impl ExtensionHost {
     fn fail_request(&mut self, id: CallId, text: &str, context: &mut Context<'_>) {
         let Some(Request { place, kind, is_cancelled, .. }) = self.close_request(id) else { return };
         match kind {
-            RequestKind::Command { name, recipient, .. } => {
+            RequestKind::Command { name, recipient, answered, .. } => {
                 if !is_cancelled {
                     self.report(FailureSource::Command(&name), text, context);
                 }
                 self.outputs.extend(recipient.map(ExtensionOutput::CommandHandled));
+                self.outputs.extend(answered.map(ExtensionOutput::CommandEnded));
             }
             RequestKind::Tool(call) => {
                 let result = match is_cancelled {

@@ -359,6 +359,7 @@ impl Engine {
                 content: MessageContent::Blocks(vec![text]),
                 attribution: Some(Attribution::Agent),
                 timestamp: self.now.wall,
+                synthetic: None,
             };
             return self.start_run([AgentMessage::Developer(message).into()]);
         }

@@ -71,6 +71,11 @@ impl PartialMessage {
             end_turn: None,
             duration_ms: None,
             thinking_level: None,
+            completed_at: None,
+            context_snapshot: None,
+            error_id: None,
+            error_status: None,
+            retry_recovery: None,
         };
         let price = model.cost.clone();
         Self {
@@ -151,9 +156,10 @@ impl PartialMessage {
         let millis = |since: Duration, at: Duration| at.saturating_sub(since).as_millis() as u64;
         self.message.duration_ms = Some(millis(self.began, now.monotonic));
         self.message.thinking_level = self.level;
+        self.message.completed_at = Some(now.wall);
         if self.dialect.record().message_timings {
-            self.message.duration = self.message.duration_ms;
-            self.message.ttft = self.first.map(|first| millis(self.began, first));
+            self.message.duration = self.message.duration_ms.map(Into::into);
+            self.message.ttft = self.first.map(|first| millis(self.began, first).into());
         }
     }
 

@@ -30,8 +30,9 @@ impl Engine {
         self.emit_event(AutoRetryStartEvent {
             attempt: self.series.attempt,
             max_attempts: self.modes.retry.most,
-            delay_ms: u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
+            delay_ms: u64::try_from(delay.as_millis()).unwrap_or(u64::MAX).into(),
             error_message: text,
+            error_id: None,
         });
         self.exclude_answer(StopReason::Error);
         self.activity = Activity::Retrying(self.now.monotonic + delay);
@@ -79,7 +80,12 @@ impl Engine {
     pub(in crate::engine) fn abandon_retry(&mut self, text: String) {
         let attempt = std::mem::take(&mut self.series.attempt);
         if attempt > 0 {
-            self.emit_event(AutoRetryEndEvent { success: false, attempt, final_error: Some(text) });
+            self.emit_event(AutoRetryEndEvent {
+                success: false,
+                attempt,
+                final_error: Some(text),
+                retry_errors: None,
+            });
         }
     }
 }

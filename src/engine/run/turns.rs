@@ -10,15 +10,15 @@ use crate::engine::{
     run::{
         deferred::AfterRun,
         partial_message::PartialMessage,
-        series::Chain,
         state::{EarlyEnd, Phase, Run, has_failed},
     },
     step::PendingStep,
     store::after_append::AfterAppend,
 };
+use crate::machine::Step;
 use crate::protocol::{
-    AgentEndEvent, AgentMessage, AgentSessionEventKind, AgentStartEvent, AssistantContent, AssistantMessage,
-    ContextHook, DialectMessageStart, HookName, MessageEndHook, MessageStartEvent, StopReason, ToolCall,
+    AgentEndEvent, AgentMessage, AgentStartEvent, AssistantContent, AssistantMessage, ContextHook,
+    DialectMessageStart, HookName, MessageEndHook, MessageStartEvent, StopReason, ToolCall,
     ToolResultMessage, TurnEndEvent, TurnStartEvent, errors,
 };
 use std::{collections::VecDeque, sync::Arc};
@@ -38,8 +38,9 @@ impl Engine {
     ) {
         let early_end = (is_aborted || self.ends_at_once()).then_some(EarlyEnd::Aborted);
         self.abandon_navigation();
-        if AgentSessionEventKind::AgentSettled.is_in(self.dialect.base()) {
-            self.series.chain.get_or_insert(Chain { aborted: false }).aborted |= early_end.is_some();
+        self.series.delivers_queued = false;
+        if self.chains_runs() {
+            self.series.chain.get_or_insert_default().aborted |= early_end.is_some();
         }
         self.activity = Activity::Streaming(Box::new(Run {
             phase: Phase::Between,
@@ -240,7 +241,8 @@ impl Engine {
         let retry_after = partial.retry_after;
         let message = partial.finish();
         if matches!(self.activity.run().map(|run| &run.phase), Some(Phase::Requested(_))) {
-            self.emit_event(MessageStartEvent { message: AgentMessage::Assistant(message.clone()) });
+            let start = AssistantMessage { completed_at: None, ..message.clone() };
+            self.emit_event(MessageStartEvent { message: AgentMessage::Assistant(start) });
         }
         if let Some(run) = self.activity.run_mut() {
             run.retry_after = retry_after;
@@ -300,15 +302,16 @@ impl Engine {
             EarlyEnd::Failed(text) => (StopReason::Error, text.clone()),
         };
         // No request was made, so its duration is 0.
-        let message = AssistantMessage {
+        let closed = AssistantMessage {
             stop_reason,
             error_message: Some(text),
             duration_ms: Some(0),
             thinking_level: run.level,
             ..empty.clone()
         };
+        let message = AssistantMessage { completed_at: Some(now.wall), ..closed.clone() };
         run.phase = Phase::Answered(Box::new(message.clone()));
-        let start = if self.begins_with_request() { empty } else { message.clone() };
+        let start = if self.begins_with_request() { empty } else { closed };
         self.emit_event(MessageStartEvent { message: AgentMessage::Assistant(start) });
         self.complete_message(AgentMessage::Assistant(message));
     }
@@ -316,6 +319,7 @@ impl Engine {
     /// Ends the open turn.
     pub(in crate::engine) fn end_turn(&mut self, tool_results: Vec<ToolResultMessage>) {
         let Some(message) = self.activity.run_mut().and_then(Run::take_answer) else { return };
+        let message = AssistantMessage { completed_at: None, ..message };
         self.emit_event(TurnEndEvent { message, tool_results });
     }
 
@@ -323,13 +327,31 @@ impl Engine {
     pub(in crate::engine) fn end_run(&mut self) {
         let resting = self.resting();
         let Activity::Streaming(run) = std::mem::replace(&mut self.activity, resting) else { return };
+        let ends_chains = self.ends_chains();
+        if let Some(chain) = self.series.chain.as_mut().filter(|_| ends_chains) {
+            chain.messages = run.messages.clone();
+            if let Some(ended) = run.end() {
+                self.activity = Activity::Settling(Some(Box::new(ended)));
+            }
+            return self.take_unannounced_step(Step::RunEnds);
+        }
         let messages = run.messages.iter().map(|message| message.as_ref().clone()).collect();
         let ended = run.end();
         let retries = ended.as_ref().is_some_and(|ended| self.retry_wait(ended).is_some());
         if let Some(ended) = ended {
             self.activity = Activity::Settling(Some(Box::new(ended)));
         }
-        let end = AgentEndEvent { messages, will_retry: Some(retries && !self.ends_at_once()) };
+        let end = AgentEndEvent {
+            messages,
+            is_terminal: None,
+            message_count: None,
+            will_retry: Some(retries && !self.ends_at_once()),
+        };
+        self.emit_run_end(end);
+    }
+
+    /// Emits `agent_end`, after the session is synced where the user wants that.
+    pub(in crate::engine) fn emit_run_end(&mut self, end: AgentEndEvent) {
         match self.modes.syncs_runs && self.store.can_sync() {
             true => {
                 let write = self.store.sync(AfterAppend::RunEnd(Box::new(end)), self.now.monotonic);

@@ -18,9 +18,10 @@ use crate::engine::{
 };
 use crate::{
     protocol::{
-        AgentMessage, AgentSessionEventKind, AutoRetryEndEvent, EntryAppendedEvent, MessageEndEvent,
-        MessageStartEvent, ModelSelectSource, RpcCommandKind, RpcSuccess, SessionInfoChangedEvent,
-        SessionStartReason, StopReason, ThinkingLevel, ThinkingLevelChangedEvent, errors,
+        AgentMessage, AgentSessionEventKind, AutoRetryEndEvent, DialectRunEnd, EntryAppendedEvent,
+        MessageEndEvent, MessageStartEvent, ModelChangedEvent, ModelSelectSource, RpcCommandKind, RpcSuccess,
+        SessionInfoChangedEvent, SessionStartReason, StopReason, ThinkingLevel, ThinkingLevelChangedEvent,
+        errors,
     },
     session::{NewEntry, Stamp},
 };
@@ -187,11 +188,17 @@ impl Engine {
 
     /// Emits what a command has changed, in dialects that have an event for it.
     fn emit_change(&mut self, before: &Rollback, appended: &Appended) {
-        use AgentSessionEventKind::{SessionInfoChanged, ThinkingLevelChanged};
+        use AgentSessionEventKind::{ModelChanged, SessionInfoChanged, ThinkingLevelChanged};
         let base = self.dialect.base();
+        if before.model != self.models.current && ModelChanged.is_in(base) {
+            self.emit_event(ModelChangedEvent {});
+        }
         if self.models.level != before.level && ThinkingLevelChanged.is_in(base) {
             self.emit_event(ThinkingLevelChangedEvent {
-                level: self.models.level.unwrap_or(ThinkingLevel::Off),
+                level: Some(self.models.level.unwrap_or(ThinkingLevel::Off)),
+                thinking_level: self.models.level,
+                configured: None,
+                resolved: None,
             });
         }
         if before.named && SessionInfoChanged.is_in(base) {
@@ -228,9 +235,20 @@ impl Engine {
         };
         if answered && self.series.attempt > 0 {
             let attempt = std::mem::take(&mut self.series.attempt);
-            self.emit_event(AutoRetryEndEvent { success: true, attempt, final_error: None });
+            match &mut self.series.chain {
+                // It has no run of its own there.
+                Some(chain) if self.dialect.record().run_end == DialectRunEnd::Chain => {
+                    chain.recovered = Some(attempt);
+                }
+                _ => self.emit_retry_success(attempt),
+            }
         }
         self.series.overflowed &= !answered;
+    }
+
+    /// Emits that a retry has succeeded.
+    pub(in crate::engine) fn emit_retry_success(&mut self, attempt: u64) {
+        self.emit_event(AutoRetryEndEvent { success: true, attempt, final_error: None, retry_errors: None });
     }
 
     /// Ends the run whose message could not be written, with the reason.

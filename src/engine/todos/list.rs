@@ -46,6 +46,8 @@ pub struct Task {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notes: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocker: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<String>,
 }
 
@@ -130,7 +132,7 @@ impl Todos {
 impl Phase {
     fn view(&self) -> TodoPhase {
         let tasks = self.tasks.iter().map(Task::view).collect();
-        TodoPhase { id: self.id.clone(), name: self.name.clone(), tasks }
+        TodoPhase { id: Some(self.id.clone()), name: self.name.clone(), tasks }
     }
 }
 
@@ -142,10 +144,11 @@ impl Task {
 
     fn view(&self) -> TodoItem {
         TodoItem {
-            id: self.id.clone(),
+            id: Some(self.id.clone()),
             content: self.content.clone(),
             status: self.status,
             notes: self.notes.clone(),
+            blocker: self.blocker.clone(),
         }
     }
 }
@@ -159,9 +162,9 @@ impl From<TodoPhaseInput> for Phase {
 
 impl From<TodoItemInput> for Task {
     fn from(given: TodoItemInput) -> Self {
-        let TodoItemInput { id, content, status, notes } = given;
+        let TodoItemInput { id, content, status, notes, blocker } = given;
         let status = status.unwrap_or(TodoStatus::Pending);
-        Self { id: id.unwrap_or_default(), content, status, notes, details: None }
+        Self { id: id.unwrap_or_default(), content, status, notes, blocker, details: None }
     }
 }
 

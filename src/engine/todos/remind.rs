@@ -29,6 +29,7 @@ impl Reminder {
             content: MessageContent::Text(self.text.clone()),
             attribution: Some(Attribution::Agent),
             timestamp: wall,
+            synthetic: None,
         }
     }
 }
@@ -94,5 +95,5 @@ fn open_item(task: &Task) -> Option<TodoReminderItem> {
         TodoStatus::InProgress => TodoReminderStatus::InProgress,
         TodoStatus::Completed | TodoStatus::Abandoned => return None,
     };
-    Some(TodoReminderItem { id: task.id.clone(), content: task.content.clone(), status })
+    Some(TodoReminderItem { id: Some(task.id.clone()), content: task.content.clone(), status })
 }

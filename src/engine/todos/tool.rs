@@ -227,6 +227,7 @@ impl<'a> TodoEdit<'a> {
             status: status.unwrap_or(TodoStatus::Pending),
             notes: notes.filter(|text| !text.is_empty()),
             details: details.filter(|text| !text.is_empty()),
+            blocker: None,
         }
     }
 

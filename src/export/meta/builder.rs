@@ -160,7 +160,7 @@ impl MetaBuilder<'_> {
                 events.push(EventAbout {
                     description: self.frames.description(&def),
                     observed: self.frames.observed(&def),
-                    cases: self.cases(&name, &self.frames.list(&def, "x-after")),
+                    cases: self.cases(&name, &self.frames.after(&def, self.dialect.base())),
                     effects: self.session().effects(&def, None),
                     sources: self.frames.list(&def, "x-doc"),
                     family: family.clone(),

@@ -1,6 +1,9 @@
 //! Access to the definitions of a dialect, exported and annotated.
 
-use crate::export::parts::{ref_name, target_name};
+use crate::{
+    export::parts::{ref_name, target_name},
+    protocol::Base,
+};
 use serde_json::Value;
 
 /// The definitions of a dialect, exported and annotated.
@@ -63,6 +66,17 @@ impl Frames {
     /// An annotation that is a list of texts.
     pub fn list(&self, def: &str, key: &str) -> Vec<String> {
         texts(&self.annotated[def][key])
+    }
+
+    /// The types of events that must come before an event in one dialect.
+    pub fn after(&self, def: &str, base: Base) -> Vec<String> {
+        let entries = self.annotated[def]["x-after"].as_array().into_iter().flatten();
+        let own = entries.filter_map(|entry| match entry["dialects"].as_array() {
+            Some(dialects) if dialects.iter().any(|id| id == base.as_str()) => entry["event"].as_str(),
+            Some(_) => None,
+            None => entry.as_str(),
+        });
+        own.map(str::to_owned).collect()
     }
 }
 

@@ -152,7 +152,7 @@ impl AfterRun {
             }
             Event::AutoRetryStart(start) => {
                 self.retry_starts(start, at, found);
-                obligations.add(ObligationKind::RetryRun, start.delay_ms, at);
+                obligations.add(ObligationKind::RetryRun, wait_of(start), at);
             }
             Event::AutoRetryEnd(end) => self.retry_ends(end, at, found),
             Event::AutoCompactionStart(_) if self.compact.is_some() => {
@@ -226,6 +226,7 @@ impl AfterRun {
     }
 
     fn retry_starts(&mut self, start: &AutoRetryStartEvent, at: &FrameContext, found: &mut Findings) {
+        let delay_ms = wait_of(start);
         let follows = matches!(at.met.flow, FlowState::Idle | FlowState::Starting | FlowState::Settling);
         if follows && !at.cut {
             match &self.last {
@@ -245,25 +246,25 @@ impl AfterRun {
         {
             let record = at.dialect.record();
             let doubled = delay.saturating_mul(2);
-            let capped = start.delay_ms == record.defaults.retry_cap_ms;
+            let capped = delay_ms == record.defaults.retry_cap_ms;
             let holds = match record.retry.heeds_stated_wait {
-                true => start.delay_ms >= doubled || start.delay_ms == 0,
-                false => start.delay_ms == doubled,
+                true => delay_ms >= doubled || delay_ms == 0,
+                false => delay_ms == doubled,
             };
             match holds || capped {
                 true => found.pass(Rule::RetryDelay),
                 false => {
                     let what = "twice the wait before";
-                    found.fail_with_difference(Rule::RetryDelay, "/delayMs", what, &doubled, &start.delay_ms);
+                    found.fail_with_difference(Rule::RetryDelay, "/delayMs", what, &doubled, &delay_ms);
                 }
             }
         }
         self.wait = Some((start.attempt, unraised(start, at.dialect)));
         // The server's clock may be a little faster.
-        let certain = start.delay_ms.saturating_sub(start.delay_ms / 10).saturating_sub(CLOCKS_DIFFER);
+        let certain = delay_ms.saturating_sub(delay_ms / 10).saturating_sub(CLOCKS_DIFFER);
         self.waits_until =
             self.last_answered.filter(|_| !at.cut).map(|last_answered| last_answered.saturating_add(certain));
-        if is_for_good(&start.error_message) && start.delay_ms > 0 && !at.cut && !at.has_extensions {
+        if is_for_good(&start.error_message) && delay_ms > 0 && !at.cut && !at.has_extensions {
             found.fail(Rule::RetryAfterError, "no retry of a request that was refused for good");
         }
         let (most, error) = (start.max_attempts, start.error_message.clone());
@@ -321,9 +322,14 @@ fn unraised(start: &AutoRetryStartEvent, dialect: Dialect) -> u64 {
     let doublings = u32::try_from(start.attempt.saturating_sub(1)).unwrap_or(u32::MAX);
     let planned = record.defaults.retry_base_ms.saturating_mul(2_u64.saturating_pow(doublings));
     match record.retry.heeds_stated_wait {
-        true => start.delay_ms.min(planned),
-        false => start.delay_ms,
+        true => wait_of(start).min(planned),
+        false => wait_of(start),
     }
+}
+
+/// The wait before an attempt in whole milliseconds.
+pub(super) fn wait_of(start: &AutoRetryStartEvent) -> u64 {
+    start.delay_ms.as_u64().unwrap_or_else(|| start.delay_ms.as_f64().unwrap_or_default() as u64)
 }
 
 /// Milliseconds of tolerance for clocks and timers.

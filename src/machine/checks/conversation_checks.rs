@@ -133,6 +133,7 @@ impl ConversationChecks {
                 self.host_tools.on_result(result, found);
                 self.delays.on_result(result, requests, at);
             }
+            Inbound::HostUriResult(_) => {}
         }
         if let (Some(now), false) = (at.time, matches!(frame, Inbound::Command(_))) {
             self.restart_deadlines(now);
@@ -368,7 +369,7 @@ fn drops_queues(success: &RpcSuccess) -> bool {
 /// The disposition that the response to a prompt reports, if any.
 fn outcome(success: Option<&RpcSuccess>) -> Option<PromptDisposition> {
     match success {
-        Some(RpcSuccess::Prompt(it)) => it.data.as_ref().map(|it| it.disposition),
+        Some(RpcSuccess::Prompt(it)) => it.data.as_ref().and_then(|it| it.disposition),
         _ => None,
     }
 }

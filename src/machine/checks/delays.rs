@@ -6,6 +6,7 @@
 //! Rules: `abort-effect`, `in-time`.
 
 use super::{
+    after_run::wait_of,
     frame_context::FrameContext,
     obligations::{LONG_PATIENCE, answers_at_once},
 };
@@ -186,7 +187,7 @@ impl Delays {
     ) {
         match event {
             AgentSessionEvent::AutoRetryStart(start) if !at.cut => {
-                self.wait(AwaitedEvent::Retry, start.delay_ms, at);
+                self.wait(AwaitedEvent::Retry, wait_of(start), at);
             }
             AgentSessionEvent::TurnStart(_) if prompted => self.wait(AwaitedEvent::Opening, 0, at),
             AgentSessionEvent::ToolExecutionEnd(end) => {

@@ -44,7 +44,7 @@ fn shows(success: &RpcSuccess) -> bool {
             it.data.commands.iter().any(|command| command.source == CommandSource::Extension)
         }
         RpcSuccess::Prompt(it) => {
-            it.data.as_ref().is_some_and(|data| data.disposition == PromptDisposition::Handled)
+            it.data.as_ref().is_some_and(|data| data.disposition == Some(PromptDisposition::Handled))
         }
         _ => false,
     }

@@ -4,6 +4,7 @@
 //! `delta-concat`, `partial-prefix`, `partial-monotonic`, `partial-eq-message`, `partial-eq-rest`,
 //! `partial-eq-end`, `toolcall-args`, `toolcall-end-eq`, `end-eq-last`.
 
+use super::stored_message::is_repeated;
 use super::usage::counters;
 use crate::{
     machine::findings::Findings,
@@ -13,6 +14,7 @@ use crate::{
     },
 };
 use serde::Serialize;
+use serde_json::Number;
 
 #[derive(Clone, Debug)]
 /// An assistant message that is being streamed.
@@ -210,7 +212,7 @@ impl PartialMessage {
     /// Judges the start: a message begins empty, except one that fails before any content.
     fn begun(&self, message: &AssistantMessage, dialect: Dialect, found: &mut Findings) {
         let (start, record) = (&self.start, dialect.record());
-        let as_it_ends = start == message;
+        let as_it_ends = is_repeated(start, message);
         let at_request = record.message_start == DialectMessageStart::Request;
         let empty = match (at_request, start.content.as_slice()) {
             (true, content) => content.is_empty() && counters(&start.usage).iter().all(|count| *count == 0),
@@ -307,14 +309,14 @@ fn text_of(block: &AssistantContent) -> Option<&str> {
 struct Metadata<'a> {
     error_message: &'a Option<String>,
     response_id: &'a Option<String>,
-    duration: Option<u64>,
-    ttft: Option<u64>,
+    duration: &'a Option<Number>,
+    ttft: &'a Option<Number>,
 }
 
 impl<'a> Metadata<'a> {
     const fn of(message: &'a AssistantMessage) -> Self {
         let AssistantMessage { error_message, response_id, duration, ttft, .. } = message;
-        Self { error_message, response_id, duration: *duration, ttft: *ttft }
+        Self { error_message, response_id, duration, ttft }
     }
 }
 

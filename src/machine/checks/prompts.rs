@@ -212,8 +212,11 @@ impl Prompts {
                 // A run without a prompt must not begin with a message that waits for one.
                 if opening.is_some_and(|opening| opening.causeless) {
                     let text = digest(text_of(&message.content).trim());
-                    let waits =
-                        !self.ran && self.started.is_empty() && !at.cut && self.queued.contains(&text);
+                    let waits = !at.dialect.record().starts_when_idle
+                        && !self.ran
+                        && self.started.is_empty()
+                        && !at.cut
+                        && self.queued.contains(&text);
                     found.expect(Rule::RunCause, !waits, || {
                         "a prompt first, as what is queued while nothing goes on waits for one".to_owned()
                     });

@@ -12,8 +12,8 @@ use crate::{
     },
     protocol::{
         AgentMessage, AgentMessageKind, AgentSessionEventKind, Base, Case, DialectEndOfInput,
-        DialectPromptAck, Disposition, ErrorText, FlowState, PromptDisposition, RpcCommand, RpcCommandKind,
-        RuleId as Rule, errors,
+        DialectPromptAck, DialectRunEnd, Disposition, ErrorText, FlowState, PromptDisposition, RpcCommand,
+        RpcCommandKind, RuleId as Rule, errors,
     },
 };
 use std::{
@@ -277,7 +277,13 @@ impl Responses {
             let open = run == self.runs && at.now.flow.is_streaming() && !untold;
             found.expect(Rule::AbortAfterEnd, !open, || "the `agent_end` of the run first".to_owned());
         }
-        let stops = matches!(request.command, Abort | AbortAndPrompt | AbortRetry) && answer.success;
+        let is_chained = at.dialect.record().run_end == DialectRunEnd::Chain;
+        let stops = match request.command {
+            Abort | AbortAndPrompt => answer.success,
+            // Where a chain of runs has one end, that is not awaited.
+            AbortRetry => answer.success && !is_chained,
+            _ => false,
+        };
         if stops && request.met == [FlowState::Retrying] {
             found.fail(Rule::AbortAfterEnd, "`auto_retry_end` first");
         }

@@ -10,8 +10,8 @@ use super::{
 use crate::{
     machine::findings::Findings,
     protocol::{
-        AgentEndEvent, AgentMessage, AgentSessionEvent, CompactionReason, Dialect, Emission, Outbound,
-        RuleId as Rule, StopReason, fires_anywhere,
+        AgentEndEvent, AgentMessage, AgentSessionEvent, CompactionReason, Dialect, DialectRunEnd, Emission,
+        Outbound, RuleId as Rule, StopReason, fires_anywhere,
     },
 };
 
@@ -156,7 +156,9 @@ impl RunChecks {
                 if let Event::AgentEnd(end) = event {
                     run.end(end, found);
                     (self.run, self.tried) = (None, true);
-                    if self.attempt.is_some() && succeeded(end) {
+                    // Where a chain of runs has one end, the success is reported behind it.
+                    let follows = self.dialect.record().run_end == DialectRunEnd::Chain;
+                    if self.attempt.is_some() && succeeded(end) && !follows {
                         self.attempt = None;
                         found.fail(Rule::RetryPairs, "`auto_retry_end` in the run that succeeded");
                     }

@@ -285,7 +285,9 @@ impl SessionChecks {
             }
             Event::ThinkingLevelChanged(changed) => {
                 self.version += 1;
-                self.entries.expect_next(entries::level_change(changed.level.as_str()));
+                if let Some(level) = changed.level {
+                    self.entries.expect_next(entries::level_change(level.as_str()));
+                }
             }
             _ => {}
         }

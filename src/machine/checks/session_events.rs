@@ -11,7 +11,7 @@ use crate::{
 #[derive(Clone, Debug, Default)]
 pub struct SessionEvents {
     /// The level of the last event, and the number of its frame.
-    level: Option<(u64, ThinkingLevel)>,
+    level: Option<(u64, Option<ThinkingLevel>)>,
     /// Names from events without their response.
     names: u64,
     retry: SummaryRetry,
@@ -37,13 +37,15 @@ impl SessionEvents {
         match event {
             Event::SessionInfoChanged(_) => self.names += 1,
             Event::ThinkingLevelChanged(changed) => {
-                let before = self.level.filter(|(_, level)| *level == changed.level);
+                let level = changed.level.or(changed.thinking_level);
+                let before = self.level.filter(|(_, known)| *known == level);
                 found.with_cause(before.map(|(frame, _)| frame), |found| {
                     found.expect(Rule::ChangesTold, before.is_none(), || {
-                        format!("another level than `{}`, which it was", changed.level)
+                        let level = level.map_or("none", |level| level.as_str());
+                        format!("another level than `{level}`, which it was")
                     });
                 });
-                self.level = Some((found.frame(), changed.level));
+                self.level = Some((found.frame(), level));
             }
             Event::SummarizationRetryScheduled(scheduled) => {
                 let expected = match self.retry {

@@ -126,7 +126,7 @@ impl SessionChecks {
     ) {
         match success {
             RpcSuccess::Prompt(it) => {
-                let outcome = it.data.as_ref().map(|it| it.disposition);
+                let outcome = it.data.as_ref().and_then(|it| it.disposition);
                 let is_message =
                     matches!(outcome, Some(PromptDisposition::Started | PromptDisposition::Queued));
                 self.stranger.was_seen |= outcome == Some(PromptDisposition::Handled);

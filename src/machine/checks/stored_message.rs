@@ -2,9 +2,12 @@
 
 use crate::{
     machine::findings::Findings,
-    protocol::{AgentMessage, AgentMessageKind, MessageContent, RuleId as Rule, UserContent},
+    protocol::{
+        AgentMessage, AgentMessageKind, AssistantMessage, MessageContent, RuleId as Rule, UserContent,
+    },
 };
 use std::{
+    borrow::Cow,
     hash::{DefaultHasher, Hasher},
     io::{self, Write},
 };
@@ -27,8 +30,11 @@ pub enum StoredMessage {
 }
 
 impl StoredMessage {
-    /// Stores a message.
+    /// Stores a message in the form in which other events repeat it.
     pub fn new(message: &AgentMessage) -> Self {
+        if let AgentMessage::Assistant(answer) = message {
+            return Self::Whole(Box::new(as_repeated(answer).into_owned().into()));
+        }
         match is_long(message) {
             true => Self::Long { kind: message.kind(), digest: digest(message) },
             false => Self::Whole(Box::new(message.clone())),
@@ -46,7 +52,12 @@ impl StoredMessage {
     /// Whether `message` equals the stored one.
     pub fn is(&self, message: &AgentMessage) -> bool {
         match self {
-            Self::Whole(seen) => **seen == *message,
+            Self::Whole(seen) => match (&**seen, message) {
+                (AgentMessage::Assistant(seen), AgentMessage::Assistant(message)) => {
+                    is_repeated(seen, message)
+                }
+                (seen, message) => seen == message,
+            },
             Self::Long { kind, digest: seen } => {
                 *kind == message.kind() && is_long(message) && *seen == digest(message)
             }
@@ -61,6 +72,19 @@ impl StoredMessage {
             Self::Long { .. } => found.fail(rule, what),
         }
     }
+}
+
+/// An assistant message in the form in which events repeat it: without the members that only `message_end` has.
+pub fn as_repeated(message: &AssistantMessage) -> Cow<'_, AssistantMessage> {
+    match message.completed_at.is_none() && message.error_id.is_none() {
+        true => Cow::Borrowed(message),
+        false => Cow::Owned(AssistantMessage { completed_at: None, error_id: None, ..message.clone() }),
+    }
+}
+
+/// Whether two assistant messages are the same, apart from the members that only `message_end` has.
+pub fn is_repeated(message: &AssistantMessage, other: &AssistantMessage) -> bool {
+    message == other || as_repeated(message) == as_repeated(other)
 }
 
 fn is_long(message: &AgentMessage) -> bool {

@@ -195,12 +195,12 @@ fn todos(requested: &SetTodosCommand, reported: &[TodoPhase], found: &mut Findin
             &requested.name,
             &reported.name,
         );
-        if let Some(id) = &requested.id {
+        if requested.id.is_some() {
             found.expect_same(
                 Rule::SetAsAsked,
                 &format!("{at}/id"),
                 "the id that was given",
-                id,
+                &requested.id,
                 &reported.id,
             );
         }
@@ -217,12 +217,12 @@ fn todos(requested: &SetTodosCommand, reported: &[TodoPhase], found: &mut Findin
                 &requested.content,
                 &reported.content,
             );
-            if let Some(id) = &requested.id {
+            if requested.id.is_some() {
                 found.expect_same(
                     Rule::SetAsAsked,
                     &format!("{at}/id"),
                     "the id that was given",
-                    id,
+                    &requested.id,
                     &reported.id,
                 );
             }

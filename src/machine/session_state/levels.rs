@@ -26,8 +26,13 @@ impl Levels {
             return Self::exactly(&[ThinkingLevel::Off]);
         }
         let all = ThinkingLevel::ALL.into_iter().filter(|level| level.is_in(base));
-        if let Some(thinking) = &model.thinking {
-            let (least, most) = (thinking.min_level, thinking.max_level);
+        if let Some(efforts) = model.thinking.as_ref().and_then(|thinking| thinking.efforts.as_ref()) {
+            let takes = |level: &ThinkingLevel| *level == ThinkingLevel::Off || efforts.contains(level);
+            return Self { certain: all.filter(takes).collect(), possible: Vec::new() };
+        }
+        if let Some(thinking) = &model.thinking
+            && let (Some(least), Some(most)) = (thinking.min_level, thinking.max_level)
+        {
             let thinks =
                 |level: &ThinkingLevel| *level == ThinkingLevel::Off || (least..=most).contains(level);
             let is_told = |level: &ThinkingLevel| [ThinkingLevel::Off, least, most].contains(level);

@@ -90,6 +90,18 @@ impl MessageKey {
         let content = match message {
             AgentMessage::Custom(it) => digest(&CustomMessage { timestamp: 0, ..it.clone() }),
             AgentMessage::HookMessage(it) => digest(&HookMessage { timestamp: 0, ..it.clone() }),
+            // Servers add these to a message after its end.
+            AgentMessage::Assistant(it)
+                if it.context_snapshot.is_some() || it.error_id.is_some() || it.retry_recovery.is_some() =>
+            {
+                let it = AssistantMessage {
+                    context_snapshot: None,
+                    error_id: None,
+                    retry_recovery: None,
+                    ..it.clone()
+                };
+                digest(&it)
+            }
             _ => digest(message),
         };
         let digest = (whole && !changes).then(|| NonZeroU64::new(content)).flatten();

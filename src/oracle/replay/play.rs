@@ -216,6 +216,7 @@ impl Replay {
                 id,
                 error: format!("unexpected {}: the recording has no such command here", request.command),
                 command: request.command,
+                code: None,
             }),
         };
         self.remarks.push(format!("unexpected: {}", excerpt(line)));

@@ -111,6 +111,7 @@ fn dialog(random: &mut Rng, out: &mut Vec<u8>) {
             title,
             options: vec!["a".into(), String::new(), text(random).into()],
             timeout,
+            option_details: None,
         }
         .into(),
         1 => ConfirmRequest { id, title, message: text(random).into(), timeout }.into(),

@@ -143,6 +143,10 @@ fn tokens(path: &[PathEntry], start: usize, previous: Option<&Previous<'_>>) -> 
         tokens_before: 0,
         provider_payload: None,
         timestamp: 0,
+        blocks: None,
+        images: None,
+        method: None,
+        tokens_after: None,
     };
     let mut context = vec![Arc::new(AgentMessage::CompactionSummary(summary))];
     context.extend(messages(&path[start..previous.place]));

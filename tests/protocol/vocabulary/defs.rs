@@ -3,7 +3,7 @@
 use super::*;
 
 /// The keywords of the subset and the annotations, with where they may stand: on defs, on properties, inside both.
-const KEYWORDS: [(&str, &[Place]); 40] = {
+const KEYWORDS: [(&str, &[Place]); 41] = {
     use Place::{Def, Inner, Property};
     const ALL: &[Place] = &[Def, Property, Inner];
     const OUTER: &[Place] = &[Def, Property];
@@ -27,6 +27,7 @@ const KEYWORDS: [(&str, &[Place]); 40] = {
         ("x-enum-in", &[Def]),
         ("x-null", OUTER),
         ("x-writes-null", &[Property]),
+        ("x-type-in", &[Property]),
         ("x-source", OUTER),
         ("x-since", OUTER),
         ("x-redact", OUTER),

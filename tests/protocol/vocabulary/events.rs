@@ -55,7 +55,11 @@ pub fn mentioned(bundle: &Value) -> Complaints {
     let mut out = Complaints::new();
     for (name, def) in defs(bundle) {
         for key in ["x-causes", "x-after"] {
-            let strange = texts(&def[key]).into_iter().filter(|event| !known.iter().any(|it| it == event));
+            let by_dialect = items(&def[key]).filter_map(|entry| entry["event"].as_str());
+            let strange = texts(&def[key])
+                .into_iter()
+                .chain(by_dialect)
+                .filter(|event| !known.iter().any(|it| it == event));
             out.extend(strange.map(|event| format!("{name}: {key} names `{event}`, which is no event")));
         }
     }

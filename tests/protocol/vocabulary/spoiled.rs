@@ -136,7 +136,7 @@ pub const SPOILED: &[Spoiled] = &[
     ),
     (
         "dialects, properties and values exist",
-        &[("/$defs/ModelThinking/x-dialects", Some(r#"["xcsh", "pi@0.58"]"#))],
+        &[("/$defs/ModelThinking/x-dialects", Some(r#"["xcsh", "omp", "pi@0.58"]"#))],
         &["ModelThinking: x-dialects names `pi@0.58`, which is no base dialect"],
     ),
     (
@@ -237,6 +237,7 @@ pub const SPOILED: &[Spoiled] = &[
         &[
             "PromptCommand: no disposition in retrying for pi-1",
             "PromptCommand: no disposition in retrying for xcsh",
+            "PromptCommand: no disposition in retrying for omp",
             "PromptCommand: no disposition in retrying for pi-1@login",
             "ForkCommand: no disposition in idle for pi",
             "ForkCommand: no disposition in idle for pi-1",
@@ -447,7 +448,7 @@ pub const SPOILED: &[Spoiled] = &[
     ),
     (
         "dialects fit their record",
-        &[("/dialects/4/frames", Some(r#""pi-1""#))],
+        &[("/dialects/5/frames", Some(r#""pi-1""#))],
         &[r#"dialect pi@0.58: speaks the frames of "pi-1", which it does not extend"#],
     ),
     (
@@ -470,9 +471,11 @@ pub const SPOILED: &[Spoiled] = &[
             "TurnEndEvent: fires nowhere in pi",
             "TurnEndEvent: fires nowhere in pi-1",
             "TurnEndEvent: fires nowhere in xcsh",
+            "TurnEndEvent: fires nowhere in omp",
             "TurnEndEvent: fires nowhere in pi-1@login",
             "TurnEndEvent: fires nowhere in pi@0.73",
             "ReadyFrame: fires nowhere in xcsh",
+            "ReadyFrame: fires nowhere in omp",
         ],
     ),
     (
@@ -505,6 +508,7 @@ pub const SPOILED: &[Spoiled] = &[
             "ReadyFrame: a case of x-fires-in has `once`",
             "ReadyFrame: `pi@0.58` is no base dialect",
             "ReadyFrame: fires nowhere in xcsh",
+            "ReadyFrame: fires nowhere in omp",
         ],
     ),
     (
@@ -539,7 +543,7 @@ pub const SPOILED: &[Spoiled] = &[
         "dialects fit their record",
         &[("/dialects/0/ready", Some(r#""maybe""#)), ("/dialects/0/bash/timeoutSeconds", Some("-1"))],
         &[
-            r#"dialect pi: /ready: "maybe" is not one of "none" or "with-version""#,
+            r#"dialect pi: /ready: "maybe" is not one of "none", "with-version" or "with-limits""#,
             "dialect pi: /bash/timeoutSeconds: -1 is less than the minimum of 0",
         ],
     ),
@@ -553,7 +557,7 @@ pub const SPOILED: &[Spoiled] = &[
     ),
     (
         "dialects fit their record",
-        &[("/dialects/4/extends", Some(r#""pi@0.58.4""#)), ("/dialects/4/id", Some(r#""xcsh""#))],
+        &[("/dialects/5/extends", Some(r#""pi@0.58.4""#)), ("/dialects/5/id", Some(r#""xcsh""#))],
         &[
             r#"dialect xcsh: extends "pi@0.58.4", which is no base dialect"#,
             r#"dialect xcsh: speaks the frames of "pi", which it does not extend"#,

@@ -12,9 +12,9 @@ use pi_rpc::{
     engine::{CallId, Engine, Input, Now, Output, ShellEnd, Toolbox},
     model::types::StreamEvent,
     protocol::{
-        AgentMessage, AgentSessionEvent, BashCommand, Dialect, DialectEndOfInput, DialectReady, Emission,
-        ErrorText, FlowState, Inbound, MessageContent, Outbound, RpcCommand, RpcErrorResponse, RpcResponse,
-        RpcSuccess, UserContent, UserMessage, errors, read,
+        AgentMessage, AgentSessionEvent, Base, BashCommand, Dialect, DialectEndOfInput, DialectReady,
+        Emission, ErrorText, FlowState, Inbound, MessageContent, Outbound, RpcCommand, RpcErrorResponse,
+        RpcResponse, RpcSuccess, UserContent, UserMessage, errors, read,
     },
     tools::specs,
 };
@@ -436,6 +436,7 @@ fn may_fail(dialect: Dialect, command: &RpcCommand, error: &RpcErrorResponse) ->
         RpcCommand::SetModel(it) => it.model_id == "nobody",
         RpcCommand::SetSessionName(it) => empty(&it.name),
         RpcCommand::Bash(_) => error.error.contains("no shell for"),
+        RpcCommand::GetMessagesPage(_) => is_page_refusal(dialect.base(), &error.error),
         RpcCommand::Compact(_) if error.error == errors::compaction_cancelled(dialect.base()) => true,
         _ => match handler_error(dialect, command) {
             Some(text) => error.error.ends_with(&text),
@@ -463,4 +464,10 @@ pub fn text_of(message: &UserMessage) -> String {
             blocks.iter().filter_map(text).collect()
         }
     }
+}
+
+/// Whether the text refuses a page of messages.
+fn is_page_refusal(base: Base, text: &str) -> bool {
+    let known = [errors::page_busy, errors::page_limit, errors::page_cursor, errors::page_cursor_stale];
+    known.iter().any(|refusal| refusal(base) == text)
 }

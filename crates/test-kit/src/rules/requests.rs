@@ -64,7 +64,8 @@ impl Requests {
     }
 
     pub fn command(&mut self, command: RpcCommand) {
-        if command.kind() == RpcCommandKind::AbortBash {
+        let aborts_shells = self.dialect.record().aborts_shells && command.kind() == RpcCommandKind::Abort;
+        if command.kind() == RpcCommandKind::AbortBash || aborts_shells {
             for waiting in &mut self.waiting {
                 waiting.stopped |= waiting.is_bash() && !waiting.begun;
             }

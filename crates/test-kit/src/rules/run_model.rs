@@ -6,8 +6,8 @@ use pi_rpc::{
     engine::ShellEnd,
     protocol::{
         AgentMessage, AgentSessionEvent, AgentSessionEventKind, AssistantContent, AssistantMessage, Base,
-        BashExecutionMessage, Check as _, Dialect, InterruptMode, QueueMode, RpcCommand, RpcSuccess,
-        StopReason, StreamingBehavior,
+        BashExecutionMessage, Check as _, Dialect, DialectToolExecution, FollowUpCommand, InterruptMode,
+        QueueMode, RpcCommand, RpcSuccess, SteerCommand, StopReason, StreamingBehavior,
     },
 };
 use std::{collections::VecDeque, sync::Arc};
@@ -30,6 +30,8 @@ pub struct RunModel {
     run: Option<Run>,
     /// Whether a run has ended without its `agent_settled`.
     settling: bool,
+    /// Whether a run with the queued messages follows, once nothing else does.
+    delivers: bool,
     dialect: Dialect,
 }
 
@@ -81,7 +83,8 @@ impl RunModel {
             base: dialect.base(),
             steering: Queue::new(),
             follow_up: Queue::new(),
-            interrupt: InterruptMode::Wait,
+            interrupt: InterruptMode::parse(dialect.record().defaults.interrupt_mode.as_str())
+                .unwrap_or(InterruptMode::Wait),
             messages: Vec::new(),
             deferred: Vec::new(),
             session: 0,
@@ -89,13 +92,14 @@ impl RunModel {
             due: None,
             run: None,
             settling: false,
+            delivers: false,
             dialect,
         }
     }
 
     /// Expects no further events of the run.
     pub fn cut(&mut self) {
-        (self.due, self.run, self.settling) = (None, None, false);
+        (self.due, self.run, self.settling, self.delivers) = (None, None, false, false);
     }
 
     pub const fn run_open(&self) -> bool {
@@ -114,7 +118,8 @@ impl RunModel {
 
     /// Whether steering aborts the tools of the open run.
     pub fn interrupts(&self) -> bool {
-        self.run.as_ref().is_some_and(|run| run.interrupt == InterruptMode::Immediate)
+        let may = self.dialect.record().tool_execution == DialectToolExecution::Interrupt;
+        may && self.run.as_ref().is_some_and(|run| run.interrupt == InterruptMode::Immediate)
     }
 
     /// Checks the number of messages of the session.
@@ -149,6 +154,13 @@ impl RunModel {
             (RpcCommand::AbortAndPrompt(it), _) => {
                 ensure!(self.run.is_none(), "the prompt was accepted before the abort was over");
                 self.due = Some(it.message.clone());
+            }
+            (
+                RpcCommand::Steer(SteerCommand { message, .. })
+                | RpcCommand::FollowUp(FollowUpCommand { message, .. }),
+                _,
+            ) if self.run.is_none() && self.dialect.record().starts_when_idle => {
+                self.due = Some(message.clone());
             }
             (RpcCommand::Steer(it), _) => self.steering.texts.push_back(it.message.clone()),
             (RpcCommand::FollowUp(it), _) => self.follow_up.texts.push_back(it.message.clone()),
@@ -228,7 +240,7 @@ impl RunModel {
             "what follows a run follows it at once"
         );
         ensure!(
-            starts == self.due.is_some() || starts && self.settling,
+            starts == self.due.is_some() || starts && (self.settling || self.delivers),
             "a run starts exactly behind the answer to its prompt, or for what was queued"
         );
         Ok(())
@@ -246,6 +258,8 @@ impl RunModel {
         }
         if let Event::AgentStart(_) = event {
             let goes_on = std::mem::take(&mut self.settling);
+            let delivers = std::mem::take(&mut self.delivers) && self.due.is_none();
+            ensure!(!delivers || self.queued() > 0 && !aborts, "a run was to deliver what waits");
             ensure!(!goes_on || self.queued() > 0 && !aborts, "a run followed another for nothing");
             let (prompt, interrupt) = (self.due.take(), self.interrupt);
             let inputs = VecDeque::new();
@@ -258,6 +272,7 @@ impl RunModel {
                 ensure!(!run.had_calls(), "a run ended that owed the model tool results");
                 ensure!(self.queued() == 0, "a run ended while messages waited");
             }
+            self.delivers = self.dialect.record().abort_delivers && self.queued() > 0;
             self.settling = AgentSessionEventKind::AgentSettled.is_in(self.base);
             if !self.settling {
                 self.messages.append(&mut self.deferred);

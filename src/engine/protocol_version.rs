@@ -1,0 +1,52 @@
+//! Selects the version of the protocol, and lists the slash commands, in dialects that have these commands.
+
+use crate::engine::core::Engine;
+use crate::protocol::{
+    AgentSessionEventKind, AvailableCommand, AvailableCommandSource, AvailableCommandsUpdateEvent,
+    CommandSource, NegotiateProtocolCommand, NegotiateProtocolResponse, NegotiatedProtocol, RpcCommandKind,
+    SlashCommand, errors,
+};
+
+/// Version of the protocol that sends large frames in chunks.
+pub const CHUNKS_VERSION: u64 = 2;
+
+impl Engine {
+    /// Serves `negotiate_protocol`. The writer applies the version behind the response.
+    pub(in crate::engine) fn negotiate_protocol(&mut self, command: NegotiateProtocolCommand) {
+        let NegotiateProtocolCommand { id, protocol_version } = command;
+        if protocol_version != CHUNKS_VERSION {
+            let text = errors::protocol_version(self.dialect.base(), &protocol_version.to_string());
+            return self.fail(id, RpcCommandKind::NegotiateProtocol, text);
+        }
+        self.succeed(NegotiateProtocolResponse { id, data: NegotiatedProtocol { protocol_version } });
+    }
+
+    /// All slash commands: of extensions, templates and skills.
+    pub(in crate::engine) fn available_commands(&self) -> Vec<AvailableCommand> {
+        self.command_list().commands.into_iter().map(available).collect()
+    }
+
+    /// Emits the slash commands, in dialects that have an event for them.
+    pub(in crate::engine) fn emit_available_commands(&mut self) {
+        if AgentSessionEventKind::AvailableCommandsUpdate.is_in(self.dialect.base()) {
+            let commands = self.available_commands();
+            self.emit_event(AvailableCommandsUpdateEvent { commands });
+        }
+    }
+}
+
+fn available(command: SlashCommand) -> AvailableCommand {
+    let source = match command.source {
+        CommandSource::Extension => AvailableCommandSource::Extension,
+        CommandSource::Prompt => AvailableCommandSource::File,
+        CommandSource::Skill => AvailableCommandSource::Skill,
+    };
+    AvailableCommand {
+        name: command.name,
+        aliases: None,
+        description: command.description,
+        input: None,
+        subcommands: None,
+        source,
+    }
+}
