@@ -109,6 +109,9 @@ const MAX_INVALID_IDS: usize = 64;
 /// Milliseconds of silence after which no outstanding output is expected any more.
 const QUIET_MS: f64 = 2000.0;
 
+/// Marks of a frame that was cut down to the limit of its dialect. Source: observed.
+const CUT_DOWN: [&str; 2] = [" elided for RPC frame]", "\"rpcFrameElidedKeys\""];
+
 /// How long a host may leave output unread.
 pub const STALLED: Duration = Duration::from_secs(10);
 
@@ -294,13 +297,19 @@ impl Judge {
         let line = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         match str::from_utf8(line) {
             // An escaped lone surrogate is valid JSON.
-            Ok(text) if cut => {
+            Ok(text) if cut || self.is_cut_down(text) => {
+                let cut = true;
                 self.process.chunks.drop_series();
                 self.outbound_text(&mend_surrogates(text), cut)
             }
             Ok(text) => self.outbound_line(&mend_surrogates(text)),
             Err(error) => self.not_a_frame(format!("valid UTF-8 ({error})")),
         }
+    }
+
+    /// Whether the server has cut the frame down to the limit of the dialect.
+    fn is_cut_down(&self, text: &str) -> bool {
+        self.dialect.record().frame_limits.frame.is_some() && CUT_DOWN.iter().any(|mark| text.contains(mark))
     }
 
     /// Judges a line of the server: a frame, or a chunk of one.

@@ -302,7 +302,8 @@ fn lost_response(command: &OutstandingCommand) -> OutputItem {
     let error = format!(
         "{code}: the node that had taken this command is gone; whether it had an effect is not known"
     );
-    let response = RpcErrorResponse { id: command.id.clone(), command: command.command.clone(), error, code: None };
+    let response =
+        RpcErrorResponse { id: command.id.clone(), command: command.command.clone(), error, code: None };
     // Generated types always serialize.
     let mut line = serde_json::to_vec(&response).unwrap_or_default();
     line.push(b'\n');
