@@ -138,6 +138,7 @@ mod tests {
             cache_read: 2,
             cache_write: 0,
             total: MOST_COUNTED,
+            reasoning: Some(0),
         };
         assert_eq!(totals(&[message.clone(), message]).tokens, expected);
     }

@@ -227,7 +227,8 @@ fn usage_adds_every_answer() {
     });
     fed.received(json!({"type": "agent_start"}));
     fed.received(json!({"type": "message_end", "message": message}));
-    let sum = TokenTotals { input: 11, output: 22, cache_read: 3, cache_write: 4, total: 40 };
+    let sum =
+        TokenTotals { input: 11, output: 22, cache_read: 3, cache_write: 4, total: 40, reasoning: None };
     assert_eq!(fed.session.usage(), Some(&sum));
 }
 
