@@ -141,7 +141,7 @@ mod tests {
         }
         let response = || {
             let error = errors::parse(Dialect::Pi1.base(), "x");
-            RpcResponse::from(RpcErrorResponse { id: None, command: "parse".to_owned(), error })
+            RpcResponse::from(RpcErrorResponse { id: None, command: "parse".to_owned(), error, code: None })
         };
         let event =
             crate::protocol::AgentSessionEvent::from(crate::protocol::AgentSettledEvent { aborted: None });

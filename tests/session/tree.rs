@@ -257,7 +257,9 @@ fn message_is_kept_as_read_back() {
     tree.append(NewEntry::Message(message(answer)), stamp(Dialect::Xcsh, 0), &mut random);
     let durations = |tree: &Tree| -> Vec<Option<u64>> {
         let one = |message: &AgentMessage| match message {
-            AgentMessage::Assistant(message) => message.duration,
+            AgentMessage::Assistant(message) => {
+                message.duration.as_ref().and_then(|duration| duration.as_u64())
+            }
             _ => None,
         };
         tree.context().messages.iter().map(|message| one(message)).collect()
