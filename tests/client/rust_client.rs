@@ -455,6 +455,8 @@ read one; echo "$one"; read two; echo "$two""#;
         description: "Breaks".to_owned(),
         parameters: Default::default(),
         hidden: None,
+        load_mode: None,
+        reads_skill_uris: None,
     };
     let lent = client.set_host_tools(vec![HostTool::new(definition, |_| async { panic!("meant so") })]).await;
     assert_eq!(lent.unwrap(), ["break"]);

@@ -45,7 +45,15 @@ impl Host {
     pub fn tool(&self, tool: Tool) -> HostTool {
         let Tool { name, label, description, parameters, answers } = tool;
         let (called, cancelled) = (Arc::clone(&self.called), Arc::clone(&self.cancelled));
-        let definition = HostToolDefinition { name, label, description, parameters, hidden: None };
+        let definition = HostToolDefinition {
+            name,
+            label,
+            description,
+            parameters,
+            hidden: None,
+            load_mode: None,
+            reads_skill_uris: None,
+        };
         HostTool::new(definition, move |call| {
             let name = call.call.tool_name.clone();
             let arguments = call.arguments().clone();

@@ -22,5 +22,7 @@ pub async fn call(client: &Client, command: RpcCommand) -> Result<Value, Error> 
         SetInterruptMode Compact SetAutoCompaction SetAutoRetry AbortRetry Bash AbortBash GetSessionStats ExportHtml
         SwitchSession Fork Branch GetForkMessages GetBranchMessages GetLastAssistantText SetSessionName GetMessages
         GetCommands ClearQueue GetAvailableThinkingLevels Clone GetEntries GetTree GetLoginProviders Login AbortLogin Logout
+        NegotiateProtocol Handoff GetMessagesPage GetAvailableCommands SetHostUriSchemes SetSubagentSubscription GetSubagents
+        GetSubagentMessages SetFastMode
     ))
 }
