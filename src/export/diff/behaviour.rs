@@ -20,13 +20,20 @@ const IDENTITY_KEYS: [&str; 7] = ["id", "title", "description", "extends", "fram
 /// The differences, by path.
 pub fn differences(a: &Value, b: &Value) -> Vec<Difference> {
     let mut found = Comparison(Vec::new());
+    let shared: Vec<String> = states(a).into_iter().filter(|state| states(b).contains(state)).collect();
     for (list, key, parts) in LISTS {
         let find = |file: &Value, name: &Value| items(&file[list]).find(|it| it[key] == *name).cloned();
         for old in items(&a[list]) {
             let at = format!("{list} {}", old[key].as_str().unwrap_or_default());
             match find(b, &old[key]) {
                 Some(new) => parts.iter().for_each(|part| {
-                    found.compare(&format!("{at}: {part}"), &old[*part], &new[*part]);
+                    let at = format!("{at}: {part}");
+                    match *part {
+                        "states" => {
+                            found.compare(&at, &within(&old[*part], &shared), &within(&new[*part], &shared))
+                        }
+                        _ => found.compare(&at, &old[*part], &new[*part]),
+                    }
                 }),
                 // Clients that send a removed command, or wait for a removed event, fail.
                 None => found.note(&at, "is gone".to_owned(), [true, false]),
@@ -40,6 +47,7 @@ pub fn differences(a: &Value, b: &Value) -> Vec<Difference> {
             }
         }
     }
+    found.own_states(a, b, &shared);
     found.chart(&a["chart"], &b["chart"]);
     for (at, _, old, new) in pairs("errors", a, b) {
         found.compare(&at, &old["text"], &new["text"]);
@@ -95,6 +103,15 @@ impl Comparison {
                 let what = if what.is_empty() { "is in another order".to_owned() } else { what.join(", ") };
                 self.note(at, what, [false, false]);
             }
+            (Value::Array(old), Value::Array(new))
+                if is_cases(a) && is_cases(b) && old.len() != new.len() =>
+            {
+                for (list, other, word) in [(new, old, "more"), (old, new, "less")] {
+                    for own in list.iter().filter(|own| !other.contains(own)) {
+                        self.note(at, format!("{word}: {}", case(own)), [false, false]);
+                    }
+                }
+            }
             (Value::Array(old), Value::Array(new)) if old.len() == new.len() => {
                 for (index, (old, new)) in old.iter().zip(new).enumerate() {
                     self.compare(&format!("{at}[{index}]"), old, new);
@@ -117,6 +134,30 @@ impl Comparison {
                     is_servers && is_learnt || !is_servers && is_lost,
                 ];
                 self.note(&at, format!("is {}, was {}", show(new), show(old)), breaks);
+            }
+        }
+    }
+
+    /// Lists what commands do in the states that only one side has: by outcome, not by command.
+    fn own_states(&mut self, a: &Value, b: &Value, shared: &[String]) {
+        for (file, word) in [(a, "is gone"), (b, "is new")] {
+            for state in states(file).iter().filter(|state| !shared.contains(state)) {
+                let mut outcomes: Vec<(String, Vec<&str>)> = Vec::new();
+                for command in items(&file["commands"]) {
+                    let own = &command["states"][state.as_str()];
+                    if own.is_null() {
+                        continue;
+                    }
+                    let (own, name) = (show(own), text(&command["type"]));
+                    match outcomes.iter_mut().find(|(outcome, _)| *outcome == own) {
+                        Some((_, names)) => names.push(name),
+                        None => outcomes.push((own, vec![name])),
+                    }
+                }
+                for (outcome, names) in outcomes {
+                    let what = format!("{word}: {outcome} for {}", names.join(", "));
+                    self.note(&format!("commands in state {state}"), what, [false, false]);
+                }
             }
         }
     }
@@ -195,7 +236,51 @@ fn show(value: &Value) -> String {
     if is_outcomes(value) {
         return items(value).map(outcome).collect::<Vec<_>>().join(", else ");
     }
-    if value.is_null() { "absent".to_owned() } else { value.to_string() }
+    match value["$ref"].as_str().and_then(|path| path.rsplit('/').next()) {
+        Some(name) => name.to_owned(),
+        None if value.is_null() => "absent".to_owned(),
+        None => value.to_string(),
+    }
+}
+
+/// Names of all states in which commands have outcomes.
+fn states(file: &Value) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for (name, _) in items(&file["commands"]).flat_map(|command| members(&command["states"])) {
+        if !names.contains(name) {
+            names.push(name.clone());
+        }
+    }
+    names
+}
+
+/// The outcomes in these states only.
+fn within(outcomes: &Value, states: &[String]) -> Value {
+    let own = members(outcomes).filter(|(name, _)| states.contains(name));
+    own.map(|(name, outcome)| (name.clone(), outcome.clone())).collect()
+}
+
+fn is_cases(list: &Value) -> bool {
+    items(list).next().is_some_and(|first| first["in"].is_array())
+}
+
+/// `in idle or starting, to compacting, after agent_start, if role is custom`.
+fn case(case: &Value) -> String {
+    let texts = |list: &Value| items(list).filter_map(Value::as_str).collect::<Vec<_>>().join(" or ");
+    let mut out = format!("in {}", texts(&case["in"]));
+    if let Some(to) = case["to"].as_str() {
+        out += &format!(", to {to}");
+    }
+    if items(&case["after"]).next().is_some() {
+        out += &format!(
+            ", after {}",
+            items(&case["after"]).filter_map(Value::as_str).collect::<Vec<_>>().join(" and ")
+        );
+    }
+    if let Some(field) = case["when"]["field"].as_str() {
+        out += &format!(", if {field} is {}", texts(&case["when"]["is"]));
+    }
+    out
 }
 
 /// `reject (busy)`, `queue if streamingBehavior is steer or followUp`.

@@ -16,6 +16,9 @@ const SUCCESS_UNION: &str = "RpcSuccess";
 /// Unions whose new branches only affect clients that send them.
 const COMMAND_UNIONS: [&str; 2] = ["RpcCommand", "FromExtension"];
 
+/// Maximum of every integer: what JavaScript's numbers hold exactly.
+const MAX_INTEGER: u64 = 9_007_199_254_740_991;
+
 /// Keywords that are compared here, or that do not restrict values.
 const KNOWN_KEYWORDS: [&str; 18] = [
     "$schema",
@@ -146,7 +149,10 @@ impl Comparison<'_> {
             (None, None) => {}
         }
         self.bound("minimum", a, b, |a, b| b < a);
-        self.bound("maximum", a, b, |a, b| b > a);
+        // The bound of every whole number says nothing of its own beside a number without it.
+        if !(a["maximum"] == MAX_INTEGER && types(b) == ["number"]) {
+            self.bound("maximum", a, b, |a, b| b > a);
+        }
         self.properties(a, b);
         for (key, at) in [("items", "[]"), ("additionalProperties", ".*")] {
             let schema = |of: &Value| of.get(key).cloned().filter(|schema| *schema != true);
@@ -154,6 +160,9 @@ impl Comparison<'_> {
             let any = Value::Object(Map::new());
             match (schema(a), schema(b)) {
                 (None, None) => {}
+                // Only one side is a list at all: its type says so.
+                (None, Some(_)) if key == "items" && !may_be_list(a) => {}
+                (Some(_), None) if key == "items" && !may_be_list(b) => {}
                 (a, b) => self.compare_at(at, &a.unwrap_or(any.clone()), &b.unwrap_or(any)),
             }
         }
@@ -191,7 +200,12 @@ impl Comparison<'_> {
             let covered = |ty: &Value| ty == "integer" && other.iter().any(|other| other == "number");
             types.iter().filter(|ty| !covered(ty)).cloned().collect()
         };
-        self.values("a type", &of(a, b), &of(b, a));
+        match (of(a, b).as_slice(), of(b, a).as_slice()) {
+            ([], [_]) if a == ["integer"] => self.note(Change::Wider, "may be a fraction".to_owned()),
+            ([_], []) if b == ["integer"] => self.note(Change::Narrower, "is whole, was a number".to_owned()),
+            ([old], [new]) if old != new => self.note(Change::Both, format!("is of type {new}, was {old}")),
+            (old, new) => self.values("a type", old, new),
+        }
     }
 
     fn values(&mut self, what: &str, a: &[Value], b: &[Value]) {
@@ -210,7 +224,8 @@ impl Comparison<'_> {
             (old, _) => old.is_some(),
         };
         let change = if wider { Change::Wider } else { Change::Narrower };
-        self.note(change, format!("has the {key} {}, had {}", b[key], a[key]));
+        let show = |bound: &Value| if bound.is_null() { "none".to_owned() } else { bound.to_string() };
+        self.note(change, format!("{key} is {}, was {}", show(&b[key]), show(&a[key])));
     }
 
     fn properties(&mut self, a: &Value, b: &Value) {
@@ -305,6 +320,12 @@ fn branches(schema: &Value) -> Vec<(String, Value)> {
         return mapping.iter().map(|(tag, target)| (tag.clone(), branch(target))).collect();
     }
     list.iter().map(|branch| (show(branch), branch.clone())).collect()
+}
+
+/// Whether values of the schema may be lists.
+fn may_be_list(schema: &Value) -> bool {
+    let types = types(schema);
+    types.is_empty() || types.iter().any(|ty| ty == "array")
 }
 
 fn types(schema: &Value) -> Vec<Value> {
