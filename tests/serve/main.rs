@@ -13,6 +13,7 @@ mod confirm_tools;
 mod demo;
 mod host_tools;
 mod hostile;
+mod large_frames;
 mod limits;
 mod logins;
 mod no_model;

@@ -93,7 +93,7 @@ impl Flood {
 }
 
 impl Server {
-    /// Starts a server with the demo model; in `xcsh`, reads `ready`.
+    /// Starts a server with the demo model; in `xcsh` and `omp`, reads `ready`.
     pub fn demo(dialect: Dialect) -> Self {
         Self::with(dialect, &[])
     }
@@ -133,7 +133,7 @@ impl Server {
     }
 
     fn greeted(mut self) -> Self {
-        if self.dialect == Dialect::Xcsh {
+        if matches!(self.dialect, Dialect::Xcsh | Dialect::Omp) {
             assert_eq!(self.next()["type"], "ready");
         }
         self
