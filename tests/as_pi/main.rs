@@ -20,6 +20,7 @@ mod frames_of_apis;
 mod google_requests;
 mod logins;
 mod mistral_requests;
+mod omp_client;
 mod openai_requests;
 mod provider_requests;
 mod radius_requests;

@@ -4,9 +4,14 @@
 //! of those it names besides are not published. So its entry in the lock file, which is written by hand, depends on
 //! nothing, and what the bundle does load from outside stands beside it, as does a Node.js that is recent enough for
 //! it.
+//!
+//! omp 18.2.3 runs on Bun. Its lock file has what it loads in RPC mode, on Linux with x86-64: optional packages are left out.
 
 use crate::toolchain_support::{had, locked};
-use std::{path::PathBuf, sync::OnceLock};
+use std::{
+    path::{Path, PathBuf},
+    sync::OnceLock,
+};
 
 /// The command of a release: a program and its first arguments.
 pub type Words = &'static [PathBuf];
@@ -25,6 +30,30 @@ pub fn peer(version: &str) -> Option<Words> {
     let at = RELEASES.iter().position(|release| *release == version).expect("a release that is installed");
     let words = INSTALLED[at].get_or_init(|| install(version)).as_deref();
     had(words.map_err(|reason| format!("no pi {version} to talk to: {reason}")), REQUIRED)
+}
+
+/// Folder of the packages of omp 18.2.3, with Bun; `None`, with a note, if they cannot be installed.
+#[track_caller]
+fn omp_packages() -> Option<&'static Path> {
+    static INSTALLED: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    let packages =
+        INSTALLED.get_or_init(|| Ok(locked("tests/peer_support/omp-18.2.3", &[])?.join("node_modules")));
+    let packages = packages.as_deref();
+    had(packages.map_err(|reason| format!("no omp 18.2.3 to talk to: {reason}")), REQUIRED)
+}
+
+/// Command of Bun, and a file of omp's own package.
+#[track_caller]
+pub fn omp_file(file: &str) -> Option<[PathBuf; 2]> {
+    let packages = omp_packages()?;
+    let bun = packages.join("@oven/bun-linux-x64/bin/bun");
+    Some([bun, packages.join("@oh-my-pi/pi-coding-agent").join(file)])
+}
+
+/// Command of omp 18.2.3.
+#[track_caller]
+pub fn omp() -> Option<[PathBuf; 2]> {
+    omp_file("dist/cli.js")
 }
 
 fn install(version: &str) -> Result<Vec<PathBuf>, String> {

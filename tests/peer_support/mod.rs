@@ -9,4 +9,4 @@ mod install;
 pub use agent::{Agent, Kind, lines};
 pub use conversation::{Session, conversation, fork, vendor};
 pub use files::files;
-pub use install::{Words, peer};
+pub use install::{Words, omp, omp_file, peer};
