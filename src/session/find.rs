@@ -119,7 +119,7 @@ fn entries(directory: &Path, wanted: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
     paths
 }
 
-/// Longest first line that is read as a header, in bytes.
+/// Bytes at the beginning of a file that are searched for its header.
 const LONGEST_HEADER: u64 = 1 << 20;
 
 /// Reads the header of the file at `path`; `None`: it is no session.
@@ -130,8 +130,13 @@ fn header(path: &Path) -> Option<SessionCandidate> {
 
 /// Reads id and working directory from the header of a file; `None`: it is no session.
 fn header_of(file: &File) -> Option<(String, String)> {
-    let mut line = Vec::new();
-    BufReader::new(file.take(LONGEST_HEADER)).read_until(b'\n', &mut line).ok()?;
+    let (mut reader, mut line) = (BufReader::new(file.take(LONGEST_HEADER)), Vec::new());
+    reader.read_until(b'\n', &mut line).ok()?;
+    // Files of omp begin with a line for the name.
+    if serde_json::from_slice::<LineHead>(&line).ok()?.kind.as_deref() == Some("title") {
+        line.clear();
+        reader.read_until(b'\n', &mut line).ok()?;
+    }
     let head: LineHead = serde_json::from_slice(&line).ok()?;
     let is_header = head.kind.as_deref() == Some("session");
     let id = head.id.filter(|_| is_header)?.into_owned();

@@ -11,7 +11,7 @@ use super::{
     time::millis,
     tree::Tree,
 };
-use crate::protocol::{Dialect, SessionEntryKind};
+use crate::protocol::{Dialect, JsonObject, SessionEntryKind};
 use bytes::Bytes;
 use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
@@ -83,6 +83,8 @@ struct FileReader<'r> {
     bytes: Bytes,
     random: &'r mut fastrand::Rng,
     tree: Option<Tree>,
+    /// Name of the session, from a line before the header.
+    title: Option<String>,
     /// Version of the file, from its header.
     version: u64,
     old: LegacyIds,
@@ -99,12 +101,19 @@ struct FileReader<'r> {
     notices: Vec<Notice>,
 }
 
+/// The name in the line before the header; `None`: it has none.
+fn title_of(line: &[u8]) -> Option<String> {
+    let title = message::read::<JsonObject>(line).ok()?.shift_remove("title")?;
+    title.as_str().map(str::trim).filter(|title| !title.is_empty()).map(str::to_owned)
+}
+
 impl<'r> FileReader<'r> {
     fn new(bytes: Bytes, random: &'r mut fastrand::Rng) -> Self {
         Self {
             bytes,
             random,
             tree: None,
+            title: None,
             version: VERSION,
             old: LegacyIds::default(),
             line: 0,
@@ -156,7 +165,10 @@ impl<'r> FileReader<'r> {
         match (self.tree.is_some(), head.kind.as_deref() == Some("session")) {
             (false, true) => self.header(&line),
             // Files of omp begin with a line for the name.
-            (false, false) if head.kind.as_deref() == Some("title") => Ok(()),
+            (false, false) if head.kind.as_deref() == Some("title") => {
+                self.title = title_of(&line);
+                Ok(())
+            }
             (false, false) => Err(ReadError::NoHeader),
             (true, true) => {
                 self.has_second_header = true;
@@ -190,6 +202,7 @@ impl<'r> FileReader<'r> {
             self.notices.push(Notice::Version(header.version));
         }
         header.version = header.version.max(VERSION);
+        header.title = header.title.or_else(|| self.title.take());
         self.tree = Some(Tree::new(header));
         self.old.count(None);
         Ok(())

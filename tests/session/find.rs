@@ -44,6 +44,18 @@ fn newest_session_was_written_last() {
 }
 
 #[test]
+fn title_line_precedes_header() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    let title =
+        r#"{"type":"title","v":1,"title":"A name","updatedAt":"2026-01-05T10:00:00.000Z","pad":"   "}"#;
+    let titled = put(at, "titled.jsonl", &format!("{title}\n{}", header("abc", "/w")), 10);
+    put(at, "alone.jsonl", &format!("{title}\n"), 20);
+    assert_eq!(find_newest(at), Some(titled.clone()));
+    assert_eq!(find_by_prefix("ab", at, None), Ok(SessionLocation::Here(titled)));
+}
+
+#[test]
 fn session_is_found_by_id_prefix() {
     let directory = tempfile::tempdir().unwrap();
     let (all, own) = (directory.path(), directory.path().join("own"));

@@ -194,6 +194,17 @@ fn name_is_entry_or_header_title() {
 }
 
 #[test]
+fn name_may_precede_header() {
+    let title = |name: &str| json!({ "type": "title", "v": 1, "title": name, "pad": "   " }).to_string();
+    let titled = |name: &str| read(file(&[title(name), HEADER.to_owned()]));
+    let read_file = titled("A name");
+    assert_eq!((read_file.tree.name(), read_file.notices), (Some("A name".to_owned()), vec![]));
+    assert_eq!(titled(" ").tree.name(), None);
+    let header = HEADER.replace('}', r#","title":"Newer","titleSource":"user"}"#);
+    assert_eq!(read(file(&[title("Older"), header])).tree.name(), Some("Newer".to_owned()));
+}
+
+#[test]
 fn newest_name_counts_in_any_dialect() {
     let mut random = random();
     let mut tree = fresh();
