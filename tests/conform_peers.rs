@@ -1,4 +1,4 @@
-//! Scenarios with real releases of pi: `tests/peers/` lists the violations of each, with the reason. Beside each list
+//! Scenarios with real releases of pi and omp: `tests/peers/` lists the violations of each, with the reason. Beside each list
 //! is a short report; `UPDATE=1 cargo test --test conform_peers` rewrites it.
 
 #[path = "peer_support/install.rs"]
@@ -8,11 +8,17 @@ mod report;
 mod toolchain_support;
 
 use serde_json::Value;
-use std::{env, fs, path::Path, process::Command};
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
 use toolchain_support::{progress, slowness};
 
-/// Release of pi, with the dialect and the scenarios for it.
+/// Release of pi or omp, with the dialect and the scenarios for it.
 struct Peer {
+    /// Name of the program and its adapter.
+    name: &'static str,
     version: &'static str,
     dialect: &'static str,
     /// Name patterns with `*`; empty, or [`ALL`] set: all scenarios of the dialect.
@@ -24,17 +30,22 @@ const ALL: &str = "PI_RPC_ALL_SCENARIOS";
 
 #[test]
 fn pi_0_52_12_breaks_listed_only() {
-    Peer { version: "0.52.12", dialect: "pi", scenarios: &[] }.breaks_what_is_listed();
+    Peer { name: "pi", version: "0.52.12", dialect: "pi", scenarios: &[] }.breaks_what_is_listed();
 }
 
 #[test]
 fn pi_0_73_1_breaks_listed_only() {
-    Peer { version: "0.73.1", dialect: "pi@0.73", scenarios: OF_0_73 }.breaks_what_is_listed();
+    Peer { name: "pi", version: "0.73.1", dialect: "pi@0.73", scenarios: OF_0_73 }.breaks_what_is_listed();
 }
 
 #[test]
 fn pi_1_5_2_breaks_listed_only() {
-    Peer { version: "1.5.2", dialect: "pi-1", scenarios: &[] }.breaks_what_is_listed();
+    Peer { name: "pi", version: "1.5.2", dialect: "pi-1", scenarios: &[] }.breaks_what_is_listed();
+}
+
+#[test]
+fn omp_18_2_3_breaks_listed_only() {
+    Peer { name: "omp", version: "18.2.3", dialect: "omp", scenarios: &[] }.breaks_what_is_listed();
 }
 
 /// Scenarios in which `pi@0.73` differs from `pi`, and a few others.
@@ -86,20 +97,33 @@ const OF_0_73: &[&str] = &[
 
 impl Peer {
     #[track_caller]
+    fn command(&self) -> Option<Vec<PathBuf>> {
+        match self.name {
+            "omp" => install::omp().map(Vec::from),
+            _ => install::peer(self.version).map(<[_]>::to_vec),
+        }
+    }
+
+    #[track_caller]
     fn breaks_what_is_listed(&self) {
-        let Some(pi) = install::peer(self.version) else { return };
+        let Some(words) = self.command() else { return };
         let all = env::var(ALL).is_ok_and(|value| value == "1");
         let scenarios = if all { &[] } else { self.scenarios };
         let peers = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/peers");
         let dir = tempfile::tempdir().unwrap();
         let json = dir.path().join("report.json");
-        progress(&format!("playing scenarios with pi {}; deadlines times {}", self.version, slowness()));
+        progress(&format!(
+            "playing scenarios with {} {}; deadlines times {}",
+            self.name,
+            self.version,
+            slowness()
+        ));
         let conform = Command::new(env!("CARGO_BIN_EXE_pi-rpc"))
             .env_remove("PI_RPC_DIALECT")
             .args([
                 "conform",
                 "--adapter",
-                "pi",
+                self.name,
                 "--dialect",
                 self.dialect,
                 "--jobs",
@@ -112,22 +136,22 @@ impl Peer {
             .arg("--report")
             .arg(&json)
             .arg("--expect")
-            .arg(peers.join(format!("pi-{}.json", self.version)))
+            .arg(peers.join(format!("{}-{}.json", self.name, self.version)))
             .arg("--")
-            .args(pi)
+            .args(words)
             .output()
             .unwrap();
         assert_eq!(conform.status.code(), Some(0), "{}", String::from_utf8_lossy(&conform.stdout));
         let report: Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
         for late in too_slow(&report) {
-            progress(&format!("pi {}: {late}", self.version));
+            progress(&format!("{} {}: {late}", self.name, self.version));
         }
         if all {
             return;
         }
-        let page = peers.join(format!("pi-{}.md", self.version));
+        let page = peers.join(format!("{}-{}.md", self.name, self.version));
         if env::var_os("UPDATE").is_some() {
-            fs::write(&page, report::page(&format!("pi {}", self.version), &report)).unwrap();
+            fs::write(&page, report::page(&format!("{} {}", self.name, self.version), &report)).unwrap();
         }
         // The place of a finding depends on timing; the list of played scenarios does not.
         let page = fs::read_to_string(&page).unwrap_or_default();
