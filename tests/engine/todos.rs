@@ -3,7 +3,7 @@
 
 use pi_rpc::{
     engine::{ExtensionSetup, todos::CLEAR_AFTER},
-    protocol::Dialect::Xcsh,
+    protocol::Dialect::{Omp, Xcsh},
 };
 use pi_rpc_test_kit::{
     self, Extension, PeerStep, Playback, Scenario, scenario,
@@ -357,6 +357,12 @@ fn only_first_prompt_is_planned() {
     let again = json!({ "id": "p", "type": "abort_and_prompt", "message": "Write it" });
     let played = todos(json!([says("Yes.")])).host(0, again).play(Xcsh);
     assert_eq!((preludes(&played), &played.asked[0][..]), (1, "turn play [cu] must todo_write"));
+}
+
+#[test]
+fn omp_begins_without_plan() {
+    let played = todos(json!([says("Yes.")])).host(0, prompt("p", "Write it")).finish(Omp);
+    assert_eq!((preludes(&played), &played.asked[0][..]), (0, "turn play [u]"));
 }
 
 #[test]

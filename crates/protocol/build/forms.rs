@@ -90,14 +90,14 @@ fn object(bundle: &Bundle, def: &Value, properties: &Map<String, Value>) -> Resu
     Ok(quote!(Form::Object(&[#(#members),*])))
 }
 
-/// Form of a number that is an integer in some dialects, else `Odd`.
+/// Form of a number from 0 that is an integer in some dialects, else `Odd`.
 fn number_form(bundle: &Bundle, schema: &Value, rows: &[Value]) -> TokenStream {
     let is_integer = |schema: &Value| match ref_name(schema) {
         Some(name) => bundle.defs[name]["type"] == "integer",
         None => schema["type"] == "integer",
     };
     match rows {
-        [row] if schema["type"] == "number" && is_integer(&row["schema"]) => {
+        [row] if schema["type"] == "number" && schema["minimum"] == 0 && is_integer(&row["schema"]) => {
             let whole = bases(row, "dialects").unwrap_or_else(|| quote!(&[]));
             quote!(Form::NumberBut(Bases::of(#whole)))
         }
@@ -129,7 +129,7 @@ fn form(bundle: &Bundle, schema: &Value) -> TokenStream {
     match schema["type"].as_str() {
         Some("string") if !has("enum") => quote!(Form::Text),
         Some("boolean") => quote!(Form::Flag),
-        Some("number") => quote!(Form::Number),
+        Some("number") if !has("minimum") => quote!(Form::Number),
         Some("integer") => match (schema["minimum"].as_i64(), schema["maximum"].as_i64()) {
             (Some(least), Some(most)) => quote!(Form::Whole(#least, #most)),
             _ => quote!(Form::Odd),

@@ -261,7 +261,10 @@ fn base_type(
     }
     let inner = strip_option(ty).to_token_stream();
     match inner.to_string().as_str() {
-        "f64" => (quote!(::serde_json::Number), None),
+        "f64" => {
+            let is_from_zero = schema["minimum"] == 0;
+            (quote!(::serde_json::Number), is_from_zero.then(|| "super::de::from_zero".to_owned()))
+        }
         _ => (inner, None),
     }
 }

@@ -4,6 +4,7 @@ use serde::{
     Deserialize, Deserializer,
     de::{self, Unexpected},
 };
+use serde_json::Number;
 use std::{fmt, marker::PhantomData};
 
 /// Reads an optional member that is present. `null` is a value like any other, so that only absence is `None`.
@@ -38,6 +39,20 @@ pub fn opt_uint<'de, D: Deserializer<'de>, const MIN: i64, const MAX: i64>(
     from: D,
 ) -> Result<Option<u64>, D::Error> {
     uint::<D, MIN, MAX>(from).map(Some)
+}
+
+/// Reads a number from 0.
+pub fn from_zero<'de, D: Deserializer<'de>>(from: D) -> Result<Number, D::Error> {
+    let number = Number::deserialize(from)?;
+    match number.as_f64().is_some_and(|number| number >= 0.0) {
+        true => Ok(number),
+        false => Err(de::Error::invalid_value(Unexpected::Other(&number.to_string()), &"a number from 0")),
+    }
+}
+
+/// [`from_zero`] for an optional member.
+pub fn opt_from_zero<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Number>, D::Error> {
+    from_zero(from).map(Some)
 }
 
 /// Reads a string of a list.

@@ -61,7 +61,7 @@ pub enum Form {
     Flag,
     /// Any number.
     Number,
-    /// Any number, but in these dialects an integer without a sign and a fraction.
+    /// A number from 0, in these dialects an integer without a fraction.
     NumberBut(Bases),
     /// An integer without a fraction, from the first to the second bound.
     Whole(i64, i64),
@@ -134,10 +134,8 @@ impl<'de> Visitor<'de> for FormSeed {
     fn visit_i64<E>(self, number: i64) -> Result<PlainValue, E> {
         Ok(plain(match self.0 {
             Form::Whole(least, most) => (*least..=*most).contains(&number),
-            Form::NumberBut(whole) if !(0..=MOST_EXACT).contains(&number) => {
-                return Ok((whole.others(), None));
-            }
-            Form::NumberBut(_) => true,
+            Form::NumberBut(whole) if number > MOST_EXACT => return Ok((whole.others(), None)),
+            Form::NumberBut(_) => number >= 0,
             form => matches!(form, Form::Number | Form::Free),
         }))
     }
@@ -147,9 +145,10 @@ impl<'de> Visitor<'de> for FormSeed {
             Err(_) => self.visit_f64(number as f64),
         }
     }
-    fn visit_f64<E>(self, _: f64) -> Result<PlainValue, E> {
-        if let Form::NumberBut(whole) = self.0 {
-            return Ok((whole.others(), None));
+    fn visit_f64<E>(self, number: f64) -> Result<PlainValue, E> {
+        match self.0 {
+            Form::NumberBut(whole) if number >= 0.0 => return Ok((whole.others(), None)),
+            _ => {}
         }
         Ok(plain(matches!(self.0, Form::Number | Form::Free)))
     }

@@ -25,7 +25,9 @@ impl Engine {
     pub(in crate::engine) fn prelude(&self, text: &str) -> Option<AgentMessage> {
         let is_user = |message: &Arc<AgentMessage>| matches!(**message, AgentMessage::User(_));
         let is_first = !self.store.session.messages().iter().any(is_user);
-        let wanted = self.tools.is_offered(TODO_WRITE) && self.todos.needs_prelude(is_first, text);
+        let wanted = self.dialect.record().requests_todos
+            && self.tools.is_offered(TODO_WRITE)
+            && self.todos.needs_prelude(is_first, text);
         wanted.then(|| AgentMessage::Custom(Todos::prelude(self.now.wall)))
     }
 

@@ -201,8 +201,11 @@ pub fn bounds(bundle: &Value) -> Complaints {
         if is("integer") && (bound("minimum").is_none() || bound("maximum").is_none()) {
             out.push(format!("{at}: an integer needs both bounds, exact in a double"));
         }
-        if !is("integer") && (schema.get("minimum").is_some() || schema.get("maximum").is_some()) {
-            out.push(format!("{at}: only integers have bounds"));
+        let is_from_zero = is("number") && schema["minimum"] == 0;
+        let has_bounds =
+            schema.get("maximum").is_some() || (schema.get("minimum").is_some() && !is_from_zero);
+        if !is("integer") && has_bounds {
+            out.push(format!("{at}: only integers have bounds; other numbers can start at 0"));
         }
     }
     out

@@ -27,7 +27,7 @@ pub const RULES: [Rule; 28] = [
     ("enumerations are defs", defs::enumerations),
     ("unions say how they are decided", defs::unions),
     ("tags are required constants", defs::tags),
-    ("integers have bounds, other numbers none", defs::bounds),
+    ("integers have bounds, other numbers at most a minimum of 0", defs::bounds),
     ("dialects, properties and values exist", defs::dialects),
     ("what a property holds exists where it does", defs::reach),
     ("null means absent only where null may be", defs::nulls),

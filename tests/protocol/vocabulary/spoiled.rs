@@ -122,7 +122,7 @@ pub const SPOILED: &[Spoiled] = &[
         &["ImageContent: does not require its tag `type`", "ImageContent: does not require its tag `type`"],
     ),
     (
-        "integers have bounds, other numbers none",
+        "integers have bounds, other numbers at most a minimum of 0",
         &[("/$defs/Count/maximum", None), ("/$defs/Timestamp/maximum", Some("9007199254740992"))],
         &[
             "Count: an integer needs both bounds, exact in a double",
@@ -130,9 +130,9 @@ pub const SPOILED: &[Spoiled] = &[
         ],
     ),
     (
-        "integers have bounds, other numbers none",
-        &[("/$defs/Cost/properties/total/minimum", Some("0"))],
-        &["Cost.total: only integers have bounds"],
+        "integers have bounds, other numbers at most a minimum of 0",
+        &[("/$defs/Cost/properties/total/minimum", Some("1"))],
+        &["Cost.total: only integers have bounds; other numbers can start at 0"],
     ),
     (
         "dialects, properties and values exist",
