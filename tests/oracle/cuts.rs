@@ -72,7 +72,12 @@ fn cut_recordings_have_no_additional_finding() {
 #[ignore = "RECORDINGS names the folder that has them"]
 fn cut_originals_have_no_other_finding() {
     let folder = PathBuf::from(std::env::var_os("RECORDINGS").expect("RECORDINGS names a folder"));
-    let folders = [(Dialect::Pi, "pi-0.52.12"), (Dialect::Pi1, "pi-1.5.2"), (Dialect::Xcsh, "xcsh-19.54.0")];
+    let folders = [
+        (Dialect::Pi, "pi-0.52.12"),
+        (Dialect::Pi1, "pi-1.5.2"),
+        (Dialect::Xcsh, "xcsh-19.54.0"),
+        (Dialect::Omp, "omp-18.2.3"),
+    ];
     let recordings: Vec<Recording> =
         folders.iter().flat_map(|(dialect, name)| given(*dialect, &folder.join(name))).collect();
     let places = |(_, _, lines): &Recording| {

@@ -12,6 +12,9 @@ const BESIDE: &str = "it is done beside what else goes on, and may be answered b
 
 const ENTRY: &str = "what is kept besides messages is told as it comes, and not always";
 
+const COMMANDS: &str = "slash commands come and go; when they are listed is the server's affair";
+const UNJUDGED: &str = "no rule judges it yet";
+
 /// The way of spoiling, the beginning of the frame's label, and the reason why the change is legal.
 pub const LEGAL: &[(&str, &str, &str)] = &[
     ("dropped", "agent_end", ENDED),
@@ -77,6 +80,23 @@ pub const LEGAL: &[(&str, &str, &str)] = &[
         "tool_execution_start",
         "calls to the host and events go two ways to the output",
     ),
+    ("dropped", "available_commands_update", COMMANDS),
+    ("dropped", "model_changed", UNJUDGED),
+    ("dropped", "prompt_result", UNJUDGED),
+    ("dropped", "thinking_level_changed", UNJUDGED),
+    ("renamed", "available_commands_update /commands/*/description", MAY_BE_ABSENT),
+    ("renamed", "prompt_result /id", MAY_BE_ABSENT),
+    ("renamed", "thinking_level_changed /thinkingLevel", MAY_BE_ABSENT),
+    ("retyped", "prompt_result /id", "an id may be a number"),
+    ("said twice", "available_commands_update", COMMANDS),
+    ("said twice", "model_changed", UNJUDGED),
+    ("said twice", "prompt_result", UNJUDGED),
+    ("said twice", "thinking_level_changed", UNJUDGED),
+    ("swapped with the next", "available_commands_update", COMMANDS),
+    ("swapped with the next", "extension_ui_request notify", UNJUDGED),
+    ("swapped with the next", "model_changed", UNJUDGED),
+    ("swapped with the next", "response abort", BESIDE),
+    ("swapped with the next", "thinking_level_changed", UNJUDGED),
 ];
 
 /// The reason why a change is legal, if it is listed.

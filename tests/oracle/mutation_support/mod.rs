@@ -44,7 +44,7 @@ pub fn recorded(name: &str) -> Trace {
 pub fn names() -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/oracle/valid");
     let mut names = Vec::new();
-    for dialect in ["pi", "pi-1", "xcsh"] {
+    for dialect in ["pi", "pi-1", "xcsh", "omp"] {
         for entry in fs::read_dir(root.join(dialect)).unwrap() {
             let path = entry.unwrap().path();
             names.push(format!("{dialect}/{}", path.file_stem().unwrap().to_str().unwrap()));
