@@ -22,7 +22,7 @@ pub struct Options {
     /// Format of the export
     #[arg(long, value_enum, default_value_t = Format::JsonSchema)]
     format: Format,
-    /// Export only this part (json-schema and typescript)
+    /// Export only this part (json-schema, typescript, go and openapi)
     #[arg(long, value_enum, default_value_t = Part::All)]
     part: Part,
     /// Compare two dialects or exported files: differences, and which side each breaks. Exit with 1 on a major change
@@ -46,6 +46,12 @@ enum Format {
     MetaSchema,
     /// The dialect's frames as TypeScript types
     Typescript,
+    /// The dialect's frames as Go types that depend on the standard library only
+    Go,
+    /// The dialect's frames as an OpenAPI 3.1 document of components, with discriminators that generators take
+    Openapi,
+    /// The dialect's frames as an AsyncAPI 3.0 document: the channels of the server and its operations
+    Asyncapi,
     /// The frames of extensions as Python types, the same for every dialect
     Python,
     /// The reference of all dialects as one HTML page, this dialect first
@@ -82,6 +88,9 @@ impl Format {
             Self::JsonSchema
                 | Self::Meta
                 | Self::Typescript
+                | Self::Go
+                | Self::Openapi
+                | Self::Asyncapi
                 | Self::Html
                 | Self::Hooks
                 | Self::Mermaid
@@ -102,9 +111,10 @@ pub fn run(options: &Options) -> ExitCode {
         }
         None => Dialect::Pi,
     };
-    let has_parts = matches!(options.format, Format::JsonSchema | Format::Typescript);
+    let has_parts =
+        matches!(options.format, Format::JsonSchema | Format::Typescript | Format::Go | Format::Openapi);
     if options.part != Part::All && !has_parts {
-        return refuse("--part: expected --format json-schema or typescript", super::USAGE);
+        return refuse("--part: expected --format json-schema, typescript, go or openapi", super::USAGE);
     }
     let schema = export::part_schema(dialect, options.part);
     if schema["oneOf"].as_array().is_none_or(Vec::is_empty) {
@@ -184,6 +194,9 @@ fn text(options: &Options, dialect: Dialect, schema: Value) -> String {
         Format::Meta => pretty(json!(export::meta(dialect))),
         Format::MetaSchema => pretty(export::meta_schema()),
         Format::Typescript => export::typescript(dialect, options.part).trim_end().to_owned(),
+        Format::Go => export::go(dialect, options.part).trim_end().to_owned(),
+        Format::Openapi => pretty(export::openapi(dialect, options.part)),
+        Format::Asyncapi => pretty(export::asyncapi(dialect)),
         Format::Html => export::reference_page(dialect),
         Format::Python => export::python_types(),
         Format::Hooks => export::hook_reference(dialect),

@@ -104,19 +104,8 @@ impl Bench {
             self.made.samples.len() + self.made.spoiled.len(),
             "a verdict for each frame"
         );
-        let (good, bad) = verdicts.split_at(self.made.samples.len());
-        let frames = Frames::of(self.dialect);
-        let mut faults = Vec::new();
-        for (sample, verdict) in self.made.samples.iter().zip(good) {
-            let known = |value| match tool.drops_empty {
-                true => without_empty(&frames.known_part(sample.root(), value)),
-                false => frames.known_part(sample.root(), value),
-            };
-            let altered = |written| !same(&known(written), &known(&sample.frame));
-            if !verdict.errors.is_empty() || verdict.written.as_ref().is_some_and(altered) {
-                faults.push(format!("{}\n  gives {verdict:?}", sample.frame));
-            }
-        }
+        let (_, bad) = verdicts.split_at(self.made.samples.len());
+        let mut faults = self.faults_of_samples(verdicts, tool.drops_empty);
         for (spoiled, verdict) in self.made.spoiled.iter().zip(bad) {
             let errors = verdict.errors.len();
             let fine = match (tool.is_blind)(spoiled) {
@@ -128,9 +117,41 @@ impl Bench {
                 faults.push(format!("{at}: {mistake:?}: {frame}\n  gives {verdict:?}"));
             }
         }
+        self.report(faults, verdicts.len());
+    }
+
+    /// Checks that every frame is accepted and written unchanged, and nothing about spoiled ones.
+    #[track_caller]
+    pub fn judge_samples(&self, verdicts: &[Verdict], drops_empty: bool) {
+        assert!(verdicts.len() >= self.made.samples.len(), "a verdict for each frame");
+        self.report(self.faults_of_samples(verdicts, drops_empty), self.made.samples.len());
+    }
+
+    fn faults_of_samples(&self, verdicts: &[Verdict], drops_empty: bool) -> Vec<String> {
+        let frames = Frames::of(self.dialect);
+        let validators = ["Inbound", "Outbound"].map(|root| frames.validator(root));
+        let mut faults = Vec::new();
+        for (sample, verdict) in self.made.samples.iter().zip(verdicts) {
+            let known = |value: &Value| {
+                // What lacks a member that was null is no frame any more, and is compared as it is.
+                let is_frame =
+                    !drops_empty || validators[usize::from(sample.root() == "Outbound")].is_valid(value);
+                let known = if is_frame { frames.known_part(sample.root(), value) } else { value.clone() };
+                if drops_empty { without_empty(&known) } else { known }
+            };
+            let altered = |written| !same(&known(written), &known(&sample.frame));
+            if !verdict.errors.is_empty() || verdict.written.as_ref().is_some_and(altered) {
+                faults.push(format!("{}\n  gives {verdict:?}", sample.frame));
+            }
+        }
+        faults
+    }
+
+    #[track_caller]
+    fn report(&self, mut faults: Vec<String>, of: usize) {
         let count = faults.len();
         faults.truncate(10);
-        assert!(faults.is_empty(), "{}: {count} of {}:\n{}", self.dialect, verdicts.len(), faults.join("\n"));
+        assert!(faults.is_empty(), "{}: {count} of {of}:\n{}", self.dialect, faults.join("\n"));
     }
 }
 

@@ -11,6 +11,9 @@ mod toolchain_support;
 
 mod corpus;
 mod deriving;
+mod documents;
+mod go;
+mod java;
 mod judging;
 mod made_up;
 mod python;

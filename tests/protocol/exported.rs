@@ -282,7 +282,10 @@ fn output_option_writes_and_wrong_part_fails() {
     for (arguments, why) in [
         (&["--dialect", "po"][..], "po"),
         (&["--part", "host-tools"], "--part host-tools: the dialect pi has no such frames"),
-        (&["--part", "ui", "--format", "meta"], "--part: expected --format json-schema or typescript"),
+        (
+            &["--part", "ui", "--format", "meta"],
+            "--part: expected --format json-schema, typescript, go or openapi",
+        ),
         (
             &["--diff", "pi", "nowhere.json"],
             "nowhere.json: expected a dialect or an exported file: No such file",
