@@ -10,18 +10,22 @@ use crate::protocol::ConnectionErrorCode;
 use axum::{
     extract::{Request, State},
     http::{
-        HeaderMap, StatusCode,
-        header::{AUTHORIZATION, ORIGIN},
+        HeaderMap, HeaderValue, StatusCode,
+        header::{AUTHORIZATION, ORIGIN, SEC_WEBSOCKET_PROTOCOL},
     },
     middleware::Next,
     response::Response,
 };
+use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine as _};
 use sha2::{Digest as _, Sha256};
 use std::{
     fs,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
+
+/// Beginning of the WebSocket subprotocol that carries a token, in base64url without padding.
+const BEARER_PROTOCOL: &str = "pi-rpc.bearer.";
 
 /// Tokens and origins that are let in.
 #[derive(Debug, Default)]
@@ -103,12 +107,11 @@ impl Access {
         {
             return Err((StatusCode::FORBIDDEN, ForbiddenOrigin, "start the host with --allow-origin"));
         }
-        let given = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
-        let Some(token) = given.and_then(|value| value.strip_prefix("Bearer ")).map(str::trim) else {
+        let Some(token) = bearer(headers) else {
             return Err((unauthorized, MissingToken, "expected Authorization: Bearer TOKEN"));
         };
         // Hashes are compared, whose first difference tells nothing of the token.
-        let hash: [u8; 32] = Sha256::digest(token).into();
+        let hash: [u8; 32] = Sha256::digest(&token).into();
         if let Some(KnownToken { name, limits, .. }) = self.tokens.as_ref().and_then(|file| file.find(&hash))
         {
             return Ok(self.usage.principal(name, limits));
@@ -116,7 +119,7 @@ impl Access {
         let Some(command) = &self.command else {
             return Err((unauthorized, InvalidToken, "the host does not know this token"));
         };
-        match command.check(token, hash).await {
+        match command.check(&token, hash).await {
             Ok(Some((name, limits))) => Ok(self.usage.principal(name, limits)),
             Ok(None) => Err((unauthorized, InvalidToken, "the host does not know this token")),
             Err(error) => {
@@ -126,6 +129,19 @@ impl Access {
             }
         }
     }
+}
+
+/// The token of a request. Pages of browsers cannot set headers: theirs is in the name of a subprotocol.
+fn bearer(headers: &HeaderMap) -> Option<String> {
+    let text = |value: &HeaderValue| value.to_str().ok().map(str::to_owned);
+    let header = headers.get(AUTHORIZATION).and_then(text);
+    if let Some(token) = header.as_deref().and_then(|value| value.strip_prefix("Bearer ")) {
+        return Some(token.trim().to_owned());
+    }
+    let offered: Vec<String> = headers.get_all(SEC_WEBSOCKET_PROTOCOL).iter().filter_map(text).collect();
+    let mut names = offered.iter().flat_map(|list| list.split(',')).map(str::trim);
+    let encoded = names.find_map(|name| name.strip_prefix(BEARER_PROTOCOL))?;
+    String::from_utf8(BASE64_URL_SAFE_NO_PAD.decode(encoded).ok()?).ok()
 }
 
 /// Passes on the requests that are let in, with their principal.
@@ -167,6 +183,10 @@ mod tests {
         assert_eq!(refused(&[("authorization", "Basic secret")]).await, missing);
         assert_eq!(refused(&[("authorization", "Bearer other")]).await, Some((401, "invalid_token")));
         assert_eq!(refused(&[("authorization", "Bearer secret")]).await, None);
+        let offered = |names| [("sec-websocket-protocol", names)];
+        assert_eq!(refused(&offered("pi-rpc.control.v1, pi-rpc.bearer.c2VjcmV0")).await, None);
+        assert_eq!(refused(&offered("pi-rpc.bearer.b3RoZXI")).await, Some((401, "invalid_token")));
+        assert_eq!(refused(&offered("pi-rpc.control.v1")).await, missing);
         let page = |origin| [("authorization", "Bearer secret"), ("origin", origin)];
         assert_eq!(refused(&page("https://b.example")).await, foreign);
         assert_eq!(refused(&page("https://a.example")).await, None);
