@@ -48,8 +48,9 @@ function client(meta, defs) {
   const lends = meta.commands.some(({ type }) => type === "set_host_tools");
   const asks = meta.dialogs.filter(({ answer }) => answer !== undefined);
   return `
-import { Client, type CallOptions, type Options } from "../client.js";
+import { Client, type CallOptions, type ConnectOptions, type Options } from "../client.js";
 import type { Fields, ${lends ? "HostTool, " : ""}MemberOf } from "../dialect.js";
+import type { Connect } from "../transport.js";
 import { TABLES } from "./${meta.dialect}.session.js";
 import type * as T from "./${meta.dialect}.types.js";
 
@@ -79,6 +80,11 @@ export class ${name}Client extends Client<${name}> {
   /** Starts a server, and waits until it accepts commands. */
   static async spawn(options: Options<${name}> = {}): Promise<${name}Client> {
     return new ${name}Client(TABLES, options).ready();
+  }
+
+  /** Connects to a session of a \`pi-rpc host\`: \`webSocket(url, { token })\`. Needs no Node.js. */
+  static async connect(to: Connect, options: ConnectOptions<${name}> = {}): Promise<${name}Client> {
+    return new ${name}Client(TABLES, options, to).ready();
   }
 ${lines(commands, code)}
 ${lends ? LEND : ""}}

@@ -2,17 +2,32 @@ import { Dialogs, HostTools, type Run } from "./asks.js";
 import { Calls, type Call } from "./calls.js";
 import type { CommandOf, Dialect, DialogHandlers, EventOf, HostTool, RunOf } from "./dialect.js";
 import { ClosedError, IllegalCommandError, ProtocolError, type Exit } from "./errors.js";
-import { line, Lines } from "./framing.js";
+import { line } from "./framing.js";
 import type { HostToolCall, HostToolCancel, RpcExtensionUIRequest } from "./generated/xcsh.types.js";
-import { Server } from "./process.js";
+import { startProcess } from "./process.js";
 import { disposition, lastText, Runs, type Busy } from "./runs.js";
 import { SessionState } from "./session.js";
 import { Subscriptions, type Subscription } from "./subscription.js";
 import type { Frame, Tables } from "./tables.js";
+import type { Connect, Transport } from "./transport.js";
 import { deferred, limited, within, type WaitOptions } from "./wait.js";
 
-/** Options of a client. Times are in milliseconds. */
-export interface Options<D extends Dialect = Dialect> {
+/** Options of a client of a server that runs already. Times are in milliseconds. */
+export interface ConnectOptions<D extends Dialect = Dialect> {
+  /** Default time limit of calls; absent: none. */
+  readonly timeoutMs?: number | undefined;
+  /** Time limit for the start of the server; default 30,000. */
+  readonly readyTimeoutMs?: number | undefined;
+  /** Unread events of a subscription at which reading stops, in characters of JSON; default 8 Mi. */
+  readonly backlog?: number | undefined;
+  /** Dialog callbacks from the start, for dialogs before the first command. Absent: see `Client.onDialog`. */
+  readonly onDialog?: DialogHandlers<D> | undefined;
+  /** Called for errors that do not stop the client; absent: a warning of the process, or of the console. */
+  readonly onWarning?: ((message: string, cause: unknown) => void) | undefined;
+}
+
+/** Options of a client that starts its server. */
+export interface Options<D extends Dialect = Dialect> extends ConnectOptions<D> {
   /** Program and its arguments; absent: `pi-rpc serve --dialect …`. */
   readonly command?: readonly string[] | undefined;
   /** Additional arguments. */
@@ -20,19 +35,9 @@ export interface Options<D extends Dialect = Dialect> {
   /** Working directory of the server; absent: that of this process. */
   readonly cwd?: string | undefined;
   /** Environment of the server; absent: that of this process. */
-  readonly env?: NodeJS.ProcessEnv | undefined;
-  /** Default time limit of calls; absent: none. */
-  readonly timeoutMs?: number | undefined;
-  /** Time limit for the start of the server; default 30,000. */
-  readonly readyTimeoutMs?: number | undefined;
+  readonly env?: Readonly<Record<string, string | undefined>> | undefined;
   /** Maximum length of a line in bytes; default 256 Mi. */
   readonly longestLine?: number | undefined;
-  /** Unread events of a subscription at which reading stops, in characters of JSON; default 8 Mi. */
-  readonly backlog?: number | undefined;
-  /** Dialog callbacks from the start, for dialogs before the first command. Absent: see `Client.onDialog`. */
-  readonly onDialog?: DialogHandlers<D> | undefined;
-  /** Called for errors that do not stop the client; absent: a warning of the process. */
-  readonly onWarning?: ((message: string, cause: unknown) => void) | undefined;
 }
 
 /** Options of a call. */
@@ -52,9 +57,10 @@ export class Client<D extends Dialect> {
   /** State of the session, updated by every frame. */
   readonly session: SessionState<D>;
   readonly #tables: Tables;
-  readonly #options: Options<D>;
-  readonly #server: Server;
-  readonly #lines: Lines;
+  readonly #options: ConnectOptions<D>;
+  /** Whether the server was running before, so that its first frames are over. */
+  readonly #joins: boolean;
+  readonly #server: Transport;
   readonly #calls: Calls;
   readonly #dialogs: Dialogs;
   readonly #tools: HostTools;
@@ -67,7 +73,8 @@ export class Client<D extends Dialect> {
   /** Number of callers that wait for frames. */
   #waiting = 0;
 
-  protected constructor(tables: Tables, options: Options<D>) {
+  /** Starts a server, or connects to one that runs. */
+  protected constructor(tables: Tables, options: Options<D>, connect?: Connect) {
     const command = options.command ?? ["pi-rpc", "serve", "--dialect", tables.dialect];
     const send = (frame: Frame): void => {
       this.#server.write(line(frame));
@@ -75,8 +82,8 @@ export class Client<D extends Dialect> {
     };
     this.#tables = tables;
     this.#options = options;
-    this.#lines = new Lines(options.longestLine ?? 256 * 1024 * 1024);
-    this.session = new SessionState(tables, { fresh: true });
+    this.#joins = connect !== undefined;
+    this.session = new SessionState(tables, { fresh: !this.#joins });
     const ask = (signal: AbortSignal): Promise<Busy> => this.request("get_state", {}, { signal }) as Promise<Busy>;
     this.#runs = new Runs(this.session.flow, () => this.session.rest(), ask);
     this.#calls = new Calls(tables);
@@ -84,7 +91,12 @@ export class Client<D extends Dialect> {
     this.#dialogs = new Dialogs(tables, (answer) => send(answer as Frame & typeof answer), (message, cause) => this.#warn(message, cause));
     this.#dialogs.handlers = options.onDialog ?? {};
     this.#tools = new HostTools((frame) => send(frame as Frame & typeof frame));
-    this.#server = new Server([...command, ...(options.args ?? [])], options, (chunk) => this.#read(chunk));
+    const start = connect ?? startProcess([...command, ...(options.args ?? [])], options);
+    this.#server = start({
+      lines: (texts) => this.#read(texts),
+      failed: (error) => this.#breakOff(error),
+      skipped: () => this.session.lost(),
+    });
     void this.#server.exited.then((exit) => this.#end(exit));
   }
 
@@ -108,7 +120,7 @@ export class Client<D extends Dialect> {
     const { readyTimeoutMs: timeoutMs = 30_000 } = this.#options;
     try {
       // A server without a `ready` frame is ready when it responds.
-      const ready = this.#tables.saysReady ? this.#ready.promise : this.request("get_state", {});
+      const ready = this.#tables.saysReady && !this.#joins ? this.#ready.promise : this.request("get_state", {});
       await within(ready, "the server's first word", { timeoutMs });
       this.#isReady = true;
       return this;
@@ -246,14 +258,18 @@ export class Client<D extends Dialect> {
     }
   }
 
-  #read(chunk: Buffer): void {
+  #read(texts: readonly string[]): void {
     try {
-      for (const text of this.#lines.push(chunk)) this.#receive(text);
+      for (const text of texts) this.#receive(text);
     } catch (error) {
-      this.#fail((what) => new ProtocolError(what, { cause: error }));
-      this.#server.kill("SIGKILL");
+      this.#breakOff(error);
     }
     this.#regulate();
+  }
+
+  #breakOff(error: unknown): void {
+    this.#fail((what) => new ProtocolError(what, { cause: error }));
+    this.#server.kill("SIGKILL");
   }
 
   #receive(text: string): void {
@@ -310,8 +326,10 @@ export class Client<D extends Dialect> {
 
   #warn(message: string, cause: unknown): void {
     const { onWarning } = this.#options;
-    if (onWarning === undefined) process.emitWarning(`pi-rpc-client: ${message}: ${String(cause)}`);
-    else onWarning(message, cause);
+    const warning = `pi-rpc-client: ${message}: ${String(cause)}`;
+    if (onWarning !== undefined) onWarning(message, cause);
+    else if (typeof process === "undefined") console.warn(warning);
+    else process.emitWarning(warning);
   }
 }
 

@@ -1,5 +1,7 @@
 import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
 import type { Exit } from "./errors.js";
+import { Lines } from "./framing.js";
+import type { Connect, Receiver, Transport } from "./transport.js";
 import { soon } from "./wait.js";
 
 /** Kept end of stderr, in characters. */
@@ -18,23 +20,38 @@ const TERM_MS = 2000;
 const running = new Set<Server>();
 process.on("exit", () => running.forEach((server) => server.kill("SIGKILL")));
 
+/** Where a server is started, and how long its lines may be. */
+interface Place {
+  readonly cwd?: string | undefined;
+  readonly env?: Readonly<Record<string, string | undefined>> | undefined;
+  readonly longestLine?: number | undefined;
+}
+
+/** Starts a server: a program and its arguments. */
+export function startProcess(command: readonly string[], place: Place): Connect {
+  return (receiver) => new Server(command, place, receiver);
+}
+
 /** Process of a server, in a process group of its own, so that all its children can be ended. */
-export class Server {
+class Server implements Transport {
   /** Exit of the process, once all its output was read. */
   readonly exited: Promise<Exit>;
   readonly #child: ChildProcessWithoutNullStreams;
   #stderr = "";
   #isOver = false;
 
-  /** Starts the process; `read` gets its stdout. */
-  constructor(
-    command: readonly string[],
-    place: { readonly cwd?: string | undefined; readonly env?: NodeJS.ProcessEnv | undefined },
-    read: (chunk: Buffer) => void,
-  ) {
+  /** Starts the process; `receiver` gets the lines of its stdout. */
+  constructor(command: readonly string[], { cwd, env, longestLine = 256 * 1024 * 1024 }: Place, receiver: Receiver) {
     const [program = "", ...args] = command;
-    this.#child = spawn(program, args, { ...place, stdio: "pipe", detached: true });
-    this.#child.stdout.on("data", read);
+    const lines = new Lines(longestLine);
+    this.#child = spawn(program, args, { cwd, env, stdio: "pipe", detached: true });
+    this.#child.stdout.on("data", (chunk: Buffer) => {
+      try {
+        receiver.lines(lines.push(chunk));
+      } catch (error) {
+        receiver.failed(error);
+      }
+    });
     this.#child.stderr.setEncoding("utf8").on("data", (text: string) => {
       this.#stderr = (this.#stderr + text).slice(-STDERR);
     });

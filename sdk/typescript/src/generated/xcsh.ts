@@ -1,7 +1,8 @@
 // Made by generate.mjs. Do not edit.
 
-import { Client, type CallOptions, type Options } from "../client.js";
+import { Client, type CallOptions, type ConnectOptions, type Options } from "../client.js";
 import type { Fields, HostTool, MemberOf } from "../dialect.js";
+import type { Connect } from "../transport.js";
 import { TABLES } from "./xcsh.session.js";
 import type * as T from "./xcsh.types.js";
 
@@ -97,6 +98,11 @@ export class XcshClient extends Client<Xcsh> {
   /** Starts a server, and waits until it accepts commands. */
   static async spawn(options: Options<Xcsh> = {}): Promise<XcshClient> {
     return new XcshClient(TABLES, options).ready();
+  }
+
+  /** Connects to a session of a `pi-rpc host`: `webSocket(url, { token })`. Needs no Node.js. */
+  static async connect(to: Connect, options: ConnectOptions<Xcsh> = {}): Promise<XcshClient> {
+    return new XcshClient(TABLES, options, to).ready();
   }
 
   /** Sends the agent a user message and starts a run. While a run is open, `streamingBehavior` is required and the message is queued instead. A message that begins with `/` may name a command of an extension, a prompt template or a skill. */
