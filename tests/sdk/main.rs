@@ -7,5 +7,7 @@ mod toolchain_support;
 mod via_host_support;
 
 mod copies;
+mod methods;
+mod packages;
 mod python;
 mod typescript;
