@@ -61,7 +61,8 @@ fn is_blind(spoiled: &Spoiled) -> bool {
         .any(|tag| spoiled.at.ends_with(&format!(".{tag}")));
     match spoiled.mistake {
         Mistake::Null => spoiled.optional,
-        Mistake::Word => !is_tag,
+        // The kind of a source is a word, not a tag.
+        Mistake::Word => !is_tag || spoiled.at == "OutputSource.type",
         Mistake::Range => true,
         _ => false,
     }

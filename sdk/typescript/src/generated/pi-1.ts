@@ -108,17 +108,17 @@ export class Pi1Client extends Client<Pi1> {
     return this.call("prompt", fields, options);
   }
 
-  /** Queues a message that redirects the agent as soon as possible. Allowed in every state; without an open run the message waits for the next one. */
+  /** Queues a message that redirects the agent as soon as possible. Allowed in every state; without an open run the message waits for the next one, in omp it starts one. */
   steer(fields: Fields<T.SteerCommand>, options?: CallOptions): Promise<T.QueueOutcome> {
     return this.call("steer", fields, options);
   }
 
-  /** Queues a message that is delivered when the agent would otherwise stop. Allowed in every state; without an open run the message waits for the end of the next one. */
+  /** Queues a message that is delivered when the agent would otherwise stop. Allowed in every state; without an open run the message waits for the end of the next one, in omp it starts one. */
   followUp(fields: Fields<T.FollowUpCommand>, options?: CallOptions): Promise<T.QueueOutcome> {
     return this.call("follow_up", fields, options);
   }
 
-  /** Aborts the open run, the wait before a retry, or a compaction begun by `compact` (in pi 1, any compaction). The response follows once that has ended. Queued messages and bash commands are not affected, nor, in the other dialects, automatic compactions. */
+  /** Aborts the open run, the wait before a retry, or a compaction begun by `compact` (in pi 1 and omp, any compaction). The response follows once that has ended. Queued messages and bash commands are not affected, nor, in the other dialects, automatic compactions. In omp bash commands are aborted, too, and queued messages start a run. */
   abort(options?: CallOptions): Promise<void> {
     return this.call("abort", {}, options);
   }

@@ -235,7 +235,7 @@ export const TABLES: Tables = {
         {"effect":"append","members":["messages"],"value":"event.message"},
       ],
       tool_execution_end: [
-        {"when":{"field":"event.toolName","is":["todo_write"]},"effect":"forget","members":["todoPhases"]},
+        {"when":{"field":"event.toolName","is":["todo_write","todo"]},"effect":"forget","members":["todoPhases"]},
       ],
       auto_compaction_end: [
         {"effect":"code","members":["messages","usage"],"code":"summarise"},
