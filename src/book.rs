@@ -18,6 +18,7 @@ pub const FILES: &[(&str, &str)] = &[
     ("how-to/host-many-sessions.md", include_str!("../docs/how-to/host-many-sessions.md")),
     ("how-to/host-on-several-machines.md", include_str!("../docs/how-to/host-on-several-machines.md")),
     ("how-to/inspect.md", include_str!("../docs/how-to/inspect.md")),
+    ("how-to/install.md", include_str!("../docs/how-to/install.md")),
     ("how-to/local-models.md", include_str!("../docs/how-to/local-models.md")),
     ("how-to/log-in.md", include_str!("../docs/how-to/log-in.md")),
     ("how-to/operate-a-host.md", include_str!("../docs/how-to/operate-a-host.md")),

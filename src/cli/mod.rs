@@ -6,9 +6,12 @@
 
 mod attach;
 mod check;
+mod completions;
 mod conform;
 mod discover;
 mod docs;
+mod doctor;
+mod documented;
 mod extensions;
 mod host;
 mod host_sockets;
@@ -16,6 +19,7 @@ mod inspect;
 mod log;
 mod login;
 mod login_key;
+mod manual;
 mod mock_llm;
 mod models;
 mod options;
@@ -35,6 +39,7 @@ mod strip_types;
 mod suggestions;
 mod tap;
 mod upgrade;
+mod version;
 
 pub use reference::reference_blocks;
 
@@ -122,6 +127,15 @@ enum Command {
     /// Print a page of the book about pi-rpc, or write all of it to a folder
     #[command(after_help = docs::HELP)]
     Docs(docs::Options),
+    /// Say what is configured, what is missing, and what would help
+    #[command(after_help = doctor::HELP)]
+    Doctor(doctor::Options),
+    /// Print what completes this command line in a shell
+    #[command(after_help = completions::HELP)]
+    Completions(completions::Options),
+    /// Write the manual to a folder, a page for each subcommand
+    #[command(after_help = manual::HELP)]
+    Man(manual::Options),
     /// Read TypeScript from stdin, write JavaScript as JSON (for the Node host)
     #[command(hide = true)]
     StripTypes(strip_types::Options),
@@ -136,7 +150,7 @@ Examples:
   pi-rpc serve --dialect pi-1 --no-session --model scripted/demo
   pi-rpc conform --scenario 'prompt-*' -- pi-rpc";
 
-/// The output of `--version`, which hosts parse: the bare number.
+/// The version of the program: what `-v` prints, and the first line of `--version`, for hosts that parse it.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The files of `docs/`, by their paths in it.
@@ -150,8 +164,12 @@ pub struct Book<'a> {
 
 /// Runs a command line, program name included.
 pub fn run(arguments: Vec<OsString>, book: Book<'_>) -> ExitCode {
-    match is_host_command_line(arguments.get(1..).unwrap_or_default()) {
-        true => serve::run(arguments.first(), &arguments[1..]),
+    let words = arguments.get(1..).unwrap_or_default();
+    if words == ["--version"] && options::program_dialect(arguments.first()).is_none() {
+        return print(&version::details());
+    }
+    match is_host_command_line(words) {
+        true => serve::run(arguments.first(), words),
         false => dispatch(&arguments, book),
     }
 }
@@ -182,6 +200,9 @@ fn dispatch(arguments: &[OsString], book: Book<'_>) -> ExitCode {
         Command::Replay(options) => replay::run(&options),
         Command::Tap(options) => tap::run(options),
         Command::Docs(options) => docs::run(&options, book),
+        Command::Doctor(options) => doctor::run(&options),
+        Command::Completions(options) => completions::run(&options),
+        Command::Man(options) => manual::run(&options),
         Command::StripTypes(options) => strip_types::run(&options),
     }
 }

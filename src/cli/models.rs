@@ -1,6 +1,6 @@
 //! `pi-rpc models`, and pi's `--list-models`.
 
-mod auth;
+pub(super) mod auth;
 
 use super::{print, refuse};
 use crate::{
@@ -181,8 +181,16 @@ fn model_table(models: &[&Endpoint]) -> String {
     text
 }
 
-/// Models of configured providers that cannot be used, with the reasons: a provider in one line where all have the same.
+/// Models of configured providers that cannot be used, with the reasons.
 fn unusable_models(keys: &Keys, models: &[&Endpoint]) -> String {
+    let lines =
+        unusable_groups(keys, models).into_iter().map(|(name, reason)| format!("  {name}: {reason}\n"));
+    let lines: String = lines.collect();
+    if lines.is_empty() { lines } else { format!("Unusable:\n{lines}") }
+}
+
+/// Names of models of configured providers that cannot be used, each with the reason: a provider once where all have the same.
+pub(super) fn unusable_groups(keys: &Keys, models: &[&Endpoint]) -> Vec<(String, String)> {
     let mut groups: Vec<(String, Vec<&Endpoint>)> = Vec::new();
     for endpoint in models.iter().filter(|endpoint| keys.is_configured(&endpoint.model.provider)) {
         let Some(reason) = keys.check(&endpoint.model).err().map(|reason| reason.to_string()) else {
@@ -195,15 +203,14 @@ fn unusable_models(keys: &Keys, models: &[&Endpoint]) -> String {
             None => groups.push((reason, vec![endpoint])),
         }
     }
-    let lines = groups.iter().map(|(reason, them)| {
+    let named = groups.into_iter().map(|(reason, them)| {
         let name = match &them[..] {
             [one] => full_id(&one.model),
             several => format!("{}, {} models", several[0].model.provider, several.len()),
         };
-        format!("  {name}: {}\n", reason.lines().next().unwrap_or_default())
+        (name, reason.lines().next().unwrap_or_default().to_owned())
     });
-    let lines: String = lines.collect();
-    if lines.is_empty() { lines } else { format!("Unusable:\n{lines}") }
+    named.collect()
 }
 
 /// Providers with a key whose API is not supported.
@@ -218,10 +225,7 @@ fn unsupported_apis(config: &Config) -> String {
 
 /// Providers without a key, with the variables that would set one.
 fn providers_without_key(keys: &Keys, models: &[&Endpoint]) -> String {
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for endpoint in models.iter().filter(|endpoint| !keys.is_configured(&endpoint.model.provider)) {
-        *counts.entry(&endpoint.model.provider).or_default() += 1;
-    }
+    let counts = keyless_providers(keys, models);
     if counts.is_empty() {
         return String::new();
     }
@@ -236,6 +240,15 @@ fn providers_without_key(keys: &Keys, models: &[&Endpoint]) -> String {
         let _ = writeln!(text, "  {provider:width$} {count:>4} {models:6}  {variables}");
     }
     text
+}
+
+/// Providers of these models for which nothing is configured, and how many of the models each has.
+pub(super) fn keyless_providers<'a>(keys: &Keys, models: &[&'a Endpoint]) -> BTreeMap<&'a str, usize> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for endpoint in models.iter().filter(|endpoint| !keys.is_configured(&endpoint.model.provider)) {
+        *counts.entry(&endpoint.model.provider).or_default() += 1;
+    }
+    counts
 }
 
 /// A number of tokens, abbreviated: `200K`, `1M`.

@@ -18,7 +18,7 @@ use values::{
     mode, optional_value, path, path_or_id, seconds, seed, session_id, session_name, sync, text,
 };
 
-pub use help::HELP;
+pub use help::{HELP, HelpOption, help_groups, help_options};
 
 /// The options of a host's command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -384,10 +384,12 @@ impl HostOptions {
     }
 }
 
+/// Options that only pi's command line has: with one of them, no subcommand is needed.
+pub const HOST_OPTIONS: [&str; 6] = ["--mode", "--print", "-p", "--version", "-v", "--list-models"];
+
 /// Whether a word is an option that only pi's command line has.
 pub fn is_host_option(word: &str) -> bool {
-    const OPTIONS: [&str; 6] = ["--mode", "--print", "-p", "--version", "-v", "--list-models"];
-    OPTIONS.contains(&word) || word.starts_with("--mode=") || word.starts_with("--list-models=")
+    HOST_OPTIONS.contains(&word) || word.starts_with("--mode=") || word.starts_with("--list-models=")
 }
 
 /// The dialect of `PI_RPC_DIALECT`, else of the name that the binary was started by, else pi.
@@ -404,10 +406,13 @@ pub fn implied_dialect(started_as: Option<&OsString>) -> Result<Option<Dialect>,
             .map(Some)
             .map_err(|Refusal(text, status)| Refusal(format!("PI_RPC_DIALECT: {text}"), status));
     }
-    let stem = started_as.and_then(|path| std::path::Path::new(path).file_stem()?.to_str());
-    let named =
-        Dialect::ALL.into_iter().find(|d| stem.is_some_and(|stem| d.record().started_as.contains(&stem)));
-    Ok(named)
+    Ok(program_dialect(started_as))
+}
+
+/// The dialect of the original whose name the binary was started by.
+pub fn program_dialect(started_as: Option<&OsString>) -> Option<Dialect> {
+    let stem = std::path::Path::new(started_as?).file_stem()?.to_str()?;
+    Dialect::ALL.into_iter().find(|dialect| dialect.record().started_as.contains(&stem))
 }
 
 /// The dialect with logins that extends `dialect`.

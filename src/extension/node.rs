@@ -8,6 +8,7 @@ use crate::config::Environment;
 use std::{
     env, io,
     path::{Path, PathBuf},
+    process::{Command, Stdio},
 };
 
 /// Names the program, or its file.
@@ -15,6 +16,9 @@ const VARIABLE: &str = "PI_RPC_NODE";
 
 /// The programs that are looked for, in order.
 const PROGRAMS: [&str; 2] = ["node", "bun"];
+
+/// The oldest Node that can host extensions, as `node/modules.mjs` has it.
+const OLDEST_NODE: (u32, u32) = (18, 19);
 
 /// The folder in those of caches.
 const CACHE: &str = "pi-rpc";
@@ -51,6 +55,33 @@ impl NodeHost {
         caches(environment).into_iter().next().unwrap_or_else(env::temp_dir)
     }
 
+    /// The file of the runtime.
+    pub fn runtime(&self) -> &Path {
+        &self.runtime
+    }
+
+    /// Starts the runtime to ask for its version.
+    ///
+    /// # Errors
+    ///
+    /// A sentence for people: it does not start, prints no version, or is too old.
+    pub fn version(&self) -> Result<String, String> {
+        let output = Command::new(&self.runtime).arg("--version").stdin(Stdio::null()).output();
+        let output = output.map_err(|error| format!("cannot be started: {error}"))?;
+        let printed = String::from_utf8_lossy(&output.stdout).trim().trim_start_matches('v').to_owned();
+        let mut numbers = printed.split('.').map(str::parse::<u32>);
+        let (Some(Ok(major)), Some(Ok(minor))) = (numbers.next(), numbers.next()) else {
+            return Err("--version: expected a number such as 20.1.0".to_owned());
+        };
+        match self.is_bun() || (major, minor) >= OLDEST_NODE {
+            true => Ok(printed),
+            false => Err(format!(
+                "its version is {printed}; expected {}.{} or newer",
+                OLDEST_NODE.0, OLDEST_NODE.1
+            )),
+        }
+    }
+
     /// Whether the runtime is Bun, by its name.
     pub(super) fn is_bun(&self) -> bool {
         self.runtime.file_name().is_some_and(|name| name == PROGRAMS[1])
@@ -79,4 +110,15 @@ fn caches(environment: &Environment) -> Vec<PathBuf> {
     let own = named.or_else(|| environment.get("HOME").map(|home| Path::new(home).join(".cache")));
     let shared = format!("{CACHE}-{}", rustix::process::getuid().as_raw());
     own.map(|folder| folder.join(CACHE)).into_iter().chain([env::temp_dir().join(shared)]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::OLDEST_NODE;
+
+    #[test]
+    fn oldest_node_is_that_of_host() {
+        let (major, minor) = OLDEST_NODE;
+        assert!(include_str!("node/modules.mjs").contains(&format!("const OLDEST = [{major}, {minor}];")));
+    }
 }

@@ -86,7 +86,7 @@ fn chunk() -> impl Strategy<Value = Vec<u8>> {
 fn command_spelled_as_hosts_do_is_tapped() {
     let dir = tempfile::tempdir().unwrap();
     let server = [binary().to_str().unwrap(), "--mode", "rpc", "--no-session", "--model", "scripted/demo"];
-    let version = [binary().to_str().unwrap(), "--version"];
+    let version = [binary().to_str().unwrap(), "-v"];
     let output = passed(tap(dir.path(), &["--record", "trace.jsonl"], &server), vec![STATE.into()]);
     let first = r#"{"id":"s","type":"response","command":"get_state","success":true,"#;
     assert!(output.stdout.starts_with(first.as_bytes()), "{}", String::from_utf8_lossy(&output.stdout));
@@ -96,7 +96,7 @@ fn command_spelled_as_hosts_do_is_tapped() {
     assert_eq!(recorded.len(), 5, "{recorded:?}");
     let output = passed(tap(dir.path(), &["--record", "trace.jsonl"], &version), vec![]);
     assert_eq!(output.stdout, format!("{}\n", env!("CARGO_PKG_VERSION")).as_bytes());
-    assert!(std::fs::read_to_string(dir.path().join("trace.jsonl")).unwrap().contains("--version"));
+    assert!(std::fs::read_to_string(dir.path().join("trace.jsonl")).unwrap().contains("-v"));
 }
 
 const STATE: &[u8] = b"{\"id\":\"s\",\"type\":\"get_state\"}\n";

@@ -225,8 +225,7 @@ fn extension_frames_have_their_own_schema() {
 fn the_version_is_one_line() {
     let line = format!("{}\n", env!("CARGO_PKG_VERSION"));
     for arguments in [
-        &["--version"][..],
-        &["-v"],
+        &["-v"][..],
         &["--mode", "rpc", "--version"],
         &["serve", "-v"],
         &["--dialect", "pi-1", "--version"],

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 /// Providers with a credential, and its source.
-fn sources(config: &Config) -> Vec<(String, CredentialSource)> {
+pub fn sources(config: &Config) -> Vec<(String, CredentialSource)> {
     let models = config.models().into_iter().map(|endpoint| endpoint.model.provider);
     let providers: BTreeSet<String> = models.chain(config.keys.stored_providers()).collect();
     let found = providers.into_iter().filter_map(|provider| {
@@ -24,11 +24,7 @@ pub fn as_text(config: &Config) -> String {
             .to_owned();
     }
     let rows = sources.iter().map(|(provider, CredentialSource { kind, place })| {
-        let place = match place {
-            CredentialPlace::File(path) => path.display().to_string(),
-            CredentialPlace::Variable(name) => format!("${name}"),
-        };
-        [provider.clone(), kind_text(*kind).to_owned(), place, validity(*kind)]
+        [provider.clone(), kind_text(*kind).to_owned(), place_text(place), validity(*kind)]
     });
     let head = ["PROVIDER", "CREDENTIAL", "FROM", "VALID UNTIL"].map(str::to_owned);
     let rows: Vec<[String; 4]> = std::iter::once(head).chain(rows).collect();
@@ -59,7 +55,16 @@ pub fn as_json(config: &Config) -> Value {
     providers.collect()
 }
 
-const fn kind_text(kind: CredentialKind) -> &'static str {
+/// The file or the variable that a credential is in.
+pub fn place_text(place: &CredentialPlace) -> String {
+    match place {
+        CredentialPlace::File(path) => path.display().to_string(),
+        CredentialPlace::Variable(name) => format!("${name}"),
+    }
+}
+
+/// What a credential is.
+pub const fn kind_text(kind: CredentialKind) -> &'static str {
     match kind {
         CredentialKind::Key => "key",
         CredentialKind::Command => "command",

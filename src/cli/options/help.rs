@@ -1,6 +1,7 @@
 //! The text of `pi-rpc serve --help`.
 //!
-//! Written by hand, as pi's own options are not clap's. A test compares the defaults of the limits with the code.
+//! Written by hand, as pi's own options are not clap's. A test compares the defaults of the limits with the code. The
+//! reference, the manual and the completions are derived from it.
 
 /// Options, one or two lines each, with their defaults in parentheses; then notes and examples.
 pub const HELP: &str = "\
@@ -119,3 +120,34 @@ Examples:
   pi-rpc serve --dialect pi-1 --model sonnet:high --continue
   pi-rpc serve --no-session --model scripted/demo --hazard all --seed 7
   pi-rpc -p \"Summarize the changes\" @CHANGES.md";
+
+/// A group of the help text: its title, and the text below it.
+pub fn help_groups() -> impl Iterator<Item = (&'static str, &'static str)> {
+    HELP.split("\n\n").map(|group| group.split_once('\n').unwrap_or((group, "")))
+}
+
+/// An option as the help text has it.
+pub struct HelpOption<'a> {
+    /// Its names and value, such as `-p, --print`.
+    pub written: &'a str,
+    /// What it does, in one line.
+    pub meaning: String,
+}
+
+/// The options in a group of the help text, whose meanings may go on in further lines.
+pub fn help_options(text: &str) -> Vec<HelpOption<'_>> {
+    let mut found: Vec<HelpOption<'_>> = Vec::new();
+    for line in text.lines() {
+        match (line.strip_prefix("  ").filter(|option| option.starts_with('-')), found.last_mut()) {
+            (Some(option), _) => {
+                let (written, meaning) = option.split_once("  ").unwrap_or((option, ""));
+                found.push(HelpOption { written, meaning: meaning.trim().to_owned() });
+            }
+            (None, Some(HelpOption { meaning, .. })) => {
+                *meaning = format!("{meaning} {}", line.trim()).trim().to_owned();
+            }
+            (None, None) => {}
+        }
+    }
+    found
+}

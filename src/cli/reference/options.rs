@@ -1,7 +1,10 @@
 //! The command line, from clap; the options of `serve`, which are pi's, from their help text.
 
 use super::{code, codes, table};
-use crate::cli::{Cli, options::HELP};
+use crate::cli::{
+    Cli,
+    options::{help_groups, help_options},
+};
 use clap::{Arg, Command, CommandFactory as _};
 
 /// Every subcommand with its options.
@@ -69,34 +72,22 @@ fn meaning(argument: &Arg) -> String {
 
 /// The options of `serve`, a table for each group of its help text, and the notes and examples behind them.
 pub(super) fn serve() -> String {
-    HELP.split("\n\n").map(group).collect::<Vec<_>>().join("\n")
+    help_groups().map(group).collect::<Vec<_>>().join("\n")
 }
 
-fn group(text: &str) -> String {
-    let (head, rest) = text.split_once('\n').unwrap_or((text, ""));
+fn group((head, rest): (&str, &str)) -> String {
     match head.strip_suffix(':') {
         Some(title) if rest.trim_start().starts_with('-') => {
-            format!("### {title}\n\n{}", table(["Option", "Meaning"], options(rest)))
+            let rows = help_options(rest).into_iter();
+            let rows = rows.map(|it| [code(it.written), quoted(&it.meaning)]);
+            format!("### {title}\n\n{}", table(["Option", "Meaning"], rows))
         }
         Some(title) => format!("### {title}\n\n```text\n{}\n```\n", rest.replace("\n  ", "\n").trim_start()),
-        None => format!("{}\n", quoted(&text.split_whitespace().collect::<Vec<_>>().join(" "))),
-    }
-}
-
-/// An option a row; what it means may go on in further lines.
-fn options(text: &str) -> Vec<[String; 2]> {
-    let mut rows: Vec<[String; 2]> = Vec::new();
-    for line in text.lines() {
-        match (line.strip_prefix("  ").filter(|option| option.starts_with('-')), rows.last_mut()) {
-            (Some(option), _) => {
-                let (option, meaning) = option.split_once("  ").unwrap_or((option, ""));
-                rows.push([code(option), meaning.trim().to_owned()]);
-            }
-            (None, Some([_, meaning])) => *meaning = format!("{meaning} {}", line.trim()).trim().to_owned(),
-            (None, None) => {}
+        None => {
+            let text = format!("{head} {rest}");
+            format!("{}\n", quoted(&text.split_whitespace().collect::<Vec<_>>().join(" ")))
         }
     }
-    rows.into_iter().map(|[option, meaning]| [option, quoted(&meaning)]).collect()
 }
 
 /// A text with what Markdown would take for a tag, or for emphasis, as code.

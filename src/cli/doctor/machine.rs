@@ -1,0 +1,88 @@
+//! Extensions and the Node that hosts them, and the folder of sessions.
+
+use super::{Check, State, Surroundings};
+use crate::{
+    cli::{extensions, options::HostOptions, session},
+    config::ProjectCode,
+    extension::NodeHost,
+};
+use rustix::fs::{Access, access};
+use std::path::Path;
+
+/// Checks extensions, Node and the folder of sessions.
+pub fn check(surroundings: &Surroundings) -> Vec<Check> {
+    let mut checks = extension_checks(surroundings);
+    checks.push(sessions(surroundings));
+    checks
+}
+
+fn extension_checks(surroundings: &Surroundings) -> Vec<Check> {
+    let Surroundings { config, working, environment } = surroundings;
+    let found = extensions::find(config, &HostOptions::default(), &[], working, environment);
+    let (setup, _) = match found {
+        Ok(found) => found,
+        Err(error) => return vec![Check::new(State::Broken, "extensions", error.0)],
+    };
+    let runtime = NodeHost::find(environment);
+    let is_withheld = |text: &str| {
+        text == config.approval.refusal(ProjectCode::Executable)
+            || config.withheld_code.iter().any(|it| it.text == text)
+    };
+    // The lack of Node is reported once, not with each extension.
+    let lacks_node = |text: &str| runtime.as_ref().is_err_and(|error| error == text);
+    let needs_node = setup.hosted.is_some() || setup.troubles.iter().any(|it| lacks_node(&it.error));
+    let mut checks = vec![node(&runtime, needs_node)];
+    // All of pi's own stand as one in the list.
+    let own = setup.extensions.len() - usize::from(setup.hosted.is_some());
+    let hosted = setup.hosted.as_ref().map_or(0, |hosted| hosted.members.len());
+    checks.push(Check::new(State::Ok, "extensions", format!("{own} executables, {hosted} of pi's own")));
+    checks.extend(setup.troubles.iter().filter(|it| !lacks_node(&it.error)).map(|trouble| {
+        let state = if is_withheld(&trouble.error) { State::Note } else { State::Broken };
+        Check::new(state, "extensions", format!("{}: {}", trouble.extension_path, trouble.error))
+    }));
+    checks
+}
+
+/// The runtime of pi's own extensions, which only they need.
+fn node(runtime: &Result<NodeHost, String>, is_needed: bool) -> Check {
+    let missing = if is_needed { State::Broken } else { State::Note };
+    match runtime {
+        Ok(host) => match host.version() {
+            Ok(version) => Check::new(State::Ok, "node", format!("{version}, {}", host.runtime().display())),
+            Err(error) => Check::new(missing, "node", format!("{}: {error}", host.runtime().display())),
+        },
+        Err(error) => {
+            let text = if is_needed {
+                "pi's own extensions are not loaded"
+            } else {
+                "pi's own extensions cannot be used"
+            };
+            Check::new(missing, "node", text).with_help(error)
+        }
+    }
+}
+
+fn sessions(surroundings: &Surroundings) -> Check {
+    let Surroundings { config, working, environment } = surroundings;
+    let folder = session::folders(config, &HostOptions::default(), working, environment).next();
+    let Some(folder) = folder else {
+        return Check::new(State::Broken, "sessions", "there is no folder for them");
+    };
+    let existing = folder.ancestors().find(|folder| folder.exists()).unwrap_or(Path::new("/"));
+    let shown = folder.display();
+    if !existing.is_dir() {
+        return Check::new(
+            State::Broken,
+            "sessions",
+            format!("{shown}: {} is not a folder", existing.display()),
+        );
+    }
+    match access(existing, Access::WRITE_OK | Access::EXEC_OK) {
+        Ok(()) => Check::new(State::Ok, "sessions", format!("{shown} can be written")),
+        Err(error) => {
+            let text = format!("{shown} cannot be written: {error}");
+            let help = "--session-dir DIR or PI_CODING_AGENT_SESSION_DIR names another folder, --no-session keeps none";
+            Check::new(State::Broken, "sessions", text).with_help(help)
+        }
+    }
+}
