@@ -26,8 +26,8 @@ mod unions;
 
 use std::{env, fs, path::Path};
 
-/// Path of the schema, at the root of the project.
-const SCHEMA: &str = "../../schema";
+/// Path of the schema: a link to that at the root of the project, and a folder in the packed crate.
+const SCHEMA: &str = "schema";
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");

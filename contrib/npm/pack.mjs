@@ -1,0 +1,57 @@
+// Packs binaries for npm: one package for each system, with the binary, and the package `pi-rpc`, which starts that of the
+// system that it is on.
+//   node contrib/npm/pack.mjs OUT TARGET=BINARY ...
+// TARGET is one of the targets of dist-workspace.toml. OUT gets a folder for each package: `npm pack OUT/pi-rpc`.
+import { chmodSync, copyFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { systems } from "./pi-rpc.mjs";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const root = join(here, "../..");
+const manifest = readFileSync(join(root, "Cargo.toml"), "utf8");
+const [, version] = manifest.match(/^version = "(.*)"$/m);
+const [, description] = manifest.match(/^description = "(.*)"$/m);
+const shared = { version, description, license: "MIT OR Apache-2.0" };
+const licences = ["LICENSE-MIT", "LICENSE-APACHE"];
+
+const [out, ...given] = process.argv.slice(2);
+if (!out || given.length === 0) throw new Error("expected OUT TARGET=BINARY ...");
+for (const word of given) {
+  const [target, binary] = word.split("=");
+  const system = systems.find((system) => system.target === target);
+  if (!system || !binary) throw new Error(`${word}: expected TARGET=BINARY, with one of ${systems.map((it) => it.target)}`);
+  const folder = begin(system.package);
+  copyFileSync(binary, join(folder, "pi-rpc"));
+  chmodSync(join(folder, "pi-rpc"), 0o755);
+  const { os, cpu, libc } = system;
+  write(folder, { name: system.package, ...shared, os: [os], cpu: [cpu], ...(libc && { libc: [libc] }), files: ["pi-rpc"] });
+}
+const folder = begin("pi-rpc");
+cpSync(join(here, "pi-rpc.mjs"), join(folder, "pi-rpc.mjs"));
+cpSync(join(root, "README.md"), join(folder, "README.md"));
+write(folder, {
+  name: "pi-rpc",
+  ...shared,
+  type: "module",
+  bin: { "pi-rpc": "pi-rpc.mjs" },
+  engines: { node: ">=18" },
+  files: ["pi-rpc.mjs"],
+  optionalDependencies: Object.fromEntries(systems.map((system) => [system.package, version])),
+});
+
+/** @param {string} name */
+function begin(name) {
+  const folder = join(out, name);
+  mkdirSync(folder, { recursive: true });
+  for (const licence of licences) copyFileSync(join(root, licence), join(folder, licence));
+  return folder;
+}
+
+/**
+ * @param {string} folder
+ * @param {object} manifest
+ */
+function write(folder, manifest) {
+  writeFileSync(join(folder, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
+}
