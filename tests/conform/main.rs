@@ -5,6 +5,7 @@
 mod serve_support;
 
 mod broken_servers;
+mod ci_action;
 mod hazards;
 mod own_server;
 mod progress;
