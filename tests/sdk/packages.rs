@@ -154,7 +154,7 @@ fn wheel_of_client_runs_in_empty_project() {
     let Some((project, site)) = wheel("sdk/python") else { return };
     let mut client = in_project(&python, project.path());
     assert_eq!(printed(client.env("PYTHONPATH", &site).arg(program("program.py"))), "4 messages");
-    for name in ["pi_rpc_client/py.typed", "pi_rpc_client-0.1.0.dist-info/licenses/LICENSE-MIT"] {
+    for name in ["pi_rpc_client/py.typed", "pi_rpc_client-0.2.0.dist-info/licenses/LICENSE-MIT"] {
         assert!(site.join(name).exists(), "{name}");
     }
 }
