@@ -3,9 +3,10 @@
 //! Source: oh-my-pi source; observed.
 
 use crate::protocol::{
-    AgentSessionEventKind, Dialect, Emission, Outbound, RpcResponse, RpcSuccess, errors, split_frame,
+    AgentEndEvent, AgentSessionEvent, AgentSessionEventKind, Dialect, Emission, Encoder, Outbound, RequestId,
+    RpcErrorResponse, RpcFrameError, RpcResponse, RpcSuccess, errors, split_frame,
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 /// Longest id that an error in place of a response repeats, in characters.
 const MAX_ID: usize = 1024;
@@ -77,7 +78,7 @@ impl FrameLimiter {
         let Ok(Value::Object(whole)) = serde_json::from_slice::<Value>(frame) else { return line.to_vec() };
         let kind = whole.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
         if kind == "response" && !self.sends_chunks {
-            return line_of(&self.refusal(&whole));
+            return self.refusal(&whole);
         }
         let mut cut = whole;
         if kind == AgentSessionEventKind::AgentEnd.as_str() {
@@ -98,8 +99,8 @@ impl FrameLimiter {
         let bytes = line.strip_suffix(b"\n").unwrap_or(&line);
         if bytes.len() > self.reassembled {
             return match kind {
-                "response" => line_of(&self.refusal(frame)),
-                _ => line_of(&self.substitute(frame, kind)),
+                "response" => self.refusal(frame),
+                _ => self.substitute(frame, kind),
             };
         }
         self.chunked += 1;
@@ -109,38 +110,38 @@ impl FrameLimiter {
     fn shrunk(&self, frame: &Map<String, Value>, kind: &str) -> Vec<u8> {
         let passes = PASSES.into_iter().map(|pass| line_of(&shrink_object(frame, pass)));
         let fitting = passes.into_iter().find(|line| !self.is_exceeded(line.len()));
-        fitting.unwrap_or_else(|| line_of(&self.substitute(frame, kind)))
+        fitting.unwrap_or_else(|| self.substitute(frame, kind))
     }
 
     /// The error in place of a response that is too large.
-    fn refusal(&self, response: &Map<String, Value>) -> Map<String, Value> {
-        let mut refusal = Map::new();
-        if let Some(Value::String(id)) = response.get("id") {
-            refusal.insert("id".to_owned(), id.chars().take(MAX_ID).collect::<String>().into());
-        }
-        refusal.insert("type".to_owned(), "response".into());
-        refusal.extend(response.get("command").map(|command| ("command".to_owned(), command.clone())));
-        refusal.insert("success".to_owned(), false.into());
-        refusal.insert("error".to_owned(), errors::response_too_large(self.dialect.base()).into());
-        refusal
+    fn refusal(&self, response: &Map<String, Value>) -> Vec<u8> {
+        let text = |member: &str| response.get(member).and_then(Value::as_str);
+        let refusal = RpcErrorResponse {
+            id: text("id").map(|id| RequestId::String(id.chars().take(MAX_ID).collect())),
+            command: text("command").unwrap_or_default().to_owned(),
+            error: errors::response_too_large(self.dialect.base()).to_owned(),
+            code: None,
+        };
+        encoded(&Outbound::Response(refusal.into()))
     }
 
     /// The frame in place of an event that is too large even when it is cut down.
-    fn substitute(&self, frame: &Map<String, Value>, kind: &str) -> Map<String, Value> {
-        let substitute = match frame.get("messageCount") {
-            Some(count) => {
-                json!({ "type": kind, "messages": [], "isTerminal": frame.get("isTerminal"), "messageCount": count })
-            }
-            None => {
-                let error = errors::frame_too_large(self.dialect.base());
-                json!({ "type": "rpc_frame_error", "originalType": kind, "error": error })
-            }
-        };
-        match substitute {
-            Value::Object(substitute) => substitute,
-            _ => Map::new(),
-        }
+    fn substitute(&self, frame: &Map<String, Value>, kind: &str) -> Vec<u8> {
+        let end = serde_json::from_value::<AgentEndEvent>(frame.clone().into()).ok();
+        encoded(&match end.filter(|end| end.message_count.is_some()) {
+            Some(end) => AgentSessionEvent::from(AgentEndEvent { messages: Vec::new(), ..end }).into(),
+            None => Outbound::FrameError(RpcFrameError {
+                original_type: Some(kind.to_owned()),
+                error: errors::frame_too_large(self.dialect.base()).to_owned(),
+            }),
+        })
     }
+}
+
+fn encoded(frame: &Outbound) -> Vec<u8> {
+    let mut line = Vec::new();
+    Encoder::encode_frame(frame, &mut line);
+    line
 }
 
 fn line_of(frame: &Map<String, Value>) -> Vec<u8> {
@@ -203,6 +204,7 @@ fn shrink_text(text: &str, most: usize) -> String {
 mod tests {
     use super::*;
     use crate::protocol::{NegotiateProtocolResponse, NegotiatedProtocol};
+    use serde_json::json;
 
     fn limiter() -> FrameLimiter {
         FrameLimiter::new(Dialect::Omp).expect("omp has a limit")
