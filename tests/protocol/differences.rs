@@ -85,21 +85,21 @@ fn frame_change_lists_broken_sides() {
         (
             "/$defs/QueueMode/enum/0",
             Value::Null,
-            &[("QueueMode: has a value less, \"all\"", BOTH)],
+            &[("QueueMode: may no longer be \"all\"", BOTH)],
             Bump::Major,
         ),
         (
             "/$defs/StopReason/enum/0",
             Value::Null,
-            &[("StopReason: has a value less, \"stop\"", SERVERS)],
+            &[("StopReason: may no longer be \"stop\"", SERVERS)],
             Bump::Major,
         ),
         (
             "/$defs/RpcCommand/discriminator/mapping/steer",
             json!("#/$defs/FollowUpCommand"),
             &[
-                ("RpcCommand(steer).type: has a value more, \"follow_up\"", SERVERS),
-                ("RpcCommand(steer).type: has a value less, \"steer\"", CLIENTS),
+                ("RpcCommand(steer).type: may also be \"follow_up\"", SERVERS),
+                ("RpcCommand(steer).type: may no longer be \"steer\"", CLIENTS),
             ],
             Bump::Major,
         ),

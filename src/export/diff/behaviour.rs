@@ -97,8 +97,9 @@ impl Comparison {
                 }
             }
             (Value::Array(old), Value::Array(new)) if is_of_texts(a) && is_of_texts(b) => {
-                let less = old.iter().filter(|text| !new.contains(text)).map(|text| format!("{text} less"));
-                let more = new.iter().filter(|text| !old.contains(text)).map(|text| format!("{text} more"));
+                let less =
+                    old.iter().filter(|text| !new.contains(text)).map(|text| format!("no longer {text}"));
+                let more = new.iter().filter(|text| !old.contains(text)).map(|text| format!("also {text}"));
                 let what: Vec<String> = more.chain(less).collect();
                 let what = if what.is_empty() { "is in another order".to_owned() } else { what.join(", ") };
                 self.note(at, what, [false, false]);
@@ -106,9 +107,9 @@ impl Comparison {
             (Value::Array(old), Value::Array(new))
                 if is_cases(a) && is_cases(b) && old.len() != new.len() =>
             {
-                for (list, other, word) in [(new, old, "more"), (old, new, "less")] {
+                for (list, other, word) in [(new, old, "also"), (old, new, "no longer")] {
                     for own in list.iter().filter(|own| !other.contains(own)) {
-                        self.note(at, format!("{word}: {}", case(own)), [false, false]);
+                        self.note(at, format!("{word} {}", case(own)), [false, false]);
                     }
                 }
             }

@@ -143,7 +143,7 @@ impl Comparison<'_> {
             one.or_else(|| schema["enum"].as_array().cloned())
         };
         match (fixed(a), fixed(b)) {
-            (Some(a), Some(b)) => self.values("a value", &a, &b),
+            (Some(a), Some(b)) => self.values("", &a, &b),
             (Some(_), None) => self.note(Change::Wider, "may have any value".to_owned()),
             (None, Some(_)) => self.note(Change::Narrower, format!("is one of {}", show(b))),
             (None, None) => {}
@@ -204,16 +204,16 @@ impl Comparison<'_> {
             ([], [_]) if a == ["integer"] => self.note(Change::Wider, "may be a fraction".to_owned()),
             ([_], []) if b == ["integer"] => self.note(Change::Narrower, "is whole, was a number".to_owned()),
             ([old], [new]) if old != new => self.note(Change::Both, format!("is of type {new}, was {old}")),
-            (old, new) => self.values("a type", old, new),
+            (old, new) => self.values("of type ", old, new),
         }
     }
 
     fn values(&mut self, what: &str, a: &[Value], b: &[Value]) {
         for value in b.iter().filter(|value| !a.contains(value)) {
-            self.note(Change::Wider, format!("has {what} more, {value}"));
+            self.note(Change::Wider, format!("may also be {what}{value}"));
         }
         for value in a.iter().filter(|value| !b.contains(value)) {
-            self.note(Change::Narrower, format!("has {what} less, {value}"));
+            self.note(Change::Narrower, format!("may no longer be {what}{value}"));
         }
     }
 
@@ -272,16 +272,21 @@ impl Comparison<'_> {
                 }
                 continue;
             }
-            let is_open = OPEN_UNIONS.contains(&self.at.as_str()) || self.at == SUCCESS_UNION;
+            // The command itself is reported.
+            if self.at == SUCCESS_UNION {
+                continue;
+            }
+            let is_open = OPEN_UNIONS.contains(&self.at.as_str());
             let change = if is_open { Change::Neither } else { Change::Wider };
             self.note(change, format!("`{tag}` is new"));
             if let Some(last) = self.found.last_mut().filter(|_| COMMAND_UNIONS.contains(&self.at.as_str())) {
                 last.is_new_command = true;
             }
         }
-        for (tag, _) in old.iter().filter(|(tag, _)| !new.iter().any(|(known, _)| known == tag)) {
+        let is_gone = |tag: &String| self.at != SUCCESS_UNION && !new.iter().any(|(known, _)| known == tag);
+        let gone: Vec<&String> = old.iter().map(|(tag, _)| tag).filter(|tag| is_gone(tag)).collect();
+        for tag in gone {
             let change = match self.at.as_str() {
-                SUCCESS_UNION => Change::Neither,
                 // A reader may wait for the branch in vain.
                 at if OPEN_UNIONS.contains(&at) => Change::Wider,
                 _ => Change::Narrower,
