@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 /// The directories that hold configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Directories {
-    /// The user's directory: `settings.json`, `models.json`, `auth.json`, `sessions/`.
+    /// The user's directory: settings, models, `auth.json`, `sessions/`.
     pub agent: PathBuf,
-    /// The project's directory, inside the working directory: `settings.json`.
+    /// The project's directory, inside the working directory: settings.
     pub project: PathBuf,
 }
 
@@ -22,6 +22,13 @@ impl Directories {
         let agent = environment.get(record.agent_variable).unwrap_or(record.agent);
         Self { agent: working.join(expand_home(agent, environment)), project: working.join(record.project) }
     }
+}
+
+/// The first of these files that a directory has; the first name, if it has none.
+pub(super) fn first_of(directory: &Path, names: &[&str]) -> PathBuf {
+    let mut paths = names.iter().map(|name| directory.join(name));
+    let first = paths.clone().next().unwrap_or_else(|| directory.to_owned());
+    paths.find(|path| path.exists()).unwrap_or(first)
 }
 
 /// The variable that names the sessions' folder, as in pi from 0.73 on.

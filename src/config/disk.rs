@@ -4,8 +4,10 @@ use super::{
     Directories, Environment, Keys, Settings,
     approval::{Approval, DECISIONS, ProjectCode, WithheldCode},
     auth,
+    directory::first_of,
     models_file::{self, Providers},
     pattern::ModelFilter,
+    settings::settings_object,
 };
 use crate::{
     protocol::{Dialect, DialectExtensionApi, JsonObject},
@@ -42,7 +44,7 @@ pub struct Config {
     pub settings: Settings,
     /// The same settings as written, with unknown members.
     pub written_settings: JsonObject,
-    /// Providers of `models.json`.
+    /// Providers of the models file.
     pub(super) configured: Providers,
     /// Providers that extensions have registered.
     pub(super) registered: Providers,
@@ -74,7 +76,8 @@ pub fn load_with_secrets(sources: Sources, secrets: Secrets) -> Config {
     let Sources { dialect, working_directory, environment, approve } = sources;
     let directories = Directories::new(dialect, &working_directory, &environment);
     let mut files = ConfigFiles::default();
-    let paths = [&directories.agent, &directories.project].map(|folder| folder.join("settings.json"));
+    let names = dialect.record().directories.settings_files;
+    let paths = [&directories.agent, &directories.project].map(|folder| first_of(folder, names));
     let [mut user, mut project] = paths.each_ref().map(|path| files.settings(path));
     let decisions = files.text(&directories.agent.join(DECISIONS));
     let (approval, warning) = Approval::new(dialect, &directories, &working_directory, &environment)
@@ -113,7 +116,7 @@ pub fn load_with_secrets(sources: Sources, secrets: Secrets) -> Config {
 }
 
 impl Config {
-    /// Whether the user's `models.json` has the provider.
+    /// Whether the user's models file has the provider.
     pub fn has_provider(&self, provider: &str) -> bool {
         self.configured.iter().any(|(name, _)| name == provider)
     }
@@ -127,7 +130,7 @@ impl Config {
     fn read_models(&mut self, environment: Environment) -> ConfigFiles {
         let mut files = ConfigFiles::default();
         let agent = &self.directories.agent;
-        let path = agent.join("models.json");
+        let path = first_of(agent, self.dialect.record().directories.models_files);
         let read = files.text(&path).map(|text| models_file::read(&text, &path));
         self.configured = read.unwrap_or_else(|| Ok(Vec::new())).unwrap_or_else(|error| {
             files.warnings.push(error.to_string());
@@ -157,7 +160,7 @@ impl ConfigFiles {
         let Some(text) = self.text(path) else { return Default::default() };
         let (settings, warnings) = Settings::read(&text, path);
         self.warnings.extend(warnings);
-        (settings, serde_json::from_str(&text).unwrap_or_default())
+        (settings, settings_object(&text, path).unwrap_or_default())
     }
 
     /// Reads the text of a file; `None`: there is none, or it is unreadable.

@@ -34,6 +34,7 @@ pub mod login_kinds;
 mod login_use;
 pub mod models_file;
 mod named_model;
+mod object_file;
 mod package;
 pub mod pattern;
 mod quick_check;

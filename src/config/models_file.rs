@@ -1,8 +1,11 @@
-//! Reads and checks `models.json`.
+//! Reads and checks `models.json`, in omp `models.yml`.
 
-use super::{catalogue::BUILT_IN, quick_check::certainly_fits};
+use super::{
+    catalogue::BUILT_IN,
+    object_file::{is_yaml, parse_yaml, plain_json},
+    quick_check::certainly_fits,
+};
 use crate::protocol::{InputKind, JsonObject, PriceTier, PromptCache};
-use json_comments::{CommentSettings, StripComments};
 use jsonschema::{
     Draft, ValidationError,
     error::{TypeKind, ValidationErrorKind},
@@ -11,7 +14,6 @@ use serde::Deserialize;
 use serde_json::{Number, Value};
 use std::{
     fmt,
-    io::Read as _,
     path::{Path, PathBuf},
 };
 
@@ -145,11 +147,16 @@ pub struct PartialCost {
     pub cache_write: Option<Number>,
 }
 
-/// Why the whole of `models.json` is left out. The texts are pi's, so that its documents explain them.
+/// Name of a file, for its errors.
+fn name(path: &Path) -> impl fmt::Display {
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}
+
+/// Why the whole of the file is left out. The texts are pi's, so that its documents explain them.
 #[derive(Debug, thiserror::Error)]
 pub enum ModelsFileError {
-    /// The text is not JSON.
-    #[error("Failed to parse models.json: {reason}\n\nFile: {}", path.display())]
+    /// The text cannot be parsed.
+    #[error("Failed to parse {}: {reason}\n\nFile: {}", name(path), path.display())]
     Syntax {
         /// The parser's error.
         reason: String,
@@ -157,7 +164,7 @@ pub enum ModelsFileError {
         path: PathBuf,
     },
     /// The shape is wrong.
-    #[error("Invalid models.json schema:\n{}\n\nFile: {}", lines.join("\n"), path.display())]
+    #[error("Invalid {} schema:\n{}\n\nFile: {}", name(path), lines.join("\n"), path.display())]
     Shape {
         /// `  - <JSON pointer, or root>: <reason>`.
         lines: Vec<String>,
@@ -165,7 +172,7 @@ pub enum ModelsFileError {
         path: PathBuf,
     },
     /// Something is missing.
-    #[error("Failed to load models.json: {reason}\n\nFile: {}", path.display())]
+    #[error("Failed to load {}: {reason}\n\nFile: {}", name(path), path.display())]
     Rule {
         /// The missing part.
         reason: String,
@@ -174,17 +181,20 @@ pub enum ModelsFileError {
     },
 }
 
-/// Parses `models.json`, which may have comments and trailing commas. `path` is for the errors.
+/// Parses a models file: YAML by its name, else JSON, which may have comments and trailing commas.
 ///
 /// # Errors
 ///
-/// The text is not JSON, has the wrong shape, or lacks something that its models need.
+/// The text cannot be parsed, has the wrong shape, or lacks something that its models need.
 pub fn read(text: &str, path: &Path) -> Result<Providers, ModelsFileError> {
     let path = || path.to_owned();
-    let syntax =
-        |error: serde_json::Error| ModelsFileError::Syntax { reason: error.to_string(), path: path() };
+    let syntax = |reason: String| ModelsFileError::Syntax { reason, path: path() };
     let rule = |reason: String| ModelsFileError::Rule { reason, path: path() };
-    let file: Value = serde_json::from_str(&plain_json(text)).map_err(syntax)?;
+    let file: Value = match is_yaml(&path()) {
+        true => parse_yaml(text),
+        false => serde_json::from_str(&plain_json(text)).map_err(|error| error.to_string()),
+    }
+    .map_err(syntax)?;
     let lines = faults(&file);
     if !lines.is_empty() {
         return Err(ModelsFileError::Shape { lines, path: path() });
@@ -203,39 +213,6 @@ pub(super) fn of_json(value: &Value) -> Result<ProviderKeys, String> {
     serde_path_to_error::deserialize(value).map_err(|error: serde_path_to_error::Error<serde_json::Error>| {
         format!("{} has the wrong shape", error.path())
     })
-}
-
-/// Replaces comments, and commas before closing brackets, by blanks.
-fn plain_json(text: &str) -> String {
-    let mut plain = Vec::with_capacity(text.len());
-    let mut stripped = StripComments::with_settings(CommentSettings::c_style(), text.as_bytes());
-    // Errors such as an unclosed comment are left to the parser.
-    if stripped.read_to_end(&mut plain).is_err() {
-        return text.to_owned();
-    }
-    let mut comma = None;
-    let mut in_string = false;
-    let mut escaped = false;
-    for at in 0..plain.len() {
-        match plain[at] {
-            _ if escaped => escaped = false,
-            b'\\' if in_string => escaped = true,
-            b'"' => {
-                in_string = !in_string;
-                comma = None;
-            }
-            _ if in_string => {}
-            b',' => comma = Some(at),
-            b'}' | b']' => {
-                if let Some(comma) = comma.take() {
-                    plain[comma] = b' ';
-                }
-            }
-            byte if byte.is_ascii_whitespace() => {}
-            _ => comma = None,
-        }
-    }
-    String::from_utf8(plain).unwrap_or_else(|_| text.to_owned())
 }
 
 /// Lists the faults of the shape, one line each.

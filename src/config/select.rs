@@ -3,6 +3,7 @@
 use super::{
     Config, Keys,
     catalogue::BUILT_IN,
+    directory::first_of,
     named_model::named_model,
     pattern::{self, Suffix, full_id},
     reference::{ModelMatch, Reference, Resolution, resolve},
@@ -366,7 +367,9 @@ fn no_models(config: &Config) -> SelectionError {
         true => lines,
         false => format!("Configured, but unusable:\n{lines}\n"),
     };
-    let models_file = config.directories.agent.join("models.json").display().to_string();
+    let models_file = first_of(&config.directories.agent, config.dialect.record().directories.models_files)
+        .display()
+        .to_string();
     SelectionError::NoModels { unusable, models_file }
 }
 

@@ -1,6 +1,9 @@
-//! Reads `settings.json` of the user, and of the project over it.
+//! Reads `settings.json` (in omp `config.yml`) of the user, and of the project over it.
 
-use super::{Environment, ListedPackages, Package};
+use super::{
+    Environment, ListedPackages, Package,
+    object_file::{is_yaml, parse_yaml},
+};
 use crate::{
     model::{http::HttpOptions, request::RequestOptions, retry::RetryPolicy},
     protocol::{InterruptMode, JsonObject, Model, QueueMode, ThinkingLevel},
@@ -18,7 +21,7 @@ use std::{
 /// Source: pi's `settings.md`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
-    /// `defaultProvider`: with [`Self::default_model`], the model that a session starts with.
+    /// `defaultProvider`, in omp of `modelRoles.default`: with [`Self::default_model`], the model that a session starts with.
     pub default_provider: Option<String>,
     /// `defaultModel`: its id.
     pub default_model: Option<String>,
@@ -112,10 +115,10 @@ pub struct RetrySettings {
 pub const SETTINGS_SCHEMA: &str = include_str!("../../data/settings.schema.json");
 
 impl Settings {
-    /// Parses a settings file; a warning names each key that is left out for its shape. A text that is no JSON object
-    /// counts as empty, with a warning. `path` is for the warnings.
+    /// Parses a settings file, YAML by its name, else JSON; a warning names each key that is left out for its shape. A
+    /// text that is no object counts as empty, with a warning.
     pub fn read(text: &str, path: &Path) -> (Self, Vec<String>) {
-        match serde_json::from_str::<JsonObject>(text) {
+        match settings_object(text, path) {
             Ok(object) => {
                 let mut file = SettingsFile { object, path, warnings: Vec::new() };
                 let settings = file.settings();
@@ -216,6 +219,17 @@ impl Settings {
     }
 }
 
+/// The settings in a file, as written.
+pub(super) fn settings_object(text: &str, path: &Path) -> Result<JsonObject, String> {
+    match is_yaml(path) {
+        false => serde_json::from_str(text).map_err(|error| error.to_string()),
+        true => match parse_yaml(text)? {
+            Value::Object(object) => Ok(object),
+            _ => Err("expected settings by name".to_owned()),
+        },
+    }
+}
+
 /// A settings file while it is parsed.
 struct SettingsFile<'a> {
     object: JsonObject,
@@ -223,12 +237,21 @@ struct SettingsFile<'a> {
     warnings: Vec<String>,
 }
 
+/// The model that a session starts with, and its level.
+#[derive(Default)]
+struct StartModel {
+    provider: Option<String>,
+    model: Option<String>,
+    level: Option<ThinkingLevel>,
+}
+
 impl SettingsFile<'_> {
     fn settings(&mut self) -> Settings {
+        let start = self.start_model();
         Settings {
-            default_provider: self.value("/defaultProvider"),
-            default_model: self.value("/defaultModel"),
-            default_thinking_level: self.value("/defaultThinkingLevel"),
+            default_provider: self.value("/defaultProvider").or(start.provider),
+            default_model: self.value("/defaultModel").or(start.model),
+            default_thinking_level: start.level.or_else(|| self.value("/defaultThinkingLevel")),
             model_thinking_levels: self.value("/modelThinkingLevels").unwrap_or_default(),
             steering_mode: self.value("/steeringMode").or_else(|| self.value("/queueMode")),
             follow_up_mode: self.value("/followUpMode"),
@@ -271,6 +294,19 @@ impl SettingsFile<'_> {
             },
             todo_clear_delay: self.value("/tasks/todoClearDelay"),
         }
+    }
+
+    /// The model of `modelRoles.default`: `provider/id`, where a thinking level may follow behind a colon. Source: oh-my-pi
+    /// source.
+    fn start_model(&mut self) -> StartModel {
+        let role = self.value::<String>("/modelRoles/default").unwrap_or_default();
+        let Some((provider, model)) = role.split_once('/') else { return StartModel::default() };
+        let level = |word: &str| serde_json::from_value(Value::from(word)).ok();
+        let (model, level) = match model.rsplit_once(':').map(|(model, word)| (model, level(word))) {
+            Some((model, Some(level))) => (model, Some(level)),
+            _ => (model, None),
+        };
+        StartModel { provider: Some(provider.to_owned()), model: Some(model.to_owned()), level }
     }
 
     fn path_list(&mut self, pointer: &str) -> Vec<PathList> {

@@ -3,8 +3,8 @@
 use crate::engine::{activity::Activity, core::Engine, run::compaction::Compaction};
 use crate::{
     protocol::{
-        AgentMessage, AssistantContent, ContextUsage, DialectStatsOver, DialectStreamingFlag, SessionFacts,
-        SessionHeader, SessionMember, SessionState, SessionStats, StopReason, number,
+        AgentMessage, AssistantContent, Check as _, ContextUsage, DialectStatsOver, DialectStreamingFlag,
+        SessionFacts, SessionHeader, SessionMember, SessionState, SessionStats, StopReason, number,
     },
     session::{
         compaction::{context_tokens, is_counted},
@@ -64,6 +64,9 @@ impl Engine {
     /// The members of the session's state that a host can set or read. In debug builds they are compared with what the
     /// emitted frames tell of them.
     pub(in crate::engine) fn session_facts(&self) -> SessionFacts {
+        let mut todo_phases = self.todos.view();
+        // Todos have ids in some dialects only.
+        todo_phases.fit(self.dialect.base());
         SessionFacts {
             model: self.current_model(),
             thinking_level: self.models.level,
@@ -74,7 +77,7 @@ impl Engine {
             session_id: self.store.session.id().to_owned(),
             session_file: self.session_file(),
             session_name: self.store.session.name(),
-            todo_phases: self.todos.view(),
+            todo_phases,
         }
     }
 

@@ -21,6 +21,7 @@ mod google_requests;
 mod logins;
 mod mistral_requests;
 mod omp_client;
+mod omp_sessions;
 mod openai_requests;
 mod provider_requests;
 mod radius_requests;

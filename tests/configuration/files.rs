@@ -281,7 +281,7 @@ fn custom_model_has_defaults_of_pi() {
     });
     let full = json!({
         "id": "r", "name": "r", "api": "anthropic-messages", "provider": "x", "baseUrl": "http://y",
-        "reasoning": true, "thinking": {"mode": "budget", "minLevel": "minimal", "maxLevel": "high"},
+        "reasoning": true, "thinking": {"mode": "budget", "minLevel": "minimal", "maxLevel": "high", "efforts": ["minimal", "low", "medium", "high"]},
         "input": ["text", "image"],
         "cost": {"input": 1, "output": 2.5, "cacheRead": 0, "cacheWrite": 0.1}, "contextWindow": 32000,
         "maxTokens": 4000, "compat": {"supportsStore": true, "openRouterRouting": {"only": ["a"], "order": ["b"]}}

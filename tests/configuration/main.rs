@@ -13,6 +13,7 @@ mod doctor;
 mod files;
 mod keys;
 mod models_command;
+mod omp_files;
 mod prompt_templates;
 mod rule_files;
 mod settings_schema;

@@ -8,6 +8,7 @@ use std::{
     fs,
     net::SocketAddr,
     path::{Path, PathBuf},
+    process::Command,
 };
 use tempfile::TempDir;
 
@@ -16,8 +17,23 @@ use tempfile::TempDir;
 pub enum Kind {
     /// The tested server.
     Ours,
-    /// A published pi, by its command.
+    /// A published pi or omp, by its command.
     Pi(Words),
+}
+
+impl Kind {
+    /// Starts the program with this home.
+    fn command(self, home: &Path) -> Command {
+        let (program, words) = match self {
+            Self::Ours => (binary(), [].as_slice()),
+            Self::Pi(words) => {
+                words.split_first().map(|(program, words)| (program.as_path(), words)).unwrap()
+            }
+        };
+        let mut command = command(program, home);
+        command.env("PI_OFFLINE", "1").args(words);
+        command
+    }
 }
 
 /// Running program, with a home of its own.
@@ -65,20 +81,24 @@ impl Agent {
     ) -> Self {
         write_agent_file(dir.path(), Dialect::Pi, "models.json", models);
         write_agent_file(dir.path(), Dialect::Pi, "settings.json", settings);
-        let (program, words) = match kind {
-            Kind::Ours => (binary(), [].as_slice()),
-            Kind::Pi(words) => {
-                words.split_first().map(|(program, words)| (program.as_path(), words)).unwrap()
-            }
-        };
-        let mut command = command(program, dir.path());
-        command
-            .env("PI_OFFLINE", "1")
-            .envs(variables.iter().copied())
-            .args(words)
-            .args(["--mode", "rpc"])
-            .args(options);
+        let mut command = kind.command(dir.path());
+        command.envs(variables.iter().copied()).args(["--mode", "rpc"]).args(options);
         Self { server: Server::start(Dialect::Pi, dir, command), kind, asked: 0 }
+    }
+
+    /// Starts in the dialect omp, in this folder: omp opens no session of another. The files are YAML, as omp writes them.
+    pub fn start_in_omp(project: &Path, kind: Kind, vendor: SocketAddr) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        // JSON is YAML.
+        write_agent_file(dir.path(), Dialect::Omp, "models.yml", &models(vendor));
+        let settings = "modelRoles:\n  default: first/model:high\ncompaction:\n  enabled: false\n";
+        fs::write(dir.path().join(".omp/agent/config.yml"), settings).unwrap();
+        let mut command = kind.command(dir.path());
+        command.current_dir(project).args(["--mode", "rpc"]);
+        if kind == Kind::Ours {
+            command.args(["--dialect", "omp"]);
+        }
+        Self { server: Server::start(Dialect::Omp, dir, command), kind, asked: 0 }
     }
 
     /// Sends a command, and reads up to its response; returns the data, if the command succeeds.
