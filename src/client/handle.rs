@@ -4,16 +4,17 @@ use super::{
     DialogHandler, DialogResponse, Error, Events, HostTool, Options, Process, ServerExit,
     callbacks::tools_by_name,
     hub::{Hub, ServerStatus, ShutdownMode},
-    inner::HubOptions,
+    inner::{HubOptions, LateOutcome},
     io_tasks,
     session::SessionState,
 };
 use crate::{
     machine::State,
     protocol::{
-        AbortCommand, AssistantContent, AssistantMessage, Command, DialectReady, FlowState, FollowUpCommand,
-        GetStateCommand, PromptCommand, PromptDisposition, PromptOutcome, QueueOutcome, RpcCommand,
-        RpcCommandKind, RpcExtensionUIRequest, SetHostToolsCommand, SteerCommand,
+        AbortCommand, AgentSessionEventKind, AssistantContent, AssistantMessage, Command, DialectReady,
+        FlowState, FollowUpCommand, GetStateCommand, NegotiateProtocolCommand, PromptCommand,
+        PromptDisposition, PromptOutcome, QueueOutcome, RpcCommand, RpcCommandKind, RpcExtensionUIRequest,
+        SetHostToolsCommand, SteerCommand,
     },
 };
 use std::{sync::Arc, time::Duration};
@@ -99,8 +100,20 @@ impl Client {
             let ready = client.wait_until(|server_status| server_status.has_written);
             let ready = timeout(options.start_within, ready).await;
             ready.map_err(|_| Error::NotReady(options.start_within))??;
+            client.negotiate(options.protocol_version).await?;
         }
         Ok((client, events))
+    }
+
+    /// Selects the highest version of the protocol that the server offers, up to `highest`.
+    async fn negotiate(&self, highest: u64) -> Result<(), Error> {
+        let offered = self.hub.server_status.borrow().offered_versions.clone();
+        match offered.into_iter().filter(|version| *version <= highest).max() {
+            Some(protocol_version) => {
+                self.call(NegotiateProtocolCommand { id: None, protocol_version }).await.map(drop)
+            }
+            None => Ok(()),
+        }
     }
 
     /// A clone whose calls fail after `time`. Without it, calls wait as long as the server runs.
@@ -162,6 +175,7 @@ impl Client {
     /// As [`prompt`](Self::prompt).
     pub async fn prompt_with(&self, prompt: PromptCommand) -> Result<RunResult, Error> {
         let before = self.hub.assistant_messages();
+        let names_command = prompt.message.starts_with('/');
         let command = RpcCommand::from(prompt);
         let kind = command.kind();
         let sending = async {
@@ -170,15 +184,30 @@ impl Client {
             Ok((call, PromptCommand::success(response).flatten()))
         };
         let (mut call, outcome) = self.with_deadline(kind, sending).await?;
-        if outcome.is_some_and(|outcome| is_handled(&outcome)) {
+        if outcome.as_ref().is_some_and(is_handled) {
             return Ok(RunResult { message: self.hub.last_message_after(before) });
         }
+        let ends = async {
+            let reports_commands = AgentSessionEventKind::PromptResult.is_in(self.hub.dialect.base());
+            if names_command && outcome.is_none() && reports_commands {
+                self.wait_started().await?;
+            }
+            self.wait_idle().await
+        };
         tokio::select! {
             biased;
-            error = call.late_error() => return Err(Error::Failed(error)),
-            idle = self.wait_idle() => idle?,
+            outcome = call.late_outcome() => if let LateOutcome::Refused(error) = outcome {
+                return Err(Error::Failed(error));
+            },
+            idle = ends => idle?,
         }
         Ok(RunResult { message: self.hub.last_message_after(before) })
+    }
+
+    /// Waits until an acknowledged prompt has led to a run, or that is no longer to be expected.
+    async fn wait_started(&self) -> Result<(), Error> {
+        let started = self.wait_until(|server_status| server_status.flow != FlowState::Starting);
+        timeout(self.hub.begin_within, started).await.unwrap_or(Ok(()))
     }
 
     /// Queues a message for the run as soon as possible. Returns whether it is queued or an extension has handled it, in

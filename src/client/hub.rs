@@ -3,14 +3,14 @@
 use super::{
     Error, Event, ServerExit,
     callbacks::{CallbackTask, Callbacks},
-    inner::{HubOptions, Inner, Outcome, Receivers},
+    inner::{HubOptions, Inner, LateOutcome, Outcome, Receivers},
     session::SessionState,
 };
 use crate::{
     machine::State,
     protocol::{
         AssistantMessage, Dialect, FlowState, Inbound, Outbound, ReassembledLine, RequestId, RpcCommand,
-        RpcErrorResponse, mend_surrogates, read,
+        mend_surrogates, read,
     },
 };
 use serde::Serialize;
@@ -20,6 +20,7 @@ use std::{
         atomic::{AtomicU64, Ordering},
     },
     task::{Context, Poll},
+    time::Duration,
 };
 use tokio::{
     sync::{Notify, mpsc, oneshot, watch},
@@ -32,6 +33,8 @@ pub(super) struct ServerStatus {
     pub flow: FlowState,
     /// Whether the server has written a line.
     pub has_written: bool,
+    /// Versions of the protocol that the server offers beside the one in force.
+    pub offered_versions: Vec<u64>,
     /// How the server has exited, once it has.
     pub ended: Option<ServerExit>,
 }
@@ -50,6 +53,8 @@ pub(super) enum ShutdownMode {
 /// Shared state behind a lock, with channels that notify of changes.
 pub(super) struct Hub {
     pub dialect: Dialect,
+    /// Timeout for the start of an acknowledged prompt's run.
+    pub begin_within: Duration,
     pub server_status: watch::Sender<ServerStatus>,
     /// The revision of the session's state.
     pub revision: watch::Sender<u64>,
@@ -61,11 +66,18 @@ pub(super) struct Hub {
 
 impl Hub {
     pub fn new(dialect: Dialect, input: mpsc::Sender<Vec<u8>>, options: HubOptions) -> Self {
+        let begin_within = options.begin_within;
         let inner = Inner::new(dialect, input, options);
-        let server_status = ServerStatus { flow: inner.state().flow, has_written: false, ended: None };
+        let server_status = ServerStatus {
+            flow: inner.state().flow,
+            has_written: false,
+            offered_versions: Vec::new(),
+            ended: None,
+        };
         let server_status = watch::Sender::new(server_status);
         Self {
             dialect,
+            begin_within,
             server_status,
             revision: watch::Sender::new(inner.session.revision()),
             wake: Notify::new(),
@@ -156,6 +168,13 @@ impl Hub {
         // Servers in JavaScript may write half a surrogate pair as an escape; the frame is still readable.
         let mended = str::from_utf8(&line).map(mend_surrogates);
         let frame = read::<Outbound>(mended.as_deref().map_or(&line, str::as_bytes), self.dialect);
+        if let Ok(Outbound::ReadyFrame(ready)) = &frame {
+            let in_force = ready.protocol_version;
+            let offered = ready.supported_protocol_versions.iter().flatten();
+            let offered = offered.filter_map(|version| u64::try_from(*version).ok());
+            let offered_versions = offered.filter(|version| Some(*version) > in_force).collect();
+            self.server_status.send_modify(|server_status| server_status.offered_versions = offered_versions);
+        }
         let mut inner = self.lock();
         let task = match frame {
             Ok(frame) => inner.receive(frame, line),
@@ -271,7 +290,7 @@ pub(super) struct PendingCall {
     hub: Arc<Hub>,
     id: String,
     answer: oneshot::Receiver<Outcome>,
-    late: oneshot::Receiver<RpcErrorResponse>,
+    late: oneshot::Receiver<LateOutcome>,
 }
 
 impl PendingCall {
@@ -280,10 +299,10 @@ impl PendingCall {
         (&mut self.answer).await.unwrap_or_else(|_| Err(self.hub.exit_error()))
     }
 
-    /// Waits for an error after the acknowledgement; for ever if none comes.
-    pub async fn late_error(&mut self) -> RpcErrorResponse {
+    /// Waits for an outcome after the acknowledgement; for ever if none comes.
+    pub async fn late_outcome(&mut self) -> LateOutcome {
         match (&mut self.late).await {
-            Ok(error) => error,
+            Ok(outcome) => outcome,
             Err(_) => std::future::pending().await,
         }
     }

@@ -41,7 +41,7 @@ pub(super) struct Inner {
     pub session: SessionState,
     pub calls: HashMap<String, OutstandingCall>,
     /// Acknowledged calls that an error may still follow.
-    pub late: HashMap<String, oneshot::Sender<RpcErrorResponse>>,
+    pub late: HashMap<String, oneshot::Sender<LateOutcome>>,
 }
 
 /// An outstanding command.
@@ -61,8 +61,17 @@ pub(super) struct HubOptions {
     pub on_dialog: DialogHandler,
 }
 
-/// Receivers of a call's outcome, and of the error that may follow an acknowledgement.
-pub(super) type Receivers = (oneshot::Receiver<Outcome>, oneshot::Receiver<RpcErrorResponse>);
+/// Receivers of a call's outcome, and of what may follow an acknowledgement.
+pub(super) type Receivers = (oneshot::Receiver<Outcome>, oneshot::Receiver<LateOutcome>);
+
+/// Outcome of a prompt that comes after its acknowledgement, and instead of a run.
+#[derive(Debug)]
+pub(super) enum LateOutcome {
+    /// The prompt is refused.
+    Refused(RpcErrorResponse),
+    /// An extension has handled it.
+    Handled,
+}
 
 impl Inner {
     pub fn new(dialect: Dialect, input: mpsc::Sender<Vec<u8>>, options: HubOptions) -> Self {
@@ -163,6 +172,13 @@ impl Inner {
         {
             self.assistant_messages = (self.assistant_messages.0 + 1, Some(message.clone()));
         }
+        if let Outbound::AgentSessionEvent(AgentSessionEvent::PromptResult(result)) = &frame
+            && !result.agent_invoked
+            && let Some(late) = result.id.as_ref().and_then(|id| self.late.remove(&id.to_string()))
+        {
+            // Fails only if the caller has gone.
+            let _ = late.send(LateOutcome::Handled);
+        }
         let task = self.callbacks.task_for(&frame);
         self.events.push(Some(frame), line);
         task
@@ -192,7 +208,10 @@ impl Inner {
     fn complete_late(&mut self, id: &str, response: RpcResponse) -> Option<RpcResponse> {
         match (response, self.late.remove(id)) {
             (RpcResponse::ErrorResponse(error), Some(late)) => {
-                late.send(error).err().map(RpcResponse::ErrorResponse)
+                match late.send(LateOutcome::Refused(error)).err()? {
+                    LateOutcome::Refused(error) => Some(RpcResponse::ErrorResponse(error)),
+                    LateOutcome::Handled => None,
+                }
             }
             (response, _) => Some(response),
         }

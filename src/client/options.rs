@@ -12,6 +12,8 @@ pub struct Options {
     pub command: Command,
     /// The dialect of the server.
     pub dialect: Dialect,
+    /// Highest version of the protocol to negotiate, with servers that offer several (2, which has frames in chunks).
+    pub protocol_version: u64,
     /// Timeout for the `ready` frame, in dialects that have one (30 s).
     pub start_within: Duration,
     /// Timeout from the end of input to TERM, and from TERM to KILL (5 s).
@@ -35,6 +37,7 @@ impl Options {
         Self {
             command,
             dialect,
+            protocol_version: 2,
             start_within: Duration::from_secs(30),
             end_within: Duration::from_secs(5),
             begin_within: Duration::from_secs(10),

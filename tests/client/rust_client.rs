@@ -8,6 +8,7 @@ use pi_rpc::{
         HostToolDefinition, Outbound, RpcResponse,
     },
 };
+use serde_json::{Value, json};
 use std::{
     future::pending,
     path::Path,
@@ -474,6 +475,55 @@ read one; echo "$one"; read two; echo "$two""#;
         results,
         [result("h1", "The tool break has failed"), result("h2", "No tool is called unknown")]
     );
+}
+
+/// A server that offers two versions of the protocol, and then plays `script`.
+fn offering(script: &str) -> Options {
+    let ready = r#"{"type":"ready","protocolVersion":1,"supportedProtocolVersions":[1,2],"maxFrameBytes":1048576,"maxReassembledFrameBytes":67108864}"#;
+    Options { dialect: Dialect::Omp, ..shell(&format!("echo '{ready}'\n{script}")) }
+}
+
+const NEGOTIATED: &str = r#"read -r line; echo '{"id":"call-1","type":"response","command":"negotiate_protocol","success":true,"data":{"protocolVersion":2}}'"#;
+
+#[tokio::test]
+async fn highest_offered_version_is_negotiated() {
+    let script = format!("{NEGOTIATED}\necho \"$line\"; cat > /dev/null");
+    let (_client, mut events) = Client::spawn(offering(&script)).await.unwrap();
+    let mut texts = Vec::new();
+    while texts.len() < 2 {
+        texts.extend(events.next().await.map(|event| event.text().into_owned()));
+    }
+    let sent: Value = serde_json::from_str(&texts[1]).unwrap();
+    assert_eq!(sent, json!({ "id": "call-1", "type": "negotiate_protocol", "protocolVersion": 2 }));
+}
+
+#[tokio::test]
+async fn first_version_is_not_negotiated() {
+    let script = r#"read -r line; echo '{"id":"call-1","type":"response","command":"abort","success":true}'"#;
+    let options = Options { protocol_version: 1, ..offering(script) };
+    let (client, _events) = Client::spawn(options).await.unwrap();
+    client.abort().await.unwrap();
+}
+
+#[tokio::test]
+async fn prompt_result_ends_extension_command() {
+    let script = format!(
+        r#"{NEGOTIATED}
+read -r line; echo '{{"id":"call-2","type":"response","command":"prompt","success":true}}'
+echo '{{"type":"command_output","text":"half"}}'; read -r line
+echo '{{"id":"call-3","type":"response","command":"abort","success":true}}'
+echo '{{"type":"prompt_result","id":"call-2","agentInvoked":false}}'; cat > /dev/null"#
+    );
+    let (client, mut events) = Client::spawn(offering(&script)).await.unwrap();
+    let prompt = client.prompt("/count");
+    let aborted = async {
+        while events.next().await.is_some_and(|event| !event.text().contains("half")) {}
+        client.abort().await
+    };
+    // A request of the state would not be answered.
+    let (run, aborted) = tokio::join!(prompt, aborted);
+    aborted.unwrap();
+    assert!(run.unwrap().message.is_none());
 }
 
 /// Tells when it is dropped.

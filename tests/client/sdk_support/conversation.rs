@@ -20,7 +20,7 @@ pub struct Conversation {
     /// Promise that the conversation shows, in one sentence.
     #[allow(dead_code, reason = "for people")]
     pub title: String,
-    /// Base dialects of the conversation; absent: all.
+    /// Dialects of the conversation; absent: all that are no version of another.
     pub dialects: Option<Vec<String>>,
     /// Script of the model, which is written to `script.json`. Absent: the demo.
     #[schemars(with = "Option<Script>")]

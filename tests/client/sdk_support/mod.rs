@@ -34,7 +34,10 @@ pub fn texts() -> Vec<(String, String)> {
     texts
 }
 
-/// The dialects that are no version of another.
-pub fn base_dialects() -> impl Iterator<Item = Dialect> {
-    Dialect::ALL.into_iter().filter(|dialect| dialect.record().extends.is_none())
+/// The dialects that are no version of another: those of a program, and those that no other extends.
+pub fn program_dialects() -> impl Iterator<Item = Dialect> {
+    Dialect::ALL.into_iter().filter(|dialect| {
+        let record = dialect.record();
+        record.extends.is_none() || !record.started_as.is_empty()
+    })
 }

@@ -1,10 +1,10 @@
 //! Player of conversations.
 
 use super::{
-    Host, base_dialects,
+    Host,
     compare::{Compared, Comparison},
     conversation::{Await, Call, Conversation, Event, Fields, Prompt, Refused, Step, Text, Words},
-    nothing_is_left,
+    nothing_is_left, program_dialects,
     typed::call,
 };
 use pi_rpc::{
@@ -66,7 +66,7 @@ pub async fn play(
 /// Dialects of a conversation.
 pub fn dialects(conversation: &Conversation) -> Vec<Dialect> {
     let named = conversation.dialects.as_ref();
-    base_dialects()
+    program_dialects()
         .filter(|it| named.is_none_or(|names| names.iter().any(|name| name == it.as_str())))
         .collect()
 }
