@@ -36,9 +36,11 @@ def main(arguments: list[str]) -> int:
 
     stale, written = [], Written()
     for name, about in json.loads(schema("--format", "dialects")).items():
-        if about["base"] != name:
+        meta = json.loads(schema("--dialect", name, "--format", "meta"))
+        # Versions of a dialect have no client of their own.
+        if about["base"] != name and not meta["record"]["startedAs"]:
             continue
-        source = Source(name, json.loads(schema("--dialect", name)), json.loads(schema("--dialect", name, "--format", "meta")))
+        source = Source(name, json.loads(schema("--dialect", name)), meta)
         folder = PACKAGE / module(name)
         files = {
             "__init__.py": formatted(source.package()),
@@ -97,13 +99,18 @@ class Source:
         if lends:
             asynchronous.extend(LEND_ASYNC)
             synchronous.extend(LEND)
+        pages = any(command["type"] == "get_messages_page" for command in self.commands)
+        if pages:
+            self.used.add("AgentMessage")
+            asynchronous.extend(PAGES_ASYNC)
+            synchronous.extend(PAGES)
         of = f"[Event, {message}]"
         lines = [
             f'"""{self.note()}"""',
             "",
             "from __future__ import annotations",
             "",
-            "from collections.abc import Sequence",
+            f"from collections.abc import {'AsyncIterator, Iterator, ' if pages else ''}Sequence",
             "from typing import Union",
             "",
             "from typing_extensions import TypeAlias",
@@ -146,10 +153,10 @@ class Source:
 
     def method(self, command: Json, waits: bool) -> list[str]:
         """The method of a command; of one that opens a run, another that waits for its end."""
-        returns = "None" if "data" not in command else self.type(command["data"])
+        returns = self.result(command)
         name = identifier(command["type"])
         described = command["description"]
-        if not any(it["disposition"] == "run" for it in command["states"]["idle"]):
+        if not command["leadsTo"]:
             return self.one(name, "_call", returns, described, command, waits)
         answer = f"Answer[{self.message()}]"
         run = (
@@ -205,7 +212,7 @@ class Source:
     def tables(self) -> str:
         """`tables.py`: what the runtime has to know of the dialect."""
         events = self.event_types()
-        results = {it["type"]: self.type(it["data"]) for it in self.commands if "data" in it}
+        results = {it["type"]: self.result(it) for it in self.commands if "data" in it}
         message = self.message()
         self.used = set()
         session = self.session_tables()
@@ -232,6 +239,7 @@ class Source:
             "    outcomes={",
             *(line for command in self.commands for line in self.outcomes(command)),
             "    },",
+            f"    frame_limits={limits(self.meta['record'])!r},",
             f"    serial={self.meta['record']['dispatch'] != 'concurrent'!r},",
             f"    overtaking={[it['type'] for it in self.commands if it['control']]!r},",
             "    answers={",
@@ -383,6 +391,13 @@ class Source:
         mapping: dict[str, str] = self.defs["AgentMessage"]["discriminator"]["mapping"]
         return mapping["assistant"].split("/")[-1]
 
+    def result(self, command: Json) -> str:
+        """The Python type of the data of a response."""
+        if "data" not in command:
+            return "None"
+        is_required = "data" in self.defs[command["response"]]["required"]
+        return self.type(command["data"]) + ("" if is_required else " | None")
+
     def type(self, schema: Json, argument: bool = False) -> str:
         """The Python type of a member."""
         if "$ref" in schema:
@@ -414,6 +429,21 @@ LEND_ASYNC = [
     '        """Registers host tools, and replaces earlier ones: the model calls them, this side executes them."""',
     "        await self._lend(tools, timeout)",
 ]
+PAGES_ASYNC = [
+    "",
+    "    async def read_messages(self, *, page_size: int | None = None, timeout: float | None = None) -> AsyncIterator[AgentMessage]:",
+    '        """Messages of the conversation, oldest first, read page by page. Fails with the code `stale_cursor` if they',
+    '        change meanwhile."""',
+    "        cursor: str | None = None",
+    "        while True:",
+    "            page = await self.get_messages_page(cursor=cursor, limit=page_size, timeout=timeout)",
+    "            for message in page.messages:",
+    "                yield message",
+    "            cursor = page.next_cursor",
+    "            if cursor is None:",
+    "                return",
+]
+PAGES = [line.replace("async def", "def").replace("await ", "").replace("AsyncIterator", "Iterator") for line in PAGES_ASYNC]
 LEND = [line.replace("async def", "def").replace("await ", "") for line in LEND_ASYNC]
 
 
@@ -436,11 +466,17 @@ def streaming(flag: str, states: list[str]) -> dict[str, bool]:
     """What `isStreaming` is by state; of those that frames leave open, nothing."""
     busy = {
         "run": [],
-        "busy": ["starting", "retrying", "compacting"],
+        "busy": ["starting", "settling", "retrying", "compacting"],
         "settled": ["settling", "retrying", "compacting"],
     }[flag]
     open = [] if flag == "busy" else ["starting", "compacting_before_prompt"]
     return {it: it.startswith("streaming") or it in busy for it in states if it not in open}
+
+
+def limits(record: Json) -> tuple[int, int] | None:
+    """Bytes of a frame, and of one in chunks; None: no frame comes in chunks."""
+    about = record["frameLimits"]
+    return (about["frame"], about["reassembled"]) if about.get("frame") and about.get("reassembled") else None
 
 
 def formatted(source: str) -> str:

@@ -149,9 +149,10 @@ def type_of(schema: Json) -> str:
         assert "properties" not in schema, "an object within an object has a def of its own"
         values = schema.get("additionalProperties")
         return f"dict[str, {type_of(values) if isinstance(values, dict) else 'Any'}]"
-    if "minimum" in schema:
-        return f"Annotated[int, Field(ge={schema['minimum']}, le={schema['maximum']})]"
     plain = {"string": "str", "boolean": "bool", "integer": "int", "number": "float", "null": "None", None: "Any"}
+    if "minimum" in schema:
+        bounds = [f"{word}={schema[key]}" for word, key in (("ge", "minimum"), ("le", "maximum")) if key in schema]
+        return f"Annotated[{plain[kind]}, Field({', '.join(bounds)})]"
     return plain[kind]
 
 

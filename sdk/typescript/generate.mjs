@@ -1,4 +1,4 @@
-// Writes src/generated: for each base dialect its types, as `pi-rpc schema --format typescript` has them, a client with a
+// Writes src/generated: for each dialect of a program its types, as `pi-rpc schema --format typescript` has them, a client with a
 // method for each command, and the state of a session with the tables of the runtime, out of `--format meta`.
 //
 //     node generate.mjs [PI_RPC [FOLDER]]
@@ -21,11 +21,27 @@ const LEND = `
   }
 `;
 
+const PAGES = `
+  /** Messages of the conversation, oldest first, read page by page. Fails with the code \`stale_cursor\` if they change meanwhile. */
+  async *readMessages(options: CallOptions & { readonly pageSize?: number } = {}): AsyncGenerator<T.AgentMessage, void> {
+    const { pageSize, ...rest } = options;
+    const fields = pageSize === undefined ? {} : { limit: pageSize };
+    for (let cursor: string | undefined; ; ) {
+      const page = await this.getMessagesPage({ ...fields, ...(cursor === undefined ? {} : { cursor }) }, rest);
+      yield* page.messages;
+      cursor = page.nextCursor;
+      if (cursor === undefined) return;
+    }
+  }
+`;
+
 const dialects = Object.entries(JSON.parse(schema("dialects")));
 rmSync(FOLDER, { recursive: true, force: true });
 mkdirSync(FOLDER, { recursive: true });
-for (const [dialect] of dialects.filter(([dialect, { base }]) => dialect === base)) {
+for (const [dialect, { base }] of dialects) {
   const meta = JSON.parse(schema("meta", dialect));
+  // Versions of a dialect have no client of their own.
+  if (dialect !== base && meta.record.startedAs.length === 0) continue;
   const defs = JSON.parse(schema("json-schema", dialect)).$defs;
   writeFileSync(`${FOLDER}/${dialect}.types.ts`, schema("typescript", dialect));
   writeFileSync(`${FOLDER}/${dialect}.ts`, MADE + client(meta, defs));
@@ -42,10 +58,11 @@ function client(meta, defs) {
   const commands = meta.commands.map((about) => ({
     ...about,
     method: method(about),
-    result: result(about),
+    result: result(about, defs[about.response].required.includes("data")),
     members: members(defs[about.request]),
   }));
   const lends = meta.commands.some(({ type }) => type === "set_host_tools");
+  const pages = meta.commands.some(({ type }) => type === "get_messages_page");
   const asks = meta.dialogs.filter(({ answer }) => answer !== undefined);
   return `
 import { Client, type CallOptions, type ConnectOptions, type Options } from "../client.js";
@@ -87,7 +104,7 @@ export class ${name}Client extends Client<${name}> {
     return new ${name}Client(TABLES, options, to).ready();
   }
 ${lines(commands, code)}
-${lends ? LEND : ""}}
+${lends ? LEND : ""}${pages ? PAGES : ""}}
 `.replace(/\n\n}/g, "\n}");
 }
 
@@ -139,13 +156,12 @@ function members({ properties, required }) {
 }
 
 /** Type of the result of a command. */
-function result({ data, response }) {
+function result({ data, response }, isRequired) {
   const one = (schema) => (schema.$ref === undefined ? schema.type : `T.${schema.$ref.split("/").at(-1)}`);
   if (data === undefined) return "void";
   const all = data.oneOf ?? [data];
-  return all.every(({ $ref, type }) => $ref !== undefined || type === "null")
-    ? all.map(one).join(" | ")
-    : `T.${response}["data"]`;
+  const isNamed = all.every(({ $ref, type }) => $ref !== undefined || type === "null");
+  return (isNamed ? all.map(one).join(" | ") : `T.${response}["data"]`) + (isRequired ? "" : " | undefined");
 }
 
 function method({ type }) {
@@ -160,6 +176,7 @@ function tables(meta, defs) {
     dialect: meta.dialect,
     saysReady: meta.record.ready !== "none",
     serial: meta.record.dispatch !== "concurrent",
+    frameLimits: frameLimits(meta),
     control: meta.commands.filter(({ control }) => control).map(({ type }) => type),
     idle: flow.initial,
     commands: meta.commands.map(({ type }) => type),
@@ -208,6 +225,12 @@ ${lines(told, ({ type, tells }) => `      ${type}: ${JSON.stringify(tells)},`)}
 }`;
 }
 
+/** Limits of frames that may come in chunks; null: none does. */
+function frameLimits({ record: { frameLimits } }) {
+  const { frame = null, reassembled = null } = frameLimits ?? {};
+  return frame === null || reassembled === null ? null : { frame, reassembled };
+}
+
 function memberAbout({ kept, schema, absent, fresh }) {
   const flags = { isList: schema.type === "array", absent, fresh };
   return { kept, ...Object.fromEntries(Object.entries(flags).filter(([, is]) => is)) };
@@ -232,7 +255,7 @@ function stateNames(meta) {
 /** Value of `isStreaming` by state, without the states that leave it open. */
 function streaming(meta) {
   const flag = meta.record.streamingFlag;
-  const busy = { run: [], busy: ["starting", "retrying", "compacting"], settled: ["settling", "retrying", "compacting"] }[flag];
+  const busy = { run: [], busy: ["starting", "settling", "retrying", "compacting"], settled: ["settling", "retrying", "compacting"] }[flag];
   const open = flag === "busy" ? [] : ["starting", "compacting_before_prompt"];
   const named = stateNames(meta).filter((state) => !open.includes(state));
   return Object.fromEntries(named.map((state) => [state, state.startsWith("streaming") || busy.includes(state)]));

@@ -32,8 +32,17 @@ impl Session {
 
 /// The vendor of all models.
 pub fn vendor() -> FakeVendor {
+    FakeVendor::plays(&script())
+}
+
+/// The same for omp, whose requests use a beta that the vendor does not know.
+pub fn lenient_vendor() -> FakeVendor {
+    FakeVendor::plays_leniently(&script())
+}
+
+fn script() -> Value {
     let call = |command: &str| json!({ "tool": "bash", "arguments": { "command": command } });
-    FakeVendor::plays(&json!({ "turns": [
+    json!({ "turns": [
         { "match": "think", "repeat": true, "say": [
             { "thinking": "Let me see.", "signature": "c2ln" }, { "text": "I have seen: Grüße 🎈\u{2028}." },
         ] },
@@ -44,7 +53,7 @@ pub fn vendor() -> FakeVendor {
         { "match": "wait", "repeat": true, "hang": true },
         { "match": "fail", "repeat": true, "fail": { "status": 400, "message": "No" } },
         { "repeat": true, "say": [{ "text": "Yes." }], "usage": { "input": 9, "output": 2, "cacheRead": 5 } },
-    ] }))
+    ] })
 }
 
 const PIXEL: &str =

@@ -7,6 +7,6 @@ mod files;
 mod install;
 
 pub use agent::{Agent, Kind, lines};
-pub use conversation::{Session, conversation, fork, vendor};
+pub use conversation::{Session, conversation, fork, lenient_vendor, vendor};
 pub use files::files;
 pub use install::{Words, omp, omp_file, peer};

@@ -106,6 +106,11 @@ fn lines_are_lines() {
 }
 
 #[test]
+fn typescript_client_speaks_both_versions_of_omp() {
+    passes("omp.test.js");
+}
+
+#[test]
 fn runs_are_over_when_nothing_follows() {
     passes("runs.test.js");
 }

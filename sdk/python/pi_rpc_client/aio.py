@@ -14,7 +14,7 @@ from typing_extensions import Self, Unpack
 
 from .calls import Calls
 from .connection import Connection, Received
-from .dialect import Dialect, Frame, disposition
+from .dialect import Dialect, Frame, is_handled, is_undecided
 from .errors import CallTimeoutError, ClosedError, RpcError
 from .feed import POLL, Event, Events, Feed
 from .host import Asked, DialogHandler, HostTool, definitions
@@ -41,6 +41,9 @@ class Options(TypedDict, total=False):
     """Default time limit of commands in seconds; None: none."""
     start_timeout: float
     """Time limit in seconds for the `ready` frame, in dialects that have one; default 60."""
+    protocol_version: int
+    """Highest version of the protocol to negotiate, with servers that offer several; default 2, which has frames in
+    chunks."""
     grace: float
     """Seconds for the server to exit after the end of its input; default 10."""
     buffer: int
@@ -83,7 +86,7 @@ class AsyncClientBase(Generic[Event, Message]):
         if self._process is not None:
             raise RpcError("the server was started before")
         self._process = await Process.start(self._command, self._options.get("cwd"), self._options.get("env"))
-        self._ready = self.dialect.opens_with is None
+        self._ready: Frame | None = {} if self.dialect.opens_with is None else None
         self._reading = asyncio.create_task(self._read(self._process))
         self._watching = asyncio.create_task(self._watch(self._process))
         try:
@@ -160,25 +163,32 @@ class AsyncClientBase(Generic[Event, Message]):
         """Sends a command that opens a run, and waits for the end of everything that follows."""
         id, line = self._connection.request(command, fields, anyway)
         before = self._connection.answers
-        await _within(timeout, f"the run of {command} has not ended", self._finished(command, id, line))
+        await _within(timeout, f"the run of {command} has not ended", self._finished(command, id, line, fields))
         message = self._connection.answer if self._connection.answers > before else None
         return Answer(_text(message), None if message is None else self._connection.message(message))
 
-    async def _finished(self, command: str, id: str, line: bytes) -> None:
+    async def _finished(self, command: str, id: str, line: bytes, fields: Mapping[str, Any]) -> None:
+        moves = self._connection.moves
         with self._calls.accepted(id) as refusal:
             response = await self._response(command, id, line, None)
             self._connection.success(command, response)
-            if disposition(response) == "handled":
+            if is_handled(response):
+                self._connection.drop_run()
                 return
+            if moves == self._connection.moves and is_undecided(self.dialect, dict(fields), response):
+                self._connection.expect_run()
             settled = asyncio.create_task(self._settled())
             try:
                 ends: set[asyncio.Future[Any]] = {settled, refusal}
                 await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
                 if refusal.done():
                     self._connection.success(command, refusal.result())
-                await settled
+                else:
+                    await settled
             finally:
                 settled.cancel()
+                # The server may end before the cancellation arrives.
+                settled.add_done_callback(lambda task: None if task.cancelled() else task.exception())
 
     async def _lend(self, tools: Sequence[HostTool], timeout: float | None) -> None:
         """Replaces the host tools."""
@@ -244,15 +254,30 @@ class AsyncClientBase(Generic[Event, Message]):
         if isinstance(frame, dict):
             if frame.get("type") == "response" and self._calls.take(frame):
                 return
-            self._ready |= frame.get("type") == self.dialect.opens_with
+            if frame.get("type") == self.dialect.opens_with:
+                self._ready = frame
+            if frame.get("type") == "prompt_result" and frame.get("agentInvoked") is False:
+                self._connection.drop_run()
+                self._calls.handled(frame.get("id"))
             self._asked.see(frame, lambda: self._connection.event(frame))
         self._feed.put(received)
 
     async def _opened(self) -> None:
         with self._feed.heard():
-            while not self._ready:
+            while self._ready is None:
                 self._running()
                 await self._feed.changed()
+        await self._negotiate(self._ready)
+
+    async def _negotiate(self, ready: Frame) -> None:
+        """Selects the highest version of the protocol that both sides have."""
+        offered = ready.get("supportedProtocolVersions")
+        if not isinstance(offered, list):
+            return
+        highest = self._options.get("protocol_version", 2)
+        version = max((it for it in offered if isinstance(it, int) and it <= highest), default=0)
+        if version > int(ready.get("protocolVersion", 1)):
+            await self.call("negotiate_protocol", {"protocolVersion": version}, timeout=float("inf"))
 
     async def _watch(self, process: Process) -> None:
         """Handles the exit of the server."""

@@ -36,7 +36,8 @@ class Calls:
 
     @contextmanager
     def accepted(self, id: str) -> Iterator[Waiting]:
-        """Waits for a second response: some servers accept a prompt and then refuse it."""
+        """Waits for a second response, as some servers accept a prompt and then refuse it, or for the report that no
+        run follows."""
         refusal: Waiting = asyncio.get_running_loop().create_future()
         self._accepted[id] = refusal
         try:
@@ -58,6 +59,12 @@ class Calls:
                 future.set_result(response)
                 return True
         return success
+
+    def handled(self, id: Any) -> None:
+        """Ends the wait for the run of an accepted prompt, as none follows."""
+        future = self._accepted.get(id) if isinstance(id, str) else None
+        if future is not None and not future.done():
+            future.set_result({"success": True})
 
     def end(self, error: ClosedError) -> None:
         """Fails all calls, as no further responses come."""

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_jsonable_python
 
+from .chunks import Chunks
 from .dialect import Dialect, Frame
 from .errors import CallError, ProtocolError, RefusedError
 from .session import SessionState
@@ -63,6 +64,7 @@ class Connection:
         """Number of complete assistant messages."""
         self.answer: Frame | None = None
         """Last complete assistant message."""
+        self._chunks = Chunks(dialect.frame_limits)
         self._buffer = bytearray()
         self._searched = 0
         self.requests = 0
@@ -82,14 +84,15 @@ class Connection:
             line = bytes(self._buffer[:end])
             del self._buffer[: end + 1]
             self._searched = 0
-            if line.strip():
-                received.append(self._read(line))
+            if line.strip() and (read := self._read(line)) is not None:
+                received.append(read)
         self._searched = len(self._buffer)
         if self._searched > LONGEST:
             raise ProtocolError(f"the server wrote more than {LONGEST} bytes without a line feed")
         return received
 
-    def _read(self, line: bytes) -> Received:
+    def _read(self, line: bytes) -> Received | None:
+        """Reads a line; None for a chunk of a frame that is not complete."""
         try:
             frame = json.loads(line.decode("utf-8"))
             if b"\\ud" in line or b"\\uD" in line:
@@ -98,6 +101,9 @@ class Connection:
             if line.lstrip().startswith(b"{"):
                 self.session.lost()  # An unreadable frame may have changed any member.
             return Received(line.decode("utf-8", "replace"), len(line))
+        if self._chunks.is_chunk(frame):
+            whole = self._chunks.add(frame)
+            return None if whole is None else self._read(whole)
         if isinstance(frame, dict):
             self._follow(frame)
             message = frame.get("message")
@@ -119,6 +125,15 @@ class Connection:
             return STARTING
         again = frame.get("willRetry") if self.flow.rests and not self.dialect.settles else None
         return 0 if not isinstance(again, bool) else PROMISED if again else RESUMING
+
+    def expect_run(self) -> None:
+        """Expects the run of an accepted prompt."""
+        self.expects_until = time.monotonic() + STARTING
+
+    def drop_run(self) -> None:
+        """Expects no run of the accepted prompt any more."""
+        self.expects_until = 0.0
+        self.session.drop()
 
     def request(self, command: str, fields: Mapping[str, Any], anyway: bool) -> tuple[str, bytes]:
         """Creates a command with a new id; returns the id and the line. Members that are None are omitted.
@@ -159,7 +174,9 @@ class Connection:
 
         :raises CallError: the response is an error."""
         if response.get("success") is not True:
-            raise CallError(str(response.get("command", command)), str(response.get("error", "failed")))
+            code = response.get("code")
+            error = str(response.get("error", "failed"))
+            raise CallError(str(response.get("command", command)), error, code if isinstance(code, str) else None)
         return response.get("data")
 
     def message(self, frame: Frame) -> Any:

@@ -115,6 +115,8 @@ class Dialect:
     """Types of the data of success responses, by command."""
     outcomes: Mapping[str, Mapping[str, Sequence[Outcome]]]
     """Dispositions of commands by state: the first outcome whose condition holds. `*`: in every state."""
+    frame_limits: tuple[int, int] | None
+    """Bytes over which a frame may come in chunks, and of the largest frame; None: none does."""
     serial: bool
     """Whether commands are served one by one."""
     overtaking: Sequence[str]
@@ -195,7 +197,25 @@ def _member(frame: Frame, name: str) -> Any:
 
 
 def disposition(response: Frame) -> Any:
-    """Disposition in the response to a prompt; None if it has none. No run follows a prompt that an extension
-    handled."""
+    """Disposition in the response to a prompt; None if it has none."""
     data = response.get("data")
     return data.get("disposition") if isinstance(data, dict) else None
+
+
+def is_undecided(dialect: Dialect, prompt: Frame, response: Frame) -> bool:
+    """Whether `prompt_result` or the start of a run is still to report what an accepted prompt led to: it may be a
+    command of an extension."""
+    names_command = str(prompt.get("message", "")).startswith("/")
+    return names_command and "prompt_result" in dialect.events and not isinstance(response.get("data"), dict)
+
+
+def is_decided(response: Frame) -> bool:
+    """Whether the response to a prompt reports what it leads to."""
+    data = response.get("data")
+    return isinstance(data, dict) and ("disposition" in data or data.get("agentInvoked") is True)
+
+
+def is_handled(response: Frame) -> bool:
+    """Whether the response to a prompt reports that no run follows."""
+    data = response.get("data")
+    return isinstance(data, dict) and (data.get("disposition") == "handled" or data.get("agentInvoked") is False)

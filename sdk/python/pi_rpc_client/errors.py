@@ -10,12 +10,14 @@ class RpcError(Exception):
 class CallError(RpcError):
     """A command was refused or failed."""
 
-    def __init__(self, command: str, error: str) -> None:
+    def __init__(self, command: str, error: str, code: str | None = None) -> None:
         super().__init__(f"{command}: {error}")
         self.command = command
         """`type` of the command, as in the response."""
         self.error = error
         """Error text of the server."""
+        self.code = code
+        """Kind of the error, such as `session_busy`; None where the server names none."""
 
 
 class RefusedError(RpcError):

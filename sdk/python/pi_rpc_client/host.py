@@ -40,6 +40,10 @@ class HostTool:
     run: ToolHandler
     label: str | None = None
     """Display name."""
+    hidden: bool | None = None
+    """Whether the tool is offered only where it is named."""
+    load_mode: str | None = None
+    """When the model is told of it, in omp: `essential` or `discoverable`."""
 
 
 @dataclass(frozen=True)
@@ -166,6 +170,8 @@ def definitions(tools: Sequence[HostTool]) -> list[Frame]:
             **({} if tool.label is None else {"label": tool.label}),
             "description": tool.description,
             "parameters": dict(tool.parameters),
+            **({} if tool.hidden is None else {"hidden": tool.hidden}),
+            **({} if tool.load_mode is None else {"loadMode": tool.load_mode}),
         }
         for tool in tools
     ]

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, Union
 
 from typing_extensions import TypeAlias
 
-from .dialect import Dialect, Effect, Flow, Frame, Outcome, disposition
+from .dialect import Dialect, Effect, Flow, Frame, Outcome, is_decided
 from .levels import clamped
 from .places import joined, place, text_of
 
@@ -210,10 +210,15 @@ class SessionState:
             self._moved()
             self._tell()
 
+    def drop(self) -> None:
+        """Resets to idle, as the acknowledged prompt leads to no run."""
+        if self.flow.promises:
+            self.rest()
+
     def _respond(self, frame: Frame) -> None:
         open = self._answered(frame)
         state, rests = self.flow.state, self.flow.rests
-        slash = open is not None and str(open.frame.get("message", "")).startswith("/") and disposition(frame) is None
+        slash = open is not None and str(open.frame.get("message", "")).startswith("/") and not is_decided(frame)
         old = open is not None and rests and open.moves != self.flow.moves
         # A prompt whose run was seen already opens no other, and the command of an extension opens none.
         if frame.get("success") is not True or not (slash or old):

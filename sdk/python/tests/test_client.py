@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from player import gone, members, until
-from pi_rpc_client import CallTimeoutError, ClosedError, HostTool, LaggingError, RpcError, ToolCall
+from player import PROGRAM, gone, members, until
+from pi_rpc_client import CallError, CallTimeoutError, ClosedError, HostTool, LaggingError, RpcError, ToolCall
+from pi_rpc_client.omp import AsyncClient as Omp, Client as OmpNow
 from pi_rpc_client.pi import AsyncClient, Client, Dialog
 from pi_rpc_client.pi_1 import AsyncClient as Pi1
 from pi_rpc_client.xcsh import AsyncClient as Xcsh
@@ -45,6 +46,16 @@ def server(source: str) -> list[str]:
     return [sys.executable, "-S", "-E", "-c", BEGINNING + source]
 
 
+OFFER = """
+say(type="ready", protocolVersion=1, supportedProtocolVersions=[1, 2], maxFrameBytes=1048576, maxReassembledFrameBytes=67108864)
+STATE = {"isStreaming": False, "isCompacting": False}
+def served():
+    for command in commands():
+        if command["type"] == "negotiate_protocol": answer(command, data={"protocolVersion": command["protocolVersion"]})
+        elif command["type"] == "get_state": answer(command, data=STATE)
+        else: yield command
+"""
+
 FLOOD = """
 command = next(commands())
 answer(command)
@@ -54,6 +65,75 @@ for number in range(2000):
     os.pwrite(progress, b"%4d" % number, 0)
 for command in commands(): answer(command)
 """
+
+
+class Versions(unittest.IsolatedAsyncioTestCase):
+    """Two versions of a protocol, and what only the dialect that has them reports."""
+
+    text = "\u00e9\U0001f600\u2028" * 150_000
+
+    def real(self) -> list[str]:
+        """A real server."""
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        script = Path(folder.name, "script.json")
+        script.write_text(json.dumps({"turns": [{"repeat": True, "say": [{"text": "Read."}]}]}))
+        return [PROGRAM, "serve", "--dialect", "omp", "--no-session", "--model", f"scripted/{script}"]
+
+    async def test_large_frames_come_whole_and_messages_in_pages(self) -> None:
+        async with Omp(self.real()) as client:
+            await client.set_auto_compaction(False)
+            self.assertEqual((await client.prompt(self.text)).text, "Read.")
+            messages = (await client.get_messages()).messages
+            dumped = json.dumps([message.model_dump() for message in messages], ensure_ascii=False)
+            self.assertIn(self.text, dumped)
+            self.assertEqual([message async for message in client.read_messages(page_size=1)], messages)
+        with OmpNow(self.real()) as now:
+            now.set_auto_compaction(False)
+            now.prompt(self.text)
+            self.assertEqual(list(now.read_messages(page_size=1)), now.get_messages().messages)
+
+    async def test_long_response_is_error_in_first_version(self) -> None:
+        async with Omp(self.real(), protocol_version=1) as client:
+            await client.set_auto_compaction(False)
+            await client.prompt(self.text)
+            with self.assertRaises(CallError) as failed:
+                await client.get_messages()
+        self.assertEqual(failed.exception.error, "RPC response exceeded the transport limit")
+
+    async def test_error_has_code_that_server_names(self) -> None:
+        refuse = """
+for it in served(): say(id=it["id"], type="response", command=it["type"], success=False, error="Not now", code="session_busy")
+"""
+        async with Omp(server(OFFER + refuse)) as client:
+            with self.assertRaises(CallError) as failed:
+                await client.get_messages_page()
+        self.assertEqual((failed.exception.error, failed.exception.code), ("Not now", "session_busy"))
+
+    async def test_prompt_result_ends_command_of_extension(self) -> None:
+        command = """
+for it in served():
+    answer(it)
+    if it.get("message") == "Go": say(type="agent_start")
+    elif it["type"] == "prompt":
+        say(type="command_output", text="half")
+        time.sleep(0.2)
+        say(type="prompt_result", id=it["id"], agentInvoked=False)
+"""
+        async with Omp(server(OFFER + command)) as client:
+            events = client.events()
+            self.assertEqual((await client.prompt("/count")).text, "")
+            await client.start_prompt("Go")
+            await client.prompt("/count", streaming_behavior="steer")
+            self.assertEqual(client.state, "streaming.between")
+        types = [event.type async for event in events]
+        self.assertEqual(types.count("prompt_result"), 2)
+
+    async def test_response_ends_built_in_command(self) -> None:
+        command = 'for it in served(): answer(it, data={"agentInvoked": False})'
+        async with Omp(server(OFFER + command)) as client:
+            self.assertEqual((await client.prompt("/usage")).text, "")
+            self.assertEqual(client.state, "idle")
 
 
 class Endings(unittest.IsolatedAsyncioTestCase):

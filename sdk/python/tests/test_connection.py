@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import unittest
 from typing import Any
@@ -9,6 +10,7 @@ from unittest.mock import patch
 
 from pi_rpc_client import CallError, ProtocolError, RefusedError, UnknownEvent
 from pi_rpc_client.connection import Connection
+from pi_rpc_client.omp.tables import DIALECT as OMP
 from pi_rpc_client.pi import AgentStartEvent, Model, TextContent
 from pi_rpc_client.pi.tables import DIALECT
 
@@ -21,6 +23,37 @@ def frames(connection: Connection, data: bytes) -> list[Any]:
 
 def line(frame: Any) -> bytes:
     return json.dumps(frame, ensure_ascii=False).encode() + b"\n"
+
+
+LARGE = {"type": "notice", "message": "\u00e9\U0001f600\u2028" * 150_000}
+
+
+def chunks(frame: Any, size: int = 262_144) -> list[dict[str, Any]]:
+    """The chunks of a frame."""
+    data = line(frame)[:-1]
+    pieces = [data[start : start + size] for start in range(0, len(data), size)]
+    head = {"type": "rpc_chunk", "chunkId": "rpc-1", "count": len(pieces), "byteLength": len(data)}
+    return [{**head, "index": at, "data": base64.b64encode(piece).decode()} for at, piece in enumerate(pieces)]
+
+
+class Series(unittest.TestCase):
+    def test_frame_is_put_together_from_its_chunks(self) -> None:
+        said = b"".join(map(line, [*chunks(LARGE), {"type": "agent_start"}]))
+        self.assertEqual(frames(Connection(OMP), said), [LARGE, {"type": "agent_start"}])
+
+    def test_broken_series_is_refused(self) -> None:
+        first, second, third, *_ = chunks(LARGE)
+        for said, error in (
+            ([second], "expected chunk 0 of rpc-1, got chunk 1 of rpc-1"),
+            ([first, third], "expected chunk 1 of rpc-1, got chunk 2 of rpc-1"),
+            ([first, {"type": "agent_start"}], "expected chunk 1 of rpc-1, got another frame"),
+            ([first, {**second, "data": "?"}], "expected chunk 1 of rpc-1, got data that is no base64"),
+            ([{**first, "byteLength": 10}], "byteLength: expected 1048576 to 67108864 bytes, got 10"),
+            ([{**first, "count": 257}], "count: expected 2 to 256 chunks, got 257"),
+        ):
+            with self.subTest(error), self.assertRaises(ProtocolError) as broken:
+                frames(Connection(OMP), b"".join(map(line, said)))
+            self.assertEqual(str(broken.exception), error)
 
 
 class Framing(unittest.TestCase):

@@ -49,7 +49,7 @@ export class Calls {
     if (call === undefined) return undefined;
     this.#open.delete(call.id);
     if (response["success"] === true) call.answer.resolve(response["data"]);
-    else call.answer.reject(new RpcError(call.command, String(response["error"])));
+    else call.answer.reject(failure(call.command, response));
     return call;
   }
 
@@ -57,6 +57,11 @@ export class Calls {
     for (const call of this.#open.values()) call.answer.reject(error(call.command));
     this.#open.clear();
   }
+}
+
+/** Error of a response. */
+export function failure(command: string, { error, code }: Frame): RpcError {
+  return new RpcError(command, String(error), typeof code === "string" ? code : undefined);
 }
 
 /**

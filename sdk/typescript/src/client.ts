@@ -1,11 +1,12 @@
 import { Dialogs, HostTools, type Run } from "./asks.js";
 import { Calls, type Call } from "./calls.js";
+import { Chunks } from "./chunks.js";
 import type { CommandOf, Dialect, DialogHandlers, EventOf, HostTool, RunOf } from "./dialect.js";
 import { ClosedError, IllegalCommandError, ProtocolError, type Exit } from "./errors.js";
 import { line } from "./framing.js";
 import type { HostToolCall, HostToolCancel, RpcExtensionUIRequest } from "./generated/xcsh.types.js";
 import { startProcess } from "./process.js";
-import { disposition, lastText, Runs, type Busy } from "./runs.js";
+import { isHandled, lastText, Runs, type Busy } from "./runs.js";
 import { SessionState } from "./session.js";
 import { Subscriptions, type Subscription } from "./subscription.js";
 import type { Frame, Tables } from "./tables.js";
@@ -36,6 +37,8 @@ export interface Options<D extends Dialect = Dialect> extends ConnectOptions<D> 
   readonly cwd?: string | undefined;
   /** Environment of the server; absent: that of this process. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
+  /** Highest version of the protocol to negotiate, with servers that offer several; default 2, which has frames in chunks. */
+  readonly protocolVersion?: number | undefined;
   /** Maximum length of a line in bytes; default 256 Mi. */
   readonly longestLine?: number | undefined;
 }
@@ -57,16 +60,17 @@ export class Client<D extends Dialect> {
   /** State of the session, updated by every frame. */
   readonly session: SessionState<D>;
   readonly #tables: Tables;
-  readonly #options: ConnectOptions<D>;
+  readonly #options: Options<D>;
   /** Whether the server was running before, so that its first frames are over. */
   readonly #joins: boolean;
   readonly #server: Transport;
+  readonly #chunks: Chunks;
   readonly #calls: Calls;
   readonly #dialogs: Dialogs;
   readonly #tools: HostTools;
   readonly #runs: Runs;
   readonly #subscriptions: Subscriptions<EventOf<D>>;
-  readonly #ready = deferred<void>();
+  readonly #ready = deferred<Frame>();
   /** Reason of the end of the connection; undefined before. */
   #failure: ((what: string) => Error) | undefined;
   #isReady = false;
@@ -86,6 +90,7 @@ export class Client<D extends Dialect> {
     this.session = new SessionState(tables, { fresh: !this.#joins });
     const ask = (signal: AbortSignal): Promise<Busy> => this.request("get_state", {}, { signal }) as Promise<Busy>;
     this.#runs = new Runs(this.session.flow, () => this.session.rest(), ask);
+    this.#chunks = new Chunks(tables.frameLimits);
     this.#calls = new Calls(tables);
     this.#subscriptions = new Subscriptions(options.backlog ?? 8 * 1024 * 1024, () => this.#regulate());
     this.#dialogs = new Dialogs(tables, (answer) => send(answer as Frame & typeof answer), (message, cause) => this.#warn(message, cause));
@@ -120,7 +125,8 @@ export class Client<D extends Dialect> {
     const { readyTimeoutMs: timeoutMs = 30_000 } = this.#options;
     try {
       // A server without a `ready` frame is ready when it responds.
-      const ready = this.#tables.saysReady && !this.#joins ? this.#ready.promise : this.request("get_state", {});
+      const isFirst = this.#tables.saysReady && !this.#joins;
+      const ready = isFirst ? this.#ready.promise.then((frame) => this.#negotiate(frame)) : this.request("get_state", {});
       await within(ready, "the server's first word", { timeoutMs });
       this.#isReady = true;
       return this;
@@ -128,6 +134,14 @@ export class Client<D extends Dialect> {
       await this.close({ graceMs: 0 });
       throw error;
     }
+  }
+
+  /** Selects the highest version of the protocol that both sides have. */
+  async #negotiate({ protocolVersion: current, supportedProtocolVersions: offered }: Frame): Promise<void> {
+    const { protocolVersion: highest = 2 } = this.#options;
+    if (!Array.isArray(offered)) return;
+    const version = Math.max(...offered.filter((version) => version <= highest));
+    if (version > Number(current)) await this.request("negotiate_protocol", { protocolVersion: version });
   }
 
   /**
@@ -168,16 +182,21 @@ export class Client<D extends Dialect> {
     options: CallOptions = {},
   ): Promise<RunOf<D>> {
     const fields = typeof prompt === "string" ? { message: prompt } : prompt;
+    const { changes } = this.session.flow;
     const call = this.#send("prompt", fields, options);
-    const { messages, refused } = this.#runs.begin(call.id);
+    const { messages, ended } = this.#runs.begin(call.id);
     const abort = (): void => void this.request("abort", {}).catch(() => {});
     options.signal?.addEventListener("abort", abort, { once: true });
     try {
       const done = (signal: AbortSignal): Promise<void> =>
-        this.#answered(call, { signal }).then((data) =>
-          disposition(data) === "handled" ? undefined : this.#runs.settled(signal),
-        );
-      const work = (signal: AbortSignal) => Promise.race([done(signal), refused.promise]);
+        this.#answered(call, { signal }).then(async (data) => {
+          if (isHandled(data)) return this.session.flow.drop();
+          // A command of an extension may lead to a run; the server reports if it does not.
+          const isUndecided = fields.message.startsWith("/") && data === undefined && this.#isKnown({ type: "prompt_result" });
+          if (isUndecided && this.session.flow.changes === changes) await this.#runs.started();
+          return this.#runs.settled(signal);
+        });
+      const work = (signal: AbortSignal) => Promise.race([done(signal), ended.promise]);
       await this.#reading(limited(work, "prompt", options));
       return { text: lastText(messages), messages: messages as D["message"][] };
     } finally {
@@ -274,6 +293,9 @@ export class Client<D extends Dialect> {
 
   #receive(text: string): void {
     const frame = parse(text);
+    const whole = this.#chunks.take(frame);
+    if (whole === undefined) return;
+    if (whole !== null) return this.#receive(whole);
     if (frame === undefined) {
       // An unreadable frame may have changed any member.
       if (text.trimStart().startsWith("{")) this.session.lost();
@@ -293,7 +315,8 @@ export class Client<D extends Dialect> {
 
   #happen(frame: Frame, changes: number, size: number): void {
     this.#runs.see(frame, changes);
-    if (frame.type === "ready") this.#ready.resolve();
+    if (frame.type === "ready") this.#ready.resolve(frame);
+    if (frame.type === "prompt_result") this.#runs.handled(frame["id"], frame["agentInvoked"]);
     if (frame.type === "extension_ui_request") void this.#dialogs.ask(frame as Frame & RpcExtensionUIRequest);
     if (frame.type === "host_tool_call") void this.#tools.call(frame as Frame & HostToolCall);
     if (frame.type === "host_tool_cancel") this.#tools.cancel(frame as Frame & HostToolCancel);

@@ -8,10 +8,11 @@ export class ClientError extends Error {
 
 /** A command was refused or failed. */
 export class RpcError extends ClientError {
-  /** `command` is its type, `error` the error text of the server. */
+  /** `command` is its type, `error` the error text of the server, `code` its kind, where the server names one. */
   constructor(
     readonly command: string,
     readonly error: string,
+    readonly code?: string,
   ) {
     super(`${command}: ${error}`);
   }

@@ -68,6 +68,11 @@ export class Flow {
     if (!this.isIdle) this.#go(this.#tables.idle, false);
   }
 
+  /** Resets to idle, as the acknowledged prompt leads to no run. */
+  drop(): void {
+    if (this.#isTentative) this.rest();
+  }
+
   #go(state: string, isAnswer: boolean): void {
     this.#state = state;
     this.#isTentative = isAnswer && !this.isIdle;

@@ -1,4 +1,4 @@
-import { RpcError } from "./errors.js";
+import { failure } from "./calls.js";
 import type { Flow } from "./flow.js";
 import type { AgentMessage, AssistantMessage, SessionState } from "./generated/xcsh.types.js";
 import type { Frame } from "./tables.js";
@@ -18,8 +18,8 @@ const ASK_AGAIN_MS = 50;
 export interface Prompt {
   /** Messages that were completed since the prompt. */
   readonly messages: AgentMessage[];
-  /** Rejects if the prompt is refused after its acknowledgement. */
-  readonly refused: Deferred<never>;
+  /** Rejects if the prompt is refused after its acknowledgement; resolves if the server reports that no run follows. */
+  readonly ended: Deferred<void>;
 }
 
 /** Relevant part of `get_state`. */
@@ -42,7 +42,7 @@ export class Runs {
   }
 
   begin(id: string): Prompt {
-    const prompt = { messages: [], refused: deferred<never>() };
+    const prompt = { messages: [], ended: deferred<void>() };
     this.#prompts.set(id, prompt);
     return prompt;
   }
@@ -64,10 +64,23 @@ export class Runs {
   }
 
   /** Handles a response without a call, which may refuse a prompt after its acknowledgement. */
-  refuse({ id, success, error }: Frame): boolean {
+  refuse(response: Frame): boolean {
+    const { id, success } = response;
     const prompt = success === false && typeof id === "string" ? this.#prompts.get(id) : undefined;
-    prompt?.refused.reject(new RpcError("prompt", String(error)));
+    prompt?.ended.reject(failure("prompt", response));
     return prompt !== undefined;
+  }
+
+  /** Handles the report that a prompt was handled; without a run, unless `invoked`. */
+  handled(id: unknown, invoked: unknown): void {
+    if (invoked !== false) return;
+    this.#flow.drop();
+    if (typeof id === "string") this.#prompts.get(id)?.ended.resolve();
+  }
+
+  /** Waits until the run of an acknowledged prompt starts; it may lead to none. */
+  async started(): Promise<void> {
+    if (this.#flow.isIdle) await soon(this.#flow.changed(), STARTING_MS);
   }
 
   /** Waits until the session is idle and the server confirms that; it starts follow-up work before it responds. */
@@ -87,9 +100,10 @@ export class Runs {
   }
 }
 
-/** Disposition in the response to a prompt, if it has one; no run follows a prompt that an extension handled. */
-export function disposition(data: unknown): unknown {
-  return (data as { readonly disposition?: unknown } | null | undefined)?.disposition;
+/** Whether the response to a prompt reports that no run follows. */
+export function isHandled(data: unknown): boolean {
+  const { disposition, agentInvoked } = (data ?? {}) as { readonly disposition?: unknown; readonly agentInvoked?: unknown };
+  return disposition === "handled" || agentInvoked === false;
 }
 
 /** Text of the last assistant message. */

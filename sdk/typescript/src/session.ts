@@ -164,7 +164,7 @@ export class SessionState<D extends Dialect = Dialect> {
     // A prompt whose run was seen already begins no other, and a slash command may begin none, unless the server says
     // what became of it: a run is seen anyway.
     const isOld = isIdle && open !== undefined && open.changes !== flow.changes;
-    const isTold = valueAt(frame, ["data", "disposition"]) !== undefined;
+    const isTold = valueAt(frame, ["data", "disposition"]) !== undefined || valueAt(frame, ["data", "agentInvoked"]) === true;
     const isSlash = textOf(open?.frame["message"])?.startsWith("/") === true;
     if (!isOld && (isTold || !isSlash)) flow.see(frame);
     if (open === undefined) {

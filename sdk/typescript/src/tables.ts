@@ -1,3 +1,5 @@
+import type { FrameLimits } from "./chunks.js";
+
 /** Frame of unknown type. */
 export type Frame = Readonly<Record<string, unknown>> & { readonly type: string };
 
@@ -10,6 +12,8 @@ export interface Tables {
   /** Whether the server serves commands one by one, except for those of `control`. */
   readonly serial: boolean;
   readonly control: readonly string[];
+  /** Limits of frames that may come in chunks; null: none does. */
+  readonly frameLimits: FrameLimits | null;
   /** Idle state. */
   readonly idle: string;
   /** Transitions between states. */

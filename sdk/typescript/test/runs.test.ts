@@ -9,6 +9,7 @@ const TABLES: Tables = {
   saysReady: false,
   serial: false,
   control: [],
+  frameLimits: null,
   idle: "idle",
   events: [],
   dialogs: {},

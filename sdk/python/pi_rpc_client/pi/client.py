@@ -130,7 +130,7 @@ class AsyncClient(AsyncClientBase[Event, AssistantMessage]):
         self, message: str, *, images: Sequence[ImageContent] | None = None, timeout: float | None = None
     ) -> None:
         """Queues a message that redirects the agent as soon as possible. Allowed in every state; without an open run
-        the message waits for the next one.
+        the message waits for the next one, in omp it starts one.
 
         :param message: Text for the agent. It may name a prompt template, but no command of an extension.
         :param images: Images that follow the text, in order; absent: none.
@@ -141,7 +141,7 @@ class AsyncClient(AsyncClientBase[Event, AssistantMessage]):
         self, message: str, *, images: Sequence[ImageContent] | None = None, timeout: float | None = None
     ) -> None:
         """Queues a message that is delivered when the agent would otherwise stop. Allowed in every state; without an
-        open run the message waits for the end of the next one.
+        open run the message waits for the end of the next one, in omp it starts one.
 
         :param message: Text for the agent. It may name a prompt template, but no command of an extension.
         :param images: Images that follow the text, in order; absent: none.
@@ -149,9 +149,10 @@ class AsyncClient(AsyncClientBase[Event, AssistantMessage]):
         await self._call("follow_up", {"message": message, "images": images}, timeout)
 
     async def abort(self, *, timeout: float | None = None) -> None:
-        """Aborts the open run, the wait before a retry, or a compaction begun by `compact` (in pi 1, any compaction).
-        The response follows once that has ended. Queued messages and bash commands are not affected, nor, in the
-        other dialects, automatic compactions.
+        """Aborts the open run, the wait before a retry, or a compaction begun by `compact` (in pi 1 and omp, any
+        compaction). The response follows once that has ended. Queued messages and bash commands are not affected,
+        nor, in the other dialects, automatic compactions. In omp bash commands are aborted, too, and queued
+        messages start a run.
         """
         await self._call("abort", {}, timeout)
 
@@ -389,7 +390,7 @@ class Client(ClientBase[Event, AssistantMessage]):
         self, message: str, *, images: Sequence[ImageContent] | None = None, timeout: float | None = None
     ) -> None:
         """Queues a message that redirects the agent as soon as possible. Allowed in every state; without an open run
-        the message waits for the next one.
+        the message waits for the next one, in omp it starts one.
 
         :param message: Text for the agent. It may name a prompt template, but no command of an extension.
         :param images: Images that follow the text, in order; absent: none.
@@ -400,7 +401,7 @@ class Client(ClientBase[Event, AssistantMessage]):
         self, message: str, *, images: Sequence[ImageContent] | None = None, timeout: float | None = None
     ) -> None:
         """Queues a message that is delivered when the agent would otherwise stop. Allowed in every state; without an
-        open run the message waits for the end of the next one.
+        open run the message waits for the end of the next one, in omp it starts one.
 
         :param message: Text for the agent. It may name a prompt template, but no command of an extension.
         :param images: Images that follow the text, in order; absent: none.
@@ -408,9 +409,10 @@ class Client(ClientBase[Event, AssistantMessage]):
         self._call("follow_up", {"message": message, "images": images}, timeout)
 
     def abort(self, *, timeout: float | None = None) -> None:
-        """Aborts the open run, the wait before a retry, or a compaction begun by `compact` (in pi 1, any compaction).
-        The response follows once that has ended. Queued messages and bash commands are not affected, nor, in the
-        other dialects, automatic compactions.
+        """Aborts the open run, the wait before a retry, or a compaction begun by `compact` (in pi 1 and omp, any
+        compaction). The response follows once that has ended. Queued messages and bash commands are not affected,
+        nor, in the other dialects, automatic compactions. In omp bash commands are aborted, too, and queued
+        messages start a run.
         """
         self._call("abort", {}, timeout)
 

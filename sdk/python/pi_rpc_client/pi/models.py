@@ -25,7 +25,7 @@ class PromptCommand(Frame):
 
 class SteerCommand(Frame):
     """Queues a message that redirects the agent as soon as possible. Allowed in every state; without an open run the
-    message waits for the next one."""
+    message waits for the next one, in omp it starts one."""
     id: RequestId | None = None
     type: Literal["steer"]
     message: str
@@ -36,7 +36,7 @@ class SteerCommand(Frame):
 
 class FollowUpCommand(Frame):
     """Queues a message that is delivered when the agent would otherwise stop. Allowed in every state; without an
-    open run the message waits for the end of the next one."""
+    open run the message waits for the end of the next one, in omp it starts one."""
     id: RequestId | None = None
     type: Literal["follow_up"]
     message: str
@@ -46,9 +46,10 @@ class FollowUpCommand(Frame):
 
 
 class AbortCommand(Frame):
-    """Aborts the open run, the wait before a retry, or a compaction begun by `compact` (in pi 1, any compaction).
-    The response follows once that has ended. Queued messages and bash commands are not affected, nor, in the
-    other dialects, automatic compactions."""
+    """Aborts the open run, the wait before a retry, or a compaction begun by `compact` (in pi 1 and omp, any
+    compaction). The response follows once that has ended. Queued messages and bash commands are not affected,
+    nor, in the other dialects, automatic compactions. In omp bash commands are aborted, too, and queued messages
+    start a run."""
     id: RequestId | None = None
     type: Literal["abort"]
 
@@ -487,7 +488,7 @@ class SessionState(Frame):
     thinking_level: ThinkingLevel
     is_streaming: bool
     """Whether a run is open. In pi false during the wait before a retry and during an automatic compaction; in xcsh
-    true until all that an accepted prompt started has ended; in pi 1 true until `agent_settled`."""
+    and omp true until all that an accepted prompt started has ended; in pi 1 true until `agent_settled`."""
     is_compacting: bool
     """Whether a compaction is under way, requested or automatic."""
     steering_mode: QueueMode
@@ -646,7 +647,7 @@ class AgentStartEvent(Frame):
 
 
 class AgentEndEvent(Frame):
-    """The run has ended."""
+    """The run has ended. In omp also retries, compactions and reminders that followed by themselves."""
     type: Literal["agent_end"]
     messages: list[AgentMessage]
     """Messages of this run, in order: prompts, assistant messages and tool results. Earlier history is not repeated."""
@@ -1419,7 +1420,8 @@ AssistantMessageEvent = TypeAliasType("AssistantMessageEvent", Annotated[StartUp
 
 CompactionReason = TypeAliasType("CompactionReason", Literal["threshold", "overflow"])
 """Cause of a compaction: the host requested it (`manual`), the context passed the limit (`threshold`), the provider
-refused the context as too long (`overflow`), or the session was idle (`idle`)."""
+refused the context as too long (`overflow`), the session was idle (`idle`), or the answer reached its limit
+(`incomplete`)."""
 
 DoneReason = TypeAliasType("DoneReason", Literal["stop", "length", "toolUse"])
 """Stop reason of an assistant message that did not fail."""

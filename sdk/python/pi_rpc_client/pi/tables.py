@@ -269,6 +269,7 @@ DIALECT = Dialect(
             "*": [Outcome("control")],
         },
     },
+    frame_limits=None,
     serial=False,
     overtaking=["abort", "abort_retry", "abort_bash"],
     answers={

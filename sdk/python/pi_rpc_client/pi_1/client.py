@@ -137,7 +137,7 @@ class AsyncClient(AsyncClientBase[Event, AssistantMessage]):
         self, message: str, *, images: Sequence[ImageContent] | None = None, timeout: float | None = None
     ) -> QueueOutcome:
         """Queues a message that redirects the agent as soon as possible. Allowed in every state; without an open run
-        the message waits for the next one.
+        the message waits for the next one, in omp it starts one.
 
         :param message: Text for the agent. It may name a prompt template, but no command of an extension.
         :param images: Images that follow the text, in order; absent: none.
@@ -149,7 +149,7 @@ class AsyncClient(AsyncClientBase[Event, AssistantMessage]):
         self, message: str, *, images: Sequence[ImageContent] | None = None, timeout: float | None = None
     ) -> QueueOutcome:
         """Queues a message that is delivered when the agent would otherwise stop. Allowed in every state; without an
-        open run the message waits for the end of the next one.
+        open run the message waits for the end of the next one, in omp it starts one.
 
         :param message: Text for the agent. It may name a prompt template, but no command of an extension.
         :param images: Images that follow the text, in order; absent: none.
@@ -158,9 +158,10 @@ class AsyncClient(AsyncClientBase[Event, AssistantMessage]):
         return result
 
     async def abort(self, *, timeout: float | None = None) -> None:
-        """Aborts the open run, the wait before a retry, or a compaction begun by `compact` (in pi 1, any compaction).
-        The response follows once that has ended. Queued messages and bash commands are not affected, nor, in the
-        other dialects, automatic compactions.
+        """Aborts the open run, the wait before a retry, or a compaction begun by `compact` (in pi 1 and omp, any
+        compaction). The response follows once that has ended. Queued messages and bash commands are not affected,
+        nor, in the other dialects, automatic compactions. In omp bash commands are aborted, too, and queued
+        messages start a run.
         """
         await self._call("abort", {}, timeout)
 
@@ -434,7 +435,7 @@ class Client(ClientBase[Event, AssistantMessage]):
         self, message: str, *, images: Sequence[ImageContent] | None = None, timeout: float | None = None
     ) -> QueueOutcome:
         """Queues a message that redirects the agent as soon as possible. Allowed in every state; without an open run
-        the message waits for the next one.
+        the message waits for the next one, in omp it starts one.
 
         :param message: Text for the agent. It may name a prompt template, but no command of an extension.
         :param images: Images that follow the text, in order; absent: none.
@@ -446,7 +447,7 @@ class Client(ClientBase[Event, AssistantMessage]):
         self, message: str, *, images: Sequence[ImageContent] | None = None, timeout: float | None = None
     ) -> QueueOutcome:
         """Queues a message that is delivered when the agent would otherwise stop. Allowed in every state; without an
-        open run the message waits for the end of the next one.
+        open run the message waits for the end of the next one, in omp it starts one.
 
         :param message: Text for the agent. It may name a prompt template, but no command of an extension.
         :param images: Images that follow the text, in order; absent: none.
@@ -455,9 +456,10 @@ class Client(ClientBase[Event, AssistantMessage]):
         return result
 
     def abort(self, *, timeout: float | None = None) -> None:
-        """Aborts the open run, the wait before a retry, or a compaction begun by `compact` (in pi 1, any compaction).
-        The response follows once that has ended. Queued messages and bash commands are not affected, nor, in the
-        other dialects, automatic compactions.
+        """Aborts the open run, the wait before a retry, or a compaction begun by `compact` (in pi 1 and omp, any
+        compaction). The response follows once that has ended. Queued messages and bash commands are not affected,
+        nor, in the other dialects, automatic compactions. In omp bash commands are aborted, too, and queued
+        messages start a run.
         """
         self._call("abort", {}, timeout)
 

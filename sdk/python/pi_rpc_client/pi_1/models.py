@@ -251,7 +251,7 @@ class SessionState(Frame):
     thinking_level: ThinkingLevel
     is_streaming: bool
     """Whether a run is open. In pi false during the wait before a retry and during an automatic compaction; in xcsh
-    true until all that an accepted prompt started has ended; in pi 1 true until `agent_settled`."""
+    and omp true until all that an accepted prompt started has ended; in pi 1 true until `agent_settled`."""
     is_compacting: bool
     """Whether a compaction is under way, requested or automatic."""
     steering_mode: QueueMode
@@ -424,7 +424,7 @@ class SourceInfo(Frame):
 
 
 class AgentEndEvent(Frame):
-    """The run has ended."""
+    """The run has ended. In omp also retries, compactions and reminders that followed by themselves."""
     type: Literal["agent_end"]
     messages: list[AgentMessage]
     """Messages of this run, in order: prompts, assistant messages and tool results. Earlier history is not repeated."""
@@ -1088,7 +1088,8 @@ AssistantMessageEvent = TypeAliasType("AssistantMessageEvent", Annotated[StartUp
 
 CompactionReason = TypeAliasType("CompactionReason", Literal["manual", "threshold", "overflow"])
 """Cause of a compaction: the host requested it (`manual`), the context passed the limit (`threshold`), the provider
-refused the context as too long (`overflow`), or the session was idle (`idle`)."""
+refused the context as too long (`overflow`), the session was idle (`idle`), or the answer reached its limit
+(`incomplete`)."""
 
 SummarizationSource = TypeAliasType("SummarizationSource", Literal["compaction", "branchSummary"])
 """Purpose of a summary: a compaction, or a branch of the session that is left."""

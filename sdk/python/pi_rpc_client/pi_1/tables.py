@@ -371,6 +371,7 @@ DIALECT = Dialect(
             "*": [Outcome("control")],
         },
     },
+    frame_limits=None,
     serial=False,
     overtaking=["abort", "abort_retry", "abort_bash"],
     answers={

@@ -152,7 +152,7 @@ class AsyncClient(AsyncClientBase[Event, AssistantMessage]):
         self, message: str, *, images: Sequence[ImageContent] | None = None, timeout: float | None = None
     ) -> None:
         """Queues a message that redirects the agent as soon as possible. Allowed in every state; without an open run
-        the message waits for the next one.
+        the message waits for the next one, in omp it starts one.
 
         :param message: Text for the agent. It may name a prompt template, but no command of an extension.
         :param images: Images that follow the text, in order; absent: none.
@@ -163,7 +163,7 @@ class AsyncClient(AsyncClientBase[Event, AssistantMessage]):
         self, message: str, *, images: Sequence[ImageContent] | None = None, timeout: float | None = None
     ) -> None:
         """Queues a message that is delivered when the agent would otherwise stop. Allowed in every state; without an
-        open run the message waits for the end of the next one.
+        open run the message waits for the end of the next one, in omp it starts one.
 
         :param message: Text for the agent. It may name a prompt template, but no command of an extension.
         :param images: Images that follow the text, in order; absent: none.
@@ -171,9 +171,10 @@ class AsyncClient(AsyncClientBase[Event, AssistantMessage]):
         await self._call("follow_up", {"message": message, "images": images}, timeout)
 
     async def abort(self, *, timeout: float | None = None) -> None:
-        """Aborts the open run, the wait before a retry, or a compaction begun by `compact` (in pi 1, any compaction).
-        The response follows once that has ended. Queued messages and bash commands are not affected, nor, in the
-        other dialects, automatic compactions.
+        """Aborts the open run, the wait before a retry, or a compaction begun by `compact` (in pi 1 and omp, any
+        compaction). The response follows once that has ended. Queued messages and bash commands are not affected,
+        nor, in the other dialects, automatic compactions. In omp bash commands are aborted, too, and queued
+        messages start a run.
         """
         await self._call("abort", {}, timeout)
 
@@ -490,7 +491,7 @@ class Client(ClientBase[Event, AssistantMessage]):
         self, message: str, *, images: Sequence[ImageContent] | None = None, timeout: float | None = None
     ) -> None:
         """Queues a message that redirects the agent as soon as possible. Allowed in every state; without an open run
-        the message waits for the next one.
+        the message waits for the next one, in omp it starts one.
 
         :param message: Text for the agent. It may name a prompt template, but no command of an extension.
         :param images: Images that follow the text, in order; absent: none.
@@ -501,7 +502,7 @@ class Client(ClientBase[Event, AssistantMessage]):
         self, message: str, *, images: Sequence[ImageContent] | None = None, timeout: float | None = None
     ) -> None:
         """Queues a message that is delivered when the agent would otherwise stop. Allowed in every state; without an
-        open run the message waits for the end of the next one.
+        open run the message waits for the end of the next one, in omp it starts one.
 
         :param message: Text for the agent. It may name a prompt template, but no command of an extension.
         :param images: Images that follow the text, in order; absent: none.
@@ -509,9 +510,10 @@ class Client(ClientBase[Event, AssistantMessage]):
         self._call("follow_up", {"message": message, "images": images}, timeout)
 
     def abort(self, *, timeout: float | None = None) -> None:
-        """Aborts the open run, the wait before a retry, or a compaction begun by `compact` (in pi 1, any compaction).
-        The response follows once that has ended. Queued messages and bash commands are not affected, nor, in the
-        other dialects, automatic compactions.
+        """Aborts the open run, the wait before a retry, or a compaction begun by `compact` (in pi 1 and omp, any
+        compaction). The response follows once that has ended. Queued messages and bash commands are not affected,
+        nor, in the other dialects, automatic compactions. In omp bash commands are aborted, too, and queued
+        messages start a run.
         """
         self._call("abort", {}, timeout)
 

@@ -257,7 +257,7 @@ class SessionState(Frame):
     no level is set."""
     is_streaming: bool
     """Whether a run is open. In pi false during the wait before a retry and during an automatic compaction; in xcsh
-    true until all that an accepted prompt started has ended; in pi 1 true until `agent_settled`."""
+    and omp true until all that an accepted prompt started has ended; in pi 1 true until `agent_settled`."""
     is_compacting: bool
     """Whether a compaction is under way, requested or automatic."""
     steering_mode: QueueMode
@@ -276,7 +276,7 @@ class SessionState(Frame):
     todo_phases: list[TodoPhase]
     """Todos, in order; empty if there are none."""
     system_prompt: str | None = None
-    """System prompt in use."""
+    """System prompt in use: its text, in omp a list of its parts."""
     dump_tools: list[DumpTool] | None = None
     """Tools that are offered to the model."""
 
@@ -404,7 +404,7 @@ class IntegrationService(Frame):
 
 
 class AgentEndEvent(Frame):
-    """The run has ended."""
+    """The run has ended. In omp also retries, compactions and reminders that followed by themselves."""
     type: Literal["agent_end"]
     messages: list[AgentMessage]
     """Messages of this run, in order: prompts, assistant messages and tool results. Earlier history is not repeated."""
@@ -982,13 +982,13 @@ class EditorRequest(Frame):
 
 
 class CancelRequest(Frame):
-    """Withdraws an editor dialog: the agent no longer waits for its response."""
+    """Withdraws an editor dialog, in omp any dialog: the agent no longer waits for its response."""
     type: Literal["extension_ui_request"]
     id: str
     """Id of this request; a dialog response repeats it."""
     method: Literal["cancel"]
     target_id: str
-    """`id` of the editor request."""
+    """`id` of the dialog."""
 
 
 class UICancelledResponse(Frame):
@@ -1370,10 +1370,12 @@ AssistantMessageEvent = TypeAliasType("AssistantMessageEvent", Annotated[StartUp
 
 CompactionReason = TypeAliasType("CompactionReason", Literal["threshold", "overflow", "idle"])
 """Cause of a compaction: the host requested it (`manual`), the context passed the limit (`threshold`), the provider
-refused the context as too long (`overflow`), or the session was idle (`idle`)."""
+refused the context as too long (`overflow`), the session was idle (`idle`), or the answer reached its limit
+(`incomplete`)."""
 
 CompactionAction = TypeAliasType("CompactionAction", Literal["context-full", "handoff"])
-"""Kind of compaction: the history is summarised (`context-full`) or handed over to a new session (`handoff`)."""
+"""Kind of compaction: the history is summarised (`context-full`), handed over (`handoff`), summarised by the
+provider (`remote`), shortened (`shake`) or drawn onto images (`snapcompact`)."""
 
 TodoReminderStatus = TypeAliasType("TodoReminderStatus", Literal["pending", "in_progress"])
 """Status of an open todo."""
@@ -1397,10 +1399,10 @@ Attribution = TypeAliasType("Attribution", Literal["user", "agent"])
 """Originator of a message: the user or the agent."""
 
 TruncationDirection = TypeAliasType("TruncationDirection", Literal["head", "tail"])
-"""End of a long output that was kept."""
+"""Part of a long output that was kept: its beginning, its end, or both (`middle` was left out)."""
 
 TruncationUnit = TypeAliasType("TruncationUnit", Literal["lines", "bytes"])
-"""Limit that a long output reached."""
+"""Limit that a long output reached; `middle`: one of both, and the middle was left out."""
 
 OutputSourceKind = TypeAliasType("OutputSourceKind", Literal["path", "url", "internal"])
 """Kind of source of an output."""

@@ -332,6 +332,7 @@ DIALECT = Dialect(
             "*": [Outcome("control")],
         },
     },
+    frame_limits=None,
     serial=True,
     overtaking=["abort", "abort_retry", "abort_bash"],
     answers={
@@ -508,7 +509,7 @@ DIALECT = Dialect(
                 Effect("append", ["messages"], value="event.message"),
             ],
             "tool_execution_end": [
-                Effect("forget", ["todoPhases"], when=("event.toolName", ["todo_write"])),
+                Effect("forget", ["todoPhases"], when=("event.toolName", ["todo_write", "todo"])),
             ],
             "auto_compaction_end": [
                 Effect("code", ["messages", "usage"], code="summarise"),

@@ -17,6 +17,7 @@ export const TABLES: Tables = {
   dialect: "pi",
   saysReady: false,
   serial: false,
+  frameLimits: null,
   control: ["abort","abort_retry","abort_bash"],
   idle: "idle",
   commands: ["prompt","steer","follow_up","abort","new_session","get_state","set_model","cycle_model","get_available_models","set_thinking_level","cycle_thinking_level","set_steering_mode","set_follow_up_mode","compact","set_auto_compaction","set_auto_retry","abort_retry","bash","abort_bash","get_session_stats","export_html","switch_session","fork","get_fork_messages","get_last_assistant_text","set_session_name","get_messages","get_commands"],

@@ -17,6 +17,7 @@ export const TABLES: Tables = {
   dialect: "xcsh",
   saysReady: true,
   serial: true,
+  frameLimits: null,
   control: ["abort","abort_retry","abort_bash"],
   idle: "idle",
   commands: ["prompt","steer","follow_up","abort","abort_and_prompt","new_session","get_state","set_todos","set_host_tools","set_locale","get_integrations","set_model","cycle_model","get_available_models","set_thinking_level","cycle_thinking_level","set_steering_mode","set_follow_up_mode","set_interrupt_mode","compact","set_auto_compaction","set_auto_retry","abort_retry","bash","abort_bash","get_session_stats","export_html","switch_session","branch","get_branch_messages","get_last_assistant_text","set_session_name","get_messages"],
