@@ -53,7 +53,7 @@ fn yaml_models_win_over_json() {
 }
 
 #[test]
-fn yaml_settings_of_user_and_project_are_merged() {
+fn yaml_settings_of_both_are_merged() {
     let config = configured(&[
         (
             ".omp/agent/config.yml",

@@ -80,7 +80,7 @@ class Versions(unittest.IsolatedAsyncioTestCase):
         script.write_text(json.dumps({"turns": [{"repeat": True, "say": [{"text": "Read."}]}]}))
         return [PROGRAM, "serve", "--dialect", "omp", "--no-session", "--model", f"scripted/{script}"]
 
-    async def test_large_frames_come_whole_and_messages_in_pages(self) -> None:
+    async def test_large_messages_come_in_pages(self) -> None:
         async with Omp(self.real()) as client:
             await client.set_auto_compaction(False)
             self.assertEqual((await client.prompt(self.text)).text, "Read.")
