@@ -27,6 +27,8 @@ pub struct RunModel {
     session_id: Option<String>,
     /// Accepted prompt whose run starts next.
     due: Option<String>,
+    /// Whether the end of input has ended the run, behind which messages only wait.
+    is_cut: bool,
     run: Option<Run>,
     /// Whether a run has ended without its `agent_settled`.
     settling: bool,
@@ -90,6 +92,7 @@ impl RunModel {
             session: 0,
             session_id: None,
             due: None,
+            is_cut: false,
             run: None,
             settling: false,
             delivers: false,
@@ -100,6 +103,7 @@ impl RunModel {
     /// Expects no further events of the run.
     pub fn cut(&mut self) {
         (self.due, self.run, self.settling, self.delivers) = (None, None, false, false);
+        self.is_cut = true;
     }
 
     pub const fn run_open(&self) -> bool {
@@ -159,7 +163,7 @@ impl RunModel {
                 RpcCommand::Steer(SteerCommand { message, .. })
                 | RpcCommand::FollowUp(FollowUpCommand { message, .. }),
                 _,
-            ) if self.run.is_none() && self.dialect.record().starts_when_idle => {
+            ) if self.run.is_none() && !self.is_cut && self.dialect.record().starts_when_idle => {
                 self.due = Some(message.clone());
             }
             (RpcCommand::Steer(it), _) => self.steering.texts.push_back(it.message.clone()),
