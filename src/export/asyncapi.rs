@@ -6,6 +6,7 @@ use super::{
 };
 use crate::protocol::Dialect;
 use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
 
 /// The RPC frames of `dialect` as an AsyncAPI 3.0 document, from the server's point of view.
 ///
@@ -82,21 +83,24 @@ fn operations(dialect: Dialect, inbound: &[&str], outbound: &[&str]) -> Map<Stri
     let meta = meta(dialect);
     let (reads, writes) = (Channel("stdin", inbound), Channel("stdout", outbound));
     let mut operations = Map::new();
+    let mut covered: BTreeSet<&str> = BTreeSet::new();
     for command in &meta.commands {
         let replies = [command.response.as_str(), command.error.as_str()];
+        covered.extend(replies);
+        covered.insert(&command.request);
         let operation = operation("receive", &command.description, &reads, &[&command.request]);
         operations.insert(command.r#type.clone(), with_reply(operation, &writes, &replies));
     }
     for dialog in &meta.dialogs {
         let answers: Vec<&str> = dialog.answers.iter().map(String::as_str).collect();
+        covered.extend(&answers);
+        covered.insert(&dialog.def);
         let operation = operation("send", &dialog.description, &writes, &[&dialog.def]);
         let operation = if answers.is_empty() { operation } else { with_reply(operation, &reads, &answers) };
         operations.insert(format!("ui_{}", dialog.method), operation);
     }
     for (channel, action) in [(&reads, "receive"), (&writes, "send")] {
-        let covered = Value::Object(operations.clone()).to_string();
-        let rest: Vec<&str> =
-            channel.1.iter().copied().filter(|frame| !covered.contains(&channel.message(frame))).collect();
+        let rest: Vec<&str> = channel.1.iter().copied().filter(|frame| !covered.contains(frame)).collect();
         if !rest.is_empty() {
             let about = format!("All other frames on {}.", channel.0);
             operations.insert(format!("{action}_other_frames"), operation(action, &about, channel, &rest));
@@ -109,13 +113,9 @@ fn operations(dialect: Dialect, inbound: &[&str], outbound: &[&str]) -> Map<Stri
 struct Channel<'a>(&'static str, &'a [&'a str]);
 
 impl Channel<'_> {
-    fn message(&self, frame: &str) -> String {
-        format!("#/channels/{}/messages/{frame}\"", self.0)
-    }
-
     fn messages(&self, frames: &[&str]) -> Vec<Value> {
         let known = frames.iter().filter(|frame| self.1.contains(frame));
-        known.map(|frame| json!({ "$ref": self.message(frame).trim_end_matches('"') })).collect()
+        known.map(|frame| json!({ "$ref": format!("#/channels/{}/messages/{frame}", self.0) })).collect()
     }
 
     fn reference(&self) -> Value {

@@ -16,9 +16,10 @@ use crate::{
         Envelope, Findings, Kind, Machine, Rule, RuleSet, ServerExit, State, UnreadableFrame, Violation,
     },
     protocol::{
-        AgentSessionEventKind, ChunkReassembler, Dialect, DialectReady, DialectVersion, Emission, Faults,
-        FlowState, Inbound, Need, Outbound, ReadError, ReassembledLine, RequestId, RpcExtensionUIRequest,
-        RpcResponse, RpcSuccess, Version, Versioned, mend_surrogates, read_line, read_versioned,
+        AgentSessionEventKind, CUT_MARK, CUT_MEMBERS, ChunkReassembler, Dialect, DialectReady,
+        DialectVersion, Emission, Faults, FlowState, Inbound, Need, Outbound, ReadError, ReassembledLine,
+        RequestId, RpcExtensionUIRequest, RpcResponse, RpcSuccess, Version, Versioned, mend_surrogates,
+        read_line, read_versioned,
     },
 };
 use serde_json::Value;
@@ -108,9 +109,6 @@ const MAX_INVALID_IDS: usize = 64;
 
 /// Milliseconds of silence after which no outstanding output is expected any more.
 const QUIET_MS: f64 = 2000.0;
-
-/// Marks of a frame that was cut down to the limit of its dialect. Source: observed.
-const CUT_DOWN: [&str; 2] = [" elided for RPC frame]", "\"rpcFrameElidedKeys\""];
 
 /// How long a host may leave output unread.
 pub const STALLED: Duration = Duration::from_secs(10);
@@ -309,7 +307,8 @@ impl Judge {
 
     /// Whether the server has cut the frame down to the limit of the dialect.
     fn is_cut_down(&self, text: &str) -> bool {
-        self.dialect.record().frame_limits.frame.is_some() && CUT_DOWN.iter().any(|mark| text.contains(mark))
+        self.dialect.record().frame_limits.frame.is_some()
+            && [CUT_MARK, CUT_MEMBERS].iter().any(|mark| text.contains(mark))
     }
 
     /// Judges a line of the server: a frame, or a chunk of one.

@@ -3,8 +3,9 @@
 //! Source: oh-my-pi source; observed.
 
 use crate::protocol::{
-    AgentEndEvent, AgentSessionEvent, AgentSessionEventKind, Dialect, Emission, Encoder, Outbound, RequestId,
-    RpcErrorResponse, RpcFrameError, RpcResponse, RpcSuccess, errors, split_frame,
+    AgentEndEvent, AgentSessionEvent, AgentSessionEventKind, CUT_MARK, CUT_MEMBERS, Dialect, Emission,
+    Encoder, Outbound, RequestId, RpcErrorResponse, RpcFrameError, RpcResponse, RpcSuccess, errors,
+    split_frame,
 };
 use serde_json::{Map, Value};
 
@@ -166,7 +167,7 @@ fn shrink(value: &Value, pass: (usize, usize, usize)) -> Value {
         Value::Array(items) => {
             let mut kept: Vec<Value> = items.iter().take(pass.1).map(|item| shrink(item, pass)).collect();
             if items.len() > pass.1 {
-                kept.push(format!("…[{} items elided for RPC frame]", items.len() - pass.1).into());
+                kept.push(format!("…[{} items{CUT_MARK}", items.len() - pass.1).into());
             }
             kept.into()
         }
@@ -179,7 +180,7 @@ fn shrink_object(members: &Map<String, Value>, pass: (usize, usize, usize)) -> M
     let kept = members.iter().take(pass.2).map(|(key, value)| (key.clone(), shrink(value, pass)));
     let mut kept: Map<String, Value> = kept.collect();
     if members.len() > pass.2 {
-        kept.insert("rpcFrameElidedKeys".to_owned(), (members.len() - pass.2).into());
+        kept.insert(CUT_MEMBERS.to_owned(), (members.len() - pass.2).into());
     }
     kept
 }
@@ -197,7 +198,7 @@ fn shrink_text(text: &str, most: usize) -> String {
     });
     let kept: String = kept.collect();
     let elided = units - kept.encode_utf16().count();
-    format!("{kept}\n…[{elided} chars elided for RPC frame]")
+    format!("{kept}\n…[{elided} chars{CUT_MARK}")
 }
 
 #[cfg(test)]

@@ -6,6 +6,12 @@ use super::{Dialect, RpcChunk};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use std::fmt;
 
+/// What stands in a text or a list that was cut down to the limit of a frame. Source: observed.
+pub const CUT_MARK: &str = " elided for RPC frame]";
+
+/// Member of an object that was cut down to the limit of a frame: the number of members that are missing. Source: observed.
+pub const CUT_MEMBERS: &str = "rpcFrameElidedKeys";
+
 /// Most chunks of a frame.
 const MAX_CHUNKS: u64 = 256;
 

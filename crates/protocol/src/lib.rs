@@ -57,7 +57,7 @@ pub type JsonObject = serde_json::Map<String, serde_json::Value>;
 pub const HAZARD_PREFIX: &str = "hazard_";
 
 pub use check::Check;
-pub use chunks::{ChunkError, ChunkReassembler, ReassembledLine, split_frame};
+pub use chunks::{CUT_MARK, CUT_MEMBERS, ChunkError, ChunkReassembler, ReassembledLine, split_frame};
 pub use command::Command;
 pub use emission::{BlockKind, Emission, Step, Update};
 pub use encoder::Encoder;

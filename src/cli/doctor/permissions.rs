@@ -4,9 +4,12 @@ use super::{Check, State};
 use crate::config::Config;
 use std::{fs, os::unix::fs::MetadataExt as _, path::Path};
 
-/// Bits of a mode that let others read, and write.
+/// Bits of a mode that let others read.
 const READ: u32 = 0o044;
-const WRITE: u32 = 0o022;
+
+/// Bits of a mode that let the group write, and everybody. Many systems give each user a group of their own.
+const GROUP_WRITE: u32 = 0o020;
+const WRITE: u32 = 0o002;
 
 /// Checks owner and mode of the agent directory and of the files in it.
 pub fn check(config: &Config) -> Vec<Check> {
@@ -42,6 +45,10 @@ fn examine(path: &Path) -> Option<Check> {
     if holds_keys && mode & READ != 0 {
         let text = format!("others may read {shown} (mode {mode:03o}), which holds keys");
         return Some(Check::new(State::Broken, "permissions", text).with_help(format!("chmod 600 {shown}")));
+    }
+    if mode & GROUP_WRITE != 0 {
+        let text = format!("your group may write {shown} (mode {mode:03o})");
+        return Some(Check::new(State::Note, "permissions", text).with_help(format!("chmod g-w {shown}")));
     }
     None
 }

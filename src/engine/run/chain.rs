@@ -1,5 +1,6 @@
 //! Chains of runs that one prompt causes: its own, retries, runs after compactions, runs with queued messages.
-//! Dialects with `agent_settled` emit it, once, as the last frame of all that; others have their only `agent_end` there. Source: pi 1 source, observed.
+//! Dialects with `agent_settled` emit it, once, as the last frame of all that; others have their only `agent_end` there.
+//! Source: pi 1 source, oh-my-pi source, observed.
 
 use crate::engine::{activity::Activity, core::Engine};
 use crate::protocol::{AgentEndEvent, AgentMessage, AgentSessionEventKind, AgentSettledEvent, DialectRunEnd};

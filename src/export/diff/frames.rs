@@ -160,7 +160,7 @@ impl Comparison<'_> {
             let any = Value::Object(Map::new());
             match (schema(a), schema(b)) {
                 (None, None) => {}
-                // Only one side is a list at all: its type says so.
+                // Where one side cannot be a list, its type differs, which is reported already.
                 (None, Some(_)) if key == "items" && !may_be_list(a) => {}
                 (Some(_), None) if key == "items" && !may_be_list(b) => {}
                 (a, b) => self.compare_at(at, &a.unwrap_or(any.clone()), &b.unwrap_or(any)),
