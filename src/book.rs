@@ -35,6 +35,7 @@ pub const FILES: &[(&str, &str)] = &[
     ("plots/deltas.svg", include_str!("../docs/plots/deltas.svg")),
     ("plots/idle.svg", include_str!("../docs/plots/idle.svg")),
     ("plots/messages.svg", include_str!("../docs/plots/messages.svg")),
+    ("reference/acp.md", include_str!("../docs/reference/acp.md")),
     ("reference/changed-settings.md", include_str!("../docs/reference/changed-settings.md")),
     ("reference/cli.md", include_str!("../docs/reference/cli.md")),
     ("reference/configuration.md", include_str!("../docs/reference/configuration.md")),

@@ -17,6 +17,7 @@
 //! - [`server`]: runs the engine on pipes, processes and clocks.
 //! - [`session_host`]: many sessions in one process, for clients that come and go.
 //! - [`attach`]: a pipe to a session of a host.
+//! - `acp` (a feature): the Agent Client Protocol, in front of any server.
 //! - [`mock`]: serves the scripted model by the HTTP APIs of vendors.
 //! - [`client`]: a client for any server: typed commands, events, dialogs, tools of the host.
 //! - [`oracle`]: judges servers, hosts and recordings by the rules.
@@ -27,6 +28,8 @@
 //! Without the feature `serve`: [`protocol`], [`machine`], [`model`] and [`export`] only; with the feature `engine` also
 //! [`engine`], [`session`] and [`prompt`].
 
+#[cfg(feature = "acp")]
+pub mod acp;
 #[cfg(feature = "serve")]
 pub mod attach;
 #[cfg(feature = "serve")]

@@ -7,7 +7,7 @@ use std::{
 };
 
 /// Modules, each with those that it may import.
-const MAY_USE: [(&str, &[&str]); 27] = [
+const MAY_USE: [(&str, &[&str]); 28] = [
     ("folder_walk", &["regular_files"]),
     ("regular_files", &[]),
     ("harmless", &[]),
@@ -59,6 +59,7 @@ const MAY_USE: [(&str, &[&str]); 27] = [
     ),
     ("session_host", &["engine", "private_files", "protocol", "server", "session"]),
     ("cluster", &["engine", "protocol", "server", "session", "session_host"]),
+    ("acp", &["client", "model", "oracle", "private_files", "protocol", "session", "session_host", "tools"]),
     ("attach", &["protocol", "server", "session_host"]),
     ("mock", &["model", "protocol"]),
     ("client", &["machine", "protocol"]),
@@ -73,6 +74,7 @@ const MAY_USE: [(&str, &[&str]); 27] = [
     (
         "cli",
         &[
+            "acp",
             "attach",
             "client",
             "cluster",

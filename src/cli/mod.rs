@@ -4,6 +4,8 @@
 //! so it is parsed by `options` and not by clap. It is recognized by an option that only pi has, unless it begins with one
 //! of our subcommands; words after `--` do not count.
 
+#[cfg(feature = "acp")]
+mod acp;
 mod attach;
 mod check;
 mod completions;
@@ -89,6 +91,14 @@ enum Command {
     Attach {
         /// The address of the host, and options of the session
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "URL [OPTIONS]")]
+        options: Vec<OsString>,
+    },
+    /// Serve the Agent Client Protocol (ACP), for editors
+    #[cfg(feature = "acp")]
+    #[command(disable_help_flag = true)]
+    Acp {
+        /// --agent -- SERVER CMD, or options of serve
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
         options: Vec<OsString>,
     },
     /// Judge recordings, or plain logs of a server's stdout, by the rules of the protocol
@@ -187,6 +197,9 @@ fn dispatch(arguments: &[OsString], book: Book<'_>) -> ExitCode {
         Command::Serve { options } => serve::run(arguments.first(), &options),
         Command::Host { options } => host::run(arguments.first(), &options),
         Command::Attach { options } => attach::run(arguments.first(), &options),
+        // clap takes the first `--` away.
+        #[cfg(feature = "acp")]
+        Command::Acp { .. } => acp::run(arguments.first(), arguments.get(2..).unwrap_or_default()),
         Command::Check(options) => check::run(&options),
         Command::Conform(options) => conform::run(&options),
         Command::Inspect(options) => inspect::run(options),

@@ -121,6 +121,7 @@ pub fn session_options(
         output_files: options.max_output_files.map_or_else(OutputFiles::default, OutputFiles::new),
         secrets,
         scales_images: settings.resizes_images.unwrap_or(true),
+        delegate: None,
     };
     Ok(SessionOptions {
         dialect,

@@ -1,7 +1,8 @@
 //! [`Client`]: the handle of a running server.
 
 use super::{
-    DialogHandler, DialogResponse, Error, Events, HostTool, Options, Process, ServerExit,
+    ConnectionOptions, DialogHandler, DialogResponse, Error, Events, HostTool, LineChannels, Options,
+    Process, ServerExit,
     callbacks::tools_by_name,
     hub::{Hub, ServerStatus, ShutdownMode},
     inner::{HubOptions, LateOutcome},
@@ -69,6 +70,7 @@ impl Drop for ProcessGuard {
     fn drop(&mut self) {
         // The process goes with its reader, and its group with it.
         self.reader.abort();
+        self.hub.shut_down(ShutdownMode::Killed);
         if self.hub.server_status.borrow().ended.is_none() {
             self.hub.finish(ServerExit::default());
         }
@@ -86,8 +88,9 @@ impl Client {
         let mut process = process.map_err(|error| Error::Start(Arc::new(error)))?;
         let id = process.id();
         let (sender, lines) = mpsc::channel(WRITE_QUEUE);
-        let Options { unread, begin_within, on_dialog, .. } = options;
-        let hub = Arc::new(Hub::new(options.dialect, sender, HubOptions { unread, begin_within, on_dialog }));
+        let Options { unread, begin_within, on_dialog, observer, .. } = options;
+        let hub_options = HubOptions { unread, begin_within, on_dialog, observer };
+        let hub = Arc::new(Hub::new(options.dialect, sender, hub_options));
         if let Some(input) = process.take_input() {
             tokio::spawn(io_tasks::write(input, lines, Arc::clone(&hub)));
         }
@@ -114,6 +117,19 @@ impl Client {
             }
             None => Ok(()),
         }
+    }
+
+    /// Connects to a server in this process; `options` as for [`spawn`](Self::spawn), without the command. [`id`](Self::id) is 0,
+    /// and dropping the last clone closes the server's input. Needs a tokio runtime with time.
+    pub fn connect(channels: LineChannels, options: ConnectionOptions) -> (Self, Events) {
+        let LineChannels { to_server, from_server } = channels;
+        let ConnectionOptions { dialect, unread, begin_within, on_dialog, observer } = options;
+        let hub_options = HubOptions { unread, begin_within, on_dialog, observer };
+        let hub = Arc::new(Hub::new(dialect, to_server, hub_options));
+        let reader = tokio::spawn(io_tasks::read_channel(from_server, Arc::clone(&hub))).abort_handle();
+        let guard = Arc::new(ProcessGuard { hub: Arc::clone(&hub), reader, process: 0 });
+        let events = Events::new(Arc::clone(&hub));
+        (Self { hub, guard, within: None, unchecked: false }, events)
     }
 
     /// A clone whose calls fail after `time`. Without it, calls wait as long as the server runs.

@@ -1,7 +1,7 @@
 //! State that the client, its callbacks and the IO tasks share: session, outstanding calls, pending events.
 
 use super::{
-    Error, Event, ServerExit,
+    Error, Event, LineOrigin, ServerExit,
     callbacks::{CallbackTask, Callbacks},
     inner::{HubOptions, Inner, LateOutcome, Outcome, Receivers},
     session::SessionState,
@@ -124,6 +124,7 @@ impl Hub {
         }
         let receivers = inner.register_call(number, id, &command);
         inner.note_inbound(&Inbound::Command(command));
+        inner.observe(LineOrigin::Client, &line);
         self.publish_revision(&inner);
         permit.send(line);
         Ok(Some(receivers))
@@ -146,6 +147,7 @@ impl Hub {
         let line = to_line(&frame);
         let mut inner = self.lock();
         inner.note_inbound(&frame);
+        inner.observe(LineOrigin::Client, &line);
         self.publish_revision(&inner);
         permit.send(line);
     }
@@ -176,6 +178,7 @@ impl Hub {
             self.server_status.send_modify(|server_status| server_status.offered_versions = offered_versions);
         }
         let mut inner = self.lock();
+        inner.observe(LineOrigin::Server, &line);
         let task = match frame {
             Ok(frame) => inner.receive(frame, line),
             Err(error) => {

@@ -1,7 +1,7 @@
 //! State behind the hub's lock; handles the frames of both sides one by one.
 
 use super::{
-    DialogHandler, Error, ServerExit,
+    DialogHandler, Error, LineObserver, LineOrigin, ServerExit,
     callbacks::{CallbackTask, Callbacks},
     error_origin::origin_of_error,
     events::EventQueue,
@@ -39,6 +39,7 @@ pub(super) struct Inner {
     /// Frames in chunks.
     pub chunks: ChunkReassembler,
     pub session: SessionState,
+    pub observer: Option<LineObserver>,
     pub calls: HashMap<String, OutstandingCall>,
     /// Acknowledged calls that an error may still follow.
     pub late: HashMap<String, oneshot::Sender<LateOutcome>>,
@@ -59,6 +60,7 @@ pub(super) struct HubOptions {
     pub unread: usize,
     pub begin_within: Duration,
     pub on_dialog: DialogHandler,
+    pub observer: Option<LineObserver>,
 }
 
 /// Receivers of a call's outcome, and of what may follow an acknowledgement.
@@ -88,6 +90,7 @@ impl Inner {
             dialect,
             chunks: ChunkReassembler::new(dialect),
             session: SessionState::fresh(dialect),
+            observer: options.observer,
             calls: HashMap::new(),
             late: HashMap::new(),
         }
@@ -95,6 +98,13 @@ impl Inner {
 
     pub fn state(&self) -> State {
         self.session.state()
+    }
+
+    /// Shows a line to the observer.
+    pub fn observe(&self, origin: LineOrigin, line: &[u8]) {
+        if let Some(observer) = &self.observer {
+            observer.observe(origin, line);
+        }
     }
 
     /// Follows a frame that is about to be written.

@@ -89,6 +89,26 @@ pub(super) async fn read(mut process: Process, hub: Arc<Hub>, patience: Duration
     }
 }
 
+/// Reads the lines of a server in this process until it is over.
+pub(super) async fn read_channel(mut lines: mpsc::Receiver<Vec<u8>>, hub: Arc<Hub>) {
+    // Running callbacks, cancelled with this task.
+    let mut tasks = JoinSet::new();
+    loop {
+        tokio::select! {
+            line = lines.recv(), if hub.is_reading() => match line {
+                Some(line) => {
+                    if let Some(task) = hub.receive_line(line) {
+                        task.start(&hub, &mut tasks);
+                    }
+                }
+                None => return hub.finish(ServerExit::default()),
+            },
+            () = hub.wake.notified() => {}
+            Some(done) = tasks.join_next_with_id() => CallbackTask::finish(done, &hub, &mut tasks),
+        }
+    }
+}
+
 /// Progress of the shutdown: mode, last signal, deadline of the next.
 #[derive(Default)]
 struct ShutdownProgress {

@@ -74,6 +74,6 @@ pub use error::Error;
 pub use events::{Event, Events};
 pub use exit::ServerExit;
 pub use handle::{Client, RunResult};
-pub use options::Options;
+pub use options::{ConnectionOptions, LineChannels, LineObserver, LineOrigin, Options};
 pub use process::{Process, ProcessEvent, ProcessEventKind, Signal, shell_status};
 pub use session::{Agreement, Permission, SessionState};

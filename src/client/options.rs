@@ -2,8 +2,47 @@
 
 use super::{DialogHandler, process::LONGEST};
 use crate::protocol::Dialect;
-use std::time::Duration;
-use tokio::process::Command;
+use std::{fmt, sync::Arc, time::Duration};
+use tokio::{process::Command, sync::mpsc};
+
+/// The side that has written a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LineOrigin {
+    /// The client.
+    Client,
+    /// The server.
+    Server,
+}
+
+/// Sees each line of both sides, without its line feed, in the order in which the client handles them. Must not block.
+#[derive(Clone)]
+pub struct LineObserver(Arc<dyn Fn(LineOrigin, &[u8]) + Send + Sync>);
+
+impl LineObserver {
+    /// An observer that calls `observe`.
+    pub fn new(observe: impl Fn(LineOrigin, &[u8]) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(observe))
+    }
+
+    pub(super) fn observe(&self, origin: LineOrigin, line: &[u8]) {
+        (self.0)(origin, line.strip_suffix(b"\n").unwrap_or(line));
+    }
+}
+
+impl fmt::Debug for LineObserver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("LineObserver(..)")
+    }
+}
+
+/// Lines to and from a server that is no process of its own. The server is over once it has dropped its ends.
+#[derive(Debug)]
+pub struct LineChannels {
+    /// Lines to the server, with their line feeds. Closed by the client when the input is over.
+    pub to_server: mpsc::Sender<Vec<u8>>,
+    /// Lines of the server, without line feeds.
+    pub from_server: mpsc::Receiver<Vec<u8>>,
+}
 
 /// The server to start, with timeouts and limits of the client.
 #[derive(Debug)]
@@ -29,6 +68,30 @@ pub struct Options {
     pub longest_line: usize,
     /// Handler of dialogs, in force before [`Client::spawn`](super::Client::spawn) returns (none: dialogs are cancelled).
     pub on_dialog: DialogHandler,
+    /// Sees each line (none).
+    pub observer: Option<LineObserver>,
+}
+
+/// The part of [`Options`] that concerns a server in this process.
+#[derive(Debug)]
+pub struct ConnectionOptions {
+    /// The dialect of the server.
+    pub dialect: Dialect,
+    /// See [`Options::begin_within`].
+    pub begin_within: Duration,
+    /// See [`Options::unread`].
+    pub unread: usize,
+    /// See [`Options::on_dialog`].
+    pub on_dialog: DialogHandler,
+    /// See [`Options::observer`].
+    pub observer: Option<LineObserver>,
+}
+
+impl From<Options> for ConnectionOptions {
+    fn from(options: Options) -> Self {
+        let Options { dialect, begin_within, unread, on_dialog, observer, .. } = options;
+        Self { dialect, begin_within, unread, on_dialog, observer }
+    }
 }
 
 impl Options {
@@ -44,6 +107,7 @@ impl Options {
             unread: 8 * 1024 * 1024,
             longest_line: LONGEST,
             on_dialog: DialogHandler::none(),
+            observer: None,
         }
     }
 }

@@ -27,13 +27,14 @@ use crate::{
     secrets::Secrets,
     tools::{
         self, Block, CommandEnd, Limits, OutputFiles, Processes, ShellControl, ShellOptions, ShellOutcome,
-        StopNotice, ToolContext, ToolOutput, run_shell,
+        StopNotice, ToolContext, ToolDelegate, ToolOutput, run_shell,
     },
 };
 use serde_json::Value;
 use std::{
     collections::HashMap,
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 use tokio::{
@@ -60,6 +61,8 @@ pub struct ToolEnvironment {
     pub secrets: Secrets,
     /// Whether large images are scaled down.
     pub scales_images: bool,
+    /// What tools do outside of this process.
+    pub delegate: Option<Arc<dyn ToolDelegate>>,
 }
 
 /// Running model calls, tools, shell commands and extensions; starts and cancels them.
@@ -158,6 +161,7 @@ impl Tasks {
             rules: &self.dialect.record().tools,
             scales_images: self.tool_environment.scales_images,
             processes: self.processes.clone(),
+            delegate: self.tool_environment.delegate.clone(),
         };
         let inputs = self.inputs.clone();
         let work = async move {

@@ -73,5 +73,5 @@ pub use notice::Notice;
 pub use open_session::{OpenedSession, Session, Write};
 pub use read::{FileEnd, ParsedFile, ReadError};
 pub use stats::{Totals, totals};
-pub use time::day;
+pub use time::{day, iso};
 pub use tree::{RenameEffect, Stamp, Tree};

@@ -7,19 +7,32 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use serde_json::{Number, Value, json};
 
+use super::delegate::{DelegatedCommand, DelegatedOutcome};
+use super::output_files::RemovedFiles;
 use super::run::{ToolContext, ToolOutput};
 use super::shell::{
     CommandEnd, Progress, ShellControl, ShellOptions, ShellOutcome, ShellSnapshot, StopNotice, run_shell,
 };
 use super::spec::BashArguments;
-use super::truncate::size_text;
+use super::truncate::{Limits, size_text, truncate_tail};
 use crate::protocol::{BashToolDetails, DialectTools, TruncationResult, TruncationUnit, number};
 
 /// Runs `bash`. A timeout in the arguments overrides that of the options; 0 or less is ignored.
 pub(super) async fn bash(arguments: BashArguments, context: ToolContext) -> Result<ToolOutput, String> {
-    let ToolContext { cwd, cancel, progress, gate, shell: mut options, processes, rules, .. } = context;
+    let ToolContext { cwd, cancel, progress, gate, shell: mut options, processes, rules, delegate, .. } =
+        context;
     if let Some(seconds) = arguments.timeout.filter(|seconds| *seconds > 0.0) {
         options.timeout = Duration::try_from_secs_f64(seconds).ok();
+    }
+    if let Some(delegate) = delegate.filter(|delegate| delegate.runs_commands()) {
+        let timeout = options.timeout;
+        let command = match &options.prefix {
+            Some(prefix) => format!("{prefix}\n{}", arguments.command),
+            None => arguments.command,
+        };
+        let command = DelegatedCommand { command, directory: cwd, cancel, timeout };
+        let outcome = delegate.run_command(command).await?;
+        return Ok(to_output(tail_of(&outcome), &options, rules));
     }
     if let Some(progress) = progress.as_ref().filter(|_| rules.empty_first_update) {
         // The channel is still empty.
@@ -32,6 +45,20 @@ pub(super) async fn bash(arguments: BashArguments, context: ToolContext) -> Resu
         run_shell(&arguments.command, &cwd, &options, control).await.map_err(|error| error.to_string())?;
     let structured = rules.structured_content.then(|| structured(&outcome, began.elapsed())).flatten();
     Ok(ToolOutput { structured, ..to_output(outcome, &options, rules) })
+}
+
+/// The outcome of a command that ran outside of this process.
+fn tail_of(outcome: &DelegatedOutcome) -> ShellOutcome {
+    let truncation = truncate_tail(&outcome.output, Limits::default());
+    let last_line = outcome.output.trim_end_matches('\n').rsplit('\n').next().unwrap_or_default();
+    ShellOutcome {
+        ending: outcome.ending,
+        last_line_bytes: last_line.len() as u64,
+        truncation,
+        full_output_path: None,
+        removed: RemovedFiles::default(),
+        directory: None,
+    }
 }
 
 /// Renders progress: the tail so far; the details are always an object.

@@ -14,9 +14,10 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use unicode_normalization::UnicodeNormalization;
 
+use super::delegate::ToolDelegate;
 use super::diff::{numbered_diff, patch};
 use super::edits::replace_all;
-use super::file_change::{replace_file, with_file_lock};
+use super::file_change::{replace_text, with_file_lock};
 use super::path::{resolve, system_error};
 use super::read::read_file;
 use super::run::{ToolContext, ToolOutput, aborted_message};
@@ -83,10 +84,12 @@ pub(super) async fn edit_one(arguments: EditArguments, context: ToolContext) -> 
     let path = resolve(&arguments.path, &context.cwd);
     let EditArguments { path: name, old_text, new_text } = arguments;
     let edit = Replacement { old_text, new_text };
+    let delegate = context.delegate;
     let change = move |path: &Path, cancel: &CancellationToken| {
-        let text = read_editable(path, |_| format!("File not found: {name}"), &name)?;
+        let delegate = delegate.as_deref();
+        let text = read_editable(path, |_| format!("File not found: {name}"), &name, delegate)?;
         let edited = EditResult::one(&text, &edit, &name)?;
-        write_result(path, &edited, cancel)?;
+        write_result(path, &edited, delegate, cancel)?;
         let details = Some(json!(edited.diff()));
         Ok(ToolOutput { details, ..ToolOutput::text(format!("Successfully replaced text in {name}.")) })
     };
@@ -96,6 +99,7 @@ pub(super) async fn edit_one(arguments: EditArguments, context: ToolContext) -> 
 /// Runs `edit` with several replacements.
 pub(super) async fn edit_all(arguments: EditsArguments, context: ToolContext) -> Result<ToolOutput, String> {
     let path = resolve(&arguments.path, &context.cwd);
+    let delegate = context.delegate;
     let change = move |path: &Path, cancel: &CancellationToken| {
         let EditsArguments { path: name, edits } = &arguments;
         let missing = |error: &io::Error| {
@@ -103,9 +107,10 @@ pub(super) async fn edit_all(arguments: EditsArguments, context: ToolContext) ->
             let code = error.split_once(':').map_or(error.as_str(), |(code, _)| code);
             format!("Could not edit file: {name}. Error code: {code}.")
         };
-        let text = read_editable(path, missing, name)?;
+        let delegate = delegate.as_deref();
+        let text = read_editable(path, missing, name, delegate)?;
         let edited = EditResult::all(&text, edits, name)?;
-        write_result(path, &edited, cancel)?;
+        write_result(path, &edited, delegate, cancel)?;
         let details = EditToolDetails { patch: Some(edited.patch(name)), ..edited.diff() };
         let text = format!("Successfully replaced {} block(s) in {name}.", edits.len());
         Ok(ToolOutput { details: Some(json!(details)), ..ToolOutput::text(text) })
@@ -114,7 +119,16 @@ pub(super) async fn edit_all(arguments: EditsArguments, context: ToolContext) ->
 }
 
 /// Reads a file that is UTF-8 text and writable.
-fn read_editable(path: &Path, missing: impl Fn(&io::Error) -> String, name: &str) -> Result<String, String> {
+fn read_editable(
+    path: &Path,
+    missing: impl Fn(&io::Error) -> String,
+    name: &str,
+    delegate: Option<&dyn ToolDelegate>,
+) -> Result<String, String> {
+    // A file that the delegate does not have may still be on the disk.
+    if let Some(Ok(text)) = delegate.and_then(|delegate| delegate.read_file(path)) {
+        return Ok(text);
+    }
     if fs::metadata(path).map_err(|error| missing(&error))?.is_file() {
         OpenOptions::new().read(true).write(true).open(path).map_err(|error| missing(&error))?;
     }
@@ -124,11 +138,16 @@ fn read_editable(path: &Path, missing: impl Fn(&io::Error) -> String, name: &str
 }
 
 /// Writes the file, unless the call was cancelled.
-fn write_result(path: &Path, edited: &EditResult, cancel: &CancellationToken) -> Result<(), String> {
+fn write_result(
+    path: &Path,
+    edited: &EditResult,
+    delegate: Option<&dyn ToolDelegate>,
+    cancel: &CancellationToken,
+) -> Result<(), String> {
     if cancel.is_cancelled() {
         return Err(aborted_message());
     }
-    replace_file(path, edited.file.as_bytes())
+    replace_text(path, &edited.file, delegate)
 }
 
 /// The text before and after a replacement; both normalized if only that form has a match.

@@ -10,6 +10,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
 use tokio::sync::Mutex as AsyncMutex;
 use tokio_util::sync::CancellationToken;
 
+use super::delegate::ToolDelegate;
 use super::path::system_error;
 use super::run::{ToolOutput, aborted_message, run_blocking_to_end};
 
@@ -79,6 +80,16 @@ pub(super) fn replace_file(path: &Path, bytes: &[u8]) -> Result<(), String> {
         return Ok(());
     }
     overwrite(path, bytes).map_err(failed)
+}
+
+/// [`replace_file`] by a text, which the delegate writes if it writes files.
+pub(super) fn replace_text(
+    path: &Path,
+    text: &str,
+    delegate: Option<&dyn ToolDelegate>,
+) -> Result<(), String> {
+    let delegated = delegate.and_then(|delegate| delegate.write_file(path, text));
+    delegated.unwrap_or_else(|| replace_file(path, text.as_bytes()))
 }
 
 /// Writes a new file and renames it to `path`; `false` if it cannot replace the old one.

@@ -23,6 +23,7 @@
 //! - **Failures are results.** The model gets the reason of a failure as text.
 
 mod bash;
+mod delegate;
 mod diff;
 mod directory_report;
 mod edit;
@@ -44,6 +45,7 @@ mod spec;
 mod truncate;
 mod write;
 
+pub use delegate::{Delegated, DelegatedCommand, DelegatedOutcome, ToolDelegate};
 pub use edit::EditResult;
 pub use output_files::{OUTPUT_FILES_LIMIT, OutputFiles, RemovedFiles};
 pub(crate) use processes::Group;

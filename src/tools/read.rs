@@ -19,7 +19,15 @@ const LARGEST_FILE: u64 = 512 * 1024 * 1024;
 
 /// Runs `read`. Blocks on the disk.
 pub(super) fn read(arguments: &ReadArguments, context: &ToolContext) -> Result<ToolOutput, String> {
-    let bytes = read_file(&resolve_existing(&arguments.path, &context.cwd))?;
+    let path = resolve_existing(&arguments.path, &context.cwd);
+    let mut read = read_file(&path);
+    let is_image = read.as_ref().is_ok_and(|bytes| image_kind(bytes).is_some());
+    let delegate = context.delegate.as_ref().filter(|_| !is_image);
+    // A file that the delegate does not have may still be on the disk.
+    if let Some(Ok(text)) = delegate.and_then(|delegate| delegate.read_file(&path)) {
+        read = Ok(text.into_bytes());
+    }
+    let bytes = read?;
     let output = match image_kind(&bytes) {
         Some(mime_type) => image_output(&bytes, mime_type, context.scales_images),
         None => read_lines(&String::from_utf8_lossy(&bytes), arguments)?,

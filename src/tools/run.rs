@@ -1,11 +1,13 @@
 //! Runs one tool call: from name and arguments to the result.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
+use super::delegate::ToolDelegate;
 use super::processes::Processes;
 use super::shell::ShellOptions;
 use super::{bash, edit, find, grep, ls, read, write};
@@ -57,6 +59,8 @@ pub struct ToolContext {
     pub scales_images: bool,
     /// Registry of process groups.
     pub processes: Processes,
+    /// What is done outside of this process.
+    pub delegate: Option<Arc<dyn ToolDelegate>>,
 }
 
 impl ToolOutput {
@@ -102,7 +106,17 @@ async fn dispatch(name: &str, arguments: &Value, context: ToolContext) -> Result
             let arguments = read_arguments(name, arguments)?;
             run_blocking(context.cancel.clone(), move || ls::ls(&arguments, &context.cwd)).await
         }
-        _ => Err(format!("Tool {name} not found")),
+        _ => run_delegated(name, arguments, context).await,
+    }
+}
+
+/// Runs a tool of the delegate.
+async fn run_delegated(name: &str, arguments: &Value, context: ToolContext) -> Result<ToolOutput, String> {
+    let delegate = context.delegate.ok_or_else(|| format!("Tool {name} not found"))?;
+    tokio::select! {
+        biased;
+        () = context.cancel.cancelled() => Err(aborted_message()),
+        output = delegate.run(name, arguments) => output,
     }
 }
 

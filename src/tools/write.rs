@@ -5,7 +5,8 @@ use std::path::Path;
 
 use tokio_util::sync::CancellationToken;
 
-use super::file_change::{replace_file, with_file_lock};
+use super::delegate::ToolDelegate;
+use super::file_change::{replace_text, with_file_lock};
 use super::path::{resolve, system_error};
 use super::run::{ToolContext, ToolOutput, aborted_message};
 use super::spec::WriteArguments;
@@ -14,14 +15,18 @@ use super::spec::WriteArguments;
 pub(super) async fn write(arguments: WriteArguments, context: ToolContext) -> Result<ToolOutput, String> {
     let path = resolve(&arguments.path, &context.cwd);
     let counts = context.rules.counts_written;
-    with_file_lock(path, context.cancel, move |path, cancel| write_result(&arguments, path, counts, cancel))
-        .await
+    let delegate = context.delegate;
+    with_file_lock(path, context.cancel, move |path, cancel| {
+        write_result(&arguments, path, counts, delegate.as_deref(), cancel)
+    })
+    .await
 }
 
 fn write_result(
     arguments: &WriteArguments,
     path: &Path,
     counts: bool,
+    delegate: Option<&dyn ToolDelegate>,
     cancel: &CancellationToken,
 ) -> Result<ToolOutput, String> {
     if let Some(directory) = path.parent() {
@@ -30,7 +35,7 @@ fn write_result(
     if cancel.is_cancelled() {
         return Err(aborted_message());
     }
-    replace_file(path, arguments.content.as_bytes())?;
+    replace_text(path, &arguments.content, delegate)?;
     if !counts {
         return Ok(ToolOutput::text(format!("Successfully wrote to {}", arguments.path)));
     }

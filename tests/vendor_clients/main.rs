@@ -1,4 +1,4 @@
-//! The vendors' own clients drive the fake vendor: what it says they understand, and what it refuses they tell.
+//! Other people's clients drive this program: those of vendors the fake vendor, that of ACP the agent.
 #![cfg(feature = "serve")]
 
 #[path = "../serve_support/mod.rs"]
@@ -6,6 +6,8 @@ mod serve_support;
 #[path = "../toolchain_support/mod.rs"]
 mod toolchain_support;
 
+#[cfg(feature = "acp")]
+mod acp;
 mod aws;
 mod azure;
 mod mistral;

@@ -2,6 +2,7 @@
 //!
 //! A page has a block `<!-- generated: NAME -->` … `<!-- end -->` for each of them; `tests/documents` compares.
 
+mod acp;
 mod dialects;
 mod limits;
 mod options;
@@ -26,6 +27,7 @@ pub fn reference_blocks() -> Vec<(&'static str, String)> {
         ("providers", providers::all()),
         ("extension-frames", export::extension_frames(Dialect::Pi1)),
         ("rules", rules::all()),
+        ("acp", acp::all()),
         ("dialects", dialects::who()),
         ("records", dialects::records()),
         ("commands-by-state", states::commands()),

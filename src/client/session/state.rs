@@ -180,6 +180,11 @@ impl SessionState {
         self.revisions[member as usize]
     }
 
+    /// The dialect of the frames.
+    pub const fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
     /// The state of the conversation.
     pub fn state(&self) -> State {
         self.machine.state()

@@ -1,0 +1,64 @@
+//! Sessions of this engine, in this process.
+
+use crate::tools::ToolDelegate;
+use crate::{
+    client::{Client, ConnectionOptions, Events, LineChannels},
+    protocol::{Dialect, FRAME_LIMIT},
+    session_host::{
+        OpenRequest, OpenSession, Principal, Resumption, SessionLimits, Start, line_channels, start_session,
+    },
+};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+/// Opens sessions of this engine, and finds those on disk.
+pub struct EngineSessions {
+    /// The dialect of the connections to them.
+    pub dialect: Dialect,
+    /// Makes the options of a session.
+    pub open: Arc<OpenSession>,
+    /// Lists the folders with the session files of a working directory, or of all. May block.
+    pub folders: Box<dyn Fn(Option<&Path>) -> Vec<PathBuf> + Send + Sync>,
+}
+
+/// Bytes of frames that are kept until the client is connected.
+const KEPT_OUTPUT: usize = 1024 * 1024;
+
+/// How long they are kept.
+const KEPT_IDLE: Duration = Duration::from_secs(60);
+
+impl EngineSessions {
+    /// Starts a session in `directory`.
+    ///
+    /// # Errors
+    ///
+    /// The directory, the session or what it needs cannot be used.
+    pub async fn open(
+        &self,
+        start: Start,
+        directory: PathBuf,
+        delegate: Arc<dyn ToolDelegate>,
+        connection: ConnectionOptions,
+    ) -> Result<(Client, Events), String> {
+        let owner = Principal::local();
+        let request = OpenRequest {
+            owner: Some(owner.clone()),
+            start,
+            directory: Some(directory),
+            dialect: Some(self.dialect),
+            ..OpenRequest::default()
+        };
+        let open = self.open.clone();
+        let options = tokio::task::spawn_blocking(move || open(request)).await;
+        let mut options = options.map_err(|panic| panic.to_string())?.map_err(|error| error.text())?;
+        options.tools.extend(delegate.specs());
+        options.tool_environment.delegate = Some(delegate);
+        let limits = SessionLimits { max_frame: FRAME_LIMIT, kept_output: KEPT_OUTPUT, kept_idle: KEPT_IDLE };
+        let session = start_session("acp".into(), options, limits, owner, Resumption::default(), None);
+        let (to_server, from_server) = line_channels(session);
+        Ok(Client::connect(LineChannels { to_server, from_server }, connection))
+    }
+}

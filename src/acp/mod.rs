@@ -1,0 +1,32 @@
+//! `pi-rpc acp`: an agent of the Agent Client Protocol, in front of this engine or of any server of the protocol.
+//!
+//! ```text
+//! ACP client ⇄ agent: requests ─→ BridgedSession ─→ client::Client ⇄ session in this process, or a child
+//!                     updates  ←─ Translator     ←─ client::Events
+//! ```
+//!
+//! Each ACP session has a server of its own (`source`): a session of this engine, or a process. `session` drives it: prompts,
+//! settings, the replay of a session that is loaded. `translator` and `tool_calls` make updates of frames, `prompt` commands of
+//! content; they do no IO. What becomes of each frame is data: `schema/acp.json`, read by `mapping`.
+
+mod agent;
+mod agent_process;
+mod client_environment;
+mod dialogs;
+mod engine_session;
+mod mapping;
+mod mcp;
+mod prompt;
+mod recorder;
+mod session;
+mod session_options;
+mod source;
+mod tool_calls;
+mod translator;
+
+pub use agent::serve;
+pub use agent_process::AgentProcess;
+pub use engine_session::EngineSessions;
+pub use mapping::{Fate, FrameMapping, MAPPING, Mapping, mapping};
+pub use recorder::Recorder;
+pub use source::Source;

@@ -1,0 +1,429 @@
+//! [`BridgedSession`]: one ACP session and the server behind it.
+
+use super::{
+    mapping::mapping,
+    prompt::prompt_command,
+    session_options::{Choices, set_level, set_option},
+    translator::Translator,
+};
+use crate::{
+    client::{Client, Error, Events, RunResult},
+    protocol::{
+        AbortCommand, AbortRetryCommand, CompactCommand, FlowState, GetCommandsCommand, GetMessagesCommand,
+        GetSessionStatsCommand, RpcCommandKind, SetSessionNameCommand, SlashCommand, StopReason,
+    },
+};
+use agent_client_protocol::{
+    Client as AcpClient, Error as AcpError,
+    v1::{
+        ConnectionTo,
+        schema::{
+            AvailableCommand, AvailableCommandInput, AvailableCommandsUpdate, ConfigOptionUpdate,
+            ContentBlock, Cost, NoticeSeverity, PromptResponse, SessionId, SessionInfoUpdate,
+            SessionNotification, SessionUpdate, StopReason as AcpStopReason, TerminalId, ToolCallUpdate,
+            ToolCallUpdateFields, UnstructuredCommandInput, UsageUpdate,
+        },
+    },
+};
+use futures_util::FutureExt as _;
+use std::sync::{Mutex, PoisonError};
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+
+/// A session of an ACP client, with its server.
+pub struct BridgedSession {
+    /// Its id.
+    pub id: SessionId,
+    client: Client,
+    pump: PumpHandle,
+    /// Cancels the open prompt.
+    prompt: Mutex<Option<CancellationToken>>,
+}
+
+/// Requests to the task that sends updates.
+enum PumpRequest {
+    /// Sends everything that the server has written so far.
+    Flush(oneshot::Sender<()>),
+    /// Sends these updates.
+    Send(Vec<SessionUpdate>),
+    /// Sends the updates that show the messages.
+    Replay(Vec<crate::protocol::AgentMessage>, oneshot::Sender<()>),
+    /// Sends a notice, if the client shows any.
+    Notice(NoticeSeverity, String),
+    /// Shows a terminal in the tool call that was begun last.
+    Terminal(TerminalId),
+    /// The tool call that was begun last and has not ended.
+    LastCall(oneshot::Sender<Option<String>>),
+}
+
+/// Requests of a session to the task that sends its updates.
+#[derive(Clone)]
+pub struct PumpHandle(mpsc::Sender<PumpRequest>);
+
+impl PumpHandle {
+    /// Starts the task, which ends with the server. It follows `events` by `translator` and sends updates of session `id`.
+    pub fn start(
+        id: SessionId,
+        connection: ConnectionTo<AcpClient>,
+        events: Events,
+        translator: Translator,
+    ) -> Self {
+        let (requests, received) = mpsc::channel(4);
+        tokio::spawn(Pump { id, connection, events, translator }.run(received));
+        Self(requests)
+    }
+
+    /// Waits until everything that the server has written so far is sent.
+    pub async fn flush(&self) {
+        self.request(PumpRequest::Flush).await;
+    }
+
+    /// Sends updates of the bridge itself.
+    pub async fn send(&self, updates: Vec<SessionUpdate>) {
+        // A task that has ended has no client to send to.
+        let _ = self.0.send(PumpRequest::Send(updates)).await;
+    }
+
+    /// Shows a notice, if the client can.
+    pub async fn notice(&self, severity: NoticeSeverity, text: String) {
+        let _ = self.0.send(PumpRequest::Notice(severity, text)).await;
+    }
+
+    /// Shows a terminal in the tool call that was begun last.
+    pub async fn show_terminal(&self, terminal: TerminalId) {
+        let _ = self.0.send(PumpRequest::Terminal(terminal)).await;
+    }
+
+    /// The tool call that was begun last and has not ended.
+    pub async fn last_call(&self) -> Option<ToolCallUpdate> {
+        let id = self.request(PumpRequest::LastCall).await??;
+        Some(ToolCallUpdate::new(id, ToolCallUpdateFields::new()))
+    }
+
+    async fn request<T>(&self, make: impl FnOnce(oneshot::Sender<T>) -> PumpRequest) -> Option<T> {
+        let (reply, answer) = oneshot::channel();
+        self.0.send(make(reply)).await.ok()?;
+        answer.await.ok()
+    }
+}
+
+/// The task that sends the updates of a session.
+struct Pump {
+    id: SessionId,
+    connection: ConnectionTo<AcpClient>,
+    events: Events,
+    translator: Translator,
+}
+
+impl Pump {
+    async fn run(mut self, mut requests: mpsc::Receiver<PumpRequest>) {
+        let mut is_over = false;
+        loop {
+            tokio::select! {
+                biased;
+                event = self.events.next(), if !is_over => match event {
+                    Some(event) => self.show(event),
+                    None => is_over = true,
+                },
+                request = requests.recv() => match request {
+                    Some(request) => self.serve(request),
+                    None => return,
+                },
+            }
+        }
+    }
+
+    fn serve(&mut self, request: PumpRequest) {
+        while let Some(Some(event)) = self.events.next().now_or_never() {
+            self.show(event);
+        }
+        match request {
+            // Who has asked may be gone.
+            PumpRequest::Flush(done) => drop(done.send(())),
+            PumpRequest::Send(updates) => self.send(updates),
+            PumpRequest::Replay(messages, done) => {
+                let updates = self.translator.replay(&messages);
+                self.send(updates);
+                let _ = done.send(());
+            }
+            PumpRequest::Notice(severity, text) => {
+                let notice = self.translator.notice(severity, text);
+                self.send(notice.into_iter().collect());
+            }
+            PumpRequest::Terminal(terminal) => {
+                let update = self.translator.show_terminal(terminal);
+                self.send(update.into_iter().collect());
+            }
+            PumpRequest::LastCall(reply) => drop(reply.send(self.translator.last_call().map(str::to_owned))),
+        }
+    }
+
+    fn show(&mut self, event: crate::client::Event) {
+        match &event.frame {
+            Some(frame) => {
+                let updates = self.translator.updates(frame);
+                self.send(updates);
+            }
+            None => tracing::warn!("the server has written no frame: {:.200}", event.text()),
+        }
+    }
+
+    fn send(&self, updates: Vec<SessionUpdate>) {
+        for update in updates {
+            // Fails once the client has gone; the session ends then.
+            let _ = self.connection.send_notification(SessionNotification::new(self.id.clone(), update));
+        }
+    }
+}
+
+impl BridgedSession {
+    /// A session whose updates `pump` sends.
+    pub const fn new(id: SessionId, client: Client, pump: PumpHandle) -> Self {
+        Self { id, client, pump, prompt: Mutex::new(None) }
+    }
+
+    /// What may be chosen.
+    ///
+    /// # Errors
+    ///
+    /// The server does not answer.
+    pub async fn choices(&self) -> Result<Choices, AcpError> {
+        Choices::read(&self.client).await.map_err(|error| failed(&error))
+    }
+
+    /// Sends the messages of the session as updates.
+    ///
+    /// # Errors
+    ///
+    /// The server does not answer.
+    pub async fn replay(&self) -> Result<(), AcpError> {
+        let messages =
+            self.client.call(GetMessagesCommand::default()).await.map_err(|error| failed(&error))?;
+        self.pump.request(|done| PumpRequest::Replay(messages.messages, done)).await;
+        Ok(())
+    }
+
+    /// Sends what a client shows beside the conversation: name, commands, room in the context.
+    pub async fn send_overview(&self) {
+        let mut updates = vec![self.commands().await];
+        if let Ok(state) = self.client.call(crate::protocol::GetStateCommand::default()).await
+            && let Some(name) = state.session_name
+        {
+            updates.push(SessionUpdate::SessionInfoUpdate(SessionInfoUpdate::new().title(name)));
+        }
+        updates.extend(self.usage().await);
+        self.pump.send(updates).await;
+    }
+
+    /// The commands of the agent, and those of the bridge.
+    async fn commands(&self) -> SessionUpdate {
+        let dialect = self.client.session(|session| session.dialect());
+        let own = match RpcCommandKind::GetCommands.is_in(dialect.base()) {
+            true => self.client.call(GetCommandsCommand::default()).await.map(|list| list.commands),
+            false => Ok(Vec::new()),
+        };
+        let own = own.unwrap_or_default();
+        let extra =
+            mapping().slash_commands.iter().filter(|(name, _)| !own.iter().any(|it| it.name == **name));
+        let extra = extra.map(|(name, command)| {
+            let hint = UnstructuredCommandInput::new(command.hint.clone());
+            AvailableCommand::new(name.clone(), command.description.clone())
+                .input(AvailableCommandInput::Unstructured(hint))
+        });
+        let commands = own.iter().map(available_command).chain(extra).collect();
+        SessionUpdate::AvailableCommandsUpdate(AvailableCommandsUpdate::new(commands))
+    }
+
+    /// The room that the conversation takes, if the server knows.
+    async fn usage(&self) -> Option<SessionUpdate> {
+        let stats = self.client.call(GetSessionStatsCommand::default()).await.ok()?;
+        let context = stats.context_usage?;
+        let used = u64::try_from(context.tokens?).ok()?;
+        let cost = stats.cost.as_f64().map(|cost| Cost::new(cost, "USD"));
+        Some(SessionUpdate::UsageUpdate(UsageUpdate::new(used, context.context_window).cost(cost)))
+    }
+
+    /// Sets the thinking level by the id of its mode.
+    ///
+    /// # Errors
+    ///
+    /// There is no such mode, or the server refuses it.
+    pub async fn set_mode(&self, mode: &str) -> Result<(), AcpError> {
+        set_level(&self.client, "modeId", mode).await.map_err(invalid)?;
+        self.send_options().await;
+        Ok(())
+    }
+
+    /// Sets an option.
+    ///
+    /// # Errors
+    ///
+    /// There is no such option or value, or the server refuses it.
+    pub async fn set_option(&self, option: &str, value: &str) -> Result<Choices, AcpError> {
+        set_option(&self.client, option, value).await.map_err(invalid)?;
+        self.pump.flush().await;
+        self.choices().await
+    }
+
+    async fn send_options(&self) {
+        self.pump.flush().await;
+        if let Ok(choices) = self.choices().await {
+            let update = ConfigOptionUpdate::new(choices.options());
+            self.pump.send(vec![SessionUpdate::ConfigOptionUpdate(update)]).await;
+        }
+    }
+
+    /// Marks a prompt as open. The token cancels it.
+    ///
+    /// # Errors
+    ///
+    /// Another prompt is open.
+    pub fn begin_prompt(&self) -> Result<CancellationToken, AcpError> {
+        let mut prompt = self.prompt.lock().unwrap_or_else(PoisonError::into_inner);
+        if prompt.is_some() {
+            return Err(AcpError::invalid_request().data("a prompt is open; cancel it, or wait for its end"));
+        }
+        Ok(prompt.insert(CancellationToken::new()).clone())
+    }
+
+    /// Cancels the open prompt, if there is one.
+    pub fn cancel(&self) {
+        if let Some(token) = &*self.prompt.lock().unwrap_or_else(PoisonError::into_inner) {
+            token.cancel();
+        }
+    }
+
+    /// Gives the prompt to the server and waits for everything that it sets off.
+    ///
+    /// # Errors
+    ///
+    /// The content cannot be carried, the run has failed, or the server has ended.
+    pub async fn prompt(
+        &self,
+        content: Vec<ContentBlock>,
+        cancel: CancellationToken,
+    ) -> Result<PromptResponse, AcpError> {
+        let outcome = self.run(content, &cancel).await;
+        self.pump.flush().await;
+        self.pump.send(self.usage().await.into_iter().collect()).await;
+        self.pump.flush().await;
+        self.prompt.lock().unwrap_or_else(PoisonError::into_inner).take();
+        outcome.map(PromptResponse::new)
+    }
+
+    async fn run(
+        &self,
+        content: Vec<ContentBlock>,
+        cancel: &CancellationToken,
+    ) -> Result<AcpStopReason, AcpError> {
+        let command = prompt_command(content).map_err(invalid)?;
+        if cancel.is_cancelled() {
+            return Ok(AcpStopReason::Cancelled);
+        }
+        let work = async {
+            match self.slash_command(&command.message).await {
+                Some(done) => done.map(|()| RunResult { message: None }),
+                None => self.client.prompt_with(command).await,
+            }
+        };
+        tokio::pin!(work);
+        let result = tokio::select! {
+            result = &mut work => result,
+            () = cancel.cancelled() => tokio::select! {
+                result = &mut work => result,
+                () = self.stop() => work.await,
+            },
+        };
+        match (result, cancel.is_cancelled()) {
+            (Err(error @ Error::Gone(_)), _) => Err(failed(&error)),
+            (_, true) => Ok(AcpStopReason::Cancelled),
+            (Err(error), false) => Err(failed(&error)),
+            (Ok(result), false) => stop_reason(&result),
+        }
+    }
+
+    /// Carries out a slash command of the bridge; `None`: it is a prompt.
+    async fn slash_command(&self, message: &str) -> Option<Result<(), Error>> {
+        let (name, text) = message.strip_prefix('/')?.split_once(' ').unwrap_or((&message[1..], ""));
+        let command = &mapping().slash_commands.get(name)?.command;
+        let text = text.trim().to_owned();
+        match RpcCommandKind::parse(command)? {
+            RpcCommandKind::Compact => {
+                let custom_instructions = (!text.is_empty()).then_some(text);
+                Some(self.client.call(CompactCommand { id: None, custom_instructions }).await.map(drop))
+            }
+            RpcCommandKind::SetSessionName => {
+                let named = self.client.call(SetSessionNameCommand { id: None, name: text.clone() }).await;
+                if named.is_ok() {
+                    let update = SessionInfoUpdate::new().title(text);
+                    self.pump.send(vec![SessionUpdate::SessionInfoUpdate(update)]).await;
+                }
+                Some(named.map(drop))
+            }
+            _ => None,
+        }
+    }
+
+    /// Aborts what is active, and what begins in its place, until the prompt is over.
+    async fn stop(&self) {
+        let mut revisions = self.client.session_revisions();
+        let mut aborted = None;
+        loop {
+            let flow = self.client.state().flow;
+            if flow != FlowState::Idle && aborted != Some(flow) {
+                aborted = Some(flow);
+                let client = self.client.unchecked();
+                if flow == FlowState::Retrying {
+                    // Refused where the retry has just begun.
+                    let _ = client.call(AbortRetryCommand::default()).await;
+                }
+                if let Err(Error::Gone(_)) = client.call(AbortCommand::default()).await {
+                    return;
+                }
+            }
+            if revisions.changed().await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Ends the session: the server may finish and save.
+    pub async fn close(&self) {
+        self.cancel();
+        self.client.close().await;
+        self.pump.flush().await;
+    }
+}
+
+/// The stop reason of a run, by its last message.
+fn stop_reason(result: &RunResult) -> Result<AcpStopReason, AcpError> {
+    let Some(message) = &result.message else { return Ok(AcpStopReason::EndTurn) };
+    let reason = message.stop_reason;
+    match mapping().stop_reasons.get(reason.as_str()) {
+        Some(Some(reason)) => Ok(*reason),
+        Some(None) if reason == StopReason::Error => {
+            let text = message.error_message.clone().unwrap_or_else(|| "the model has failed".to_owned());
+            Err(AcpError::new(INTERNAL_ERROR, text))
+        }
+        _ => Ok(AcpStopReason::EndTurn),
+    }
+}
+
+/// The code of JSON-RPC for a failure of the server.
+const INTERNAL_ERROR: i32 = -32603;
+
+/// The error for a failure behind the bridge.
+pub fn failed(error: &Error) -> AcpError {
+    AcpError::new(INTERNAL_ERROR, error.to_string())
+}
+
+/// The error for parameters that are wrong.
+pub fn invalid(reason: String) -> AcpError {
+    AcpError::invalid_params().data(reason)
+}
+
+fn available_command(command: &SlashCommand) -> AvailableCommand {
+    let hint = UnstructuredCommandInput::new("arguments");
+    AvailableCommand::new(command.name.clone(), command.description.clone().unwrap_or_default())
+        .input(AvailableCommandInput::Unstructured(hint))
+}

@@ -1,0 +1,128 @@
+//! Where the servers of ACP sessions come from.
+
+use super::{AgentProcess, EngineSessions, client_environment::ClientEnvironment};
+use crate::{
+    client::{Client, ConnectionOptions, DialogHandler, Events, LineObserver},
+    protocol::{CloneCommand, Dialect, GetStateCommand, RpcCommandKind, SwitchSessionCommand},
+    session_host::Start,
+};
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+/// Starts a server for each ACP session.
+pub enum Source {
+    /// Sessions of this engine.
+    Engine(EngineSessions),
+    /// Processes.
+    Agent(AgentProcess),
+}
+
+/// A session that is to be opened.
+pub struct Opening {
+    /// Where it begins.
+    pub begin: Beginning,
+    /// Its working directory.
+    pub directory: PathBuf,
+    /// What its tools do in the client and in MCP servers.
+    pub environment: Arc<ClientEnvironment>,
+    /// Responds to dialogs.
+    pub on_dialog: DialogHandler,
+    /// Sees each line.
+    pub observer: Option<LineObserver>,
+}
+
+/// Where a session begins. Names are ids of ACP sessions.
+#[derive(Clone, Debug)]
+pub enum Beginning {
+    /// Empty.
+    New,
+    /// With the messages of this session, which goes on.
+    Existing(String),
+    /// With a copy of the messages of this session.
+    CopyOf(String),
+}
+
+/// How long a prompt that starts no run is awaited: an extension may have handled it.
+const BEGIN_WITHIN: Duration = Duration::from_secs(10);
+
+/// Pending bytes of events at which reading stops.
+const UNREAD: usize = 8 * 1024 * 1024;
+
+impl Source {
+    /// The dialect of the servers. Starts a process to find it, if it must.
+    ///
+    /// # Errors
+    ///
+    /// The process cannot be started, or ends.
+    pub async fn dialect(&self) -> Result<Dialect, String> {
+        match self {
+            Self::Engine(engine) => Ok(engine.dialect),
+            Self::Agent(agent) => agent.dialect().await,
+        }
+    }
+
+    /// Whether sessions can be found without knowing their ids.
+    pub const fn lists_sessions(&self) -> bool {
+        matches!(self, Self::Engine(_))
+    }
+
+    /// Whether tools of MCP servers can be offered.
+    pub fn takes_tools(&self, dialect: Dialect) -> bool {
+        matches!(self, Self::Engine(_)) || RpcCommandKind::SetHostTools.is_in(dialect.base())
+    }
+
+    /// Whether a session can be copied.
+    pub fn copies_sessions(&self, dialect: Dialect) -> bool {
+        matches!(self, Self::Engine(_)) || RpcCommandKind::Clone.is_in(dialect.base())
+    }
+
+    /// Starts the server of a session. Returns the name of the session, by which it is found again, if it can be.
+    ///
+    /// # Errors
+    ///
+    /// The server cannot be started, or has no such session.
+    pub async fn open(&self, opening: Opening) -> Result<(Client, Events, String), String> {
+        let dialect = self.dialect().await?;
+        let Opening { begin, directory, environment, on_dialog, observer } = opening;
+        let connection =
+            ConnectionOptions { dialect, begin_within: BEGIN_WITHIN, unread: UNREAD, on_dialog, observer };
+        match self {
+            Self::Engine(engine) => {
+                let start = match begin {
+                    Beginning::New => Start::New,
+                    Beginning::Existing(id) => Start::Named(id),
+                    Beginning::CopyOf(id) => Start::Fork(id),
+                };
+                let (client, events) = engine.open(start, directory, environment, connection).await?;
+                let state =
+                    client.call(GetStateCommand::default()).await.map_err(|error| error.to_string())?;
+                Ok((client, events, state.session_id))
+            }
+            Self::Agent(agent) => {
+                let (client, events) = agent.start(directory, connection).await?;
+                begin_in(&client, begin).await.map_err(|error| error.to_string())?;
+                let tools = environment.host_tools();
+                if !tools.is_empty() {
+                    client.set_host_tools(tools).await.map_err(|error| format!("mcpServers: {error}"))?;
+                }
+                let state =
+                    client.call(GetStateCommand::default()).await.map_err(|error| error.to_string())?;
+                // A process finds its sessions by their files.
+                Ok((client, events, state.session_file.unwrap_or(state.session_id)))
+            }
+        }
+    }
+}
+
+/// Switches a server that has started to the session.
+async fn begin_in(client: &Client, begin: Beginning) -> Result<(), crate::client::Error> {
+    let (session_path, is_copy) = match begin {
+        Beginning::New => return Ok(()),
+        Beginning::Existing(path) => (path, false),
+        Beginning::CopyOf(path) => (path, true),
+    };
+    client.call(SwitchSessionCommand { id: None, session_path }).await?;
+    if is_copy {
+        client.call(CloneCommand { id: None }).await?;
+    }
+    Ok(())
+}

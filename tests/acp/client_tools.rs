@@ -1,0 +1,165 @@
+//! Tools that work in the client: files, terminals, and tools of MCP servers.
+
+use crate::acp_support::{Setup, Wire, drive, new_session, prompt};
+use agent_client_protocol::{
+    Agent, Error,
+    v1::{ConnectionTo, schema as acp},
+};
+use axum::{Json, Router, http::StatusCode, response::IntoResponse, routing::post};
+use serde_json::{Value, json};
+use std::{fs, path::Path};
+
+/// The methods that the agent has called at the client.
+fn called(wire: &Wire) -> Vec<String> {
+    let methods = wire.messages().into_iter().filter(|(_, it)| it.get("id").is_some());
+    let methods = methods.filter_map(|(_, it)| it["method"].as_str().map(str::to_owned));
+    methods.filter(|it| it.starts_with("fs/") || it.starts_with("terminal/")).collect()
+}
+
+#[tokio::test]
+async fn files_go_through_the_client() {
+    let mut setup = Setup::own(json!([
+        { "match": "go", "say": [{ "tool": "read", "arguments": { "path": "a.txt" } }] },
+        { "onResult": "unsaved", "say": [{ "tool": "edit", "arguments": { "path": "a.txt", "edits": [{ "oldText": "unsaved", "newText": "edited" }] } }] },
+        { "onResult": "replaced", "say": [{ "text": "Done." }] },
+        { "onResult": "", "repeat": true, "say": [{ "text": "Odd." }] }
+    ]));
+    let project = setup.project();
+    fs::write(project.join("a.txt"), "saved\n").unwrap();
+    setup.unsaved.insert(project.join("a.txt"), "unsaved\n".to_owned());
+    let files = acp::FileSystemCapabilities::new().read_text_file(true).write_text_file(true);
+    setup.capabilities = setup.capabilities.fs(files);
+    let (_, wire) = drive(&setup, async |connection, _| {
+        let session = new_session(&connection, &project).await?;
+        prompt(&connection, &session, "go").await
+    })
+    .await;
+    assert_eq!(called(&wire), ["fs/read_text_file", "fs/read_text_file", "fs/write_text_file"]);
+    assert_eq!(wire.text("agent_message_chunk"), "Done.");
+    assert_eq!(fs::read_to_string(project.join("a.txt")).unwrap(), "edited\n");
+}
+
+#[tokio::test]
+async fn commands_run_in_terminals() {
+    let mut setup = Setup::own(json!([
+        { "match": "go", "say": [{ "tool": "bash", "arguments": { "command": "echo out; exit 3" } }] },
+        { "onResult": "exited with code 3", "say": [{ "text": "Seen." }] },
+        { "onResult": "", "repeat": true, "say": [{ "text": "Odd." }] }
+    ]));
+    setup.capabilities = setup.capabilities.terminal(true);
+    let project = setup.project();
+    let (_, wire) = drive(&setup, async |connection, _| {
+        let session = new_session(&connection, &project).await?;
+        prompt(&connection, &session, "go").await
+    })
+    .await;
+    assert_eq!(
+        called(&wire),
+        ["terminal/create", "terminal/wait_for_exit", "terminal/output", "terminal/release"]
+    );
+    assert_eq!(wire.text("agent_message_chunk"), "Seen.");
+    let last = wire.updates_of("tool_call_update").pop().unwrap();
+    assert_eq!(last["content"], json!([{ "type": "terminal", "terminalId": "terminal-0" }]));
+    assert_eq!(last["status"], "failed");
+}
+
+/// A server that has one tool, on stdio.
+const MCP_SERVER: &str = r#"while read -r line; do
+  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  answer() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
+  case $line in
+    *'"initialize"'*) answer '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}';;
+    *'"tools/list"'*) answer '{"tools":[{"name":"look up","description":"Looks up.","inputSchema":{"type":"object","properties":{"word":{"type":"string"}}}}]}';;
+    *'"tools/call"'*) answer '{"content":[{"type":"text","text":"meaning of '"$WORD"'"}]}';;
+    *'"id"'*) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"unknown"}}\n' "$id";;
+  esac
+done"#;
+
+fn on_stdio() -> acp::McpServer {
+    let server =
+        acp::McpServerStdio::new("words", "/bin/sh").args(vec!["-c".to_owned(), MCP_SERVER.to_owned()]);
+    acp::McpServer::Stdio(server.env(vec![acp::EnvVariable::new("WORD", "life")]))
+}
+
+/// The same over HTTP.
+async fn on_http() -> acp::McpServer {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let answer = async |Json(request): Json<Value>| {
+        let result = match request["method"].as_str().unwrap_or_default() {
+            "initialize" => {
+                json!({ "protocolVersion": "2025-06-18", "capabilities": { "tools": {} }, "serverInfo": { "name": "s", "version": "1" } })
+            }
+            "tools/list" => {
+                json!({ "tools": [{ "name": "look up", "description": "Looks up.", "inputSchema": { "type": "object" } }] })
+            }
+            "tools/call" => json!({ "content": [{ "type": "text", "text": "meaning of life" }] }),
+            _ if request.get("id").is_none() => return StatusCode::ACCEPTED.into_response(),
+            _ => {
+                let error = json!({ "code": -32601, "message": "unknown" });
+                return Json(json!({ "jsonrpc": "2.0", "id": request["id"], "error": error }))
+                    .into_response();
+            }
+        };
+        Json(json!({ "jsonrpc": "2.0", "id": request["id"], "result": result })).into_response()
+    };
+    tokio::spawn(async move { axum::serve(listener, Router::new().route("/mcp", post(answer))).await });
+    acp::McpServer::Http(acp::McpServerHttp::new("words", url))
+}
+
+async fn open(
+    connection: &ConnectionTo<Agent>,
+    project: &Path,
+    server: acp::McpServer,
+) -> Result<acp::SessionId, Error> {
+    let request = acp::NewSessionRequest::new(project).mcp_servers(vec![server]);
+    Ok(connection.send_request(request).block_task().await?.session_id)
+}
+
+fn looks_up() -> Value {
+    json!([
+        { "match": "go", "say": [{ "tool": "mcp__words__look_up", "arguments": { "word": "life" } }] },
+        { "onResult": "meaning of life", "say": [{ "text": "Found." }] },
+        { "onResult": "", "repeat": true, "say": [{ "text": "Odd." }] }
+    ])
+}
+
+#[tokio::test]
+async fn tools_of_mcp_servers_are_offered() {
+    for setup in [Setup::own(looks_up()), Setup::own(looks_up()), Setup::foreign(looks_up(), "xcsh")] {
+        let is_foreign = setup.options[0] == "--agent";
+        let server = if is_foreign { on_http().await } else { on_stdio() };
+        let project = setup.project();
+        let (_, wire) = drive(&setup, async |connection, _| {
+            let session = open(&connection, &project, server.clone()).await?;
+            prompt(&connection, &session, "go").await
+        })
+        .await;
+        assert_eq!(wire.text("agent_message_chunk"), "Found.");
+        assert_eq!(wire.updates_of("tool_call")[0]["name"], "mcp__words__look_up");
+    }
+}
+
+#[tokio::test]
+async fn mcp_servers_are_refused_with_reason() {
+    let setup = Setup::foreign(json!([]), "pi-1");
+    let project = setup.project();
+    drive(&setup, async |connection, _| {
+        new_session(&connection, &project).await?;
+        let error = open(&connection, &project, on_stdio()).await.unwrap_err();
+        let reason = "mcpServers: pi-1 has no command by which a host offers tools";
+        assert_eq!(error.data, Some(json!(reason)));
+        Ok(())
+    })
+    .await;
+    let setup = Setup::own(json!([]));
+    let project = setup.project();
+    drive(&setup, async |connection, _| {
+        new_session(&connection, &project).await?;
+        let missing = acp::McpServer::Stdio(acp::McpServerStdio::new("words", "/no/such/program"));
+        let error = open(&connection, &project, missing).await.unwrap_err();
+        assert!(error.data.unwrap().to_string().contains("mcpServers[0] (words): /no/such/program"));
+        Ok(())
+    })
+    .await;
+}

@@ -1,0 +1,12 @@
+//! `pi-rpc acp`, driven by the official client library over real pipes: every message is valid by ACP's schema, and the oracle
+//! finds no fault in the conversation with the server behind it.
+
+mod acp_support;
+
+mod client_tools;
+mod foreign_agents;
+mod mapping;
+mod prompts;
+mod sessions;
+mod settings;
+mod wire;
