@@ -2,7 +2,7 @@
 
 use crate::acp_support::{PROGRAM, Setup, drive, new_session, prompt};
 use agent_client_protocol::v1::schema::{
-    ForkSessionRequest, ListSessionsRequest, LoadSessionRequest, StopReason,
+    CloseSessionRequest, ForkSessionRequest, ListSessionsRequest, LoadSessionRequest, StopReason,
 };
 use serde_json::json;
 
@@ -35,6 +35,8 @@ async fn fork_clones_where_the_dialect_can() {
     drive(&setup, async |connection, _| {
         let session = new_session(&connection, &project).await?;
         prompt(&connection, &session, "one").await?;
+        // The file of a session has one server.
+        connection.send_request(CloseSessionRequest::new(session.clone())).block_task().await?;
         let fork = ForkSessionRequest::new(session.clone(), &project);
         let fork = connection.send_request(fork).block_task().await?.session_id;
         assert_ne!(fork, session);
@@ -72,7 +74,6 @@ async fn dead_agent_fails_prompt_with_its_status() {
     let script =
         format!("{PROGRAM} serve --dialect pi-1 --no-session --model scripted/demo & read -r line; exit 7");
     let dying = "while read -r line; do case $line in *'\"prompt\"'*) exit 7;; *) printf '%s\\n' \"$line\" >&3;; esac; done";
-    let _ = script;
     let whole = format!(
         "exec 4>&1; mkfifo pipe.$$; ({PROGRAM} serve --dialect pi-1 --no-session --model scripted/demo < pipe.$$ >&4) & exec 3> pipe.$$; {dying}"
     );

@@ -45,10 +45,7 @@ async fn write_and_command_are_tool_calls() {
     let expected = [("edit", "Write a.txt"), ("edit", "Edit a.txt"), ("execute", "cat a.txt")];
     assert_eq!(shown, expected.map(|(kind, title)| (json!(kind), json!(title))));
     assert_eq!(calls[0]["locations"], json!([{ "path": path }]));
-    assert_eq!(
-        calls[0]["content"],
-        json!([{ "type": "diff", "path": path, "oldText": null, "newText": "one\n" }])
-    );
+    assert_eq!(calls[0]["content"], json!([{ "type": "diff", "path": path, "newText": "one\n" }]));
     assert_eq!(
         calls[1]["content"],
         json!([{ "type": "diff", "path": path, "oldText": "one", "newText": "two" }])

@@ -96,8 +96,8 @@ async fn slash_commands_name_and_compact() {
 
 fn asks_for_bash() -> Value {
     json!([
-        { "match": "go", "repeat": true, "say": [{ "tool": "bash", "arguments": { "command": "echo done > sign" } }] },
-        { "onResult": "", "repeat": true, "say": [{ "text": "Well." }] }
+        { "onResult": "", "repeat": true, "say": [{ "text": "Well." }] },
+        { "match": "go", "repeat": true, "say": [{ "tool": "bash", "arguments": { "command": "echo done > sign" } }] }
     ])
 }
 
