@@ -395,8 +395,7 @@ impl Bridge {
         let id = existing_id.unwrap_or_else(|| SessionId::new(id));
         let translator = Translator::new(directory, &client);
         let pump = PumpHandle::start(id.clone(), connection.clone(), events, translator);
-        known.send_replace(Some((id.clone(), pump.clone())));
-        let session = Arc::new(BridgedSession::new(id.clone(), server, pump));
+        let session = Arc::new(BridgedSession::new(id.clone(), server, pump, known));
         self.sessions().insert(id, session.clone());
         Ok(session)
     }
@@ -450,8 +449,7 @@ fn existing(id: &SessionId) -> Beginning {
     Beginning::Existing(id.0.to_string())
 }
 
-/// Sends the overview of a session behind the response that names it.
+/// Begins to serve the client of a session behind the response that names it.
 fn later(session: &Arc<BridgedSession>) {
-    let session = session.clone();
-    tokio::spawn(async move { session.send_overview().await });
+    tokio::spawn(session.clone().begin());
 }

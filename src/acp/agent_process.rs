@@ -52,6 +52,8 @@ impl AgentProcess {
         let mut command = self.program();
         command.current_dir(directory);
         let mut options = Options::new(command, connection.dialect);
+        options.protocol_version = connection.protocol_version;
+        options.start_within = connection.start_within;
         options.begin_within = connection.begin_within;
         options.unread = connection.unread;
         options.on_dialog = connection.on_dialog;

@@ -55,7 +55,7 @@ impl DialogContext {
         })
     }
 
-    /// Shows the dialog; after its timeout, the server has gone on by itself.
+    /// Shows the dialog until the prompt is cancelled; after its timeout, the server has gone on by itself.
     async fn respond(mut self, request: RpcExtensionUIRequest) -> DialogResponse {
         // Ends with the session, which then needs no response.
         let Ok(session) = self.session.wait_for(Option::is_some).await.map(|session| session.clone()) else {
@@ -64,6 +64,7 @@ impl DialogContext {
         let Some((id, pump)) = session else { return DialogResponse::Cancelled };
         tokio::select! {
             response = self.show(&id, &pump, &request) => response,
+            () = pump.dialogs_cancelled() => DialogResponse::Cancelled,
             () = expired(timeout_of(&request)) => DialogResponse::Cancelled,
         }
     }

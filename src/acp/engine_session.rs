@@ -59,6 +59,7 @@ impl EngineSessions {
         let limits = SessionLimits { max_frame: FRAME_LIMIT, kept_output: KEPT_OUTPUT, kept_idle: KEPT_IDLE };
         let session = start_session("acp".into(), options, limits, owner, Resumption::default(), None);
         let (to_server, from_server) = line_channels(session);
-        Ok(Client::connect(LineChannels { to_server, from_server }, connection))
+        let connected = Client::connect(LineChannels { to_server, from_server }, connection).await;
+        connected.map_err(|error| error.to_string())
     }
 }

@@ -105,6 +105,8 @@ impl McpTools {
                 description,
                 parameters: parameters.as_object().cloned().unwrap_or_default(),
                 hidden: None,
+                load_mode: None,
+                reads_skill_uris: None,
             };
             let tools = self.clone();
             HostTool::new(definition, move |call| {

@@ -12,6 +12,7 @@
 mod agent;
 mod agent_process;
 mod client_environment;
+mod client_output;
 mod dialogs;
 mod engine_session;
 mod mapping;
@@ -20,12 +21,14 @@ mod prompt;
 mod recorder;
 mod session;
 mod session_options;
+mod slash_commands;
 mod source;
 mod tool_calls;
 mod translator;
 
 pub use agent::serve;
 pub use agent_process::AgentProcess;
+pub use client_output::ClientOutput;
 pub use engine_session::EngineSessions;
 pub use mapping::{Fate, FrameMapping, MAPPING, Mapping, mapping};
 pub use recorder::Recorder;

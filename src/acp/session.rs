@@ -4,13 +4,15 @@ use super::{
     mapping::mapping,
     prompt::prompt_command,
     session_options::{Choices, set_level, set_option},
+    slash_commands::{available, commands_update, listed},
     translator::Translator,
 };
 use crate::{
     client::{Client, Error, Events, RunResult},
     protocol::{
-        AbortCommand, AbortRetryCommand, CompactCommand, FlowState, GetCommandsCommand, GetMessagesCommand,
-        GetSessionStatsCommand, RpcCommandKind, SetSessionNameCommand, SlashCommand, StopReason,
+        AbortCommand, AbortRetryCommand, CompactCommand, FlowState, GetAvailableCommandsCommand,
+        GetCommandsCommand, GetMessagesCommand, GetSessionStatsCommand, RpcCommandKind,
+        SetSessionNameCommand, StopReason,
     },
 };
 use agent_client_protocol::{
@@ -18,16 +20,19 @@ use agent_client_protocol::{
     v1::{
         ConnectionTo,
         schema::{
-            AvailableCommand, AvailableCommandInput, AvailableCommandsUpdate, ConfigOptionUpdate,
-            ContentBlock, Cost, NoticeSeverity, PromptResponse, SessionId, SessionInfoUpdate,
-            SessionNotification, SessionUpdate, StopReason as AcpStopReason, TerminalId, ToolCallUpdate,
-            ToolCallUpdateFields, UnstructuredCommandInput, UsageUpdate,
+            AvailableCommand, ConfigOptionUpdate, ContentBlock, Cost, NoticeSeverity, PromptResponse,
+            SessionConfigOption, SessionId, SessionInfoUpdate, SessionNotification, SessionUpdate,
+            StopReason as AcpStopReason, TerminalId, ToolCallUpdate, ToolCallUpdateFields, UsageUpdate,
         },
     },
 };
 use futures_util::FutureExt as _;
-use std::sync::{Mutex, PoisonError};
-use tokio::sync::{mpsc, oneshot};
+use std::{
+    collections::HashSet,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 /// A session of an ACP client, with its server.
@@ -38,7 +43,16 @@ pub struct BridgedSession {
     pump: PumpHandle,
     /// Cancels the open prompt.
     prompt: Mutex<Option<CancellationToken>>,
+    /// Names of slash commands that the server carries out itself.
+    server_commands: Mutex<HashSet<String>>,
+    /// The options that the client has.
+    options: Mutex<Vec<SessionConfigOption>>,
+    /// Lets dialogs and tools begin.
+    known: KnownSession,
 }
+
+/// The session of dialogs and tools, once the client knows it.
+type KnownSession = watch::Sender<Option<(SessionId, PumpHandle)>>;
 
 /// Requests to the task that sends updates.
 enum PumpRequest {
@@ -58,10 +72,17 @@ enum PumpRequest {
 
 /// Requests of a session to the task that sends its updates.
 #[derive(Clone)]
-pub struct PumpHandle(mpsc::Sender<PumpRequest>);
+pub struct PumpHandle {
+    requests: mpsc::Sender<PumpRequest>,
+    /// Changes when the client does not have the options in effect.
+    stale_options: watch::Receiver<()>,
+    /// Changes when the open dialogs are cancelled.
+    dialogs: watch::Sender<()>,
+}
 
 impl PumpHandle {
-    /// Starts the task, which ends with the server. It follows `events` by `translator` and sends updates of session `id`.
+    /// Starts the task, which ends with the server. From the first request on, when the client knows the session, it follows
+    /// `events` by `translator` and sends updates of session `id`.
     pub fn start(
         id: SessionId,
         connection: ConnectionTo<AcpClient>,
@@ -69,8 +90,21 @@ impl PumpHandle {
         translator: Translator,
     ) -> Self {
         let (requests, received) = mpsc::channel(4);
-        tokio::spawn(Pump { id, connection, events, translator }.run(received));
-        Self(requests)
+        let (sender, stale_options) = watch::channel(());
+        let pump = Pump { id, connection, events, translator, stale_options: sender };
+        tokio::spawn(pump.run(received));
+        Self { requests, stale_options, dialogs: watch::Sender::new(()) }
+    }
+
+    /// Cancels the dialogs that are open.
+    fn cancel_dialogs(&self) {
+        self.dialogs.send_replace(());
+    }
+
+    /// Resolves once the dialogs that are open now are cancelled.
+    pub async fn dialogs_cancelled(&self) {
+        // The sender lives as long as this handle.
+        let _ = self.dialogs.subscribe().changed().await;
     }
 
     /// Waits until everything that the server has written so far is sent.
@@ -81,17 +115,17 @@ impl PumpHandle {
     /// Sends updates of the bridge itself.
     pub async fn send(&self, updates: Vec<SessionUpdate>) {
         // A task that has ended has no client to send to.
-        let _ = self.0.send(PumpRequest::Send(updates)).await;
+        let _ = self.requests.send(PumpRequest::Send(updates)).await;
     }
 
     /// Shows a notice, if the client can.
     pub async fn notice(&self, severity: NoticeSeverity, text: String) {
-        let _ = self.0.send(PumpRequest::Notice(severity, text)).await;
+        let _ = self.requests.send(PumpRequest::Notice(severity, text)).await;
     }
 
     /// Shows a terminal in the tool call that was begun last.
     pub async fn show_terminal(&self, terminal: TerminalId) {
-        let _ = self.0.send(PumpRequest::Terminal(terminal)).await;
+        let _ = self.requests.send(PumpRequest::Terminal(terminal)).await;
     }
 
     /// The tool call that was begun last and has not ended.
@@ -102,7 +136,7 @@ impl PumpHandle {
 
     async fn request<T>(&self, make: impl FnOnce(oneshot::Sender<T>) -> PumpRequest) -> Option<T> {
         let (reply, answer) = oneshot::channel();
-        self.0.send(make(reply)).await.ok()?;
+        self.requests.send(make(reply)).await.ok()?;
         answer.await.ok()
     }
 }
@@ -113,10 +147,13 @@ struct Pump {
     connection: ConnectionTo<AcpClient>,
     events: Events,
     translator: Translator,
+    stale_options: watch::Sender<()>,
 }
 
 impl Pump {
     async fn run(mut self, mut requests: mpsc::Receiver<PumpRequest>) {
+        let Some(first) = requests.recv().await else { return };
+        self.serve(first);
         let mut is_over = false;
         loop {
             tokio::select! {
@@ -163,6 +200,9 @@ impl Pump {
             Some(frame) => {
                 let updates = self.translator.updates(frame);
                 self.send(updates);
+                if self.translator.take_stale_options() {
+                    self.stale_options.send_replace(());
+                }
             }
             None => tracing::warn!("the server has written no frame: {:.200}", event.text()),
         }
@@ -177,9 +217,29 @@ impl Pump {
 }
 
 impl BridgedSession {
-    /// A session whose updates `pump` sends.
-    pub const fn new(id: SessionId, client: Client, pump: PumpHandle) -> Self {
-        Self { id, client, pump, prompt: Mutex::new(None) }
+    /// A session whose updates `pump` sends, and which `known` makes known to its dialogs and tools.
+    pub fn new(id: SessionId, client: Client, pump: PumpHandle, known: KnownSession) -> Self {
+        Self {
+            id,
+            client,
+            pump,
+            prompt: Mutex::default(),
+            server_commands: Mutex::default(),
+            options: Mutex::default(),
+            known,
+        }
+    }
+
+    /// Begins to serve a client that knows the session: dialogs, tools, and what it shows beside the conversation.
+    pub async fn begin(self: Arc<Self>) {
+        self.known.send_replace(Some((self.id.clone(), self.pump.clone())));
+        self.send_overview().await;
+        let (mut stale_options, session) = (self.pump.stale_options.clone(), Arc::downgrade(&self));
+        drop(self);
+        while stale_options.changed().await.is_ok() {
+            let Some(session) = session.upgrade() else { return };
+            session.send_options().await;
+        }
     }
 
     /// What may be chosen.
@@ -188,7 +248,9 @@ impl BridgedSession {
     ///
     /// The server does not answer.
     pub async fn choices(&self) -> Result<Choices, AcpError> {
-        Choices::read(&self.client).await.map_err(|error| failed(&error))
+        let choices = Choices::read(&self.client).await.map_err(|error| failed(&error))?;
+        *self.options.lock().unwrap_or_else(PoisonError::into_inner) = choices.options();
+        Ok(choices)
     }
 
     /// Sends the messages of the session as updates.
@@ -204,7 +266,7 @@ impl BridgedSession {
     }
 
     /// Sends what a client shows beside the conversation: name, commands, room in the context.
-    pub async fn send_overview(&self) {
+    async fn send_overview(&self) {
         let mut updates = vec![self.commands().await];
         if let Ok(state) = self.client.call(crate::protocol::GetStateCommand::default()).await
             && let Some(name) = state.session_name
@@ -215,23 +277,21 @@ impl BridgedSession {
         self.pump.send(updates).await;
     }
 
-    /// The commands of the agent, and those of the bridge.
+    /// The commands of the server, and those of the bridge.
     async fn commands(&self) -> SessionUpdate {
-        let dialect = self.client.session(|session| session.dialect());
-        let own = match RpcCommandKind::GetCommands.is_in(dialect.base()) {
-            true => self.client.call(GetCommandsCommand::default()).await.map(|list| list.commands),
-            false => Ok(Vec::new()),
+        let dialect = self.client.session(|session| session.dialect()).base();
+        let listed: Vec<AvailableCommand> = if RpcCommandKind::GetAvailableCommands.is_in(dialect) {
+            let list = self.client.call(GetAvailableCommandsCommand::default()).await;
+            list.map(|list| list.commands.iter().map(available).collect()).unwrap_or_default()
+        } else if RpcCommandKind::GetCommands.is_in(dialect) {
+            let list = self.client.call(GetCommandsCommand::default()).await;
+            list.map(|list| list.commands.iter().map(listed).collect()).unwrap_or_default()
+        } else {
+            Vec::new()
         };
-        let own = own.unwrap_or_default();
-        let extra =
-            mapping().slash_commands.iter().filter(|(name, _)| !own.iter().any(|it| it.name == **name));
-        let extra = extra.map(|(name, command)| {
-            let hint = UnstructuredCommandInput::new(command.hint.clone());
-            AvailableCommand::new(name.clone(), command.description.clone())
-                .input(AvailableCommandInput::Unstructured(hint))
-        });
-        let commands = own.iter().map(available_command).chain(extra).collect();
-        SessionUpdate::AvailableCommandsUpdate(AvailableCommandsUpdate::new(commands))
+        let names = listed.iter().map(|command| command.name.clone()).collect();
+        *self.server_commands.lock().unwrap_or_else(PoisonError::into_inner) = names;
+        commands_update(listed)
     }
 
     /// The room that the conversation takes, if the server knows.
@@ -265,10 +325,13 @@ impl BridgedSession {
         self.choices().await
     }
 
+    /// Sends the options, if the client has others.
     async fn send_options(&self) {
         self.pump.flush().await;
-        if let Ok(choices) = self.choices().await {
-            let update = ConfigOptionUpdate::new(choices.options());
+        let shown = self.options.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let Ok(options) = self.choices().await.map(|choices| choices.options()) else { return };
+        if options != shown {
+            let update = ConfigOptionUpdate::new(options);
             self.pump.send(vec![SessionUpdate::ConfigOptionUpdate(update)]).await;
         }
     }
@@ -345,6 +408,9 @@ impl BridgedSession {
     /// Carries out a slash command of the bridge; `None`: it is a prompt.
     async fn slash_command(&self, message: &str) -> Option<Result<(), Error>> {
         let (name, text) = message.strip_prefix('/')?.split_once(' ').unwrap_or((&message[1..], ""));
+        if self.server_commands.lock().unwrap_or_else(PoisonError::into_inner).contains(name) {
+            return None;
+        }
         let command = &mapping().slash_commands.get(name)?.command;
         let text = text.trim().to_owned();
         match RpcCommandKind::parse(command)? {
@@ -364,7 +430,8 @@ impl BridgedSession {
         }
     }
 
-    /// Aborts what is active, and what begins in its place, until the prompt is over.
+    /// Aborts what is active, and what begins in its place, until the prompt is over. Dialogs are cancelled behind the abort: a
+    /// command of an extension is no run, and ends with its dialog.
     async fn stop(&self) {
         let mut revisions = self.client.session_revisions();
         let mut aborted = None;
@@ -377,10 +444,14 @@ impl BridgedSession {
                     // Refused where the retry has just begun.
                     let _ = client.call(AbortRetryCommand::default()).await;
                 }
-                if let Err(Error::Gone(_)) = client.call(AbortCommand::default()).await {
+                let abort = client.call(AbortCommand::default());
+                // The first poll writes the command.
+                let (response, ()) = tokio::join!(abort, async { self.pump.cancel_dialogs() });
+                if let Err(Error::Gone(_)) = response {
                     return;
                 }
             }
+            self.pump.cancel_dialogs();
             if revisions.changed().await.is_err() {
                 return;
             }
@@ -389,7 +460,13 @@ impl BridgedSession {
 
     /// Ends the session: the server may finish and save.
     pub async fn close(&self) {
+        let is_busy = self.prompt.lock().unwrap_or_else(PoisonError::into_inner).is_some();
         self.cancel();
+        if is_busy {
+            // Else a server that finishes its run first is killed in the middle of it.
+            let client = self.client.unchecked().with_timeout(ABORT_WITHIN);
+            let _ = client.call(AbortCommand::default()).await;
+        }
         self.client.close().await;
         self.pump.flush().await;
     }
@@ -409,6 +486,9 @@ fn stop_reason(result: &RunResult) -> Result<AcpStopReason, AcpError> {
     }
 }
 
+/// How long a server may take to abort the run of a session that is closed.
+const ABORT_WITHIN: Duration = Duration::from_secs(2);
+
 /// The code of JSON-RPC for a failure of the server.
 const INTERNAL_ERROR: i32 = -32603;
 
@@ -420,10 +500,4 @@ pub fn failed(error: &Error) -> AcpError {
 /// The error for parameters that are wrong.
 pub fn invalid(reason: String) -> AcpError {
     AcpError::invalid_params().data(reason)
-}
-
-fn available_command(command: &SlashCommand) -> AvailableCommand {
-    let hint = UnstructuredCommandInput::new("arguments");
-    AvailableCommand::new(command.name.clone(), command.description.clone().unwrap_or_default())
-        .input(AvailableCommandInput::Unstructured(hint))
 }

@@ -44,6 +44,12 @@ pub enum Beginning {
 /// How long a prompt that starts no run is awaited: an extension may have handled it.
 const BEGIN_WITHIN: Duration = Duration::from_secs(10);
 
+/// How long a server may take until it is ready.
+const START_WITHIN: Duration = Duration::from_secs(30);
+
+/// Highest version of the protocol that is negotiated, with servers that offer several.
+const PROTOCOL_VERSION: u64 = 2;
+
 /// Pending bytes of events at which reading stops.
 const UNREAD: usize = 8 * 1024 * 1024;
 
@@ -83,8 +89,15 @@ impl Source {
     pub async fn open(&self, opening: Opening) -> Result<(Client, Events, String), String> {
         let dialect = self.dialect().await?;
         let Opening { begin, directory, environment, on_dialog, observer } = opening;
-        let connection =
-            ConnectionOptions { dialect, begin_within: BEGIN_WITHIN, unread: UNREAD, on_dialog, observer };
+        let connection = ConnectionOptions {
+            dialect,
+            protocol_version: PROTOCOL_VERSION,
+            start_within: START_WITHIN,
+            begin_within: BEGIN_WITHIN,
+            unread: UNREAD,
+            on_dialog,
+            observer,
+        };
         match self {
             Self::Engine(engine) => {
                 let start = match begin {

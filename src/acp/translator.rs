@@ -2,12 +2,13 @@
 
 use super::{
     mapping::mapping,
+    slash_commands::{available, commands_update},
     tool_calls::{content_block, ended_fields, pending_call, plan, progress_fields, running_fields},
 };
 use crate::protocol::{
     AgentMessage, AgentSessionEvent, AgentToolResult, AssistantContent, AssistantMessage,
-    AssistantMessageEvent, ExtensionError, JsonObject, MessageContent, NotifyType, Outbound,
-    RpcExtensionUIRequest, ToolResultMessage, UserContent,
+    AssistantMessageEvent, ExtensionError, JsonObject, MessageContent, NoticeLevel, NotifyType, Outbound,
+    RpcExtensionUIRequest, ThinkingLevel, ToolResultMessage, UserContent,
 };
 use agent_client_protocol::v1::schema::{
     ClientCapabilities, CompactionId, CompactionStatus, CompactionUpdate, ContentBlock, ContentChunk,
@@ -34,6 +35,8 @@ pub struct Translator {
     terminals: HashMap<String, TerminalId>,
     /// The call that was begun last.
     last_call: Option<String>,
+    /// Whether the client does not have the options in effect.
+    has_stale_options: bool,
 }
 
 impl Translator {
@@ -50,6 +53,7 @@ impl Translator {
             calls: HashMap::new(),
             terminals: HashMap::new(),
             last_call: None,
+            has_stale_options: false,
         }
     }
 
@@ -66,6 +70,11 @@ impl Translator {
         Some(call_update(&id, ToolCallUpdateFields::new().content(content)))
     }
 
+    /// Whether a frame since the last call has changed options without all that the client needs to show them.
+    pub const fn take_stale_options(&mut self) -> bool {
+        std::mem::replace(&mut self.has_stale_options, false)
+    }
+
     /// The updates that a frame becomes.
     pub fn updates(&mut self, frame: &Outbound) -> Vec<SessionUpdate> {
         match frame {
@@ -73,6 +82,9 @@ impl Translator {
                 Vec::new()
             }
             Outbound::AgentSessionEvent(event) => self.event(event),
+            Outbound::ExtensionUIRequest(request) if mapping().is_lost("ui", request.kind().as_str()) => {
+                Vec::new()
+            }
             Outbound::ExtensionUIRequest(request) => self.request(request).into_iter().collect(),
             Outbound::ExtensionError(ExtensionError { extension_path, error, .. }) => {
                 self.notice(NoticeSeverity::Error, format!("{extension_path}: {error}")).into_iter().collect()
@@ -102,8 +114,29 @@ impl Translator {
             E::SessionInfoChanged(info) => {
                 Some(SessionUpdate::SessionInfoUpdate(SessionInfoUpdate::new().title(info.name.clone())))
             }
-            E::ThinkingLevelChanged(change) => {
-                Some(SessionUpdate::CurrentModeUpdate(CurrentModeUpdate::new(change.level.as_str())))
+            E::SessionInfoUpdate(info) => {
+                Some(SessionUpdate::SessionInfoUpdate(SessionInfoUpdate::new().title(info.title.clone())))
+            }
+            E::ThinkingLevelChanged(change) => self.change_level(change.level),
+            E::ConfigUpdate(change) => self.change_level(change.thinking_level),
+            E::ModelChanged(_) => {
+                self.has_stale_options = true;
+                None
+            }
+            E::AvailableCommandsUpdate(list) => {
+                Some(commands_update(list.commands.iter().map(available).collect()))
+            }
+            E::CommandOutput(output) => {
+                self.messages += 1;
+                Some(SessionUpdate::AgentMessageChunk(self.chunk(text_block(&output.text))))
+            }
+            E::Notice(notice) => {
+                let severity = match notice.level {
+                    NoticeLevel::Info => NoticeSeverity::Info,
+                    NoticeLevel::Warning => NoticeSeverity::Warning,
+                    NoticeLevel::Error => NoticeSeverity::Error,
+                };
+                self.notice(severity, notice.message.clone())
             }
             E::CompactionStart(_) | E::AutoCompactionStart(_) => {
                 self.compactions += 1;
@@ -118,7 +151,7 @@ impl Translator {
                 self.end_compaction(end.aborted, result, end.error_message.as_deref())
             }
             E::AutoRetryStart(retry) => {
-                let delay = retry.delay_ms as f64 / 1000.0;
+                let delay = retry.delay_ms.as_f64().unwrap_or_default() / 1000.0;
                 let (attempt, most) = (retry.attempt, retry.max_attempts);
                 let text = format!("Retry {attempt} of {most} in {delay} s: {}", retry.error_message);
                 self.notice(NoticeSeverity::Warning, text)
@@ -147,6 +180,13 @@ impl Translator {
             _ => None,
         };
         update.into_iter().collect()
+    }
+
+    /// The mode of a level that is in effect.
+    fn change_level(&mut self, level: Option<ThinkingLevel>) -> Option<SessionUpdate> {
+        self.has_stale_options = true;
+        let mode = CurrentModeUpdate::new(level?.as_str());
+        Some(SessionUpdate::CurrentModeUpdate(mode))
     }
 
     /// The notice that a request of the user interface without a response becomes.
@@ -210,6 +250,9 @@ impl Translator {
 
     /// The update of a step of the partial message.
     fn step(&mut self, step: &AssistantMessageEvent) -> Vec<SessionUpdate> {
+        if mapping().is_lost("updates", step.kind().as_str()) {
+            return Vec::new();
+        }
         match step {
             AssistantMessageEvent::TextDelta(step) => {
                 self.note_sent(step.content_index, &step.delta);
@@ -311,6 +354,9 @@ impl Translator {
     }
 
     fn replay_message(&mut self, message: &AgentMessage) -> Vec<SessionUpdate> {
+        if mapping().is_lost("roles", message.kind().as_str()) {
+            return Vec::new();
+        }
         match message {
             AgentMessage::User(message) => {
                 self.messages += 1;

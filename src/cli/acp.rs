@@ -10,7 +10,7 @@ use super::{
     session_template::SessionTemplate,
 };
 use crate::{
-    acp::{AgentProcess, EngineSessions, Recorder, Source, serve},
+    acp::{AgentProcess, ClientOutput, EngineSessions, Recorder, Source, serve},
     config::Environment,
     login::finish_refreshes,
     protocol::Dialect,
@@ -21,7 +21,7 @@ use std::{
     ffi::{OsStr, OsString},
     path::{Path, PathBuf},
     process::ExitCode,
-    sync::Arc,
+    sync::{Arc, atomic::Ordering},
 };
 use tokio_util::compat::{TokioAsyncReadCompatExt as _, TokioAsyncWriteCompatExt as _};
 
@@ -79,10 +79,12 @@ pub fn run(started_as: Option<&OsString>, words: &[OsString]) -> ExitCode {
         Err(error) => return refuse(&error.to_string(), 1),
     };
     let served = runtime.block_on(async {
-        let streams = ByteStreams::new(tokio::io::stdout().compat_write(), tokio::io::stdin().compat());
+        let (output, is_gone) = ClientOutput::new(tokio::io::stdout());
+        let streams = ByteStreams::new(output.compat_write(), tokio::io::stdin().compat());
         let served = serve(source, recorder, streams).await;
         finish_refreshes().await;
-        served
+        // A client that leaves in the middle of a run is no failure: its sessions are saved.
+        served.or_else(|text| if is_gone.load(Ordering::Relaxed) { Ok(()) } else { Err(text) })
     });
     // The thread that reads stdin may never end.
     runtime.shutdown_background();

@@ -12,8 +12,8 @@ use super::{
 use crate::{
     machine::State,
     protocol::{
-        AbortCommand, AgentSessionEventKind, AssistantContent, AssistantMessage, Command, DialectReady,
-        FlowState, FollowUpCommand, GetStateCommand, NegotiateProtocolCommand, PromptCommand,
+        AbortCommand, AgentSessionEventKind, AssistantContent, AssistantMessage, Command, Dialect,
+        DialectReady, FlowState, FollowUpCommand, GetStateCommand, NegotiateProtocolCommand, PromptCommand,
         PromptDisposition, PromptOutcome, QueueOutcome, RpcCommand, RpcCommandKind, RpcExtensionUIRequest,
         SetHostToolsCommand, SteerCommand,
     },
@@ -99,13 +99,49 @@ impl Client {
         let guard = Arc::new(ProcessGuard { hub: Arc::clone(&hub), reader, process: id });
         let events = Events::new(Arc::clone(&hub));
         let client = Self { hub, guard, within: None, unchecked: false };
-        if options.dialect.record().ready != DialectReady::None {
-            let ready = client.wait_until(|server_status| server_status.has_written);
-            let ready = timeout(options.start_within, ready).await;
-            ready.map_err(|_| Error::NotReady(options.start_within))??;
-            client.negotiate(options.protocol_version).await?;
-        }
+        client.begin(options.dialect, options.start_within, options.protocol_version).await?;
         Ok((client, events))
+    }
+
+    /// Connects to a server in this process; in dialects with a `ready` frame, waits for that. `options` are as for
+    /// [`spawn`](Self::spawn), without the command. [`id`](Self::id) is 0, and dropping the last clone closes the server's input.
+    /// Needs a tokio runtime with time.
+    ///
+    /// # Errors
+    ///
+    /// The server ends, or is not ready in time.
+    pub async fn connect(
+        channels: LineChannels,
+        options: ConnectionOptions,
+    ) -> Result<(Self, Events), Error> {
+        let LineChannels { to_server, from_server } = channels;
+        let ConnectionOptions {
+            dialect,
+            protocol_version,
+            start_within,
+            begin_within,
+            unread,
+            on_dialog,
+            observer,
+        } = options;
+        let hub_options = HubOptions { unread, begin_within, on_dialog, observer };
+        let hub = Arc::new(Hub::new(dialect, to_server, hub_options));
+        let reader = tokio::spawn(io_tasks::read_channel(from_server, Arc::clone(&hub))).abort_handle();
+        let guard = Arc::new(ProcessGuard { hub: Arc::clone(&hub), reader, process: 0 });
+        let events = Events::new(Arc::clone(&hub));
+        let client = Self { hub, guard, within: None, unchecked: false };
+        client.begin(dialect, start_within, protocol_version).await?;
+        Ok((client, events))
+    }
+
+    /// Waits for the `ready` frame, in dialects that have one, and selects a version of the protocol.
+    async fn begin(&self, dialect: Dialect, within: Duration, highest: u64) -> Result<(), Error> {
+        if dialect.record().ready == DialectReady::None {
+            return Ok(());
+        }
+        let ready = self.wait_until(|server_status| server_status.has_written);
+        timeout(within, ready).await.map_err(|_| Error::NotReady(within))??;
+        self.negotiate(highest).await
     }
 
     /// Selects the highest version of the protocol that the server offers, up to `highest`.
@@ -117,19 +153,6 @@ impl Client {
             }
             None => Ok(()),
         }
-    }
-
-    /// Connects to a server in this process; `options` as for [`spawn`](Self::spawn), without the command. [`id`](Self::id) is 0,
-    /// and dropping the last clone closes the server's input. Needs a tokio runtime with time.
-    pub fn connect(channels: LineChannels, options: ConnectionOptions) -> (Self, Events) {
-        let LineChannels { to_server, from_server } = channels;
-        let ConnectionOptions { dialect, unread, begin_within, on_dialog, observer } = options;
-        let hub_options = HubOptions { unread, begin_within, on_dialog, observer };
-        let hub = Arc::new(Hub::new(dialect, to_server, hub_options));
-        let reader = tokio::spawn(io_tasks::read_channel(from_server, Arc::clone(&hub))).abort_handle();
-        let guard = Arc::new(ProcessGuard { hub: Arc::clone(&hub), reader, process: 0 });
-        let events = Events::new(Arc::clone(&hub));
-        (Self { hub, guard, within: None, unchecked: false }, events)
     }
 
     /// A clone whose calls fail after `time`. Without it, calls wait as long as the server runs.

@@ -77,6 +77,10 @@ pub struct Options {
 pub struct ConnectionOptions {
     /// The dialect of the server.
     pub dialect: Dialect,
+    /// See [`Options::protocol_version`].
+    pub protocol_version: u64,
+    /// See [`Options::start_within`].
+    pub start_within: Duration,
     /// See [`Options::begin_within`].
     pub begin_within: Duration,
     /// See [`Options::unread`].
@@ -89,8 +93,17 @@ pub struct ConnectionOptions {
 
 impl From<Options> for ConnectionOptions {
     fn from(options: Options) -> Self {
-        let Options { dialect, begin_within, unread, on_dialog, observer, .. } = options;
-        Self { dialect, begin_within, unread, on_dialog, observer }
+        let Options {
+            dialect,
+            protocol_version,
+            start_within,
+            begin_within,
+            unread,
+            on_dialog,
+            observer,
+            ..
+        } = options;
+        Self { dialect, protocol_version, start_within, begin_within, unread, on_dialog, observer }
     }
 }
 

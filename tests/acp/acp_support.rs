@@ -1,14 +1,16 @@
 //! Runs `pi-rpc acp` with the official client, keeps its wire, validates and judges it.
 
+use crate::client_terminals::Terminals;
 use agent_client_protocol::{
     Agent, ByteStreams, Client, Error, on_receive_notification, on_receive_request,
     schema::ProtocolVersion,
-    v1::{ConnectionTo, schema as acp},
+    v1::{ConnectionTo, Responder, schema as acp},
 };
 use serde_json::{Value, json};
 use std::{
     collections::HashMap,
     fs,
+    os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
     process::{Command as StdCommand, Stdio},
     sync::{Arc, LazyLock, Mutex},
@@ -34,6 +36,10 @@ pub struct Setup {
     pub capabilities: acp::ClientCapabilities,
     /// Which option of a permission request is chosen, by its index; `None`: the request is cancelled.
     pub choice: Option<usize>,
+    /// The text that is entered into forms; `None`: they are declined.
+    pub entered: Option<String>,
+    /// Whether requests to the user stay open until they are cancelled.
+    pub holds_dialogs: bool,
     /// Texts of files that the client has open.
     pub unsaved: HashMap<PathBuf, String>,
 }
@@ -56,6 +62,8 @@ impl Setup {
             options,
             capabilities: acp::ClientCapabilities::new().session(session),
             choice,
+            entered: None,
+            holds_dialogs: false,
             unsaved: HashMap::new(),
         }
     }
@@ -76,6 +84,31 @@ impl Setup {
     pub fn with(mut self, options: &[&str]) -> Self {
         self.options.splice(0..0, options.iter().map(|it| (*it).to_owned()));
         self
+    }
+
+    /// With forms, into which this text is entered.
+    pub fn entering(mut self, text: Option<&str>) -> Self {
+        let forms = acp::ElicitationCapabilities::new().form(acp::ElicitationFormCapabilities::new());
+        self.capabilities = self.capabilities.elicitation(forms);
+        self.entered = text.map(str::to_owned);
+        self
+    }
+
+    /// Writes the settings of every dialect.
+    pub fn settings(&self, settings: &Value) {
+        for (folder, name) in [(".pi", "settings.json"), (".xcsh", "settings.json"), (".omp", "config.yml")] {
+            let folder = self.home.path().join(folder).join("agent");
+            fs::create_dir_all(&folder).unwrap();
+            fs::write(folder.join(name), settings.to_string()).unwrap();
+        }
+    }
+
+    /// With an executable file in its home; returns its path.
+    pub fn script(&self, name: &str, text: &str) -> String {
+        let path = self.home.path().join(name);
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        path.to_string_lossy().into_owned()
     }
 
     /// The working directory of sessions.
@@ -247,8 +280,28 @@ async fn tee(from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin, side
     let _ = to.shutdown().await;
 }
 
-/// Commands that have run in terminals of the client.
-type Terminals = Arc<Mutex<Vec<std::process::Output>>>;
+/// Responds now, or, if the user does nothing, once the agent has cancelled its request.
+fn respond_or_hold<T: agent_client_protocol::JsonRpcResponse>(
+    responder: Responder<T>,
+    holds: bool,
+    response: impl FnOnce() -> T + Send + 'static,
+) {
+    tokio::spawn(async move {
+        if holds {
+            responder.cancellation().cancelled().await;
+        }
+        // Fails once the agent has gone.
+        let _ = responder.respond(response());
+    });
+}
+
+/// The only text of a form, as the user has entered it.
+fn accepted(request: &acp::CreateElicitationRequest, text: String) -> acp::ElicitationAcceptAction {
+    let acp::ElicitationMode::Form(form) = &request.mode else { panic!("{request:?}") };
+    let name = form.requested_schema.properties.keys().next().unwrap().clone();
+    let content = [(name, acp::ElicitationContentValue::String(text))];
+    acp::ElicitationAcceptAction::new().content(std::collections::BTreeMap::from(content))
+}
 
 /// Drives the program with the official client; then validates the wire and judges the server's side.
 pub async fn drive<T>(
@@ -266,8 +319,9 @@ pub async fn drive<T>(
     let choice = setup.choice;
     let capabilities = setup.capabilities.clone();
     let unsaved = setup.unsaved.clone();
-    let ended: Terminals = Arc::default();
-    let [created, waited, shown] = [ended.clone(), ended.clone(), ended];
+    let (holds, entered) = (setup.holds_dialogs, setup.entered.clone());
+    let terminals = Terminals::default();
+    let [created, waited, shown, killed] = [(); 4].map(|()| terminals.clone());
     let seen = wire.clone();
     let result = Client
         .v1()
@@ -276,13 +330,15 @@ pub async fn drive<T>(
             async move |request: acp::RequestPermissionRequest, responder, _| {
                 let chosen =
                     choice.and_then(|index| request.options.get(index)).map(|it| it.option_id.clone());
-                let outcome = match chosen {
-                    Some(id) => {
-                        acp::RequestPermissionOutcome::Selected(acp::SelectedPermissionOutcome::new(id))
-                    }
-                    None => acp::RequestPermissionOutcome::Cancelled,
-                };
-                responder.respond(acp::RequestPermissionResponse::new(outcome))
+                respond_or_hold(responder, holds, move || {
+                    acp::RequestPermissionResponse::new(match chosen {
+                        Some(id) => {
+                            acp::RequestPermissionOutcome::Selected(acp::SelectedPermissionOutcome::new(id))
+                        }
+                        None => acp::RequestPermissionOutcome::Cancelled,
+                    })
+                });
+                Ok(())
             },
             on_receive_request!(),
         )
@@ -305,30 +361,44 @@ pub async fn drive<T>(
             on_receive_request!(),
         )
         .on_receive_request(
+            async move |request: acp::CreateElicitationRequest, responder, _| {
+                let entered = entered.clone();
+                respond_or_hold(responder, holds, move || {
+                    acp::CreateElicitationResponse::new(match entered {
+                        Some(text) => acp::ElicitationAction::Accept(accepted(&request, text)),
+                        None => acp::ElicitationAction::Decline,
+                    })
+                });
+                Ok(())
+            },
+            on_receive_request!(),
+        )
+        .on_receive_request(
             async move |request: acp::CreateTerminalRequest, responder, _| {
-                let mut command = Command::new(&request.command);
-                let output =
-                    command.args(&request.args).current_dir(request.cwd.unwrap()).output().await.unwrap();
-                let mut terminals = created.lock().unwrap();
-                terminals.push(output);
-                let id = format!("terminal-{}", terminals.len() - 1);
-                responder.respond(acp::CreateTerminalResponse::new(id))
+                responder.respond(created.create(&request))
             },
             on_receive_request!(),
         )
         .on_receive_request(
-            async move |_: acp::WaitForTerminalExitRequest, responder, _| {
-                let code = waited.lock().unwrap().last().unwrap().status.code();
-                let status = acp::TerminalExitStatus::new().exit_code(code.map(|code| code as u32));
-                responder.respond(acp::WaitForTerminalExitResponse::new(status))
+            async move |request: acp::WaitForTerminalExitRequest, responder, _| {
+                let terminals = waited.clone();
+                tokio::spawn(async move { responder.respond(terminals.exit(&request.terminal_id).await) });
+                Ok(())
             },
             on_receive_request!(),
         )
         .on_receive_request(
-            async move |_: acp::TerminalOutputRequest, responder, _| {
-                let output =
-                    String::from_utf8_lossy(&shown.lock().unwrap().last().unwrap().stdout).into_owned();
-                responder.respond(acp::TerminalOutputResponse::new(output, false))
+            async move |request: acp::TerminalOutputRequest, responder, _| {
+                let terminals = shown.clone();
+                tokio::spawn(async move { responder.respond(terminals.output(&request.terminal_id).await) });
+                Ok(())
+            },
+            on_receive_request!(),
+        )
+        .on_receive_request(
+            async move |request: acp::KillTerminalRequest, responder, _| {
+                killed.kill(&request.terminal_id);
+                responder.respond(acp::KillTerminalResponse::new())
             },
             on_receive_request!(),
         )

@@ -63,6 +63,53 @@ async fn commands_run_in_terminals() {
     assert_eq!(last["status"], "failed");
 }
 
+fn endless() -> Value {
+    let endless = |arguments: Value| json!([{ "tool": "bash", "arguments": arguments }]);
+    json!([
+        { "match": "cancel", "say": endless(json!({ "command": "exec sleep 600" })) },
+        { "match": "timeout", "say": endless(json!({ "command": "exec sleep 600", "timeout": 0.01 })) },
+        { "onResult": "", "repeat": true, "say": [{ "text": "Well." }] }
+    ])
+}
+
+/// How a terminal is used whose command is killed.
+const KILLED: [&str; 5] =
+    ["terminal/create", "terminal/wait_for_exit", "terminal/kill", "terminal/output", "terminal/release"];
+
+#[tokio::test]
+async fn cancel_kills_terminal() {
+    let mut setup = Setup::own(endless());
+    setup.capabilities = setup.capabilities.terminal(true);
+    let project = setup.project();
+    let (_, wire) = drive(&setup, async |connection, wire| {
+        let session = new_session(&connection, &project).await?;
+        let content = vec![acp::ContentBlock::Text(acp::TextContent::new("cancel"))];
+        let open = connection.send_request(acp::PromptRequest::new(session.clone(), content));
+        wire.wait_for(|message| message["method"] == "terminal/wait_for_exit").await;
+        connection.send_notification(acp::CancelNotification::new(session))?;
+        assert_eq!(open.block_task().await?.stop_reason, acp::StopReason::Cancelled);
+        Ok(())
+    })
+    .await;
+    assert_eq!(called(&wire), KILLED);
+    assert_eq!(wire.updates_of("tool_call_update").last().unwrap()["status"], "failed");
+}
+
+#[tokio::test]
+async fn timeout_kills_terminal() {
+    let mut setup = Setup::own(endless());
+    setup.capabilities = setup.capabilities.terminal(true);
+    let project = setup.project();
+    let (stop, wire) = drive(&setup, async |connection, _| {
+        let session = new_session(&connection, &project).await?;
+        prompt(&connection, &session, "timeout").await
+    })
+    .await;
+    assert_eq!(stop, acp::StopReason::EndTurn);
+    assert_eq!(called(&wire), KILLED);
+    assert_eq!(wire.text("agent_message_chunk"), "Well.");
+}
+
 /// A server that has one tool, on stdio.
 const MCP_SERVER: &str = r#"while read -r line; do
   id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')

@@ -8,7 +8,7 @@ use serde_json::json;
 
 #[tokio::test]
 async fn every_dialect_answers() {
-    for dialect in ["pi", "pi-1", "xcsh"] {
+    for dialect in ["pi", "pi-1", "xcsh", "omp"] {
         let setup = Setup::foreign(json!([{ "repeat": true, "say": [{ "text": "Yes." }] }]), dialect);
         let project = setup.project();
         let (_, wire) = drive(&setup, async |connection, _| {
@@ -71,8 +71,6 @@ async fn todos_are_the_plan() {
 #[tokio::test]
 async fn dead_agent_fails_prompt_with_its_status() {
     let mut setup = Setup::own(json!([]));
-    let script =
-        format!("{PROGRAM} serve --dialect pi-1 --no-session --model scripted/demo & read -r line; exit 7");
     let dying = "while read -r line; do case $line in *'\"prompt\"'*) exit 7;; *) printf '%s\\n' \"$line\" >&3;; esac; done";
     let whole = format!(
         "exec 4>&1; mkfifo pipe.$$; ({PROGRAM} serve --dialect pi-1 --no-session --model scripted/demo < pipe.$$ >&4) & exec 3> pipe.$$; {dying}"

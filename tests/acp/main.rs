@@ -3,9 +3,12 @@
 
 mod acp_support;
 
+mod client_terminals;
 mod client_tools;
+mod dialogs;
 mod foreign_agents;
 mod mapping;
+mod progress;
 mod prompts;
 mod sessions;
 mod settings;

@@ -1,19 +1,42 @@
 //! The wire: long lines both ways, lines that are no messages, a client that vanishes.
 
 use crate::acp_support::{Setup, drive, new_session, prompt};
+use agent_client_protocol::v1::schema::LoadSessionRequest;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 
 #[tokio::test]
 async fn five_megabytes_pass_both_ways() {
-    let setup = Setup::own(json!([{ "repeat": true, "say": [{ "deltas": 5, "size": 1_000_000 }] }]));
-    let project = setup.project();
-    let (_, wire) = drive(&setup, async |connection, _| {
-        let session = new_session(&connection, &project).await?;
-        prompt(&connection, &session, &"x\u{2028}".repeat(1_250_000)).await
-    })
-    .await;
-    assert_eq!(wire.text("agent_message_chunk").len(), 5_000_000);
+    let turns = json!([{ "repeat": true, "say": [{ "deltas": 5, "size": 1_000_000 }] }]);
+    let foreign = ["pi-1", "omp"].map(|dialect| Setup::foreign(turns.clone(), dialect));
+    for setup in [Setup::own(turns)].into_iter().chain(foreign) {
+        let project = setup.project();
+        let (_, wire) = drive(&setup, async |connection, _| {
+            let session = new_session(&connection, &project).await?;
+            prompt(&connection, &session, &"x\u{2028}".repeat(1_250_000)).await
+        })
+        .await;
+        assert_eq!(wire.text("agent_message_chunk").len(), 5_000_000);
+    }
+}
+
+#[tokio::test]
+async fn line_separators_pass_both_ways() {
+    let text = "one\u{2028}two\u{2029}three\u{85}four\u{b}five";
+    let turns = json!([{ "match": text, "say": [{ "thinking": text }, { "text": text }] }]);
+    let foreign = ["pi", "pi-1", "xcsh", "omp"].map(|dialect| Setup::foreign(turns.clone(), dialect));
+    for setup in [Setup::own(turns)].into_iter().chain(foreign) {
+        let project = setup.project();
+        let (_, wire) = drive(&setup, async |connection, _| {
+            let session = new_session(&connection, &project).await?;
+            prompt(&connection, &session, text).await?;
+            connection.send_request(LoadSessionRequest::new(session, &project)).block_task().await
+        })
+        .await;
+        assert_eq!(wire.text("agent_thought_chunk"), text.repeat(2));
+        assert_eq!(wire.text("agent_message_chunk"), text.repeat(2));
+        assert_eq!(wire.text("user_message_chunk"), text);
+    }
 }
 
 /// A conversation line by line.
@@ -94,4 +117,33 @@ async fn vanished_client_leaves_saved_session() {
     lines.request(1, "initialize", json!({ "protocolVersion": 1, "clientCapabilities": {} })).await;
     let listed = lines.request(2, "session/list", json!({ "cwd": setup.project() })).await;
     assert_eq!(listed["result"]["sessions"][0]["sessionId"], session);
+}
+
+#[tokio::test]
+async fn client_leaving_mid_stream_ends_server() {
+    let turns = json!([{ "say": [{ "deltas": 100_000, "size": 10, "delayMs": 1 }] }]);
+    let mut foreign = Setup::foreign(turns.clone(), "pi-1");
+    let process = foreign.home.path().join("process");
+    let server: Vec<String> = foreign.options.drain(2..).map(|word| format!("'{word}'")).collect();
+    let script = format!("#!/bin/sh\necho $$ > '{}'\nexec {}\n", process.display(), server.join(" "));
+    let script = foreign.script("server", &script);
+    foreign.options.push(script);
+    for setup in [Setup::own(turns), foreign] {
+        let mut lines = Lines::start(&setup);
+        lines.request(1, "initialize", json!({ "protocolVersion": 1, "clientCapabilities": {} })).await;
+        let opened =
+            lines.request(2, "session/new", json!({ "cwd": setup.project(), "mcpServers": [] })).await;
+        let prompt = json!([{ "type": "text", "text": "Hello" }]);
+        let params = json!({ "sessionId": opened["result"]["sessionId"], "prompt": prompt });
+        let prompt = json!({ "jsonrpc": "2.0", "id": 3, "method": "session/prompt", "params": params });
+        lines.send(&prompt.to_string()).await;
+        while !lines.output.next_line().await.unwrap().unwrap().contains("agent_message_chunk") {}
+        let Lines { mut child, input, output } = lines;
+        drop((input, output));
+        let status = child.wait().await.unwrap();
+        assert!(status.success(), "{status}");
+        setup.judge();
+    }
+    let process = std::fs::read_to_string(process).unwrap();
+    assert!(!std::path::Path::new("/proc").join(process.trim()).exists(), "process {process}");
 }
