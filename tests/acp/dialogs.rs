@@ -33,7 +33,7 @@ done
 /// The same engine in this process, and as a process.
 fn setups() -> [Setup; 2] {
     let turns = ["confirm", "input"].map(|method| {
-        json!({ "match": format!("^ask {method}"), "say": [{ "tool": "asker", "arguments": { "method": method } }] })
+        json!({ "match": format!("ask {method}"), "say": [{ "tool": "asker", "arguments": { "method": method } }] })
     });
     let turns = json!(turns);
     [Setup::own(turns.clone()), Setup::foreign(turns, "pi-1")].map(|mut setup| {

@@ -128,8 +128,9 @@ async fn client_leaving_mid_stream_ends_server() {
     let script = format!("#!/bin/sh\necho $$ > '{}'\nexec {}\n", process.display(), server.join(" "));
     let script = foreign.script("server", &script);
     foreign.options.push(script);
-    for setup in [Setup::own(turns), foreign] {
-        let mut lines = Lines::start(&setup);
+    let setups = [Setup::own(turns), foreign];
+    for setup in &setups {
+        let mut lines = Lines::start(setup);
         lines.request(1, "initialize", json!({ "protocolVersion": 1, "clientCapabilities": {} })).await;
         let opened =
             lines.request(2, "session/new", json!({ "cwd": setup.project(), "mcpServers": [] })).await;
