@@ -390,9 +390,12 @@ impl BridgedSession {
             }
         };
         tokio::pin!(work);
+        // What an abort follows is written before it.
         let result = tokio::select! {
+            biased;
             result = &mut work => result,
             () = cancel.cancelled() => tokio::select! {
+                biased;
                 result = &mut work => result,
                 () = self.stop() => work.await,
             },
@@ -430,14 +433,15 @@ impl BridgedSession {
         }
     }
 
-    /// Aborts what is active, and what begins in its place, until the prompt is over. Dialogs are cancelled behind the abort: a
-    /// command of an extension is no run, and ends with its dialog.
+    /// Aborts what is active, and what begins in its place, until the prompt is over. The first abort comes in any case: the flow
+    /// does not show every compaction. Dialogs are cancelled behind the abort: a command of an extension is no run, and ends with its
+    /// dialog.
     async fn stop(&self) {
         let mut revisions = self.client.session_revisions();
         let mut aborted = None;
         loop {
             let flow = self.client.state().flow;
-            if flow != FlowState::Idle && aborted != Some(flow) {
+            if aborted.is_none() || (flow != FlowState::Idle && aborted != Some(flow)) {
                 aborted = Some(flow);
                 let client = self.client.unchecked();
                 if flow == FlowState::Retrying {

@@ -5,18 +5,31 @@ use agent_client_protocol::v1::schema::LoadSessionRequest;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 
+/// A session of `setup` with a prompt and an answer of this many bytes.
+async fn pass_both_ways(setup: Setup, bytes: usize) {
+    let project = setup.project();
+    let (_, wire) = drive(&setup, async |connection, _| {
+        let session = new_session(&connection, &project).await?;
+        prompt(&connection, &session, &"x\u{2028}".repeat(bytes / 4)).await
+    })
+    .await;
+    assert_eq!(wire.text("agent_message_chunk").len(), bytes);
+}
+
+/// An answer of this many bytes, in five pieces.
+fn answer_of(bytes: usize) -> Value {
+    json!([{ "say": [{ "deltas": 5, "size": bytes / 5 }] }])
+}
+
 #[tokio::test]
 async fn five_megabytes_pass_both_ways() {
-    let turns = json!([{ "repeat": true, "say": [{ "deltas": 5, "size": 1_000_000 }] }]);
-    let foreign = ["pi-1", "omp"].map(|dialect| Setup::foreign(turns.clone(), dialect));
-    for setup in [Setup::own(turns)].into_iter().chain(foreign) {
-        let project = setup.project();
-        let (_, wire) = drive(&setup, async |connection, _| {
-            let session = new_session(&connection, &project).await?;
-            prompt(&connection, &session, &"x\u{2028}".repeat(1_250_000)).await
-        })
-        .await;
-        assert_eq!(wire.text("agent_message_chunk").len(), 5_000_000);
+    pass_both_ways(Setup::own(answer_of(5_000_000)), 5_000_000).await;
+}
+
+#[tokio::test]
+async fn frames_in_chunks_pass_both_ways() {
+    for dialect in ["pi-1", "omp"] {
+        pass_both_ways(Setup::foreign(answer_of(1_200_000), dialect), 1_200_000).await;
     }
 }
 
