@@ -14,6 +14,9 @@ use std::{
     time::Duration,
 };
 
+/// Lists the folders with the session files of a working directory, or of all.
+type FindFolders = dyn Fn(Option<&Path>) -> Vec<PathBuf> + Send + Sync;
+
 /// Opens sessions of this engine, and finds those on disk.
 pub struct EngineSessions {
     /// The dialect of the connections to them.
@@ -21,7 +24,7 @@ pub struct EngineSessions {
     /// Makes the options of a session.
     pub open: Arc<OpenSession>,
     /// Lists the folders with the session files of a working directory, or of all. May block.
-    pub folders: Box<dyn Fn(Option<&Path>) -> Vec<PathBuf> + Send + Sync>,
+    pub folders: Box<FindFolders>,
 }
 
 /// Bytes of frames that are kept until the client is connected.

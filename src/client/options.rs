@@ -14,9 +14,11 @@ pub enum LineOrigin {
     Server,
 }
 
+type Observe = dyn Fn(LineOrigin, &[u8]) + Send + Sync;
+
 /// Sees each line of both sides, without its line feed, in the order in which the client handles them. Must not block.
 #[derive(Clone)]
-pub struct LineObserver(Arc<dyn Fn(LineOrigin, &[u8]) + Send + Sync>);
+pub struct LineObserver(Arc<Observe>);
 
 impl LineObserver {
     /// An observer that calls `observe`.

@@ -51,8 +51,8 @@ async fn write_and_command_are_tool_calls() {
         json!([{ "type": "diff", "path": path, "oldText": "one", "newText": "two" }])
     );
     let updates = wire.updates_of("tool_call_update");
-    let of_command = updates.iter().filter(|it| it["toolCallId"] == calls[2]["toolCallId"]);
-    let last = of_command.last().unwrap();
+    let mut of_command = updates.iter().filter(|it| it["toolCallId"] == calls[2]["toolCallId"]);
+    let last = of_command.next_back().unwrap();
     assert_eq!(last["status"], "completed");
     assert_eq!(last["content"][0]["content"]["text"], "two\n");
     assert_eq!(wire.text("agent_message_chunk"), "Done.");
