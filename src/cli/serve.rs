@@ -142,6 +142,8 @@ fn log_filter(wanted: &str) -> EnvFilter {
     let mut directives: Vec<String> = others.map(str::to_owned).collect();
     if directives.is_empty() {
         directives.push(LevelFilter::WARN.to_string());
+        // Each refused request is a warning there, with megabytes of quotes.
+        directives.push("agent_client_protocol=error".to_owned());
     }
     directives.push(format!("{AWS_TARGETS}=error"));
     EnvFilter::builder().parse_lossy(directives.join(","))

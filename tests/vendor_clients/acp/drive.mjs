@@ -98,7 +98,10 @@ const report = await app.connectWith(stream, async (context) => {
   await ask(M.session_resume, { sessionId, cwd, mcpServers: [] });
   const before = updates.length;
   await ask(M.session_load, { sessionId, cwd, mcpServers: [] });
-  result.replayed = updates.slice(before).filter((it) => it.update.sessionUpdate === "user_message_chunk").length;
+  const shown = updates.slice(before).map((it) => it.update);
+  // Whether the prompt that was cancelled at once is part of the session depends on time.
+  const prompts = shown.filter((it) => it.sessionUpdate === "user_message_chunk").map((it) => it.content.text);
+  result.replayed = prompts.filter((it) => it !== "silence");
   if (hello.agentCapabilities.sessionCapabilities.delete) {
     await ask(M.session_delete, { sessionId });
     result.deleted = (await ask(M.session_list, { cwd })).sessions.every((it) => it.sessionId !== sessionId);
