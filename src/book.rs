@@ -12,6 +12,7 @@ pub const FILES: &[(&str, &str)] = &[
     ("explanation/reliability.md", include_str!("../docs/explanation/reliability.md")),
     ("explanation/security.md", include_str!("../docs/explanation/security.md")),
     ("glossary.md", include_str!("../docs/glossary.md")),
+    ("how-to/drive-an-acp-agent.md", include_str!("../docs/how-to/drive-an-acp-agent.md")),
     ("how-to/extend-in-python.md", include_str!("../docs/how-to/extend-in-python.md")),
     ("how-to/extend-in-typescript.md", include_str!("../docs/how-to/extend-in-typescript.md")),
     ("how-to/generate-an-sdk.md", include_str!("../docs/how-to/generate-an-sdk.md")),

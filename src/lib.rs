@@ -15,6 +15,7 @@
 //! - [`packages`]: packages of pi's own extensions, skills and templates.
 //! - [`prompt`]: the system prompt, skills, prompt templates and rules.
 //! - [`server`]: runs the engine on pipes, processes and clocks.
+//! - `acp_backend`: an agent of the Agent Client Protocol in place of models and tools.
 //! - [`session_host`]: many sessions in one process, for clients that come and go.
 //! - [`attach`]: a pipe to a session of a host.
 //! - `acp` (a feature): the Agent Client Protocol, in front of any server.
@@ -30,6 +31,8 @@
 
 #[cfg(feature = "acp")]
 pub mod acp;
+#[cfg(feature = "acp")]
+pub mod acp_backend;
 #[cfg(feature = "serve")]
 pub mod attach;
 #[cfg(feature = "serve")]

@@ -7,7 +7,7 @@ use std::{
 };
 
 /// Modules, each with those that it may import.
-const MAY_USE: [(&str, &[&str]); 28] = [
+const MAY_USE: [(&str, &[&str]); 29] = [
     ("folder_walk", &["regular_files"]),
     ("regular_files", &[]),
     ("harmless", &[]),
@@ -57,6 +57,7 @@ const MAY_USE: [(&str, &[&str]); 28] = [
             "tools",
         ],
     ),
+    ("acp_backend", &["engine", "harmless", "model", "protocol", "server", "tools"]),
     ("session_host", &["engine", "private_files", "protocol", "server", "session"]),
     ("cluster", &["engine", "protocol", "server", "session", "session_host"]),
     ("acp", &["client", "model", "oracle", "private_files", "protocol", "session", "session_host", "tools"]),
@@ -75,6 +76,7 @@ const MAY_USE: [(&str, &[&str]); 28] = [
         "cli",
         &[
             "acp",
+            "acp_backend",
             "attach",
             "client",
             "cluster",

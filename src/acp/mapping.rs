@@ -32,6 +32,8 @@ pub struct Mapping {
     pub slash_commands: BTreeMap<String, SlashCommandMapping>,
     /// What becomes of frames on their way to an ACP client.
     pub agent: Tables,
+    /// What becomes of messages between a host and an ACP agent.
+    pub backend: Tables,
 }
 
 /// Tables of fates, by the kind of frame and its name.

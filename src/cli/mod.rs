@@ -6,6 +6,7 @@
 
 #[cfg(feature = "acp")]
 mod acp;
+mod agent_backend;
 mod attach;
 mod check;
 mod completions;

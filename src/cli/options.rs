@@ -14,8 +14,8 @@ use crate::{
 use lexopt::prelude::*;
 use std::ffi::OsString;
 use values::{
-    above_zero, bytes, confirm_patterns, dialect, expand_short, hazards, lease_seconds, list, log_format,
-    mode, optional_value, path, path_or_id, seconds, seed, session_id, session_name, sync, text,
+    above_zero, agent, bytes, confirm_patterns, dialect, expand_short, hazards, lease_seconds, list,
+    log_format, mode, optional_value, path, path_or_id, seconds, seed, session_id, session_name, sync, text,
 };
 
 pub use help::{HELP, HelpOption, help_groups, help_options};
@@ -143,6 +143,8 @@ pub struct HostOptions {
     pub hazards: Vec<Hazard>,
     /// `--seed` of the hazards.
     pub seed: u64,
+    /// `--backend acp` and the words behind `--`: the agent that answers in place of models.
+    pub agent: Option<Vec<OsString>>,
     /// `--help`.
     pub help: bool,
     /// `--version`.
@@ -216,6 +218,10 @@ const IGNORED_SWITCHES: [&str; 3] = ["verbose", "offline", "no-themes"];
 /// Parses a command line without the program name.
 pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
     let mut options = HostOptions::default();
+    let (arguments, behind) = match arguments.iter().position(|word| word == "--") {
+        Some(at) if has_backend(&arguments[..at]) => (&arguments[..at], &arguments[at + 1..]),
+        _ => (arguments, &[][..]),
+    };
     let mut parser = lexopt::Parser::from_args(arguments.iter().map(expand_short));
     let usage = |error: lexopt::Error| Refusal(error.to_string(), super::USAGE);
     while let Some(argument) = parser.next().map_err(usage)? {
@@ -309,6 +315,7 @@ pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
             Long("state") => options.state = Some(text(&mut parser)?.into()),
             Long("hazard") => options.hazards = hazards(&text(&mut parser)?)?,
             Long("seed") => options.seed = seed(&text(&mut parser)?)?,
+            Long("backend") => options.agent = Some(agent(&text(&mut parser)?, behind)?),
             Long("help") | Short('h') => options.help = true,
             Long("version") | Short('v') => options.version = true,
             Long("no-session") => options.set_session(SessionStart::InMemory)?,
@@ -360,6 +367,11 @@ pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
         }
         _ => Ok(options),
     }
+}
+
+/// Whether an agent is to be started, whose command line is behind `--`.
+fn has_backend(arguments: &[OsString]) -> bool {
+    arguments.iter().any(|word| word.to_str().is_some_and(|word| word.split('=').next() == Some("--backend")))
 }
 
 /// The refusal of `--resume` without a value.

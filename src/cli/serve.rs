@@ -1,7 +1,7 @@
 //! `pi-rpc serve` and `--mode rpc`: from options and configuration to the server's [`Options`].
 
 use super::{
-    host,
+    agent_backend, host,
     log::{self, Log},
     models,
     options::{self, HostOptions, LogFormat, Refusal},
@@ -40,7 +40,10 @@ pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
             let usage = "Serve the protocol on stdin and stdout\n\nUsage: pi-rpc serve [OPTIONS]\n";
             return print(&format!("{usage}\n{}", options::HELP));
         }
-        Ok(options) => options,
+        Ok(mut options) => match agent_backend::check(&mut options) {
+            Ok(()) => options,
+            Err(Refusal(text, status)) => return refuse(&text, status),
+        },
         Err(Refusal(text, status)) => return refuse(&text, status),
     };
     if options.multi_session {
@@ -62,7 +65,8 @@ pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
         // A person at a terminal would see nothing otherwise.
         let _ = writeln!(Log, "{}", terminal_notice(started_as, &options));
     }
-    let options = match resolve(started_as, options, arguments) {
+    let agent = options.agent.clone();
+    let mut options = match resolve(started_as, options, arguments) {
         Ok(options) => options,
         Err(Refusal(text, status)) => return refuse(&text, status),
     };
@@ -71,6 +75,9 @@ pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
         Err(error) => return refuse(&error.to_string(), 1),
     };
     let served = runtime.block_on(async {
+        if let Some(agent) = agent {
+            agent_backend::start(agent, &mut options.session).await?;
+        }
         let served = serve(options).await;
         finish_refreshes().await;
         served

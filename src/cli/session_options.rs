@@ -97,7 +97,9 @@ pub fn session_options(
     let modes = Modes {
         steering: settings.steering_mode.unwrap_or(own.steering),
         follow_up: settings.follow_up_mode.unwrap_or(own.follow_up),
-        auto_compaction: settings.compaction.enabled.unwrap_or(own.auto_compaction),
+        // An agent keeps its own context.
+        auto_compaction: options.agent.is_none()
+            && settings.compaction.enabled.unwrap_or(own.auto_compaction),
         auto_retry: settings.retry.enabled.unwrap_or(own.auto_retry),
         interrupt: settings.interrupt_mode.unwrap_or(own.interrupt),
         level: settings.default_thinking_level.unwrap_or(own.level),
@@ -150,6 +152,7 @@ pub fn session_options(
             session: options.max_session.unwrap_or(usual.session),
             shells: options.max_bash.unwrap_or(usual.shells),
         },
+        agent: None,
         tool_environment,
     })
 }
@@ -162,6 +165,10 @@ fn library(
     environment: &Environment,
     extended: bool,
 ) -> Result<(ModelLibrary, bool), Refusal> {
+    if options.agent.is_some() {
+        // The agent tells its models once it runs.
+        return Ok((ModelLibrary::unchosen(String::new()), false));
+    }
     let reloadable =
         |library: ModelLibrary, wanted| library.extendable(config.clone(), Some(wanted), environment.clone());
     if let Some(name) = scripted_name(options.provider.as_deref(), options.model.as_deref()) {

@@ -93,7 +93,7 @@ impl Engine {
         if !self.needs_consent(&name) {
             let call = self.open_task(process, Some(id), ActionTask::Tool);
             self.requests.tools.insert(call, ToolContinuation::Action);
-            return self.push(Output::StartTool(ToolStart { call, name, arguments }));
+            return self.push(Output::StartTool(ToolStart { call, tool_call_id: None, name, arguments }));
         }
         let place = self.extensions.place_of(process).unwrap_or_default();
         let title = texts::confirm_run_tool(&name, self.extensions.path(place), &shown(&arguments));
@@ -125,7 +125,7 @@ impl Engine {
         if let Some(task) = self.requests.actions.0.get_mut(&call) {
             *task = ActionTask::Tool;
             self.requests.tools.insert(call, ToolContinuation::Action);
-            self.push(Output::StartTool(ToolStart { call, name, arguments }));
+            self.push(Output::StartTool(ToolStart { call, tool_call_id: None, name, arguments }));
         }
     }
 

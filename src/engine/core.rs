@@ -85,6 +85,7 @@ impl Engine {
                 sections: setup.system_prompt.0,
                 source: setup.extension_setup.prompt_source,
                 commands: setup.extension_setup.commands,
+                agent_commands: Vec::new(),
             },
             queues: Queues::new(),
             activity: Activity::Idle,
@@ -189,6 +190,13 @@ impl Engine {
             }
             Input::ExtensionEnded { from, text } => self.on_extension_ended(from, &text),
             Input::ProviderHook { request, event } => self.send_provider_hook(request, *event),
+            Input::AgentDialog { request, dialog } => {
+                self.with_extensions(|host, context| host.open_agent_dialog(request, *dialog, context));
+            }
+            Input::AgentDialogWithdrawn(request) => {
+                self.with_extensions(|host, context| host.withdraw_agent_dialog(request, context));
+            }
+            Input::AgentCommands(commands) => self.instructions.agent_commands = commands,
             Input::FileRead(read) => self.on_skill_read(read),
             Input::ResourcesFound(found) => self.on_resources_found(*found),
             Input::ReadsExtensions(reads) => self.extensions.suspend(reads, self.now.monotonic),

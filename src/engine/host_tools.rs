@@ -16,9 +16,17 @@ use crate::{
     },
 };
 
+/// Refusal of `set_host_tools` where an agent behind the server has tools of its own.
+const AGENT_HAS_TOOLS: &str =
+    "The agent behind this server uses its own tools; it cannot be given tools of the host";
+
 impl Engine {
     /// Serves `set_host_tools`: replaces the tools of the host. Outstanding calls of removed tools can still complete.
     pub(in crate::engine) fn set_host_tools(&mut self, command: SetHostToolsCommand) {
+        if self.tools.is_of_agent() && !command.tools.is_empty() {
+            let text = AGENT_HAS_TOOLS.to_owned();
+            return self.handler_failed(command.id, RpcCommandKind::SetHostTools, text);
+        }
         match self.host_tools(&command.tools) {
             Ok(tools) => {
                 self.tools.remove_of(ToolOwner::Host);

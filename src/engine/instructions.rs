@@ -1,6 +1,9 @@
 //! The system prompt, its source, and the skills and prompt templates.
 
-use crate::prompt::{Commands, PromptSource, Section};
+use crate::{
+    prompt::{Commands, PromptSource, Section},
+    protocol::SlashCommand,
+};
 use std::sync::Arc;
 
 /// The system prompt of the session and what it is built from.
@@ -14,4 +17,6 @@ pub struct Instructions {
     pub source: Option<PromptSource>,
     /// Skills and prompt templates.
     pub commands: Commands,
+    /// Slash commands of the agent behind the server.
+    pub agent_commands: Vec<SlashCommand>,
 }

@@ -7,8 +7,8 @@ use crate::{
     prompt::Commands,
     protocol::{
         AgentMessage, AgentToolResult, Dialect, Emission, ExtensionAnswer, ExtensionQuery, FromExtension,
-        HookEvent, Inbound, JsonObject, LineError, LoginMethod, LoginProvider, Model, ThinkingLevel,
-        ToExtension, errors,
+        HookEvent, Inbound, JsonObject, LineError, LoginMethod, LoginProvider, Model, RpcExtensionUIRequest,
+        RpcExtensionUIResponse, SlashCommand, ThinkingLevel, ToExtension, errors,
     },
     session::{OpenedSession, Write},
 };
@@ -152,6 +152,17 @@ pub enum Input {
     ModelSelected(Result<ModelSelection, String>),
     /// The result of the [`Output::ReloadModels`] just polled.
     ModelsReloaded(ReloadedModels),
+    /// A request of the agent to its user; answered by [`Output::AgentDialogClosed`].
+    AgentDialog {
+        /// The id for the answer.
+        request: CallId,
+        /// The dialog; its id is set by the engine.
+        dialog: Box<RpcExtensionUIRequest>,
+    },
+    /// The agent has withdrawn its request: the dialog closes, and nothing is answered.
+    AgentDialogWithdrawn(CallId),
+    /// The slash commands that the agent has from now on.
+    AgentCommands(Vec<SlashCommand>),
     /// A hook about a request to a provider; answered by [`Output::ProviderHookCompleted`].
     ProviderHook {
         /// The id for the answer.
@@ -225,6 +236,13 @@ pub enum Output {
         request: CallId,
         /// The event with the outcome.
         event: Box<HookEvent>,
+    },
+    /// The dialog of an [`Input::AgentDialog`] has closed.
+    AgentDialogClosed {
+        /// The id of the request.
+        request: CallId,
+        /// The response; `None`: the dialog was dismissed or could not be shown.
+        response: Option<RpcExtensionUIResponse>,
     },
     /// Writes to the session's file; answered by [`Input::Stored`] or [`Input::StoreFailed`].
     Store(Write),
@@ -372,6 +390,8 @@ pub struct RequestHooks {
 pub struct ToolStart {
     /// The id for progress and end.
     pub call: CallId,
+    /// The model's id of the call; `None`: an extension runs the tool.
+    pub tool_call_id: Option<String>,
     /// The tool.
     pub name: String,
     /// The arguments, checked against the tool's schema, types coerced.

@@ -30,11 +30,14 @@ impl Engine {
         self.send_to_extension(process, ExtensionAnswer { id: query.id, data: Some(data), error: None });
     }
 
-    /// All slash commands: of extensions, templates and skills.
+    /// All slash commands: of extensions, templates and skills, and of the agent behind the server.
     pub(in crate::engine) fn command_list(&self) -> CommandList {
         let of_extensions = self.extensions.commands(self.dialect.record().extension_api);
         CommandList {
-            commands: of_extensions.chain(self.instructions.commands.list(self.dialect.base())).collect(),
+            commands: of_extensions
+                .chain(self.instructions.commands.list(self.dialect.base()))
+                .chain(self.instructions.agent_commands.iter().cloned())
+                .collect(),
         }
     }
 

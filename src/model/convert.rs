@@ -283,6 +283,14 @@ pub fn input<'a>(message: &'a AgentMessage, request: &ModelRequest<'a>) -> Optio
     convert_other(message, &images(request))
 }
 
+/// The parts of a message that is neither an answer nor a result, with its images; `None`: models do not see it.
+pub fn input_parts(message: &AgentMessage) -> Option<Vec<ChatPart<'_>>> {
+    match convert_other(message, &Images::Shown)? {
+        ChatTurn::User(parts) | ChatTurn::Developer(parts) => Some(parts),
+        ChatTurn::Assistant(_) => None,
+    }
+}
+
 fn convert_other<'a>(message: &'a AgentMessage, images: &Images) -> Option<ChatTurn<'a>> {
     let user = |content| Some(ChatTurn::User(content));
     let text = |text: String| user(vec![ChatPart::Text(text.into())]);

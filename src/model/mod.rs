@@ -41,7 +41,7 @@ pub mod request;
 #[cfg(feature = "serve")]
 pub mod retry;
 pub mod scripted;
-mod sequence;
+pub(crate) mod sequence;
 mod sse;
 #[cfg(feature = "serve")]
 mod stray_json;

@@ -21,6 +21,7 @@
 //!
 //! Logs go to stderr; stdout has frames only.
 
+mod agent;
 mod batch_writer;
 mod disk;
 mod extension_models;
@@ -41,6 +42,7 @@ mod sink;
 mod stdin;
 mod tasks;
 
+pub use agent::{Agent, AgentAnswer, AgentLink, AgentRequest, AgentTool, ToolState};
 pub use disk::Files;
 pub use hazard::{Hazard, Hazards, WriteStep};
 pub use logins::LoginAccess;

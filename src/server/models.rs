@@ -98,6 +98,12 @@ impl ModelLibrary {
         Ok(library)
     }
 
+    /// Models of an agent, which answers itself.
+    pub fn of_agent(choices: Vec<ModelChoice>, start: usize) -> Self {
+        let backends = choices.iter().map(|_| Backend::Unavailable).collect();
+        Self { choices, backends, start, level: None, scope: None, source: None }
+    }
+
     /// Models of the user's configuration. `follows`: with another model comes the level that the settings give it.
     pub fn configured(
         selection: Selection,

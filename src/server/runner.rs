@@ -4,7 +4,7 @@
 //! host, and passes inputs in and emissions on.
 
 use super::{
-    ModelLibrary, ToolEnvironment,
+    Agent, ModelLibrary, ToolEnvironment,
     disk::{Disk, Files, SessionFiles},
     logins::{self, LoginAccess},
     queries::{self, QueryAnswer},
@@ -64,6 +64,8 @@ pub struct SessionOptions {
     pub limits: Limits,
     /// Where logins are stored, and how vendors are reached.
     pub login_access: LoginAccess,
+    /// The agent that answers in place of models and tools.
+    pub agent: Option<Box<dyn Agent>>,
     /// Where tools and commands run.
     pub tool_environment: ToolEnvironment,
 }
@@ -123,6 +125,7 @@ impl Runner {
             options.tool_environment,
             &options.extension_setup,
             options.node,
+            options.agent,
         );
         let files = options
             .files
@@ -146,9 +149,12 @@ impl Runner {
             limits: options.limits,
             place: options.place,
             session: options.session,
-            tools: Toolbox::new(options.tools)
-                .with_spare(options.spare_tools)
-                .limited_to(options.allowed_tools),
+            tools: match tasks.has_agent() {
+                true => Toolbox::of_agent(),
+                false => Toolbox::new(options.tools)
+                    .with_spare(options.spare_tools)
+                    .limited_to(options.allowed_tools),
+            },
             system_prompt: options.system_prompt,
             extension_setup: options.extension_setup,
             name: options.name,
@@ -186,6 +192,7 @@ impl Runner {
         while let Some(output) = engine.poll() {
             match output {
                 Output::Emit(emission) => emit(emission),
+                Output::CallModel(call) if tasks.has_agent() => tasks.call_agent(call),
                 Output::CallModel(call) => {
                     let hooks = match call.purpose {
                         Purpose::Turn => engine.request_hooks(),
@@ -210,6 +217,9 @@ impl Runner {
                 Output::ToExtension { to, frame } => tasks.extensions.send(to, &frame),
                 Output::ProviderHookCompleted { request, event } => {
                     tasks.provider_hooks.complete(request, *event)
+                }
+                Output::AgentDialogClosed { request, response } => {
+                    tasks.close_agent_dialog(request, response);
                 }
                 Output::StopExtension(process) => tasks.extensions.stop(process),
                 Output::Violation(violation) => tracing::error!("{violation}"),

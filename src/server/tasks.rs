@@ -4,6 +4,7 @@
 compile_error!("A task that panics becomes an error result, for which panics have to unwind.");
 
 use super::{
+    agent::{Agent, AgentLink},
     logins::{self, LoginAccess, Logins},
     models::PreparedCall,
     provider_call::ProviderCall,
@@ -12,7 +13,8 @@ use super::{
 };
 use crate::{
     engine::{
-        CallId, ExtensionSetup, Input, LoginEnd, LoginStart, RequestHooks, ShellEnd, ShellStart, ToolStart,
+        CallId, ExtensionSetup, Input, LoginEnd, LoginStart, ModelCall, RequestHooks, ShellEnd, ShellStart,
+        ToolStart,
     },
     extension::{self, ExtensionEnvironment, Extensions, NodeHost},
     model::{
@@ -21,8 +23,8 @@ use crate::{
         types::StreamEvent,
     },
     protocol::{
-        AgentSessionEventKind, AgentToolResult, Dialect, DialectBashAbortNotice, ImageContent, TextContent,
-        UserContent,
+        AgentSessionEventKind, AgentToolResult, Dialect, DialectBashAbortNotice, ImageContent,
+        RpcExtensionUIResponse, TextContent, UserContent,
     },
     secrets::Secrets,
     tools::{
@@ -77,6 +79,8 @@ pub struct Tasks {
     /// Hooks of extensions on requests to providers.
     pub provider_hooks: ProviderHooks,
     logins: Logins,
+    /// The agent that answers in place of models and tools.
+    agent: Option<AgentLink>,
     models: HashMap<CallId, AbortHandle>,
     tokens: HashMap<CallId, CancellationToken>,
 }
@@ -91,6 +95,7 @@ impl Tasks {
         tool_environment: ToolEnvironment,
         extension_setup: &ExtensionSetup,
         node: Option<NodeHost>,
+        agent: Option<Box<dyn Agent>>,
     ) -> (Self, extension::ExtensionInputs) {
         let processes = Processes::new();
         let (extensions, extension_inputs) = Extensions::new(ExtensionEnvironment {
@@ -106,6 +111,7 @@ impl Tasks {
         });
         let tasks = Self {
             provider_hooks: ProviderHooks::new(inputs.clone()),
+            agent: agent.map(|agent| agent.start(inputs.clone())),
             inputs,
             gate,
             dialect,
@@ -141,6 +147,32 @@ impl Tasks {
         self.models.insert(call, task);
     }
 
+    /// Whether an agent answers in place of models and tools.
+    pub const fn has_agent(&self) -> bool {
+        self.agent.is_some()
+    }
+
+    /// Has the agent answer a model call.
+    pub fn call_agent(&mut self, model_call: Box<ModelCall>) {
+        let Some(agent) = &self.agent else { return };
+        let call = model_call.call;
+        let forwarder = StreamForwarder { call, inputs: self.inputs.clone(), gate: self.gate.clone() };
+        let task =
+            guard("an answer", &self.inputs, forwarder.forward_agent(agent.clone(), model_call), move |_| {
+                let message = format!("The answer could not be read: {DEFECT}");
+                Input::Model { call, event: StreamEvent::Fail { message, retry_after: None } }
+            });
+        self.models.retain(|_, task| !task.is_finished());
+        self.models.insert(call, task);
+    }
+
+    /// Passes the agent the response to its dialog.
+    pub fn close_agent_dialog(&self, request: CallId, response: Option<RpcExtensionUIResponse>) {
+        if let Some(agent) = &self.agent {
+            agent.close_dialog(request, response);
+        }
+    }
+
     /// Cancels a model call.
     pub fn cancel_model(&mut self, call: CallId) {
         if let Some(task) = self.models.remove(&call) {
@@ -150,7 +182,16 @@ impl Tasks {
 
     /// Starts a tool call.
     pub fn run_tool(&mut self, start: ToolStart) {
-        let ToolStart { call, name, arguments } = start;
+        let ToolStart { call, tool_call_id, name, arguments } = start;
+        if let Some((agent, id)) = self.agent.clone().zip(tool_call_id) {
+            let (inputs, gate, cancel) = (self.inputs.clone(), self.gate.clone(), self.token(call));
+            let work = async move { agent.follow_tool(call, id, inputs, gate, cancel).await };
+            guard("a tool", &self.inputs, work, move |panic| {
+                let (result, is_error) = tool_result(ToolOutput::error(format!("The tool failed: {panic}")));
+                Input::ToolEnd { call, result, is_error }
+            });
+            return;
+        }
         let (progress, mut news) = mpsc::channel(1);
         let context = ToolContext {
             cwd: self.tool_environment.directory.clone(),
@@ -309,6 +350,9 @@ impl Tasks {
         self.logins.cancel_all();
         self.tokens.drain().for_each(|(_, token)| token.cancel());
         self.extensions.close().await;
+        if let Some(agent) = self.agent.take() {
+            agent.end().await;
+        }
         self.processes.end_all().await;
     }
 
@@ -399,6 +443,19 @@ impl StreamForwarder {
             }
         };
         tokio::join!(provider_call.run(sender, provider_hooks, hooks), forwarding);
+    }
+
+    async fn forward_agent(mut self, agent: AgentLink, model_call: Box<ModelCall>) {
+        let mut events = agent.answer(model_call, STREAM_BUFFER);
+        while let Some(event) = events.recv().await {
+            let is_last = matches!(event, StreamEvent::Finish(_) | StreamEvent::Fail { .. });
+            if !self.forward(event).await || is_last {
+                return;
+            }
+        }
+        // The task of the agent is gone, by a defect of it.
+        let message = format!("The answer could not be read: {DEFECT}");
+        self.forward(StreamEvent::Fail { message, retry_after: None }).await;
     }
 
     /// Sends one event once the gate is open; `false` if the loop has ended.

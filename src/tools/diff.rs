@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The difference between two texts, in pi's format: `+` and the number in the new text, `-` or a blank and the number
 /// in the old one, then the line. Numbers are padded on the left to the same width; ` ...` stands for lines left out.
-pub(super) fn numbered_diff(old: &str, new: &str) -> EditToolDetails {
+pub(crate) fn numbered_diff(old: &str, new: &str) -> EditToolDetails {
     let old_lines: Vec<&str> = old.split_inclusive('\n').collect();
     let new_lines: Vec<&str> = new.split_inclusive('\n').collect();
     let (mut gone, mut come) = changed_lines(&old_lines, &new_lines);

@@ -46,6 +46,7 @@ mod truncate;
 mod write;
 
 pub use delegate::{Delegated, DelegatedCommand, DelegatedOutcome, ToolDelegate};
+pub(crate) use diff::numbered_diff;
 pub use edit::EditResult;
 pub use output_files::{OUTPUT_FILES_LIMIT, OutputFiles, RemovedFiles};
 pub(crate) use processes::Group;

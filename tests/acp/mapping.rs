@@ -25,6 +25,14 @@ fn mapping_names_every_frame() {
 }
 
 #[test]
+fn backend_names_real_commands() {
+    let known: BTreeSet<&str> = RpcCommandKind::ALL.iter().map(|it| it.as_str()).collect();
+    let mapping = mapping();
+    let named = mapping.backend["commands"].keys().map(String::as_str).collect::<BTreeSet<_>>();
+    assert!(named.is_subset(&known), "{named:?}");
+}
+
+#[test]
 fn mapping_names_every_value() {
     let mapping = mapping();
     let levels: BTreeSet<&str> = mapping.thinking_levels.keys().map(String::as_str).collect();
@@ -35,7 +43,8 @@ fn mapping_names_every_value() {
 
 #[test]
 fn mapping_explains_every_loss() {
-    let unexplained = mapping().agent.into_iter().flat_map(|(table, frames)| {
+    let Mapping { agent, backend, .. } = mapping();
+    let unexplained = agent.into_iter().chain(backend).flat_map(|(table, frames)| {
         let frames =
             frames.into_iter().filter(|(_, it)| (it.fate == pi_rpc::acp::Fate::Carried) == it.why.is_some());
         frames.map(move |(name, _)| format!("{table}/{name}")).collect::<Vec<_>>()

@@ -6,6 +6,7 @@ mod commands_support;
 #[path = "../serve_support/mod.rs"]
 mod serve_support;
 
+mod acp_backend;
 mod aws;
 mod bash;
 mod commands;

@@ -304,6 +304,7 @@ impl<'s> World<'s> {
                     self.engine.handle(Input::ModelSelected(selected), at(self.now));
                 }
                 Output::ReloadModels { .. } => unreachable!("the models are given"),
+                Output::AgentDialogClosed { .. } => unreachable!("no agent is behind the server"),
                 Output::ProviderHookCompleted { .. } => unreachable!("nothing happens beside the engine"),
                 Output::FindResources { skills, templates } => {
                     let found = discover(&self.played.disk, &skills, &templates);

@@ -28,6 +28,11 @@ Model:
                                connection alive. 0: never (httpIdleTimeoutMs, retry.provider.timeoutMs, else 300)
   --list-models [WORDS]        List the models whose names contain these words, and exit
 
+Another agent:
+  --backend <KIND>             acp: let an agent of the Agent Client Protocol answer, with models, tools and context of its
+                               own; its command line stands behind -- (options of models, tools, instructions and
+                               extensions are refused)
+
 Tools:
   -t, --tools <A,B>            Offer only these: read, bash, edit, write, grep, find, ls (the first four)
   -nt, --no-tools              Offer no tools except those of --tools; also --no-builtin-tools
@@ -119,6 +124,7 @@ refused, as it asks a person to choose. RUST_LOG sets the level of the log on st
 Examples:
   pi-rpc serve --dialect pi-1 --model sonnet:high --continue
   pi-rpc serve --no-session --model scripted/demo --hazard all --seed 7
+  pi-rpc serve --backend acp -- pi-rpc acp --model scripted/demo
   pi-rpc -p \"Summarize the changes\" @CHANGES.md";
 
 /// A group of the help text: its title, and the text below it.

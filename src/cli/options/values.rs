@@ -152,3 +152,15 @@ pub fn confirm_patterns(text: &str) -> Result<Vec<String>, Refusal> {
 pub fn list(text: &str) -> Vec<String> {
     text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect()
 }
+
+/// The agent of `--backend`: `words` are behind `--`.
+pub fn agent(kind: &str, words: &[OsString]) -> Result<Vec<OsString>, Refusal> {
+    match (kind, words) {
+        ("acp", []) => {
+            let text = "--backend acp: expected -- and the command line of an agent behind the options";
+            Err(Refusal(text.to_owned(), USAGE))
+        }
+        ("acp", words) => Ok(words.to_vec()),
+        (other, _) => Err(Refusal(format!("--backend {other}: expected acp"), USAGE)),
+    }
+}

@@ -37,6 +37,8 @@ pub enum DialogOwner {
     Call(usize),
     /// The engine, for the login with this id.
     Login(CallId),
+    /// The agent behind the server, for its request with this id.
+    Agent(CallId),
     /// The engine, before it runs a tool for an action of an extension.
     Action {
         process: CallId,
@@ -77,7 +79,7 @@ impl Dialog {
     pub const fn origin(&self) -> Option<CallId> {
         match self.owner {
             DialogOwner::Extension { origin, .. } | DialogOwner::Action { origin, .. } => origin,
-            DialogOwner::Call(_) | DialogOwner::Login(_) => None,
+            DialogOwner::Call(_) | DialogOwner::Login(_) | DialogOwner::Agent(_) => None,
         }
     }
 

@@ -15,7 +15,7 @@ use crate::engine::{
         dialog::{Dialog, DialogOwner, MAX_DIALOGS, MAX_UNSHOWN_DIALOGS, WithheldDialog},
         host::{Context, ExtensionHost, ExtensionOutput},
     },
-    io::CallId,
+    io::{CallId, Output},
 };
 use crate::protocol::{
     CancelRequest, DialectEmitsTitle, DialectIdsUi, ExtensionUIAnswer, ExtensionUICall, LineError, Outbound,
@@ -73,6 +73,24 @@ impl ExtensionHost {
     ) {
         let due = dialog_due(&request, context);
         self.open_dialog(DialogOwner::Login(login), request, due, context);
+    }
+
+    /// Opens a dialog for the agent behind the server; one that the host cannot be shown closes at once.
+    pub fn open_agent_dialog(
+        &mut self,
+        request: CallId,
+        dialog: RpcExtensionUIRequest,
+        context: &mut Context<'_>,
+    ) {
+        match context.lifecycle.is_input_over() {
+            true => self.dialog_closed(DialogOwner::Agent(request), None, context),
+            false => self.open_dialog(DialogOwner::Agent(request), dialog, None, context),
+        }
+    }
+
+    /// Closes a dialog that the agent has withdrawn. No frame tells the host.
+    pub fn withdraw_agent_dialog(&mut self, request: CallId, context: &mut Context<'_>) {
+        self.close_dialogs(|dialog| matches!(dialog.owner, DialogOwner::Agent(of) if of == request), context);
     }
 
     /// Closes the dialog of a login that has ended. No frame tells the host beside the response.
@@ -259,6 +277,9 @@ impl ExtensionHost {
         match owner {
             DialogOwner::Extension { process, id, .. } => self.respond_to_dialog(process, id, response),
             DialogOwner::Call(at) => self.push(ExtensionOutput::CallConsent { at, response }),
+            DialogOwner::Agent(request) => {
+                self.push(ExtensionOutput::Perform(Output::AgentDialogClosed { request, response }));
+            }
             DialogOwner::Login(login) => self.push(ExtensionOutput::LoginDialog { login, response }),
             DialogOwner::Action { action, .. } => {
                 self.push(ExtensionOutput::ActionConsent { action, response });

@@ -126,7 +126,12 @@ impl Engine {
             }
             Some(ToolOwner::Server) if tool_call.name == TODO_WRITE => self.write_todos(call, &arguments),
             Some(ToolOwner::Server) | None => {
-                self.push(Output::StartTool(ToolStart { call, name: tool_call.name, arguments }));
+                self.push(Output::StartTool(ToolStart {
+                    call,
+                    tool_call_id: Some(tool_call.id),
+                    name: tool_call.name,
+                    arguments,
+                }));
             }
         }
     }

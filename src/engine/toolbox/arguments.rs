@@ -25,6 +25,8 @@ pub struct Toolbox {
     allowed: Option<Vec<String>>,
     /// The tools offered to the model, computed on demand.
     specs: OnceLock<Arc<[ToolSpec]>>,
+    /// Whether calls of tools that are not listed are carried out by the server, with arguments as they are.
+    is_open: bool,
     /// The tools whose calls need the host's consent.
     pub(in crate::engine) consent_patterns: ConsentPatterns,
 }
@@ -99,8 +101,19 @@ impl Toolbox {
             spare: Vec::new(),
             allowed: None,
             specs: OnceLock::new(),
+            is_open: false,
             consent_patterns: ConsentPatterns::default(),
         }
+    }
+
+    /// The tools of an agent that carries its calls out itself: any name, any arguments.
+    pub fn of_agent() -> Self {
+        Self { is_open: true, ..Self::new(Vec::new()) }
+    }
+
+    /// Whether an agent carries its calls out itself.
+    pub(in crate::engine) const fn is_of_agent(&self) -> bool {
+        self.is_open
     }
 
     /// Adds tools of the server that are offered only when an extension chooses them.
@@ -235,7 +248,13 @@ impl Toolbox {
     /// The arguments as the tool takes them, or the text of the error result.
     pub fn check(&self, base: Base, name: &str, arguments: &JsonObject) -> Result<JsonObject, String> {
         let tool = self.find(name).filter(|tool| tool.offered);
-        let Some(tool) = tool else { return Err(errors::tool_not_found(base, name)) };
+        let Some(tool) = tool else {
+            return if self.is_open {
+                Ok(arguments.clone())
+            } else {
+                Err(errors::tool_not_found(base, name))
+            };
+        };
         let mut value = Value::Object(arguments.clone());
         coerce(&mut value, &tool.spec.parameters);
         let problems: Vec<String> = match tool.validator() {

@@ -21,8 +21,8 @@ pub type Costs = [f64; 4];
 const PER: f64 = 1e6;
 /// The tolerated rounding error, in dollars and relative to a cost.
 const ROUNDED: f64 = 1e-9;
-/// The API whose answers cost what its gateway charges.
-const BILLED: &str = "pi-messages";
+/// The APIs whose answers cost what the other side names: a gateway, or an agent of the Agent Client Protocol.
+const BILLED: [&str; 2] = ["pi-messages", "acp"];
 /// The APIs without service tiers: an answer costs exactly the prices of its model.
 const PLAIN: [&str; 2] = ["anthropic-messages", "openai-completions"];
 
@@ -46,7 +46,7 @@ impl Prices {
     /// The costs of an assistant message by the prices of its model; `None` if they are not certain.
     pub fn costs_of(&self, message: &AssistantMessage) -> Option<Costs> {
         let prices = (*self.0.get(&name(&message.provider, &message.model))?)?;
-        if message.api == BILLED {
+        if BILLED.contains(&message.api.as_str()) {
             return None;
         }
         let Usage { cost, cache_write1h, .. } = &message.usage;

@@ -140,6 +140,9 @@ impl Watcher for Brief {
             | Input::LoginNotice { .. }
             | Input::LoginEnd { .. }
             | Input::LogoutEnd { .. } => return Err("nobody logs in here".to_owned()),
+            Input::AgentDialog { .. } | Input::AgentDialogWithdrawn(_) | Input::AgentCommands(_) => {
+                return Err("no agent is behind the server".to_owned());
+            }
             Input::Extension { .. }
             | Input::ExtensionBadLine { .. }
             | Input::ExtensionBadRegister { .. }
@@ -222,6 +225,7 @@ impl Watcher for Brief {
             | Output::SelectModel
             | Output::ReloadModels { .. }
             | Output::ProviderHookCompleted { .. }
+            | Output::AgentDialogClosed { .. }
             | Output::FindResources { .. }
             | Output::ReadFile(_) => Err("nothing is extended here".to_owned()),
             Output::Violation(violation) => Err(format!("the machine objects: {violation}")),
