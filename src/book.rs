@@ -29,6 +29,7 @@ pub const FILES: &[(&str, &str)] = &[
     ("how-to/test-a-client.md", include_str!("../docs/how-to/test-a-client.md")),
     ("how-to/test-a-server.md", include_str!("../docs/how-to/test-a-server.md")),
     ("how-to/use-as-pi.md", include_str!("../docs/how-to/use-as-pi.md")),
+    ("how-to/use-in-an-editor.md", include_str!("../docs/how-to/use-in-an-editor.md")),
     ("introduction.md", include_str!("../docs/introduction.md")),
     ("plots/chart-pi-1.svg", include_str!("../docs/plots/chart-pi-1.svg")),
     ("plots/chart-pi.svg", include_str!("../docs/plots/chart-pi.svg")),
