@@ -4,6 +4,7 @@
 #[path = "../serve_support/mod.rs"]
 mod serve_support;
 
+mod acp_circle;
 mod broken_servers;
 mod ci_action;
 mod hazards;

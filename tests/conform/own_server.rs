@@ -16,15 +16,19 @@ fn conform(arguments: &[&str]) -> Output {
 
 /// The report on our own server.
 fn report(arguments: &[&str]) -> Value {
-    let binary = env!("CARGO_BIN_EXE_pi-rpc");
-    let output = conform(&[arguments, &["--format", "json", "--jobs", "4", "--", binary]].concat());
+    report_on(&[env!("CARGO_BIN_EXE_pi-rpc")], arguments)
+}
+
+/// The report on the server that this command line starts.
+pub fn report_on(server: &[&str], arguments: &[&str]) -> Value {
+    let output = conform(&[arguments, &["--format", "json", "--jobs", "4", "--"], server].concat());
     let text = String::from_utf8_lossy(&output.stdout);
     serde_json::from_str(&text)
         .unwrap_or_else(|error| panic!("{error}: {text}{}", String::from_utf8_lossy(&output.stderr)))
 }
 
 /// The names of the scenarios for a dialect.
-fn listed(dialect: &str) -> BTreeSet<String> {
+pub fn listed(dialect: &str) -> BTreeSet<String> {
     let output = conform(&["--list", "--dialect", dialect]);
     assert_eq!(output.status.code(), Some(0));
     let listed = String::from_utf8(output.stdout).unwrap();
@@ -32,7 +36,7 @@ fn listed(dialect: &str) -> BTreeSet<String> {
 }
 
 /// The outcomes that are not `passed`, with what made them so.
-fn not_passed(report: &Value) -> Vec<String> {
+pub fn not_passed(report: &Value) -> Vec<String> {
     let subjects = report["subjects"].as_array().expect("subjects").iter();
     let rest = subjects.filter(|subject| subject["outcome"] != "passed");
     let broken = |subject: &Value| {
