@@ -8,14 +8,16 @@ use std::{
 };
 
 /// Other documents of the repository.
-const OTHERS: [&str; 10] = [
+const OTHERS: [&str; 12] = [
     "CHANGELOG.md",
     "data/README.md",
     "fuzz/README.md",
     "generators/README.md",
     "schema/README.md",
     "sdk/conversations/README.md",
+    "sdk/python/GUIDE.md",
     "sdk/python/README.md",
+    "sdk/typescript/GUIDE.md",
     "sdk/typescript/README.md",
     "tests/pi_extensions/TABLE.md",
     "tests/traces/README.md",

@@ -45,7 +45,7 @@ fn npm_project() -> Option<(tempfile::TempDir, PathBuf)> {
     fs::remove_file(packed.join("dist")).expect("the link");
     fs::rename(packed.join("compiled"), packed.join("dist")).expect("dist");
     let sdk = Path::new(ROOT).join("sdk/typescript");
-    for name in ["package.json", "README.md", "LICENSE-APACHE", "LICENSE-MIT", "src"] {
+    for name in ["package.json", "README.md", "GUIDE.md", "LICENSE-APACHE", "LICENSE-MIT", "src"] {
         printed(Command::new("cp").arg("-R").arg(sdk.join(name)).arg(&packed));
     }
     let mut pack = in_project(Path::new("npm"), &packed);
@@ -67,7 +67,7 @@ fn npm_package_runs_in_empty_project() {
     fs::copy(program("program.mjs"), project.path().join("program.mjs")).expect("a file");
     assert_eq!(printed(node.arg("program.mjs")), "4 messages");
     let installed = project.path().join("node_modules/pi-rpc-client");
-    for name in ["README.md", "LICENSE-APACHE", "LICENSE-MIT", "dist/src/browser.d.ts"] {
+    for name in ["README.md", "GUIDE.md", "LICENSE-APACHE", "LICENSE-MIT", "dist/src/browser.d.ts"] {
         assert!(installed.join(name).exists(), "{name}");
     }
     page_speaks_to_host(&project, &tools);

@@ -1,4 +1,4 @@
-"""The programs of the README run as they are written."""
+"""The programs of the README and of the guide run as they are written."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from pathlib import Path
 from player import PROGRAM
 
 HERE = Path(__file__).parents[1]
-PROGRAMS = re.findall(r"^```python\n(.*?)^```$", (HERE / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+TEXT = (HERE / "README.md").read_text() + (HERE / "GUIDE.md").read_text()
+PROGRAMS = re.findall(r"^```python\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
 
 
 class Readme(unittest.TestCase):

@@ -8,7 +8,7 @@ import { PiSessionState } from "../src/generated/pi.session.js";
 import { Pi1SessionState } from "../src/generated/pi-1.session.js";
 import { PI_RPC } from "./support/clients.js";
 
-const README = join(process.env["PI_RPC_CONVERSATIONS"] ?? "../conversations", "../typescript/README.md");
+const GUIDE = join(process.env["PI_RPC_CONVERSATIONS"] ?? "../conversations", "../typescript/GUIDE.md");
 const STATE = { steeringMode: "all", followUpMode: "all", sessionId: "s", autoCompactionEnabled: true };
 
 type Session = PiSessionState | Pi1SessionState;
@@ -147,10 +147,10 @@ test("nothing is known when something was missed", () => {
   assert.deepEqual([steeringMode, steering, state], [undefined, undefined, "idle"]);
 });
 
-test("the program of the readme that shows the state runs as it stands", () => {
-  const program = readFileSync(README, "utf8").split("```js\n")[2]?.split("```")[0] ?? "";
+test("the program of the guide that shows the state runs", () => {
+  const program = readFileSync(GUIDE, "utf8").split("```js\n")[1]?.split("```")[0] ?? "";
   const source = program.replace("pi-rpc-client/pi", new URL("../src/generated/pi.js", import.meta.url).href);
-  const home = mkdtempSync(join(tmpdir(), "readme-"));
+  const home = mkdtempSync(join(tmpdir(), "guide-"));
   try {
     symlinkSync(PI_RPC, join(home, "pi-rpc"));
     const env = { HOME: home, PATH: `${home}:${process.env["PATH"] ?? ""}` };
