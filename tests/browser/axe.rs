@@ -1,12 +1,12 @@
 //! axe-core in a page: what keeps people out who do without a mouse, a screen or good eyes.
 
-use crate::{chromium::Chromium, toolchain_support::packages};
+use crate::{chromium_support::Chromium, toolchain_support::packages};
 use serde_json::{Value, json};
 use std::{fs, sync::LazyLock};
 
 /// The text of axe-core, from npm.
 static AXE: LazyLock<String> = LazyLock::new(|| {
-    let folder = packages("tests/browser/node").expect("axe-core is installed with the browser");
+    let folder = packages("tests/chromium_support/node").expect("axe-core is installed with the browser");
     fs::read_to_string(folder.join("node_modules/axe-core/axe.min.js")).unwrap()
 });
 

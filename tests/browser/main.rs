@@ -1,6 +1,8 @@
 //! Pages in Chromium: nothing overflows, contrast is sufficient, and no script runs.
 #![cfg(feature = "serve")]
 
+#[path = "../chromium_support/mod.rs"]
+mod chromium_support;
 #[path = "../page/page_support/mod.rs"]
 mod page_support;
 #[path = "../report_support/mod.rs"]
@@ -9,7 +11,6 @@ mod report_support;
 mod toolchain_support;
 
 mod axe;
-mod chromium;
 mod inspector;
 mod pages;
 mod reference;

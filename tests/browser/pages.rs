@@ -1,7 +1,7 @@
 //! The page in a real browser: nothing of the content runs, nothing is loaded, everything can be read.
 
 use crate::{
-    chromium::{PALE, STICKS_OUT, chromium},
+    chromium_support::{PALE, STICKS_OUT, chromium},
     page_support::{Talk, hostile, sample::sample, text_block},
 };
 use serde_json::json;

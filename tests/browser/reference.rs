@@ -2,7 +2,7 @@
 
 use crate::{
     axe::serious_findings,
-    chromium::{Chromium, PALE, STICKS_OUT, chromium},
+    chromium_support::{Chromium, PALE, STICKS_OUT, chromium},
 };
 use pi_rpc::{export::reference_page, protocol::Dialect};
 use serde_json::json;

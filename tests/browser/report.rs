@@ -2,7 +2,7 @@
 
 use crate::{
     axe::serious_findings,
-    chromium::{PALE, STICKS_OUT, chromium},
+    chromium_support::{PALE, STICKS_OUT, chromium},
     report_support::{found, report, subject},
 };
 use pi_rpc::{

@@ -2,7 +2,7 @@
 
 use crate::{
     axe::serious_findings,
-    chromium::{Chromium, PALE, STICKS_OUT, chromium},
+    chromium_support::{Chromium, PALE, STICKS_OUT, chromium},
     page_support::{Talk, answer, call_block, result, sample::sample, text_block},
 };
 use pi_rpc::session::{

@@ -1,12 +1,14 @@
 //! The SDKs as packages: packed, installed from the file into an empty project, and used there with our server.
 
 use crate::{
+    chromium_support::chromium,
     toolchain_support::{environment, packages, run},
     typescript,
 };
 use std::{
     fs,
-    io::{BufRead as _, BufReader},
+    io::{BufRead as _, BufReader, Write as _},
+    net::TcpListener,
     os::unix::fs::symlink,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
@@ -84,11 +86,40 @@ fn page_speaks_to_host(project: &tempfile::TempDir, tools: &Path) {
     let mut esbuild = in_project(&tools.join("node_modules/.bin/esbuild"), project.path());
     esbuild.args(["page.ts", "--bundle", "--platform=browser", "--format=esm", "--outfile=page.js"]);
     printed(esbuild.arg("--log-level=warning"));
-    let host = Host::start(project.path());
+    let site = site(project.path());
+    let host = Host::start(project.path(), &site);
     let mut node = in_project(Path::new("node"), project.path());
     node.args(["--no-warnings", "--experimental-websocket", "connect.mjs"]);
-    node.arg(format!("{}/sessions/new?in_memory=true", host.address)).arg("secret");
+    let session = format!("{}/sessions/new?in_memory=true", host.address);
+    node.args([&session, "secret"]);
     assert_eq!(printed(&mut node), "4 messages, true, true");
+    let Some(mut chromium) = chromium() else { return };
+    chromium.navigate(&format!("{site}/"), (800, 600), "light");
+    let conversed = format!("import('/page.js').then(page => page.converse({session:?}, 'secret'))");
+    assert_eq!(chromium.value(&conversed), "4 messages, true, true");
+}
+
+/// A web server for the script of the page, at an address of its own; any other path is an empty page.
+fn site(project: &Path) -> String {
+    let script = fs::read(project.join("page.js")).expect("page.js");
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = format!("http://{}", listener.local_addr().expect("an address"));
+    std::thread::spawn(move || {
+        for mut connection in listener.incoming().map_while(Result::ok) {
+            let mut lines = BufReader::new(&connection).lines().map_while(Result::ok);
+            let is_script = lines.next().is_some_and(|line| line.starts_with("GET /page.js "));
+            lines.take_while(|line| !line.is_empty()).for_each(drop);
+            let (kind, body): (_, &[u8]) =
+                if is_script { ("text/javascript", &script) } else { ("text/html", b"") };
+            let head = format!(
+                "HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+                body.len()
+            );
+            // The browser may have gone.
+            let _ = connection.write_all(head.as_bytes()).and_then(|()| connection.write_all(body));
+        }
+    });
+    address
 }
 
 /// A host that knows the token `secret`.
@@ -98,7 +129,7 @@ struct Host {
 }
 
 impl Host {
-    fn start(folder: &Path) -> Self {
+    fn start(folder: &Path, origin: &str) -> Self {
         // SHA-256 of the token.
         let hash = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b";
         fs::write(folder.join("tokens"), hash).expect("a file");
@@ -109,6 +140,8 @@ impl Host {
             "ws://127.0.0.1:0",
             "--token-file",
             "tokens",
+            "--allow-origin",
+            origin,
             "--model",
             "scripted/demo",
         ]);

@@ -1,7 +1,7 @@
 //! `pi-rpc inspect` in a process of its own, and its page in a window.
 
 use crate::{
-    chromium::{Chromium, chromium},
+    chromium_support::{Chromium, chromium},
     toolchain_support::stretched,
 };
 use serde_json::{Value, json};

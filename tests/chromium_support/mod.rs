@@ -1,4 +1,5 @@
 //! A headless Chromium, spoken to over a pipe: https://chromedevtools.github.io/devtools-protocol/.
+#![allow(dead_code)] // each test binary uses its part
 
 use crate::toolchain_support::{had, locked, run, stretched};
 use serde_json::{Value, json};
@@ -99,7 +100,7 @@ fn find() -> Option<PathBuf> {
 
 /// The browser in the npm package, which unpacks it into the directory for temporary files.
 fn from_npm() -> Result<PathBuf, String> {
-    let folder = locked("tests/browser/node", &[])?;
+    let folder = locked("tests/chromium_support/node", &[])?;
     let script =
         "import('@sparticuz/chromium').then(async it => console.log(await it.default.executablePath()))";
     let path = run(Command::new("node").args(["-e", script]).env("TMPDIR", &folder).current_dir(&folder));
