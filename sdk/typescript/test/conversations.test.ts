@@ -19,7 +19,7 @@ describe("conversations", { concurrency: 6 }, () => {
       const seed = 2 - ((place + turn) % 2);
       const hazard = hazards === "" ? [] : ["--hazard", hazards, "--seed", String(seed)];
       const name = `${file} (${[dialect, ...hazard].join(" ")}): ${title}`;
-      test(name, { timeout: 60_000 }, ({ signal }) => play(conversation, dialect, hazard, signal));
+      test(name, { timeout: 240_000 }, ({ signal }) => play(conversation, dialect, hazard, signal));
     }
   }
 });

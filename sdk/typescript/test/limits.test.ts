@@ -50,10 +50,10 @@ test("calls are answered although nobody reads the events", { timeout }, async (
   const events = client.events();
   await client.abort();
   while (events.backlog < 100_000) await turn();
-  assert.deepEqual(await client.getLastAssistantText({ timeoutMs: 10_000 }), { text: "200" });
+  assert.deepEqual(await client.getLastAssistantText({ timeoutMs: timeout }), { text: "200" });
   for await (const event of events) {
     if (event.type === "agent_end") break;
-    await client.getLastAssistantText({ timeoutMs: 10_000 });
+    await client.getLastAssistantText({ timeoutMs: timeout });
   }
 });
 
@@ -61,7 +61,7 @@ test("a subscription that is too far behind while a call waits ends with an erro
   const client = await flooding(t, 5000);
   const events = client.events();
   await client.abort();
-  const text = await client.getLastAssistantText({ timeoutMs: 10_000 });
+  const text = await client.getLastAssistantText({ timeoutMs: timeout });
   assert.deepEqual(text, { text: "5000" });
   await assert.rejects(events.next(), LaggingError);
   assert.deepEqual(await events.next(), { done: true, value: undefined });
@@ -74,9 +74,9 @@ test("a prompt is over although nobody reads the events meanwhile", { timeout },
     { backlog: 100_000 },
   );
   const events = client.events();
-  await client.prompt("Go", { timeoutMs: 10_000 });
-  await client.sendPrompt({ message: "Go on" }, { timeoutMs: 10_000 });
-  await client.waitForIdle({ timeoutMs: 10_000 });
+  await client.prompt("Go", { timeoutMs: timeout });
+  await client.sendPrompt({ message: "Go on" }, { timeoutMs: timeout });
+  await client.waitForIdle({ timeoutMs: timeout });
   let count = 0;
   for await (const { type } of events) {
     if (type === "turn_start") count += 1;
