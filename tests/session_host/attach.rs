@@ -24,7 +24,8 @@ fn scenarios_pass_over_attach() {
         for dialect in ["pi", "pi-1", "xcsh"] {
             let mut line = command(binary(), dir.path());
             line.args(["conform", "--adapter", "pi-rpc", "--dialect", dialect, "--jobs", "4"]);
-            line.args(["--format", "json"]);
+            // What is late on a busy machine is no failure; what never comes is "too slow".
+            line.args(["--format", "json", "--patience", "6"]);
             if !thorough() {
                 for glob in ["prompt-*", "bash-*", "session-*", "ui-*"] {
                     line.args(["--scenario", glob]);
@@ -34,10 +35,13 @@ fn scenarios_pass_over_attach() {
             let report: Value = serde_json::from_slice(&stdout)
                 .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&stderr)));
             let subjects = report["subjects"].as_array().unwrap();
-            let failed: Vec<&Value> = subjects
-                .iter()
-                .filter(|subject| subject["outcome"] == "failed" || subject["outcome"] == "error")
-                .collect();
+            let has_failed = |subject: &&Value| {
+                let reason = subject["reason"].as_str().unwrap_or_default();
+                subject["outcome"] == "failed"
+                    || subject["outcome"] == "error"
+                    || reason.starts_with("not judged")
+            };
+            let failed: Vec<&Value> = subjects.iter().filter(has_failed).collect();
             assert!(subjects.len() > 20 && failed.is_empty(), "{dialect}, {transport}: {failed:?}");
         }
     }
