@@ -31,6 +31,7 @@ pub const FILES: &[(&str, &str)] = &[
     ("how-to/use-as-pi.md", include_str!("../docs/how-to/use-as-pi.md")),
     ("how-to/use-in-an-editor.md", include_str!("../docs/how-to/use-in-an-editor.md")),
     ("introduction.md", include_str!("../docs/introduction.md")),
+    ("plots/chart-omp.svg", include_str!("../docs/plots/chart-omp.svg")),
     ("plots/chart-pi-1.svg", include_str!("../docs/plots/chart-pi-1.svg")),
     ("plots/chart-pi.svg", include_str!("../docs/plots/chart-pi.svg")),
     ("plots/chart-xcsh.svg", include_str!("../docs/plots/chart-xcsh.svg")),

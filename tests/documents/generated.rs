@@ -32,7 +32,7 @@ fn generated_parts_of_book_are_current() {
         }
         current.push((path, made));
     }
-    for dialect in [Dialect::Pi, Dialect::Pi1, Dialect::Xcsh] {
+    for dialect in [Dialect::Pi, Dialect::Pi1, Dialect::Xcsh, Dialect::Omp] {
         current.push((format!("docs/plots/chart-{dialect}.svg"), format!("{}\n", chart_drawing(dialect))));
     }
     let file = |path: &str| Path::new(ROOT).join(path);
