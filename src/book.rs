@@ -4,6 +4,7 @@
 pub const FILES: &[(&str, &str)] = &[
     ("SUMMARY.md", include_str!("../docs/SUMMARY.md")),
     ("book.toml", include_str!("../docs/book.toml")),
+    ("explanation/acp.md", include_str!("../docs/explanation/acp.md")),
     ("explanation/architecture.md", include_str!("../docs/explanation/architecture.md")),
     ("explanation/dialects.md", include_str!("../docs/explanation/dialects.md")),
     ("explanation/differences.md", include_str!("../docs/explanation/differences.md")),

@@ -2,6 +2,7 @@
 
 use super::{
     client_environment::ClientEnvironment,
+    client_output::{ClientOutput, PendingUpdates},
     dialogs::DialogContext,
     mcp::McpTools,
     recorder::Recorder,
@@ -17,8 +18,8 @@ use crate::{
     },
 };
 use agent_client_protocol::{
-    Agent, Client as AcpClient, ConnectTo, Error as AcpError, JsonRpcResponse, on_receive_notification,
-    on_receive_request,
+    Agent, ByteStreams, Client as AcpClient, ConnectTo, Error as AcpError, JsonRpcResponse,
+    on_receive_notification, on_receive_request,
     schema::ProtocolVersion,
     v1::{
         ConnectionTo, Responder,
@@ -41,7 +42,11 @@ use std::{
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
-use tokio::sync::watch;
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    sync::watch,
+};
+use tokio_util::compat::{TokioAsyncReadCompatExt as _, TokioAsyncWriteCompatExt as _};
 
 /// Everything that the requests of one connection share.
 struct Bridge {
@@ -49,6 +54,7 @@ struct Bridge {
     recorder: Option<Recorder>,
     client: Mutex<ClientCapabilities>,
     sessions: Mutex<HashMap<SessionId, Arc<BridgedSession>>>,
+    pending: PendingUpdates,
 }
 
 /// The only way to authenticate: credentials that are there already.
@@ -61,16 +67,24 @@ const PAGE: usize = 50;
 ///
 /// # Errors
 ///
-/// The connection fails.
+/// The connection fails. A client that leaves in the middle of a run is no failure.
 pub async fn serve(
     source: Source,
     recorder: Option<Recorder>,
-    transport: impl ConnectTo<Agent> + 'static,
+    input: impl AsyncRead + Send + 'static,
+    output: impl AsyncWrite + Unpin + Send + 'static,
 ) -> Result<(), String> {
-    let bridge = Arc::new(Bridge { source, recorder, client: Mutex::default(), sessions: Mutex::default() });
-    let served = connect(&bridge, transport).await;
+    let (output, pending) = ClientOutput::new(output);
+    let bridge = Arc::new(Bridge {
+        source,
+        recorder,
+        client: Mutex::default(),
+        sessions: Mutex::default(),
+        pending: pending.clone(),
+    });
+    let served = connect(&bridge, ByteStreams::new(output.compat_write(), input.compat())).await;
     bridge.close_all().await;
-    served.map_err(|error| error.to_string())
+    served.or_else(|error| if pending.client_is_gone() { Ok(()) } else { Err(error.to_string()) })
 }
 
 /// A handler that answers by calling a method of the bridge, beside the dispatch of messages.
@@ -394,7 +408,8 @@ impl Bridge {
         let (server, events, id) = opened.map_err(|reason| AcpError::internal_error().data(reason))?;
         let id = existing_id.unwrap_or_else(|| SessionId::new(id));
         let translator = Translator::new(directory, &client);
-        let pump = PumpHandle::start(id.clone(), connection.clone(), events, translator);
+        let pump =
+            PumpHandle::start(id.clone(), connection.clone(), events, translator, self.pending.clone());
         let session = Arc::new(BridgedSession::new(id.clone(), server, pump, known));
         self.sessions().insert(id, session.clone());
         Ok(session)

@@ -28,7 +28,7 @@ mod translator;
 
 pub use agent::serve;
 pub use agent_process::AgentProcess;
-pub use client_output::ClientOutput;
+pub use client_output::{ClientOutput, PendingUpdates};
 pub use engine_session::EngineSessions;
 pub use mapping::{Fate, FrameMapping, MAPPING, Mapping, mapping};
 pub use recorder::Recorder;

@@ -1,6 +1,7 @@
 //! [`BridgedSession`]: one ACP session and the server behind it.
 
 use super::{
+    client_output::PendingUpdates,
     mapping::mapping,
     prompt::prompt_command,
     session_options::{Choices, set_level, set_option},
@@ -88,10 +89,11 @@ impl PumpHandle {
         connection: ConnectionTo<AcpClient>,
         events: Events,
         translator: Translator,
+        pending: PendingUpdates,
     ) -> Self {
         let (requests, received) = mpsc::channel(4);
         let (sender, stale_options) = watch::channel(());
-        let pump = Pump { id, connection, events, translator, stale_options: sender };
+        let pump = Pump { id, connection, events, translator, pending, stale_options: sender };
         tokio::spawn(pump.run(received));
         Self { requests, stale_options, dialogs: watch::Sender::new(()) }
     }
@@ -147,59 +149,60 @@ struct Pump {
     connection: ConnectionTo<AcpClient>,
     events: Events,
     translator: Translator,
+    pending: PendingUpdates,
     stale_options: watch::Sender<()>,
 }
 
 impl Pump {
     async fn run(mut self, mut requests: mpsc::Receiver<PumpRequest>) {
         let Some(first) = requests.recv().await else { return };
-        self.serve(first);
+        self.serve(first).await;
         let mut is_over = false;
         loop {
             tokio::select! {
                 biased;
                 event = self.events.next(), if !is_over => match event {
-                    Some(event) => self.show(event),
+                    Some(event) => self.show(event).await,
                     None => is_over = true,
                 },
                 request = requests.recv() => match request {
-                    Some(request) => self.serve(request),
+                    Some(request) => self.serve(request).await,
                     None => return,
                 },
             }
         }
     }
 
-    fn serve(&mut self, request: PumpRequest) {
+    async fn serve(&mut self, request: PumpRequest) {
         while let Some(Some(event)) = self.events.next().now_or_never() {
-            self.show(event);
+            self.show(event).await;
         }
         match request {
             // Who has asked may be gone.
             PumpRequest::Flush(done) => drop(done.send(())),
-            PumpRequest::Send(updates) => self.send(updates),
+            PumpRequest::Send(updates) => self.send(updates).await,
             PumpRequest::Replay(messages, done) => {
                 let updates = self.translator.replay(&messages);
-                self.send(updates);
+                self.send(updates).await;
                 let _ = done.send(());
             }
             PumpRequest::Notice(severity, text) => {
                 let notice = self.translator.notice(severity, text);
-                self.send(notice.into_iter().collect());
+                self.send(notice.into_iter().collect()).await;
             }
             PumpRequest::Terminal(terminal) => {
                 let update = self.translator.show_terminal(terminal);
-                self.send(update.into_iter().collect());
+                self.send(update.into_iter().collect()).await;
             }
             PumpRequest::LastCall(reply) => drop(reply.send(self.translator.last_call().map(str::to_owned))),
         }
     }
 
-    fn show(&mut self, event: crate::client::Event) {
+    async fn show(&mut self, event: crate::client::Event) {
         match &event.frame {
             Some(frame) => {
                 let updates = self.translator.updates(frame);
-                self.send(updates);
+                self.send(updates).await;
                 if self.translator.take_stale_options() {
                     self.stale_options.send_replace(());
                 }
@@ -208,8 +211,10 @@ impl Pump {
         }
     }
 
-    fn send(&self, updates: Vec<SessionUpdate>) {
+    /// Sends updates as fast as the client reads; meanwhile the server's frames wait.
+    async fn send(&self, updates: Vec<SessionUpdate>) {
         for update in updates {
+            self.pending.queue().await;
             // Fails once the client has gone; the session ends then.
             let _ = self.connection.send_notification(SessionNotification::new(self.id.clone(), update));
         }

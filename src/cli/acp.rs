@@ -10,20 +10,18 @@ use super::{
     session_template::SessionTemplate,
 };
 use crate::{
-    acp::{AgentProcess, ClientOutput, EngineSessions, Recorder, Source, serve},
+    acp::{AgentProcess, EngineSessions, Recorder, Source, serve},
     config::Environment,
     login::finish_refreshes,
     protocol::Dialect,
     secrets::Secrets,
 };
-use agent_client_protocol::ByteStreams;
 use std::{
     ffi::{OsStr, OsString},
     path::{Path, PathBuf},
     process::ExitCode,
-    sync::{Arc, atomic::Ordering},
+    sync::Arc,
 };
-use tokio_util::compat::{TokioAsyncReadCompatExt as _, TokioAsyncWriteCompatExt as _};
 
 /// Help of `pi-rpc acp`.
 pub const HELP: &str = "\
@@ -79,12 +77,9 @@ pub fn run(started_as: Option<&OsString>, words: &[OsString]) -> ExitCode {
         Err(error) => return refuse(&error.to_string(), 1),
     };
     let served = runtime.block_on(async {
-        let (output, is_gone) = ClientOutput::new(tokio::io::stdout());
-        let streams = ByteStreams::new(output.compat_write(), tokio::io::stdin().compat());
-        let served = serve(source, recorder, streams).await;
+        let served = serve(source, recorder, tokio::io::stdin(), tokio::io::stdout()).await;
         finish_refreshes().await;
-        // A client that leaves in the middle of a run is no failure: its sessions are saved.
-        served.or_else(|text| if is_gone.load(Ordering::Relaxed) { Ok(()) } else { Err(text) })
+        served
     });
     // The thread that reads stdin may never end.
     runtime.shutdown_background();

@@ -3,6 +3,7 @@
 
 mod acp_support;
 
+mod back_pressure;
 mod client_terminals;
 mod client_tools;
 mod dialogs;
