@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long every answer may take.
+/// How long every answer may take, unless something else is set.
 const LIMIT: Duration = Duration::from_secs(30);
 
 /// How long a prompt is left alone of which nothing is to be seen.
@@ -29,6 +29,8 @@ pub struct Client {
     next: u64,
     initialized: Value,
     opened: Value,
+    /// How long every answer may take.
+    pub limit: Duration,
     /// The answer to the dialog that is left open, for the time after a cancel.
     held: Option<Value>,
 }
@@ -119,8 +121,18 @@ impl Client {
         });
         let directory = directory.to_owned();
         let (initialized, opened, session) = (Value::Null, Value::Null, Value::Null);
-        let mut client =
-            Self { child, stdin, lines, directory, session, next: 0, initialized, opened, held: None };
+        let mut client = Self {
+            child,
+            stdin,
+            lines,
+            directory,
+            session,
+            next: 0,
+            initialized,
+            opened,
+            limit: LIMIT,
+            held: None,
+        };
         let parameters = json!({ "protocolVersion": 1, "clientCapabilities": {
             "fs": { "readTextFile": true, "writeTextFile": true },
             "elicitation": { "form": {} },
@@ -287,8 +299,8 @@ impl Client {
 
     /// The next message; requests of the bridge are answered. Those to the user are left open unless `agrees`.
     fn next(&mut self, agrees: bool) -> Outcome<Value> {
-        let message = self.lines.recv_timeout(LIMIT).map_err(|error| match error {
-            RecvTimeoutError::Timeout => format!("nothing for {} s", LIMIT.as_secs()),
+        let message = self.lines.recv_timeout(self.limit).map_err(|error| match error {
+            RecvTimeoutError::Timeout => format!("nothing for {} s", self.limit.as_secs()),
             RecvTimeoutError::Disconnected => "it has ended".to_owned(),
         })?;
         if let (Some(method), Some(id)) = (message["method"].as_str(), message.get("id")) {

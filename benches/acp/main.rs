@@ -27,7 +27,13 @@ use std::{
 pub type Outcome<T> = Result<T, String>;
 
 /// Starts and rounds of conversations that are measured; the medians count.
-const RUNS: usize = 5;
+const RUNS: usize = 3;
+
+/// A case, and whether it holds.
+pub type Case = (&'static str, Outcome<bool>);
+
+/// How long every answer in a conversation may take.
+const CONVERSATION_LIMIT: Duration = Duration::from_secs(5);
 
 /// How long a bridge whose client has vanished may take to end all that it has started.
 const VANISHED_WITHIN: Duration = Duration::from_secs(10);
@@ -56,16 +62,16 @@ pub struct Measured {
     pub start: f64,
     /// From a prompt to the first piece of its answer, in seconds.
     pub first_chunk: f64,
-    /// All conversations, in seconds.
-    pub conversations: f64,
+    /// Each conversation in each round, in seconds.
+    pub rounds: Vec<Vec<f64>>,
     /// Memory of the bridge and of what it has started, with one session, in bytes.
     pub memory: f64,
     /// The conversations: whether the editor has seen what it needs.
-    pub seen: Vec<(&'static str, Outcome<bool>)>,
+    pub seen: Vec<Case>,
     /// What it claims.
     pub claims: Vec<(&'static str, bool)>,
     /// Hard cases: whether it survives them.
-    pub hard: Vec<(&'static str, Outcome<bool>)>,
+    pub hard: Vec<Case>,
 }
 
 fn main() {
@@ -161,15 +167,15 @@ impl Bridge {
         drop(client);
         let (mut rounds, mut seen) = (Vec::new(), Vec::new());
         for _ in 0..RUNS {
-            let since = Instant::now();
-            seen = self.converse(world)?;
-            rounds.push(since.elapsed().as_secs_f64());
+            let outcomes = self.converse(world)?;
+            rounds.push(outcomes.iter().map(|(_, seconds)| *seconds).collect());
+            seen = outcomes.into_iter().map(|(outcome, _)| outcome).collect();
         }
         Ok(Measured {
             name: self.name,
             start: median(starts),
             first_chunk: median(first),
-            conversations: median(rounds),
+            rounds,
             memory,
             seen,
             claims,
@@ -177,27 +183,31 @@ impl Bridge {
         })
     }
 
-    /// All conversations, each in a session of its own, by one process.
-    fn converse(&self, world: &World) -> Outcome<Vec<(&'static str, Outcome<bool>)>> {
+    /// All conversations, each in a session of its own, by one process; how they went, and how many seconds they took.
+    fn converse(&self, world: &World) -> Outcome<Vec<(Case, f64)>> {
         let mut client = self.start(world)?;
+        client.limit = CONVERSATION_LIMIT;
         let mut outcomes = Vec::new();
         for conversation in &CONVERSATIONS {
             fs::write(world.project.join("notes.txt"), "one\n").map_err(text)?;
             let _ = fs::remove_file(world.project.join("new.txt"));
+            let since = Instant::now();
             client.new_session()?;
             let seen = (conversation.play)(&mut client);
+            let seconds = since.elapsed().as_secs_f64();
             if std::env::var_os("SHOW").is_some()
                 && let Ok(seen) = &seen
             {
                 eprintln!("{}: {} {:?} {:#?}", conversation.name, seen.end, seen.requests, seen.updates);
             }
-            outcomes.push((conversation.name, seen.map(|seen: Seen| (conversation.holds)(&seen))));
+            let holds = seen.map(|seen: Seen| (conversation.holds)(&seen));
+            outcomes.push(((conversation.name, holds), seconds));
         }
         Ok(outcomes)
     }
 
     /// Long lines, cancels at each moment, and a client that vanishes; each with a process of its own.
-    fn hard_cases(&self, world: &World) -> Vec<(&'static str, Outcome<bool>)> {
+    fn hard_cases(&self, world: &World) -> Vec<Case> {
         let long_prompt = |client: &mut Client| -> Outcome<bool> {
             let seen = client.prompt(&format!("length {}", "x".repeat(LONG)))?;
             Ok(seen.text() == model::END)
@@ -232,7 +242,8 @@ impl Bridge {
     }
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
+/// The median.
+pub fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
 }

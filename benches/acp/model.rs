@@ -46,8 +46,9 @@ impl Model {
 }
 
 fn script() -> Value {
-    let mut turns: Vec<Value> =
-        CONVERSATIONS.iter().flat_map(|conversation| (conversation.turns)()).collect();
+    // Behind an API, the newest prompt is still the one before the tool call.
+    let mut turns = vec![json!({ "onResult": "", "repeat": true, "say": [{ "text": END, "size": 3 }] })];
+    turns.extend(CONVERSATIONS.iter().flat_map(|conversation| (conversation.turns)()));
     let sleep = json!([{ "tool": "bash", "arguments": { "command": "sleep 60" } }]);
     turns.extend([
         json!({ "match": { "regex": "^long$" }, "repeat": true, "say": [{ "deltas": 50, "size": LONG / 50 }] }),

@@ -1,10 +1,13 @@
 //! The tables of the comparison.
 
-use crate::{Measured, Outcome};
+use crate::{Case, Measured, Outcome, median};
 use std::fmt::Write as _;
 
 /// Reads a figure.
 type Figure = fn(&Measured) -> f64;
+
+/// A name, the figure, and how it is written.
+type Line = (&'static str, Figure, fn(f64) -> String);
 
 /// What the tables are between.
 const MARKS: [&str; 2] = ["<!-- begin: cargo bench --bench acp -->\n", "<!-- end -->"];
@@ -24,10 +27,9 @@ pub fn tables(measured: &[Measured]) -> String {
         "## Speed and memory\n\nMedians as multiples of the smallest, which is given beside them; pi-rpc is {build}.\n\n"
     );
     text += &head(measured, "smallest |");
-    let figures: [(&str, Figure, fn(f64) -> String); 4] = [
+    let figures: [Line; 3] = [
         ("start to an open session", |it| it.start, milliseconds),
         ("prompt to the first piece of the answer", |it| it.first_chunk, milliseconds),
-        ("the 20 conversations", |it| it.conversations, milliseconds),
         (
             "memory with one session, of all processes",
             |it| it.memory,
@@ -35,10 +37,18 @@ pub fn tables(measured: &[Measured]) -> String {
         ),
     ];
     for (what, figure, unit) in figures {
-        let smallest = measured.iter().map(figure).fold(f64::INFINITY, f64::min);
-        let ratios: String = measured.iter().map(|it| format!(" {:.1} |", figure(it) / smallest)).collect();
-        let _ = writeln!(text, "| {what} |{ratios} {} |", unit(smallest));
+        text += &line(what, measured.iter().map(figure).collect(), unit);
     }
+    let ended: Vec<usize> =
+        (0..measured[0].seen.len()).filter(|at| measured.iter().all(|it| it.seen[*at].1.is_ok())).collect();
+    let sums = measured
+        .iter()
+        .map(|it| median(it.rounds.iter().map(|round| ended.iter().map(|at| round[*at]).sum()).collect()));
+    text += &line(
+        &format!("{} conversations, those that end with all", ended.len()),
+        sums.collect(),
+        milliseconds,
+    );
     text += "\n## The 20 conversations\n\nWhether the editor has what it needs.\n\n";
     text += &answers(measured, |it| &it.seen);
     text += "\n## What is claimed\n\n";
@@ -52,7 +62,14 @@ pub fn tables(measured: &[Measured]) -> String {
     text.trim_end().to_owned() + "\n"
 }
 
-fn answers(measured: &[Measured], of: fn(&Measured) -> &Vec<(&'static str, Outcome<bool>)>) -> String {
+/// A line of figures, as multiples of the smallest.
+fn line(what: &str, figures: Vec<f64>, unit: fn(f64) -> String) -> String {
+    let smallest = figures.iter().copied().fold(f64::INFINITY, f64::min);
+    let ratios: String = figures.iter().map(|it| format!(" {:.1} |", it / smallest)).collect();
+    format!("| {what} |{ratios} {} |\n", unit(smallest))
+}
+
+fn answers(measured: &[Measured], of: fn(&Measured) -> &Vec<Case>) -> String {
     let mut text = head(measured, "");
     for (at, (what, _)) in of(&measured[0]).iter().enumerate() {
         let cells: String = measured.iter().map(|it| format!(" {} |", cell(&of(it)[at].1))).collect();
