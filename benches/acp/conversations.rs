@@ -168,19 +168,19 @@ pub const CONVERSATIONS: [Conversation; 20] = [
         holds: |seen| seen.of("usage_update").iter().any(|it| it["used"].as_u64() > Some(0)),
     },
     Conversation {
-        name: "`confirm` of an extension",
+        name: "`confirm` of an extension's tool",
         turns: || calls("confirm it", "asker", json!({ "q": "Really?" })),
         play: |client| client.prompt("confirm it"),
         holds: |seen| seen.last_call().to_string().contains("user said true"),
     },
     Conversation {
-        name: "`select` of an extension",
+        name: "`select` of an extension's command",
         turns: Vec::new,
         play: |client| client.prompt("/dlg select"),
         holds: |seen| seen.asked("session/request_permission"),
     },
     Conversation {
-        name: "`input` of an extension",
+        name: "`input` of an extension's command",
         turns: Vec::new,
         play: |client| client.prompt("/dlg input"),
         holds: |seen| seen.asked("elicitation/create"),
