@@ -66,14 +66,16 @@ impl ClientEnvironment {
 
     async fn run_in_terminal(&self, command: DelegatedCommand) -> Result<DelegatedOutcome, String> {
         let (session, pump) = self.session()?;
-        let DelegatedCommand { command, directory, cancel, timeout } = command;
+        let DelegatedCommand { call_id, command, directory, cancel, timeout } = command;
         let request = CreateTerminalRequest::new(session.clone(), "sh")
             .args(vec!["-c".to_owned(), command])
             .cwd(directory)
             .output_byte_limit(OUTPUT_LIMIT);
         let created = self.connection.send_request(request).block_task().await;
         let terminal = created.map_err(|error| format!("terminal/create: {error}"))?.terminal_id;
-        pump.show_terminal(terminal.clone()).await;
+        if let Some(call) = call_id {
+            pump.show_terminal(call, terminal.clone()).await;
+        }
         let exit = WaitForTerminalExitRequest::new(session.clone(), terminal.clone());
         let exit = self.connection.send_request(exit).block_task();
         tokio::pin!(exit);

@@ -65,8 +65,8 @@ enum PumpRequest {
     Replay(Vec<crate::protocol::AgentMessage>, oneshot::Sender<()>),
     /// Sends a notice, if the client shows any.
     Notice(NoticeSeverity, String),
-    /// Shows a terminal in the tool call that was begun last.
-    Terminal(TerminalId),
+    /// Shows a terminal in the tool call with this id.
+    Terminal(String, TerminalId),
     /// The tool call that was begun last and has not ended.
     LastCall(oneshot::Sender<Option<String>>),
 }
@@ -125,9 +125,9 @@ impl PumpHandle {
         let _ = self.requests.send(PumpRequest::Notice(severity, text)).await;
     }
 
-    /// Shows a terminal in the tool call that was begun last.
-    pub async fn show_terminal(&self, terminal: TerminalId) {
-        let _ = self.requests.send(PumpRequest::Terminal(terminal)).await;
+    /// Shows a terminal in the tool call with this id.
+    pub async fn show_terminal(&self, call: String, terminal: TerminalId) {
+        let _ = self.requests.send(PumpRequest::Terminal(call, terminal)).await;
     }
 
     /// The tool call that was begun last and has not ended.
@@ -190,8 +190,8 @@ impl Pump {
                 let notice = self.translator.notice(severity, text);
                 self.send(notice.into_iter().collect()).await;
             }
-            PumpRequest::Terminal(terminal) => {
-                let update = self.translator.show_terminal(terminal);
+            PumpRequest::Terminal(call, terminal) => {
+                let update = self.translator.show_terminal(call, terminal);
                 self.send(update.into_iter().collect()).await;
             }
             PumpRequest::LastCall(reply) => drop(reply.send(self.translator.last_call().map(str::to_owned))),

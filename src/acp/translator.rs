@@ -62,12 +62,15 @@ impl Translator {
         self.last_call.as_deref().filter(|id| self.calls.contains_key(*id))
     }
 
-    /// Shows a terminal in the call that was begun last, in place of its output.
-    pub fn show_terminal(&mut self, terminal: TerminalId) -> Option<SessionUpdate> {
-        let id = self.last_call()?.to_owned();
-        self.terminals.insert(id.clone(), terminal.clone());
-        let content = vec![ToolCallContent::Terminal(Terminal::new(terminal))];
-        Some(call_update(&id, ToolCallUpdateFields::new().content(content)))
+    /// Shows a terminal in a call, in place of its output.
+    pub fn show_terminal(&mut self, call: String, terminal: TerminalId) -> Option<SessionUpdate> {
+        if !self.calls.contains_key(&call) {
+            return None;
+        }
+        let content = vec![ToolCallContent::Terminal(Terminal::new(terminal.clone()))];
+        let update = call_update(&call, ToolCallUpdateFields::new().content(content));
+        self.terminals.insert(call, terminal);
+        Some(update)
     }
 
     /// Whether a frame since the last call has changed options without all that the client needs to show them.

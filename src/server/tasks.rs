@@ -183,7 +183,7 @@ impl Tasks {
     /// Starts a tool call.
     pub fn run_tool(&mut self, start: ToolStart) {
         let ToolStart { call, tool_call_id, name, arguments } = start;
-        if let Some((agent, id)) = self.agent.clone().zip(tool_call_id) {
+        if let Some((agent, id)) = self.agent.clone().zip(tool_call_id.clone()) {
             let (inputs, gate, cancel) = (self.inputs.clone(), self.gate.clone(), self.token(call));
             let work = async move { agent.follow_tool(call, id, inputs, gate, cancel).await };
             guard("a tool", &self.inputs, work, move |panic| {
@@ -194,6 +194,7 @@ impl Tasks {
         }
         let (progress, mut news) = mpsc::channel(1);
         let context = ToolContext {
+            call_id: tool_call_id,
             cwd: self.tool_environment.directory.clone(),
             cancel: self.token(call),
             progress: Some(progress),

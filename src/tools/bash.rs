@@ -19,8 +19,18 @@ use crate::protocol::{BashToolDetails, DialectTools, TruncationResult, Truncatio
 
 /// Runs `bash`. A timeout in the arguments overrides that of the options; 0 or less is ignored.
 pub(super) async fn bash(arguments: BashArguments, context: ToolContext) -> Result<ToolOutput, String> {
-    let ToolContext { cwd, cancel, progress, gate, shell: mut options, processes, rules, delegate, .. } =
-        context;
+    let ToolContext {
+        call_id,
+        cwd,
+        cancel,
+        progress,
+        gate,
+        shell: mut options,
+        processes,
+        rules,
+        delegate,
+        ..
+    } = context;
     if let Some(seconds) = arguments.timeout.filter(|seconds| *seconds > 0.0) {
         options.timeout = Duration::try_from_secs_f64(seconds).ok();
     }
@@ -30,7 +40,7 @@ pub(super) async fn bash(arguments: BashArguments, context: ToolContext) -> Resu
             Some(prefix) => format!("{prefix}\n{}", arguments.command),
             None => arguments.command,
         };
-        let command = DelegatedCommand { command, directory: cwd, cancel, timeout };
+        let command = DelegatedCommand { call_id, command, directory: cwd, cancel, timeout };
         let outcome = delegate.run_command(command).await?;
         return Ok(to_output(tail_of(&outcome), &options, rules));
     }

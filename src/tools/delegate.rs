@@ -36,6 +36,8 @@ pub trait ToolDelegate: Send + Sync {
 
 /// A shell command for a delegate.
 pub struct DelegatedCommand {
+    /// The id of its call in the conversation; `None`: the call is not part of it.
+    pub call_id: Option<String>,
     /// The command.
     pub command: String,
     /// The directory it runs in.

@@ -43,6 +43,8 @@ pub enum Block {
 
 /// Environment of a tool call.
 pub struct ToolContext {
+    /// The id of the call in the conversation; `None`: the call is not part of it.
+    pub call_id: Option<String>,
     /// The directory that relative paths start from and commands run in.
     pub cwd: PathBuf,
     /// Cancels the call, which then returns an error.

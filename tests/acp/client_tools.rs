@@ -7,7 +7,11 @@ use agent_client_protocol::{
 };
 use axum::{Json, Router, http::StatusCode, response::IntoResponse, routing::post};
 use serde_json::{Value, json};
-use std::{fs, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+};
 
 /// The methods that the agent has called at the client.
 fn called(wire: &Wire) -> Vec<String> {
@@ -61,6 +65,33 @@ async fn commands_run_in_terminals() {
     let last = wire.updates_of("tool_call_update").pop().unwrap();
     assert_eq!(last["content"], json!([{ "type": "terminal", "terminalId": "terminal-0" }]));
     assert_eq!(last["status"], "failed");
+}
+
+#[tokio::test]
+async fn commands_at_once_have_their_terminals() {
+    let command =
+        |id: &str| json!({ "tool": "bash", "arguments": { "command": format!("echo {id}") }, "id": id });
+    let mut setup = Setup::own(json!([
+        { "match": "go", "say": [command("first"), command("second")] },
+        { "onResult": "", "repeat": true, "say": [{ "text": "Done." }] }
+    ]));
+    setup.capabilities = setup.capabilities.terminal(true);
+    let project = setup.project();
+    let (_, wire) = drive(&setup, async |connection, _| {
+        let session = new_session(&connection, &project).await?;
+        prompt(&connection, &session, "go").await
+    })
+    .await;
+    let mut shown = BTreeMap::new();
+    for update in wire.updates_of("tool_call_update") {
+        if let Some(terminal) = update["content"][0]["terminalId"].as_str() {
+            let call = update["toolCallId"].as_str().unwrap().to_owned();
+            shown.entry(call).or_insert_with(BTreeSet::new).insert(terminal.to_owned());
+        }
+    }
+    assert_eq!(shown.keys().collect::<Vec<_>>(), ["first", "second"]);
+    assert_eq!(shown["first"].len() + shown["second"].len(), 2);
+    assert!(shown["first"].is_disjoint(&shown["second"]));
 }
 
 fn endless() -> Value {

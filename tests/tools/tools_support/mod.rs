@@ -53,6 +53,7 @@ impl Place {
 
     pub fn context(&self) -> ToolContext {
         ToolContext {
+            call_id: None,
             delegate: None,
             cwd: self.dir.path().to_owned(),
             cancel: self.cancel.clone(),
