@@ -18,9 +18,8 @@ pub(super) fn origin_of_error(
             let unlikely = [RpcCommandKind::Bash, RpcCommandKind::Prompt, RpcCommandKind::GetState];
             (!unlikely.contains(kind), *number)
         }),
-        DialectDispatch::SerialWithControlLane => {
-            open.min_by_key(|(number, kind)| (kind.is_control(), *number))
-        }
+        DialectDispatch::SerialWithControlLane | DialectDispatch::SerialWithConcurrentBash => open
+            .min_by_key(|(number, kind)| (kind.is_control() || dialect.runs_beside_others(*kind), *number)),
     };
     origin.map(|(number, _)| number)
 }

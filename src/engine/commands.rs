@@ -4,7 +4,6 @@ use crate::engine::{
     core::Engine,
     io::not_yet,
     prompt::{Prompt, Recipient},
-    protocol_version::CHUNKS_VERSION,
     run::{compaction::Compaction, deferred::AfterRun},
     store::next_session::NextSession,
 };
@@ -17,9 +16,6 @@ use crate::protocol::{
     SubagentSubscriptionLevel, ThinkingLevelList, TodoList, errors,
 };
 
-/// Version of the protocol at the start.
-const FIRST_VERSION: u64 = 1;
-
 impl Engine {
     /// Emits the first frame, where the dialect has one.
     pub(in crate::engine) fn greet(&mut self) {
@@ -27,13 +23,12 @@ impl Engine {
         if record.ready == DialectReady::None {
             return;
         }
-        let limits = &record.frame_limits;
+        let (limits, versions) = (&record.frame_limits, &record.protocol_versions);
+        let supported = [versions.first, versions.chunks].into_iter().flatten();
         self.emit(Outbound::ReadyFrame(ReadyFrame {
             version: Some(env!("CARGO_PKG_VERSION").to_owned()),
-            protocol_version: Some(FIRST_VERSION),
-            supported_protocol_versions: Some(
-                [FIRST_VERSION, CHUNKS_VERSION].map(|version| version as i64).to_vec(),
-            ),
+            protocol_version: versions.first,
+            supported_protocol_versions: Some(supported.map(|version| version as i64).collect()),
             max_frame_bytes: limits.frame,
             max_reassembled_frame_bytes: limits.reassembled,
         }));

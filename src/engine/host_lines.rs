@@ -1,7 +1,7 @@
 //! Serves the lines of the host, at once or in order of arrival.
 //!
 //! In dialects that serve them one by one, a line waits while a command before it is in hand, but for commands that
-//! overtake. Reads never wait, in any dialect. Source: settled.
+//! overtake or run beside the others. Reads never wait, in any dialect. Source: settled.
 
 use crate::engine::{
     backlog::QueuedLine,
@@ -9,13 +9,13 @@ use crate::engine::{
     extensions::hook::Hook,
     run::{compaction::Compaction, deferred::AfterRun},
 };
-use crate::protocol::{DialectDispatch, Outbound, RpcCommand};
+use crate::protocol::{Outbound, RpcCommand, RpcCommandKind};
 
 impl Engine {
     /// Serves a line, or queues it behind an unfinished command in dialects that serve one by one; the control lane is
     /// served at once.
     pub(in crate::engine) fn serve_or_queue(&mut self, line: QueuedLine, control: bool) {
-        let serial = self.dialect.record().dispatch == DialectDispatch::SerialWithControlLane;
+        let serial = self.dialect.is_serial();
         let waits = serial && !control && (self.is_busy() || !self.backlog.lines.is_empty());
         match waits || self.holds_commands() {
             true => self.backlog.lines.push_back(line),
@@ -42,14 +42,16 @@ impl Engine {
     /// Whether an unfinished command holds up the lines behind it.
     fn is_busy(&self) -> bool {
         let compacts = self.activity.compaction().is_some_and(Compaction::is_manual);
-        let waits = !self.requests.shells.is_empty() || !self.backlog.after_run.is_empty();
+        let are_shells_beside = self.dialect.runs_beside_others(RpcCommandKind::Bash);
+        let awaits_shells = !are_shells_beside && !self.requests.shells.is_empty();
+        let waits = awaits_shells || !self.backlog.after_run.is_empty();
         let is_hooked = self.extensions.hooks().any(Hook::holds_commands);
         waits || compacts || is_hooked || self.extensions.has_unaccepted_command()
     }
 
     /// Serves the next queued line; `false` if there is none or a command before it is unfinished.
     pub(in crate::engine) fn serve_next_line(&mut self) -> bool {
-        let serial = self.dialect.record().dispatch == DialectDispatch::SerialWithControlLane;
+        let serial = self.dialect.is_serial();
         if self.holds_commands() || serial && self.is_busy() {
             return false;
         }

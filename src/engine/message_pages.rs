@@ -10,15 +10,6 @@ use crate::protocol::{
 };
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-/// Messages of a page, unless the host names another number.
-const DEFAULT_LIMIT: u64 = 100;
-
-/// Most messages of a page.
-const MAX_LIMIT: u64 = 256;
-
-/// Bytes of JSON from which on a page ends.
-const MAX_PAGE_BYTES: usize = 786_432;
-
 /// Place at which a page begins, in a conversation.
 #[derive(Debug, PartialEq)]
 struct Cursor {
@@ -56,8 +47,9 @@ impl Engine {
     }
 
     fn message_page(&self, cursor: Option<&str>, limit: Option<u64>) -> Result<MessagePage, Refusal> {
-        let limit = limit.unwrap_or(DEFAULT_LIMIT);
-        if !(1..=MAX_LIMIT).contains(&limit) {
+        let limits = &self.dialect.record().page_limits;
+        let limit = limit.or(limits.messages).unwrap_or(u64::MAX);
+        if !(1..=limits.most.unwrap_or(u64::MAX)).contains(&limit) {
             return Err(Refusal::Limit);
         }
         let cursor = cursor.map(|text| Cursor::parse(text).ok_or(Refusal::Cursor)).transpose()?;
@@ -76,11 +68,12 @@ impl Engine {
             None => 0,
         };
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        let messages = fitting(all.skip(first).take(limit).map(|message| {
+        let page = all.skip(first).take(limit).map(|message| {
             let mut message = message.as_ref().clone();
             message.fit(base);
             message
-        }));
+        });
+        let messages = fitting(page, limits.bytes.unwrap_or(u64::MAX));
         let next = first + messages.len();
         let next_cursor = (next < total).then(|| Cursor { place: next, conversation }.to_string());
         Ok(MessagePage { messages, next_cursor, total_messages: total as u64 })
@@ -94,12 +87,12 @@ impl Engine {
     }
 }
 
-/// The first messages whose JSON fits into a page; at least one.
-fn fitting(messages: impl Iterator<Item = AgentMessage>) -> Vec<AgentMessage> {
+/// The first messages whose JSON has at most so many bytes; at least one.
+fn fitting(messages: impl Iterator<Item = AgentMessage>, most: u64) -> Vec<AgentMessage> {
     let (mut page, mut bytes) = (Vec::new(), 0);
     for message in messages {
-        bytes += serde_json::to_vec(&message).map_or(0, |json| json.len());
-        if bytes > MAX_PAGE_BYTES && !page.is_empty() {
+        bytes += serde_json::to_vec(&message).map_or(0, |json| json.len() as u64);
+        if bytes > most && !page.is_empty() {
             break;
         }
         page.push(message);

@@ -455,10 +455,13 @@ impl Engine {
         }
     }
 
-    /// Responds with the success that some dialects emit before they examine a prompt; an error may follow it.
+    /// Responds with the success that some dialects emit before they examine a prompt; an error may follow it. A message for
+    /// a queue has one response, also if it starts a run.
     pub(in crate::engine) fn respond_before_examination(&mut self, recipient: &Recipient) {
         let early = self.dialect.record().prompt_ack == DialectPromptAck::ImmediateThenMaybeError;
-        if early && matches!(recipient, Recipient::Host { .. }) {
+        let is_queued =
+            |kind: &RpcCommandKind| matches!(kind, RpcCommandKind::Steer | RpcCommandKind::FollowUp);
+        if early && matches!(recipient, Recipient::Host { kind, .. } if !is_queued(kind)) {
             self.respond_success(recipient);
         }
     }

@@ -7,14 +7,11 @@ use crate::protocol::{
     SlashCommand, errors,
 };
 
-/// Version of the protocol that sends large frames in chunks.
-pub const CHUNKS_VERSION: u64 = 2;
-
 impl Engine {
     /// Serves `negotiate_protocol`. The writer applies the version behind the response.
     pub(in crate::engine) fn negotiate_protocol(&mut self, command: NegotiateProtocolCommand) {
         let NegotiateProtocolCommand { id, protocol_version } = command;
-        if protocol_version != CHUNKS_VERSION {
+        if self.dialect.record().protocol_versions.chunks != Some(protocol_version) {
             let text = errors::protocol_version(self.dialect.base(), &protocol_version.to_string());
             return self.fail(id, RpcCommandKind::NegotiateProtocol, text);
         }

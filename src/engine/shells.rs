@@ -130,7 +130,7 @@ impl Engine {
         if let Some(directory) = &end.directory {
             self.requests.shell_directory = Some(directory.clone());
         }
-        let response = BashResponse { id: shell.id, data: Self::bash_result(end) };
+        let response = BashResponse { id: shell.id, data: self.bash_result(end) };
         let goes_on = self.activity.is_streaming() || self.series.chain.is_some();
         if shell.session == self.store.session.id() && !goes_on {
             let before = Rollback { changes: 1, ..self.rollback_point() };
@@ -168,7 +168,9 @@ impl Engine {
     }
 
     /// The data of the response to `bash`.
-    fn bash_result(end: ShellEnd) -> BashResult {
+    fn bash_result(&self, end: ShellEnd) -> BashResult {
+        // Each command begins in the directory of the session, where such a member exists.
+        let working_dir = (!end.cancelled).then(|| self.store.place.directory.clone());
         let [total_lines, total_bytes, output_lines, output_bytes] = end.counts.map(Some);
         BashResult {
             output: end.output,
@@ -184,7 +186,7 @@ impl Engine {
             artifact_id: None,
             elided_bytes: None,
             elided_lines: None,
-            working_dir: None,
+            working_dir,
         }
     }
 

@@ -11,6 +11,10 @@ use crate::{
         totals,
     },
 };
+use serde_json::Value;
+
+/// Shortest request in milliseconds of which a speed is told (observed).
+const SPEED_FROM: f64 = 100.0;
 
 /// Fill level for a model whose context window is not known.
 const NO_CONTEXT: ContextUsage = ContextUsage { tokens: None, context_window: 0, percent: None };
@@ -55,7 +59,7 @@ impl Engine {
             system_prompt: None,
             dump_tools: None,
             fast_mode_enabled: Some(false),
-            tokens_per_second: None,
+            tokens_per_second: Some(self.tokens_per_second()),
             fast_mode_active: Some(false),
             context_usage: Some(self.context_usage().unwrap_or(NO_CONTEXT)),
         }
@@ -126,6 +130,20 @@ impl Engine {
         let percent = tokens.map(|tokens| number(tokens as f64 / context_window as f64 * 100.0));
         let tokens = tokens.and_then(|tokens| i64::try_from(tokens).ok());
         (context_window > 0).then_some(ContextUsage { tokens, context_window, percent })
+    }
+
+    /// The speed of the newest answer in tokens per second; null for one that failed or was aborted, or came at once.
+    fn tokens_per_second(&self) -> Value {
+        let newest = self.store.session.messages().iter().rev().find_map(|message| match message.as_ref() {
+            AgentMessage::Assistant(it) => Some(it),
+            _ => None,
+        });
+        let newest = newest.filter(|it| !matches!(it.stop_reason, StopReason::Aborted | StopReason::Error));
+        let speed = newest.and_then(|it| {
+            let duration = it.duration.as_ref()?.as_f64().filter(|it| *it >= SPEED_FROM)?;
+            Some(number(it.usage.output as f64 / duration * 1000.0))
+        });
+        speed.map_or(Value::Null, Value::Number)
     }
 
     /// The text of the newest assistant message, if it has any; aborted ones without content do not count.

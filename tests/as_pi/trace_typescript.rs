@@ -68,7 +68,7 @@ fn both(dialect: Dialect, entry: &Entry, extension: &str, node: PathBuf) -> (Ske
     let hosts = [Host::start(dialect, entry), Host::start_extended(dialect, entry, extension, Some(node))];
     let [process, script] = hosts.map(|mut host| {
         entry.talk(&mut host);
-        Skeleton::new("pi-rpc", &host.records(), entry.retry_base_ms)
+        Skeleton::new("pi-rpc", &host.records(), entry.retry_base(dialect))
     });
     (process, script)
 }

@@ -115,3 +115,51 @@ fn invalid_cursor_and_limit_are_refused() {
     ];
     assert_eq!(errors, expected, "{}", played.log);
 }
+
+#[test]
+fn bash_commands_run_side_by_side() {
+    let played = scenario(json!([]))
+        .host(0, bash("slow", "sleep 500; echo one"))
+        .host(1, bash("fast", "sleep 100; echo two"))
+        .host(2, json!({ "id": "mode", "type": "set_steering_mode", "mode": "all" }))
+        .finish(Omp);
+    let answered: Vec<_> = played.frames("response").map(|frame| frame["id"].clone()).collect();
+    assert_eq!(answered, ["mode", "fast", "slow"], "{}", played.log);
+    assert_eq!(played.data("fast")["workingDir"], "/work", "{}", played.log);
+}
+
+#[test]
+fn calls_end_as_they_complete() {
+    let two = [call("slow", "bash", "sleep 500; echo one"), call("fast", "bash", "sleep 100; echo two")];
+    let turns = json!([{ "say": two }, says("Done.")]);
+    let played = scenario(turns).host(0, prompt("p", "both")).finish(Omp);
+    let ends: Vec<_> = played.frames("tool_execution_end").map(|frame| frame["toolCallId"].clone()).collect();
+    assert_eq!(ends, ["fast", "slow"], "{}", played.log);
+    let results = played.frames("turn_end").next().expect("a turn")["toolResults"].clone();
+    assert_eq!(results[0]["toolCallId"], "fast", "{}", played.log);
+}
+
+#[test]
+fn slow_answer_has_a_speed() {
+    let slow = json!({ "say": [{ "text": "Well, well.", "size": 4 }], "delayMs": 50 });
+    let played = scenario(json!([slow, says("Two.")]))
+        .host(0, command("get_state"))
+        .host(1, prompt("p", "hi"))
+        .host(1000, json!({ "id": "after", "type": "get_state" }))
+        .finish(Omp);
+    assert_eq!(played.data("get_state")["tokensPerSecond"], json!(null), "{}", played.log);
+    assert!(played.data("after")["tokensPerSecond"].is_number(), "{}", played.log);
+}
+
+#[test]
+fn steer_has_one_error_when_disk_is_full() {
+    let played = scenario(json!([says("One.")]))
+        .kept()
+        .host(0, prompt("p", "hi"))
+        .disk_full(400, 900)
+        .host(500, steer("S1"))
+        .host(600, steer("S2"))
+        .finish(Omp);
+    assert_eq!(played.answers("S2").len(), 1, "{}", played.log);
+    assert_eq!(played.answers("S2")[0]["success"], false, "{}", played.log);
+}

@@ -1,13 +1,14 @@
 //! Random exploration: conversations of every kind in every dialect, one after another, until the time is used up.
 //!
 //! ```text
-//! cargo test --test explore -- --seconds 300 [--seed N]
+//! cargo test --test explore -- --seconds 300 [--seed N] [--dialect D]
 //! ```
 //!
 //! The seed is printed first and is fresh unless it is given. The first conversation that fails is shrunk and printed
 //! as a file for `tests/regressions`, where `cargo test --test engine regressions` plays it from then on.
 
 use pi_rpc::oracle::random::Choices;
+use pi_rpc::protocol::Dialect;
 use pi_rpc_test_kit::{
     Kind,
     random::{conversation, play, report},
@@ -18,11 +19,13 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-const USAGE: &str = "usage: cargo test --test explore -- --seconds SECONDS [--seed SEED]";
+const USAGE: &str = "usage: cargo test --test explore -- --seconds SECONDS [--seed SEED] [--dialect DIALECT]";
 
 struct Options {
     time: Duration,
     seed: u64,
+    /// The only dialect.
+    dialect: Option<Dialect>,
 }
 
 fn main() -> ExitCode {
@@ -37,17 +40,20 @@ fn main() -> ExitCode {
 
 fn options() -> Result<Options, String> {
     let fresh = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
-    let (mut time, mut seed) = (None, fresh);
+    let (mut time, mut seed, mut dialect) = (None, fresh, None);
     let mut arguments = std::env::args().skip(1);
     while let Some(name) = arguments.next() {
-        let value = arguments.next().and_then(|value| value.parse().ok());
-        match (name.as_str(), value) {
+        let text = arguments.next().unwrap_or_default();
+        match (name.as_str(), text.parse().ok()) {
             ("--seconds", Some(seconds)) => time = Some(Duration::from_secs(seconds)),
             ("--seed", Some(value)) => seed = value,
+            ("--dialect", _) => {
+                dialect = Some(Dialect::parse(&text).ok_or_else(|| format!("{text}: no dialect"))?)
+            }
             _ => return Err(format!("{name}: no such option, or no whole number behind it")),
         }
     }
-    Ok(Options { time: time.ok_or("how many --seconds?")?, seed })
+    Ok(Options { time: time.ok_or("how many --seconds?")?, seed, dialect })
 }
 
 fn explore(options: &Options) -> ExitCode {
@@ -60,6 +66,7 @@ fn explore(options: &Options) -> ExitCode {
         for kind in Kind::ALL {
             let dialects = kind.dialects();
             let dialect = dialects[(seed % dialects.len() as u64) as usize];
+            let dialect = options.dialect.unwrap_or(dialect);
             let drawn = conversation(kind, dialect, &mut Choices::seeded(seed));
             if let Err(wrong) = play(&drawn) {
                 println!("explore: seed {seed} fails as {kind:?} in {dialect}; shrinking\n");

@@ -54,7 +54,9 @@ const FROM_THE_BEGINNING: [Rule; 22] = [
 #[test]
 fn cut_recordings_have_no_additional_finding() {
     let thorough = std::env::var_os("PI_RPC_THOROUGH").is_some_and(|value| value == "1");
-    let recordings = names().into_iter().chain(lies::recordings()).map(|name| {
+    // The command of the session change that ends its run is cut off, so that its response is of nothing.
+    let lies = lies::recordings().into_iter().filter(|name| name != "omp/queue-cleared");
+    let recordings = names().into_iter().chain(lies).map(|name| {
         let lines = recorded(&name).iter().map(ToString::to_string).collect();
         (dialect(&name), name, lines)
     });

@@ -8,8 +8,8 @@ mod catalogue;
 mod wide;
 
 use crate::mutation_support::{Trace, read, recorded};
-pub use catalogue::recordings;
 use catalogue::{Lie, lies};
+pub use catalogue::{includes, recordings};
 use pi_rpc::{
     machine::Tier,
     oracle::{Judge, View},
@@ -25,7 +25,7 @@ use std::{
     thread,
 };
 
-const DIALECTS: [&str; 3] = ["pi", "pi-1", "xcsh"];
+const DIALECTS: [&str; 4] = ["pi", "pi-1", "xcsh", "omp"];
 
 /// The findings about a lie in one dialect.
 struct LieResult {
@@ -141,7 +141,11 @@ fn table(results: &[LieResult]) -> String {
     let mut areas: Vec<&str> = results.iter().map(|result| result.lie.area.as_str()).collect();
     areas.sort_unstable();
     areas.dedup();
-    let _ = writeln!(out, "{:<12} {:>9} {:>9} {:>9} {:>9}", "found of", "pi", "pi-1", "xcsh", "all");
+    let _ = write!(out, "{:<12}", "found of");
+    for dialect in DIALECTS.into_iter().chain(["all"]) {
+        let _ = write!(out, " {dialect:>9}");
+    }
+    out.push('\n');
     for area in areas.iter().copied().chain(["all"]) {
         let _ = write!(out, "{area:<12}");
         for dialect in DIALECTS.into_iter().chain(["all"]) {

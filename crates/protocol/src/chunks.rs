@@ -12,12 +12,6 @@ pub const CUT_MARK: &str = " elided for RPC frame]";
 /// Member of an object that was cut down to the limit of a frame: the number of members that are missing. Source: observed.
 pub const CUT_MEMBERS: &str = "rpcFrameElidedKeys";
 
-/// Most chunks of a frame.
-const MAX_CHUNKS: u64 = 256;
-
-/// Longest id of a frame in chunks.
-const MAX_ID: usize = 128;
-
 /// Bytes at the beginning of a line that are searched for the type of a chunk.
 const TYPE_WITHIN: usize = 64;
 
@@ -46,9 +40,20 @@ pub fn split_frame(frame: &[u8], id: &str, size: usize) -> Vec<u8> {
 /// Puts frames in chunks together, line by line.
 #[derive(Clone, Debug, Default)]
 pub struct ChunkReassembler {
-    /// Bytes over which a frame may be sent in chunks, and bytes of the largest frame; `None`: the dialect has no chunks.
-    limits: Option<(u64, u64)>,
+    /// `None`: the dialect has no chunks.
+    limits: Option<Limits>,
     open: Option<Series>,
+}
+
+/// Limits of a frame in chunks.
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    /// Bytes over which a frame may be sent in chunks, and bytes of the largest frame.
+    bytes: (u64, u64),
+    /// Most chunks.
+    chunks: u64,
+    /// Longest id.
+    id: u64,
 }
 
 /// Chunks of a frame that is not complete yet.
@@ -91,7 +96,13 @@ impl ChunkReassembler {
     /// Creates a reassembler for the output of a server of `dialect`.
     pub fn new(dialect: Dialect) -> Self {
         let limits = &dialect.record().frame_limits;
-        Self { limits: limits.frame.zip(limits.reassembled), open: None }
+        let bytes = limits.frame.zip(limits.reassembled);
+        let limits = bytes.zip(limits.chunks.zip(limits.chunk_id)).map(|(bytes, (chunks, id))| Limits {
+            bytes,
+            chunks,
+            id,
+        });
+        Self { limits, open: None }
     }
 
     /// Takes a line of the server, without its line feed.
@@ -100,7 +111,7 @@ impl ChunkReassembler {
     ///
     /// The line breaks a series of chunks, which is dropped. A line that is no chunk is still a frame of its own.
     pub fn take(&mut self, line: &[u8]) -> Result<ReassembledLine, ChunkError> {
-        let Some((least, most)) = self.limits else { return Ok(ReassembledLine::Whole) };
+        let Some(limits) = self.limits else { return Ok(ReassembledLine::Whole) };
         let Some(chunk) = chunk_of(line) else {
             return match self.open.take() {
                 Some(series) => Err(expected(format!("chunk {} of {}", series.next, series.id))),
@@ -109,7 +120,7 @@ impl ChunkReassembler {
         };
         let mut series = match self.open.take() {
             Some(series) => series,
-            None => Series::begin(&chunk, least, most)?,
+            None => Series::begin(&chunk, limits)?,
         };
         series.add(&chunk)?;
         if series.next < series.count {
@@ -131,14 +142,15 @@ impl ChunkReassembler {
 }
 
 impl Series {
-    fn begin(chunk: &RpcChunk, least: u64, most: u64) -> Result<Self, ChunkError> {
+    fn begin(chunk: &RpcChunk, limits: Limits) -> Result<Self, ChunkError> {
+        let Limits { bytes: (least, most), chunks: max_chunks, id: max_id } = limits;
         let is_sized = (least..=most).contains(&chunk.byte_length);
-        let is_counted = (2..=MAX_CHUNKS).contains(&chunk.count);
+        let is_counted = (2..=max_chunks).contains(&chunk.count);
         match chunk {
-            _ if chunk.chunk_id.len() > MAX_ID => {
-                Err(expected(format!("an id of at most {MAX_ID} characters")))
+            _ if chunk.chunk_id.len() as u64 > max_id => {
+                Err(expected(format!("an id of at most {max_id} characters")))
             }
-            _ if !is_counted => Err(expected(format!("2 to {MAX_CHUNKS} chunks, not {}", chunk.count))),
+            _ if !is_counted => Err(expected(format!("2 to {max_chunks} chunks, not {}", chunk.count))),
             _ if !is_sized => {
                 Err(expected(format!("{least} to {most} bytes in all, not {}", chunk.byte_length)))
             }

@@ -16,6 +16,7 @@ mod check;
 mod chunks;
 mod command;
 mod de;
+mod dispatch;
 mod emission;
 mod encoded_partial;
 mod encoder;

@@ -62,5 +62,8 @@ fn codes<T: AsRef<str>>(names: impl IntoIterator<Item = T>) -> String {
 
 /// The dialects that stand for themselves: an overlay has the frames and the tiers of its base.
 fn bases() -> impl Iterator<Item = Dialect> {
-    Dialect::ALL.into_iter().filter(|dialect| dialect.record().extends.is_none())
+    Dialect::ALL.into_iter().filter(|dialect| {
+        let record = dialect.record();
+        record.extends.is_none() || !record.started_as.is_empty()
+    })
 }

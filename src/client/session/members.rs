@@ -4,7 +4,7 @@ use super::{
     lists::no_tokens,
     state::{Cause, Change, OpenCommand, SessionState},
 };
-use crate::protocol::{DialectDispatch, MemberValue, SessionMember as Member, TokenTotals};
+use crate::protocol::{MemberValue, SessionMember as Member, TokenTotals};
 
 impl SessionState {
     /// Whether nothing has changed a member since the frame `since`, and no outstanding command may.
@@ -13,10 +13,11 @@ impl SessionState {
         !is_changing && self.changes[member as usize].is_none_or(|change| change.at <= since)
     }
 
-    /// Whether another command may have changed the member between a command and its response. Never in dialects that serve
-    /// commands one by one.
+    /// Whether another command may have changed the member between a command and its response. In dialects that serve
+    /// commands one by one, only one that runs beside the others may.
     pub(super) fn is_contested(&self, member: Member, open: &OpenCommand, effect: Contest) -> bool {
-        if self.dialect.record().dispatch == DialectDispatch::SerialWithControlLane {
+        let runs_beside = |it: &OpenCommand| self.dialect.runs_beside_others(it.kind);
+        if self.dialect.is_serial() && !runs_beside(open) && !self.open.iter().any(runs_beside) {
             return false;
         }
         let mut others = self.open.iter().filter(|other| other.kind.changes().contains(&member)).peekable();

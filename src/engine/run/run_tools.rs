@@ -5,6 +5,7 @@
 //! | `sequential-skip` | one after another | the rest is skipped | as each call ends |
 //! | `parallel-skip` | checked in order, then all at once | skips everything while calls are checked | in order, when all have ended |
 //! | `parallel-noskip` | the same | waits for the batch | the same |
+//! | `parallel-as-completed` | the same | waits for the batch | each end as it comes, and its result |
 //! | `interrupt` | exclusive tools alone, others side by side | interrupt mode `immediate`: running calls are stopped and the rest is skipped; `wait`: waits for the batch | as each call ends |
 //!
 //! In some dialects the results of a batch come together: each call ends as it comes, and the messages follow in order
@@ -177,9 +178,11 @@ impl Engine {
         self.style() == DialectToolExecution::Interrupt && !alone && !exclusive(&batch.calls[at])
     }
 
-    /// Announces and checks calls in order, runs all at once, and emits their ends in order when all have ended.
+    /// Announces and checks calls in order, runs all at once, and emits their ends: as they come, or in order when all have
+    /// ended.
     fn advance_parallel_batch(&mut self) -> bool {
-        if self.emits_results_together()
+        let as_completed = self.style() == DialectToolExecution::ParallelAsCompleted;
+        if (as_completed || self.emits_results_together())
             && self.first_in_stage(|stage| matches!(stage, CallStage::Held(..))).is_some()
         {
             self.release_held();
@@ -270,7 +273,9 @@ impl Engine {
         let skips = match self.style() {
             DialectToolExecution::SequentialSkip => true,
             DialectToolExecution::Interrupt => interrupt == Some(InterruptMode::Immediate),
-            DialectToolExecution::ParallelSkip | DialectToolExecution::ParallelNoskip => false,
+            DialectToolExecution::ParallelSkip
+            | DialectToolExecution::ParallelNoskip
+            | DialectToolExecution::ParallelAsCompleted => false,
         };
         if skips && !self.is_stopping() && !self.queues.steering.is_empty() {
             self.skip_rest();
@@ -409,8 +414,12 @@ impl Engine {
 
     /// Whether calls run side by side: the style allows that, and no tool of the batch is exclusive.
     pub(in crate::engine) fn is_parallel(&self) -> bool {
-        let parallel =
-            matches!(self.style(), DialectToolExecution::ParallelSkip | DialectToolExecution::ParallelNoskip);
+        let parallel = matches!(
+            self.style(),
+            DialectToolExecution::ParallelSkip
+                | DialectToolExecution::ParallelNoskip
+                | DialectToolExecution::ParallelAsCompleted
+        );
         parallel && !self.batch().is_some_and(|batch| batch.in_turn)
     }
 

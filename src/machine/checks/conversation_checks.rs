@@ -16,6 +16,7 @@ use super::{
     host_tools::HostTools,
     logins,
     obligations::Obligations,
+    prompt_results::PromptResults,
     prompts::Prompts,
     queues::Queues,
     responses::Responses,
@@ -62,6 +63,7 @@ pub struct ConversationChecks {
     exit: EndChecks,
     extensions: ExtensionEvidence,
     prompts: Prompts,
+    prompt_results: PromptResults,
     obligations: Obligations,
     turn_boundaries: TurnBoundaries,
     skipped_calls: SkippedCalls,
@@ -114,6 +116,7 @@ impl ConversationChecks {
                 self.state.on_command(number, command, at);
                 self.obligations.on_command(command, at);
                 self.prompts.on_command(number, command, at, &self.obligations);
+                self.prompt_results.on_command(number, command);
                 self.responses.on_command(number, command, at, found);
                 self.after_run.on_command(command, at);
                 self.queues.on_command(number, command, at);
@@ -163,6 +166,7 @@ impl ConversationChecks {
                 self.after_run.on_event(event, at, unqueued, retries, &mut self.obligations, found);
                 let waits = |text: &str| self.queues.may_hold(text);
                 self.prompts.on_event(event, at, waits, &mut self.obligations, found);
+                self.prompt_results.on_event(event, at, found);
                 self.queues.on_event(event, self.turn_boundaries.takes_follow_ups(), at, found);
                 let (stopped, steered) = (self.turn_boundaries.is_stopped(), self.queues.steers());
                 self.skipped_calls.on_event(event, at, stopped, steered, found);
@@ -265,6 +269,7 @@ impl ConversationChecks {
         if done {
             self.queues.doubt();
             self.session_events.on_unread_event();
+            self.prompt_results.doubt();
             self.state.on_unread_event(at);
             self.session.miss();
             self.session.lose_session();
@@ -296,13 +301,14 @@ impl ConversationChecks {
             self.turn_boundaries.on_response(request.command);
             self.delays.on_response(request, success, requests, at, found);
         }
+        self.prompt_results.on_response(request, success);
         self.after_run.on_response(request, at, found);
         self.queues.on_response(request, answer.success.then_some(success), at, found);
         self.host_tools.on_response(request, answer.success);
         self.counts.on_response(request, success, at, requests, found);
         self.compactions.on_response(answer, success, request, requests, at, found);
         self.settle.on_response(request, answer.success, at, found);
-        self.session_events.on_response(request, answer.success, found);
+        self.session_events.on_response(request, answer.success, at, found);
         self.skipped_calls.on_response(request, answer.success);
         self.switches.on_response(request, answer.success);
         self.shell_outputs.on_response(request, success, at, found);

@@ -17,8 +17,8 @@ use crate::{
         requests::{OpenRequest, Requests},
     },
     protocol::{
-        AgentSessionEvent, AgentSessionEventKind as Event, DialectDispatch, FlowState, HostToolCall,
-        HostToolResult, RpcCommandKind as Command, RpcSuccess, RuleId as Rule, StopReason,
+        AgentSessionEvent, AgentSessionEventKind as Event, FlowState, HostToolCall, HostToolResult,
+        RpcCommandKind as Command, RpcSuccess, RuleId as Rule, StopReason,
     },
 };
 use std::collections::VecDeque;
@@ -217,8 +217,11 @@ impl Delays {
         if request.command == Command::Bash {
             self.shell_ends(request, success, at, found);
         }
-        let older = |open: &OpenRequest| open.number < request.number && !open.command.is_control();
-        let behind = is_serial(at) && (at.met.dialogs > 0 || requests.outstanding().any(older));
+        let older = |open: &OpenRequest| {
+            let holds_up = !open.command.is_control() && !at.dialect.runs_beside_others(open.command);
+            holds_up && open.number < request.number
+        };
+        let behind = at.dialect.is_serial() && (at.met.dialogs > 0 || requests.outstanding().any(older));
         if let Some(written) = request.written
             && answers_at_once(request.command, at)
             && !behind
@@ -324,14 +327,9 @@ impl Delays {
     }
 }
 
-/// Whether the dialect handles one command after the other.
-fn is_serial(at: &FrameContext) -> bool {
-    at.dialect.record().dispatch == DialectDispatch::SerialWithControlLane
-}
-
 /// Whether the server may read the current frame only after outstanding commands.
 fn is_behind(requests: &Requests, at: &FrameContext) -> bool {
-    is_serial(at) && requests.outstanding().next().is_some()
+    at.dialect.is_serial() && requests.outstanding().any(|open| !at.dialect.runs_beside_others(open.command))
 }
 
 /// Whether nothing but the server itself can cause a delay.

@@ -22,6 +22,7 @@ pub(super) mod obligations;
 pub(super) mod partial_message;
 pub(super) mod pending_read;
 pub(super) mod progress;
+pub(super) mod prompt_results;
 pub(super) mod prompts;
 pub(super) mod queue;
 mod queue_responses;

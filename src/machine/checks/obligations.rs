@@ -16,8 +16,8 @@ use crate::{
         state::State,
     },
     protocol::{
-        AgentSessionEventKind as Event, DialectDispatch, FlowState, RpcCommand, RpcCommandKind as Command,
-        RuleId as Rule, fires_anywhere,
+        AgentSessionEventKind as Event, FlowState, RpcCommand, RpcCommandKind as Command, RuleId as Rule,
+        fires_anywhere,
     },
 };
 use std::collections::BTreeSet;
@@ -249,13 +249,14 @@ impl Obligations {
                 self.add(ObligationKind::Bash(only.number), 0, at);
             }
         }
-        let serial = at.dialect.record().dispatch == DialectDispatch::SerialWithControlLane;
+        let serial = at.dialect.is_serial();
         self.late_promises(written, at, found);
         for open in requests.outstanding() {
             let since = if serial { self.served } else { 0 };
             let late = is_slow(open, since, self.stirred, written, at);
-            let behind =
-                serial && requests.outstanding().next().is_some_and(|first| first.number < open.number);
+            let holds_up = |older: &&OpenRequest| !at.dialect.runs_beside_others(older.command);
+            let first = requests.outstanding().find(holds_up);
+            let behind = serial && first.is_some_and(|first| first.number < open.number);
             if late && !behind && self.late.insert(open.number) {
                 found.fail(Rule::RespOnce, missing(open));
             }

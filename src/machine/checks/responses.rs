@@ -167,7 +167,7 @@ impl Responses {
     ) -> bool {
         match answered {
             ResponseMatch::First(request) => {
-                self.check_order(request, requests, found);
+                self.check_order(request, requests, at, found);
                 logins::on_response(request, answer.success, requests, found);
                 let place = self.commands.iter().position(|notes| notes.number == request.number);
                 let notes = place.and_then(|place| self.commands.remove(place));
@@ -191,13 +191,20 @@ impl Responses {
 
     /// Judges the order of responses. A read may overtake everything except reads; nothing may overtake a read except commands
     /// that always overtake.
-    fn check_order(&mut self, request: &OpenRequest, requests: &Requests, found: &mut Findings) {
-        if request.command.is_control() {
+    fn check_order(
+        &mut self,
+        request: &OpenRequest,
+        requests: &Requests,
+        at: &FrameContext,
+        found: &mut Findings,
+    ) {
+        let is_free = |kind: RpcCommandKind| kind.is_control() || at.dialect.runs_beside_others(kind);
+        if is_free(request.command) {
             return;
         }
         let precedes = |other: &&OpenRequest| match request.command.is_read() {
             true => other.command.is_read(),
-            false => !other.command.is_control(),
+            false => !is_free(other.command),
         };
         let older = requests.outstanding().filter(precedes).find(|other| other.number < request.number);
         match older {

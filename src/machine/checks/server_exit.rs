@@ -5,7 +5,7 @@
 use super::obligations::{Obligations, is_immediate, missing};
 use crate::{
     machine::{findings::Findings, kind::Kind, requests::Requests, state::State},
-    protocol::{Dialect, DialectDispatch, DialectEndOfInput, FlowState, RpcCommandKind, RuleId as Rule},
+    protocol::{Dialect, DialectEndOfInput, FlowState, RpcCommandKind, RuleId as Rule},
 };
 
 /// The end of the server's process, as far as it is known.
@@ -82,7 +82,7 @@ impl EndChecks {
             return;
         }
         let finishes = dialect.record().end_of_input == DialectEndOfInput::Finish;
-        let serial = dialect.record().dispatch == DialectDispatch::SerialWithControlLane;
+        let serial = dialect.is_serial();
         let ended = end.gone && state.closing && !end.killed;
         if ended {
             self.finishes(finishes, state, requests, found);
@@ -95,7 +95,8 @@ impl EndChecks {
         let mut first = true;
         for request in requests.outstanding() {
             let immediate = is_immediate(request.command);
-            let held = !std::mem::take(&mut first) && serial;
+            let held = !first && serial;
+            first &= dialect.runs_beside_others(request.command);
             // These commands may take any time.
             let may_last =
                 matches!(request.command, Bash | Compact | Prompt | AbortAndPrompt | Login | Logout);

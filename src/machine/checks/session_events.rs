@@ -2,16 +2,17 @@
 //!
 //! Rules: `summary-retry`, `changes-told`.
 
+use super::frame_context::FrameContext;
 use crate::{
     machine::{findings::Findings, requests::OpenRequest},
-    protocol::{AgentSessionEvent, RpcCommandKind, RuleId as Rule, ThinkingLevel},
+    protocol::{AgentSessionEvent, AgentSessionEventKind, RpcCommandKind, RuleId as Rule, ThinkingLevel},
 };
 
 /// The latest names and levels from events, and the state of retrying a summary.
 #[derive(Clone, Debug, Default)]
 pub struct SessionEvents {
-    /// The level of the last event, and the number of its frame.
-    level: Option<(u64, Option<ThinkingLevel>)>,
+    /// The level of the last event, as told and as selected, and the number of its frame.
+    level: Option<(u64, [Option<ThinkingLevel>; 2])>,
     /// Names from events without their response.
     names: u64,
     retry: SummaryRetry,
@@ -38,14 +39,15 @@ impl SessionEvents {
             Event::SessionInfoChanged(_) => self.names += 1,
             Event::ThinkingLevelChanged(changed) => {
                 let level = changed.level.or(changed.thinking_level);
-                let before = self.level.filter(|(_, known)| *known == level);
+                let levels = [level, changed.configured];
+                let before = self.level.filter(|(_, known)| *known == levels);
                 found.with_cause(before.map(|(frame, _)| frame), |found| {
                     found.expect(Rule::ChangesTold, before.is_none(), || {
                         let level = level.map_or("none", |level| level.as_str());
                         format!("another level than `{level}`, which it was")
                     });
                 });
-                self.level = Some((found.frame(), level));
+                self.level = Some((found.frame(), levels));
             }
             Event::SummarizationRetryScheduled(scheduled) => {
                 let expected = match self.retry {
@@ -80,8 +82,15 @@ impl SessionEvents {
     }
 
     /// Judges that an event has reported a name before the response, even if the name is unchanged.
-    pub fn on_response(&mut self, request: &OpenRequest, success: bool, found: &mut Findings) {
-        if request.command == RpcCommandKind::SetSessionName && success {
+    pub fn on_response(
+        &mut self,
+        request: &OpenRequest,
+        success: bool,
+        at: &FrameContext,
+        found: &mut Findings,
+    ) {
+        let is_told = AgentSessionEventKind::SessionInfoChanged.is_in(at.base());
+        if request.command == RpcCommandKind::SetSessionName && success && is_told {
             found.expect(Rule::ChangesTold, self.names > 0 || self.unsure, || {
                 "`session_info_changed` first".to_owned()
             });

@@ -141,12 +141,18 @@ impl SkippedCalls {
     ) {
         let execution = at.dialect.record().tool_execution;
         let skipped = end.is_error && !at.cut && has_text(end, &errors::skipped(at.base()));
+        // Tools have words of their own for it.
+        let is_aborted = stopped && end.is_error;
         if execution == DialectToolExecution::SequentialSkip {
             if skipped {
                 found.expect(Rule::SkipCause, self.ran || !self.is_whole, || {
                     "the first call to be run".to_owned()
                 });
-            } else if self.skipped && !at.cut && !has_text(end, &errors::tool_aborted(at.base())) {
+            } else if self.skipped
+                && !at.cut
+                && !has_text(end, &errors::tool_aborted(at.base()))
+                && !is_aborted
+            {
                 found.fail(Rule::SkipCause, "this call to be skipped like the one before");
             } else if self.interrupted && !stopped && !end.is_error && !at.cut {
                 self.carried_out = Some(at.frame);

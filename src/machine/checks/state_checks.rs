@@ -26,6 +26,8 @@ use crate::{
 pub struct StateChecks {
     known: KnownState,
     reminders: Reminders,
+    /// Whether an event has told of another model since the last response to a command that selects one.
+    is_model_told: bool,
 }
 
 impl StateChecks {
@@ -79,9 +81,11 @@ impl StateChecks {
             let slot = self.known.slot(member);
             (member, slot.value().cloned(), slot.is_unchanged_since(since))
         });
+        let model = self.known.model().map(key);
         let left = self.known.previous_session(at);
         self.known.apply_success(command, success, at);
         self.told_first(before, command.kind(), at, found);
+        self.model_told_first(model, command.kind(), at, found);
         self.known.switch_session(command, success, left, at);
         self.known.note_level();
     }
@@ -128,6 +132,16 @@ impl StateChecks {
             found.expect(Rule::StateTodos, tasks.any(|task| is_finished(task.status)), || {
                 "a todo that is done before one is cleared".to_owned()
             });
+        }
+        if matches!(event, AgentSessionEvent::ModelChanged(_)) {
+            let is_judged = at.met.flow == FlowState::Idle && at.whole && !at.has_extensions;
+            if is_judged && !self.known.may_change_silently() {
+                let has_cause = !self.is_model_told && !self.known.has_only_reads_outstanding();
+                found.expect(Rule::ChangesTold, has_cause, || {
+                    "a command that selects another model, and this event once for it".to_owned()
+                });
+            }
+            self.is_model_told = self.known.is_changing(Member::Model);
         }
         self.known.on_event(event, at);
         if let AgentSessionEvent::MessageEnd(end) = event
@@ -239,6 +253,30 @@ impl StateChecks {
                 let words: Vec<&str> = levels.iter().flatten().map(|level| level.as_str()).collect();
                 format!("the level {} that was set, not {reported}", words.join(" or "))
             });
+        }
+    }
+
+    /// Judges that an event has told of another model before the response to the command that has selected it. `before` is the
+    /// name of the model before.
+    fn model_told_first(
+        &mut self,
+        before: Option<String>,
+        command: RpcCommandKind,
+        at: &FrameContext,
+        found: &mut Findings,
+    ) {
+        if !command.changes().contains(&Member::Model) {
+            return;
+        }
+        let is_told = std::mem::take(&mut self.is_model_told);
+        if !matches!(command, RpcCommandKind::SetModel | RpcCommandKind::CycleModel) {
+            return;
+        }
+        let event = AgentSessionEventKind::ModelChanged;
+        let now = self.known.model().map(key);
+        let is_judged = before.is_some() && now.is_some() && before != now && event.is_in(at.base());
+        if is_judged && !self.known.may_change_silently() && !at.cut {
+            found.expect(Rule::ChangesTold, is_told, || format!("`{}` first", event.as_str()));
         }
     }
 

@@ -148,7 +148,9 @@ impl Turn {
             DialectToolExecution::Interrupt => {
                 Some(running.all(|call| call.call.name != EXCLUSIVE && start.tool_name != EXCLUSIVE))
             }
-            DialectToolExecution::ParallelSkip | DialectToolExecution::ParallelNoskip => None,
+            DialectToolExecution::ParallelSkip
+            | DialectToolExecution::ParallelNoskip
+            | DialectToolExecution::ParallelAsCompleted => None,
         };
         if let Some(alone) = alone.filter(|_| self.calls.len() > 1) {
             found.expect(Rule::ToolSequential, alone, || "the former call's result first".to_owned());

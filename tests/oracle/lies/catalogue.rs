@@ -40,7 +40,7 @@ fn every() -> Vec<String> {
     super::DIALECTS.map(str::to_owned).to_vec()
 }
 
-/// Names that differ between dialects: the name here, in `pi`, in `pi-1`, in `xcsh`.
+/// Names that differ between dialects: the name here, in `pi`, in `pi-1`, in `xcsh` and `omp`.
 const NAMES: [(&str, [&str; 3]); 6] = [
     ("$pending", ["pendingMessageCount", "pendingMessageCount", "queuedMessageCount"]),
     ("$fork_messages", ["get_fork_messages", "get_fork_messages", "get_branch_messages"]),
@@ -51,13 +51,19 @@ const NAMES: [(&str, [&str; 3]); 6] = [
     ("$over", ["agent_end", "agent_settled", "agent_end"]),
 ];
 
+/// Whether a list of dialects contains this one. As in the schema, `xcsh` includes `omp` unless there is `!omp`.
+pub fn includes(names: &[String], dialect: &str) -> bool {
+    let contains = |wanted: &str| names.iter().any(|name| name == wanted);
+    contains(dialect) || dialect == "omp" && contains("xcsh") && !contains("!omp")
+}
+
 impl Lie {
     pub fn is_for(&self, dialect: &str) -> bool {
-        self.dialects.iter().any(|name| name == dialect)
+        includes(&self.dialects, dialect)
     }
 
     pub fn dialect_count(&self) -> usize {
-        self.dialects.len()
+        super::DIALECTS.into_iter().filter(|dialect| self.is_for(dialect)).count()
     }
 
     pub fn is_pending(&self, dialect: &str) -> bool {
@@ -66,7 +72,7 @@ impl Lie {
 
     /// The steps with the names of a dialect. `{2}` is an index in a list that begins with a system message, if there is one.
     pub fn steps(&self, dialect: &str) -> Vec<Step> {
-        let column = super::DIALECTS.iter().position(|name| *name == dialect).expect("a dialect");
+        let column = super::DIALECTS.iter().position(|name| *name == dialect).expect("a dialect").min(2);
         let mut text = self.steps.to_string();
         for (name, names) in NAMES {
             text = text.replace(name, names[column]);

@@ -1,5 +1,6 @@
 //! Changes across a whole recording, which make a lie consistent with itself.
 
+use super::catalogue::includes;
 use crate::mutation_support::{Op, Trace, place, set};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -174,7 +175,7 @@ impl Wide {
                 write_behind(trace, after, vec![json!({ "dir": "out", "frame": frame })])
             }
             Self::For(dialects, steps) => {
-                if dialects.iter().any(|name| name == dialect) {
+                if includes(dialects, dialect) {
                     steps.iter().for_each(|step| step.apply(dialect, trace));
                 }
             }

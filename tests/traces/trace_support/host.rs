@@ -1,6 +1,6 @@
 //! A host that plays a conversation with our server, and records it.
 
-use super::{RETRY_BASE_MS, Record, models, scenarios::Entry};
+use super::{Record, models, scenarios::Entry};
 use crate::serve_support::{FakeVendor, Server, binary, command, write_agent_file};
 use pi_rpc::protocol::{AgentSessionEventKind, Dialect};
 use serde_json::{Value, json};
@@ -38,8 +38,8 @@ impl Host {
     fn start_with(dialect: Dialect, entry: &Entry, options: &[&str], node: Option<PathBuf>) -> Self {
         let home = tempfile::tempdir().unwrap();
         let vendor = models::vendor(home.path(), dialect);
-        if entry.retry_base_ms != RETRY_BASE_MS {
-            let settings = json!({"retry": {"baseDelayMs": entry.retry_base_ms}});
+        if let Some(delay) = entry.retry_base_ms {
+            let settings = json!({"retry": {"baseDelayMs": delay}});
             write_agent_file(home.path(), dialect, "settings.json", &settings);
         }
         let (server, home) = (None, Some(home));

@@ -15,6 +15,6 @@ mod stored;
 
 pub use differences::Differences;
 pub use host::Host;
-pub use recording::{RECORDED, RETRY_BASE_MS, records};
+pub use recording::{RECORDED, records};
 pub use scenarios::{Entry, SCENARIOS};
 pub use skeleton::{Record, Skeleton};

@@ -1,15 +1,17 @@
 //! Recorded conversations: JSON Lines with `dir` (`in`, `out`, `meta`) and `frame`, or `raw` for what is no frame.
 
 use super::Record;
+use pi_rpc::protocol::Dialect;
 use serde_json::Value;
 use std::path::Path;
 
 /// The dialects that were recorded, and from what.
-pub const RECORDED: [(&str, &str); 3] =
-    [("pi", "pi-0.52.12"), ("pi-1", "pi-1.5.2"), ("xcsh", "xcsh-19.54.0")];
-
-/// Default delay before the first retry, in milliseconds.
-pub const RETRY_BASE_MS: u64 = 2000;
+pub const RECORDED: [(Dialect, &str); 4] = [
+    (Dialect::Pi, "pi-0.52.12"),
+    (Dialect::Pi1, "pi-1.5.2"),
+    (Dialect::Xcsh, "xcsh-19.54.0"),
+    (Dialect::Omp, "omp-18.2.3"),
+];
 
 /// Reads a recording.
 pub fn records(path: &Path) -> Vec<Record> {

@@ -47,7 +47,8 @@ pub fn event(frame: &Value, retry_base_ms: u64) -> String {
         "auto_retry_start" => {
             let [attempt, most, delay] =
                 ["attempt", "maxAttempts", "delayMs"].map(|key| frame[key].as_f64().unwrap_or_default());
-            format!("{attempt} of {most}, wait × {}", delay / retry_base_ms as f64)
+            // A part of the wait that is left to chance only shortens it.
+            format!("{attempt} of {most}, wait × {}", (delay / retry_base_ms as f64).ceil())
         }
         "auto_compaction_start" => format!("{} {}", text(&frame["reason"]), text(&frame["action"])),
         "compaction_start" => text(&frame["reason"]).to_owned(),
@@ -124,6 +125,10 @@ fn outline(value: &Value, depth: usize) -> String {
         Value::Object(fields) => {
             let told = |(key, value): (&String, &Value)| match value {
                 Value::Number(_) if OWN.contains(&key.as_str()) => format!("{key}: number"),
+                // What a model's API can do is its server's own affair.
+                Value::Object(_) if key == "compat" => format!("{key}: {{…}}"),
+                // A fast answer has no speed.
+                _ if key == "tokensPerSecond" => format!("{key}: number or null"),
                 Value::String(word) if key == "disposition" => format!("{key}: {word}"),
                 _ => format!("{key}: {}", outline(value, depth + 1)),
             };

@@ -51,10 +51,32 @@ impl Skeleton {
         Self { of: of.to_owned(), answers, events: talk.events, file: talk.file }
     }
 
+    /// The same without the numbers of these members in answers.
+    pub fn without_numbers(mut self, members: &[&str]) -> Self {
+        for answer in self.answers.values_mut() {
+            for member in members {
+                *answer = without_number(answer, &format!("{member}: "));
+            }
+        }
+        self
+    }
+
     /// Whether the two are the same but for where they come from.
     pub fn says_the_same(&self, other: &Self) -> bool {
         self.answers == other.answers && self.events == other.events && self.file == other.file
     }
+}
+
+/// The text with `number` for each number behind `label`.
+fn without_number(text: &str, label: &str) -> String {
+    let mut parts = text.split(label);
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let rest = part.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+        let number = if rest.len() < part.len() { "number" } else { "" };
+        out += &format!("{label}{number}{rest}");
+    }
+    out
 }
 
 fn joined(mut answers: Vec<String>) -> String {
@@ -133,7 +155,13 @@ impl Talk {
     fn happened(&mut self, event: String) {
         // Of calls that run together, it is chance which one's progress and end come first.
         let of_call = |event: &&String| {
-            ["tool_execution_update", "tool_execution_end"].iter().any(|kind| event.starts_with(kind))
+            let kinds = [
+                "tool_execution_update",
+                "tool_execution_end",
+                "message_start toolResult",
+                "message_end toolResult",
+            ];
+            kinds.iter().any(|kind| event.starts_with(kind))
         };
         let repeats = match event.starts_with("tool_execution_update") {
             true => self.events.iter().rev().take_while(of_call).any(|other| *other == event),

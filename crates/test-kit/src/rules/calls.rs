@@ -87,7 +87,7 @@ impl Calls {
             Style::SequentialSkip => others.is_empty(),
             Style::Interrupt if TOOLS.is_exclusive(&start.name) => others.is_empty(),
             Style::Interrupt => !others.contains(&true),
-            Style::ParallelSkip | Style::ParallelNoskip => true,
+            Style::ParallelSkip | Style::ParallelNoskip | Style::ParallelAsCompleted => true,
         };
         ensure!(fits_in, "{} was started beside calls that exclude it", start.name);
         let next = |call: &&mut Call| {

@@ -11,7 +11,7 @@ use crate::{Checked, Disk, ensure, stored_messages};
 use pi_rpc::{
     engine::{CallId, Engine, Input, ModelCall, Now, Output, Purpose},
     model::types::StreamEvent,
-    protocol::{Dialect, DialectEndOfInput, DialectPromptAck, Emission},
+    protocol::{Dialect, DialectEndOfInput, DialectPromptAck, DialectRunEnd, Emission},
 };
 use serde_json::Value;
 use std::{
@@ -22,12 +22,18 @@ use std::{
 /// Watcher of one conversation.
 pub struct Lasting {
     dialect: Dialect,
+    /// Id of the session.
+    session: String,
     is_kept: bool,
     /// Whether there are extensions, whose dialogs and requests have deadlines.
     is_extended: bool,
     /// Outstanding model calls, and whether each is for a turn.
     models: BTreeMap<CallId, bool>,
     run_open: bool,
+    /// Whether what came since the start of the run announces that it goes on, in dialects where that has no end.
+    goes_on: bool,
+    /// Whether the end of input has cut the run, in dialects that show no more of it.
+    is_cut: bool,
     /// Whether a write has failed in the open run.
     failed: bool,
     /// Acknowledged user texts that were not delivered yet, with their commands.
@@ -55,10 +61,13 @@ impl Lasting {
     pub fn new(dialect: Dialect, is_kept: bool, is_extended: bool) -> Self {
         Self {
             dialect,
+            session: String::new(),
             is_kept,
             is_extended,
             models: BTreeMap::new(),
             run_open: false,
+            goes_on: false,
+            is_cut: false,
             failed: false,
             owed: BTreeMap::new(),
             asked: BTreeMap::new(),
@@ -92,12 +101,15 @@ impl Lasting {
     fn said(&mut self, frame: &Value, disk: &Disk) -> Checked {
         let kind = text(&frame["type"]);
         self.seen.extend(interest(frame));
+        let is_bridge = ["auto_retry_start", "auto_compaction_end"].contains(&kind.as_str());
+        self.goes_on |= is_bridge && self.dialect.record().run_end == DialectRunEnd::Chain;
         if kind == "agent_start" {
-            ensure!(!self.run_open, "two runs at once");
-            self.run_open = true;
+            ensure!(!self.run_open || self.goes_on, "two runs at once");
+            (self.run_open, self.goes_on) = (true, false);
         }
         // The message of a shell command belongs to the session in which the command was started.
-        let elsewhere = self.asked.get(&text(&frame["id"])).is_some_and(|asked| asked["left"] == true);
+        let is_left = |asked: &Value| asked["left"] == true || asked["session"] != self.session.as_str();
+        let elsewhere = self.asked.get(&text(&frame["id"])).is_some_and(is_left);
         if self.is_kept && !self.failed && !elsewhere {
             ensure!(disk.has_reported(frame, self.run_open), "told before it was stored: {frame}");
             // A message of an extension before the file exists is written with the first user message, if there is one.
@@ -156,7 +168,7 @@ impl Lasting {
                 }
             }
             (command @ ("new_session" | "switch_session" | "fork" | "branch"), true) if !cancelled => {
-                ensure!(!self.run_open, "a session was left in a run");
+                ensure!(!self.run_open || self.is_cut, "a session was left in a run");
                 for open in self.asked.values_mut() {
                     open["left"] = true.into();
                 }
@@ -164,7 +176,7 @@ impl Lasting {
                     self.owed.clear();
                 }
             }
-            ("abort", _) => ensure!(!self.run_open, "an abort was answered in a run"),
+            ("abort", _) => ensure!(!self.run_open || self.is_cut, "an abort was answered in a run"),
             _ => {}
         }
         Ok(())
@@ -177,7 +189,10 @@ impl Watcher for Lasting {
             Input::Model { call, event: StreamEvent::Finish(_) | StreamEvent::Fail { .. } } => {
                 self.model_over(*call);
             }
-            Input::EndOfInput => self.stopped = false,
+            Input::EndOfInput => {
+                self.stopped = false;
+                self.is_cut = self.dialect.record().end_of_input == DialectEndOfInput::AbortRun;
+            }
             Input::Shutdown => self.stopped = true,
             _ => {}
         }
@@ -189,7 +204,9 @@ impl Watcher for Lasting {
             .map(Value::from)
             .contains(&frame["type"])
         {
-            self.asked.insert(text(&frame["id"]), frame.clone());
+            let mut asked = frame.clone();
+            asked["session"] = self.session.clone().into();
+            self.asked.insert(text(&frame["id"]), asked);
         }
     }
 
@@ -244,18 +261,23 @@ impl Watcher for Lasting {
     }
 
     fn handled(&mut self, engine: &Engine) -> Checked {
+        engine.header().id.clone_into(&mut self.session);
         if self.exited {
             return Ok(());
         }
         let turn = self.models.values().any(|turn| *turn);
         ensure!(!turn || self.run_open, "a model is asked for a turn outside a run");
         let quiet = self.models.is_empty() && (engine.deadline().is_none() || self.is_extended);
-        ensure!(!engine.is_idle() || quiet && !self.run_open, "idle, and something is still open");
+        ensure!(
+            !engine.is_idle() || quiet && (!self.run_open || self.is_cut),
+            "idle, and something is still open"
+        );
         if engine.is_idle() && !self.stopped {
             // A user message of an extension is accepted before it is parsed, and may be refused later.
             let most = self.owed.len() + self.accepted.len();
             ensure!(
-                (self.owed.len()..=most).contains(&engine.queued()),
+                // A run that is cut delivers without a frame.
+                self.is_cut || (self.owed.len()..=most).contains(&engine.queued()),
                 "{} messages are owed, {} wait: {:?}",
                 self.owed.len(),
                 engine.queued(),

@@ -3,8 +3,8 @@
 use super::brief::handler_error;
 use crate::{Checked, ensure};
 use pi_rpc::protocol::{
-    BashCommand, Dialect, DialectDispatch, DialectErrorStyle, DialectPromptAck, LineError, RequestId,
-    RpcCommand, RpcCommandKind, RpcErrorResponse, RpcResponse, errors,
+    BashCommand, Dialect, DialectErrorStyle, DialectPromptAck, LineError, RequestId, RpcCommand,
+    RpcCommandKind, RpcErrorResponse, RpcResponse, errors,
 };
 
 /// Host lines without a response, oldest first.
@@ -102,10 +102,9 @@ impl Requests {
             RpcResponse::ErrorResponse(error) => self.failed(error),
         };
         let at = at.ok_or("a response to nothing that waits")?;
-        let serial = self.dialect.record().dispatch == DialectDispatch::SerialWithControlLane;
-        let overtakes = serial && !self.waiting[at].asked.is_control();
+        let is_ordered = self.dialect.is_serial() && !self.is_free(&self.waiting[at]);
         ensure!(
-            !overtakes || self.waiting[..at].iter().all(|it| it.asked.is_control()),
+            !is_ordered || self.waiting[..at].iter().all(|it| self.is_free(it)),
             "a response overtook an earlier request's"
         );
         let PendingLine { asked, stopped, .. } = self.waiting.remove(at);
@@ -159,9 +158,13 @@ impl Requests {
     }
 
     fn is_in_hand(&self, at: usize) -> bool {
-        let serial = self.dialect.record().dispatch == DialectDispatch::SerialWithControlLane;
-        let control = |waiting: &PendingLine| waiting.asked.is_control();
-        !serial || control(&self.waiting[at]) || self.waiting[..at].iter().all(control)
+        let is_first = self.waiting[..at].iter().all(|it| self.is_free(it));
+        !self.dialect.is_serial() || self.waiting[at].asked.is_control() || is_first
+    }
+
+    /// Whether the line does not hold up those behind it: it overtakes, or runs beside the others.
+    fn is_free(&self, line: &PendingLine) -> bool {
+        line.asked.is_control() || line.is_bash() && self.dialect.runs_beside_others(RpcCommandKind::Bash)
     }
 
     /// Whether every line has its response or needs none.
@@ -172,8 +175,8 @@ impl Requests {
     /// Handles shutdown: lines that are not being served need no response.
     pub fn forgive(&mut self) {
         // An abort that has overtaken the others holds them up until it is over.
-        let serial = self.dialect.record().dispatch == DialectDispatch::SerialWithControlLane;
-        let is_held_up = serial && self.waiting.iter().any(|waiting| waiting.asked.is_control());
+        let is_held_up =
+            self.dialect.is_serial() && self.waiting.iter().any(|waiting| waiting.asked.is_control());
         for at in 0..self.waiting.len() {
             let may_wait = is_held_up && !self.waiting[at].asked.is_control();
             self.waiting[at].forgiven = may_wait || !self.is_in_hand(at);

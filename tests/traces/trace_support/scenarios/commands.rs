@@ -52,7 +52,7 @@ pub fn todos_interrupt_abort_and_prompt(host: &mut Host) {
     let mark = host.mark();
     host.call(say("Call one that waits, then another"));
     // Where the calls run together, the second one need not wait.
-    let together = host.dialect == Dialect::Pi1;
+    let together = matches!(host.dialect, Dialect::Pi1 | Dialect::Omp);
     host.event(mark, if together { "tool_execution_end" } else { "tool_execution_start" });
     host.call(json!({"type": "steer", "message": "Turn left"}));
     host.touch("go");

@@ -35,7 +35,10 @@ pub fn compact_auto(host: &mut Host) {
         });
     }
     host.call(command("get_state"));
-    host.call(command("get_state"));
+    // The recording of omp, whose compaction ends before its run does, asks once less.
+    if host.dialect != Dialect::Omp {
+        host.call(command("get_state"));
+    }
     host.call(json!({"type": "set_auto_compaction", "enabled": false}));
     host.call(command("get_state"));
     host.finish();

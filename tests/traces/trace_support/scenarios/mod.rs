@@ -8,7 +8,8 @@ mod lines;
 mod prompts;
 mod sessions;
 
-use super::{Host, RETRY_BASE_MS};
+use super::Host;
+use pi_rpc::protocol::Dialect;
 use serde_json::{Value, json};
 
 /// A host's side of a conversation.
@@ -24,15 +25,15 @@ pub struct Entry {
     pub name: &'static str,
     /// Options of the server.
     pub options: &'static [&'static str],
-    /// Delay before the first retry in the settings, in milliseconds.
-    pub retry_base_ms: u64,
+    /// Delay before the first retry in the settings, in milliseconds; none: the default of the dialect.
+    pub retry_base_ms: Option<u64>,
     /// Whether the server runs the extension `ui_check`.
     pub extended: bool,
     script: Script,
 }
 
 const fn entry(name: &'static str, script: Script) -> Entry {
-    Entry { name, options: &[], retry_base_ms: RETRY_BASE_MS, extended: false, script }
+    Entry { name, options: &[], retry_base_ms: None, extended: false, script }
 }
 
 const fn steps(name: &'static str, steps: &'static [&'static str]) -> Entry {
@@ -49,11 +50,16 @@ impl Entry {
     }
 
     const fn waiting(self, retry_base_ms: u64) -> Self {
-        Self { retry_base_ms, ..self }
+        Self { retry_base_ms: Some(retry_base_ms), ..self }
     }
 
     const fn extended(self) -> Self {
         Self { extended: true, ..self }
+    }
+
+    /// Delay before the first retry, in milliseconds.
+    pub fn retry_base(&self, dialect: Dialect) -> u64 {
+        self.retry_base_ms.unwrap_or(dialect.record().defaults.retry_base_ms)
     }
 
     /// Plays the conversation.
@@ -205,6 +211,7 @@ pub const SCENARIOS: &[Entry] = &[
         "get_state", r#"begin {"type":"bash","command":"touch begun; sleep 0.2; echo done"}"#, "until file begun",
     ]),
     code("stdout_closed", lines::stdout_closed),
+    code("steer_and_follow_up_idle", prompts::steer_and_follow_up_idle),
 ];
 
 fn command(kind: &str) -> Value {

@@ -20,7 +20,7 @@ pub fn steer_during_tool(host: &mut Host) {
 
 pub fn abort_tool(host: &mut Host) {
     let mark = host.mark();
-    let together = host.dialect == Dialect::Pi1;
+    let together = matches!(host.dialect, Dialect::Pi1 | Dialect::Omp);
     host.call(say(if together {
         "Call one without end, and one that waits"
     } else {
@@ -32,6 +32,19 @@ pub fn abort_tool(host: &mut Host) {
         host.event(mark, "tool_execution_end");
     }
     host.call(command("abort"));
+    host.call(command("get_state"));
+    host.call(command("get_messages"));
+    host.finish();
+}
+
+pub fn steer_and_follow_up_idle(host: &mut Host) {
+    host.call(command("get_state"));
+    for (kind, message) in [("steer", "Turn left"), ("follow_up", "And then")] {
+        let mark = host.mark();
+        host.call(json!({"type": kind, "message": message}));
+        host.settled(mark);
+    }
+    host.prompt("Hello");
     host.call(command("get_state"));
     host.call(command("get_messages"));
     host.finish();
