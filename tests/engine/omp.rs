@@ -152,7 +152,7 @@ fn slow_answer_has_a_speed() {
 }
 
 #[test]
-fn steer_has_one_error_when_disk_is_full() {
+fn full_disk_refuses_idle_steer_once() {
     let played = scenario(json!([says("One.")]))
         .kept()
         .host(0, prompt("p", "hi"))
