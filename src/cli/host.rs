@@ -82,13 +82,18 @@ pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
         finish_refreshes().await;
         served
     });
+    let status = match served {
+        Ok(End::Exit(status)) => ExitCode::from(status),
+        Ok(End::Replaced(sockets)) => {
+            // A runtime that ends closes descriptors in other threads, and the sockets get the numbers of these.
+            std::mem::forget(runtime);
+            return refuse(&format!("upgrade: {}", successor.start(sockets)), 1);
+        }
+        Err(text) => refuse(&text, 1),
+    };
     // Blocked threads may never end; nothing waits for them.
     runtime.shutdown_background();
-    match served {
-        Ok(End::Exit(status)) => ExitCode::from(status),
-        Ok(End::Replaced(sockets)) => refuse(&format!("upgrade: {}", successor.start(sockets)), 1),
-        Err(text) => refuse(&text, 1),
-    }
+    status
 }
 
 /// How a host ends.
