@@ -71,7 +71,7 @@ const METHODS: [Method; 23] = [
         typescript: Err("`graceMs: 0` of `close`"),
     },
     Method {
-        rust: Err("a program that speaks to a host: `attach` as its command"),
+        rust: Ok("connect"),
         python: Err("a program that speaks to a host: `attach` as its command"),
         typescript: Ok("connect"),
     },

@@ -188,7 +188,8 @@ class SessionState(Frame):
     fast_mode_enabled: bool
     """Whether the fast mode was switched on."""
     tokens_per_second: float | None = None
-    """Speed of the last answer in tokens per second; null before the first."""
+    """Speed of the last answer in tokens per second; null before the first, and if the last one failed, was aborted
+    or took less than 100 ms."""
     fast_mode_active: bool
     """Whether the fast mode applies to the model."""
     system_prompt: list[str] | None = None

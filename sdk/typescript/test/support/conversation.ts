@@ -184,7 +184,8 @@ class Player {
   async close({ status }: { readonly status: number }): Promise<void> {
     const { pid } = this.#client;
     assert(pid !== undefined);
-    const exit = await this.#client.close();
+    // A server that ends of itself may take long on a busy machine.
+    const exit = await this.#client.close({ graceMs: 120_000 });
     assert.deepEqual([exit.code, exit.signal], [status, null], exit.stderr);
     await this.#over(pid, this.#home);
   }
