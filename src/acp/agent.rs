@@ -7,7 +7,7 @@ use super::{
     mcp::McpTools,
     recorder::Recorder,
     session::{BridgedSession, PumpHandle, invalid},
-    source::{Beginning, Opening, Source},
+    source::{SessionOrigin, SessionRequest, Source},
     translator::Translator,
 };
 use crate::{
@@ -229,7 +229,7 @@ impl Bridge {
         connection: ConnectionTo<AcpClient>,
     ) -> Result<NewSessionResponse, AcpError> {
         let place = Place { directory: request.cwd, servers: request.mcp_servers };
-        let session = self.open(Beginning::New, place, &connection).await?;
+        let session = self.open(SessionOrigin::New, place, &connection).await?;
         let choices = session.choices().await?;
         later(&session);
         Ok(NewSessionResponse::new(session.id.clone())
@@ -273,7 +273,7 @@ impl Bridge {
             return Err(AcpError::method_not_found().data(reason));
         }
         let place = Place { directory: request.cwd, servers: request.mcp_servers };
-        let begin = Beginning::CopyOf(request.session_id.0.to_string());
+        let begin = SessionOrigin::CopyOf(request.session_id.0.to_string());
         let session = self.open(begin, place, &connection).await?;
         let choices = session.choices().await?;
         later(&session);
@@ -370,7 +370,7 @@ impl Bridge {
     /// Opens a session and its server.
     async fn open(
         &self,
-        begin: Beginning,
+        begin: SessionOrigin,
         place: Place,
         connection: &ConnectionTo<AcpClient>,
     ) -> Result<Arc<BridgedSession>, AcpError> {
@@ -384,7 +384,7 @@ impl Bridge {
             return Err(invalid(format!("mcpServers: {dialect} {reason}")));
         }
         let tools = McpTools::connect(servers, &directory).await.map_err(invalid)?;
-        if let Beginning::Existing(id) = &begin {
+        if let SessionOrigin::Existing(id) = &begin {
             // A client may load a session again, to see it from its beginning.
             let open = self.sessions().remove(&SessionId::new(id.as_str()));
             if let Some(session) = open {
@@ -392,12 +392,12 @@ impl Bridge {
             }
         }
         let existing_id = match &begin {
-            Beginning::Existing(id) => Some(SessionId::new(id.as_str())),
+            SessionOrigin::Existing(id) => Some(SessionId::new(id.as_str())),
             _ => None,
         };
         let client = self.client().clone();
         let (known, session) = watch::channel(None);
-        let opening = Opening {
+        let opening = SessionRequest {
             begin,
             directory: directory.clone(),
             environment: ClientEnvironment::new(connection.clone(), session.clone(), &client, tools),
@@ -460,8 +460,8 @@ struct Place {
     servers: Vec<McpServer>,
 }
 
-fn existing(id: &SessionId) -> Beginning {
-    Beginning::Existing(id.0.to_string())
+fn existing(id: &SessionId) -> SessionOrigin {
+    SessionOrigin::Existing(id.0.to_string())
 }
 
 /// Begins to serve the client of a session behind the response that names it.

@@ -50,8 +50,8 @@ impl McpTools {
         let mut tools: Vec<McpTool> = Vec::new();
         for (index, server) in servers.into_iter().enumerate() {
             let (name, connecting) = match server {
-                McpServer::Stdio(server) => (server.name.clone(), Connecting::Process(server)),
-                McpServer::Http(server) => (server.name.clone(), Connecting::Http(server)),
+                McpServer::Stdio(server) => (server.name.clone(), McpTransport::Process(server)),
+                McpServer::Http(server) => (server.name.clone(), McpTransport::Http(server)),
                 McpServer::Sse(server) => {
                     let text = "expected stdio or http, got sse, which MCP has given up";
                     return Err(format!("mcpServers[{index}].type: {text} ({})", server.name));
@@ -122,12 +122,12 @@ impl McpTools {
 }
 
 /// A server that is to be connected.
-enum Connecting {
+enum McpTransport {
     Process(McpServerStdio),
     Http(McpServerHttp),
 }
 
-impl Connecting {
+impl McpTransport {
     async fn start(self, directory: &Path) -> Result<(Arc<Connection>, Vec<Tool>), String> {
         let connection = match self {
             Self::Process(server) => {

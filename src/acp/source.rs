@@ -17,9 +17,9 @@ pub enum Source {
 }
 
 /// A session that is to be opened.
-pub struct Opening {
+pub struct SessionRequest {
     /// Where it begins.
-    pub begin: Beginning,
+    pub begin: SessionOrigin,
     /// Its working directory.
     pub directory: PathBuf,
     /// What its tools do in the client and in MCP servers.
@@ -32,7 +32,7 @@ pub struct Opening {
 
 /// Where a session begins. Names are ids of ACP sessions.
 #[derive(Clone, Debug)]
-pub enum Beginning {
+pub enum SessionOrigin {
     /// Empty.
     New,
     /// With the messages of this session, which goes on.
@@ -86,9 +86,9 @@ impl Source {
     /// # Errors
     ///
     /// The server cannot be started, or has no such session.
-    pub async fn open(&self, opening: Opening) -> Result<(Client, Events, String), String> {
+    pub async fn open(&self, opening: SessionRequest) -> Result<(Client, Events, String), String> {
         let dialect = self.dialect().await?;
-        let Opening { begin, directory, environment, on_dialog, observer } = opening;
+        let SessionRequest { begin, directory, environment, on_dialog, observer } = opening;
         let connection = ConnectionOptions {
             dialect,
             protocol_version: PROTOCOL_VERSION,
@@ -101,9 +101,9 @@ impl Source {
         match self {
             Self::Engine(engine) => {
                 let start = match begin {
-                    Beginning::New => Start::New,
-                    Beginning::Existing(id) => Start::Named(id),
-                    Beginning::CopyOf(id) => Start::Fork(id),
+                    SessionOrigin::New => Start::New,
+                    SessionOrigin::Existing(id) => Start::Named(id),
+                    SessionOrigin::CopyOf(id) => Start::Fork(id),
                 };
                 let (client, events) = engine.open(start, directory, environment, connection).await?;
                 let state =
@@ -127,11 +127,11 @@ impl Source {
 }
 
 /// Switches a server that has started to the session.
-async fn begin_in(client: &Client, begin: Beginning) -> Result<(), crate::client::Error> {
+async fn begin_in(client: &Client, begin: SessionOrigin) -> Result<(), crate::client::Error> {
     let (session_path, is_copy) = match begin {
-        Beginning::New => return Ok(()),
-        Beginning::Existing(path) => (path, false),
-        Beginning::CopyOf(path) => (path, true),
+        SessionOrigin::New => return Ok(()),
+        SessionOrigin::Existing(path) => (path, false),
+        SessionOrigin::CopyOf(path) => (path, true),
     };
     client.call(SwitchSessionCommand { id: None, session_path }).await?;
     if is_copy {

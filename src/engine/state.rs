@@ -13,7 +13,7 @@ use crate::{
 };
 use serde_json::Value;
 
-/// Shortest request in milliseconds of which a speed is told (observed).
+/// Shortest request, in milliseconds, for which a speed is reported (observed).
 const SPEED_FROM: f64 = 100.0;
 
 /// Fill level for a model whose context window is not known.
