@@ -51,13 +51,7 @@ impl AgentProcess {
     ) -> Result<(Client, Events), String> {
         let mut command = self.program();
         command.current_dir(directory);
-        let mut options = Options::new(command, connection.dialect);
-        options.protocol_version = connection.protocol_version;
-        options.start_within = connection.start_within;
-        options.begin_within = connection.begin_within;
-        options.unread = connection.unread;
-        options.on_dialog = connection.on_dialog;
-        options.observer = connection.observer;
+        let options = Options::with_connection(command, connection);
         Client::spawn(options).await.map_err(|error| format!("{}: {error}", self.name()))
     }
 

@@ -6,7 +6,7 @@ use crate::{
     protocol::{CloneCommand, Dialect, GetStateCommand, RpcCommandKind, SwitchSessionCommand},
     session_host::Start,
 };
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{path::PathBuf, sync::Arc};
 
 /// Starts a server for each ACP session.
 pub enum Source {
@@ -40,18 +40,6 @@ pub enum SessionOrigin {
     /// With a copy of the messages of this session.
     CopyOf(String),
 }
-
-/// How long a prompt that starts no run is awaited: an extension may have handled it.
-const BEGIN_WITHIN: Duration = Duration::from_secs(10);
-
-/// How long a server may take until it is ready.
-const START_WITHIN: Duration = Duration::from_secs(30);
-
-/// Highest version of the protocol that is negotiated, with servers that offer several.
-const PROTOCOL_VERSION: u64 = 2;
-
-/// Pending bytes of events at which reading stops.
-const UNREAD: usize = 8 * 1024 * 1024;
 
 impl Source {
     /// The dialect of the servers. Starts a process to find it, if it must.
@@ -89,15 +77,7 @@ impl Source {
     pub async fn open(&self, opening: SessionRequest) -> Result<(Client, Events, String), String> {
         let dialect = self.dialect().await?;
         let SessionRequest { begin, directory, environment, on_dialog, observer } = opening;
-        let connection = ConnectionOptions {
-            dialect,
-            protocol_version: PROTOCOL_VERSION,
-            start_within: START_WITHIN,
-            begin_within: BEGIN_WITHIN,
-            unread: UNREAD,
-            on_dialog,
-            observer,
-        };
+        let connection = ConnectionOptions { on_dialog, observer, ..ConnectionOptions::new(dialect) };
         match self {
             Self::Engine(engine) => {
                 let start = match begin {

@@ -53,7 +53,7 @@ pub struct Options {
     pub command: Command,
     /// The dialect of the server.
     pub dialect: Dialect,
-    /// Highest version of the protocol to negotiate, with servers that offer several (2, which has frames in chunks).
+    /// Highest version of the protocol to negotiate, with servers that offer several (the one with frames in chunks).
     pub protocol_version: u64,
     /// Timeout for the `ready` frame, in dialects that have one (30 s).
     pub start_within: Duration,
@@ -93,6 +93,21 @@ pub struct ConnectionOptions {
     pub observer: Option<LineObserver>,
 }
 
+impl ConnectionOptions {
+    /// The defaults for a server of `dialect`.
+    pub fn new(dialect: Dialect) -> Self {
+        Self {
+            dialect,
+            protocol_version: dialect.record().protocol_versions.chunks.unwrap_or_default(),
+            start_within: Duration::from_secs(30),
+            begin_within: Duration::from_secs(10),
+            unread: 8 * 1024 * 1024,
+            on_dialog: DialogHandler::none(),
+            observer: None,
+        }
+    }
+}
+
 impl From<Options> for ConnectionOptions {
     fn from(options: Options) -> Self {
         let Options {
@@ -111,18 +126,32 @@ impl From<Options> for ConnectionOptions {
 
 impl Options {
     /// The defaults for a server of `dialect` that `command` starts.
-    pub const fn new(command: Command, dialect: Dialect) -> Self {
+    pub fn new(command: Command, dialect: Dialect) -> Self {
+        Self::with_connection(command, ConnectionOptions::new(dialect))
+    }
+
+    /// Those of `connection`, for a server that `command` starts.
+    pub fn with_connection(command: Command, connection: ConnectionOptions) -> Self {
+        let ConnectionOptions {
+            dialect,
+            protocol_version,
+            start_within,
+            begin_within,
+            unread,
+            on_dialog,
+            observer,
+        } = connection;
         Self {
             command,
             dialect,
-            protocol_version: 2,
-            start_within: Duration::from_secs(30),
+            protocol_version,
+            start_within,
             end_within: Duration::from_secs(5),
-            begin_within: Duration::from_secs(10),
-            unread: 8 * 1024 * 1024,
+            begin_within,
+            unread,
             longest_line: LONGEST,
-            on_dialog: DialogHandler::none(),
-            observer: None,
+            on_dialog,
+            observer,
         }
     }
 }
