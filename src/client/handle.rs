@@ -144,10 +144,11 @@ impl Client {
         self.negotiate(highest).await
     }
 
-    /// Selects the highest version of the protocol that the server offers, up to `highest`.
+    /// Selects the highest version of the protocol that the server offers and the dialect has, up to `highest`.
     async fn negotiate(&self, highest: u64) -> Result<(), Error> {
         let offered = self.hub.server_status.borrow().offered_versions.clone();
-        match offered.into_iter().filter(|version| *version <= highest).max() {
+        let known = self.hub.dialect.record().protocol_versions.chunks.unwrap_or_default();
+        match offered.into_iter().filter(|version| *version <= highest.min(known)).max() {
             Some(protocol_version) => {
                 self.call(NegotiateProtocolCommand { id: None, protocol_version }).await.map(drop)
             }

@@ -53,7 +53,7 @@ pub struct Options {
     pub command: Command,
     /// The dialect of the server.
     pub dialect: Dialect,
-    /// Highest version of the protocol to negotiate, with servers that offer several (the one with frames in chunks).
+    /// Highest version of the protocol to negotiate, with servers that offer several (the highest of the dialect).
     pub protocol_version: u64,
     /// Timeout for the `ready` frame, in dialects that have one (30 s).
     pub start_within: Duration,
@@ -95,10 +95,10 @@ pub struct ConnectionOptions {
 
 impl ConnectionOptions {
     /// The defaults for a server of `dialect`.
-    pub fn new(dialect: Dialect) -> Self {
+    pub const fn new(dialect: Dialect) -> Self {
         Self {
             dialect,
-            protocol_version: dialect.record().protocol_versions.chunks.unwrap_or_default(),
+            protocol_version: u64::MAX,
             start_within: Duration::from_secs(30),
             begin_within: Duration::from_secs(10),
             unread: 8 * 1024 * 1024,
