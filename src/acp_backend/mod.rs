@@ -10,12 +10,12 @@
 //! engine ←─ StreamEvent, ToolState ←─ turn ←─ session/update ←────────────────┘
 //! ```
 //!
-//! - [`connection`]: the process of the agent, and the requests that it makes of its client.
-//! - [`task`]: serves the server's requests, one prompt turn at a time.
-//! - [`turn`]: puts the updates of a turn into answers and tool calls; no IO.
-//! - [`sessions`]: which session of the agent belongs to which of ours, and the messages that it has.
-//! - [`call`], [`choices`], [`permission`], [`prompt`]: conversions.
-//! - [`files`], [`terminals`]: what agents may have their client do.
+//! - `connection`: the process of the agent, and the requests that it makes of its client.
+//! - `task`: serves the server's requests, one prompt turn at a time.
+//! - `turn`: puts the updates of a turn into answers and tool calls; no IO.
+//! - `sessions`: which session of the agent belongs to which of ours, and the messages that it has.
+//! - `call`, `choices`, `permission`, `prompt`: conversions.
+//! - `files`, `terminals`: what agents may have their client do.
 //!
 //! [`server::Agent`]: crate::server::Agent
 
