@@ -26,6 +26,10 @@ impl Engine {
             self.abandon_retry(text);
             return false;
         };
+        // The success of an earlier retry in this chain comes first.
+        if let Some(attempt) = self.series.chain.as_mut().and_then(|chain| chain.recovered.take()) {
+            self.emit_retry_success(attempt);
+        }
         self.series.attempt += 1;
         self.emit_event(AutoRetryStartEvent {
             attempt: self.series.attempt,
