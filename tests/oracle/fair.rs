@@ -1,9 +1,9 @@
 //! Legal behaviour of the originals that looks like a fault yields no finding, while the fault next to it does.
 
-use crate::legal::{Talk, answer, user};
+use crate::legal::{Talk, answer, failed, user};
 use pi_rpc::{
     machine::Rule,
-    protocol::Dialect::{self, Pi, Pi1, Xcsh},
+    protocol::Dialect::{self, Omp, Pi, Pi1, Xcsh},
 };
 use serde_json::{Value, json};
 
@@ -182,4 +182,23 @@ fn silent_server_is_not_judged() {
     let late = asked().out(json!({ "type": "agent_start" })).record(9000, "meta", &waited);
     assert_ne!(subject(&late).findings.len(), 0);
     assert_eq!(subject(&Talk::new(Pi).both(&user("go"))).outcome, Outcome::Passed);
+}
+
+#[test]
+fn message_at_rest_goes_before_kept_steering() {
+    let ready = json!({
+        "type": "ready", "protocolVersion": 1, "supportedProtocolVersions": [1, 2], "maxFrameBytes": 1_048_576,
+        "maxReassembledFrameBytes": 67_108_864,
+    });
+    // A server that cannot store a message ends its run and keeps the queue.
+    let run =
+        Talk::new(Omp).out(ready).ask("1", "prompt", "go").start().begin(&["go"]).ask("2", "steer", "on");
+    let mut kept = run.clone().finish(&failed("no space")).end();
+    for end in kept.0.iter_mut().filter(|record| record["frame"]["type"] == "agent_end") {
+        end["frame"]["isTerminal"] = json!(true);
+    }
+    let next = kept.ask("3", "follow_up", "more").start().begin(&["more", "on"]);
+    assert_eq!(next.broken(Omp), []);
+    let queued = run.ask("3", "follow_up", "more").finish(&answer("stop")).begin(&["more", "on"]);
+    assert!(queued.broken(Omp).contains(&Rule::DeliverFifo));
 }

@@ -227,7 +227,17 @@ impl PartialMessage {
         });
         let reason = record.unfinished_stop_reason.as_str();
         let unfinished = start.stop_reason.as_str() == reason && start.error_message.is_none();
-        found.expect(Rule::StartStopReason, as_it_ends || unfinished, || {
+        // The end of an empty message that has failed may say instead why it could not be stored.
+        let is_empty_failure = |message: &AssistantMessage| {
+            message.content.is_empty()
+                && matches!(message.stop_reason, StopReason::Error | StopReason::Aborted)
+                && message.error_message.is_some()
+        };
+        let fails = is_empty_failure(start) && is_empty_failure(message) && {
+            let (stop_reason, error_message) = (start.stop_reason, start.error_message.clone());
+            is_repeated(start, &AssistantMessage { stop_reason, error_message, ..message.clone() })
+        };
+        found.expect(Rule::StartStopReason, as_it_ends || unfinished || fails, || {
             format!("stopReason {reason} and no errorMessage at the start")
         });
     }

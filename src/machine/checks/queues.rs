@@ -45,6 +45,8 @@ pub struct Queues {
     sent: u64,
     /// The latest command that changes to a session without queues: its number, and the number of texts sent before it.
     leaving: Option<(u64, u64)>,
+    /// The latest `get_state` in a turn that had taken all that it may: its number, and the number of polls.
+    read: Option<(u64, u64)>,
 }
 
 /// Changes that `queue_update` has reported, without the response or message that belongs to them.
@@ -100,6 +102,9 @@ impl Queues {
             RpcCommand::FollowUp(it) => self.on_text_sent(&it.message, it.images.as_deref()),
             RpcCommand::NewSession(_) | RpcCommand::SwitchSession(_) => {
                 self.leaving = Some((number, self.sent));
+            }
+            RpcCommand::GetState(_) if at.met.flow == FlowState::StreamingTurn && self.has_taken_all() => {
+                self.read = Some((number, self.polls));
             }
             _ => {}
         }
@@ -223,14 +228,15 @@ impl Queues {
         text: QueuedText,
         at: &FrameContext,
     ) {
-        if request.command == RpcCommandKind::Prompt {
+        let is_prompt = request.command == RpcCommandKind::Prompt;
+        if is_prompt || at.dialect.record().starts_when_idle {
             // If both are possible, the response does not show whether the message was queued or began a run.
             let idle = |state: &FlowState| *state == FlowState::Idle;
             if request.met.iter().all(idle) {
                 return keep(&mut self.prompts, (request.number, text));
             }
             // A command of an extension is never delivered as a message.
-            self.unsure |= text.grows || !request.met.iter().all(|state| state.is_streaming());
+            self.unsure |= (is_prompt && text.grows) || !request.met.iter().all(|state| state.is_streaming());
         }
         let item = QueuedMessage { text, polls: self.polls, late: false };
         self.unsure |= at.cut;
@@ -533,7 +539,12 @@ impl Queues {
             self.follow_up.set_mode(Some(state.follow_up_mode), self.polls);
         }
         let count = state.pending_message_count.or(state.queued_message_count);
-        let moving = matches!(at.now.flow, FlowState::StreamingTurn | FlowState::StreamingBetween);
+        let taken = self.read.take_if(|(number, _)| *number == request.number);
+        let has_taken = taken.is_some_and(|(_, polls)| polls == self.polls);
+        let moving = match at.now.flow {
+            FlowState::StreamingTurn => !has_taken,
+            flow => flow == FlowState::StreamingBetween,
+        };
         let queues =
             |(_, queue_command): &(u64, QueueCommand)| matches!(queue_command, QueueCommand::Queue(..));
         let still = request.met.len() == 1 && !moving && !self.outstanding.iter().any(queues);
@@ -565,6 +576,13 @@ impl Queues {
             }
             _ => self.unsure = true,
         }
+    }
+
+    /// Whether the current turn has taken a message, and may take no other before its answer.
+    fn has_taken_all(&self) -> bool {
+        let queues = [&self.steering, &self.follow_up];
+        let one = |queue: &&Queue| queue.mode_at(self.polls) == Some(QueueMode::OneAtATime);
+        !self.doubtful && queues.iter().all(one) && queues.iter().any(|queue| queue.taken > 0)
     }
 
     fn forget(&mut self) {

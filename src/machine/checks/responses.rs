@@ -346,6 +346,10 @@ fn refused(
     at: &FrameContext,
     counts: impl Fn(&Case) -> bool,
 ) -> bool {
+    // The end of the input may have ended the run without an event.
+    if at.met.closing && at.dialect.record().end_of_input == DialectEndOfInput::AbortRun {
+        return false;
+    }
     // The start of a run is tentative: the acknowledged prompt may have been a command of an extension.
     let refuses = |case: &Case| case.disposition == Disposition::Reject && counts(case);
     !notes.slash && !request.met.contains(&FlowState::Starting) && all_cases(request, notes, at, refuses)
