@@ -267,7 +267,11 @@ impl<'s> World<'s> {
                 *input
             }
             Event::Extension(process, does) => return self.extension_step(process, does),
-            Event::Time => Input::Time,
+            Event::Time => {
+                // The same time may become the deadline once more.
+                self.alarm = None;
+                Input::Time
+            }
         }))
     }
 

@@ -175,7 +175,8 @@ impl Watcher for Brief {
             Output::Emit(said) => self.said(said),
             Output::CallModel(call) => {
                 self.starts(call.call)?;
-                ensure!(!self.around().aborts, "a model was called after an abort");
+                let aborts = self.around().aborts && !self.talk.is_delivering();
+                ensure!(!aborts, "a model was called after an abort");
                 ensure!(self.model.replace(call.call).is_none(), "two models were called at once");
                 self.blocks.clear();
                 self.talk.holds_exactly(&call.messages)
@@ -377,7 +378,8 @@ impl Brief {
                 Ok(())
             }
             (RpcCommand::AbortAndPrompt(_), RpcResponse::ErrorResponse(error)) => {
-                let stops = self.shut && error.error == errors::shutting_down(self.dialect.base());
+                let stops =
+                    (self.shut || self.silent) && error.error == errors::shutting_down(self.dialect.base());
                 ensure!(stops, "a prompt failed that could be served: {}", error.error);
                 Ok(())
             }

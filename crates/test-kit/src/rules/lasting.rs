@@ -193,7 +193,10 @@ impl Watcher for Lasting {
                 self.stopped = false;
                 self.is_cut = self.dialect.record().end_of_input == DialectEndOfInput::AbortRun;
             }
-            Input::Shutdown => self.stopped = true,
+            Input::Shutdown => {
+                self.stopped = true;
+                self.is_cut |= self.dialect.record().end_of_input == DialectEndOfInput::AbortRun;
+            }
             _ => {}
         }
         Ok(())

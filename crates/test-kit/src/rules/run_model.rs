@@ -49,6 +49,9 @@ struct Run {
     inputs: VecDeque<String>,
     /// Whether the run is being aborted; the open turn is then the empty one that ends it.
     aborted: bool,
+    /// Whether the run delivers what was queued when the run before it was aborted. It begins before the commands behind
+    /// the abort are served.
+    delivers: bool,
     assistant: Option<AssistantMessage>,
 }
 
@@ -71,6 +74,11 @@ impl Run {
         let failed =
             |it: &AssistantMessage| matches!(it.stop_reason, StopReason::Error | StopReason::Aborted);
         self.assistant.as_ref().is_some_and(failed)
+    }
+
+    /// Whether the run delivers what was queued, and has no answer yet.
+    const fn is_delivering(&self) -> bool {
+        self.delivers && self.assistant.is_none()
     }
 
     fn had_calls(&self) -> bool {
@@ -113,6 +121,11 @@ impl RunModel {
     /// Number of messages in the queues.
     pub fn queued(&self) -> usize {
         self.steering.texts.len() + self.follow_up.texts.len()
+    }
+
+    /// Whether the first turn is open of a run that delivers what was queued when the run before it was aborted.
+    pub fn is_delivering(&self) -> bool {
+        self.run.as_ref().is_some_and(Run::is_delivering)
     }
 
     /// Whether a steering message waits.
@@ -263,11 +276,11 @@ impl RunModel {
         if let Event::AgentStart(_) = event {
             let goes_on = std::mem::take(&mut self.settling);
             let delivers = std::mem::take(&mut self.delivers) && self.due.is_none();
-            ensure!(!delivers || self.queued() > 0 && !aborts, "a run was to deliver what waits");
+            ensure!(!delivers || self.queued() > 0, "a run was to deliver what waits");
             ensure!(!goes_on || self.queued() > 0 && !aborts, "a run followed another for nothing");
             let (prompt, interrupt) = (self.due.take(), self.interrupt);
             let inputs = VecDeque::new();
-            self.run = Some(Run { interrupt, prompt, inputs, aborted: false, assistant: None });
+            self.run = Some(Run { interrupt, prompt, inputs, aborted: false, delivers, assistant: None });
             return Ok(());
         }
         if let Event::AgentEnd(_) = event {
@@ -304,7 +317,7 @@ impl RunModel {
         let run = self.run.as_mut().ok_or("a turn outside a run")?;
         if let Some(prompt) = run.prompt.take() {
             run.inputs = [prompt].into_iter().chain(self.steering.take()).collect();
-        } else if aborts {
+        } else if aborts && !run.is_delivering() {
             run.aborted = true;
         } else {
             ensure!(!run.failed(), "a run went on after a failed message");
