@@ -9,7 +9,7 @@ use crate::{
 };
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// Emits `Check` and the `Shape` of every type.
 pub fn emit(bundle: &Bundle) -> Result<TokenStream, String> {
@@ -132,6 +132,9 @@ fn type_checks(bundle: &Bundle, field: &Field) -> TokenStream {
 fn value_type(bundle: &Bundle, schema: &Value) -> TokenStream {
     if let Some(name) = ref_name(schema) {
         return value_type(bundle, &bundle.defs[name]);
+    }
+    if schema["type"] == json!(["number", "null"]) {
+        return quote!(ValueType::NumberOrNull);
     }
     match schema["type"].as_str() {
         Some("string") => quote!(ValueType::Text),

@@ -29,6 +29,8 @@ pub enum ValueType {
     Texts,
     /// An integer from the first to the second bound.
     Whole(i64, i64),
+    /// A number, or null.
+    NumberOrNull,
     /// Any value.
     Any,
 }
@@ -49,7 +51,7 @@ pub(super) trait TypedValue {
 impl TypedValue for Number {
     fn has_type(&self, expected: ValueType) -> bool {
         match expected {
-            ValueType::Any => true,
+            ValueType::Any | ValueType::NumberOrNull => true,
             ValueType::Text | ValueType::Texts => false,
             ValueType::Whole(least, most) => {
                 // Both bounds are exact in a double, so a whole double inside them converts exactly.
@@ -67,7 +69,9 @@ impl TypedValue for Number {
 impl TypedValue for Value {
     fn has_type(&self, expected: ValueType) -> bool {
         match (self, expected) {
-            (_, ValueType::Any) | (Self::String(_), ValueType::Text) => true,
+            (_, ValueType::Any)
+            | (Self::String(_), ValueType::Text)
+            | (Self::Null, ValueType::NumberOrNull) => true,
             (Self::Array(items), ValueType::Texts) => items.iter().all(Self::is_string),
             (Self::Number(number), expected) => number.has_type(expected),
             _ => false,
@@ -81,6 +85,7 @@ impl fmt::Display for ValueType {
             Self::Text => f.write_str("a string"),
             Self::Texts => f.write_str("a list of strings"),
             Self::Whole(least, most) => write!(f, "an integer from {least} to {most}"),
+            Self::NumberOrNull => f.write_str("a number or null"),
             Self::Any => f.write_str("any value"),
         }
     }
