@@ -52,6 +52,7 @@ class Player:
             self.command(),
             cwd=str(home),
             env={"PATH": os.environ["PATH"], "HOME": str(home)},
+            grace=PATIENCE,
             on_dialog=self.on_dialog if self.asynchronous else self.on_dialog_now,
         )
         await self.do("start")

@@ -34,6 +34,8 @@ pub async fn play(
     furnish(conversation, home.path());
     let options = Options {
         unread: usize::MAX,
+        start_within: TOO_LONG,
+        end_within: TOO_LONG,
         ..Options::new(server(conversation, dialect, seed, home.path(), program), dialect)
     };
     let (client, mut coming) = Client::spawn(options).await.map_err(|error| error.to_string())?;
