@@ -56,7 +56,7 @@ pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
     log_to_stderr(options.log_format);
     log_panics();
     for option in &options.ignored {
-        tracing::debug!("{option}: not implemented yet; ignored");
+        tracing::debug!("{option}: has no effect");
     }
     for warning in &options.warnings {
         tracing::warn!("{warning}");
