@@ -114,7 +114,7 @@ fn extensions(
     directory: &Path,
     environment: &Environment,
 ) -> (extension::FoundExtensions, Vec<ExtensionError>, Option<NodeHost>) {
-    let Directories { agent, project } = &config.directories;
+    let Directories { agent, project, .. } = &config.directories;
     let approval = &config.approval;
     let admits = |directory: &Path| approval.admits(directory, ProjectCode::Executable);
     let of = |admitted: bool| match options.no_extensions {

@@ -28,7 +28,7 @@ The login is kept in auth.json of the agent directory, as pi keeps it, and renew
 printed. Without a terminal both ways work, too: they print what is to be opened and wait.
 
 A provider without logins, or any with --key, gets an API key: typed into the terminal, where it is not shown, else the first \
-line of stdin. It is kept in auth.json, too.
+line of stdin. It is kept in auth.json, too. omp reads its own database (agent.db) and no auth.json; here auth.json comes first.
 
 Examples:
   pi-rpc login                          which providers there are

@@ -177,7 +177,7 @@ impl SessionFolders {
         if let Some(own) = sessions_folder(option, &config.settings, working, environment) {
             return Self { own, all: None, is_usual: false };
         }
-        let all = config.directories.agent.join(SESSIONS);
+        let all = config.directories.data.join(SESSIONS);
         let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let home = environment.get("HOME").map(|home| real(Path::new(home)));
         let name = directory_name(config.dialect, working, home.as_deref(), &real(&std::env::temp_dir()));

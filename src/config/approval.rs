@@ -13,7 +13,7 @@
 //!
 //! Nothing of a refused project runs, in any dialect. Sources: pi 1.5.2's `security.md`; own for executables.
 
-use super::{Directories, Environment, Settings};
+use super::{Directories, Settings};
 use crate::protocol::{Dialect, JsonObject};
 use serde_json::Value;
 use std::{
@@ -102,23 +102,16 @@ const CODE_SETTINGS: [(&str, ProjectCode); 5] = [
 
 impl Approval {
     /// Creates the approval of the project in `working`, without a decision. Resolves the directories' links.
-    pub(super) fn new(
-        dialect: Dialect,
-        directories: &Directories,
-        working: &Path,
-        environment: &Environment,
-    ) -> Self {
-        let record = dialect.record();
+    pub(super) fn new(dialect: Dialect, directories: &Directories, working: &Path) -> Self {
         let agent = &directories.agent;
         let agent_is_inside = agent.starts_with(working) || real(agent).starts_with(real(working));
         Self {
             decision: None,
-            original_asks: record.project_approval,
+            original_asks: dialect.record().project_approval,
             working: real(working),
             directories: directories.clone(),
             agent_is_inside,
-            agent_is_of_project: agent_is_inside
-                && environment.get(record.directories.agent_variable).is_some(),
+            agent_is_of_project: agent_is_inside && directories.is_placed(dialect),
         }
     }
 

@@ -29,12 +29,12 @@ pub enum CredentialError {
         variable: &'static str,
     },
     /// The login has expired, and there is no way to renew it.
-    #[error("The login of {provider} in {}/auth.json has expired, and {help}", agent.display())]
+    #[error("The login of {provider} in {} has expired, and {help}", file.display())]
     Expired {
         /// The provider.
         provider: String,
-        /// The agent directory.
-        agent: PathBuf,
+        /// The file that holds it.
+        file: PathBuf,
         /// What would help.
         help: String,
     },

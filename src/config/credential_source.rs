@@ -75,12 +75,12 @@ pub fn read_stored_logins(path: &Path) -> BTreeMap<String, StoredLogin> {
 }
 
 /// Whether a token of the provider is replaced by another before its end.
-fn is_renewed(provider: &str, refresh: &str) -> bool {
+pub(super) fn is_renewed(provider: &str, refresh: &str) -> bool {
     !refresh.is_empty() && login_kind(provider).is_some_and(|kind| kind.refresh.is_some())
 }
 
 impl Keys {
-    /// The source of the credential that requests to the provider use; `None`: there is none.
+    /// The source of the credential that requests to the provider use, the command line aside; `None`: there is none.
     pub fn credential_source(&self, provider: &str) -> Option<CredentialSource> {
         let key_kind =
             |text: &str| if text.starts_with('!') { CredentialKind::Command } else { CredentialKind::Key };
@@ -88,13 +88,20 @@ impl Keys {
             Login::ApiKey { key, .. } => key_kind(key.as_deref().unwrap_or_default()),
             Login::Oauth { expires, refresh, .. } => CredentialKind::Login {
                 expires: (*expires < ENDLESS_MS).then_some(*expires),
-                is_renewed: is_renewed(provider, refresh),
+                is_renewed: self.is_renewable(provider, refresh),
             },
         };
-        if let Some(login) = self.logins.get(provider).filter(Login::has_key) {
+        let of_models = |key: &str| CredentialSource {
+            kind: key_kind(key),
+            place: CredentialPlace::File(self.files.models.clone()),
+        };
+        if let Some(key) = self.first_key(provider) {
+            return Some(of_models(key));
+        }
+        if let Some(login) = self.login(provider).filter(Login::has_key) {
             return Some(CredentialSource {
                 kind: of_login(&login),
-                place: CredentialPlace::File(self.auth_file()),
+                place: CredentialPlace::File(self.login_file(provider)),
             });
         }
         let set = self.variables(provider).iter().find(|name| self.environment.get(name).is_some());
@@ -104,13 +111,21 @@ impl Keys {
                 place: CredentialPlace::Variable(name),
             });
         }
-        let key = self.providers.get(provider)?.key.as_deref()?;
-        let place = CredentialPlace::File(self.agent.join("models.json"));
-        Some(CredentialSource { kind: key_kind(key), place })
+        if let (Some(key), Some(database)) = (self.late_key(provider), &self.files.database) {
+            let place = CredentialPlace::File(database.clone());
+            return Some(CredentialSource { kind: key_kind(key), place });
+        }
+        self.providers.get(provider)?.key.as_deref().map(of_models)
     }
 
     /// Providers with a login or a key in `auth.json`.
     pub fn stored_providers(&self) -> Vec<String> {
-        self.logins.all().keys().cloned().collect()
+        let logins = self.logins.all();
+        logins.keys().filter(|provider| !self.of_database.contains(*provider)).cloned().collect()
+    }
+
+    /// Providers with a login or a key in the dialect's database.
+    pub fn database_providers(&self) -> impl Iterator<Item = &str> {
+        self.database.iter().map(|(provider, _)| provider.as_str())
     }
 }

@@ -3,8 +3,11 @@
 use super::{
     Directories, Environment, Keys, Settings,
     approval::{Approval, DECISIONS, ProjectCode, WithheldCode},
-    auth,
-    directory::first_of,
+    auth::{self, Login},
+    credential_database::StoredCredentials,
+    credential_source::is_renewed,
+    directory::{first_of, profile_warning},
+    keys::CredentialFiles,
     models_file::{self, Providers},
     pattern::ModelFilter,
     settings::settings_object,
@@ -80,9 +83,13 @@ pub fn load_with_secrets(sources: Sources, secrets: Secrets) -> Config {
     let paths = [&directories.agent, &directories.project].map(|folder| first_of(folder, names));
     let [mut user, mut project] = paths.each_ref().map(|path| files.settings(path));
     let decisions = files.text(&directories.agent.join(DECISIONS));
-    let (approval, warning) = Approval::new(dialect, &directories, &working_directory, &environment)
-        .with_decision(approve, decisions.as_deref(), user.0.default_project_trust.as_deref());
+    let (approval, warning) = Approval::new(dialect, &directories, &working_directory).with_decision(
+        approve,
+        decisions.as_deref(),
+        user.0.default_project_trust.as_deref(),
+    );
     files.warnings.extend(warning);
+    files.warnings.extend(profile_warning(dialect, &environment));
     let mut written = JsonObject::new();
     let mut withheld_code = Vec::new();
     for (path, (settings, own)) in paths.iter().zip([&mut user, &mut project]) {
@@ -130,8 +137,8 @@ impl Config {
     fn read_models(&mut self, environment: Environment) -> ConfigFiles {
         let mut files = ConfigFiles::default();
         let agent = &self.directories.agent;
-        let path = first_of(agent, self.dialect.record().directories.models_files);
-        let read = files.text(&path).map(|text| models_file::read(&text, &path));
+        let path_of_models = first_of(agent, self.dialect.record().directories.models_files);
+        let read = files.text(&path_of_models).map(|text| models_file::read(&text, &path_of_models));
         self.configured = read.unwrap_or_else(|| Ok(Vec::new())).unwrap_or_else(|error| {
             files.warnings.push(error.to_string());
             Vec::new()
@@ -139,13 +146,68 @@ impl Config {
         let path = agent.join("auth.json");
         let (logins, warnings) = files.text(&path).map(|text| auth::read(&text, &path)).unwrap_or_default();
         files.warnings.extend(warnings);
+        let (sources, database) = self.read_database(path_of_models, &mut files, &environment);
         let secrets = self.keys.secrets().clone();
         self.keys = Keys::new(&self.configured, logins, environment, agent.clone(), secrets)
             .with_interpolation(self.dialect.record().extension_api == DialectExtensionApi::V15)
-            .with_key_commands(self.approval.admits(agent, ProjectCode::KeyCommand));
+            .with_key_commands(self.approval.admits(agent, ProjectCode::KeyCommand))
+            .with_files(sources, database);
         files
     }
+
+    /// Reads the dialect's database of credentials, if it has one.
+    fn read_database(
+        &self,
+        models: PathBuf,
+        files: &mut ConfigFiles,
+        environment: &Environment,
+    ) -> (CredentialFiles, StoredCredentials) {
+        let record = &self.dialect.record().credentials;
+        let path = record.database.map(|name| self.directories.data.join(name));
+        let sources = CredentialFiles {
+            models,
+            models_first: record.models_file_first,
+            database: path.clone(),
+            renewed: record.renewed,
+        };
+        let Some(path) = path else { return (sources, StoredCredentials::default()) };
+        if let Some(name) = self.names_broker(environment) {
+            let path = path.display();
+            files.warnings.push(format!(
+                "{name} names a broker, whose keys and logins this program cannot get; those in {path} are left out, as \
+                 in omp"
+            ));
+            return (sources, StoredCredentials::default());
+        }
+        let is_renewable = |provider: &str, login: &Login| match login {
+            Login::Oauth { refresh, .. } => {
+                record.renewed.contains(&provider) && is_renewed(provider, refresh)
+            }
+            Login::ApiKey { .. } => false,
+        };
+        let (stored, warning) = StoredCredentials::read(&path, is_renewable);
+        match warning {
+            Some(warning) => files.warnings.push(warning),
+            None if path.exists() => files.read.push(path),
+            None => {}
+        }
+        (sources, stored)
+    }
+
+    /// The variable or the setting that has omp take all credentials from a broker. Source: omp source
+    /// (`auth-broker/discover.ts`).
+    fn names_broker(&self, environment: &Environment) -> Option<&'static str> {
+        const SETTING: &str = "auth.broker.url";
+        let written = &self.written_settings;
+        let nested = || written.get("auth")?.get("broker")?.get("url")?.as_str();
+        let flat = written.get(SETTING).and_then(Value::as_str);
+        let is_set = flat.or_else(nested).is_some_and(|url| !url.trim().is_empty());
+        environment.get(BROKER_VARIABLE).map(|_| BROKER_VARIABLE).or(is_set.then_some(SETTING))
+    }
 }
+
+/// The variable with the address of a broker of credentials, in omp.
+const BROKER_VARIABLE: &str = "OMP_AUTH_BROKER_URL";
 
 /// Files that were read, and warnings about them.
 #[derive(Default)]

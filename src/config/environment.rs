@@ -35,6 +35,11 @@ impl Environment {
         Self(all)
     }
 
+    /// The value of the variable `name`, which may be empty; `None`: unset.
+    pub fn given(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+
     /// The value of the variable `name`; `None`: unset or empty.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str).filter(|value| !value.is_empty())

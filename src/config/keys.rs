@@ -6,7 +6,9 @@ use super::{
     aws,
     catalogue::BUILT_IN,
     command::KeyCommands,
+    credential_database::StoredCredentials,
     credential_error::CredentialError,
+    credential_source::CredentialPlace,
     login_kinds::AVAILABLE,
     login_use::{has_passed, login_use},
     models_file::{Override, ProviderKeys, Providers},
@@ -46,6 +48,12 @@ pub struct Keys {
     pub(super) cli_key: Option<(String, String)>,
     /// The agent directory, for error texts.
     pub(super) agent: PathBuf,
+    /// Keys and logins of the dialect's database, below those of `auth.json`.
+    pub(super) database: Arc<StoredCredentials>,
+    /// Providers whose login or key in `logins` is of the database.
+    pub(super) of_database: BTreeSet<String>,
+    /// The files that credentials come from beside `auth.json`.
+    pub(super) files: CredentialFiles,
     commands: Arc<KeyCommands>,
     /// Whether values may contain `$NAME`.
     interpolates: bool,
@@ -55,6 +63,19 @@ pub struct Keys {
     streams: BTreeSet<String>,
     /// Known secrets, to be redacted.
     pub(super) secrets: Secrets,
+}
+
+/// Files with credentials beside `auth.json`, and what the dialect does with them.
+#[derive(Clone, Default)]
+pub(super) struct CredentialFiles {
+    /// The user's file of models.
+    pub(super) models: PathBuf,
+    /// Whether its keys precede all others but that of the command line.
+    pub(super) models_first: bool,
+    /// The database; `None`: the dialect has none.
+    pub(super) database: Option<PathBuf>,
+    /// Providers whose logins in the database are renewed.
+    pub(super) renewed: &'static [&'static str],
 }
 
 /// The configured sources of a provider's key and headers.
@@ -128,6 +149,27 @@ impl Keys {
         keys
     }
 
+    /// Sets the files beside `auth.json`, and adds the credentials of the database. An entry of `auth.json` stands for all
+    /// that the database has for its provider.
+    #[must_use]
+    pub(super) fn with_files(mut self, files: CredentialFiles, database: StoredCredentials) -> Self {
+        self.files = files;
+        for (provider, stored) in database.iter() {
+            let login_key =
+                stored.login_key.clone().map(|key| Login::ApiKey { key: Some(key), env: BTreeMap::new() });
+            let login = stored.login.clone().map(|(_, login)| login);
+            login.iter().chain(&login_key).for_each(|login| self.learn_login_secrets(login));
+            stored.key.iter().for_each(|key| self.learn_secret(key));
+            let is_stored = self.logins.get(provider).is_some();
+            if let Some(login) = login.or(login_key).filter(|_| !is_stored) {
+                self.logins.set(provider, Some(login));
+                self.of_database.insert(provider.clone());
+            }
+        }
+        self.database = Arc::new(database);
+        self
+    }
+
     /// Sets whether values may contain `$NAME` (source: pi 1.5.2's `models.md`).
     #[must_use]
     pub const fn with_interpolation(mut self, interpolates: bool) -> Self {
@@ -189,6 +231,7 @@ impl Keys {
         let configured = self.providers.get(provider);
         self.cli_key(provider).is_some()
             || self.logins.get(provider).as_ref().is_some_and(Login::has_key)
+            || self.late_key(provider).is_some()
             || (provider == aws::AMAZON_BEDROCK && aws::is_configured(&self.environment_of(provider)))
             || configured.is_some_and(|it| it.key.is_some() || self.variable(it).is_some())
             || (provider == VERTEX && self.has_google_account())
@@ -230,17 +273,57 @@ impl Keys {
     }
 
     /// The source of the provider's credentials, for people: a variable, a file or an option; `None`: there is none.
-    pub fn source(&self, provider: &str) -> Option<&'static str> {
-        let configured = self.providers.get(provider);
+    pub fn source(&self, provider: &str) -> Option<String> {
         if self.cli_key(provider).is_some() {
-            return Some("--api-key");
+            return Some("--api-key".to_owned());
         }
-        if self.logins.get(provider).is_some() {
-            return Some("auth.json");
+        // An entry may hold variables alone.
+        let is_stored = || self.logins.get(provider).map(|_| CredentialPlace::File(self.auth_file()));
+        let place = self.credential_source(provider).map(|source| source.place).or_else(is_stored)?;
+        Some(match place {
+            CredentialPlace::File(path) => {
+                path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+            }
+            CredentialPlace::Variable(name) => name.to_owned(),
+        })
+    }
+
+    /// The key in the file of models, if it precedes all others.
+    pub(super) fn first_key(&self, provider: &str) -> Option<&str> {
+        let configured = self.providers.get(provider).filter(|_| self.files.models_first)?;
+        configured.key.as_deref()
+    }
+
+    /// The key of the database that environment variables precede.
+    pub(super) fn late_key(&self, provider: &str) -> Option<&str> {
+        // An entry of `auth.json` stands for it.
+        let is_own = self.logins.get(provider).is_none() || self.of_database.contains(provider);
+        self.database.get(provider).filter(|_| is_own)?.key.as_deref()
+    }
+
+    /// The login or key of `auth.json` or the database for requests to the provider; `None`: there is none, or another
+    /// source precedes it. A login of the database that can no longer be used makes way for whatever else there is.
+    pub(super) fn login(&self, provider: &str) -> Option<Login> {
+        if self.cli_key(provider).is_some() || self.first_key(provider).is_some() {
+            return None;
         }
-        let variables = configured.map_or(&[][..], |it| it.variables);
-        let variable = variables.iter().find(|name| self.environment.get(name).is_some()).copied();
-        variable.or(configured.and_then(|it| it.key.as_ref()).map(|_| "models.json"))
+        let login = self.logins.get(provider)?;
+        let is_over = |login: &Login| match login {
+            Login::Oauth { expires, refresh, .. } => {
+                has_passed(*expires) && !self.is_renewable(provider, refresh)
+            }
+            Login::ApiKey { .. } => false,
+        };
+        if !self.of_database.contains(provider) || !is_over(&login) {
+            return Some(login);
+        }
+        let next = self.database.get(provider).and_then(|stored| stored.login_key.clone());
+        let has_variable = self.providers.get(provider).is_some_and(|it| self.variable(it).is_some());
+        match next {
+            Some(key) => Some(Login::ApiKey { key: Some(key), env: BTreeMap::new() }),
+            None if has_variable || self.late_key(provider).is_some() => None,
+            None => Some(login),
+        }
     }
 
     /// Checks that the model's API is supported, or that an extension answers for the model.
@@ -281,8 +364,7 @@ impl Keys {
         if let Some(variable) = self.missing_variable(model).filter(|_| self.source(provider).is_some()) {
             return Err(CredentialError::NoVariable { provider: provider.clone(), variable });
         }
-        match self.logins.get(provider) {
-            _ if self.cli_key(provider).is_some() => Ok(()),
+        match self.login(provider) {
             Some(Login::Oauth { expires, refresh, .. }) if has_passed(expires) => {
                 self.check_renewable(provider, &refresh)
             }
@@ -300,9 +382,9 @@ impl Keys {
     fn account(&self, provider: &str, token: &str) -> Result<String, CredentialError> {
         chatgpt_account(token).ok_or_else(|| {
             CredentialError::Setting(format!(
-                "The token of {provider} names no ChatGPT account: expected that of a login, which pi writes to \
-                 {}/auth.json, got something else, such as an API key.",
-                self.agent.display()
+                "The token of {provider} names no ChatGPT account: expected that of a login, which is kept in {}, got \
+                 something else, such as an API key.",
+                self.login_file(provider).display()
             ))
         })
     }
@@ -318,7 +400,9 @@ impl Keys {
     }
 
     /// Resolves the credentials for the model: the key of the command line, else of `auth.json`, else of the
-    /// environment, else of `models.json`; and the configured headers. May run commands, for up to ten seconds each.
+    /// environment, else of `models.json`; and the configured headers. In omp the key of the file of models comes second,
+    /// and the database holds logins and keys that come before and after the environment. May run commands, for up to ten
+    /// seconds each.
     ///
     /// # Errors
     ///
@@ -364,7 +448,7 @@ impl Keys {
         provider: &str,
         model: Option<&str>,
     ) -> Result<(Credentials, bool), CredentialError> {
-        let login = self.logins.get(provider).filter(|_| self.cli_key(provider).is_none());
+        let login = self.login(provider);
         if let Some(Login::Oauth { expires, refresh, .. }) = &login
             && has_passed(*expires)
         {
@@ -407,10 +491,11 @@ impl Keys {
     pub fn may_run_command(&self, model: &Model) -> bool {
         let is_command = |text: &str| text.starts_with('!');
         let any = |headers: &JsonObject| headers.values().filter_map(Value::as_str).any(is_command);
-        let login = match self.logins.get(&model.provider) {
+        let login = match self.login(&model.provider) {
             Some(Login::ApiKey { key: Some(key), .. }) => is_command(&key),
             Some(Login::ApiKey { .. } | Login::Oauth { .. }) | None => false,
         };
+        let login = login || self.late_key(&model.provider).is_some_and(is_command);
         let configured = self.providers.get(&model.provider);
         let own = self.model_headers.get(&(model.provider.clone(), model.id.clone()));
         login
@@ -432,7 +517,10 @@ impl Keys {
         if let Some(key) = self.cli_key(provider) {
             return Ok(Some(key.to_owned()));
         }
-        match self.logins.get(provider) {
+        if let Some(key) = self.first_key(provider) {
+            return self.secret(key, what).map(Some);
+        }
+        match self.login(provider) {
             Some(Login::ApiKey { key: Some(key), .. }) => return self.secret(&key, what).map(Some),
             Some(Login::Oauth { access, .. }) => return Ok(Some(access)),
             Some(Login::ApiKey { .. }) | None => {}
@@ -440,7 +528,8 @@ impl Keys {
         if let Some(key) = self.variable(configured) {
             return Ok(Some(key.to_owned()));
         }
-        configured.key.as_deref().map(|key| self.secret(key, what)).transpose()
+        let key = self.late_key(provider).or(configured.key.as_deref());
+        key.map(|key| self.secret(key, what)).transpose()
     }
 
     fn secret(&self, text: &str, what: impl Fn() -> String) -> Result<String, CredentialError> {

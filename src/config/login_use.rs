@@ -3,6 +3,7 @@
 use super::{
     CredentialError, Environment, Keys,
     auth::Login,
+    credential_source::is_renewed,
     login_kinds::{BaseUrlRule, LoginKind, login_kind},
 };
 use crate::{protocol::JsonObject, secrets::names_key};
@@ -18,11 +19,17 @@ const MIN_VALIDITY_MS: f64 = 300_000.0;
 impl Keys {
     /// Checks that a token that has expired can be replaced by another.
     pub(super) fn check_renewable(&self, provider: &str, refresh: &str) -> Result<(), CredentialError> {
-        let kind = login_kind(provider);
-        if kind.is_some_and(|kind| kind.refresh.is_some()) && !refresh.is_empty() {
+        if self.is_renewable(provider, refresh) {
             return Ok(());
         }
-        let help = match kind {
+        let help = match login_kind(provider) {
+            _ if self.of_database.contains(provider) && refresh.is_empty() => {
+                "it holds nothing to renew it with.\n\nLog in again in omp (/login), or use an API key.".to_owned()
+            }
+            _ if self.of_database.contains(provider) => {
+                "pi-rpc does not know how to renew it.\n\nSend a prompt in omp, which renews it, or use an API key."
+                    .to_owned()
+            }
             Some(_) => format!("it holds nothing to renew it with.\n\nLog in again: pi-rpc login {provider}"),
             None => {
                 "pi-rpc does not know how to renew it.\n\nLog in again with the program that made it, or use \
@@ -30,12 +37,18 @@ impl Keys {
                     .to_owned()
             }
         };
-        Err(CredentialError::Expired { provider: provider.to_owned(), agent: self.agent.clone(), help })
+        Err(CredentialError::Expired { provider: provider.to_owned(), file: self.login_file(provider), help })
+    }
+
+    /// Whether another token can be obtained for one of the provider's.
+    pub(super) fn is_renewable(&self, provider: &str, refresh: &str) -> bool {
+        let is_ours = !self.of_database.contains(provider) || self.files.renewed.contains(&provider);
+        is_ours && is_renewed(provider, refresh)
     }
 
     /// The login that the provider's requests use, and its kind.
     pub(super) fn oauth_login(&self, provider: &str) -> Option<(&'static LoginKind, Login)> {
-        let login = self.logins.get(provider).filter(|_| self.cli_key(provider).is_none())?;
+        let login = self.login(provider)?;
         matches!(login, Login::Oauth { .. }).then_some((login_kind(provider)?, login))
     }
 
@@ -51,8 +64,8 @@ impl Keys {
 
     fn expires_within(&self, provider: &str, milliseconds: f64) -> bool {
         match self.oauth_login(provider) {
-            Some((kind, Login::Oauth { expires, refresh, .. })) => {
-                kind.refresh.is_some() && !refresh.is_empty() && has_passed(expires - milliseconds)
+            Some((_, Login::Oauth { expires, refresh, .. })) => {
+                self.is_renewable(provider, &refresh) && has_passed(expires - milliseconds)
             }
             _ => false,
         }
@@ -68,6 +81,18 @@ impl Keys {
     /// The path of `auth.json`.
     pub fn auth_file(&self) -> PathBuf {
         self.agent.join("auth.json")
+    }
+
+    /// The file that the provider's login is in.
+    pub fn login_file(&self, provider: &str) -> PathBuf {
+        let database = self.files.database.clone().filter(|_| self.of_database.contains(provider));
+        database.unwrap_or_else(|| self.auth_file())
+    }
+
+    /// The database that the provider's login is in, and its row; `None`: it is in `auth.json`.
+    pub fn database_row(&self, provider: &str) -> Option<(PathBuf, i64)> {
+        let stored = self.database.get(provider).filter(|_| self.of_database.contains(provider))?;
+        Some((self.files.database.clone()?, stored.login.as_ref()?.0))
     }
 
     /// The environment that values refer to.
@@ -101,6 +126,12 @@ pub(super) fn login_use(kind: &LoginKind, login: &Login) -> (bool, Option<String
     let Login::Oauth { access, others, .. } = login else { return (false, None) };
     let base_url = kind.base_url.map(|BaseUrlRule::Copilot| {
         let named = access.split(';').find_map(|part| part.trim().strip_prefix("proxy-ep="));
+        // omp keeps the address that GitHub has told it.
+        if let Some(told) =
+            others.get("apiEndpoint").and_then(Value::as_str).filter(|it| it.starts_with("https://"))
+        {
+            return told.to_owned();
+        }
         let own = others.get("enterpriseUrl").and_then(Value::as_str).filter(|own| !own.is_empty());
         match (named, own) {
             (Some(host), _) => match host.strip_prefix("proxy.") {

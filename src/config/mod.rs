@@ -1,12 +1,12 @@
 //! The user's configuration: models, credentials and settings.
 //!
 //! The files are pi's own and are only read: `settings.json`, `models.json` and `auth.json` of the agent directory,
-//! and `settings.json` of the project. [`load`] reads them into a [`Config`]; [`select`](select()) chooses the models
+//! and `settings.json` of the project; in omp also `agent.db`, a database of keys and logins. [`load`] reads them into a [`Config`]; [`select`](select()) chooses the models
 //! of a session; [`Keys`] resolves credentials when a model is called.
 //!
 //! - `directory`, `environment`: places of the files.
 //! - `approval`: whether code of a project may run.
-//! - `disk`, `command`: the only parts that touch the machine; everything else works on texts.
+//! - `disk`, `command`, `credential_database`: the only parts that touch the machine; everything else works on texts.
 //! - [`settings`], `auth`, [`models_file`]: the files; `package`: packages in the settings; `quick_check`: a fast
 //!   check against a schema.
 //! - [`catalogue`]: built-in models and providers.
@@ -24,6 +24,7 @@ mod auth;
 mod aws;
 pub mod catalogue;
 mod command;
+mod credential_database;
 mod credential_error;
 mod credential_source;
 mod directory;

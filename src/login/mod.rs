@@ -4,7 +4,7 @@
 //! under the same lock, and read it again once they hold that.
 //!
 //! - [`request`]: requests for tokens, and entries of `auth.json` from their answers; no IO.
-//! - [`lock`], [`auth_file`]: the lock of `auth.json`, and its entries.
+//! - [`lock`], [`auth_file`]: the lock of `auth.json`, and its entries; `database`: those of omp's database.
 //! - `client`, `device`, `browser`: the ways to log in; `account_models`: the models that the account may use.
 //! - [`refresh`](mod@refresh): renews the token of a provider before a request.
 
@@ -12,6 +12,7 @@ mod account_models;
 pub mod auth_file;
 mod browser;
 mod client;
+mod database;
 mod device;
 pub mod lock;
 pub mod refresh;

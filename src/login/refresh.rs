@@ -4,6 +4,7 @@ use super::{
     account_models::add_account_models,
     auth_file::LockedAuthFile,
     client::now_ms,
+    database::LeasedLogin,
     request::{Names, build, entry_of, refusal_text},
 };
 use crate::{
@@ -51,7 +52,7 @@ pub enum LoginError {
         /// The reason.
         reason: String,
     },
-    /// `auth.json` cannot be locked, read or written.
+    /// The file that holds the login cannot be locked, read or written.
     #[error("The login of {provider} could not be renewed: {}: {reason}", path.display())]
     File {
         /// The provider.
@@ -95,8 +96,51 @@ pub async fn finish_refreshes() {
         timeout(REFRESH_TIMEOUT + Duration::from_secs(1), running.wait_for(|running| *running == 0)).await;
 }
 
-/// Renews the login of `provider` in `auth.json` and in `keys` if it expires soon; does nothing with any other
-/// credential. The token that another process has put into the file meanwhile is taken instead.
+/// The place of a login, while nobody else renews it.
+enum HeldLogin {
+    File(LockedAuthFile),
+    Row(LeasedLogin),
+    /// There is no such login any more.
+    Gone,
+}
+
+impl HeldLogin {
+    /// Waits until nobody else renews the login.
+    async fn hold(keys: &Keys, provider: &str) -> io::Result<Self> {
+        match keys.database_row(provider) {
+            Some((path, row)) => Ok(LeasedLogin::acquire(&path, row).await?.map_or(Self::Gone, Self::Row)),
+            None => LockedAuthFile::open(&keys.auth_file()).await.map(Self::File),
+        }
+    }
+
+    /// The login, as an entry of `auth.json`.
+    fn entry(&self, provider: &str) -> io::Result<Option<JsonObject>> {
+        match self {
+            Self::File(file) => Ok(file.entries()?.get(provider).and_then(Value::as_object).cloned()),
+            Self::Row(row) => row.entry().map(Some),
+            Self::Gone => Ok(None),
+        }
+    }
+
+    /// Runs `work`, while nobody else renews the login.
+    async fn during<T>(&mut self, work: impl Future<Output = T>) -> T {
+        match self {
+            Self::File(file) => file.lock().hold(work).await,
+            Self::Row(_) | Self::Gone => work.await,
+        }
+    }
+
+    fn replace(&self, provider: &str, entry: JsonObject) -> io::Result<()> {
+        match self {
+            Self::File(file) => file.replace(provider, Some(entry)),
+            Self::Row(row) => row.replace(entry),
+            Self::Gone => Ok(()),
+        }
+    }
+}
+
+/// Renews the login of `provider` in its file and in `keys` if it expires soon; does nothing with any other credential.
+/// The token that another process has put into the file meanwhile is taken instead.
 ///
 /// What has begun under the lock ends even if this future is dropped.
 ///
@@ -105,16 +149,15 @@ pub async fn finish_refreshes() {
 /// The login has expired and there is no new token. A login that only expires soon is used on.
 pub async fn refresh_expiring(http: &Arc<Http>, keys: &Keys, provider: &str) -> Result<(), LoginError> {
     let Some(kind) = login_kind(provider).filter(|_| keys.expires_soon(provider)) else { return Ok(()) };
-    let path = keys.auth_file();
-    let renewed = match LockedAuthFile::open(&path).await {
-        Err(error) => Err(LoginError::of_file(provider, path, &error)),
-        Ok(file) => {
+    let renewed = match HeldLogin::hold(keys, provider).await {
+        Err(error) => Err(LoginError::of_file(provider, keys.login_file(provider), &error)),
+        Ok(held) => {
             let refresh =
                 Refresh { http: http.clone(), keys: keys.clone(), provider: provider.to_owned(), kind };
             let running = RunningGuard::new();
             let task = tokio::spawn(async move {
                 let _running = running;
-                refresh.run(file).await
+                refresh.run(held).await
             });
             let lost =
                 |_| LoginError::Unavailable { provider: provider.to_owned(), reason: DEFECT.to_owned() };
@@ -138,18 +181,18 @@ struct Refresh {
 }
 
 impl Refresh {
-    async fn run(self, mut file: LockedAuthFile) -> Result<(), LoginError> {
-        let of_file = |error| LoginError::of_file(&self.provider, self.keys.auth_file(), &error);
-        let entries = file.entries().map_err(of_file)?;
-        let entry = entries.get(&self.provider).and_then(Value::as_object);
-        self.keys.set_login(&self.provider, entry);
+    async fn run(self, mut held: HeldLogin) -> Result<(), LoginError> {
+        let of_file =
+            |error| LoginError::of_file(&self.provider, self.keys.login_file(&self.provider), &error);
+        let entry = held.entry(&self.provider).map_err(of_file)?;
+        self.keys.set_login(&self.provider, entry.as_ref());
         let Some(entry) = entry.filter(|_| self.keys.expires_soon(&self.provider)) else { return Ok(()) };
-        let renewed = file.lock().hold(self.request(entry)).await?;
+        let renewed = held.during(self.request(&entry)).await?;
         // Known before anything can be said of it; used even if the file cannot be written.
         self.keys.set_login(&self.provider, Some(&renewed));
         let written = tokio::task::spawn_blocking({
             let provider = self.provider.clone();
-            move || file.replace(&provider, Some(renewed))
+            move || held.replace(&provider, renewed)
         });
         let written = written.await.unwrap_or_else(|_| Err(io::Error::other(DEFECT)));
         if let Err(error) = written {

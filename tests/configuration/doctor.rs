@@ -1,6 +1,6 @@
 //! `pi-rpc doctor`: what works, what is broken, and no key in either.
 
-use crate::home_support::Home;
+use crate::{home_support::Home, omp_database::OmpDatabase};
 use serde_json::{Value, json};
 use std::{fs, os::unix::fs::PermissionsExt as _, process::Command};
 
@@ -92,4 +92,44 @@ fn extension_without_node_is_broken() {
         (status, checks(&report, "broken")),
         (Some(1), vec!["node: pi's own extensions are not loaded".to_owned()]),
     );
+}
+
+#[test]
+fn database_of_omp_is_examined() {
+    let home = Home::new([]);
+    let agent = home.path().join(".omp/agent");
+    fs::create_dir_all(&agent).unwrap();
+    fs::set_permissions(&agent, fs::Permissions::from_mode(0o755)).unwrap();
+    let path = agent.join("agent.db");
+    let shown = path.display().to_string();
+    let database = OmpDatabase::create(&path);
+    database.add("groq", "api_key", &json!({ "key": KEY }));
+    database.add("mistral", "oauth", &json!({ "access": KEY, "refresh": KEY, "expires": 1 }));
+    database.close();
+    let examine = |mode: u32, variables: &[(&str, &str)]| {
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        let (status, report) = doctor(&home, &["--dialect", "omp", "--json"], variables);
+        assert!(!report.contains(KEY), "{report}");
+        (status, report)
+    };
+    let has = |report: &str, state: &str, text: &str| {
+        let found = checks(report, state);
+        assert!(found.iter().any(|check| check.starts_with(text)), "{text}\n{found:#?}");
+    };
+    let (_, report) = examine(0o600, &[]);
+    has(&report, "ok", &format!("configuration: read {shown}"));
+    has(&report, "ok", &format!("credentials: groq: key from {shown}, "));
+    has(&report, "note", "models: mistral, ");
+    assert!(report.contains(&format!("The login of mistral in {shown} has expired, and")), "{report}");
+    let (status, report) = examine(0o644, &[]);
+    has(&report, "broken", &format!("permissions: others may read {shown} (mode 644), which holds keys"));
+    assert_eq!(status, Some(1));
+    let (_, report) = examine(0o600, &[("OMP_PROFILE", "work")]);
+    let profile = home.path().join(".omp/profiles/work/agent");
+    let profile = profile.display();
+    has(&report, "note", &format!("configuration: there is no directory {profile} (from OMP_PROFILE)"));
+    fs::write(&path, "this is a text, and longer than the head of a database is. ".repeat(20)).unwrap();
+    let (status, report) = examine(0o600, &[]);
+    has(&report, "broken", &format!("configuration: {shown}: it is no SQLite database, or a broken one; "));
+    assert_eq!(status, Some(1));
 }

@@ -17,8 +17,12 @@ fn directories_follow_dialect_or_variable() {
     let of = |dialect, pairs: &[(&str, &str)]| {
         Directories::new(dialect, Path::new("/work"), &pairs.iter().copied().collect())
     };
-    let directories =
-        |agent: &str, project: &str| Directories { agent: agent.into(), project: project.into() };
+    let directories = |agent: &str, project: &str| Directories {
+        agent: agent.into(),
+        project: project.into(),
+        data: agent.into(),
+        variable: None,
+    };
     assert_eq!(of(Dialect::Pi, &[("HOME", "/me")]), directories("/me/.pi/agent", "/work/.pi"));
     assert_eq!(of(Dialect::Xcsh, &[("HOME", "/me")]), directories("/me/.xcsh/agent", "/work/.xcsh"));
     let named = |path| of(Dialect::Pi, &[("HOME", "/me"), ("PI_CODING_AGENT_DIR", path)]).agent;

@@ -4,10 +4,13 @@
 #[path = "../commands_support/mod.rs"]
 mod commands_support;
 mod login_support;
+#[path = "../configuration/omp_database.rs"]
+mod omp_database;
 #[path = "../serve_support/mod.rs"]
 mod serve_support;
 
 mod commands;
+mod database;
 mod flows;
 mod lock;
 mod refresh;

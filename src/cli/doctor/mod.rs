@@ -13,7 +13,7 @@ use super::{
     print, refuse, version,
 };
 use crate::{
-    config::{self, Config, Environment, Sources},
+    config::{self, Config, Directories, Environment, Sources},
     harmless::harmless_lines,
     protocol::Dialect,
 };
@@ -129,10 +129,9 @@ fn dialect(dialect: Dialect) -> Check {
 
 /// The agent directory and how it was found, and each file that was read or is left out.
 fn configuration(surroundings: &Surroundings) -> Vec<Check> {
-    let Surroundings { config, environment, .. } = surroundings;
-    let agent = &config.directories.agent;
-    let variable = config.dialect.record().directories.agent_variable;
-    let named = environment.get(variable).map(|_| format!(" (from {variable})")).unwrap_or_default();
+    let config = &surroundings.config;
+    let Directories { agent, data, variable, .. } = &config.directories;
+    let named = variable.map(|variable| format!(" (from {variable})")).unwrap_or_default();
     let directory = match agent.is_dir() {
         true => Check::new(State::Ok, "configuration", format!("directory {}{named}", agent.display())),
         false => {
@@ -140,10 +139,14 @@ fn configuration(surroundings: &Surroundings) -> Vec<Check> {
             Check::new(State::Note, "configuration", text)
         }
     };
+    let data = (data != agent).then(|| {
+        let text = format!("sessions and the database of keys in {}", data.display());
+        Check::new(State::Ok, "configuration", text)
+    });
     let files = config.files.iter();
     let read = files.map(|file| Check::new(State::Ok, "configuration", format!("read {}", file.display())));
     let broken = config.warnings.iter().map(|warning| Check::new(State::Broken, "configuration", warning));
-    std::iter::once(directory).chain(read).chain(broken).collect()
+    std::iter::once(directory).chain(data).chain(read).chain(broken).collect()
 }
 
 fn as_text(checks: &[Check]) -> String {
@@ -171,6 +174,7 @@ fn as_json(config: &Config, checks: &[Check], is_healthy: bool) -> Value {
         "target": version::TARGET,
         "dialect": config.dialect.as_str(),
         "agentDirectory": config.directories.agent,
+        "dataDirectory": config.directories.data,
         "projectDirectory": config.directories.project,
         "files": config.files,
         "healthy": is_healthy,

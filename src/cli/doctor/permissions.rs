@@ -1,7 +1,7 @@
 //! Who else may read or change the configuration.
 
 use super::{Check, State};
-use crate::config::Config;
+use crate::config::{Config, Directories};
 use std::{fs, os::unix::fs::MetadataExt as _, path::Path};
 
 /// Bits of a mode that let others read.
@@ -11,10 +11,13 @@ const READ: u32 = 0o044;
 const GROUP_WRITE: u32 = 0o020;
 const WRITE: u32 = 0o002;
 
+/// Files that hold keys: the second one is omp's.
+const KEY_FILES: [&str; 2] = ["auth.json", "agent.db"];
+
 /// Checks owner and mode of the agent directory and of the files in it.
 pub fn check(config: &Config) -> Vec<Check> {
-    let agent = &config.directories.agent;
-    let own = config.files.iter().filter(|file| file.starts_with(agent));
+    let Directories { agent, data, .. } = &config.directories;
+    let own = config.files.iter().filter(|file| file.starts_with(agent) || file.starts_with(data));
     let mut checks: Vec<Check> = std::iter::once(agent).chain(own).filter_map(|path| examine(path)).collect();
     if checks.is_empty() && agent.is_dir() {
         checks.push(Check::new(
@@ -41,7 +44,7 @@ fn examine(path: &Path) -> Option<Check> {
         let text = format!("others may write {shown} (mode {mode:03o})");
         return Some(Check::new(State::Broken, "permissions", text).with_help(format!("chmod go-w {shown}")));
     }
-    let holds_keys = path.file_name().is_some_and(|name| name == "auth.json");
+    let holds_keys = path.file_name().is_some_and(|name| KEY_FILES.iter().any(|file| name == *file));
     if holds_keys && mode & READ != 0 {
         let text = format!("others may read {shown} (mode {mode:03o}), which holds keys");
         return Some(Check::new(State::Broken, "permissions", text).with_help(format!("chmod 600 {shown}")));

@@ -8,7 +8,9 @@ use std::collections::BTreeSet;
 /// Providers with a credential, and its source.
 pub fn sources(config: &Config) -> Vec<(String, CredentialSource)> {
     let models = config.models().into_iter().map(|endpoint| endpoint.model.provider);
-    let providers: BTreeSet<String> = models.chain(config.keys.stored_providers()).collect();
+    let stored = config.keys.stored_providers().into_iter();
+    let stored = stored.chain(config.keys.database_providers().map(str::to_owned));
+    let providers: BTreeSet<String> = models.chain(stored).collect();
     let found = providers.into_iter().filter_map(|provider| {
         let source = config.keys.credential_source(&provider)?;
         Some((provider, source))

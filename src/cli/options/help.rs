@@ -120,6 +120,7 @@ Other:
 
 Other options of pi are accepted and ignored; a likely typing error is reported on stderr. --resume without a value is
 refused, as it asks a person to choose. RUST_LOG sets the level of the log on stderr (warn; debug lists ignored options).
+In omp, keys also come from its database, agent.db; OMP_PROFILE, PI_CONFIG_DIR and XDG_DATA_HOME name its directories.
 
 Examples:
   pi-rpc serve --dialect pi-1 --model sonnet:high --continue
