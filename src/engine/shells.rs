@@ -171,7 +171,9 @@ impl Engine {
     fn bash_result(&self, end: ShellEnd) -> BashResult {
         // Each command begins in the directory of the session, where such a member exists.
         let working_dir = (!end.cancelled).then(|| self.store.place.directory.clone());
-        let [total_lines, total_bytes, output_lines, output_bytes] = end.counts.map(Some);
+        let has_lines = !end.output.is_empty() || self.dialect.record().empty_output_is_line;
+        let counts = if has_lines { end.counts } else { [0; 4] };
+        let [total_lines, total_bytes, output_lines, output_bytes] = counts.map(Some);
         BashResult {
             output: end.output,
             exit_code: end.exit_code.map(i64::from),

@@ -326,6 +326,20 @@ fn reads_may_overtake_or_wait() {
 }
 
 #[test]
+fn empty_shell_output_is_a_line_in_xcsh() {
+    let counted = |lines: u64| {
+        let data = json!({
+            "exitCode": 0, "cancelled": false, "output": "", "truncated": false,
+            "totalLines": lines, "totalBytes": 0, "outputLines": lines, "outputBytes": 0,
+        });
+        let made = json!({ "id": "1", "type": "response", "command": "bash", "success": true, "data": data });
+        Talk::new(Xcsh).record(1, "in", &json!({ "id": "1", "type": "bash", "command": "true" })).out(made)
+    };
+    assert_eq!(counted(1).broken(Xcsh), []);
+    assert_eq!(counted(0).broken(Xcsh), [Rule::BashMessage]);
+}
+
+#[test]
 fn more_requests_may_wait_than_remembered() {
     for dialect in [Pi, Pi1, Xcsh] {
         let ids = || (0..5000).map(|at| at.to_string());

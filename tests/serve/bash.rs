@@ -1,7 +1,7 @@
 //! `bash` and `abort_bash`: what the host's own commands give, and in which order.
 
 use crate::serve_support::{BOTH, Server, keys, processes_of};
-use pi_rpc::protocol::Dialect::{self, Pi, Xcsh};
+use pi_rpc::protocol::Dialect::{self, Omp, Pi, Xcsh};
 use serde_json::{Value, json};
 
 fn bash(command: &str) -> Value {
@@ -36,6 +36,19 @@ fn command_returns_output_and_exit_code() {
             assert_eq!((&result["cancelled"], &result["truncated"]), (&json!(false), &json!(false)));
             let more: &[&str] = if dialect == Xcsh { &["exitCode", "newCwd"] } else { &["exitCode"] };
             assert_eq!(keys(&result), usual_keys(dialect, more), "{result}");
+        }
+        server.finishes();
+    }
+}
+
+#[test]
+fn empty_output_is_a_line_in_xcsh() {
+    for (dialect, of_nothing) in [(Xcsh, 1), (Omp, 0)] {
+        let mut server = Server::demo(dialect);
+        for (command, lines) in [("true", of_nothing), ("printf x", 1), ("echo x", 2)] {
+            let result = server.data(bash(command));
+            let counts = ["totalLines", "outputLines"].map(|key| result[key].as_u64());
+            assert_eq!(counts, [Some(lines); 2], "{dialect}, {command}");
         }
         server.finishes();
     }

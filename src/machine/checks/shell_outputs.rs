@@ -121,7 +121,8 @@ fn counted(bash: &BashResult, at: &FrameContext, found: &mut Findings) {
     if at.cut || bash.truncated || bash.cancelled {
         return;
     }
-    let lines = bash.output.matches('\n').count() as u64 + 1;
+    let has_line = !bash.output.is_empty() || at.dialect.record().empty_output_is_line;
+    let lines = bash.output.matches('\n').count() as u64 + u64::from(has_line);
     // In a redacted recording, characters have other bytes.
     let is_kept = bash.output.chars().any(|it| it.is_alphanumeric() && !['x', '0'].contains(&it));
     let bytes = bash.output_bytes.filter(|_| is_kept);
