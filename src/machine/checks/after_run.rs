@@ -1,6 +1,6 @@
 //! Judges what follows a run: retries, compactions, reminders.
 //!
-//! Rules: `retry-pairs`, `retry-after-error`, `retry-delay`, `retry-end-place`, `compaction-silent`,
+//! Rules: `retry-pairs`, `retry-after-error`, `retry-delay`, `retry-end-place`, `abort-after-end`, `compaction-silent`,
 //! `overflow-retry`, `todo-reminder`.
 
 use super::{
@@ -10,9 +10,10 @@ use super::{
 use crate::{
     machine::{findings::Findings, kind::Kind, requests::OpenRequest},
     protocol::{
-        AgentEndEvent, AgentMessage, AgentMessageKind, AgentSessionEvent, AutoRetryEndEvent,
-        AutoRetryStartEvent, Case, CompactionReason, Dialect, Disposition, FlowState, RpcCommand,
-        RpcCommandKind, RuleId as Rule, StopReason, TodoReminderEvent, errors, fires_anywhere,
+        AgentEndEvent, AgentMessage, AgentMessageKind, AgentSessionEvent, AssistantMessage,
+        AutoRetryEndEvent, AutoRetryStartEvent, Case, CompactionReason, Dialect, DialectRunEnd, Disposition,
+        FlowState, RpcCommand, RpcCommandKind, RuleId as Rule, StopReason, TodoReminderEvent, errors,
+        fires_anywhere,
     },
 };
 
@@ -49,6 +50,8 @@ pub struct AfterRun {
     last_answered: Option<u64>,
     /// The earliest time at which the announced delay can be over, however late the announcement was read.
     waits_until: Option<u64>,
+    /// Whether `abort_retry` has ended the wait, in a dialect that reports the end behind the response.
+    called_off: bool,
 }
 
 /// A retry.
@@ -67,6 +70,8 @@ enum LastRun {
     Unknown,
     /// The last message failed with this error.
     Failed(String),
+    /// The last message is an answer that was neither aborted nor failed.
+    Succeeded,
     /// Any other end.
     Other,
 }
@@ -100,7 +105,16 @@ impl AfterRun {
     }
 
     /// Takes in a response.
-    pub fn on_response(&mut self, request: &OpenRequest, at: &FrameContext, found: &mut Findings) {
+    pub fn on_response(
+        &mut self,
+        request: &OpenRequest,
+        success: bool,
+        at: &FrameContext,
+        found: &mut Findings,
+    ) {
+        if request.command == RpcCommandKind::AbortRetry && request.met == [FlowState::Retrying] {
+            self.called_off = success && ends_chains(at);
+        }
         self.last_answered = self.last_answered.max(request.written);
         if request.command == RpcCommandKind::Compact && self.compact.take().is_some() {
             found.pass(Rule::CompactionSilent);
@@ -126,6 +140,9 @@ impl AfterRun {
         match event {
             Event::AgentStart(_) => {
                 let waited = at.met.flow == FlowState::Retrying && self.preempts && !at.cut;
+                if std::mem::take(&mut self.called_off) && at.met.flow == FlowState::Retrying {
+                    found.fail(Rule::AbortAfterEnd, "`auto_retry_end` first");
+                }
                 self.wait_ends(at, found);
                 self.run_starts(obligations.resumes());
                 self.retried = waited;
@@ -138,7 +155,13 @@ impl AfterRun {
                 if retries && self.tried.as_ref().is_some_and(given_up) {
                     obligations.add(ObligationKind::GivenUp, 0, at);
                 }
+                // Where a chain of runs has one end, a success is reported behind it, and nothing is tried in the next chain.
+                if ends_chains(at) && self.tried.take().is_some() && matches!(self.last, LastRun::Succeeded) {
+                    obligations.add(ObligationKind::Recovered, 0, at);
+                }
             }
+            // Where a chain of runs has one end, a retry follows the turn that failed.
+            Event::TurnEnd(end) if ends_chains(at) => self.leg_ends(Some(&end.message), at),
             Event::MessageStart(start) if std::mem::take(&mut self.resumes) => {
                 let fresh = unqueued && start.message.kind() == AgentMessageKind::User;
                 found.expect(Rule::OverflowRetry, !fresh, || "a run without a new message".to_owned());
@@ -163,9 +186,7 @@ impl AfterRun {
             Event::CompactionStart(start) => self.overflow = start.reason == CompactionReason::Overflow,
             Event::AutoCompactionEnd(end) => self.compacted(end.will_retry, at, obligations),
             Event::CompactionEnd(end) => self.compacted(end.will_retry, at, obligations),
-            Event::TodoReminder(reminder) if matches!(at.met.flow, FlowState::Idle | FlowState::Starting) => {
-                reminds(reminder, obligations, at, found);
-            }
+            Event::TodoReminder(reminder) if reminds_in(at) => reminds(reminder, obligations, at, found),
             _ => {}
         }
         if !fires_anywhere(event.kind().as_str()) {
@@ -211,27 +232,40 @@ impl AfterRun {
     }
 
     fn run_ends(&mut self, end: &AgentEndEvent, at: &FrameContext) {
-        (self.settled, self.resumes, self.ended) = (false, false, Some(at.frame));
-        let last = end.messages.iter().rev().find_map(|message| match message {
+        (self.settled, self.resumes) = (false, false);
+        let answer = end.messages.iter().rev().find_map(|message| match message {
             AgentMessage::Assistant(message) => Some(message),
             _ => None,
         });
-        self.last = match last {
+        self.leg_ends(answer, at);
+    }
+
+    /// Takes in the last answer of a run, or of a part of a chain of runs.
+    fn leg_ends(&mut self, answer: Option<&AssistantMessage>, at: &FrameContext) {
+        self.ended = Some(at.frame);
+        self.last = match answer {
             _ if at.cut => LastRun::Unknown,
-            Some(last) if last.stop_reason == StopReason::Error => {
-                LastRun::Failed(last.error_message.clone().unwrap_or_default())
-            }
-            _ => LastRun::Other,
+            Some(last) => match last.stop_reason {
+                StopReason::Error => LastRun::Failed(last.error_message.clone().unwrap_or_default()),
+                StopReason::Aborted => LastRun::Other,
+                _ => LastRun::Succeeded,
+            },
+            None => LastRun::Other,
         };
     }
 
     fn retry_starts(&mut self, start: &AutoRetryStartEvent, at: &FrameContext, found: &mut Findings) {
         let delay_ms = wait_of(start);
-        let follows = matches!(at.met.flow, FlowState::Idle | FlowState::Starting | FlowState::Settling);
+        let follows = matches!(
+            at.met.flow,
+            FlowState::Idle | FlowState::Starting | FlowState::Settling | FlowState::StreamingBetween
+        );
         if follows && !at.cut {
             match &self.last {
                 LastRun::Unknown => {}
-                LastRun::Other => found.fail(Rule::RetryAfterError, "a run that failed before it"),
+                LastRun::Other | LastRun::Succeeded => {
+                    found.fail(Rule::RetryAfterError, "a run that failed before it");
+                }
                 LastRun::Failed(error) => {
                     let what = "the error of the run";
                     found.with_cause(self.ended, |found| {
@@ -278,10 +312,12 @@ impl AfterRun {
 
     fn retry_ends(&mut self, end: &AutoRetryEndEvent, at: &FrameContext, found: &mut Findings) {
         (self.wait, self.tried, self.waits_until) = (None, None, None);
+        self.called_off = false;
         if let (LastRun::Failed(error), Some(reported), false) = (&self.last, &end.final_error, end.success)
             && at.met.flow != FlowState::Retrying
             && *reported != errors::retry_cancelled(at.base())
             && !at.cut
+            && !(ends_chains(at) && reported.ends_with(error.as_str()))
         {
             let what = "the error of the run";
             found.with_cause(self.ended, |found| {
@@ -298,6 +334,19 @@ impl AfterRun {
             // The misplacement is reported already.
             _ => {}
         }
+    }
+}
+
+/// Whether the dialect has one end for a chain of runs.
+fn ends_chains(at: &FrameContext) -> bool {
+    at.dialect.record().run_end == DialectRunEnd::Chain
+}
+
+/// Whether a reminder is where the dialect has it: between two runs, or inside of a chain of them.
+fn reminds_in(at: &FrameContext) -> bool {
+    match ends_chains(at) {
+        true => matches!(at.met.flow, FlowState::StreamingBetween | FlowState::Settling),
+        false => matches!(at.met.flow, FlowState::Idle | FlowState::Starting),
     }
 }
 

@@ -302,7 +302,7 @@ impl ConversationChecks {
             self.delays.on_response(request, success, requests, at, found);
         }
         self.prompt_results.on_response(request, success);
-        self.after_run.on_response(request, at, found);
+        self.after_run.on_response(request, answer.success, at, found);
         self.queues.on_response(request, answer.success.then_some(success), at, found);
         self.host_tools.on_response(request, answer.success);
         self.counts.on_response(request, success, at, requests, found);

@@ -33,6 +33,8 @@ pub enum ObligationKind {
     RetryRun,
     /// The end of retrying after the last attempt has failed.
     GivenUp,
+    /// The end of retrying behind the chain of runs in which an attempt has succeeded.
+    Recovered,
     /// The run after a compaction that has announced one.
     ResumedRun,
     /// The run after a reminder.
@@ -82,7 +84,7 @@ impl ObligationKind {
         match self {
             Self::Run(_) => Rule::RunAfterAck,
             Self::Retry => Rule::WillRetry,
-            Self::RetryRun | Self::GivenUp => Rule::RetryPairs,
+            Self::RetryRun | Self::GivenUp | Self::Recovered => Rule::RetryPairs,
             Self::ResumedRun => Rule::OverflowRetry,
             Self::ReminderRun => Rule::TodoReminder,
             Self::Settled => Rule::Settled,
@@ -96,6 +98,7 @@ impl ObligationKind {
             Self::Retry => "the `auto_retry_start` that the end of the run has promised",
             Self::RetryRun => "the run of the further try, or `auto_retry_end`",
             Self::GivenUp => "`auto_retry_end`, as the last attempt has failed",
+            Self::Recovered => "`auto_retry_end`, as an attempt has succeeded",
             Self::ResumedRun | Self::ReminderRun => "the run that was promised",
             Self::Settled => "`agent_settled` behind all that the prompt has begun",
             Self::Bash(_) => "a response to the `bash` that was aborted",
@@ -112,7 +115,7 @@ impl ObligationKind {
             Self::Run(_) => matches!(state.flow, FlowState::Idle | FlowState::Starting),
             Self::RetryRun => matches!(state.flow, FlowState::Retrying),
             Self::Settled => matches!(state.flow, FlowState::Settling),
-            Self::Retry | Self::GivenUp | Self::ResumedRun | Self::ReminderRun => {
+            Self::Retry | Self::GivenUp | Self::Recovered | Self::ResumedRun | Self::ReminderRun => {
                 matches!(state.flow, FlowState::Idle | FlowState::Starting | FlowState::Settling)
             }
             Self::Bash(_) => true,
@@ -167,7 +170,8 @@ impl Obligations {
                 ObligationKind::Run(_)
                 | ObligationKind::Retry
                 | ObligationKind::RetryRun
-                | ObligationKind::GivenUp => stops,
+                | ObligationKind::GivenUp
+                | ObligationKind::Recovered => stops,
             };
             // An obligation that is late already stays so.
             !taken_back || is_late(promise, at.time, at)
@@ -190,11 +194,14 @@ impl Obligations {
         if let Kind::RetryEnd(_) = kind {
             self.fulfil(ObligationKind::RetryRun);
             self.fulfil(ObligationKind::GivenUp);
+            self.fulfil(ObligationKind::Recovered);
         }
-        if matches!(kind, Kind::Event(Event::AgentStart | Event::AgentSettled | Event::AutoRetryStart))
-            && self.fulfil(ObligationKind::GivenUp)
-        {
-            found.fail(Rule::RetryPairs, ObligationKind::GivenUp.expected());
+        if matches!(kind, Kind::Event(Event::AgentStart | Event::AgentSettled | Event::AutoRetryStart)) {
+            for ended in [ObligationKind::GivenUp, ObligationKind::Recovered] {
+                if self.fulfil(ended) {
+                    found.fail(ended.rule(), ended.expected());
+                }
+            }
         }
         let tells = kind.is_event() && kind.name().is_some_and(|name| !fires_anywhere(name));
         if let Some(now) = at.time
