@@ -123,7 +123,7 @@ impl StoredCredentials {
 }
 
 /// The first row that can be used and is not blocked, else the first that can be used, else the first.
-fn best<'a>(rows: Vec<&'a Row>, is_usable: impl Fn(&Row) -> bool) -> Option<&'a Row> {
+fn best(rows: Vec<&Row>, is_usable: impl Fn(&Row) -> bool) -> Option<&Row> {
     let usable = || rows.iter().filter(|row| is_usable(row));
     usable().find(|row| !row.is_blocked).or_else(|| usable().next()).or(rows.first()).copied()
 }

@@ -326,7 +326,7 @@ fn reads_may_overtake_or_wait() {
 }
 
 #[test]
-fn empty_shell_output_is_a_line_in_xcsh() {
+fn empty_output_has_line_in_xcsh() {
     let counted = |lines: u64| {
         let data = json!({
             "exitCode": 0, "cancelled": false, "output": "", "truncated": false,
