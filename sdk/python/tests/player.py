@@ -25,7 +25,7 @@ from pi_rpc_client import CallError, ClosedError, HostTool, RefusedError, ToolCa
 Json = dict[str, Any]
 SDK = Path(__file__).parents[2]
 PROGRAM = os.environ.get("PI_RPC_BIN", str(SDK.parent / "target/debug/pi-rpc"))
-PATIENCE = 60.0 * float(os.environ.get("PI_RPC_SLOWNESS", "1"))
+PATIENCE = 240.0 * float(os.environ.get("PI_RPC_SLOWNESS", "1"))
 """Seconds that any step may take."""
 
 
