@@ -107,8 +107,8 @@ const OF_0_73: &[&str] = &[
 /// What does not give the same every time has no place here:
 /// - `abort-in-first-tool`, `abort-in-tool`: the place of a bash call's last progress depends on time.
 /// - `steer-in-tool`: an entry of omp's file has, sometimes, a time before that of its parent.
-/// - `abort-in-retry`, `chain-retry-exhausted`, `end-in-retry`, `error-torn-stream`: omp's client of the vendor first tries again by
-///   itself for a while, and no event says so.
+/// - `abort-in-retry`, `chain-retry-exhausted`, `end-in-retry`, `error-torn-stream`: omp's HTTP client first repeats a failed
+///   request itself, without an event.
 const OF_OMP: &[&str] = &[
     "abort-delivers-queue",
     "abort-idle",

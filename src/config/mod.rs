@@ -26,6 +26,7 @@ pub mod catalogue;
 mod command;
 mod credential_database;
 mod credential_error;
+mod credential_order;
 mod credential_source;
 mod directory;
 mod disk;

@@ -1,7 +1,7 @@
 //! A login in omp's database of credentials (`agent.db`), renewed under omp's own lease of its row.
 //!
-//! Whoever holds the lease of a row renews it; everybody else waits, and reads the row again. The row is replaced only
-//! if it still holds what was renewed. Source: omp source (`refreshStoredOAuthCredential`).
+//! The process that holds the lease of a row renews its login; other processes wait, and then read the row again. The row
+//! is replaced only if it has not changed since it was read. Source: omp source (`refreshStoredOAuthCredential`).
 
 use crate::protocol::JsonObject;
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _, params};
@@ -23,6 +23,9 @@ const PAUSE: Duration = Duration::from_millis(250);
 
 /// How long another process may hold the database.
 const BUSY: Duration = Duration::from_secs(5);
+
+/// How long it may hold it while a lease is released, which other tasks of the thread may have to wait for.
+const BUSY_AT_RELEASE: Duration = Duration::from_millis(200);
 
 /// A login whose lease is held.
 pub struct LeasedLogin {
@@ -89,7 +92,7 @@ impl LeasedLogin {
         // omp has the type in a column, and compares the text with what it would write itself: without spaces.
         entry.shift_remove("type");
         let data = serde_json::to_string(&entry)?;
-        let database = open(&self.path)?;
+        let database = open(&self.path, BUSY)?;
         let values = params![data, self.id, self.data, self.owner, now_ms()];
         match database.execute(REPLACE_ROW, values).map_err(io::Error::other)? {
             0 => Err(io::Error::other("another process has changed the login meanwhile")),
@@ -101,7 +104,8 @@ impl LeasedLogin {
 impl Drop for LeasedLogin {
     fn drop(&mut self) {
         // A lease that stays behind ends by itself.
-        let _ = open(&self.path).map(|database| database.execute(RELEASE_ROW, params![self.id, self.owner]));
+        let _ = open(&self.path, BUSY_AT_RELEASE)
+            .map(|database| database.execute(RELEASE_ROW, params![self.id, self.owner]));
     }
 }
 
@@ -112,7 +116,7 @@ enum Attempt {
 }
 
 fn try_acquire(path: &Path, id: i64, owner: &str) -> io::Result<Attempt> {
-    let database = open(path)?;
+    let database = open(path, BUSY)?;
     let now = now_ms();
     let until = now + LEASE.as_millis() as i64;
     let leased = database.execute(LEASE_ROW, params![id, owner, until, now]).map_err(io::Error::other)?;
@@ -126,10 +130,10 @@ fn try_acquire(path: &Path, id: i64, owner: &str) -> io::Result<Attempt> {
     Ok(Attempt::Leased(login))
 }
 
-fn open(path: &Path) -> io::Result<Connection> {
+fn open(path: &Path, busy: Duration) -> io::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let database = Connection::open_with_flags(path, flags).map_err(io::Error::other)?;
-    database.busy_timeout(BUSY).map_err(io::Error::other)?;
+    database.busy_timeout(busy).map_err(io::Error::other)?;
     Ok(database)
 }
 

@@ -96,7 +96,7 @@ pub async fn finish_refreshes() {
         timeout(REFRESH_TIMEOUT + Duration::from_secs(1), running.wait_for(|running| *running == 0)).await;
 }
 
-/// The place of a login, while nobody else renews it.
+/// The exclusive hold on a stored login: the lock of `auth.json`, or the lease of a row of the database.
 enum HeldLogin {
     File(LockedAuthFile),
     Row(LeasedLogin),
@@ -105,7 +105,7 @@ enum HeldLogin {
 }
 
 impl HeldLogin {
-    /// Waits until nobody else renews the login.
+    /// Waits for the lock or the lease.
     async fn hold(keys: &Keys, provider: &str) -> io::Result<Self> {
         match keys.database_row(provider) {
             Some((path, row)) => Ok(LeasedLogin::acquire(&path, row).await?.map_or(Self::Gone, Self::Row)),
@@ -122,7 +122,7 @@ impl HeldLogin {
         }
     }
 
-    /// Runs `work`, while nobody else renews the login.
+    /// Runs `work`, and renews the lock of `auth.json` meanwhile; a lease lasts longer than any `work`.
     async fn during<T>(&mut self, work: impl Future<Output = T>) -> T {
         match self {
             Self::File(file) => file.lock().hold(work).await,

@@ -11,14 +11,13 @@ const READ: u32 = 0o044;
 const GROUP_WRITE: u32 = 0o020;
 const WRITE: u32 = 0o002;
 
-/// Files that hold keys: the second one is omp's.
-const KEY_FILES: [&str; 2] = ["auth.json", "agent.db"];
-
 /// Checks owner and mode of the agent directory and of the files in it.
 pub fn check(config: &Config) -> Vec<Check> {
     let Directories { agent, data, .. } = &config.directories;
+    let database = config.dialect.record().credentials.database;
     let own = config.files.iter().filter(|file| file.starts_with(agent) || file.starts_with(data));
-    let mut checks: Vec<Check> = std::iter::once(agent).chain(own).filter_map(|path| examine(path)).collect();
+    let mut checks: Vec<Check> =
+        std::iter::once(agent).chain(own).filter_map(|path| examine(path, database)).collect();
     if checks.is_empty() && agent.is_dir() {
         checks.push(Check::new(
             State::Ok,
@@ -30,7 +29,7 @@ pub fn check(config: &Config) -> Vec<Check> {
 }
 
 /// What is wrong with the permissions of a path; `None`: nothing, or it is not there.
-fn examine(path: &Path) -> Option<Check> {
+fn examine(path: &Path, database: Option<&str>) -> Option<Check> {
     let metadata = fs::metadata(path).ok()?;
     let (mode, owner) = (metadata.mode() & 0o777, metadata.uid());
     let shown = path.display();
@@ -44,7 +43,8 @@ fn examine(path: &Path) -> Option<Check> {
         let text = format!("others may write {shown} (mode {mode:03o})");
         return Some(Check::new(State::Broken, "permissions", text).with_help(format!("chmod go-w {shown}")));
     }
-    let holds_keys = path.file_name().is_some_and(|name| KEY_FILES.iter().any(|file| name == *file));
+    let holds_keys =
+        path.file_name().is_some_and(|name| name == "auth.json" || database.is_some_and(|it| name == it));
     if holds_keys && mode & READ != 0 {
         let text = format!("others may read {shown} (mode {mode:03o}), which holds keys");
         return Some(Check::new(State::Broken, "permissions", text).with_help(format!("chmod 600 {shown}")));
