@@ -308,7 +308,8 @@ impl SessionChecks {
             self.shells.lose_places();
         }
         let known = self.log.replacements().iter().chain(self.log.in_memory());
-        self.memory = Totals { all: Some(messages.len() as u64), ..Totals::of(known) };
+        self.memory = Totals::of(known);
+        self.memory.report(messages.len() as u64, self.shells.waiting());
     }
 
     /// Judges that the answers of a reopened session are listed as they were emitted.
@@ -393,8 +394,8 @@ impl SessionChecks {
         let fits =
             self.memory.fits_all(count) && (all.is_some() || self.log.is_compacted() || count >= least);
         found.expect(Rule::MessageCount, fits, || match all {
-            Some(all) if self.memory.slack > 0 => {
-                format!("{all} to {} messages at /data/messageCount", all + self.memory.slack)
+            Some(all) if self.memory.possible() > 0 => {
+                format!("{all} to {} messages at /data/messageCount", all + self.memory.possible())
             }
             Some(all) => format!("{all} messages at /data/messageCount, as many as there are"),
             None => format!("at least the {least} messages that were said at /data/messageCount"),
@@ -409,7 +410,7 @@ impl SessionChecks {
             let totals = Totals::of(self.log.in_memory());
             self.session = Totals { all: Some(count), tokens: None, cost: None, ..totals };
         }
-        (self.memory.all, self.memory.slack) = (Some(count), 0);
+        self.memory.report(count, self.shells.waiting());
     }
 
     /// Judges the text of the newest answer.
@@ -506,14 +507,14 @@ impl SessionChecks {
             }
         }
         if account.all.is_some() {
-            let (all, slack) = (account.all.unwrap_or_default(), account.slack);
+            let most = account.all.unwrap_or_default() + account.possible();
             match account.fits_all(stats.total_messages) {
                 true => found.pass(Rule::StatsConsistent),
                 false => found.expect_same(
                     Rule::StatsConsistent,
                     "/data/totalMessages",
                     COUNTED,
-                    &(all + slack),
+                    &most,
                     &stats.total_messages,
                 ),
             }
@@ -533,12 +534,12 @@ impl SessionChecks {
             }
         }
         *account = Totals {
-            all: Some(stats.total_messages),
-            slack: 0,
             counts: Some(counts),
             tokens: (!most).then_some(reported),
             cost: Some(cost),
+            ..Totals::default()
         };
+        account.report(stats.total_messages, self.shells.waiting());
     }
 }
 

@@ -133,6 +133,11 @@ impl ShellMessages {
         settled
     }
 
+    /// The number of messages that wait for the end of a run: any list may lack them, and the next one have them.
+    pub fn waiting(&self) -> u64 {
+        self.messages.iter().filter(|own| own.waits).count() as u64
+    }
+
     /// Marks all messages as possibly missing: a summary may have replaced them, or the session has changed.
     pub fn doubt(&mut self) {
         self.messages.iter_mut().for_each(|own| own.presence = Presence::Maybe);

@@ -9,6 +9,9 @@ pub struct Totals {
     pub all: Option<u64>,
     /// The number of further messages that may be there.
     pub slack: u64,
+    /// The number of messages that waited for the end of a run when the server reported its number: it may include them, or
+    /// they may come.
+    pub maybe_counted: u64,
     /// The numbers of user messages, assistant messages, tool calls, and tool results.
     pub counts: Option<[u64; 4]>,
     /// Tokens by kind.
@@ -23,7 +26,14 @@ pub const ROUNDED: f64 = 1e-9;
 impl Totals {
     /// The totals of an empty list.
     pub const fn empty() -> Self {
-        Self { all: Some(0), slack: 0, counts: Some([0; 4]), tokens: Some([0; 4]), cost: Some(0.0) }
+        Self {
+            all: Some(0),
+            slack: 0,
+            maybe_counted: 0,
+            counts: Some([0; 4]),
+            tokens: Some([0; 4]),
+            cost: Some(0.0),
+        }
     }
 
     /// The totals of some messages.
@@ -91,16 +101,25 @@ impl Totals {
         self.slack += 1;
     }
 
-    /// Turns `count` possible messages into actual ones. If the server has reported a number since they became possible, that
-    /// number may include them already.
+    /// Turns `count` possible messages into actual ones. Those that a reported number may include already are not counted.
     pub fn settle(&mut self, count: u64) {
         let uncounted = count.min(self.slack);
         self.all = self.all.map(|all| all + uncounted);
-        self.slack = self.slack - uncounted + (count - uncounted);
+        self.slack -= uncounted;
+    }
+
+    /// Takes in the number of messages that the server reports, while `waiting` messages wait for the end of a run.
+    pub const fn report(&mut self, count: u64, waiting: u64) {
+        (self.all, self.slack, self.maybe_counted) = (Some(count), 0, waiting);
+    }
+
+    /// The number of messages that may be there beside those that certainly are.
+    pub const fn possible(&self) -> u64 {
+        self.slack + self.maybe_counted
     }
 
     /// Whether the reported number of messages is possible.
     pub fn fits_all(&self, reported: u64) -> bool {
-        self.all.is_none_or(|all| (all..=all + self.slack).contains(&reported))
+        self.all.is_none_or(|all| (all..=all + self.possible()).contains(&reported))
     }
 }
