@@ -11,7 +11,6 @@ use super::{
 };
 use crate::{
     acp::{AgentProcess, EngineSessions, Recorder, Source, serve},
-    config::Environment,
     login::finish_refreshes,
     protocol::Dialect,
     secrets::Secrets,
@@ -148,7 +147,7 @@ fn source(
 
 /// Sessions of this program's own agent.
 fn engine(dialect: Dialect, options: HostOptions, arguments: &[OsString]) -> Result<EngineSessions, Refusal> {
-    let environment = Environment::of_process();
+    let environment = options.environment(dialect)?;
     let directory =
         std::env::current_dir().map_err(|error| Refusal(format!("the working directory: {error}"), 1))?;
     let secrets = Secrets::default();

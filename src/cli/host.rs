@@ -14,7 +14,6 @@ use super::{
 #[cfg(feature = "cluster")]
 use crate::cluster::{Connection, NatsOptions, Node, NodeInfo, NodeOptions, NodeSessions};
 use crate::{
-    config::Environment,
     login::finish_refreshes,
     protocol::FRAME_LIMIT,
     secrets::Secrets,
@@ -235,7 +234,7 @@ async fn server(
         }
         None => None,
     };
-    let environment = Environment::of_process();
+    let environment = options.environment(dialect)?;
     let directory =
         std::env::current_dir().map_err(|error| Refusal(format!("the working directory: {error}"), 1))?;
     let secrets = Secrets::default();

@@ -7,6 +7,7 @@ mod values;
 
 use super::suggestions;
 use crate::{
+    config::{Environment, with_profile},
     protocol::{Dialect, ThinkingLevel},
     server::{Hazard, PrintFormat},
     session::SyncPolicy,
@@ -75,6 +76,8 @@ pub struct HostOptions {
     pub session_id: Option<String>,
     /// `--session-dir`.
     pub session_dir: Option<String>,
+    /// `--profile`.
+    pub profile: Option<String>,
     /// `--extension`: files, folders and packages.
     pub extensions: Vec<String>,
     /// `--no-extensions`: loads only those of `--extension`.
@@ -330,6 +333,7 @@ pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
             },
             Long("session-id") => options.session_id = Some(session_id(&text(&mut parser)?)?),
             Long("session-dir") => options.session_dir = Some(text(&mut parser)?),
+            Long("profile") => options.profile = Some(text(&mut parser)?),
             Long(name) if IGNORED_WITH_VALUE.contains(&name) => {
                 options.ignored.push(format!("--{name}"));
                 text(&mut parser)?;
@@ -378,6 +382,16 @@ fn has_backend(arguments: &[OsString]) -> bool {
 const RESUME_REFUSED: &str = "--resume: expected the path or id of a session; a list to choose from is not supported. Use --session <path|id> or --continue";
 
 impl HostOptions {
+    /// The environment of the process, with the profile of these options.
+    pub fn environment(&self, dialect: Dialect) -> Result<Environment, Refusal> {
+        let environment = Environment::of_process();
+        match &self.profile {
+            Some(name) => with_profile(dialect, ("--profile", name), &environment)
+                .map_err(|error| Refusal(error.to_string(), super::USAGE)),
+            None => Ok(environment),
+        }
+    }
+
     /// The output format of print mode; `None`: the protocol is served.
     pub fn print_format(&self) -> Option<PrintFormat> {
         match (self.mode, self.print) {

@@ -9,7 +9,6 @@ use super::{
     session_options::{load_config, session_options},
 };
 use crate::{
-    config::Environment,
     login::finish_refreshes,
     protocol::{Dialect, FRAME_LIMIT},
     secrets::Secrets,
@@ -117,7 +116,7 @@ fn resolve(
         .map(|(printed, prompts)| PrintMode::new(printed, prompts));
     let directory =
         std::env::current_dir().map_err(|error| Refusal(format!("the working directory: {error}"), 1))?;
-    let environment = Environment::of_process();
+    let environment = options.environment(dialect)?;
     let config = load_config(dialect, &options, &directory, &environment, Secrets::default());
     let secrets = config.keys.secrets();
     log::set_secrets(secrets.clone());

@@ -87,12 +87,12 @@ fn data_directory(data: &str, profile: Option<&str>, environment: &Environment) 
 fn profile<'a>(
     variables: &[&'static str],
     environment: &'a Environment,
-) -> Result<Option<(&'static str, &'a str)>, InvalidProfile<'a>> {
+) -> Result<Option<(&'static str, &'a str)>, ProfileError> {
     let set = |variable: &&'static str| Some((*variable, environment.given(variable)?.trim()));
     match variables.iter().find_map(set) {
         None | Some((_, "" | "default")) => Ok(None),
         Some((variable, name)) if is_profile_name(name) => Ok(Some((variable, name))),
-        Some((variable, name)) => Err(InvalidProfile { variable, name }),
+        Some((variable, name)) => Err(ProfileError::Invalid { place: variable, name: name.to_owned() }),
     }
 }
 
@@ -102,21 +102,48 @@ fn profile_name<'a>(variable: Option<&&'static str>, environment: &'a Environmen
     profile(&variables, environment).ok().flatten().map(|(_, name)| name)
 }
 
-/// A text that is no name of a profile.
+/// What was named as a profile, and is none.
 #[derive(Debug, thiserror::Error)]
-#[error(
-    "{variable}: expected the name of a profile (up to 64 of a-z, 0-9, `.`, `_` and `-`; a letter or digit first, no `.` last), \
-     got {name:?}; the default profile is used"
-)]
-struct InvalidProfile<'a> {
-    variable: &'static str,
-    name: &'a str,
+pub enum ProfileError {
+    /// A text that is no name of a profile.
+    #[error(
+        "{place}: expected the name of a profile (up to 64 of a-z, 0-9, `.`, `_` and `-`; a letter or digit first, no `.` last), \
+         got {name:?}"
+    )]
+    Invalid {
+        /// The variable or the option.
+        place: &'static str,
+        /// What it says.
+        name: String,
+    },
+    /// A profile in a dialect without profiles.
+    #[error("{0}: the dialect {1} has no profiles")]
+    None(&'static str, Dialect),
 }
 
 /// A warning for an environment whose profile has no valid name.
 pub(super) fn profile_warning(dialect: Dialect, environment: &Environment) -> Option<String> {
     let variables = dialect.record().directories.profile_variables;
-    profile(variables, environment).err().map(|error| error.to_string())
+    profile(variables, environment).err().map(|error| format!("{error}; the default profile is used"))
+}
+
+/// The environment with the profile that `option` of the command line names.
+///
+/// # Errors
+///
+/// The dialect has no profiles, or the name is none.
+pub fn with_profile(
+    dialect: Dialect,
+    (option, name): (&'static str, &str),
+    environment: &Environment,
+) -> Result<Environment, ProfileError> {
+    let variable = dialect.record().directories.profile_variables.first();
+    let variable = *variable.ok_or(ProfileError::None(option, dialect))?;
+    let environment = environment.with(&[(variable.to_owned(), name.to_owned())].into());
+    match profile(&[variable], &environment) {
+        Ok(_) => Ok(environment),
+        Err(_) => Err(ProfileError::Invalid { place: option, name: name.to_owned() }),
+    }
 }
 
 fn is_profile_name(name: &str) -> bool {

@@ -8,6 +8,7 @@ use super::{
     credential_order::CredentialFiles,
     credential_source::is_renewed,
     directory::{first_of, profile_warning},
+    environment_files,
     models_file::{self, Providers},
     pattern::ModelFilter,
     settings::settings_object,
@@ -77,8 +78,9 @@ pub fn load(sources: Sources) -> Config {
 /// Like [`load`]; `secrets` learns all credentials besides those that it knows.
 pub fn load_with_secrets(sources: Sources, secrets: Secrets) -> Config {
     let Sources { dialect, working_directory, environment, approve } = sources;
-    let directories = Directories::new(dialect, &working_directory, &environment);
     let mut files = ConfigFiles::default();
+    let environment = environment_files::with_files(dialect, &working_directory, environment, &mut files);
+    let directories = Directories::new(dialect, &working_directory, &environment);
     let names = dialect.record().directories.settings_files;
     let paths = [&directories.agent, &directories.project].map(|folder| first_of(folder, names));
     let [mut user, mut project] = paths.each_ref().map(|path| files.settings(path));
@@ -211,7 +213,7 @@ const BROKER_VARIABLE: &str = "OMP_AUTH_BROKER_URL";
 
 /// Files that were read, and warnings about them.
 #[derive(Default)]
-struct ConfigFiles {
+pub(super) struct ConfigFiles {
     read: Vec<PathBuf>,
     warnings: Vec<String>,
 }
@@ -226,7 +228,7 @@ impl ConfigFiles {
     }
 
     /// Reads the text of a file; `None`: there is none, or it is unreadable.
-    fn text(&mut self, path: &Path) -> Option<String> {
+    pub(super) fn text(&mut self, path: &Path) -> Option<String> {
         match regular_files::read_to_string(path, CONFIGURATION) {
             Ok(text) => {
                 self.read.push(path.to_owned());

@@ -397,3 +397,39 @@ fn data_directory_holds_database_and_sessions() {
     database.add("groq", "api_key", &json!({ "key": "of the data" }));
     assert_eq!(key(&home.load(&[set]), "groq").as_deref(), Some("of the data"));
 }
+
+#[test]
+fn environment_files_add_what_is_unset() {
+    let home = OmpHome::new();
+    let project = home.0.path().join("project");
+    fs::create_dir(&project).unwrap();
+    let write = |folder: &Path, text: &str| fs::write(folder.join(".env"), text).unwrap();
+    write(&project, "GROQ_API_KEY=project\nOPENAI_API_KEY=project\nOMP_PROFILE=other\n");
+    write(&home.agent(), "GROQ_API_KEY=agent\nMISTRAL_API_KEY=agent\n");
+    write(&home.0.path().join(".omp"), "MISTRAL_API_KEY=folder\nXAI_API_KEY=folder\n");
+    write(home.0.path(), "XAI_API_KEY=home\nCEREBRAS_API_KEY='of home'\n");
+    let config = load(Sources {
+        dialect: Dialect::Omp,
+        working_directory: project,
+        environment: [
+            ("HOME", home.0.path().to_str().unwrap()),
+            ("OPENAI_API_KEY", "process"),
+            ("GROQ_API_KEY", ""),
+        ]
+        .into_iter()
+        .collect(),
+        approve: None,
+    });
+    let keys =
+        ["openai", "groq", "mistral", "xai", "cerebras"].map(|provider| key(&config, provider).unwrap());
+    assert_eq!(keys, ["process", "project", "agent", "folder", "of home"]);
+    assert_eq!(config.directories.agent, home.agent());
+    assert_eq!(config.warnings, Vec::<String>::new());
+}
+
+#[test]
+fn environment_file_may_move_the_directory() {
+    let home = OmpHome::new();
+    fs::write(home.agent().join(".env"), "OMP_CODING_AGENT_DIR=/elsewhere\n").unwrap();
+    assert_eq!(home.load(&[]).directories.agent, Path::new("/elsewhere"));
+}
