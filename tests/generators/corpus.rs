@@ -42,9 +42,9 @@ impl Sample {
     }
 }
 
-/// The dialects that others extend. What an overlay changes is in none of them in another form.
-pub fn bases() -> impl Iterator<Item = Dialect> {
-    Dialect::ALL.into_iter().filter(|dialect| dialect.record().extends.is_none())
+/// The dialects that are no older version of another: their names have no `@`.
+pub fn families() -> impl Iterator<Item = Dialect> {
+    Dialect::ALL.into_iter().filter(|dialect| !dialect.as_str().contains('@'))
 }
 
 /// Where the recorded frames of a dialect are kept.
@@ -67,8 +67,12 @@ pub fn samples(dialect: Dialect) -> Vec<Sample> {
 }
 
 /// The recordings of the originals, where there are some: which folder has which dialect.
-const ORIGINALS: [(Dialect, &str); 3] =
-    [(Dialect::Pi, "pi-0.52.12"), (Dialect::Pi1, "pi-1.5.2"), (Dialect::Xcsh, "xcsh-19.54.0")];
+const ORIGINALS: [(Dialect, &str); 4] = [
+    (Dialect::Pi, "pi-0.52.12"),
+    (Dialect::Pi1, "pi-1.5.2"),
+    (Dialect::Xcsh, "xcsh-19.54.0"),
+    (Dialect::Omp, "omp-18.2.3"),
+];
 
 /// The frames of real recordings, which are no part of this project, each once: none, but where `RECORDINGS` names
 /// their folder. Some hosts are wrong on purpose; what answers their worst is no frame either.

@@ -1,7 +1,7 @@
 //! Coverage of the recorded frames, and their selection from recordings.
 
 use crate::{
-    corpus::{Sample, bases, file, read_folders, recorded, samples},
+    corpus::{Sample, families, file, read_folders, recorded, samples},
     frames_common::Frames,
 };
 use pi_rpc::protocol::Dialect;
@@ -16,7 +16,7 @@ const MOST_BYTES: u64 = 400_000;
 
 #[test]
 fn every_def_and_field_occurs() {
-    for dialect in bases() {
+    for dialect in families() {
         let frames = Frames::of(dialect);
         let mut missing = all(&frames);
         for sample in samples(dialect) {
@@ -30,7 +30,7 @@ fn every_def_and_field_occurs() {
 
 #[test]
 fn each_recorded_frame_adds_something() {
-    for dialect in bases() {
+    for dialect in families() {
         let frames = Frames::of(dialect);
         let mut seen = BTreeSet::new();
         for sample in recorded(dialect) {
@@ -46,7 +46,7 @@ fn each_recorded_frame_adds_something() {
 #[ignore = "writes generators/frames anew; FRAMES_FROM names a folder with recordings, in a folder for each dialect"]
 fn derive() {
     let more = std::env::var_os("FRAMES_FROM").map(PathBuf::from);
-    for dialect in bases() {
+    for dialect in families() {
         let ours = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/oracle/valid");
         let folders: Vec<PathBuf> = [Some(ours), more.clone()]
             .into_iter()

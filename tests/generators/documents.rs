@@ -1,7 +1,7 @@
 //! OpenAPI and AsyncAPI documents: valid for the parsers of those who make them, and no frame is refused by the OpenAPI one.
 
 use crate::{
-    corpus::{bases, samples},
+    corpus::{families, samples},
     toolchain_support::{packages, run},
 };
 use jsonschema::Validator;
@@ -22,7 +22,7 @@ fn documents_are_valid_for_their_parsers() {
     fs::create_dir_all(&folder).expect("a folder below target");
     let mut node = Command::new("node");
     node.arg(script);
-    for dialect in bases() {
+    for dialect in families() {
         for (name, document) in [("openapi", openapi(dialect, Part::All)), ("asyncapi", asyncapi(dialect))] {
             let file = folder.join(format!("{dialect}.{name}.json"));
             fs::write(&file, document.to_string()).expect("a document");
@@ -34,7 +34,7 @@ fn documents_are_valid_for_their_parsers() {
 
 #[test]
 fn openapi_schemas_take_every_frame() {
-    for dialect in bases() {
+    for dialect in families() {
         let document = openapi(dialect, Part::All);
         let [inbound, outbound] = ["Inbound", "Outbound"].map(|root| validator(&document, root));
         for sample in samples(dialect) {

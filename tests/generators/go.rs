@@ -1,7 +1,7 @@
 //! Our own types of Go, built by the compiler that PyPI has.
 
 use crate::{
-    corpus::bases,
+    corpus::families,
     judging::{Bench, Tool},
     spoiled::{Mistake, Spoiled},
     toolchain_support::{Go, go, run},
@@ -20,7 +20,7 @@ use std::{
 fn go_types_match_schema() {
     let Some(go) = go() else { return };
     let tool = Tool { is_blind, ..Tool::EXACT };
-    for dialect in bases() {
+    for dialect in families() {
         let bench = Bench::new("go", dialect);
         let program = build(&go, &bench.folder, dialect);
         let printed = run(Command::new(&program).arg(bench.folder.join("frames.jsonl")));

@@ -3,7 +3,7 @@
 //! Not run with the others, as it takes more than a minute: `cargo test --test generators java -- --ignored`.
 
 use crate::{
-    corpus::bases,
+    corpus::families,
     judging::Bench,
     toolchain_support::{environment, had, run},
 };
@@ -25,7 +25,7 @@ fn java_models_read_every_frame() {
     let Some(python) = environment("generators/java/requirements.txt") else { return };
     let jar = "import openapi_generator_cli as it; print(it.__path__[0] + '/openapi-generator.jar')";
     let jar = run(Command::new(&python).args(["-c", jar])).expect("the generator");
-    for dialect in bases() {
+    for dialect in families() {
         let bench = Bench::new("java", dialect);
         let document = bench.folder.join("openapi.json");
         fs::write(&document, openapi(dialect, Part::All).to_string()).expect("a document");

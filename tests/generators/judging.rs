@@ -1,7 +1,7 @@
 //! Frames for a tool, and its verdicts.
 
 use crate::{
-    corpus::{Sample, bases, originals, samples},
+    corpus::{Sample, families, originals, samples},
     frames_common::{Frames, same},
     spoiled::{Spoiled, spoiled},
 };
@@ -56,7 +56,7 @@ impl Made {
     /// Those of each base, made once.
     fn all() -> &'static [Self] {
         static ALL: OnceLock<Vec<Made>> = OnceLock::new();
-        ALL.get_or_init(|| bases().map(Self::new).collect())
+        ALL.get_or_init(|| families().map(Self::new).collect())
     }
 }
 

@@ -1,7 +1,7 @@
 //! datamodel-code-generator: models of pydantic 2.
 
 use crate::{
-    corpus::bases,
+    corpus::families,
     judging::{Bench, Tool, Verdict, options},
     spoiled::Mistake,
     toolchain_support::{environment, run},
@@ -16,7 +16,7 @@ fn pydantic_models_match_schema() {
     let Some(python) = environment("generators/requirements.txt") else { return };
     // Without more options, `None` is how they say absent.
     let tool = Tool { is_blind: |it| it.mistake == Mistake::Null && it.optional, ..Tool::EXACT };
-    for dialect in bases() {
+    for dialect in families() {
         let bench = Bench::new("pydantic", dialect);
         generate(&python, &bench.folder, &[]);
         bench.judge(&read(&python, &bench), &tool);
@@ -26,7 +26,7 @@ fn pydantic_models_match_schema() {
 #[test]
 fn sentinel_models_refuse_null_for_absent() {
     let Some(python) = environment("generators/requirements.txt") else { return };
-    for dialect in bases() {
+    for dialect in families() {
         let bench = Bench::new("pydantic-missing", dialect);
         generate(&python, &bench.folder, &SENTINEL);
         bench.judge(&read(&python, &bench), &Tool::EXACT);
@@ -36,7 +36,7 @@ fn sentinel_models_refuse_null_for_absent() {
 #[test]
 fn mypy_accepts_models_and_refuses_misuse() {
     let Some(python) = environment("generators/requirements.txt") else { return };
-    for dialect in bases() {
+    for dialect in families() {
         let bench = Bench::new("mypy", dialect);
         generate(&python, &bench.folder, &[]);
         fs::copy("generators/use.py", bench.folder.join("use.py")).expect("use.py");

@@ -1,7 +1,7 @@
 //! typify, as a library: types of Rust, in a crate of their own.
 
 use crate::{
-    corpus::bases,
+    corpus::families,
     judging::{Bench, Tool},
     spoiled::{Mistake, Spoiled},
     toolchain_support::run,
@@ -20,7 +20,7 @@ fn typify_types_match_schema() {
     build(&target);
     // Its fields are `Option`, whole numbers are `i64`, and lists are empty where they are absent.
     let tool = Tool { drops_empty: true, is_blind, ..Tool::EXACT };
-    for dialect in bases() {
+    for dialect in families() {
         let bench = Bench::new("typify", dialect);
         let mut program = Command::new(target.join("debug/generated-by-typify"));
         program.arg(dialect.as_str()).arg(bench.folder.join("frames.jsonl"));
@@ -42,7 +42,7 @@ fn is_blind(spoiled: &Spoiled) -> bool {
 fn build(target: &Path) {
     let schemas = target.join("schemas");
     fs::create_dir_all(&schemas).expect("a folder below target");
-    for dialect in bases() {
+    for dialect in families() {
         let (file, text) = (schemas.join(format!("{dialect}.json")), format!("{:#}\n", json_schema(dialect)));
         // What is as it was is not built again.
         if fs::read_to_string(&file).is_ok_and(|old| old == text) {

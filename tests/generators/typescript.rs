@@ -1,27 +1,29 @@
 //! json-schema-to-typescript: types of TypeScript, judged by tsc. Types read nothing, so that the frames are literals.
 
 use crate::{
-    corpus::bases,
+    corpus::families,
     judging::{Bench, options},
     spoiled::Mistake,
     toolchain_support::{packages, run},
 };
 use regex_lite::Regex;
+use serde_json::Value;
 use std::{fs, path::Path, process::Command};
 
 #[test]
 fn typescript_types_match_schema() {
     let Some(home) = packages("generators") else { return };
-    for dialect in bases() {
+    for dialect in families() {
         let bench = Bench::new("json2ts", dialect);
         generate(&home, &bench.folder);
-        let good = bench.made.samples.iter().map(|it| format!("take<{}>({});\n", it.root(), it.frame));
+        let good =
+            bench.made.samples.iter().map(|it| format!("take<{}>({});\n", it.root(), literal(&it.frame)));
         // Numbers are numbers there.
         let seen =
             bench.made.spoiled.iter().filter(|it| !matches!(it.mistake, Mistake::Fraction | Mistake::Range));
         let bad = seen.map(|it| {
             let (at, mistake) = (&it.at, it.mistake);
-            format!("// @ts-expect-error {at}: {mistake:?}\ntake<{}>({});\n", it.root(), it.frame)
+            format!("// @ts-expect-error {at}: {mistake:?}\ntake<{}>({});\n", it.root(), literal(&it.frame))
         });
         let head = "import type { Inbound, Outbound } from \"./frames.js\";\ndeclare function take<T>(frame: T): void;\n";
         let lines: Vec<String> = [head.to_owned()].into_iter().chain(good).chain(bad).collect();
@@ -33,7 +35,7 @@ fn typescript_types_match_schema() {
 #[test]
 fn unions_narrow_by_tag_in_use() {
     let Some(home) = packages("generators") else { return };
-    for dialect in bases() {
+    for dialect in families() {
         let bench = Bench::new("tsc", dialect);
         generate(&home, &bench.folder);
         fs::copy("generators/use.ts", bench.folder.join("use.ts")).expect("use.ts");
@@ -44,7 +46,7 @@ fn unions_narrow_by_tag_in_use() {
 #[test]
 fn types_are_unique_with_schema_names() {
     let Some(home) = packages("generators") else { return };
-    for dialect in bases() {
+    for dialect in families() {
         let bench = Bench::new("json2ts-names", dialect);
         generate(&home, &bench.folder);
         let types = fs::read_to_string(bench.folder.join("frames.ts")).expect("frames.ts");
@@ -54,6 +56,11 @@ fn types_are_unique_with_schema_names() {
         // The file as a whole has a name of its own.
         assert_eq!(strange.len(), 1, "{dialect}: {strange:?}");
     }
+}
+
+/// A frame as a literal of one line: U+2028 and U+2029 end a line of TypeScript, within a text, too.
+fn literal(frame: &Value) -> String {
+    frame.to_string().replace('\u{2028}', r"\u2028").replace('\u{2029}', r"\u2029")
 }
 
 /// Generates `frames.ts` in the folder, with the options that `generators/README.md` names.

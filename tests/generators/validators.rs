@@ -1,7 +1,7 @@
 //! Validators: one in Rust, one in JavaScript, one in Python.
 
 use crate::{
-    corpus::bases,
+    corpus::families,
     frames_common::Frames,
     judging::{Bench, Tool, Verdict},
     toolchain_support::{environment, packages, run},
@@ -10,7 +10,7 @@ use std::process::Command;
 
 #[test]
 fn rust_validator_agrees_with_schema() {
-    for dialect in bases() {
+    for dialect in families() {
         let bench = Bench::new("jsonschema", dialect);
         let frames = Frames::of(dialect);
         let [inbound, outbound] = ["Inbound", "Outbound"].map(|root| frames.validator(root));
@@ -28,7 +28,7 @@ fn rust_validator_agrees_with_schema() {
 #[test]
 fn ajv_in_strict_mode_agrees_with_schema() {
     let Some(home) = packages("generators") else { return };
-    for dialect in bases() {
+    for dialect in families() {
         let bench = Bench::new("ajv", dialect);
         let mut node = Command::new("node");
         node.arg("generators/ajv.cjs").arg(&bench.folder).env("NODE_PATH", home.join("node_modules"));
@@ -40,7 +40,7 @@ fn ajv_in_strict_mode_agrees_with_schema() {
 #[test]
 fn python_validator_agrees_with_schema() {
     let Some(python) = environment("generators/requirements.txt") else { return };
-    for dialect in bases() {
+    for dialect in families() {
         let bench = Bench::new("python-jsonschema", dialect);
         let printed = run(Command::new(&python).arg("generators/validate.py").arg(&bench.folder));
         let printed = printed.unwrap_or_else(|error| panic!("{dialect}: {error}"));

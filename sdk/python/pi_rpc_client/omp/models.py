@@ -187,7 +187,7 @@ class SessionState(Frame):
     """Todos, in order; empty if there are none."""
     fast_mode_enabled: bool
     """Whether the fast mode was switched on."""
-    tokens_per_second: float | None = None
+    tokens_per_second: float | None
     """Speed of the last answer in tokens per second; null before the first, and if the last one failed, was aborted
     or took less than 100 ms."""
     fast_mode_active: bool
