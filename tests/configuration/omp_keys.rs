@@ -2,7 +2,7 @@
 
 use crate::omp_database::OmpDatabase;
 use pi_rpc::{
-    config::{Config, CredentialPlace, Sources, load, pattern::full_id},
+    config::{Config, CredentialPlace, Sources, load, pattern::full_id, with_profile},
     protocol::{Dialect, Model},
 };
 use serde_json::{Value, json};
@@ -432,4 +432,18 @@ fn environment_file_may_move_the_directory() {
     let home = OmpHome::new();
     fs::write(home.agent().join(".env"), "OMP_CODING_AGENT_DIR=/elsewhere\n").unwrap();
     assert_eq!(home.load(&[]).directories.agent, Path::new("/elsewhere"));
+}
+
+#[test]
+fn profile_of_command_line_is_checked() {
+    let with = |dialect, name| {
+        with_profile(dialect, ("--profile", name), &[("OMP_PROFILE", "other")].into_iter().collect())
+            .map(|environment| environment.get("OMP_PROFILE").map(str::to_owned))
+            .map_err(|error| error.to_string())
+    };
+    assert_eq!(with(Dialect::Omp, "work"), Ok(Some("work".to_owned())));
+    let refused = with(Dialect::Omp, "../work").unwrap_err();
+    assert!(refused.starts_with("--profile: expected the name of a profile"), "{refused}");
+    assert!(refused.ends_with(r#", got "../work""#), "{refused}");
+    assert_eq!(with(Dialect::Pi, "work"), Err("--profile: the dialect pi has no profiles".to_owned()));
 }
