@@ -223,6 +223,36 @@ fn refusals_name_their_reason() {
 }
 
 #[test]
+fn host_tools_are_refused_with_reason() {
+    let mut server = server(Dialect::Omp);
+    let tool =
+        json!({ "name": "weather", "description": "Tells the weather.", "parameters": { "type": "object" } });
+    let refused = server.ask("h", json!({ "type": "set_host_tools", "tools": [tool] }));
+    let text = "The agent behind this server uses its own tools; it cannot be given tools of the host";
+    let expected = json!({ "id": "h", "type": "response", "command": "set_host_tools", "success": false, "error": text });
+    assert_eq!(refused, expected);
+    assert_eq!(server.data(json!({ "type": "set_host_tools", "tools": [] })), json!({ "toolNames": [] }));
+    judged(server);
+}
+
+#[test]
+fn prompt_behind_fork_fails_with_reason() {
+    let mut server = server(Pi1);
+    server.run("one");
+    server.run("two");
+    let points = server.data(json!({ "type": "get_fork_messages" }));
+    let second = &points["messages"][1];
+    assert_eq!(second["text"], "two");
+    server.data(json!({ "type": "fork", "entryId": second["entryId"] }));
+    let message = of_type(&server.run("instead"), "message_end").pop().unwrap()["message"].clone();
+    let text = "The agent cannot go back in its session, and it has messages that are not in this one. Begin a new session";
+    assert_eq!((&message["stopReason"], &message["errorMessage"]), (&json!("error"), &json!(text)));
+    server.data(json!({ "type": "new_session" }));
+    assert_ne!(answers(&server.run("three")), Vec::<String>::new());
+    judged(server);
+}
+
+#[test]
 fn options_that_agents_cannot_heed_are_refused() {
     for (options, text) in [
         (

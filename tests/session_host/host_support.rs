@@ -183,9 +183,10 @@ pub fn hello() -> Value {
     json!([{ "say": [{ "text": "Hello there" }], "repeat": true }])
 }
 
-/// A turn whose tool waits for the file `go`, and one that says a text.
+/// A turn whose tool waits for the file `go`, and one that says a text. A host that is killed leaves the tool's command
+/// behind, which ends with its folder.
 pub fn waiting() -> Value {
-    let command = "until [ -e go ]; do sleep 0.01; done";
+    let command = "until [ -e go ] || [ ! -d \"$PWD\" ]; do sleep 0.01; done";
     json!([
         { "onResult": "", "repeat": true, "say": [{ "text": "It has ended." }] },
         { "repeat": true, "say": [{ "tool": "bash", "arguments": { "command": command } }] },
