@@ -57,7 +57,7 @@ impl SessionChecks {
             if self.log.is_memory_known() {
                 self.memory = Totals::of(self.log.in_memory());
                 // It is not known which shell commands came before it.
-                (self.memory.all, self.memory.slack) = (None, 0);
+                self.memory.lose_count();
             }
         }
     }

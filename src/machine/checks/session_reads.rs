@@ -309,7 +309,7 @@ impl SessionChecks {
         }
         let known = self.log.replacements().iter().chain(self.log.in_memory());
         self.memory = Totals::of(known);
-        self.memory.report(messages.len() as u64, self.shells.waiting());
+        self.memory.take_reported(messages.len() as u64, self.shells.waiting());
     }
 
     /// Judges that the answers of a reopened session are listed as they were emitted.
@@ -410,7 +410,7 @@ impl SessionChecks {
             let totals = Totals::of(self.log.in_memory());
             self.session = Totals { all: Some(count), tokens: None, cost: None, ..totals };
         }
-        self.memory.report(count, self.shells.waiting());
+        self.memory.take_reported(count, self.shells.waiting());
     }
 
     /// Judges the text of the newest answer.
@@ -507,14 +507,14 @@ impl SessionChecks {
             }
         }
         if account.all.is_some() {
-            let most = account.all.unwrap_or_default() + account.possible();
+            let largest = account.all.unwrap_or_default() + account.possible();
             match account.fits_all(stats.total_messages) {
                 true => found.pass(Rule::StatsConsistent),
                 false => found.expect_same(
                     Rule::StatsConsistent,
                     "/data/totalMessages",
                     COUNTED,
-                    &most,
+                    &largest,
                     &stats.total_messages,
                 ),
             }
@@ -539,7 +539,7 @@ impl SessionChecks {
             cost: Some(cost),
             ..Totals::default()
         };
-        account.report(stats.total_messages, self.shells.waiting());
+        account.take_reported(stats.total_messages, self.shells.waiting());
     }
 }
 

@@ -24,14 +24,20 @@ pub struct ShellMessages {
     are_all: bool,
     /// Whether a command has ended whose output is not completely known.
     has_gaps: bool,
+    /// How many of these may wait for the end of a run.
+    missed: u64,
+    /// How many of them had ended when the current run began.
+    missed_due: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct ShellMessage {
     digest: u64,
     presence: Presence,
-    /// Whether the message waits for the end of a run.
+    /// Whether the message may wait for the end of a run.
     waits: bool,
+    /// Whether the message certainly belongs to this session.
+    is_certain: bool,
     /// Whether that run had ended when the current one began.
     is_due: bool,
     /// Whether the message is excluded from the model's context; `None` if not known.
@@ -85,6 +91,7 @@ impl ShellMessages {
     /// Notes that a command has ended whose output is not completely known.
     pub const fn miss(&mut self) {
         (self.are_all, self.has_gaps) = (false, true);
+        self.missed += 1;
     }
 
     /// Forgets the places of the messages: more has happened than messages being added.
@@ -111,7 +118,8 @@ impl ShellMessages {
         self.messages.push(ShellMessage {
             digest,
             presence,
-            waits: waits && certain,
+            waits,
+            is_certain: certain,
             is_due: false,
             is_excluded,
             above: None,
@@ -121,21 +129,28 @@ impl ShellMessages {
     /// Begins the run of a prompt: messages that have waited so far come before its first assistant message.
     pub fn begin_run(&mut self) {
         self.messages.iter_mut().for_each(|own| own.is_due = own.waits);
+        self.missed_due = self.missed;
     }
 
-    /// Marks the messages that were due at the beginning of the run as present. Returns their number.
+    /// Marks the messages that were due at the beginning of the run as present, if they certainly belong to the session.
+    /// Returns the number of these.
     pub fn settle(&mut self) -> u64 {
         let mut settled = 0;
         for own in self.messages.iter_mut().filter(|own| own.waits && own.is_due) {
-            (own.presence, own.waits) = (Presence::In, false);
-            settled += 1;
+            own.waits = false;
+            if own.is_certain {
+                own.presence = Presence::In;
+                settled += 1;
+            }
         }
+        self.missed -= self.missed_due;
+        self.missed_due = 0;
         settled
     }
 
-    /// The number of messages that wait for the end of a run: any list may lack them, and the next one have them.
+    /// The number of messages that may wait for the end of a run: one list may lack them, and the next one have them.
     pub fn waiting(&self) -> u64 {
-        self.messages.iter().filter(|own| own.waits).count() as u64
+        self.messages.iter().filter(|own| own.waits).count() as u64 + self.missed
     }
 
     /// Marks all messages as possibly missing: a summary may have replaced them, or the session has changed.
@@ -206,17 +221,24 @@ impl ShellMessages {
             self.are_all = false;
             return self.doubt();
         };
-        let mut waiting = mem::take(&mut self.messages);
-        waiting.retain(|own| own.waits);
+        let (mut waiting, present): (Vec<ShellMessage>, Vec<ShellMessage>) =
+            mem::take(&mut self.messages).into_iter().partition(|own| own.waits);
+        let mut present_before: HashMap<u64, usize> = HashMap::new();
+        present.iter().for_each(|own| *present_before.entry(own.digest).or_default() += 1);
         for message in listed(list).take(MAX_SHELL_COMMANDS) {
-            // A message that waited is there by now.
-            if let Some(at) = waiting.iter().position(|own| own.digest == message.digest) {
-                waiting.remove(at);
+            // A message that waited is there by now, unless an earlier run of the same command is meant.
+            match present_before.get_mut(&message.digest).filter(|count| **count > 0) {
+                Some(count) => *count -= 1,
+                None => {
+                    let place = waiting.iter().position(|own| own.digest == message.digest);
+                    place.map(|place| waiting.remove(place));
+                }
             }
             self.messages.push(ShellMessage {
                 digest: message.digest,
                 presence: Presence::In,
                 waits: false,
+                is_certain: true,
                 is_due: false,
                 is_excluded: Some(message.is_excluded),
                 above: Some(message.above),
@@ -320,6 +342,27 @@ mod tests {
         assert_eq!(shells.compare(&list(&[shell(2), user(3)])), Ok(()));
         shells.lose_places();
         assert_eq!(shells.compare(&moved), Ok(()));
+    }
+
+    #[test]
+    fn same_command_in_a_run_waits_on() {
+        let mut shells = run("true");
+        shells.end("true", &result(), Some(false), true, true);
+        assert_eq!(shells.waiting(), 1);
+        shells.learn(Some(&list(&[shell(1)])));
+        assert_eq!(shells.waiting(), 1);
+        shells.learn(Some(&list(&[shell(1), shell(2)])));
+        assert_eq!(shells.waiting(), 0);
+    }
+
+    #[test]
+    fn uncertain_and_missed_commands_may_wait() {
+        let mut shells = ShellMessages::default();
+        shells.end("true", &result(), Some(false), true, false);
+        shells.miss();
+        assert_eq!(shells.waiting(), 2);
+        shells.begin_run();
+        assert_eq!((shells.settle(), shells.waiting(), shells.certain()), (0, 0, 0));
     }
 
     #[test]

@@ -9,9 +9,10 @@ pub struct Totals {
     pub all: Option<u64>,
     /// The number of further messages that may be there.
     pub slack: u64,
-    /// The number of messages that waited for the end of a run when the server reported its number: it may include them, or
-    /// they may come.
-    pub maybe_counted: u64,
+    /// The number of messages of shell commands that were waiting at the last reported number, which may include them already.
+    pub maybe_reported: u64,
+    /// How many of these wait still.
+    pub unsettled: u64,
     /// The numbers of user messages, assistant messages, tool calls, and tool results.
     pub counts: Option<[u64; 4]>,
     /// Tokens by kind.
@@ -29,7 +30,8 @@ impl Totals {
         Self {
             all: Some(0),
             slack: 0,
-            maybe_counted: 0,
+            maybe_reported: 0,
+            unsettled: 0,
             counts: Some([0; 4]),
             tokens: Some([0; 4]),
             cost: Some(0.0),
@@ -101,25 +103,49 @@ impl Totals {
         self.slack += 1;
     }
 
-    /// Turns `count` possible messages into actual ones. Those that a reported number may include already are not counted.
+    /// Turns the `count` oldest of the possible messages into actual ones. Those that the last reported number may include are
+    /// not counted.
     pub fn settle(&mut self, count: u64) {
-        let uncounted = count.min(self.slack);
+        let reported = count.min(self.unsettled);
+        self.unsettled -= reported;
+        let uncounted = (count - reported).min(self.slack);
         self.all = self.all.map(|all| all + uncounted);
         self.slack -= uncounted;
     }
 
     /// Takes in the number of messages that the server reports, while `waiting` messages wait for the end of a run.
-    pub const fn report(&mut self, count: u64, waiting: u64) {
-        (self.all, self.slack, self.maybe_counted) = (Some(count), 0, waiting);
+    pub const fn take_reported(&mut self, count: u64, waiting: u64) {
+        (self.all, self.slack, self.maybe_reported, self.unsettled) = (Some(count), 0, waiting, waiting);
     }
 
-    /// The number of messages that may be there beside those that certainly are.
+    /// Takes in that the number of messages is not known.
+    pub const fn lose_count(&mut self) {
+        (self.all, self.slack, self.maybe_reported, self.unsettled) = (None, 0, 0, 0);
+    }
+
+    /// How many messages beyond `all` there may be.
     pub const fn possible(&self) -> u64 {
-        self.slack + self.maybe_counted
+        self.slack + self.maybe_reported
     }
 
     /// Whether the reported number of messages is possible.
     pub fn fits_all(&self, reported: u64) -> bool {
         self.all.is_none_or(|all| (all..=all + self.possible()).contains(&reported))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Totals;
+
+    #[test]
+    fn reported_messages_settle_before_later_ones() {
+        let mut totals = Totals::empty();
+        totals.take_reported(3, 1);
+        totals.allow_one();
+        totals.settle(1);
+        assert_eq!([2, 3, 5, 6].map(|count| totals.fits_all(count)), [false, true, true, false]);
+        totals.settle(1);
+        assert_eq!([3, 4, 5, 6].map(|count| totals.fits_all(count)), [false, true, true, false]);
     }
 }
