@@ -42,7 +42,7 @@ impl Sample {
     }
 }
 
-/// The dialects that are no older version of another: their names have no `@`.
+/// The dialects that are no version or variant of another: their names have no `@`.
 pub fn families() -> impl Iterator<Item = Dialect> {
     Dialect::ALL.into_iter().filter(|dialect| !dialect.as_str().contains('@'))
 }
