@@ -386,7 +386,7 @@ impl HostOptions {
     pub fn environment(&self, dialect: Dialect) -> Result<Environment, Refusal> {
         let environment = Environment::of_process();
         match &self.profile {
-            Some(name) => with_profile(dialect, ("--profile", name), &environment)
+            Some(name) => with_profile(dialect, "--profile", name, &environment)
                 .map_err(|error| Refusal(error.to_string(), super::USAGE)),
             None => Ok(environment),
         }

@@ -87,12 +87,12 @@ fn data_directory(data: &str, profile: Option<&str>, environment: &Environment) 
 fn profile<'a>(
     variables: &[&'static str],
     environment: &'a Environment,
-) -> Result<Option<(&'static str, &'a str)>, ProfileError> {
+) -> Result<Option<(&'static str, &'a str)>, InvalidProfile> {
     let set = |variable: &&'static str| Some((*variable, environment.given(variable)?.trim()));
     match variables.iter().find_map(set) {
         None | Some((_, "" | "default")) => Ok(None),
         Some((variable, name)) if is_profile_name(name) => Ok(Some((variable, name))),
-        Some((variable, name)) => Err(ProfileError::Invalid { place: variable, name: name.to_owned() }),
+        Some((variable, name)) => Err(InvalidProfile { place: variable, name: name.to_owned() }),
     }
 }
 
@@ -102,23 +102,17 @@ fn profile_name<'a>(variable: Option<&&'static str>, environment: &'a Environmen
     profile(&variables, environment).ok().flatten().map(|(_, name)| name)
 }
 
-/// What was named as a profile, and is none.
+/// A text that is no name of a profile.
 #[derive(Debug, thiserror::Error)]
-pub enum ProfileError {
-    /// A text that is no name of a profile.
-    #[error(
-        "{place}: expected the name of a profile (up to 64 of a-z, 0-9, `.`, `_` and `-`; a letter or digit first, no `.` last), \
-         got {name:?}"
-    )]
-    Invalid {
-        /// The variable or the option.
-        place: &'static str,
-        /// What it says.
-        name: String,
-    },
-    /// A profile in a dialect without profiles.
-    #[error("{0}: the dialect {1} has no profiles")]
-    None(&'static str, Dialect),
+#[error(
+    "{place}: expected the name of a profile (up to 64 of a-z, 0-9, `.`, `_` and `-`; a letter or digit first, no `.` last, no \
+     name of a device of Windows, such as con), got {name:?}"
+)]
+pub struct InvalidProfile {
+    /// The variable or the option.
+    place: &'static str,
+    /// The name as given.
+    name: String,
 }
 
 /// A warning for an environment whose profile has no valid name.
@@ -127,22 +121,25 @@ pub(super) fn profile_warning(dialect: Dialect, environment: &Environment) -> Op
     profile(variables, environment).err().map(|error| format!("{error}; the default profile is used"))
 }
 
-/// The environment with the profile that `option` of the command line names.
+/// The environment with the profile that `option` of the command line names. A dialect without profiles ignores it, as it does
+/// other options that it has not.
 ///
 /// # Errors
 ///
-/// The dialect has no profiles, or the name is none.
+/// The name is invalid, or empty.
 pub fn with_profile(
     dialect: Dialect,
-    (option, name): (&'static str, &str),
+    option: &'static str,
+    name: &str,
     environment: &Environment,
-) -> Result<Environment, ProfileError> {
-    let variable = dialect.record().directories.profile_variables.first();
-    let variable = *variable.ok_or(ProfileError::None(option, dialect))?;
-    let environment = environment.with(&[(variable.to_owned(), name.to_owned())].into());
+) -> Result<Environment, InvalidProfile> {
+    let Some(variable) = dialect.record().directories.profile_variables.first() else {
+        return Ok(environment.clone());
+    };
+    let environment = environment.with(&[((*variable).to_owned(), name.to_owned())].into());
     match profile(&[variable], &environment) {
-        Ok(_) => Ok(environment),
-        Err(_) => Err(ProfileError::Invalid { place: option, name: name.to_owned() }),
+        Ok(_) if !name.is_empty() => Ok(environment),
+        _ => Err(InvalidProfile { place: option, name: name.to_owned() }),
     }
 }
 

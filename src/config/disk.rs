@@ -8,7 +8,6 @@ use super::{
     credential_order::CredentialFiles,
     credential_source::is_renewed,
     directory::{first_of, profile_warning},
-    environment_files,
     models_file::{self, Providers},
     pattern::ModelFilter,
     settings::settings_object,
@@ -78,9 +77,8 @@ pub fn load(sources: Sources) -> Config {
 /// Like [`load`]; `secrets` learns all credentials besides those that it knows.
 pub fn load_with_secrets(sources: Sources, secrets: Secrets) -> Config {
     let Sources { dialect, working_directory, environment, approve } = sources;
-    let mut files = ConfigFiles::default();
-    let environment = environment_files::with_files(dialect, &working_directory, environment, &mut files);
     let directories = Directories::new(dialect, &working_directory, &environment);
+    let mut files = ConfigFiles::default();
     let names = dialect.record().directories.settings_files;
     let paths = [&directories.agent, &directories.project].map(|folder| first_of(folder, names));
     let [mut user, mut project] = paths.each_ref().map(|path| files.settings(path));
@@ -213,7 +211,7 @@ const BROKER_VARIABLE: &str = "OMP_AUTH_BROKER_URL";
 
 /// Files that were read, and warnings about them.
 #[derive(Default)]
-pub(super) struct ConfigFiles {
+struct ConfigFiles {
     read: Vec<PathBuf>,
     warnings: Vec<String>,
 }
@@ -228,7 +226,7 @@ impl ConfigFiles {
     }
 
     /// Reads the text of a file; `None`: there is none, or it is unreadable.
-    pub(super) fn text(&mut self, path: &Path) -> Option<String> {
+    fn text(&mut self, path: &Path) -> Option<String> {
         match regular_files::read_to_string(path, CONFIGURATION) {
             Ok(text) => {
                 self.read.push(path.to_owned());

@@ -35,17 +35,6 @@ impl Environment {
         Self(all)
     }
 
-    /// These variables, and `others` where one is unset or empty here.
-    #[must_use]
-    pub fn or(mut self, others: BTreeMap<String, String>) -> Self {
-        for (name, value) in others {
-            if self.get(&name).is_none() {
-                self.0.insert(name, value);
-            }
-        }
-        self
-    }
-
     /// The value of the variable `name`, which may be empty; `None`: unset.
     pub fn given(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)

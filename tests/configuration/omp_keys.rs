@@ -399,51 +399,19 @@ fn data_directory_holds_database_and_sessions() {
 }
 
 #[test]
-fn environment_files_add_what_is_unset() {
-    let home = OmpHome::new();
-    let project = home.0.path().join("project");
-    fs::create_dir(&project).unwrap();
-    let write = |folder: &Path, text: &str| fs::write(folder.join(".env"), text).unwrap();
-    write(&project, "GROQ_API_KEY=project\nOPENAI_API_KEY=project\nOMP_PROFILE=other\n");
-    write(&home.agent(), "GROQ_API_KEY=agent\nMISTRAL_API_KEY=agent\n");
-    write(&home.0.path().join(".omp"), "MISTRAL_API_KEY=folder\nXAI_API_KEY=folder\n");
-    write(home.0.path(), "XAI_API_KEY=home\nCEREBRAS_API_KEY='of home'\n");
-    let config = load(Sources {
-        dialect: Dialect::Omp,
-        working_directory: project,
-        environment: [
-            ("HOME", home.0.path().to_str().unwrap()),
-            ("OPENAI_API_KEY", "process"),
-            ("GROQ_API_KEY", ""),
-        ]
-        .into_iter()
-        .collect(),
-        approve: None,
-    });
-    let keys =
-        ["openai", "groq", "mistral", "xai", "cerebras"].map(|provider| key(&config, provider).unwrap());
-    assert_eq!(keys, ["process", "project", "agent", "folder", "of home"]);
-    assert_eq!(config.directories.agent, home.agent());
-    assert_eq!(config.warnings, Vec::<String>::new());
-}
-
-#[test]
-fn environment_file_may_move_the_directory() {
-    let home = OmpHome::new();
-    fs::write(home.agent().join(".env"), "OMP_CODING_AGENT_DIR=/elsewhere\n").unwrap();
-    assert_eq!(home.load(&[]).directories.agent, Path::new("/elsewhere"));
-}
-
-#[test]
 fn profile_of_command_line_is_checked() {
-    let with = |dialect, name| {
-        with_profile(dialect, ("--profile", name), &[("OMP_PROFILE", "other")].into_iter().collect())
+    let with = |name| {
+        let inherited = [("OMP_PROFILE", "other")].into_iter().collect();
+        with_profile(Dialect::Omp, "--profile", name, &inherited)
             .map(|environment| environment.get("OMP_PROFILE").map(str::to_owned))
             .map_err(|error| error.to_string())
     };
-    assert_eq!(with(Dialect::Omp, "work"), Ok(Some("work".to_owned())));
-    let refused = with(Dialect::Omp, "../work").unwrap_err();
-    assert!(refused.starts_with("--profile: expected the name of a profile"), "{refused}");
-    assert!(refused.ends_with(r#", got "../work""#), "{refused}");
-    assert_eq!(with(Dialect::Pi, "work"), Err("--profile: the dialect pi has no profiles".to_owned()));
+    assert_eq!(with("work"), Ok(Some("work".to_owned())));
+    for wrong in ["../work", "", "con"] {
+        let text = format!(
+            "--profile: expected the name of a profile (up to 64 of a-z, 0-9, `.`, `_` and `-`; a letter or digit first, no `.` \
+             last, no name of a device of Windows, such as con), got {wrong:?}"
+        );
+        assert_eq!(with(wrong), Err(text));
+    }
 }

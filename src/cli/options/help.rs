@@ -60,7 +60,7 @@ Session:
   --no-session                 Keep the session in memory
   --session-dir <DIR>          Keep all sessions in this folder (PI_CODING_AGENT_SESSION_DIR, else sessionDir of the
                                settings, else a folder for each working directory below the agent's)
-  --profile <NAME>             Use this profile's folder, in a dialect with profiles (OMP_PROFILE, else PI_PROFILE)
+  --profile <NAME>             Use this profile's folder; only in omp (OMP_PROFILE, else PI_PROFILE)
   --sync <WHEN>                Flush the session to disk, against loss of power: none, at the end of each run (run), at
                                each entry (entry) (none)
   --disk-timeout <SECONDS>     Fail a run if the file system takes longer for an entry; 0: never (30)
@@ -121,8 +121,7 @@ Other:
 
 Other options of pi are accepted and ignored; a likely typing error is reported on stderr. --resume without a value is
 refused, as it asks a person to choose. RUST_LOG sets the level of the log on stderr (warn; debug lists ignored options).
-In omp, keys also come from its database, agent.db, and from .env files; OMP_PROFILE, PI_CONFIG_DIR and XDG_DATA_HOME
-name its directories.
+In omp, keys also come from its database, agent.db; OMP_PROFILE, PI_CONFIG_DIR and XDG_DATA_HOME name its directories.
 
 Examples:
   pi-rpc serve --dialect pi-1 --model sonnet:high --continue
