@@ -138,7 +138,7 @@ pub fn with_profile(
     };
     let environment = environment.with(&[((*variable).to_owned(), name.to_owned())].into());
     match profile(&[variable], &environment) {
-        Ok(_) if !name.is_empty() => Ok(environment),
+        Ok(_) if !name.trim().is_empty() => Ok(environment),
         _ => Err(InvalidProfile { place: option, name: name.to_owned() }),
     }
 }

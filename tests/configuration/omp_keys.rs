@@ -407,7 +407,7 @@ fn profile_of_command_line_is_checked() {
             .map_err(|error| error.to_string())
     };
     assert_eq!(with("work"), Ok(Some("work".to_owned())));
-    for wrong in ["../work", "", "con"] {
+    for wrong in ["../work", "", " ", "con"] {
         let text = format!(
             "--profile: expected the name of a profile (up to 64 of a-z, 0-9, `.`, `_` and `-`; a letter or digit first, no `.` \
              last, no name of a device of Windows, such as con), got {wrong:?}"

@@ -53,7 +53,7 @@ impl Made {
         Self { dialect, samples, spoiled }
     }
 
-    /// Those of each base, made once.
+    /// Those of each dialect of [`families`], made once.
     fn all() -> &'static [Self] {
         static ALL: OnceLock<Vec<Made>> = OnceLock::new();
         ALL.get_or_init(|| families().map(Self::new).collect())
