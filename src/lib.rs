@@ -70,6 +70,10 @@ pub mod oracle;
 pub mod packages;
 #[cfg(feature = "engine")]
 mod private_files;
+#[cfg(feature = "serve")]
+mod process_tree;
+#[cfg(feature = "serve")]
+mod process_watcher;
 #[cfg(feature = "engine")]
 pub mod prompt;
 pub use pi_rpc_protocol as protocol;

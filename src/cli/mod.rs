@@ -49,6 +49,7 @@ pub use reference::reference_blocks;
 use crate::{
     harmless::harmless_lines,
     machine::Tier,
+    process_watcher,
     protocol::{Dialect, DialectVersion},
 };
 use clap::{CommandFactory as _, Parser, Subcommand};
@@ -175,6 +176,11 @@ pub struct Book<'a> {
 
 /// Runs a command line, program name included.
 pub fn run(arguments: Vec<OsString>, book: Book<'_>) -> ExitCode {
+    if process_watcher::is_watcher(&arguments) {
+        process_watcher::watch(&arguments, std::io::stdin().lock());
+        return ExitCode::SUCCESS;
+    }
+    process_watcher::enable();
     let words = arguments.get(1..).unwrap_or_default();
     if words == ["--version"] && options::program_dialect(arguments.first()).is_none() {
         return print(&version::details());

@@ -2,6 +2,7 @@
 //!
 //! Clients that connect meanwhile wait in the backlog of the sockets.
 
+use crate::process_watcher;
 use command_fds::{CommandFdExt as _, FdMapping};
 use std::{
     env,
@@ -57,6 +58,7 @@ impl Successor {
 
     /// Replaces this process; returns only if that fails.
     pub fn start(self, sockets: Vec<OwnedFd>) -> io::Error {
+        process_watcher::stop();
         let mut command = Command::new(&self.program);
         command.args(&self.arguments).env(HANDED_OVER, "1");
         command.env("LISTEN_FDS", sockets.len().to_string());

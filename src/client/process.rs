@@ -1,6 +1,7 @@
 //! The process of a server and its three pipes.
 
 use super::line_source::{LineSource, SourceLine};
+use crate::process_watcher::{self, WatchedGroup};
 use rustix::process::{Pid, kill_process_group};
 use std::{
     collections::VecDeque,
@@ -60,6 +61,8 @@ pub struct Process {
 struct OutputReader {
     child: Child,
     group: Option<Pid>,
+    /// Has the group ended if this program is killed.
+    watched: Option<WatchedGroup>,
     stdout: LineSource<ChildStdout>,
     stderr: LineSource<ChildStderr>,
     reads_stdout: bool,
@@ -89,8 +92,10 @@ impl Process {
     /// As [`spawn`](Self::spawn).
     pub fn spawn_with_limit(mut command: Command, longest: usize) -> io::Result<Self> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+        let start = process_watcher::announce_start();
         let mut child = command.spawn()?;
         let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+        let watched = group.map(|group| WatchedGroup::new(start, group));
         let stdin = child.stdin.take();
         let stdout = LineSource::new(child.stdout.take(), longest);
         let stderr = LineSource::new(child.stderr.take(), longest);
@@ -100,6 +105,7 @@ impl Process {
             output: OutputReader {
                 child,
                 group,
+                watched,
                 stdout,
                 stderr,
                 reads_stdout: true,
@@ -205,6 +211,7 @@ impl OutputReader {
             // Processes that the server has left behind are not to outlive it.
             self.signal(Signal::KILL);
             self.has_exited = true;
+            self.watched = None;
             self.events
                 .push_back(ProcessEvent { at: Instant::now(), kind: ProcessEventKind::Exited(status) });
         }

@@ -1,5 +1,6 @@
 //! Runs commands that print keys.
 
+use crate::process_watcher::{self, WatchedGroup};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use std::{
     collections::HashMap,
@@ -56,8 +57,10 @@ fn run(command: &str, running: &Running) -> Option<String> {
     shell.arg("-c").arg(command).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     // Locked while starting, so that `stop` does not miss the command.
     let mut starting = running.lock().unwrap_or_else(PoisonError::into_inner);
+    let start = process_watcher::announce_start();
     let mut child = shell.process_group(0).spawn().ok()?;
     let group = Pid::from_child(&child);
+    let _watched = WatchedGroup::new(start, group);
     *starting = Some(group);
     drop(starting);
     let stdout = child.stdout.take()?;

@@ -4,6 +4,7 @@
 //! it; anything else is a failure, which refuses the client and is logged. Answers are kept for [`KEPT`].
 
 use super::{limits::TokenLimits, token_file::name_of};
+use crate::process_watcher::{self, WatchedGroup};
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde::Deserialize;
 use std::{
@@ -103,8 +104,10 @@ impl AuthCommand {
         for variable in &self.withheld {
             command.env_remove(variable);
         }
+        let start = process_watcher::announce_start();
         let mut child = command.kill_on_drop(true).spawn().map_err(|error| format!("{name}: {error}"))?;
         let group = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
+        let _watched = group.map(|group| WatchedGroup::new(start, group));
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let write = async {
             if let Some(mut stdin) = stdin {

@@ -4,9 +4,10 @@ use crate::{
     extended_support::{
         assert_goes_on, calling, error, executable, extended, notice, outcome, script, started,
     },
-    serve_support::{Server, binary, command, processes_of},
+    serve_support::{Server, binary, command, eventually, processes_of},
 };
 use pi_rpc::protocol::Dialect::Pi;
+use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::{
     fs::File,
@@ -34,6 +35,15 @@ fn assert_told(mut server: Server, wanted: &[(&str, &str)]) {
     server.close_stdin();
     let ended = server.ends_within(SOON);
     assert_eq!((ended.status.code(), ended.frames, ended.stderr.as_str()), (Some(0), vec![], ""));
+}
+
+#[test]
+fn killed_server_leaves_no_extension_running() {
+    let body = "trap '' TERM HUP; touch begun; while :; do sleep 1000; done";
+    let server = extended(Pi, &turns(), &[("stubborn", body)]);
+    server.awaits("begun");
+    server.signal(Signal::KILL);
+    eventually("it has ended", || processes_of(server.dir.path()).is_empty());
 }
 
 fn gone(reason: &str) -> String {

@@ -2,7 +2,7 @@
 //! takes memory, disk or descriptors with it.
 
 use crate::{
-    serve_support::{Server, at_once, bash_turns, eventually, pairs, processes_of, sample},
+    serve_support::{Server, at_once, bash_turns, binary, command, eventually, pairs, processes_of, sample},
     states::{DIALECTS, assert_tidy, descriptors, last, place, run, serving, start, temporary},
     table::row,
 };
@@ -11,6 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::{
     fs,
+    io::{BufRead as _, BufReader},
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
 };
@@ -281,4 +282,91 @@ fn extension_that_fails_leaves_prompts_answered() {
         "An extension crashes, closes its pipes, hangs, ignores TERM, leaves children behind, writes garbage or a line without end",
         times,
     );
+}
+
+#[test]
+fn killed_server_leaves_no_command_running() {
+    let ways = ["bash", "prompt"];
+    let times = STAYING.len()
+        * at_once(sample(pairs(&DIALECTS, &ways), 4), |(dialect, way)| {
+            for command in STAYING {
+                let turns = json!([{ "repeat": true, "say": [{ "tool": "bash", "arguments": { "command": command } }] }]);
+                let mut server = serving(dialect, &turns, &["--no-session"]);
+                server.send(json!({ "type": way, "command": command, "message": "go?" }));
+                server.awaits("begun");
+                server.signal(Signal::KILL);
+                let what = format!("{dialect}, {way}: {command} has ended");
+                eventually(&what, || processes_of(server.dir.path()).is_empty());
+            }
+        });
+    row("The server itself is killed with KILL while a command runs that does not end by itself", times);
+}
+
+#[test]
+fn server_killed_while_starting_leaves_nothing() {
+    let times = at_once(sample(0..32, 4), |_| {
+        let mut server = serving(Pi, &json!([]), &["--no-session"]);
+        let command = "trap '' TERM; touch begun; while :; do sleep 1000; done";
+        for _ in 0..8 {
+            server.send(json!({ "type": "bash", "command": command }));
+        }
+        // The others are being started then.
+        server.awaits("begun");
+        server.signal(Signal::KILL);
+        eventually("all have ended", || processes_of(server.dir.path()).is_empty());
+    });
+    row("The server itself is killed with KILL while it starts commands", times);
+}
+
+#[cfg(feature = "acp")]
+#[test]
+fn killed_acp_leaves_no_command_running() {
+    use std::{io::Write as _, process::Stdio};
+    let own = |script: &str| vec!["acp".to_owned(), "--model".to_owned(), format!("scripted/{script}")];
+    let foreign = |script: &str| {
+        let agent =
+            ["acp", "--agent", "--dialect", "pi", "--", binary().to_str().unwrap(), "serve", "--no-session"];
+        [agent.map(str::to_owned).to_vec(), own(script)[1..].to_vec()].concat()
+    };
+    let ways: [&dyn Fn(&str) -> Vec<String>; 2] = [&own, &foreign];
+    for way in ways {
+        let dir = tempfile::tempdir().unwrap();
+        let run = "trap '' TERM HUP; touch begun; while :; do sleep 1000; done";
+        let turns = json!({ "turns": [{ "repeat": true, "say": [{ "tool": "bash", "arguments": { "command": run } }] }] });
+        let script = dir.path().join("script.json");
+        fs::write(&script, turns.to_string()).unwrap();
+        let mut command = command(binary(), dir.path());
+        command.args(way(script.to_str().unwrap())).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut agent = command.spawn().unwrap();
+        let mut stdin = agent.stdin.take().unwrap();
+        let mut stdout = BufReader::new(agent.stdout.take().unwrap());
+        let mut request = |method: &str, params: Value| {
+            writeln!(
+                stdin,
+                "{}",
+                json!({ "jsonrpc": "2.0", "id": method, "method": method, "params": params })
+            )
+            .unwrap();
+        };
+        let mut answer = |method: &str| loop {
+            let mut line = String::new();
+            assert_ne!(stdout.read_line(&mut line).unwrap(), 0, "it ended before {method}");
+            let message: Value = serde_json::from_str(&line).unwrap();
+            if message["id"] == method {
+                return message["result"].clone();
+            }
+        };
+        request("initialize", json!({ "protocolVersion": 1 }));
+        answer("initialize");
+        request("session/new", json!({ "cwd": dir.path(), "mcpServers": [] }));
+        let session = answer("session/new")["sessionId"].clone();
+        request(
+            "session/prompt",
+            json!({ "sessionId": session, "prompt": [{ "type": "text", "text": "go?" }] }),
+        );
+        eventually("the command runs", || dir.path().join("begun").exists());
+        agent.kill().unwrap();
+        agent.wait().unwrap();
+        eventually("the command has ended", || processes_of(dir.path()).is_empty());
+    }
 }

@@ -7,6 +7,7 @@ mod via_host_support;
 
 mod attach;
 mod host_support;
+mod killed;
 mod limits;
 mod operating;
 mod refusals;

@@ -4,7 +4,11 @@ use super::{
     Observer,
     pump::{PumpEnd, pump},
 };
-use crate::{harmless::harmless_lines, oracle::STALLED};
+use crate::{
+    harmless::harmless_lines,
+    oracle::STALLED,
+    process_watcher::{self, WatchedGroup},
+};
 use rustix::{
     process::{Pid, Signal, kill_process},
     stdio::{dup2_stdin, dup2_stdout},
@@ -49,7 +53,7 @@ const LAST_RECORDS: Duration = Duration::from_secs(10);
 pub async fn tap(command: &Command, observer: Observer) -> io::Result<TapEnd> {
     // Before the server starts, so that no signal is lost.
     let mut signals = ForwardedSignals::listen()?;
-    let mut server = start(command)?;
+    let (mut server, _watched) = start(command)?;
     let (stop, stopped) = io::pipe().map(|(reader, writer)| (writer, reader))?;
     let passed = start_pumps(&mut server, stopped, &observer)?;
     let status = loop {
@@ -83,14 +87,17 @@ pub async fn tap(command: &Command, observer: Observer) -> io::Result<TapEnd> {
 }
 
 /// Starts the server in a process group of its own, so that a signal from a terminal reaches it once, through us.
-fn start(command: &Command) -> io::Result<Child> {
+fn start(command: &Command) -> io::Result<(Child, Option<WatchedGroup>)> {
     let mut process = Process::new(&command.program);
     process.args(&command.arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
     // Control characters are filtered for a terminal; a file gets the bytes as they are.
     if io::stderr().is_terminal() {
         process.stderr(Stdio::piped());
     }
-    process.spawn()
+    let start = process_watcher::announce_start();
+    let child = process.spawn()?;
+    let group = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
+    Ok((child, group.map(|group| WatchedGroup::new(start, group))))
 }
 
 /// Starts the pumps of stdin and stdout, and of stderr if that is a terminal. The receiver resolves when all output of the
