@@ -33,6 +33,8 @@
 pub mod acp;
 #[cfg(feature = "acp")]
 pub mod acp_backend;
+#[cfg(feature = "acp")]
+mod acp_input;
 #[cfg(feature = "serve")]
 pub mod attach;
 #[cfg(feature = "serve")]
@@ -58,6 +60,8 @@ mod harmless;
 mod html;
 #[cfg(feature = "serve")]
 pub mod inspect;
+#[cfg(feature = "serve")]
+mod line_reader;
 #[cfg(feature = "serve")]
 pub mod login;
 pub mod machine;

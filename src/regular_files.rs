@@ -32,6 +32,9 @@ pub const IGNORE_FILE: Kind = Kind { name: "an ignore file", limit: 1 << 20 };
 /// What the scripted model plays.
 #[cfg(feature = "serve")]
 pub const SCRIPT: Kind = Kind { name: "a script", limit: 256 << 20 };
+/// What a server under test has written.
+#[cfg(feature = "serve")]
+pub const SERVER_FILE: Kind = Kind { name: "a file of the server", limit: 256 << 20 };
 /// Certificates.
 #[cfg(feature = "serve")]
 pub const CERTIFICATES: Kind = Kind { name: "a file of certificates", limit: 16 << 20 };

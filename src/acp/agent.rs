@@ -11,6 +11,7 @@ use super::{
     translator::Translator,
 };
 use crate::{
+    acp_input::{BadLine, lines},
     protocol::Dialect,
     session::{
         catalog::{self, StoredFileQuery},
@@ -37,6 +38,7 @@ use agent_client_protocol::{
         },
     },
 };
+use futures_util::StreamExt as _;
 use std::{
     collections::HashMap,
     path::{Path, PathBuf},
@@ -46,7 +48,10 @@ use tokio::{
     io::{AsyncRead, AsyncWrite},
     sync::watch,
 };
-use tokio_util::compat::{TokioAsyncReadCompatExt as _, TokioAsyncWriteCompatExt as _};
+use tokio_util::{
+    compat::{TokioAsyncReadCompatExt as _, TokioAsyncWriteCompatExt as _},
+    io::StreamReader,
+};
 
 /// Everything that the requests of one connection share.
 struct Bridge {
@@ -63,7 +68,8 @@ const STORED_CREDENTIALS: &str = "stored-credentials";
 /// Sessions of one page of a list.
 const PAGE: usize = 50;
 
-/// Serves a client until it is gone; then the sessions are closed.
+/// Serves a client until it is gone or `stop` resolves; then the sessions are closed. Lines of more than `max_line` bytes are
+/// answered with an error.
 ///
 /// # Errors
 ///
@@ -71,8 +77,10 @@ const PAGE: usize = 50;
 pub async fn serve(
     source: Source,
     recorder: Option<Recorder>,
-    input: impl AsyncRead + Send + 'static,
+    max_line: usize,
+    input: impl AsyncRead + Unpin + Send + 'static,
     output: impl AsyncWrite + Unpin + Send + 'static,
+    stop: impl Future<Output = ()> + Send + 'static,
 ) -> Result<(), String> {
     let (output, pending) = ClientOutput::new(output);
     let bridge = Arc::new(Bridge {
@@ -82,6 +90,7 @@ pub async fn serve(
         sessions: Mutex::default(),
         pending: pending.clone(),
     });
+    let input = StreamReader::new(lines(input, max_line, BadLine::Answered).take_until(stop));
     let served = connect(&bridge, ByteStreams::new(output.compat_write(), input.compat())).await;
     bridge.close_all().await;
     served.or_else(|error| if pending.client_is_gone() { Ok(()) } else { Err(error.to_string()) })

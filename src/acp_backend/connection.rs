@@ -5,6 +5,7 @@
 
 use super::{AcpOptions, files, terminals::Terminals};
 use crate::{
+    acp_input::{BadLine, lines},
     harmless::harmless,
     tools::{Group, Processes},
 };
@@ -36,7 +37,10 @@ use tokio::{
     task::JoinHandle,
     time::timeout,
 };
-use tokio_util::compat::{TokioAsyncReadCompatExt as _, TokioAsyncWriteCompatExt as _};
+use tokio_util::{
+    compat::{TokioAsyncReadCompatExt as _, TokioAsyncWriteCompatExt as _},
+    io::StreamReader,
+};
 
 /// Events of the agent that are queued; while so many wait, it is not read.
 const QUEUED_EVENTS: usize = 64;
@@ -112,6 +116,7 @@ impl Connection {
         let terminals = Terminals::new(options.directory.clone(), options.shell.clone(), processes);
         let (own_events, events) = mpsc::channel(QUEUED_EVENTS);
         let (ready, connected) = oneshot::channel();
+        let stdout = StreamReader::new(lines(stdout, options.max_line, BadLine::EndsConnection));
         let transport = ByteStreams::new(stdin.compat_write(), stdout.compat());
         let driver = tokio::spawn(drive(transport, own_events.clone(), terminals.clone(), ready));
         let mut process = AgentProcess { child, group, last_line, stderr, driver };
@@ -162,7 +167,7 @@ impl Connection {
             loop {
                 tokio::select! {
                     biased;
-                    response = &mut response => return Some(response),
+                    response = &mut response => return Ok(response),
                     event = events.recv() => match event {
                         Some(AgentEvent::Permission(_, responder)) => {
                             // Fails only once the connection is closed.
@@ -176,19 +181,21 @@ impl Connection {
                             kept.push_back(AgentEvent::Update(update));
                         }
                         Some(AgentEvent::Update(_) | AgentEvent::PromptEnded(_)) => {}
-                        Some(AgentEvent::Closed(_)) | None => return None,
+                        Some(AgentEvent::Closed(reason)) => return Err(reason),
+                        None => return Err(None),
                     },
                 }
             }
         };
         match timeout(REQUEST_TIMEOUT, drained).await {
-            Ok(Some(Ok(response))) => Ok(response),
-            Ok(Some(Err(error))) if self.sender.is_incoming_closed() => {
+            Ok(Ok(Ok(response))) => Ok(response),
+            Ok(Ok(Err(error))) if self.sender.is_incoming_closed() => {
                 tracing::debug!("{method}: {error}");
-                Err(self.ending().await)
+                let reason = self.closing_reason().await;
+                Err(self.ending(reason).await)
             }
-            Ok(Some(Err(error))) => Err(format!("{method} was refused by the agent: {}", error_text(&error))),
-            Ok(None) => Err(self.ending().await),
+            Ok(Ok(Err(error))) => Err(format!("{method} was refused by the agent: {}", error_text(&error))),
+            Ok(Err(reason)) => Err(self.ending(reason).await),
             Err(_) => {
                 let seconds = REQUEST_TIMEOUT.as_secs();
                 Err(format!("The agent {} has not answered {method} for {seconds} seconds", self.name))
@@ -201,9 +208,27 @@ impl Connection {
         !self.sender.is_incoming_closed() && self.sender.termination().is_none()
     }
 
-    /// Says how the agent has ended.
-    pub async fn ending(&mut self) -> String {
-        self.process.ending(&self.name).await
+    /// Says how the agent has ended, with the reason for which the connection was closed.
+    pub async fn ending(&mut self, reason: Option<String>) -> String {
+        let ending = self.process.ending(&self.name).await;
+        match reason {
+            Some(reason) => format!("{ending} ({reason})"),
+            None => ending,
+        }
+    }
+
+    /// The reason for which a connection that is closed was closed.
+    async fn closing_reason(&mut self) -> Option<String> {
+        let closed = async {
+            loop {
+                match self.events.recv().await {
+                    Some(AgentEvent::Closed(reason)) => return reason,
+                    Some(_) => {}
+                    None => return None,
+                }
+            }
+        };
+        timeout(EXIT_TIMEOUT, closed).await.ok().flatten()
     }
 
     /// Ends the agent: closes its input, then its process group.

@@ -6,6 +6,7 @@ use agent_client_protocol::{
     v1::schema::{ReadTextFileRequest, ReadTextFileResponse, WriteTextFileRequest, WriteTextFileResponse},
 };
 use std::path::Path;
+use tokio::io::AsyncReadExt as _;
 
 /// The largest file that is read, in bytes.
 const MAX_FILE: u64 = 64 * 1024 * 1024;
@@ -25,7 +26,10 @@ pub async fn read(request: ReadTextFileRequest) -> Result<ReadTextFileResponse, 
         let length = metadata.len();
         return Err(invalid(format!("{}: {length} bytes; the limit is {MAX_FILE}", path.display())));
     }
-    let text = tokio::fs::read_to_string(&path).await.map_err(|error| failure(&path, &error))?;
+    let file = tokio::fs::File::open(&path).await.map_err(|error| failure(&path, &error))?;
+    let mut text = String::new();
+    // It may grow while it is read.
+    file.take(MAX_FILE).read_to_string(&mut text).await.map_err(|error| failure(&path, &error))?;
     Ok(ReadTextFileResponse::new(lines(text, request.line, request.limit)))
 }
 

@@ -52,6 +52,8 @@ pub struct AcpOptions {
     pub directory: PathBuf,
     /// How the commands of its terminals run.
     pub shell: ShellOptions,
+    /// The longest line that is read of it, in bytes.
+    pub max_line: usize,
 }
 
 /// An agent that runs and has a session.

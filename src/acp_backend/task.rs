@@ -225,7 +225,12 @@ impl Task {
 
     /// Sends a prompt; starts the agent if it is gone.
     async fn begin_turn(&mut self, answer: AgentAnswer) {
-        let delivery = match self.prepare(&answer).await {
+        let prepared = tokio::select! {
+            prepared = self.prepare(&answer) => prepared,
+            // An agent that is silent holds up neither an abort nor the end of the server.
+            () = answer.events.closed() => return self.drop_connection().await,
+        };
+        let delivery = match prepared {
             Ok(delivery) => delivery,
             Err(reason) => {
                 if self.connection.as_ref().is_some_and(|connection| !connection.is_open()) {

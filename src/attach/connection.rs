@@ -13,6 +13,7 @@ use tokio_tungstenite::{
     tungstenite::{
         self, Message,
         client::IntoClientRequest as _,
+        error::CapacityError,
         http::{
             HeaderValue,
             header::{AUTHORIZATION, SEC_WEBSOCKET_PROTOCOL},
@@ -20,6 +21,9 @@ use tokio_tungstenite::{
         protocol::WebSocketConfig,
     },
 };
+
+/// The usual limit of a host's messages, in bytes. Frames may be as long as the session's messages.
+pub const MAX_MESSAGE: usize = 256 * 1024 * 1024;
 
 /// How long a host may take to accept a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
@@ -51,14 +55,15 @@ pub enum ConnectError {
 }
 
 impl Connection {
-    /// Connects to a session; `path` and query name it.
+    /// Connects to a session; `path` and query name it. The host's messages have at most `max_message` bytes.
     pub async fn open(
         host: &HostAddress,
         path: &str,
         token: Option<&str>,
         authorities: &Authorities,
+        max_message: usize,
     ) -> Result<Self, ConnectError> {
-        Self::open_with(open(host, path, Some(CONTROL_PROTOCOL), token, authorities)).await
+        Self::open_with(open(host, path, Some(CONTROL_PROTOCOL), token, authorities, max_message)).await
     }
 
     /// Connects to the host itself, on a connection of many sessions.
@@ -67,7 +72,7 @@ impl Connection {
         token: Option<&str>,
         authorities: &Authorities,
     ) -> Result<Self, ConnectError> {
-        Self::open_with(open(host, "/", None, token, authorities)).await
+        Self::open_with(open(host, "/", None, token, authorities, MAX_MESSAGE)).await
     }
 
     async fn open_with(
@@ -89,6 +94,9 @@ impl Connection {
                     Err(error) => Err(AttachError::NotAHost(error.to_string())),
                 }),
                 Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => continue,
+                Some(Err(tungstenite::Error::Capacity(CapacityError::MessageTooLong { size, max_size }))) => {
+                    Some(Err(AttachError::TooLong { length: size, limit: max_size }))
+                }
                 Some(Ok(Message::Close(_)) | Err(_)) | None => None,
             };
         }
@@ -116,6 +124,7 @@ async fn open(
     protocol: Option<&'static str>,
     token: Option<&str>,
     authorities: &Authorities,
+    max_message: usize,
 ) -> Result<Connection, ConnectError> {
     let unreachable = |error: std::io::Error| ConnectError::Unreachable(error.to_string());
     let (stream, authority): (Box<dyn Stream>, &str) = match host {
@@ -145,8 +154,8 @@ async fn open(
         value.set_sensitive(true);
         request.headers_mut().insert(AUTHORIZATION, value);
     }
-    // Frames are as long as the session's messages.
-    let config = WebSocketConfig::default().max_message_size(None).max_frame_size(None);
+    let config = WebSocketConfig::default().max_message_size(Some(max_message));
+    let config = config.max_frame_size(Some(max_message));
     match client_async_with_config(request, stream, Some(config)).await {
         Ok((socket, _)) => Ok(Connection(socket)),
         Err(tungstenite::Error::Http(response)) => {

@@ -10,6 +10,6 @@ mod pipe;
 mod tls;
 
 pub use address::{HostAddress, SessionAddress};
-pub use connection::{ConnectError, Connection, Received};
+pub use connection::{ConnectError, Connection, MAX_MESSAGE, Received};
 pub use pipe::{AttachError, Options, attach};
 pub use tls::Authorities;

@@ -29,6 +29,14 @@ pub enum AttachError {
         "the host no longer keeps the frames from number {0} on; start again to go on from its newest one"
     )]
     Missed(u64),
+    /// The host has sent a longer message than is read.
+    #[error("the host has sent a message of {length} bytes or more, the limit is {limit}")]
+    TooLong {
+        /// Bytes that it has at least.
+        length: usize,
+        /// The most bytes.
+        limit: usize,
+    },
     /// The other end is no host of this version.
     #[error("not a host of sessions: {0}")]
     NotAHost(String),
@@ -47,6 +55,9 @@ const PING_INTERVAL: Duration = Duration::from_secs(15);
 /// Bytes of lines without confirmation from which on stdin is not read.
 const MAX_UNCONFIRMED: usize = 16 * 1024 * 1024;
 
+/// Longest lines of which a message of the host may have the length: it may hold what many lines have said.
+const MESSAGE_FRAMES: usize = 4;
+
 /// How the pipe treats its session.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -62,7 +73,7 @@ pub struct Options {
     pub ends_session: bool,
     /// How long to try to reach a host that was lost.
     pub patience: Duration,
-    /// The longest line, in bytes.
+    /// The longest line that is read from stdin, in bytes. Messages of the host may be [`MESSAGE_FRAMES`] times as long.
     pub max_frame: usize,
 }
 
@@ -137,7 +148,8 @@ impl Pipe {
         loop {
             let Options { host, session, token, authorities, .. } = &self.options;
             let path = session.path(&self.client, self.sequence);
-            match Connection::open(host, &path, token.as_deref(), authorities).await {
+            let max_message = MESSAGE_FRAMES * self.options.max_frame;
+            match Connection::open(host, &path, token.as_deref(), authorities, max_message).await {
                 Ok(connection) => return Ok(connection),
                 Err(ConnectError::Refused(text)) => return Err(AttachError::Refused(host.clone(), text)),
                 Err(ConnectError::Unreachable(text)) if !before || Instant::now() >= until => {

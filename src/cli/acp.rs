@@ -12,8 +12,9 @@ use super::{
 use crate::{
     acp::{AgentProcess, EngineSessions, Recorder, Source, serve},
     login::finish_refreshes,
-    protocol::Dialect,
+    protocol::{Dialect, FRAME_LIMIT},
     secrets::Secrets,
+    server::{Signals, signal_status},
 };
 use std::{
     ffi::{OsStr, OsString},
@@ -21,6 +22,7 @@ use std::{
     process::ExitCode,
     sync::Arc,
 };
+use tokio::sync::oneshot;
 
 /// Help of `pi-rpc acp`.
 pub const HELP: &str = "\
@@ -38,7 +40,7 @@ Usage: pi-rpc acp [OPTIONS]
   -h, --help                   Print this text
 
 What becomes of each message is in docs/reference/acp.md (pi-rpc docs reference/acp). The end of input ends all sessions, which \
-are saved. Logs go to stderr.
+are saved, and so does SIGTERM. Logs go to stderr.
 
 Examples:
   pi-rpc acp
@@ -65,9 +67,10 @@ pub fn run(started_as: Option<&OsString>, words: &[OsString]) -> ExitCode {
     }
     let prepared = AcpOptions::parse(words).map_err(|text| Refusal(text, USAGE)).and_then(|options| {
         let recorder = options.record.map(Recorder::new);
-        Ok((source(started_as, options.agent, &options.host)?, recorder))
+        let (source, max_line) = source(started_as, options.agent, &options.host)?;
+        Ok((source, max_line, recorder))
     });
-    let (source, recorder) = match prepared {
+    let (source, max_line, recorder) = match prepared {
         Ok(prepared) => prepared,
         Err(Refusal(text, status)) => return refuse(&text, status),
     };
@@ -76,14 +79,30 @@ pub fn run(started_as: Option<&OsString>, words: &[OsString]) -> ExitCode {
         Err(error) => return refuse(&error.to_string(), 1),
     };
     let served = runtime.block_on(async {
-        let served = serve(source, recorder, tokio::io::stdin(), tokio::io::stdout()).await;
+        let mut signals = Signals::listen().map_err(|error| format!("signals: {error}"))?;
+        let (stop, stopped) = oneshot::channel::<()>();
+        // A client that has gone, and a signal, end the input.
+        let stopped = async { drop(stopped.await) };
+        let served = serve(source, recorder, max_line, tokio::io::stdin(), tokio::io::stdout(), stopped);
+        tokio::pin!(served);
+        let (served, status) = tokio::select! {
+            served = &mut served => (served, None),
+            number = signals.next() => {
+                drop(stop);
+                let status = Some(signal_status(number));
+                tokio::select! {
+                    served = &mut served => (served, status),
+                    _ = signals.next() => (Ok(()), status),
+                }
+            }
+        };
         finish_refreshes().await;
-        served
+        served.map(|()| status)
     });
     // The thread that reads stdin may never end.
     runtime.shutdown_background();
     match served {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(status) => status.map_or(ExitCode::SUCCESS, ExitCode::from),
         Err(text) => refuse(&text, HARNESS),
     }
 }
@@ -113,13 +132,14 @@ impl AcpOptions {
     }
 }
 
-/// Where the servers of sessions come from.
+/// Where the servers of sessions come from, and the longest line of the client, in bytes.
 fn source(
     started_as: Option<&OsString>,
     agent: Option<Vec<OsString>>,
     words: &[OsString],
-) -> Result<Source, Refusal> {
+) -> Result<(Source, usize), Refusal> {
     let options = options::parse(words)?;
+    let max_line = options.max_frame.unwrap_or(FRAME_LIMIT);
     log_to_stderr(options.log_format);
     log_panics();
     for warning in &options.warnings {
@@ -139,9 +159,12 @@ fn source(
                 let text = "an option of pi-rpc's own agent; write it behind --, or leave --agent out";
                 return Err(Refusal(format!("{}: {text}", word.to_string_lossy()), USAGE));
             }
-            Ok(Source::Agent(AgentProcess::new(command, implied)))
+            Ok((Source::Agent(AgentProcess::new(command, implied)), max_line))
         }
-        None => engine(implied.unwrap_or(Dialect::Pi1), options, words).map(Source::Engine),
+        None => {
+            let engine = engine(implied.unwrap_or(Dialect::Pi1), options, words)?;
+            Ok((Source::Engine(engine), max_line))
+        }
     }
 }
 

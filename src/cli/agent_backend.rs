@@ -36,13 +36,17 @@ pub fn check(options: &mut HostOptions) -> Result<(), Refusal> {
     }
 }
 
-/// Starts the agent and gives the session its models.
+/// Starts the agent, of which lines of at most `max_line` bytes are read, and gives the session its models.
 ///
 /// # Errors
 ///
 /// The agent cannot be started, or refuses a session.
 #[cfg(feature = "acp")]
-pub async fn start(agent: Vec<OsString>, session: &mut SessionOptions) -> Result<(), String> {
+pub async fn start(
+    agent: Vec<OsString>,
+    max_line: usize,
+    session: &mut SessionOptions,
+) -> Result<(), String> {
     use crate::{
         acp_backend::{AcpAgent, AcpOptions},
         prompt::Instructions,
@@ -61,6 +65,7 @@ pub async fn start(agent: Vec<OsString>, session: &mut SessionOptions) -> Result
             withheld: environment.secrets.withheld(),
             ..ShellOptions::for_tool()
         },
+        max_line,
     };
     let agent = AcpAgent::start(options).await?;
     let (models, current) = agent.models();
@@ -74,6 +79,6 @@ pub async fn start(agent: Vec<OsString>, session: &mut SessionOptions) -> Result
 
 /// Refuses to start an agent: this program was built without the protocol.
 #[cfg(not(feature = "acp"))]
-pub async fn start(_: Vec<OsString>, _: &mut SessionOptions) -> Result<(), String> {
+pub async fn start(_: Vec<OsString>, _: usize, _: &mut SessionOptions) -> Result<(), String> {
     Err("--backend acp: this pi-rpc was built without the feature acp".to_owned())
 }

@@ -12,13 +12,14 @@ use crate::{
         login_kinds::{LoginKind, login_kind, login_kinds},
     },
     harmless::harmless_lines,
+    line_reader::read_line,
     login::{Flow, FlowError, LoginOptions, Method, Notice, choose_flow, log_in, remove_entry, store_entry},
     model::http::Http,
     protocol::{Dialect, JsonObject},
 };
 use clap::Args;
 use std::{
-    io::{self, BufRead as _, IsTerminal as _, Write as _},
+    io::{self, IsTerminal as _, Write as _},
     process::ExitCode,
 };
 use tokio::sync::mpsc;
@@ -267,15 +268,19 @@ fn show(notice: &Notice, elsewhere: Option<&str>) {
     let _ = io::stdout().flush();
 }
 
+/// The longest address that is pasted, in bytes.
+const MAX_PASTED: usize = 64 * 1024;
+
 /// Lines that are pasted into the terminal; none without one.
 fn pasted() -> mpsc::Receiver<String> {
     let (sender, receiver) = mpsc::channel(1);
     if io::stdin().is_terminal() {
         std::thread::spawn(move || {
-            for line in
-                io::stdin().lock().lines().map_while(Result::ok).filter(|line| !line.trim().is_empty())
-            {
-                if sender.blocking_send(line).is_err() {
+            let mut stdin = io::stdin().lock();
+            while let Ok(Some(line)) = read_line(&mut stdin, MAX_PASTED) {
+                // A longer line is no address.
+                let Ok(line) = line else { continue };
+                if !line.trim().is_empty() && sender.blocking_send(line).is_err() {
                     break;
                 }
             }

@@ -10,7 +10,10 @@ mod printer;
 mod server;
 
 use super::{HARNESS, USAGE, print, refuse};
-use crate::protocol::DialectVersion;
+use crate::{
+    line_reader::read_line,
+    protocol::{DialectVersion, FRAME_LIMIT},
+};
 use conversation::Conversation;
 use editor::LineEditor;
 use frame_text::{bad, remark};
@@ -20,7 +23,7 @@ use server::{ServerInput, ServerTask};
 use std::{
     env,
     ffi::OsString,
-    io::{self, BufRead as _, IsTerminal as _},
+    io::{self, IsTerminal as _},
     process::ExitCode,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread,
@@ -229,8 +232,12 @@ impl Lines {
     }
 
     fn read_from_pipe(self) -> rustyline::Result<()> {
-        for line in io::stdin().lock().lines() {
-            self.take(&line?);
+        let mut stdin = io::stdin().lock();
+        while let Some(line) = read_line(&mut stdin, FRAME_LIMIT)? {
+            match line {
+                Ok(line) => self.take(line.strip_suffix('\r').unwrap_or(&line)),
+                Err(error) => self.printer.print([bad(&format!("stdin: {error}"))]),
+            }
             self.conversation.wait_until(Conversation::has_responses);
         }
         // A prompt that was accepted may begin a run, or none.

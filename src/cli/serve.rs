@@ -12,7 +12,7 @@ use crate::{
     login::finish_refreshes,
     protocol::{Dialect, FRAME_LIMIT},
     secrets::Secrets,
-    server::{Hazards, MAX_PENDING_BYTES, Options, PrintMode, serve},
+    server::{Hazards, MAX_PENDING_BYTES, Options, PrintMode, StartEnd, serve, signal_status, start},
 };
 use std::{
     any::Any,
@@ -75,7 +75,19 @@ pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
     };
     let served = runtime.block_on(async {
         if let Some(agent) = agent {
-            agent_backend::start(agent, &mut options.session).await?;
+            let name = agent.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            let starting = agent_backend::start(agent, options.max_frame, &mut options.session);
+            match start(starting).await.map_err(|error| error.to_string())? {
+                Ok(started) => started?,
+                Err(StartEnd::Signal(number)) => return Ok(signal_status(number)),
+                Err(StartEnd::Unused) => return Ok(0),
+                Err(StartEnd::Late(grace)) => {
+                    let seconds = grace.as_secs();
+                    return Err(format!(
+                        "The agent {name} has not started within {seconds} seconds of the end of the input"
+                    ));
+                }
+            }
         }
         let served = serve(options).await;
         finish_refreshes().await;

@@ -23,11 +23,18 @@ enum Outcome {
     Failed { error: SyntaxError },
 }
 
+/// The longest file, in bytes.
+const MAX_SOURCE: u64 = 64 * 1024 * 1024;
+
 /// Reads TypeScript from stdin and writes JavaScript, or the first syntax error, as JSON.
 pub fn run(options: &Options) -> ExitCode {
     let mut source = String::new();
-    if let Err(error) = io::stdin().read_to_string(&mut source) {
+    if let Err(error) = io::stdin().lock().take(MAX_SOURCE + 1).read_to_string(&mut source) {
         return super::refuse(&format!("stdin: {error}"), super::HARNESS);
+    }
+    if source.len() as u64 > MAX_SOURCE {
+        let text = format!("stdin: expected at most {MAX_SOURCE} bytes of TypeScript, got more");
+        return super::refuse(&text, super::HARNESS);
     }
     let outcome = match strip_types(&source, &options.file) {
         Ok(stripped) => Outcome::Stripped(stripped),

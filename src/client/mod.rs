@@ -75,5 +75,5 @@ pub use events::{Event, Events};
 pub use exit::ServerExit;
 pub use handle::{Client, RunResult};
 pub use options::{ConnectionOptions, LineChannels, LineObserver, LineOrigin, Options};
-pub use process::{Process, ProcessEvent, ProcessEventKind, Signal, shell_status};
+pub use process::{LONGEST, Process, ProcessEvent, ProcessEventKind, Signal, shell_status};
 pub use session::{Agreement, Permission, SessionState};

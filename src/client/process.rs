@@ -20,7 +20,7 @@ use tokio::{
 pub use rustix::process::Signal;
 
 /// Default limit of a line, in bytes.
-pub(super) const LONGEST: usize = 256 * 1024 * 1024;
+pub const LONGEST: usize = 256 * 1024 * 1024;
 
 /// How long the pipes are read after the exit, while processes that the server has left behind still hold them.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);

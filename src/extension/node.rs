@@ -6,7 +6,8 @@ use super::{
 };
 use crate::config::Environment;
 use std::{
-    env, io,
+    env,
+    io::{self, Read as _},
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
@@ -19,6 +20,9 @@ const PROGRAMS: [&str; 2] = ["node", "bun"];
 
 /// The oldest Node that can host extensions, as `node/modules.mjs` has it.
 const OLDEST_NODE: (u32, u32) = (18, 19);
+
+/// Bytes of a runtime's version that are read.
+const MAX_VERSION: u64 = 4096;
 
 /// The folder in those of caches.
 const CACHE: &str = "pi-rpc";
@@ -66,9 +70,17 @@ impl NodeHost {
     ///
     /// A sentence for people: it does not start, prints no version, or is too old.
     pub fn version(&self) -> Result<String, String> {
-        let output = Command::new(&self.runtime).arg("--version").stdin(Stdio::null()).output();
-        let output = output.map_err(|error| format!("cannot be started: {error}"))?;
-        let printed = String::from_utf8_lossy(&output.stdout).trim().trim_start_matches('v').to_owned();
+        let failed = |error: io::Error| format!("cannot be started: {error}");
+        let mut command = Command::new(&self.runtime);
+        command.arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().map_err(failed)?;
+        let mut printed = Vec::new();
+        let read = child.stdout.take().map(|stdout| stdout.take(MAX_VERSION).read_to_end(&mut printed));
+        // One that prints more, or goes on, is no runtime.
+        let _ = child.kill();
+        child.wait().map_err(failed)?;
+        read.transpose().map_err(failed)?;
+        let printed = String::from_utf8_lossy(&printed).trim().trim_start_matches('v').to_owned();
         let mut numbers = printed.split('.').map(str::parse::<u32>);
         let (Some(Ok(major)), Some(Ok(minor))) = (numbers.next(), numbers.next()) else {
             return Err("--version: expected a number such as 20.1.0".to_owned());

@@ -6,7 +6,7 @@ use super::{
     wire::HostSession,
 };
 use crate::{
-    attach::{Authorities, Connection, HostAddress, Received, SessionAddress},
+    attach::{Authorities, Connection, HostAddress, MAX_MESSAGE, Received, SessionAddress},
     oracle::Direction,
     protocol::ConnectionControl,
 };
@@ -69,7 +69,8 @@ pub async fn sessions(access: &HostAccess) -> Result<Vec<HostSession>, String> {
 }
 
 async fn connect(access: &HostAccess, path: &str) -> Result<Connection, String> {
-    let opened = Connection::open(&access.address, path, access.token.as_deref(), &access.authorities).await;
+    let HostAccess { address, token, authorities } = access;
+    let opened = Connection::open(address, path, token.as_deref(), authorities, MAX_MESSAGE).await;
     opened.map_err(|error| format!("{}: {error}", access.address))
 }
 

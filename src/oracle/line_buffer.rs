@@ -1,6 +1,8 @@
 //! Splits bytes that a host wrote in pieces into lines.
 
-/// The bytes after the last line feed.
+use super::LONGEST_LINE;
+
+/// The bytes after the last line feed. Those of a line beyond [`LONGEST_LINE`] are dropped.
 #[derive(Clone, Default)]
 pub struct LineBuffer {
     rest: Vec<u8>,
@@ -9,9 +11,18 @@ pub struct LineBuffer {
 impl LineBuffer {
     /// Adds bytes, and returns the lines that they complete.
     pub fn push(&mut self, bytes: &[u8]) -> Vec<Vec<u8>> {
-        self.rest.extend_from_slice(bytes);
-        let mut lines: Vec<Vec<u8>> = self.rest.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
-        self.rest = lines.pop().unwrap_or_default();
+        let mut lines = Vec::new();
+        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+            let (text, is_whole) = match piece.strip_suffix(b"\n") {
+                Some(text) => (text, true),
+                None => (piece, false),
+            };
+            let room = LONGEST_LINE - self.rest.len();
+            self.rest.extend_from_slice(&text[..text.len().min(room)]);
+            if is_whole {
+                lines.push(std::mem::take(&mut self.rest));
+            }
+        }
         lines
     }
 
@@ -24,5 +35,21 @@ impl LineBuffer {
     pub fn take_rest(&mut self) -> Vec<Vec<u8>> {
         let rest = std::mem::take(&mut self.rest);
         if rest.is_empty() { Vec::new() } else { vec![rest] }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endless_line_is_cut() {
+        let mut buffer = LineBuffer::default();
+        assert_eq!(buffer.push(b"on"), Vec::<Vec<u8>>::new());
+        assert_eq!(buffer.push(b"e\n\ntwo"), [b"one".to_vec(), Vec::new()]);
+        buffer.rest = vec![b'x'; LONGEST_LINE - 1];
+        buffer.push(b"xyz");
+        assert_eq!(buffer.rest.len(), LONGEST_LINE);
+        assert_eq!(buffer.push(b"z\nthree\n")[1], b"three");
     }
 }

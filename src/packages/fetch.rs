@@ -1,10 +1,10 @@
 //! Fetches packages that the command line names, by npm or git, into the cache. Blocks on the network.
 
 use super::source::Source;
-use crate::{config::Environment, private_files};
+use crate::{config::Environment, line_reader::read_beginning, private_files};
 use sha2::{Digest as _, Sha256};
 use std::{
-    fs,
+    fs, io,
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
@@ -14,6 +14,9 @@ const OFFLINE: &str = "PI_OFFLINE";
 
 /// Characters of a program's stderr that an error shows.
 const SHOWN_CHARS: usize = 400;
+
+/// Bytes of a program's stderr that are kept.
+const MAX_STDERR: u64 = 64 * 1024;
 
 /// Returns the folder of a package, and fetches it first if it is not cached. The variables in `withheld` are removed
 /// from the environment of npm and git, since scripts of packages run there.
@@ -90,12 +93,15 @@ fn install(folder: &Path, spec: Option<&str>) -> Command {
 /// Runs a program to its end, without stdin and stdout, which belong to the protocol.
 fn run(command: &mut Command) -> Result<(), String> {
     let program = command.get_program().to_string_lossy().into_owned();
-    let output = command.env("GIT_TERMINAL_PROMPT", "0").stdin(Stdio::null()).output();
-    let output = output.map_err(|error| format!("the package cannot be fetched: {program}: {error}"))?;
-    if output.status.success() {
+    let failed = |error: io::Error| format!("the package cannot be fetched: {program}: {error}");
+    command.env("GIT_TERMINAL_PROMPT", "0").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(failed)?;
+    let stderr = child.stderr.take().map(|stderr| read_beginning(stderr, MAX_STDERR));
+    let stderr = stderr.transpose().map_err(failed)?.unwrap_or_default();
+    if child.wait().map_err(failed)?.success() {
         return Ok(());
     }
-    let stderr = String::from_utf8_lossy(&output.stderr);
+    let stderr = String::from_utf8_lossy(&stderr);
     let stderr: String =
         stderr.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(SHOWN_CHARS).collect();
     Err(format!("the package cannot be fetched: {program}: {stderr}"))

@@ -35,7 +35,7 @@ const STDOUT_GONE: u8 = 1;
 const STDIN_BROKEN: u8 = 1;
 
 /// Exit status after the signal `number`, by the convention of shells.
-const fn signal_status(number: u8) -> u8 {
+pub const fn signal_status(number: u8) -> u8 {
     128 + number
 }
 
@@ -194,14 +194,19 @@ async fn finish(mut outbox: Outbox, signals: &mut Signals, hurry: bool, mut stat
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Signals that shut the server down.
-struct Signals {
+pub struct Signals {
     terminate: Signal,
     hang_up: Signal,
     interrupt: Signal,
 }
 
 impl Signals {
-    fn listen() -> std::io::Result<Self> {
+    /// Listens for them from now on.
+    ///
+    /// # Errors
+    ///
+    /// The system refuses it.
+    pub fn listen() -> std::io::Result<Self> {
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,
             hang_up: signal(SignalKind::hangup())?,
@@ -210,7 +215,7 @@ impl Signals {
     }
 
     /// Waits for the next signal and returns its number.
-    async fn next(&mut self) -> u8 {
+    pub async fn next(&mut self) -> u8 {
         tokio::select! {
             _ = self.terminate.recv() => 15,
             _ = self.hang_up.recv() => 1,

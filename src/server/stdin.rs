@@ -10,7 +10,7 @@ use std::{
     io::{self, ErrorKind, Read},
     os::fd::{AsFd, OwnedFd},
 };
-use tokio::io::{Interest, unix::AsyncFd};
+use tokio::io::{Interest, Ready, unix::AsyncFd};
 
 /// Size of one read, in bytes.
 const CHUNK: usize = 64 * 1024;
@@ -52,6 +52,24 @@ impl Stdin {
                 Err(error) => return Err(error),
             }
         }
+    }
+
+    /// Waits until the host has closed stdin, whether or not everything is read. Nothing more comes from a file.
+    pub async fn hung_up(&self) {
+        let Some(watched) = &self.watched else { return };
+        // If watching fails, the next read reports why.
+        while let Ok(mut guard) = watched.readable().await {
+            if guard.ready().is_read_closed() {
+                return;
+            }
+            // Bytes that are there are left for the reader; the end is an event of its own.
+            guard.clear_ready_matching(Ready::READABLE);
+        }
+    }
+
+    /// Whether bytes wait to be read; also where the system does not tell.
+    pub fn has_unread(&self) -> bool {
+        rustix::io::ioctl_fionread(&self.from).map_or(true, |count| count > 0)
     }
 
     /// Waits until a read would not block.

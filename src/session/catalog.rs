@@ -9,7 +9,8 @@ use crate::protocol::{AgentMessage, AssistantContent, MessageContent, UserConten
 use std::{
     cmp::Reverse,
     ffi::OsStr,
-    fs, io,
+    fs::{self, File},
+    io::{self, Read as _},
     path::{Path, PathBuf},
     time::SystemTime,
 };
@@ -179,8 +180,15 @@ fn open(path: &Path, random: &mut fastrand::Rng) -> Result<(Store, Tree), Stored
     Ok((store, tree))
 }
 
+/// The largest file that is read for a list, in bytes: no server opens a longer one by default.
+const LARGEST: u64 = 1 << 30;
+
 fn read(path: &Path) -> io::Result<Tree> {
-    let bytes = fs::read(path)?;
+    let mut bytes = Vec::new();
+    File::open(path)?.take(LARGEST + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
     let parsed = Tree::read(bytes.into(), &mut fastrand::Rng::with_seed(0));
     parsed.map(|parsed| parsed.tree).map_err(|_| io::ErrorKind::InvalidData.into())
 }

@@ -13,6 +13,10 @@ use std::path::{Path, PathBuf};
 use tokio::process::Command;
 
 use super::output::private_file;
+use crate::regular_files::{self, Kind};
+
+/// The report: a path, which the system limits.
+const REPORT: Kind = Kind { name: "a report", limit: 64 << 10 };
 
 /// The private directory for the report; removed on drop.
 pub(super) struct DirectoryReport {
@@ -54,7 +58,8 @@ impl DirectoryReport {
 
     /// The reported directory, if there is a report and the directory exists.
     pub(super) fn read(&self) -> Option<PathBuf> {
-        let mut bytes = std::fs::read(self.place.join("cwd")).ok()?;
+        // A command may have put something else in its place.
+        let mut bytes = regular_files::read(&self.place.join("cwd"), REPORT).ok()?;
         bytes.pop_if(|byte| *byte == b'\n');
         let directory = PathBuf::from(OsString::from_vec(bytes));
         directory.is_dir().then_some(directory)

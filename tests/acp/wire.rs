@@ -2,6 +2,7 @@
 
 use crate::acp_support::{Setup, drive, new_session, prompt};
 use agent_client_protocol::v1::schema::LoadSessionRequest;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 
@@ -71,6 +72,10 @@ impl Lines {
         self.input.write_all(format!("{line}\n").as_bytes()).await.unwrap();
     }
 
+    async fn send_bytes(&mut self, bytes: &[u8]) {
+        self.input.write_all(bytes).await.unwrap();
+    }
+
     async fn request(&mut self, id: u64, method: &str, params: Value) -> Value {
         self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string())
             .await;
@@ -106,6 +111,53 @@ async fn broken_lines_are_answered_with_errors() {
     let content = json!([{ "type": "text", "text": "Hello" }]);
     let done = lines.request(6, "session/prompt", json!({ "sessionId": session, "prompt": content })).await;
     assert_eq!(done["result"], json!({ "stopReason": "end_turn" }));
+}
+
+/// The session goes on after a line that is answered with this text.
+async fn goes_on_after(line: &[u8], text: &str) {
+    let setup = Setup::own(json!([{ "say": [{ "text": "Yes." }] }])).with(&["--max-frame", "10000"]);
+    let mut lines = Lines::start(&setup);
+    lines.request(1, "initialize", json!({ "protocolVersion": 1, "clientCapabilities": {} })).await;
+    let opened = lines.request(2, "session/new", json!({ "cwd": setup.project(), "mcpServers": [] })).await;
+    let session = &opened["result"]["sessionId"];
+    lines.send_bytes(line).await;
+    let error = lines.answer(&Value::Null).await["error"].clone();
+    assert_eq!((&error["code"], &error["data"]["line"]), (&json!(-32700), &json!(text)));
+    let content = json!([{ "type": "text", "text": "Hello" }]);
+    let done = lines.request(3, "session/prompt", json!({ "sessionId": session, "prompt": content })).await;
+    assert_eq!(done["result"], json!({ "stopReason": "end_turn" }));
+}
+
+#[tokio::test]
+async fn invalid_utf8_is_a_parse_error() {
+    goes_on_after(b"{\"a\":\"\xff\"}\n", "not read: invalid UTF-8 at byte 6").await;
+}
+
+#[tokio::test]
+async fn overlong_line_is_a_parse_error() {
+    let line = [&[b'x'; 20_000][..], b"\n"].concat();
+    goes_on_after(&line, "not read: the line has 20000 bytes, the limit is 10000").await;
+}
+
+#[tokio::test]
+async fn terminated_server_leaves_saved_session() {
+    let setup = Setup::own(json!([{ "say": [{ "text": "Kept." }] }, { "hang": true }]));
+    let mut lines = Lines::start(&setup);
+    lines.request(1, "initialize", json!({ "protocolVersion": 1, "clientCapabilities": {} })).await;
+    let opened = lines.request(2, "session/new", json!({ "cwd": setup.project(), "mcpServers": [] })).await;
+    let session = opened["result"]["sessionId"].clone();
+    let content = json!([{ "type": "text", "text": "Hello" }]);
+    let prompt = json!({ "sessionId": session, "prompt": content });
+    lines.request(3, "session/prompt", prompt.clone()).await;
+    let hanging = json!({ "jsonrpc": "2.0", "id": 4, "method": "session/prompt", "params": prompt });
+    lines.send(&hanging.to_string()).await;
+    let process = Pid::from_raw(lines.child.id().unwrap().try_into().unwrap()).unwrap();
+    kill_process(process, Signal::TERM).unwrap();
+    assert_eq!(lines.child.wait().await.unwrap().code(), Some(143));
+    let mut lines = Lines::start(&setup);
+    lines.request(1, "initialize", json!({ "protocolVersion": 1, "clientCapabilities": {} })).await;
+    let listed = lines.request(2, "session/list", json!({ "cwd": setup.project() })).await;
+    assert_eq!(listed["result"]["sessions"][0]["sessionId"], session);
 }
 
 #[tokio::test]

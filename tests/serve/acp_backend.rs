@@ -1,10 +1,15 @@
 //! `serve --backend acp`: hosts of every dialect drive an agent of the Agent Client Protocol, and the judge sees both sides.
 #![cfg(feature = "acp")]
 
-use crate::serve_support::{BOTH, Server, binary, command, of_type};
+use crate::serve_support::{BOTH, Server, binary, command, eventually, of_type, processes_of};
 use pi_rpc::protocol::Dialect::{self, Pi, Pi1};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::{
+    io::Read as _,
+    path::{Path, PathBuf},
+    process::{Child, Stdio},
+};
 
 /// The agent of `examples/acp_agent.rs`, which `cargo test` builds; with `--test serve`, add `--example acp_agent`.
 fn small_agent() -> PathBuf {
@@ -275,4 +280,65 @@ fn options_that_agents_cannot_heed_are_refused() {
         command(binary(), dir.path()).args(["serve", "--backend", "acp", "--", "./none"]).output().unwrap();
     let text = "Error: The agent ./none cannot be started: No such file or directory (os error 2)";
     assert_eq!(String::from_utf8_lossy(&refused.stderr).trim_end(), text);
+}
+
+/// `serve --backend acp` with this agent, a program of the shell, and options in front.
+fn starting(dir: &Path, options: &[&str], agent: &str) -> Child {
+    let mut line = command(binary(), dir);
+    line.args(["serve", "--no-session", "--dialect", "pi-1"]).args(options);
+    line.args(["--backend", "acp", "--", "sh", "-c", agent]);
+    line.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// The exit status and stderr of a server whose processes have all ended.
+#[track_caller]
+fn ended(dir: &Path, mut server: Child) -> (Option<i32>, String) {
+    // Waiting would close it.
+    let _stdin = server.stdin.take();
+    let status = server.wait().unwrap();
+    let mut stderr = String::new();
+    server.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+    eventually("its processes have ended", || processes_of(dir).is_empty());
+    (status.code(), stderr)
+}
+
+#[test]
+fn endless_line_of_agent_ends_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = starting(dir.path(), &["--max-frame", "100000"], "tr -d '\\n' < /dev/zero");
+    let (status, stderr) = ended(dir.path(), server);
+    assert!(stderr.contains("a line of more than 100000 bytes"), "{stderr}");
+    assert_eq!(status, Some(1));
+}
+
+#[test]
+fn end_of_input_ends_starting_agent() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut server = starting(dir.path(), &[], "sleep 600");
+    drop(server.stdin.take());
+    assert_eq!(ended(dir.path(), server), (Some(0), String::new()));
+}
+
+#[test]
+fn signal_ends_starting_agent() {
+    let dir = tempfile::tempdir().unwrap();
+    for (signal, status) in [(Signal::TERM, 143), (Signal::HUP, 129), (Signal::INT, 130)] {
+        let server = starting(dir.path(), &[], "touch started; sleep 600");
+        eventually("the agent is started", || dir.path().join("started").exists());
+        kill_process(Pid::from_child(&server), signal).unwrap();
+        assert_eq!(ended(dir.path(), server), (Some(status), String::new()));
+        std::fs::remove_file(dir.path().join("started")).unwrap();
+    }
+}
+
+#[test]
+fn end_of_input_ends_restarting_agent() {
+    let agent = small_agent();
+    let script = "if [ -e started ]; then touch again; sleep 600; fi; touch started; exec \"$0\"";
+    let mut server = server_of(Pi1, &["sh", "-c", script, agent.to_str().unwrap()]);
+    server.run("die");
+    server.send(json!({ "type": "prompt", "message": "hello" }));
+    eventually("the agent is started again", || server.dir.path().join("again").exists());
+    server.close_stdin();
+    assert_eq!(server.ends().status.code(), Some(0));
 }

@@ -5,15 +5,20 @@ use crate::{
     serve_support::{binary, command, thorough},
     via_host_support::{TRANSPORTS, via_host},
 };
+use pi_rpc::session_host::CONTROL_PROTOCOL;
 use serde_json::{Value, json};
 use std::{
     fs,
     io::{BufRead, BufReader, Read, Write},
-    net::Shutdown,
+    net::{Shutdown, TcpListener, TcpStream},
     os::unix::net::{UnixListener, UnixStream},
     process::{Output, Stdio},
     sync::{Arc, Mutex},
     thread,
+};
+use tokio_tungstenite::tungstenite::{
+    self,
+    handshake::server::{Request, Response},
 };
 
 #[test]
@@ -254,4 +259,42 @@ fn broken_connections_lose_nothing() {
         }
     });
     assert_eq!(broken, whole);
+}
+
+/// The end of `attach --max-frame 1000`, to whose WebSocket this is written.
+fn attached_to(write: impl FnOnce(&mut TcpStream) + Send + 'static) -> Output {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("ws://{}", listener.local_addr().unwrap());
+    let host = thread::spawn(move || {
+        let accept = |_: &Request, mut response: Response| {
+            response.headers_mut().insert("sec-websocket-protocol", CONTROL_PROTOCOL.parse().unwrap());
+            Ok(response)
+        };
+        let mut socket = tungstenite::accept_hdr(listener.accept().unwrap().0, accept).unwrap();
+        write(socket.get_mut());
+        socket
+    });
+    let dir = tempfile::tempdir().unwrap();
+    let mut line = command(binary(), dir.path());
+    line.args(["attach", &address, "--max-frame", "1000"]).env("PI_RPC_TOKEN", "t").stdin(Stdio::piped());
+    let output = line.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap().wait_with_output();
+    drop(host.join().unwrap());
+    output.unwrap()
+}
+
+#[test]
+fn endless_message_of_host_ends_pipe() {
+    const TEXT: u8 = 1;
+    const CONTINUED: u8 = 0;
+    const LONG: u8 = 126;
+    let fragment = |kind: u8| [&[kind, LONG, 3, 232][..], &[b'x'; 1000]].concat();
+    let fragments = [fragment(TEXT), fragment(CONTINUED).repeat(4)].concat();
+    let claimed = [&[TEXT | 128, 127][..], &[0, 0, 0, 1, 0, 0, 0, 0]].concat();
+    for (bytes, length) in [(fragments, "5000"), (claimed, "4294967296")] {
+        let ended = attached_to(move |stream| stream.write_all(&bytes).unwrap());
+        let text = format!("the host has sent a message of {length} bytes or more, the limit is 4000");
+        let stderr = String::from_utf8(ended.stderr).unwrap();
+        assert!(stderr.contains(&text), "{stderr}");
+        assert_eq!(ended.status.code(), Some(1));
+    }
 }

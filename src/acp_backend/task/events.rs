@@ -158,11 +158,7 @@ impl Task {
     /// Ends the turn of an agent that is gone: the run fails, and the next prompt starts the agent again.
     pub(super) async fn on_closed(&mut self, reason: Option<String>) {
         let Some(connection) = &mut self.connection else { return };
-        let ending = connection.ending().await;
-        let text = match reason {
-            Some(reason) => format!("{ending} ({reason})"),
-            None => ending,
-        };
+        let text = connection.ending(reason).await;
         tracing::warn!("{text}");
         self.drop_connection().await;
         match &mut self.turn {

@@ -132,6 +132,9 @@ impl HttpClient for ChainClients {
     }
 }
 
+/// The longest answer that is read, in bytes.
+const MAX_BODY: usize = 4 * 1024 * 1024;
+
 #[derive(Debug)]
 struct ChainConnector {
     clients: ChainClients,
@@ -157,10 +160,17 @@ async fn send(client: Client, request: HttpRequest) -> Result<HttpResponse, Conn
     let mut request = reqwest::Request::try_from(http::Request::from_parts(parts, body))
         .map_err(|error| ConnectorError::user(error.into()))?;
     request.timeout_mut().take();
-    let answer =
-        client.execute(request).await.map_err(|error| ConnectorError::io(error.without_url().into()))?;
+    let failed = |error: reqwest::Error| ConnectorError::io(error.without_url().into());
+    let mut answer = client.execute(request).await.map_err(failed)?;
     let (status, headers) = (answer.status(), answer.headers().clone());
-    let body = answer.bytes().await.map_err(|error| ConnectorError::io(error.without_url().into()))?;
+    let mut body = Vec::new();
+    while let Some(piece) = answer.chunk().await.map_err(failed)? {
+        body.extend_from_slice(&piece);
+        if body.len() > MAX_BODY {
+            let text = format!("the answer has more than {MAX_BODY} bytes");
+            return Err(ConnectorError::other(text.into(), None));
+        }
+    }
     let mut response = http::Response::new(SdkBody::from(body));
     *response.status_mut() = status;
     *response.headers_mut() = headers;

@@ -10,12 +10,13 @@ use crate::{
         DialectVersion, FlowState, Inbound, LineSplitter, Outbound, RpcCommandKind, RpcExtensionUIRequest,
         RpcExtensionUIResponse, SplitLine, UIConfirmedResponse, UIValueResponse, errors, read, read_line,
     },
+    regular_files::{self, SERVER_FILE},
     secrets::redact_command_line,
 };
 use serde_json::Value;
 use std::{
     collections::VecDeque,
-    fs::{self, File},
+    fs::File,
     io::{self, BufWriter},
     path::{Path, PathBuf},
     time::Instant,
@@ -336,7 +337,7 @@ impl Conversation {
 
     /// Records the content of the session file, if there is one.
     fn record_session_file(&mut self, file: &Path) {
-        let Ok(text) = fs::read_to_string(file) else { return };
+        let Ok(text) = regular_files::read_to_string(file, SERVER_FILE) else { return };
         let line = |line: &str| serde_json::from_str(line).unwrap_or_else(|_| line.into());
         let lines: Vec<Value> = text.lines().map(line).collect();
         self.record_meta(&Meta::SessionFile { lines: &lines });

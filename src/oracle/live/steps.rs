@@ -10,10 +10,11 @@ use crate::{
     oracle::scenario::{
         Ask, Chunk, Expect, ExpectExit, ExpectFile, Idle, Only, Pattern, Patterns, SignalName, Step,
     },
+    regular_files::{self, SERVER_FILE},
 };
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde_json::{Map, Value, json};
-use std::{borrow::Cow, collections::BTreeMap, fs, time::Duration};
+use std::{borrow::Cow, collections::BTreeMap, time::Duration};
 use tokio::time::{Instant, timeout};
 
 /// Milliseconds that a step waits by default.
@@ -291,7 +292,7 @@ impl<'a> Host<'a> {
         let lines: Vec<Pattern> = step.lines.iter().map(|line| self.fill(line)).collect::<StepResult<_>>()?;
         let deadline = self.deadline(step.within_ms);
         loop {
-            let missing = match fs::read_to_string(&path) {
+            let missing = match regular_files::read_to_string(&path, SERVER_FILE) {
                 Err(error) => Some(error.to_string()),
                 Ok(text) => missing(&text, step.contains.as_deref(), &lines),
             };
