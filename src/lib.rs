@@ -92,4 +92,6 @@ pub mod session;
 #[cfg(feature = "serve")]
 pub mod session_host;
 #[cfg(feature = "serve")]
+mod strangers;
+#[cfg(feature = "serve")]
 pub mod tools;

@@ -1,5 +1,8 @@
 //! Imports between modules have one direction, and pure modules do no IO: `machine` can be read without `server`.
 
+#[path = "imports/readers.rs"]
+mod readers;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
@@ -7,7 +10,7 @@ use std::{
 };
 
 /// Modules, each with those that it may import.
-const MAY_USE: [(&str, &[&str]); 31] = [
+const MAY_USE: [(&str, &[&str]); 34] = [
     ("folder_walk", &["regular_files"]),
     ("regular_files", &[]),
     ("harmless", &[]),
@@ -21,7 +24,7 @@ const MAY_USE: [(&str, &[&str]); 31] = [
     ("session", &["html", "private_files", "protocol"]),
     ("model", &["protocol", "regular_files", "secrets"]),
     ("config", &["model", "process_watcher", "protocol", "regular_files", "secrets"]),
-    ("login", &["config", "model", "private_files", "protocol", "regular_files", "secrets"]),
+    ("login", &["config", "model", "private_files", "protocol", "regular_files", "secrets", "strangers"]),
     ("export", &["html", "machine", "protocol"]),
     ("prompt", &["folder_walk", "model", "protocol", "regular_files"]),
     (
@@ -30,6 +33,7 @@ const MAY_USE: [(&str, &[&str]); 31] = [
             "config",
             "extension",
             "folder_walk",
+            "line_reader",
             "private_files",
             "prompt",
             "protocol",
@@ -38,7 +42,10 @@ const MAY_USE: [(&str, &[&str]); 31] = [
         ],
     ),
     ("engine", &["machine", "model", "prompt", "protocol", "session"]),
-    ("tools", &["engine", "folder_walk", "model", "process_tree", "process_watcher", "protocol"]),
+    (
+        "tools",
+        &["engine", "folder_walk", "model", "process_tree", "process_watcher", "protocol", "regular_files"],
+    ),
     ("extension", &["config", "engine", "harmless", "protocol", "regular_files", "secrets", "tools"]),
     (
         "server",
@@ -59,12 +66,37 @@ const MAY_USE: [(&str, &[&str]); 31] = [
             "tools",
         ],
     ),
-    ("acp_backend", &["engine", "harmless", "model", "protocol", "server", "tools"]),
-    ("session_host", &["engine", "private_files", "process_watcher", "protocol", "server", "session"]),
+    ("acp_backend", &["acp_input", "engine", "harmless", "model", "protocol", "server", "tools"]),
+    (
+        "session_host",
+        &[
+            "engine",
+            "line_reader",
+            "private_files",
+            "process_watcher",
+            "protocol",
+            "server",
+            "session",
+            "strangers",
+        ],
+    ),
     ("cluster", &["engine", "protocol", "server", "session", "session_host"]),
-    ("acp", &["client", "model", "oracle", "private_files", "protocol", "session", "session_host", "tools"]),
+    (
+        "acp",
+        &[
+            "acp_input",
+            "client",
+            "model",
+            "oracle",
+            "private_files",
+            "protocol",
+            "session",
+            "session_host",
+            "tools",
+        ],
+    ),
     ("attach", &["protocol", "server", "session_host"]),
-    ("mock", &["model", "protocol"]),
+    ("mock", &["model", "protocol", "strangers"]),
     ("client", &["machine", "process_watcher", "protocol"]),
     (
         "oracle",
@@ -78,12 +110,23 @@ const MAY_USE: [(&str, &[&str]); 31] = [
             "private_files",
             "process_watcher",
             "protocol",
+            "regular_files",
             "secrets",
         ],
     ),
     (
         "inspect",
-        &["attach", "client", "export", "harmless", "machine", "oracle", "private_files", "protocol"],
+        &[
+            "attach",
+            "client",
+            "export",
+            "harmless",
+            "machine",
+            "oracle",
+            "private_files",
+            "protocol",
+            "strangers",
+        ],
     ),
     (
         "cli",
@@ -99,6 +142,7 @@ const MAY_USE: [(&str, &[&str]); 31] = [
             "extension",
             "harmless",
             "inspect",
+            "line_reader",
             "login",
             "machine",
             "mock",
@@ -114,9 +158,13 @@ const MAY_USE: [(&str, &[&str]); 31] = [
             "server",
             "session",
             "session_host",
+            "strangers",
             "tools",
         ],
     ),
+    ("acp_input", &["line_reader"]),
+    ("line_reader", &["protocol"]),
+    ("strangers", &[]),
 ];
 
 /// Modules that do no IO, and get time and input as arguments.

@@ -9,7 +9,7 @@ use super::{
     session::all_folders,
     session_options::load_config,
     session_template::SessionTemplate,
-    upgrade::Successor,
+    upgrade::{self, NO_FILE, Successor},
 };
 #[cfg(feature = "cluster")]
 use crate::cluster::{Connection, NatsOptions, Node, NodeInfo, NodeOptions, NodeSessions};
@@ -20,21 +20,14 @@ use crate::{
     server::MAX_PENDING_BYTES,
     session_host::{
         Access, AuthCommand, Listener, OpenSession, Records, Server, SessionHost, SessionLimits,
-        SessionSource, SharedSessions, serve_stdio,
+        SessionSource, SharedSessions, SocketFile, serve_stdio,
     },
 };
+use futures_util::FutureExt as _;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use sd_notify::NotifyState;
-use std::{
-    ffi::OsString,
-    fs,
-    os::fd::OwnedFd,
-    path::{Path, PathBuf},
-    process::ExitCode,
-    sync::Arc,
-    time::Duration,
-};
-use tokio::signal::unix::{SignalKind, signal};
+use std::{ffi::OsString, io, os::fd::OwnedFd, path::PathBuf, process::ExitCode, sync::Arc, time::Duration};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// Default of `--kept-output`, in bytes.
 const KEPT_OUTPUT: usize = 4 * 1024 * 1024;
@@ -62,6 +55,11 @@ pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
         (Err(Refusal(text, status)), _) => return refuse(&text, status),
         (_, Err(error)) => return refuse(&format!("the program's file: {error}"), 1),
     };
+    if !sockets.is_empty()
+        && let Err(error) = upgrade::unblock_signal()
+    {
+        return refuse(&format!("signals: {error}"), 1);
+    }
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return refuse(&error.to_string(), 1),
@@ -73,9 +71,12 @@ pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
     let served = runtime.block_on(async {
         let served = match sockets.is_empty() {
             true => serve_stdio(server).await.map(|()| End::Exit(0)).map_err(|error| error.to_string()),
-            false => match sockets.bind(format).await {
-                Ok(listeners) => listen(server, listeners, &successor, wait).await,
-                Err(text) => Err(text),
+            false => match HostSignals::listen() {
+                Ok(signals) => match sockets.bind(format).await {
+                    Ok(listeners) => listen(server, listeners, signals, &successor, wait).await,
+                    Err(text) => Err(text),
+                },
+                Err(error) => Err(format!("signals: {error}")),
             },
         };
         finish_refreshes().await;
@@ -83,10 +84,10 @@ pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
     });
     let status = match served {
         Ok(End::Exit(status)) => ExitCode::from(status),
-        Ok(End::Replaced(sockets)) => {
+        Ok(End::Replaced(sockets, files)) => {
             // A runtime that ends closes descriptors in other threads, and the sockets get the numbers of these.
             std::mem::forget(runtime);
-            return refuse(&format!("upgrade: {}", successor.start(sockets)), 1);
+            return refuse(&format!("upgrade: {}", successor.start(sockets, &files)), 1);
         }
         Err(text) => refuse(&text, 1),
     };
@@ -99,8 +100,8 @@ pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
 enum End {
     /// With this exit status.
     Exit(u8),
-    /// Another program takes its place, with these sockets.
-    Replaced(Vec<OwnedFd>),
+    /// Another program takes its place, with these sockets, and the identities of their files.
+    Replaced(Vec<OwnedFd>, Vec<String>),
 }
 
 /// Default of `--upgrade-wait`, in milliseconds.
@@ -126,18 +127,34 @@ Usage: pi-rpc host --listen unix:PATH [--listen ws://HOST:PORT] [OPTIONS]
 The options are those of pi-rpc serve, for every session that is opened.
 ";
 
+/// Signals to a host that listens.
+struct HostSignals {
+    terminate: Signal,
+    interrupt: Signal,
+    upgrade: Signal,
+}
+
+impl HostSignals {
+    /// Listens for them from now on: before anybody can know that the host is there.
+    fn listen() -> io::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            upgrade: signal(SignalKind::user_defined2())?,
+        })
+    }
+}
+
 /// Serves clients until a signal comes.
 async fn listen(
     server: Server,
     listeners: Vec<Listener>,
+    HostSignals { mut terminate, mut interrupt, mut upgrade }: HostSignals,
     successor: &Successor,
     wait: Duration,
 ) -> Result<End, String> {
-    let on = |kind| signal(kind).map_err(|error| format!("signals: {error}"));
-    let (mut terminate, mut interrupt) = (on(SignalKind::terminate())?, on(SignalKind::interrupt())?);
-    let mut upgrade = on(SignalKind::user_defined2())?;
-    let files: Vec<PathBuf> =
-        listeners.iter().filter_map(|listener| listener.socket_file().map(Path::to_owned)).collect();
+    let files: Vec<Option<SocketFile>> =
+        listeners.iter().map(|listener| listener.socket_file().cloned()).collect();
     let sockets: Result<Vec<OwnedFd>, _> = listeners.iter().map(Listener::descriptor).collect();
     let sockets = sockets.map_err(|error| format!("the sockets: {error}"))?;
     let host = server.host.clone();
@@ -147,15 +164,25 @@ async fn listen(
     }
     notify(&[NotifyState::Ready]);
     let mut is_replaced = false;
+    let mut checks = tokio::task::JoinSet::new();
     let end = loop {
         tokio::select! {
             _ = terminate.recv() => break Ok(End::Exit(0)),
             _ = interrupt.recv() => break Ok(End::Exit(130)),
-            _ = upgrade.recv(), if !is_replaced => match successor.check() {
-                Ok(()) => is_replaced = true,
+            _ = upgrade.recv(), if !is_replaced && checks.is_empty() => {
+                checks.spawn(successor.check());
+            }
+            Some(checked) = checks.join_next() => match checked {
+                Ok(Ok(())) => is_replaced = true,
+                Ok(Err(error)) => tracing::error!("upgrade: {error}; the host goes on"),
                 Err(error) => tracing::error!("upgrade: {error}; the host goes on"),
             },
-            () = idle(&host, wait), if is_replaced => break Ok(End::Replaced(sockets)),
+            () = idle(&host, wait), if is_replaced => {
+                let identity = |file: &Option<SocketFile>| {
+                    file.as_ref().map_or_else(|| NO_FILE.to_owned(), SocketFile::identity)
+                };
+                break Ok(End::Replaced(sockets, files.iter().map(identity).collect()));
+            }
             Some(lost) = served.join_next() => break match lost {
                 Ok(Ok(())) => Ok(End::Exit(0)),
                 Ok(Err(error)) => Err(error.to_string()),
@@ -163,23 +190,36 @@ async fn listen(
             },
         }
     };
+    // A program that is being tried ends with the host.
+    checks.shutdown().await;
     match &end {
         // Clients that come from now on wait for the next program.
-        Ok(End::Replaced(_)) => {
+        Ok(End::Replaced(..)) => {
             served.shutdown().await;
             let now = NotifyState::monotonic_usec_now();
             now.into_iter().for_each(|now| notify(&[NotifyState::Reloading, now]));
         }
-        _ => {
-            notify(&[NotifyState::Stopping]);
-            for file in files {
-                // A file that is gone already does no harm.
-                let _ = fs::remove_file(file);
-            }
-        }
+        _ => stop_listening(&files),
     }
     host.shut_down().await;
-    end
+    match end {
+        // A signal to end came while the sessions were ended.
+        Ok(End::Replaced(..)) if terminate.recv().now_or_never().is_some() => {
+            stop_listening(&files);
+            Ok(End::Exit(0))
+        }
+        end => end,
+    }
+}
+
+/// Removes the files of the sockets. A file that is gone already does no harm.
+fn stop_listening(files: &[Option<SocketFile>]) {
+    notify(&[NotifyState::Stopping]);
+    for file in files.iter().flatten() {
+        if let Err(error) = file.remove() {
+            tracing::warn!("the file of a socket stays: {error}");
+        }
+    }
 }
 
 /// Waits for a moment without runs, but no longer than this.

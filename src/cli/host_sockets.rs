@@ -3,7 +3,7 @@
 use super::{
     log::Log,
     options::{HostOptions, LogFormat, Refusal},
-    upgrade::is_handed_over,
+    upgrade::{handed_over_files, is_handed_over},
 };
 use crate::session_host::{Address, Certificate, Listener, PassedSocket, passed_sockets};
 use serde_json::json;
@@ -70,10 +70,13 @@ impl HostSockets {
             true => passed.len().saturating_sub(named.len()),
             false => passed.len(),
         };
+        let identities = if are_all_passed { handed_over_files() } else { Vec::new() };
         let mut listeners = Vec::new();
         for (at, socket) in passed.into_iter().enumerate() {
             let address = at.checked_sub(of_systemd).and_then(|at| named.get(at));
-            let adopted = Listener::adopt(socket, address.unwrap_or(&Address::Systemd), certificate);
+            let address = address.unwrap_or(&Address::Systemd);
+            let identity = identities.get(at).map(String::as_str);
+            let adopted = Listener::adopt(socket, address, identity, certificate);
             listeners.push(adopted.map_err(|error| format!("a socket that was passed on: {error}"))?);
         }
         for address in named.iter().filter(|_| !are_all_passed) {

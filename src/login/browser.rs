@@ -10,6 +10,7 @@ use crate::{
     config::login_kinds::{BodyForm, BrowserFlow, LoginKind, StateRule, TokenRequest},
     model::http::Http,
     protocol::JsonObject,
+    strangers::{GuardedListener, Strangers},
 };
 use axum::{
     Router,
@@ -106,7 +107,9 @@ impl<'a> BrowserLogin<'a> {
         let (sender, mut queries) = mpsc::channel(1);
         let shared = Arc::new(ExpectedCallback { state: self.state.clone(), sender });
         let router = Router::new().route(&self.path, get(receive)).with_state(shared);
-        let served = axum::serve(self.listener, router);
+        // A browser shows what it was sent back with at once, and needs the connection no longer.
+        let listener = GuardedListener::new(self.listener, Strangers::of_process(|_| {}));
+        let served = axum::serve(listener, router);
         let came = async {
             tokio::select! {
                 query = queries.recv() => query.ok_or(FlowError::Expired),

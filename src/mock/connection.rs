@@ -1,5 +1,6 @@
 //! Connections that an answer can cut: HTTP libraries have no means of just hanging up.
 
+use crate::strangers::{GuardedStream, Place, Strangers};
 use axum::{
     extract::connect_info::Connected,
     serve::{IncomingStream, Listener},
@@ -30,9 +31,14 @@ const CUT: u8 = 2;
 
 /// A handle to cut the connection of an answer.
 #[derive(Clone)]
-pub(super) struct Connection(Arc<AtomicU8>);
+pub(super) struct Connection(Arc<AtomicU8>, Place);
 
 impl Connection {
+    /// Takes it for that of a client: it has made a request.
+    pub fn admit(&self) {
+        self.1.admit();
+    }
+
     /// Cuts the connection at once, with all pending bytes.
     pub fn cut(&self) {
         self.0.store(CUT, Ordering::Relaxed);
@@ -55,11 +61,11 @@ impl Connected<IncomingStream<'_, CuttableListener>> for Connection {
 }
 
 /// A listener for connections that can be cut.
-pub(super) struct CuttableListener(TcpListener);
+pub(super) struct CuttableListener(TcpListener, Arc<Strangers>);
 
 impl CuttableListener {
-    pub const fn new(listener: TcpListener) -> Self {
-        Self(listener)
+    pub fn new(listener: TcpListener) -> Self {
+        Self(listener, Strangers::of_process(|_| {}))
     }
 }
 
@@ -73,7 +79,8 @@ impl Listener for CuttableListener {
                 Ok((stream, address)) => {
                     // Deltas must not be gathered; without this option they still arrive.
                     let _ = stream.set_nodelay(true);
-                    let connection = Connection(Arc::new(AtomicU8::new(OPEN)));
+                    let stream = self.1.guard(stream);
+                    let connection = Connection(Arc::new(AtomicU8::new(OPEN)), stream.place().clone());
                     return (CuttableStream { stream, connection }, address);
                 }
                 Err(_) => sleep(CROWDED).await,
@@ -88,7 +95,7 @@ impl Listener for CuttableListener {
 
 /// A stream that fails once its connection is cut, so that the HTTP library closes it silently.
 pub(super) struct CuttableStream {
-    stream: TcpStream,
+    stream: GuardedStream<TcpStream>,
     connection: Connection,
 }
 

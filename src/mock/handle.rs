@@ -61,6 +61,7 @@ pub(super) async fn handle(
     ConnectInfo(connection): ConnectInfo<Connection>,
     request: Request,
 ) -> Response {
+    connection.admit();
     let running = shared.journal.begin();
     let number = shared.requests.fetch_add(1, Ordering::Relaxed) + 1;
     let (parts, body) = request.into_parts();

@@ -6,12 +6,12 @@ use super::{
     principal::{Principal, UsageBook},
     token_file::{self, KnownToken},
 };
-use crate::protocol::ConnectionErrorCode;
+use crate::{protocol::ConnectionErrorCode, strangers::Place};
 use axum::{
-    extract::{Request, State},
+    extract::{ConnectInfo, Request, State},
     http::{
         HeaderMap, HeaderValue, StatusCode,
-        header::{AUTHORIZATION, ORIGIN, SEC_WEBSOCKET_PROTOCOL},
+        header::{AUTHORIZATION, CONNECTION, ORIGIN, SEC_WEBSOCKET_PROTOCOL},
     },
     middleware::Next,
     response::Response,
@@ -145,13 +145,25 @@ fn bearer(headers: &HeaderMap) -> Option<String> {
 }
 
 /// Passes on the requests that are let in, with their principal.
-pub async fn check(State(access): State<Arc<Access>>, mut request: Request, next: Next) -> Response {
+pub async fn check(
+    State(access): State<Arc<Access>>,
+    ConnectInfo(place): ConnectInfo<Place>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    place.hear();
     match access.authenticate(request.headers()).await {
         Ok(principal) => {
+            place.admit();
             request.extensions_mut().insert(principal);
             next.run(request).await
         }
-        Err((status, code, reason)) => super::listener::refuse(status, code, reason),
+        Err((status, code, reason)) => {
+            let mut refusal = super::listener::refuse(status, code, reason);
+            // It has had its time.
+            refusal.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+            refusal
+        }
     }
 }
 

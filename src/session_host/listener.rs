@@ -14,20 +14,25 @@ use super::{
     registry::SessionHost,
     scoped_host::ScopedHost,
     shared_connection::{InputEnd, ReadLines, SharedConnection, WriteLines},
+    socket_file::SocketFile,
     tls::{Certificate, TlsListener},
-    transports::{StdinReader, StdoutWriter, StreamReader, StreamWriter, web_socket},
+    transports::{StdinReader, StdoutWriter, StreamWriter, web_socket},
     unix_clients::UnixClients,
 };
-use crate::protocol::{ConnectionErrorCode, Dialect, MultiSessionErrorCode, ThinkingLevel};
+use crate::{
+    line_reader::LineReader,
+    protocol::{ConnectionErrorCode, Dialect, MultiSessionErrorCode, ThinkingLevel},
+    strangers::{GuardedListener, GuardedStream, Place, Strangers},
+};
 use axum::{
     Extension, Json, Router,
     extract::{
-        Path as UrlPath, Query, State,
+        ConnectInfo, Path as UrlPath, Query, Request, State,
         rejection::QueryRejection,
         ws::{WebSocketUpgrade, rejection::WebSocketUpgradeRejection},
     },
     http::{HeaderMap, StatusCode, header::CONTENT_TYPE},
-    middleware,
+    middleware::{self, Next},
     response::{IntoResponse, Response},
     routing::get,
 };
@@ -37,10 +42,10 @@ use std::{
     fmt, fs, io,
     os::{
         fd::{AsFd as _, OwnedFd},
-        unix::fs::{FileTypeExt as _, PermissionsExt as _},
+        unix::fs::PermissionsExt as _,
     },
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, LazyLock},
 };
 use tokio::net::{TcpListener, UnixListener, UnixStream};
 use tracing::Instrument as _;
@@ -93,7 +98,7 @@ pub struct Server {
 /// A bound address.
 pub enum Listener {
     /// A Unix socket, and the file that is removed at the end, if it is ours.
-    Unix(UnixListener, Option<PathBuf>),
+    Unix(UnixListener, Option<SocketFile>),
     /// A TCP port.
     Tcp(TcpListener),
     /// A TCP port whose clients speak TLS.
@@ -169,12 +174,12 @@ impl Listener {
             Address::Unix(path) => {
                 let name = format!("unix:{}", path.display());
                 let refused = |error| ListenError::Refused(name.clone(), error);
-                let is_socket = fs::symlink_metadata(path).is_ok_and(|it| it.file_type().is_socket());
-                if is_socket {
+                if let Some(left_behind) = SocketFile::at(path) {
                     if UnixStream::connect(path).await.is_ok() {
                         return Err(ListenError::InUse(name));
                     }
-                    fs::remove_file(path).map_err(refused)?;
+                    // Another host may have come meanwhile.
+                    left_behind.remove().map_err(refused)?;
                 }
                 // The file has its mode from the start: no other user can connect meanwhile.
                 let before = rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o177));
@@ -182,13 +187,14 @@ impl Listener {
                 rustix::process::umask(before);
                 let listener = bound.map_err(refused)?;
                 fs::set_permissions(path, fs::Permissions::from_mode(0o600)).map_err(refused)?;
-                Ok(Self::Unix(listener, Some(path.clone())))
+                Ok(Self::Unix(listener, SocketFile::at(path)))
             }
         }
     }
 
     /// Listens at a socket that another process has bound. A TCP port speaks TLS if there is a certificate, and `address`
-    /// is not another one; the file of a Unix socket is ours if `address` names it.
+    /// is not another one; the file of a Unix socket is ours if `address` names it, and it has the `identity` that the process
+    /// before has named.
     ///
     /// # Errors
     ///
@@ -196,14 +202,15 @@ impl Listener {
     pub fn adopt(
         socket: PassedSocket,
         address: &Address,
+        identity: Option<&str>,
         certificate: Option<&Arc<Certificate>>,
     ) -> io::Result<Self> {
         let certificate = certificate.filter(|_| !matches!(address, Address::Tcp(_)));
         match socket {
             PassedSocket::Unix(socket) => {
                 socket.set_nonblocking(true)?;
-                let file = match address {
-                    Address::Unix(path) => Some(path.clone()),
+                let file = match (address, identity) {
+                    (Address::Unix(path), Some(identity)) => SocketFile::known(path, identity),
                     _ => None,
                 };
                 Ok(Self::Unix(UnixListener::from_std(socket)?, file))
@@ -237,15 +244,19 @@ impl Listener {
                 let listener = axum::serve::ListenerExt::tap_io(listener, |stream| {
                     let _ = stream.set_nodelay(true);
                 });
-                axum::serve(listener, guarded()).await
+                let service = guarded().into_make_service_with_connect_info::<Place>();
+                axum::serve(GuardedListener::new(listener, STRANGERS.clone()), service).await
             }
             Self::Tls(listener, certificate) => {
-                axum::serve(TlsListener::new(listener, certificate), guarded()).await
+                let service = guarded().into_make_service_with_connect_info::<Place>();
+                axum::serve(TlsListener::new(listener, certificate, STRANGERS.clone()), service).await
             }
             Self::Unix(listener, _) => {
                 let open = router.layer(Extension(Principal::local())).route("/healthz", health);
+                let service = open.layer(middleware::from_fn(admit));
+                let service = service.into_make_service_with_connect_info::<Place>();
                 let lines = move |stream| serve_stream(server.clone(), stream);
-                axum::serve(UnixClients::new(listener, lines), open).await
+                axum::serve(UnixClients::new(listener, LOCAL_STRANGERS.clone(), lines), service).await
             }
         }
     }
@@ -263,17 +274,31 @@ impl Listener {
     }
 
     /// The file of a Unix socket.
-    pub fn socket_file(&self) -> Option<&Path> {
+    pub const fn socket_file(&self) -> Option<&SocketFile> {
         match self {
-            Self::Unix(_, path) => path.as_deref(),
+            Self::Unix(_, file) => file.as_ref(),
             Self::Tcp(_) | Self::Tls(..) => None,
         }
     }
 }
 
-async fn serve_stream(server: Server, stream: UnixStream) {
-    let (from, to) = stream.into_split();
-    let (reader, writer) = (StreamReader::new(from, server.max_frame), StreamWriter::new(to));
+/// Clients by TCP that have shown no token yet.
+static STRANGERS: LazyLock<Arc<Strangers>> =
+    LazyLock::new(|| Strangers::of_process(|event| METRICS.stranger(event)));
+
+/// Clients of Unix sockets that have said nothing yet. They are apart, so that those by TCP do not take their place.
+static LOCAL_STRANGERS: LazyLock<Arc<Strangers>> =
+    LazyLock::new(|| Strangers::of_process(|event| METRICS.stranger(event)));
+
+/// Takes the client of a Unix socket for who it is: the local user.
+async fn admit(ConnectInfo(place): ConnectInfo<Place>, request: Request, next: Next) -> Response {
+    place.admit();
+    next.run(request).await
+}
+
+async fn serve_stream(server: Server, stream: GuardedStream<UnixStream>) {
+    let (from, to) = tokio::io::split(stream);
+    let (reader, writer) = (LineReader::new(from, server.max_frame), StreamWriter::new(to));
     serve_shared(server, Principal::local(), reader, writer).await;
 }
 

@@ -3,7 +3,10 @@
 //! A process is one host, so that there is one set of them.
 
 use super::registry::SessionHost;
-use crate::protocol::{AgentMessage, AgentSessionEvent, Emission, Outbound, SessionStatus, Usage};
+use crate::{
+    protocol::{AgentMessage, AgentSessionEvent, Emission, Outbound, SessionStatus, Usage},
+    strangers::StrangerEvent,
+};
 use prometheus_client::{
     encoding::{EncodeLabelSet, text::encode},
     metrics::{
@@ -39,6 +42,11 @@ struct CodeLabel {
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct ReasonLabel {
+    reason: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct CommandLabel {
     command: &'static str,
 }
@@ -57,6 +65,8 @@ pub struct Metrics {
     snapshots: Counter,
     pending: Gauge,
     refusals: Family<CodeLabel, Counter>,
+    strangers: Gauge,
+    strangers_closed: Family<ReasonLabel, Counter>,
 }
 
 /// A connection that is counted until it is dropped.
@@ -85,6 +95,8 @@ impl Metrics {
             snapshots: Counter::default(),
             pending: Gauge::default(),
             refusals: Family::default(),
+            strangers: Gauge::default(),
+            strangers_closed: Family::default(),
         };
         let registry = &mut new.registry;
         registry.register("sessions", "Sessions by state", new.sessions.clone());
@@ -116,6 +128,16 @@ impl Metrics {
         );
         registry.register("pending_bytes", "Bytes that wait for readers", new.pending.clone());
         registry.register("refusals", "Refused requests and commands, by code", new.refusals.clone());
+        registry.register(
+            "strangers",
+            "Connections that have not shown yet who they act for",
+            new.strangers.clone(),
+        );
+        registry.register(
+            "strangers_closed",
+            "Such connections that were closed",
+            new.strangers_closed.clone(),
+        );
         new
     }
 
@@ -193,6 +215,17 @@ impl Metrics {
     pub fn pending(&self, before: usize, now: usize) {
         let signed = |bytes| i64::try_from(bytes).unwrap_or(i64::MAX);
         self.pending.inc_by(signed(now) - signed(before));
+    }
+
+    /// Counts what happens to a stranger.
+    pub fn stranger(&self, event: StrangerEvent) {
+        let closed = |reason| self.strangers_closed.get_or_create(&ReasonLabel { reason }).inc();
+        match event {
+            StrangerEvent::Came => drop(self.strangers.inc()),
+            StrangerEvent::Left => drop(self.strangers.dec()),
+            StrangerEvent::Late => drop(closed("late")),
+            StrangerEvent::Displaced => drop(closed("displaced")),
+        }
     }
 
     /// Counts a refusal.

@@ -35,6 +35,7 @@ mod request_ids;
 mod scoped_host;
 mod session_task;
 mod shared_connection;
+mod socket_file;
 mod stored_commands;
 mod tls;
 mod token_file;
@@ -60,5 +61,6 @@ pub use session_task::{
     Attach, Attached, ClientLine, Resumption, SessionEnd, SessionHandle, SessionInfo, SessionLimits,
     SessionRequest, start as start_session,
 };
+pub use socket_file::SocketFile;
 pub use tls::Certificate;
 pub use watcher::{ClientId, WatcherMessage, WatcherQueue};

@@ -1,6 +1,8 @@
 //! TLS for clients by TCP (`--listen wss://HOST:PORT`).
 
 use super::file_watch::FileStamp;
+use crate::strangers::{GuardedStream, Place, Strangers};
+use axum::{extract::connect_info::Connected, serve::IncomingStream};
 use rustls::{
     ServerConfig,
     crypto::ring,
@@ -11,7 +13,6 @@ use std::{
     net::SocketAddr,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
-    time::Duration,
 };
 use tokio::{
     net::{TcpListener, TcpStream},
@@ -19,9 +20,6 @@ use tokio::{
 };
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
 use tokio_util::task::AbortOnDropHandle;
-
-/// How long a client may take for the handshake.
-const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Connections that wait to be served.
 const ACCEPTED: usize = 16;
@@ -78,30 +76,33 @@ fn load(certificates: &Path, key: &Path) -> Result<Arc<ServerConfig>, String> {
     Ok(config.into())
 }
 
+/// A client by TLS.
+type TlsClient = TlsStream<GuardedStream<TcpStream>>;
+
 /// A TCP port whose clients speak TLS. Handshakes run beside each other.
 pub struct TlsListener {
-    accepted: mpsc::Receiver<(TlsStream<TcpStream>, SocketAddr)>,
+    accepted: mpsc::Receiver<(TlsClient, SocketAddr)>,
     address: io::Result<SocketAddr>,
     _accepting: AbortOnDropHandle<()>,
 }
 
 impl TlsListener {
-    /// Accepts clients of `listener`.
-    pub fn new(mut listener: TcpListener, certificate: Arc<Certificate>) -> Self {
+    /// Accepts clients of `listener`, which are strangers from then on.
+    pub fn new(mut listener: TcpListener, certificate: Arc<Certificate>, strangers: Arc<Strangers>) -> Self {
         let (sender, accepted) = mpsc::channel(ACCEPTED);
         let address = listener.local_addr();
         let accepting = tokio::spawn(async move {
             loop {
                 let (stream, from) = axum::serve::Listener::accept(&mut listener).await;
                 let (sender, acceptor) = (sender.clone(), TlsAcceptor::from(certificate.config()));
+                // Deltas are small, and each is awaited.
+                let _ = stream.set_nodelay(true);
+                let stream = strangers.guard(stream);
                 tokio::spawn(async move {
-                    // Deltas are small, and each is awaited.
-                    let _ = stream.set_nodelay(true);
-                    match tokio::time::timeout(HANDSHAKE_TIMEOUT, acceptor.accept(stream)).await {
+                    match acceptor.accept(stream).await {
                         // The receiver is gone only with the process.
-                        Ok(Ok(stream)) => drop(sender.send((stream, from)).await),
-                        Ok(Err(error)) => tracing::info!("{from}: no TLS: {error}"),
-                        Err(_) => tracing::info!("{from}: no TLS within {HANDSHAKE_TIMEOUT:?}"),
+                        Ok(stream) => drop(sender.send((stream, from)).await),
+                        Err(error) => tracing::info!("{from}: no TLS: {error}"),
                     }
                 });
             }
@@ -111,10 +112,10 @@ impl TlsListener {
 }
 
 impl axum::serve::Listener for TlsListener {
-    type Io = TlsStream<TcpStream>;
+    type Io = TlsClient;
     type Addr = SocketAddr;
 
-    async fn accept(&mut self) -> (TlsStream<TcpStream>, SocketAddr) {
+    async fn accept(&mut self) -> (TlsClient, SocketAddr) {
         match self.accepted.recv().await {
             Some(accepted) => accepted,
             None => std::future::pending().await,
@@ -123,5 +124,11 @@ impl axum::serve::Listener for TlsListener {
 
     fn local_addr(&self) -> io::Result<SocketAddr> {
         self.address.as_ref().map(Clone::clone).map_err(|error| error.kind().into())
+    }
+}
+
+impl Connected<IncomingStream<'_, TlsListener>> for Place {
+    fn connect_info(stream: IncomingStream<'_, TlsListener>) -> Self {
+        stream.io().get_ref().0.place().clone()
     }
 }

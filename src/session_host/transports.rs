@@ -2,6 +2,7 @@
 
 use super::shared_connection::{ReadLines, WriteLines};
 use crate::{
+    line_reader::LineReader,
     protocol::{LineSplitter, SplitLine},
     server::{Sink, Stdin},
 };
@@ -14,23 +15,20 @@ use futures_util::{
     stream::{SplitSink, SplitStream},
 };
 use std::io::{self, IoSlice};
-use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, BufWriter};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, BufWriter};
 
-/// Size of one read, in bytes.
+/// Bytes that are gathered before they are written.
 const CHUNK: usize = 64 * 1024;
 
-/// Lines of a stream of bytes.
-pub struct StreamReader<R> {
-    from: R,
-    splitter: LineSplitter,
-    max_frame: usize,
-    has_ended: bool,
-}
-
-impl<R: AsyncRead + Unpin + Send> StreamReader<R> {
-    /// A reader of lines of at most `max_frame` bytes.
-    pub fn new(from: R, max_frame: usize) -> Self {
-        Self { from, splitter: LineSplitter::new(max_frame), max_frame, has_ended: false }
+impl<R: AsyncRead + Unpin + Send> ReadLines for LineReader<R> {
+    async fn next(&mut self) -> Option<Result<Vec<u8>, String>> {
+        match Self::next(self).await {
+            Ok(line) => line.map(|line| line.map_err(|error| error.to_string())),
+            Err(error) => {
+                tracing::warn!("a connection broke: {error}");
+                None
+            }
+        }
     }
 }
 
@@ -49,30 +47,6 @@ fn last(splitter: &mut LineSplitter) -> Option<Result<Vec<u8>, String>> {
     match splitter.finish()? {
         SplitLine::Line(line) => Some(Ok(line.to_vec())),
         SplitLine::TooLong(_) => None,
-    }
-}
-
-impl<R: AsyncRead + Unpin + Send> ReadLines for StreamReader<R> {
-    async fn next(&mut self) -> Option<Result<Vec<u8>, String>> {
-        loop {
-            if let Some(line) = buffered(&mut self.splitter, self.max_frame) {
-                return Some(line);
-            }
-            if self.has_ended {
-                return None;
-            }
-            match self.from.read(self.splitter.space(CHUNK)).await {
-                Ok(0) => {
-                    self.has_ended = true;
-                    return last(&mut self.splitter);
-                }
-                Ok(count) => self.splitter.commit(count),
-                Err(error) => {
-                    tracing::warn!("a connection broke: {error}");
-                    self.has_ended = true;
-                }
-            }
-        }
     }
 }
 

@@ -1,7 +1,9 @@
 //! The clients of a Unix socket: some speak HTTP, others write lines at once.
 
+use crate::strangers::{GuardedStream, Place, Strangers};
+use axum::{extract::connect_info::Connected, serve::IncomingStream};
 use rustix::net::{RecvFlags, recv};
-use std::io;
+use std::{io, sync::Arc};
 use tokio::{
     net::{UnixListener, UnixStream, unix::SocketAddr as UnixAddress},
     sync::mpsc,
@@ -10,16 +12,18 @@ use tokio_util::task::AbortOnDropHandle;
 
 /// A Unix socket whose clients speak HTTP, or write lines: those are served beside it.
 pub struct UnixClients {
-    http: mpsc::Receiver<(UnixStream, UnixAddress)>,
+    http: mpsc::Receiver<(GuardedStream<UnixStream>, UnixAddress)>,
     address: io::Result<UnixAddress>,
     _accepting: AbortOnDropHandle<()>,
 }
 
 impl UnixClients {
-    /// Accepts clients of `listener`; `serve_lines` serves those that write lines.
+    /// Accepts clients of `listener`; `serve_lines` serves those that write lines. Until their first line or request is there,
+    /// they are strangers.
     pub fn new<F: Future<Output = ()> + Send + 'static>(
         mut listener: UnixListener,
-        serve_lines: impl Fn(UnixStream) -> F + Clone + Send + 'static,
+        strangers: Arc<Strangers>,
+        serve_lines: impl Fn(GuardedStream<UnixStream>) -> F + Clone + Send + 'static,
     ) -> Self {
         let (sender, http) = mpsc::channel(16);
         let address = listener.local_addr();
@@ -27,12 +31,13 @@ impl UnixClients {
             loop {
                 let (stream, from) = axum::serve::Listener::accept(&mut listener).await;
                 let (sender, serve_lines) = (sender.clone(), serve_lines.clone());
+                let mut stream = strangers.guard(stream);
                 tokio::spawn(async move {
-                    match starts_with_brace(&stream).await {
-                        Ok(true) => serve_lines(stream).await,
+                    match starts_with_brace(&mut stream).await {
+                        Ok(true) => serve_lines(stream.admitting_lines()).await,
                         // The receiver is gone only with the process.
                         Ok(false) => drop(sender.send((stream, from)).await),
-                        Err(error) => tracing::warn!("a connection broke: {error}"),
+                        Err(error) => tracing::info!("a connection broke: {error}"),
                     }
                 });
             }
@@ -42,10 +47,10 @@ impl UnixClients {
 }
 
 impl axum::serve::Listener for UnixClients {
-    type Io = UnixStream;
+    type Io = GuardedStream<UnixStream>;
     type Addr = UnixAddress;
 
-    async fn accept(&mut self) -> (UnixStream, UnixAddress) {
+    async fn accept(&mut self) -> (GuardedStream<UnixStream>, UnixAddress) {
         match self.http.recv().await {
             Some(accepted) => accepted,
             None => std::future::pending().await,
@@ -57,10 +62,17 @@ impl axum::serve::Listener for UnixClients {
     }
 }
 
+impl Connected<IncomingStream<'_, UnixClients>> for Place {
+    fn connect_info(stream: IncomingStream<'_, UnixClients>) -> Self {
+        stream.io().place().clone()
+    }
+}
+
 /// Whether a client begins with a JSON object, not with HTTP.
-async fn starts_with_brace(stream: &UnixStream) -> io::Result<bool> {
+async fn starts_with_brace(guarded: &mut GuardedStream<UnixStream>) -> io::Result<bool> {
     loop {
-        stream.readable().await?;
+        guarded.readable().await?;
+        let stream = guarded.get_ref();
         let mut first = [0];
         match stream.try_io(tokio::io::Interest::READABLE, || {
             recv(stream, &mut first, RecvFlags::PEEK).map_err(io::Error::from)

@@ -13,5 +13,6 @@ mod operating;
 mod refusals;
 mod shared;
 mod stored;
+mod strangers;
 mod tcp_support;
 mod watching;

@@ -1,9 +1,9 @@
 //! What operators see: TLS, metrics, health, the log, systemd.
 
 use crate::{
-    host_support::{hello, waiting},
+    host_support::{Host, hello, waiting},
     limits::costly,
-    serve_support::{TOO_LONG, binary, command, eventually},
+    serve_support::{TOO_LONG, binary, command, eventually, processes_of},
     tcp_support::{TOKENS, TcpHost},
 };
 use command_fds::{CommandFdExt as _, FdMapping};
@@ -14,8 +14,11 @@ use std::{
     fs,
     io::{Read, Write},
     net::TcpStream,
-    os::unix::net::{UnixDatagram, UnixListener, UnixStream},
-    path::Path,
+    os::unix::{
+        fs::PermissionsExt as _,
+        net::{UnixDatagram, UnixListener, UnixStream},
+    },
+    path::{Path, PathBuf},
     process::{Output, Stdio},
 };
 
@@ -103,7 +106,7 @@ fn wrong_certificates_refuse_the_start() {
 }
 
 /// The response to a GET: status line, and body.
-fn get(mut stream: impl Read + Write, path: &str, token: Option<&str>) -> (String, String) {
+pub fn get(mut stream: impl Read + Write, path: &str, token: Option<&str>) -> (String, String) {
     let authorization = token.map(|token| format!("authorization: Bearer {token}\r\n")).unwrap_or_default();
     write!(stream, "GET {path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n{authorization}\r\n").unwrap();
     let mut text = String::new();
@@ -237,4 +240,58 @@ fn upgrade_keeps_process_and_sockets() {
     assert_eq!(body, "ok\n");
     host.signal(Signal::TERM);
     eventually("the socket is removed", || !host.dir.path().join("s").exists());
+}
+
+/// A host at the Unix socket `s` whose program can be replaced, and the file of that program.
+fn replaceable_host() -> (TcpHost, PathBuf) {
+    let dir = tempfile::tempdir().unwrap();
+    let program = dir.path().join("program");
+    fs::hard_link(binary(), &program).or_else(|_| fs::copy(binary(), &program).map(drop)).unwrap();
+    let line = command(&program, dir.path());
+    (TcpHost::start_by(line, dir, &hello(), &["--listen", "unix:s"]), program)
+}
+
+#[test]
+fn hanging_program_blocks_no_signal() {
+    let (host, program) = replaceable_host();
+    let next = host.dir.path().join("next");
+    fs::write(&next, "#!/bin/sh\ntouch checked\nsleep 600\n").unwrap();
+    fs::set_permissions(&next, fs::Permissions::from_mode(0o755)).unwrap();
+    fs::rename(&next, &program).unwrap();
+    host.signal(Signal::USR2);
+    eventually("the program is tried", || host.dir.path().join("checked").exists());
+    let (_, body) = get(UnixStream::connect(host.dir.path().join("s")).unwrap(), "/healthz", None);
+    assert_eq!(body, "ok\n");
+    host.signal(Signal::TERM);
+    eventually("the socket is removed", || !host.dir.path().join("s").exists());
+    eventually("no process is left", || processes_of(host.dir.path()).is_empty());
+}
+
+#[test]
+fn signals_in_a_row_leave_host_alive() {
+    let host = TcpHost::start(&hello(), |_| vec![json!({})], &["--listen", "unix:s"]);
+    eventually("the next program listens", || {
+        host.signal(Signal::USR2);
+        host.log().matches("listening at ").count() >= 3
+    });
+    // The last signal may have begun another upgrade, which closes connections.
+    eventually("the host answers", || {
+        let mut stream = UnixStream::connect(host.dir.path().join("s")).unwrap();
+        let mut text = String::new();
+        let written = write!(stream, "GET /healthz HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n");
+        written.is_ok() && stream.read_to_string(&mut text).is_ok() && text.ends_with("ok\n")
+    });
+}
+
+#[test]
+fn ended_host_leaves_socket_of_another() {
+    let first = Host::start(&hello(), &[]);
+    let dir = first.dir.clone();
+    fs::remove_file(dir.path().join("s")).unwrap();
+    let second = Host::start_in(dir, &[]);
+    first.stop();
+    assert!(UnixStream::connect(second.socket()).is_ok());
+    let dir = second.dir.clone();
+    second.stop();
+    assert!(!dir.path().join("s").exists());
 }

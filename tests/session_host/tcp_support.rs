@@ -7,7 +7,7 @@ use std::{
     fs,
     io::{BufRead, BufReader},
     net::TcpStream,
-    process::{Child, Stdio},
+    process::{Child, Command, Stdio},
     sync::{Arc, Mutex},
     thread,
 };
@@ -49,9 +49,14 @@ impl TcpHost {
 
     /// Starts a host in this directory with these arguments; `turns` may be a whole script.
     pub fn start_in(dir: TempDir, turns: &Value, arguments: &[&str]) -> Self {
+        let line = command(binary(), dir.path());
+        Self::start_by(line, dir, turns, arguments)
+    }
+
+    /// As [`start_in`](Self::start_in), by a command that starts the program with further arguments.
+    pub fn start_by(mut line: Command, dir: TempDir, turns: &Value, arguments: &[&str]) -> Self {
         let script = if turns.is_array() { json!({ "turns": turns }) } else { turns.clone() };
         fs::write(dir.path().join("script.json"), script.to_string()).unwrap();
-        let mut line = command(binary(), dir.path());
         line.args(["host", "--model", "scripted/script.json", "--dialect", "pi-1"]);
         if !arguments.contains(&"--listen") {
             line.args(["--listen", "ws://127.0.0.1:0"]);
@@ -81,6 +86,13 @@ impl TcpHost {
     /// Host and port.
     pub fn authority(&self) -> &str {
         self.address.split_once("://").unwrap().1
+    }
+
+    /// Host and port of the first address by TCP.
+    pub fn tcp_authority(&self) -> String {
+        let log = self.log();
+        let (_, address) = log.split_once("listening at ws://").unwrap();
+        address.lines().next().unwrap().to_owned()
     }
 
     /// A WebSocket at this path; the error is the HTTP status and what the body has as `error`.

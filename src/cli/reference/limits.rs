@@ -2,12 +2,15 @@
 
 use super::{code, table};
 use crate::{
+    attach::MAX_MESSAGE,
+    client::LONGEST,
     engine::limits::{self, Limits},
     extension::{MAX_FRAME, MAX_PENDING},
     oracle::LONGEST_LINE,
     protocol::FRAME_LIMIT,
     regular_files::{CERTIFICATES, CONFIGURATION, IGNORE_FILE, INSTRUCTIONS, MANIFEST, SCRIPT, TEXT},
     server::MAX_PENDING_BYTES,
+    strangers::STRANGER_TIME,
     tools::{OUTPUT_FILE_LIMIT, OUTPUT_FILES_LIMIT},
 };
 use std::time::Duration;
@@ -68,6 +71,58 @@ pub(super) fn host() -> String {
     ];
     let rows =
         rows.map(|(what, limit, option, beyond)| [what.to_owned(), limit, code(option), beyond.to_owned()]);
+    table(["What", "Limit", "Option", "Beyond it"], rows)
+}
+
+/// What those at the other end of a pipe or a socket may write.
+pub(super) fn peers() -> String {
+    let size = |size: usize| bytes(size as u64);
+    let share = format!(
+        "a quarter of the descriptors (`RLIMIT_NOFILE`) by TCP, and as many by Unix sockets; {} each",
+        seconds(STRANGER_TIME)
+    );
+    let rows: [(&str, String, &str, &str); 7] = [
+        (
+            "connections to `host` without a token, a request or a first line yet",
+            share,
+            "",
+            "the one that has waited longest is closed when one more comes; each is closed when its time is over, and after a refusal. The same holds for `mock-llm`, `inspect` and the page of a login",
+        ),
+        (
+            "a message to `host`, of a session's own connection twice as long",
+            size(FRAME_LIMIT),
+            "--max-frame",
+            "the connection is closed",
+        ),
+        (
+            "a message of a host to `attach`",
+            size(MAX_MESSAGE),
+            "four times `--max-frame`",
+            "`attach` ends with status 1",
+        ),
+        (
+            "a line of an editor to `acp`",
+            size(FRAME_LIMIT),
+            "--max-frame",
+            "a parse error that names the limit; the line is skipped, not held",
+        ),
+        (
+            "a line of the agent of `--backend acp`",
+            size(FRAME_LIMIT),
+            "--max-frame",
+            "the agent is ended, and the run fails with the reason; the next prompt starts it again",
+        ),
+        ("a message of an MCP server", "16 MiB".to_owned(), "", "it is left out"),
+        (
+            "a line of a server to `acp --agent`, `conform` and the client library",
+            size(LONGEST),
+            "",
+            "the server is ended; `conform` records the bytes as lost",
+        ),
+    ];
+    let option = |text: &str| if text.starts_with("--") { code(text) } else { text.to_owned() };
+    let rows =
+        rows.map(|(what, limit, name, beyond)| [what.to_owned(), limit, option(name), beyond.to_owned()]);
     table(["What", "Limit", "Option", "Beyond it"], rows)
 }
 

@@ -33,6 +33,7 @@ pub fn reference_blocks() -> Vec<(&'static str, String)> {
         ("commands-by-state", states::commands()),
         ("transitions", states::transitions()),
         ("host-limits", limits::host()),
+        ("peer-limits", limits::peers()),
         ("tool-limits", limits::tools()),
         ("extension-limits", limits::extensions()),
         ("file-limits", limits::files()),

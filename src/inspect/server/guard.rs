@@ -1,7 +1,8 @@
 //! Access to the page: the address has a token, and requests of pages of other origins are refused.
 
+use crate::strangers::Place;
 use axum::{
-    extract::{Request, State},
+    extract::{ConnectInfo, Request, State},
     http::{
         HeaderMap, HeaderName, HeaderValue, StatusCode, Uri,
         header::{
@@ -135,7 +136,12 @@ fn without_token(uri: &Uri) -> Option<Uri> {
 }
 
 /// Refuses strangers, and says with every answer what a browser may do with it.
-pub async fn check(State(guard): State<Arc<Guard>>, mut request: Request, next: Next) -> Response {
+pub async fn check(
+    State(guard): State<Arc<Guard>>,
+    ConnectInfo(place): ConnectInfo<Place>,
+    mut request: Request,
+    next: Next,
+) -> Response {
     let refusal = guard.refusal(request.uri().path(), request.headers());
     let mut response = match (refusal, without_token(request.uri())) {
         (Some(refusal), _) => refusal.into_response(),
@@ -143,6 +149,7 @@ pub async fn check(State(guard): State<Arc<Guard>>, mut request: Request, next: 
             Redirect::to(&format!("/{}/", guard.token)).into_response()
         }
         (None, Some(uri)) => {
+            place.admit();
             *request.uri_mut() = uri;
             next.run(request).await
         }

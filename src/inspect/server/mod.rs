@@ -11,6 +11,7 @@ mod requests;
 pub use guard::Guard;
 
 use super::app::App;
+use crate::strangers::{GuardedListener, Place, Strangers};
 use axum::{Router, middleware};
 use std::{io, sync::Arc};
 use tokio::net::TcpListener;
@@ -60,6 +61,8 @@ impl PageServer {
         // Paths are matched without the token, which the guard takes off.
         let router = Router::new().fallback_service(requests::router(app));
         let router = router.layer(middleware::from_fn_with_state(self.guard, guard::check));
-        axum::serve(self.listener, router).with_graceful_shutdown(end).await
+        let listener = GuardedListener::new(self.listener, Strangers::of_process(|_| {}));
+        let service = router.into_make_service_with_connect_info::<Place>();
+        axum::serve(listener, service).with_graceful_shutdown(end).await
     }
 }

@@ -1,0 +1,258 @@
+//! Every place that reads what somebody else writes, with what bounds it: a line, an answer or an output without end fills no
+//! memory. A reader without a row fails the test, and so does a row without its reader.
+
+use super::files_below;
+use std::{collections::BTreeSet, path::Path};
+
+/// What reads from a pipe, a socket, a file or a body, as the code has it.
+const READS: &[&str] = &[
+    ".bytes().await",
+    ".chunk()",
+    ".fill_buf(",
+    ".json().await",
+    ".json::<",
+    ".output()",
+    ".poll_read(",
+    ".read(&mut",
+    ".read(buffer",
+    ".read(self.",
+    ".read(splitter",
+    ".read_line(&mut",
+    ".read_until(",
+    ".text().await",
+    "BufReader::",
+    "ByteStreams::new",
+    "Framed",
+    "LineReader::new",
+    "LineSource::new",
+    "LineSplitter::new",
+    "LinesCodec",
+    "StreamReader::new",
+    "StreamableHttpClientTransport::from_config",
+    "TokioChildProcess::new",
+    "WebSocketConfig::",
+    "axum::serve(",
+    "body::to_bytes",
+    "bytes_stream(",
+    "fs::read(",
+    "fs::read_to_string(",
+    "from_reader(",
+    "into_data_stream(",
+    "io::copy(",
+    "lock().lines()",
+    "max_messages(",
+    ".on_upgrade(",
+    "read_beginning(",
+    "read_buf(",
+    "read_exact(",
+    "read_line(&mut stdin",
+    "read_to_end(",
+    "read_to_string(",
+    "recv(stream",
+    "wait_with_output(",
+];
+
+/// The one reader of files, which knows the limit of each kind.
+const REGULAR_FILES: &str = "regular_files::read";
+
+/// File, part of the line that reads, and the bound.
+const READERS: &[(&str, &str, &str)] = &[
+    ("acp/agent.rs", "StreamReader::new(lines(", "`acp_input`: `--max-frame`, a parse error"),
+    ("acp/agent.rs", "ByteStreams::new(", "what `acp_input` passes"),
+    (
+        "acp/mcp.rs",
+        "TokioChildProcess::new(",
+        "rmcp: lines of 16 MiB (DEFAULT_MAX_LINE_LENGTH), longer ones are left out",
+    ),
+    (
+        "acp/mcp.rs",
+        "StreamableHttpClientTransport::from_config(",
+        "rmcp: bodies and events of 16 MiB, an error",
+    ),
+    (
+        "acp_backend/connection.rs",
+        "StreamReader::new(lines(",
+        "`acp_input`: `--max-frame`, the agent is ended",
+    ),
+    ("acp_backend/connection.rs", "ByteStreams::new(", "what `acp_input` passes"),
+    ("acp_backend/connection.rs", "BufReader::new(stderr)", "the buffer"),
+    ("acp_backend/connection.rs", "take(SHOWN_STDERR)", "SHOWN_STDERR, a piece is a line"),
+    ("acp_backend/files.rs", "take(MAX_FILE)", "MAX_FILE, an error"),
+    ("acp_input.rs", "LineReader::new(from, limit)", "the caller's limit"),
+    (
+        "attach/connection.rs",
+        "WebSocketConfig::default().max_message_size(Some(max_message))",
+        "`max_message`, an error",
+    ),
+    ("attach/pipe.rs", "LineSplitter::new(options.max_frame)", "`--max-frame`, the line is left out"),
+    ("attach/pipe.rs", "self.stdin.read(&mut self.splitter)", "the splitter"),
+    (
+        "cli/check.rs",
+        "BufReader::with_capacity(BUFFER, File::open(trace)?)",
+        "`oracle/recording.rs`: LONGEST_LINE",
+    ),
+    (
+        "cli/check.rs",
+        "BufReader::with_capacity(BUFFER, io::stdin().lock())",
+        "`oracle/recording.rs`: LONGEST_LINE",
+    ),
+    ("cli/conform.rs", "fs::read_to_string(path)", "a file that the user names"),
+    ("cli/discover/servers.rs", "response.bytes_stream()", "MAX_BYTES, no answer"),
+    ("cli/login.rs", "read_line(&mut stdin, MAX_PASTED)", "MAX_PASTED, the line is left out"),
+    ("cli/login_key.rs", "take(MAX_KEY).read_line(", "MAX_KEY"),
+    ("cli/mock_llm.rs", "io::copy(&mut io::stdin().lock(), &mut io::sink())", "nothing is kept"),
+    ("cli/mock_llm.rs", "fs::read_to_string(path)", "a file that the user names"),
+    ("cli/printed_prompts.rs", "from.take(limit as u64 + 1)", "`--max-frame`, an error"),
+    ("cli/repl.rs", "read_line(&mut stdin, FRAME_LIMIT)", "FRAME_LIMIT, the line is left out"),
+    ("cli/replay.rs", "read(BufReader::new(file))", "LONGEST_LINE, an error"),
+    ("cli/replay.rs", "from.fill_buf()", "LONGEST_LINE, an error"),
+    ("cli/replay.rs", "LineSplitter::new(LONGEST)", "LONGEST, the line is left out"),
+    ("cli/replay.rs", "stdin.read(&mut chunk)", "the chunk, then the splitter"),
+    ("cli/report_options.rs", "fs::read_to_string(file)", "a file that the user names"),
+    ("cli/schema.rs", "fs::read_to_string(what)", "a file that the user names"),
+    ("cli/strip_types.rs", "take(MAX_SOURCE + 1)", "MAX_SOURCE, an error"),
+    ("client/line_source.rs", "LineSplitter::new(limit)", "the caller's limit: LONGEST by default"),
+    ("client/line_source.rs", "pipe.read(&mut self.chunk)", "the chunk, then the splitter"),
+    ("client/process.rs", "LineSource::new(child.stdout.take(), longest)", "LONGEST, the server is ended"),
+    ("client/process.rs", "LineSource::new(child.stderr.take(), longest)", "LONGEST, the line is left out"),
+    ("client/process.rs", "self.stdout.read(&mut stdout)", "the line source"),
+    ("client/process.rs", "self.stderr.read(&mut stderr)", "the line source"),
+    ("cluster/connection.rs", "std::fs::read_to_string(file)", "a file that the user names"),
+    (
+        "cluster/tail.rs",
+        "max_messages(BATCH)",
+        "BATCH messages, each of at most the NATS server's `max_payload`",
+    ),
+    ("config/command.rs", "stdout.take(LONGEST + 1)", "LONGEST, no key"),
+    ("config/object_file.rs", "stripped.read_to_end(&mut plain)", "a text in memory"),
+    ("extension/named_commands.rs", "take(BYTES)", "BYTES"),
+    ("extension/node.rs", "stdout.take(MAX_VERSION)", "MAX_VERSION, no version"),
+    ("extension/pipe.rs", "self.from.read(buffer)", "the caller's buffer"),
+    ("extension/pipe.rs", "self.from.read(&mut buffer[..left])", "the caller's buffer"),
+    ("extension/spawn.rs", "take(256)", "256 bytes"),
+    ("extension/stderr.rs", "stderr.read(&mut chunk)", "LINE_LIMIT a line, KEPT_LINES of them"),
+    ("extension/stdout.rs", "stdout.read(&mut chunk)", "the chunk, then the splitter"),
+    ("extension/stdout.rs", "LineSplitter::new(self.max_frame)", "MAX_FRAME, the extension is ended"),
+    (
+        "inspect/scripts.rs",
+        "fs::read_to_string(self.path(name).ok()?)",
+        "a file of the inspector's own folder",
+    ),
+    ("inspect/server/mod.rs", "axum::serve(", "hyper: heads of 400 KiB; bodies DefaultBodyLimit; strangers"),
+    ("inspect/server/requests.rs", ".on_upgrade(", "axum: messages of 64 MiB, the connection ends"),
+    ("inspect/recording_file.rs", "CHUNK)?", "LONGEST_LINE, left out"),
+    (
+        "inspect/server/requests.rs",
+        "BufReader::with_capacity(256 * 1024, reader)",
+        "`oracle/recording.rs`: LONGEST_LINE",
+    ),
+    ("line_reader.rs", "LineSplitter::new(limit)", "the caller's limit"),
+    ("line_reader.rs", "self.from.read(self.splitter.space(CHUNK))", "the splitter"),
+    ("line_reader.rs", "from.fill_buf()", "the caller's limit"),
+    ("line_reader.rs", "take(limit).read_to_end(&mut bytes)", "the caller's limit"),
+    ("line_reader.rs", "io::copy(&mut from, &mut io::sink())", "nothing is kept"),
+    ("line_reader.rs", "pub fn read_beginning(", "the caller's limit"),
+    ("login/browser.rs", "axum::serve(", "hyper: heads of 400 KiB; no body is read; strangers"),
+    ("mock/answer.rs", "answer.chunk()", "bytes of our own"),
+    ("mock/connection.rs", ".poll_read(context, buffer)", "the caller's buffer"),
+    ("mock/handle.rs", "packed.take(MAX_BODY as u64).read_to_end(&mut whole)", "MAX_BODY"),
+    ("mock/mod.rs", "axum::serve(", "hyper: heads of 400 KiB; bodies MAX_BODY; strangers"),
+    ("model/http/aws_chain.rs", "answer.chunk()", "MAX_BODY, an error"),
+    ("model/http/exchange.rs", "response.chunk()", "ANSWER_BYTES"),
+    ("model/http/google_exchange.rs", "response.chunk()", "the answer's limit, an error"),
+    (
+        "model/http/response.rs",
+        "timeout(idle, response.chunk())",
+        "`model/body.rs`: a line, an event and an answer have limits",
+    ),
+    ("model/http/response.rs", "while let Ok(Some(piece)) = response.chunk()", "ERROR_BYTES"),
+    ("oracle/live/adapter.rs", "fs::read_to_string(folder.join(name))", "a file that the user names"),
+    ("oracle/live/adapter.rs", "fs::read_to_string(&path)", "a file that the user names"),
+    ("oracle/live/conversation.rs", "LineSplitter::new(usize::MAX)", "what the scenario writes"),
+    ("oracle/recording.rs", "from.fill_buf()", "LONGEST_LINE, reported and left out"),
+    ("oracle/recording.rs", "LineSplitter::new(longest)", "LONGEST_LINE, reported and left out"),
+    ("oracle/tap/pump.rs", "from.read(&mut chunk)", "passed on; `oracle/tap/recorder.rs` holds LONGEST"),
+    ("oracle/tap/recorder.rs", "LineSplitter::new(LONGEST)", "LONGEST, recorded in pieces"),
+    ("packages/fetch.rs", "read_beginning(stderr, MAX_STDERR)", "MAX_STDERR, the rest is dropped"),
+    ("regular_files.rs", "take(kind.limit + 1)", "the limit of the kind, an error"),
+    ("regular_files.rs", "pub fn read_to_string(", "the limit of the kind, an error"),
+    ("server/stdin.rs", "self.from.read(splitter.space(CHUNK))", "the splitter"),
+    ("server/stdin.rs", "self.stdin.read(&mut self.splitter)", "the splitter"),
+    ("server/stdin.rs", "LineSplitter::new(max_frame)", "`--max-frame`, an error, the line is skipped"),
+    ("session/catalog.rs", "take(LARGEST + 1)", "LARGEST, left out of the list"),
+    ("session/file.rs", "open.file.read_to_end(&mut bytes)", "`--max-session`, not opened"),
+    ("session/file.rs", "old.read_to_end(&mut bytes)", "`--max-session`: what was read before"),
+    ("session/find.rs", "BufReader::new(file.take(LONGEST_HEADER))", "LONGEST_HEADER"),
+    ("session/find.rs", "reader.read_until(", "LONGEST_HEADER"),
+    ("session_host/access.rs", "fs::read_to_string(path)", "a file that the operator names"),
+    ("session_host/auth_command.rs", "from.take(MAX_ANSWER)", "MAX_ANSWER"),
+    ("session_host/listener.rs", "axum::serve(", "hyper: heads of 400 KiB; no body is read; strangers"),
+    ("session_host/listener.rs", "LineReader::new(from, server.max_frame)", "`--max-frame`, an error"),
+    (
+        "session_host/listener.rs",
+        "upgrade.on_upgrade(move |socket|",
+        "`--max-frame`, the connection is closed",
+    ),
+    (
+        "session_host/listener.rs",
+        "upgrade.on_upgrade(|socket|",
+        "twice `--max-frame`, the connection is closed",
+    ),
+    ("session_host/records.rs", "fs::read(&path)", "a file of the host's own folder"),
+    ("session_host/transports.rs", "self.stdin.read(&mut self.splitter)", "the splitter"),
+    ("session_host/transports.rs", "LineSplitter::new(max_frame)", "`--max-frame`, an error"),
+    ("session_host/unix_clients.rs", "recv(stream, &mut first", "one byte"),
+    ("strangers.rs", ".poll_read(context, buffer)", "the caller's buffer"),
+    ("tools/processes.rs", "std::fs::read_to_string(entry.path().join(\"stat\"))", "a line of the kernel's"),
+    ("tools/grep.rs", "self.file.read(buffer)", "the buffer; files of 64 MiB"),
+    ("tools/read.rs", ".read_to_end(&mut bytes)", "LARGEST_FILE, an error"),
+    (
+        "tools/running_command.rs",
+        "self.pipe.read(&mut self.buffer)",
+        "the buffer; `tools/output.rs` keeps 100 KiB",
+    ),
+    ("tools/running_command.rs", "pipe.read(&mut buffer)", "nothing is kept"),
+];
+
+#[test]
+fn every_reader_has_a_bound() {
+    let found = readers();
+    let has_row = |(file, line): &(String, String)| {
+        READERS.iter().any(|(known, part, _)| file == known && line.contains(part))
+    };
+    let unbounded: Vec<_> = found.iter().filter(|reader| !has_row(reader)).collect();
+    assert!(unbounded.is_empty(), "readers without a row, and so perhaps without a bound: {unbounded:#?}");
+    let is_there = |(file, part, _): &(&str, &str, &str)| {
+        found.iter().any(|(known, line)| known == file && line.contains(part))
+    };
+    let stale: Vec<_> = READERS.iter().filter(|row| !is_there(row)).collect();
+    assert!(stale.is_empty(), "rows without a reader: {stale:#?}");
+}
+
+/// The lines that read: file below `src`, and line. Tests are left out.
+fn readers() -> BTreeSet<(String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut found = BTreeSet::new();
+    for (path, text) in files_below(&root) {
+        let file = path.strip_prefix(&root).unwrap().to_string_lossy().into_owned();
+        let text = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
+        let text = text.split("#[cfg(all(test").next().unwrap_or_default();
+        let lines = text.lines().map(str::trim).filter(|line| file.ends_with(".rs") && reads(line));
+        found.extend(lines.map(|line| (file.clone(), line.to_owned())));
+    }
+    found
+}
+
+fn reads(line: &str) -> bool {
+    let is_import = line.starts_with("use ") || line.starts_with("pub use ");
+    let is_read = READS.iter().any(|read| line.contains(read));
+    is_read && !is_import && !line.starts_with("//") && !line.contains(REGULAR_FILES)
+}
+
+#[test]
+fn a_new_reader_would_be_found() {
+    assert!(reads("let text = fs::read_to_string(path)?;"));
+    assert!(reads("from.read_to_end(&mut bytes).await?;"));
+    assert!(!reads("// stdin.read_to_end(&mut bytes)"));
+    assert!(!reads("regular_files::read_to_string(&path, CONFIGURATION)?;"));
+}
