@@ -5,6 +5,7 @@
 
 use super::{
     access::{self, Access},
+    field_lengths::MAX_CLIENT_NAME,
     host_error::HostError,
     metrics::METRICS,
     open_request::{OpenRequest, Start, ToolLimits},
@@ -545,6 +546,11 @@ fn connect(
     if let Some(other) = offered.iter().find(|name| !has_control && name.starts_with(CONTROL_PROTOCOLS)) {
         let reason = format!("expected {CONTROL_PROTOCOL}, got {other:?}");
         return refuse(StatusCode::BAD_REQUEST, ConnectionErrorCode::UnsupportedVersion, &reason);
+    }
+    if let Some(length) = options.client.as_ref().map(String::len).filter(|length| *length > MAX_CLIENT_NAME)
+    {
+        let reason = format!("client: expected at most {MAX_CLIENT_NAME} bytes, got {length}");
+        return refuse(StatusCode::BAD_REQUEST, ConnectionErrorCode::InvalidQuery, &reason);
     }
     let client = Client {
         // A client of one name does not take the place of another's.

@@ -16,6 +16,7 @@
 
 mod access;
 mod auth_command;
+mod field_lengths;
 mod file_watch;
 mod host_error;
 mod journal;
@@ -45,6 +46,7 @@ mod watcher;
 
 pub use access::Access;
 pub use auth_command::AuthCommand;
+pub use field_lengths::recorded_name;
 pub use host_error::HostError;
 pub use journal::Journal;
 pub use limits::{Roots, TokenLimits, real_path};

@@ -91,6 +91,14 @@ fn read_dialect<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Dia
 }
 
 impl Start {
+    /// The file or id of the session that it begins from: of the one that is resumed or copied.
+    pub fn source(&self) -> Option<&str> {
+        match self {
+            Self::Named(name) | Self::Fork(name) => Some(name),
+            Self::New | Self::InMemory | Self::Newest => None,
+        }
+    }
+
     /// The file or id of the session that is resumed.
     pub fn name(&self) -> Option<&str> {
         match self {

@@ -78,7 +78,9 @@ impl Records {
             if path.extension().is_none_or(|extension| extension != "json") {
                 continue;
             }
-            match serde_json::from_slice(&fs::read(&path)?) {
+            // One file that cannot be read costs its session alone, whose own file is still there.
+            let read = fs::read(&path);
+            match read.and_then(|text| serde_json::from_slice(&text).map_err(io::Error::from)) {
                 Ok(session) => sessions.push(session),
                 Err(error) => tracing::error!("{}: {error}; the session is not brought back", path.display()),
             }

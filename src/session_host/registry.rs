@@ -1,6 +1,7 @@
 //! The sessions of a process: opens, finds, lists and closes them.
 
 use super::{
+    field_lengths,
     host_error::HostError,
     open_request::{OpenRequest, Start},
     principal::Principal,
@@ -141,8 +142,9 @@ impl SessionHost {
     ///
     /// # Errors
     ///
-    /// The directory is not absolute, the file is open already, or the owner has too many sessions.
+    /// A field is too long, the directory is not absolute, the file is open already, or the owner has too many sessions.
     pub fn reserve(&self, request: OpenRequest) -> Result<ReservedSession, HostError> {
+        field_lengths::check_request(&request)?;
         if request.directory.as_deref().is_some_and(|directory| !directory.is_absolute()) {
             return Err(HostError::InvalidPath);
         }

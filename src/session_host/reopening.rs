@@ -1,6 +1,7 @@
 //! Sessions that leave memory, and come back from their files.
 
 use super::{
+    field_lengths::recorded_name,
     host_error::HostError,
     open_request::{OpenRequest, Start},
     principal::Principal,
@@ -129,7 +130,7 @@ fn stored_session(
         durable_id: info.durable_id.clone(),
         path: info.path.clone()?,
         directory: info.directory.clone(),
-        name: info.name.clone(),
+        name: info.name.as_deref().map(recorded_name),
         opened_at,
         resumption,
     })

@@ -1,6 +1,7 @@
 //! The task of one session: feeds the engine with the lines of all clients, and hands its frames to the journal.
 
 use super::{
+    field_lengths,
     journal::Journal,
     metrics::METRICS,
     outlet::Outlet,
@@ -437,7 +438,8 @@ impl SessionTask {
             _ => None,
         };
         let place = SessionPlace { directory: self.directory.clone(), file };
-        let checked = principal.check_command(command, &place, Instant::now());
+        let checked = field_lengths::check_command(command)
+            .and_then(|()| principal.check_command(command, &place, Instant::now()));
         // The owner pays for the commands of every client.
         let checked = checked.and_then(|()| match calls_model(command) {
             true => self.owner.check_spend(wall_ms()),

@@ -1,6 +1,11 @@
 //! Commands about sessions on disk, open or not. Source: own.
 
-use super::{host_error::HostError, registry::SessionHost, scoped_host::ScopedHost};
+use super::{
+    field_lengths::{MAX_NAME, check_length},
+    host_error::HostError,
+    registry::SessionHost,
+    scoped_host::ScopedHost,
+};
 use crate::{
     protocol::{
         ArchiveSessionCommand, ListStoredSessionsCommand, ListedSession, MultiSessionErrorCode,
@@ -96,11 +101,12 @@ impl ScopedHost {
     ///
     /// # Errors
     ///
-    /// It is no session, is open, or cannot be written.
+    /// The name is too long, or it is no session, is open, or cannot be written.
     pub async fn rename_stored(
         &self,
         command: RenameStoredSessionCommand,
     ) -> Result<StoredSessionInfo, HostError> {
+        check_length("name", command.name.len(), MAX_NAME)?;
         let path = self.closed(command.session_path).await?;
         let (name, stamp) = (command.name, Stamp { dialect: self.dialect(), wall_ms: wall_ms() });
         let renamed = self.blocking(move |host| {
