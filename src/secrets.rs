@@ -189,7 +189,7 @@ fn percent_encoded(text: &str) -> String {
 }
 
 /// Decodes percent-encoding.
-fn percent_decoded(text: &str) -> String {
+pub(crate) fn percent_decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((first, behind)) = rest.split_first() {

@@ -80,7 +80,7 @@ const MAY_USE: [(&str, &[&str]); 34] = [
             "strangers",
         ],
     ),
-    ("cluster", &["engine", "protocol", "server", "session", "session_host"]),
+    ("cluster", &["engine", "protocol", "secrets", "server", "session", "session_host"]),
     (
         "acp",
         &[

@@ -282,7 +282,10 @@ async fn server(
     let config = load_config(dialect, &options, &directory, &environment, secrets.clone());
     let folders = all_folders(&config, &options, &directory, &environment);
     log::set_secrets(secrets.clone());
-    process_privacy::hide(&secrets, &environment, options.api_key.is_some());
+    // Tools can show the command line of the host.
+    options.nats.iter().flat_map(|urls| urls.split(',')).for_each(|url| secrets.remember_url(url));
+    let has_login = options.nats.as_deref().is_some_and(|urls| urls.contains('@'));
+    process_privacy::hide(&secrets, &environment, options.api_key.is_some() || has_login);
     let access = Arc::new(access(&options, &secrets)?);
     let arguments = arguments.to_vec();
     let template = Arc::new(SessionTemplate { dialect, options, arguments, directory, environment, secrets });

@@ -54,10 +54,10 @@ impl LogContent {
     pub async fn read(connection: &Connection, session: &str) -> Result<Self, String> {
         let mut content = Self::default();
         let name = subject(ENTRIES, session);
-        let last = read_all(&connection.entries, &name, |stored| {
+        let end = read_all(&connection.entries, &name, |stored| {
             content.apply(&stored.headers, stored.payload);
         });
-        content.last = last.await?;
+        content.last = end.await?.last;
         Ok(content)
     }
 

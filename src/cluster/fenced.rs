@@ -1,7 +1,10 @@
 //! Appends to a subject of a stream, each message behind the last one that the writer knows: JetStream refuses it if another
 //! writer was there. That is the fence which an owner that was replaced cannot pass.
 
-use super::lease::Lease;
+use super::{
+    connection::{max_message, max_part},
+    lease::Lease,
+};
 use async_nats::{
     HeaderMap,
     jetstream::{
@@ -21,12 +24,6 @@ use std::{
 const WRITE: &str = "Pi-Rpc-Write";
 /// Which part of a record a message is, from 1 on, and how many there are: `2/3`.
 const PART: &str = "Pi-Rpc-Part";
-
-/// Bytes of a message besides its payload.
-const HEADER_ROOM: usize = 16 * 1024;
-
-/// Largest payload of a message: larger ones hold the stream up for all sessions.
-const MAX_PART: usize = 512 * 1024;
 
 /// How long to wait before a write is tried again.
 const RETRY_DELAY: Duration = Duration::from_millis(100);
@@ -59,17 +56,14 @@ pub struct FencedSubject {
     /// Names this writer.
     writer: String,
     writes: u64,
-    max_part: usize,
 }
 
 impl FencedSubject {
     /// A writer that continues behind the message with the sequence `last`.
     pub fn new(context: &Context, stream: &Stream, subject: String, last: u64, lease: Lease) -> Self {
-        let max_payload = context.client().server_info().max_payload;
-        let max_part = max_payload.saturating_sub(HEADER_ROOM).clamp(HEADER_ROOM, MAX_PART);
         let writer = format!("{:016x}", crate::server::seed());
         let (context, stream) = (context.clone(), stream.clone());
-        Self { context, stream, subject, lease, last, writer, writes: 0, max_part }
+        Self { context, stream, subject, lease, last, writer, writes: 0 }
     }
 
     /// The sequence of the last message.
@@ -83,16 +77,35 @@ impl FencedSubject {
     ///
     /// Another writer was faster, NATS refuses it, or the lease has ended.
     pub async fn append(&mut self, headers: &HeaderMap, payload: Bytes) -> Result<u64, AppendError> {
-        let count = payload.len().div_ceil(self.max_part).max(1);
-        for part in 0..count {
-            let end = payload.len().min((part + 1) * self.max_part);
+        let parts = split(&payload, max_part(&self.context.client(), &self.stream, headers))?;
+        let count = parts.len();
+        for (at, part) in parts.into_iter().enumerate() {
             let mut headers = headers.clone();
             if count > 1 {
-                headers.insert(PART, format!("{}/{count}", part + 1));
+                headers.insert(PART, format!("{}/{count}", at + 1));
             }
-            self.publish(headers, payload.slice(part * self.max_part..end)).await?;
+            self.publish(headers, part).await?;
         }
         Ok(self.last)
+    }
+
+    /// The largest record without headers that [`append_whole`](Self::append_whole) takes, in bytes.
+    pub fn max_whole(&self) -> usize {
+        max_message(&self.context.client(), &self.stream, &HeaderMap::new())
+    }
+
+    /// Appends a record without headers as one message: readers take the last message of the subject alone.
+    ///
+    /// # Errors
+    ///
+    /// It is longer than [`max_whole`](Self::max_whole), or as [`append`](Self::append).
+    pub async fn append_whole(&mut self, payload: Bytes) -> Result<u64, AppendError> {
+        let (length, max) = (payload.len(), self.max_whole());
+        if length > max {
+            let reason = format!("it has {length} bytes, and a message of this server {max} (max_payload)");
+            return Err(AppendError::Refused(reason));
+        }
+        self.publish(HeaderMap::new(), payload).await.map(|()| self.last)
     }
 
     async fn publish(&mut self, mut headers: HeaderMap, payload: Bytes) -> Result<(), AppendError> {
@@ -151,8 +164,18 @@ impl FencedSubject {
     }
 }
 
+/// The parts of a payload, each at most `max` bytes; one if it is empty.
+fn split(payload: &Bytes, max: usize) -> Result<Vec<Bytes>, AppendError> {
+    if max == 0 {
+        return Err(AppendError::Refused("its headers are longer than a message (max_payload)".to_owned()));
+    }
+    let count = payload.len().div_ceil(max).max(1);
+    Ok((0..count).map(|part| payload.slice(part * max..payload.len().min((part + 1) * max))).collect())
+}
+
 /// Why an attempt has led to nothing.
-enum Attempt {
+#[derive(Debug)]
+pub enum Attempt {
     /// It may be tried again.
     Failed(String),
     /// It would be refused again.
@@ -164,9 +187,15 @@ impl From<PublishError> for Attempt {
         let text = error.to_string();
         match (error.kind(), code(&error)) {
             (PublishErrorKind::MaxPayloadExceeded, _)
-            | (_, Some(ErrorCode::STREAM_STORE_FAILED | ErrorCode::STORAGE_RESOURCES_EXCEEDED)) => {
-                Self::Refused(text)
-            }
+            | (
+                _,
+                Some(
+                    ErrorCode::STREAM_STORE_FAILED
+                    | ErrorCode::STORAGE_RESOURCES_EXCEEDED
+                    | ErrorCode::STREAM_MESSAGE_EXCEEDS_MAXIMUM
+                    | ErrorCode::STREAM_HEADER_EXCEEDS_MAXIMUM,
+                ),
+            ) => Self::Refused(text),
             _ => Self::Failed(text),
         }
     }

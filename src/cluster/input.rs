@@ -1,8 +1,14 @@
 //! Lines of clients, and what connections ask of a session, as they lie in the stream.
 
-use super::fenced::{header, number};
-use async_nats::HeaderMap;
-use bytes::Bytes;
+use super::{
+    fenced::{header, number},
+    tail::{ReadAttempts, Stored},
+};
+use async_nats::{
+    HeaderMap,
+    jetstream::stream::{RawMessageErrorKind, Stream},
+};
+use bytes::{Bytes, BytesMut};
 
 /// Names the client.
 const CLIENT: &str = "Pi-Rpc-Client";
@@ -10,6 +16,14 @@ const CLIENT: &str = "Pi-Rpc-Client";
 const LINE: &str = "Pi-Rpc-Line";
 /// What the message is.
 const KIND: &str = "Pi-Rpc-Kind";
+/// The stream sequences of the parts of the line, with spaces between them.
+const PARTS: &str = "Pi-Rpc-Parts";
+
+/// What a part of a line is.
+const PART: &str = "part";
+
+/// Stands for a line whose parts are gone: no command, so that its client gets an error.
+const LOST_LINE: &[u8] = b"a line whose parts are no longer in the stream";
 
 /// Stands for all clients of a session.
 pub const ALL_CLIENTS: &str = "*";
@@ -74,5 +88,92 @@ impl InputMessage {
             _ => return None,
         };
         Some(Self { client: header(headers, CLIENT)?.to_owned(), content })
+    }
+}
+
+/// The headers of the parts of a message with these headers.
+pub fn part_headers(headers: &HeaderMap) -> HeaderMap {
+    let mut headers = headers.clone();
+    headers.insert(KIND, PART);
+    headers
+}
+
+/// Names the parts of a line in the headers of the message that stands for it.
+pub fn name_parts(headers: &mut HeaderMap, sequences: &[u64]) {
+    let list: Vec<String> = sequences.iter().map(u64::to_string).collect();
+    headers.insert(PARTS, list.join(" "));
+}
+
+/// Whether the line of a message lies in parts.
+pub fn has_parts(stored: &Stored) -> bool {
+    header(&stored.headers, PARTS).is_some()
+}
+
+/// Puts the line of a message together if it lies in parts. Reading ends behind the part with which it is longer than `max`
+/// bytes. A line with a part that is gone becomes one that no client writes.
+///
+/// # Errors
+///
+/// NATS does not answer in time.
+pub async fn join_parts(stream: &Stream, stored: &mut Stored, max: usize) -> Result<(), String> {
+    let Some(parts) = header(&stored.headers, PARTS) else { return Ok(()) };
+    let mut line = BytesMut::new();
+    for sequence in parts.split(' ') {
+        if line.len() > max {
+            break;
+        }
+        let part = match sequence.parse() {
+            Ok(sequence) => read_part(stream, sequence, &stored.headers).await?,
+            Err(_) => None,
+        };
+        let Some(part) = part else {
+            tracing::error!("{}: a line lacks its part {sequence}", stored.subject);
+            line = BytesMut::from(LOST_LINE);
+            break;
+        };
+        line.extend_from_slice(&part);
+    }
+    stored.payload = line.freeze();
+    Ok(())
+}
+
+/// A part of the line that a message with these headers stands for; `None`: it is gone. From the leader of the stream: a copy
+/// may not have it yet.
+async fn read_part(stream: &Stream, sequence: u64, headers: &HeaderMap) -> Result<Option<Bytes>, String> {
+    let attempts = ReadAttempts::start();
+    loop {
+        match stream.get_raw_message(sequence).await {
+            Ok(part) => {
+                let is_same = |name| header(&part.headers, name) == header(headers, name);
+                let is_it = header(&part.headers, KIND) == Some(PART) && is_same(CLIENT) && is_same(LINE);
+                return Ok(Some(part.payload).filter(|_| is_it));
+            }
+            Err(error) if error.kind() == RawMessageErrorKind::NoMessageFound => return Ok(None),
+            Err(error) => attempts.wait(error.to_string()).await?,
+        }
+    }
+}
+
+/// The lines that a client has written by the messages that lie behind the one with the sequence `after`; 0: there is none of
+/// it. From the leader of the stream.
+///
+/// # Errors
+///
+/// NATS does not answer in time.
+pub async fn written_lines(stream: &Stream, subject: &str, after: u64, client: &str) -> Result<u64, String> {
+    let (mut lines, mut last) = (0, after);
+    let attempts = ReadAttempts::start();
+    loop {
+        let next = stream.raw_message_builder().next_by_subject(subject).sequence(last + 1).send().await;
+        match next {
+            Ok(message) => {
+                last = message.sequence;
+                if header(&message.headers, CLIENT) == Some(client) {
+                    lines = lines.max(number(&message.headers, LINE).unwrap_or_default());
+                }
+            }
+            Err(error) if error.kind() == RawMessageErrorKind::NoMessageFound => return Ok(lines),
+            Err(error) => attempts.wait(error.to_string()).await?,
+        }
     }
 }

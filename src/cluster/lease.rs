@@ -51,7 +51,30 @@ impl Default for NodeInfo {
     }
 }
 
+/// The longest name of a node, and the longest label, in bytes: both are in each heartbeat.
+const MAX_NAME: usize = 256;
+
+/// Labels of a node.
+const MAX_LABELS: usize = 64;
+
 impl NodeInfo {
+    /// Checks that a heartbeat is short.
+    fn check(&self) -> Result<(), String> {
+        let labels = self.labels.iter().map(|label| ("--label", label));
+        let named = [("--node", &self.name)].into_iter().chain(labels);
+        for (option, name) in named {
+            if name.len() > MAX_NAME {
+                return Err(format!("{option}: expected at most {MAX_NAME} bytes, got {}", name.len()));
+            }
+        }
+        match self.labels.len() {
+            count if count > MAX_LABELS => {
+                Err(format!("--label: expected at most {MAX_LABELS}, got {count}"))
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn lease(&self) -> Duration {
         // What another node says does not count for longer than this one could say.
         Duration::from_secs(self.lease_seconds.clamp(1, MAX_LEASE))
@@ -100,8 +123,9 @@ impl Lease {
     ///
     /// # Errors
     ///
-    /// NATS does not pass heartbeats on.
+    /// A name is too long, or NATS does not pass heartbeats on.
     pub async fn take(connection: &Connection, info: &NodeInfo) -> Result<Self, String> {
+        info.check()?;
         let id = format!("{}-{:08x}", key_part(&info.name), crate::server::seed() as u32);
         let client = &connection.client;
         let mut subscription =

@@ -11,6 +11,10 @@
 //! knows (`fenced`): an owner that was replaced can write nothing. A node that ends is replaced by another, which reads the log
 //! (`entries`), closes the run that was cut, and goes on.
 //!
+//! NATS takes messages up to a length that it announces (`max_payload`). What may be long goes in parts: entries, records of output
+//! and snapshots by `fenced`, lines of clients by `publisher`. What has to be one message is bounded: the session's record
+//! (`records`), heartbeats (`lease`).
+//!
 //! What JetStream has is not built again: order, copies, compare-and-set, deduplication, ages and sizes are its own.
 
 mod connection;
@@ -22,9 +26,11 @@ mod lease;
 mod node;
 mod output;
 mod owner;
+mod publisher;
 mod records;
 mod replica;
 mod tail;
+mod urls;
 
 pub use connection::{Connection, ConnectionError, NatsOptions};
 pub use entries::{EntryFiles, EntryLog, LogContent};
@@ -32,7 +38,7 @@ pub use fenced::{AppendError, FencedSubject};
 pub use lease::{Lease, NodeInfo};
 pub use node::{Node, NodeOptions, NodeSessions};
 pub use records::{OutstandingCommand, OwnedRecord, SessionRecord, SessionSpec, TakenInput, find, list};
-pub use tail::{Stored, read_all};
+pub use tail::{ReadEnd, Stored, read_all};
 
 use crate::protocol::SessionStatus;
 

@@ -2,6 +2,7 @@
 
 use super::{
     connection::Connection,
+    fenced::AppendError,
     lease::{Lease, NodeInfo},
     owner::{OwnedSession, OwnerContext, TakeError},
     records::{self, SessionRecord, SessionSpec},
@@ -33,8 +34,8 @@ const TURN: Duration = Duration::from_secs(2);
 /// Sessions that are taken at once.
 const MAX_TAKING: usize = 16;
 
-/// How long a session that could not be opened is left alone.
-const FAILED_DELAY: Duration = Duration::from_secs(30);
+/// How long a session that could not be taken is left alone: at first, and after many attempts.
+const FAILED_DELAYS: [Duration; 2] = [Duration::from_secs(30), Duration::from_secs(600)];
 
 /// How often an operation is tried while a session changes its owner.
 const FIND_ATTEMPTS: usize = 3;
@@ -58,8 +59,8 @@ struct NodeState {
     followed: HashMap<String, SessionHandle>,
     /// Sessions that are being taken.
     taking: HashSet<String>,
-    /// Sessions that could not be opened here, and when.
-    failed: HashMap<String, Instant>,
+    /// Sessions that could not be taken here: when, and how often in a row.
+    failed: HashMap<String, (Instant, u32)>,
     is_leaving: bool,
 }
 
@@ -176,7 +177,11 @@ impl Node {
         for (session, record) in sessions {
             let since = *orphans.entry(session.clone()).or_insert_with(Instant::now);
             let Some(turn) = turn(&session, &record, &lease) else { continue };
-            let is_failed = self.state().failed.get(&session).is_some_and(|at| at.elapsed() < FAILED_DELAY);
+            let is_failed = self
+                .state()
+                .failed
+                .get(&session)
+                .is_some_and(|(at, times)| at.elapsed() < failed_delay(*times));
             if is_failed || since.elapsed() < TURN * turn {
                 continue;
             }
@@ -224,8 +229,10 @@ impl Node {
         let owned = match taken {
             Ok(owned) => Arc::new(owned),
             Err(error) => {
-                if matches!(error, TakeError::Open(_)) {
-                    state.failed.insert(session.to_owned(), Instant::now());
+                // Where another node was faster, or NATS cannot be reached, it is not the session that fails.
+                if !matches!(error, TakeError::Append(AppendError::Fenced | AppendError::LeaseLost)) {
+                    let times = state.failed.get(session).map_or(1, |(_, times)| times.saturating_add(1));
+                    state.failed.insert(session.to_owned(), (Instant::now(), times));
                 }
                 return Err(error);
             }
@@ -248,12 +255,12 @@ impl Node {
         let dialect =
             request.dialect.map_or_else(|| self.dialect.clone(), |dialect| dialect.as_str().to_owned());
         let directory = request.directory.clone().unwrap_or_else(|| self.directory.clone());
-        let record = SessionRecord {
+        let mut record = SessionRecord {
             spec: SessionSpec::new(request, &dialect, &directory),
             label: self.info.labels.first().cloned(),
-            title: request.name.clone(),
             ..SessionRecord::default()
         };
+        record.set_title(request.name.as_deref());
         self.own(id, record, 0).await.map_err(host_error)?;
         self.follow(id).await
     }
@@ -267,7 +274,7 @@ impl Node {
             }
             record.is_closed = false;
             match self.own(name, record, revision).await {
-                Err(TakeError::Append(super::AppendError::Fenced)) => {}
+                Err(TakeError::Append(AppendError::Fenced)) => {}
                 outcome => {
                     outcome.map_err(host_error)?;
                     break;
@@ -303,6 +310,12 @@ impl Node {
         // Of two that were started at once, the first one is used.
         Ok(state.followed.entry(name.to_owned()).or_insert(handle).clone())
     }
+}
+
+/// How long a session is left alone that could not be taken so many times in a row.
+fn failed_delay(times: u32) -> Duration {
+    let [first, longest] = FAILED_DELAYS;
+    first.saturating_mul(1 << times.saturating_sub(1).min(10)).min(longest)
 }
 
 /// How many nodes are asked to take a session before this one; `None`: it may not.

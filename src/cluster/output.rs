@@ -81,7 +81,7 @@ pub fn encode(item: &OutputItem, batch: &mut Vec<u8>) {
         OutputContent::Message(WatcherMessage::Snapshot(event)) => (Kind::Snapshot, json(&**event)),
         OutputContent::Message(WatcherMessage::DialogResolved(event)) => (Kind::DialogResolved, json(event)),
         OutputContent::Message(WatcherMessage::Ended(event)) => (Kind::Ended, json(event)),
-        OutputContent::Message(WatcherMessage::Received(_)) => return,
+        OutputContent::Message(WatcherMessage::Received(_) | WatcherMessage::Response(_)) => return,
     };
     batch.extend(json(&Head { to: item.to.clone(), kind }));
     batch.extend(content);

@@ -3,14 +3,15 @@
 use super::{
     connection::{Connection, SESSIONS},
     fenced::{AppendError, FencedSubject},
+    input::{InputContent, InputMessage},
     lease::Lease,
     tail::{ReadAttempts, Stored, read_all},
 };
 use crate::{
-    protocol::{RequestId, ThinkingLevel},
-    session_host::{OpenRequest, Principal, Start, TokenLimits, ToolLimits},
+    protocol::{Dialect, Inbound, RequestId, ThinkingLevel, read_line},
+    session_host::{OpenRequest, Principal, Start, TokenLimits, ToolLimits, recorded_name},
 };
-use async_nats::{HeaderMap, jetstream::kv};
+use async_nats::jetstream::kv;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use std::{
@@ -95,6 +96,30 @@ pub struct OutstandingCommand {
     pub command: String,
 }
 
+/// The longest id of a command that is noted, in JSON: the session refuses longer ones, which have no effect.
+const MAX_NOTED_ID: usize = 1024;
+
+impl OutstandingCommand {
+    /// The command in a message, if it will be responded to.
+    pub fn read(message: &InputMessage, dialect: Dialect) -> Option<Self> {
+        #[derive(Deserialize)]
+        struct Command {
+            id: Option<RequestId>,
+            #[serde(rename = "type")]
+            command: String,
+        }
+        let InputContent::Line(_, line) = &message.content else { return None };
+        let Ok(Some(Inbound::Command(_))) = read_line(line, dialect) else { return None };
+        let Command { id, command } = serde_json::from_slice(line).ok()?;
+        Some(Self { client: message.client.clone(), id, command })
+    }
+
+    /// Whether the command is short enough for a record.
+    pub fn fits_record(&self) -> bool {
+        serde_json::to_vec(&self.id).is_ok_and(|id| id.len() <= MAX_NOTED_ID)
+    }
+}
+
 impl SessionSpec {
     /// The specification of a session that a client opens.
     pub fn new(request: &OpenRequest, dialect: &str, directory: &Path) -> Self {
@@ -174,10 +199,37 @@ impl OwnedRecord {
     /// # Errors
     ///
     /// Another node has taken the session, NATS refuses it, or the lease has ended.
+    ///
+    /// What would make it longer than one message is left out: the newest commands that are outstanding, then the clients that
+    /// have not written for longest.
     pub async fn save(&mut self) -> Result<(), AppendError> {
-        let value =
-            serde_json::to_vec(&self.record).map_err(|error| AppendError::Refused(error.to_string()))?;
-        self.subject.append(&HeaderMap::new(), value.into()).await.map(drop)
+        let value = loop {
+            let value =
+                serde_json::to_vec(&self.record).map_err(|error| AppendError::Refused(error.to_string()))?;
+            let taken = &mut self.record.taken;
+            if value.len() <= self.subject.max_whole() {
+                break value;
+            }
+            if !taken.outstanding.is_empty() {
+                taken.outstanding.truncate(taken.outstanding.len() / 2);
+            } else if !taken.lines.is_empty() {
+                taken.lines.drain(..taken.lines.len().div_ceil(2));
+            } else {
+                break value;
+            }
+        };
+        let saved = self.subject.append_whole(value.into()).await;
+        saved.map(drop).map_err(|error| match error {
+            AppendError::Refused(reason) => AppendError::Refused(format!("the session's record: {reason}")),
+            error => error,
+        })
+    }
+}
+
+impl SessionRecord {
+    /// Sets the display name, cut to what lists show.
+    pub fn set_title(&mut self, name: Option<&str>) {
+        self.title = name.map(recorded_name);
     }
 }
 
@@ -208,9 +260,15 @@ pub async fn list(connection: &Connection) -> Result<Vec<(String, SessionRecord)
     let prefix = format!("$KV.{SESSIONS}.");
     let mut found = Vec::new();
     let take = |stored: Stored| {
-        let session = stored.subject.strip_prefix(&prefix).map(str::to_owned);
-        // A record that only a later version can read is left to that one.
-        found.extend(session.zip(serde_json::from_slice(&stored.payload).ok()));
+        let Some(session) = stored.subject.strip_prefix(&prefix) else { return };
+        match serde_json::from_slice(&stored.payload) {
+            Ok(record) => found.push((session.to_owned(), record)),
+            // Bytes that are left where a record was deleted, or one that only a later version can read, which is left to it.
+            Err(error) if !stored.payload.is_empty() => {
+                tracing::warn!("session {session}: its record cannot be read: {error}");
+            }
+            Err(_) => {}
+        }
     };
     read_all(&connection.sessions.stream, &format!("{prefix}>"), take).await?;
     Ok(found)

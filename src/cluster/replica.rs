@@ -3,19 +3,19 @@
 
 use super::{
     connection::{Connection, INPUT, OUTPUT, subject},
-    input::{ALL_CLIENTS, InputContent, InputMessage},
+    input::{ALL_CLIENTS, InputContent, InputMessage, written_lines},
     output::{self, Batch, OutputContent, OutputItem},
-    records::{SessionRecord, find},
+    publisher::{Publication, Publications, PublishingClient, error_line, publications, publish},
+    records::{SessionRecord, TakenInput, find},
     tail::{Tail, read_all},
 };
 use crate::{
-    protocol::{Dialect, Encoder, ReceivedControl, SessionEndedEvent, SessionState},
+    protocol::{Dialect, Encoder, RpcErrorResponse, SessionEndedEvent, SessionState, errors},
     session_host::{
         Attach, Attached, ClientId, ClientLine, Journal, SessionEnd, SessionHandle, SessionInfo,
         SessionLimits, SessionRequest, WatcherMessage, WatcherQueue,
     },
 };
-use async_nats::jetstream::message::PublishMessage;
 use std::{collections::HashMap, sync::Arc, time::Duration};
 use tokio::{
     sync::{mpsc, oneshot, watch},
@@ -31,9 +31,6 @@ const REQUEST_CAPACITY: usize = 16;
 /// How long a session without clients on this node is followed.
 const FOLLOWED_WHILE_UNWATCHED: Duration = Duration::from_secs(30);
 
-/// How long to wait before a line is published again.
-const RETRY_DELAY: Duration = Duration::from_millis(100);
-
 /// Name of the client that asks for the state, up to a random number.
 const STATE_CLIENT: &str = "pi-rpc-state:";
 
@@ -45,12 +42,6 @@ struct Client {
     received: u64,
 }
 
-/// A message to be published, and the client that gets its confirmation.
-struct Publication {
-    message: InputMessage,
-    received: Option<(Arc<WatcherQueue>, u64)>,
-}
-
 struct Replica {
     connection: Connection,
     session: String,
@@ -60,7 +51,9 @@ struct Replica {
     /// Ids of clients by their names, those of other nodes included.
     ids: HashMap<String, ClientId>,
     next_connection: u64,
-    publications: mpsc::UnboundedSender<Publication>,
+    publications: Publications,
+    /// The longest line, and the bytes of lines that may wait to be published before no more are read.
+    max_frame: usize,
     /// Those who wait for the state, by the name of the client that has asked.
     states: HashMap<String, oneshot::Sender<SessionState>>,
     unwatched_since: Instant,
@@ -80,7 +73,7 @@ pub async fn follow(
     let dialect = Dialect::parse(&record.spec.dialect);
     let dialect =
         dialect.ok_or_else(|| format!("the dialect {:?} is not known here", record.spec.dialect))?;
-    let (publications, published) = mpsc::unbounded_channel();
+    let (publications, queue) = publications();
     let mut replica = Replica {
         connection: connection.clone(),
         session: session.to_owned(),
@@ -90,16 +83,17 @@ pub async fn follow(
         ids: HashMap::new(),
         next_connection: 0,
         publications,
+        max_frame: limits.max_frame,
         states: HashMap::new(),
         unwatched_since: Instant::now(),
     };
     let name = subject(OUTPUT, session);
-    let last = read_all(&connection.output, &name, |stored| {
+    let read = read_all(&connection.output, &name, |stored| {
         // There is no client yet that needs an end.
         let _ = replica.apply(output::decode(&stored.headers, &stored.payload));
     });
-    let last = last.await?;
-    let tail = Tail::start(connection, &connection.output, name, last).await?;
+    let whole = read.await?.whole;
+    let tail = Tail::start(connection, &connection.output, name, whole).await?;
     let (lines, received_lines) = mpsc::channel(LINE_CAPACITY);
     let (requests, received_requests) = mpsc::channel(REQUEST_CAPACITY);
     let info = SessionInfo {
@@ -121,7 +115,7 @@ pub async fn follow(
         info: known,
         ended,
     };
-    tokio::spawn(publish(connection.clone(), session.to_owned(), published));
+    tokio::spawn(publish(connection.clone(), session.to_owned(), dialect, queue));
     tokio::spawn(async move {
         let _info = info;
         if let Some(ended) = replica.run(tail, received_lines, received_requests).await {
@@ -129,37 +123,6 @@ pub async fn follow(
         }
     });
     Ok(handle)
-}
-
-/// Publishes messages in order; each until NATS has it.
-async fn publish(
-    connection: Connection,
-    session: String,
-    mut messages: mpsc::UnboundedReceiver<Publication>,
-) {
-    let name = subject(INPUT, &session);
-    while let Some(Publication { message, received }) = messages.recv().await {
-        let (headers, payload) = message.encode();
-        loop {
-            let mut publish = PublishMessage::build().headers(headers.clone()).payload(payload.clone());
-            if let Some(id) = message.id(&session) {
-                publish = publish.message_id(id);
-            }
-            let sent = connection.context.send_publish(name.clone(), publish).await;
-            let acknowledged = match sent {
-                Ok(acknowledged) => acknowledged.await,
-                Err(error) => Err(error),
-            };
-            match acknowledged {
-                Ok(_) => break,
-                Err(error) => tracing::warn!("session {session}: a line waits: {error}"),
-            }
-            tokio::time::sleep(RETRY_DELAY).await;
-        }
-        if let Some((queue, lines)) = received {
-            queue.push_message(WatcherMessage::Received(ReceivedControl { lines }));
-        }
-    }
 }
 
 impl Replica {
@@ -173,10 +136,13 @@ impl Replica {
             let is_watched =
                 self.clients.values().any(|client| client.queue.is_some()) || !self.states.is_empty();
             let unwatched = self.unwatched_since + FOLLOWED_WHILE_UNWATCHED;
+            let publications = self.publications.clone();
+            let reads = publications.pending_bytes() <= self.max_frame;
             tokio::select! {
                 biased;
                 Some(request) = requests.recv() => self.answer(request, &mut lines).await,
-                Some(line) = lines.recv() => self.receive(line),
+                Some(line) = lines.recv(), if reads => self.receive(line),
+                () = publications.taken(), if !reads => {}
                 stored = tail.next() => {
                     let batch = output::decode(&stored.headers, &stored.payload);
                     if let Some(ended) = self.apply(batch) {
@@ -265,9 +231,8 @@ impl Replica {
     }
 
     fn ask(&self, client: String, content: InputContent) {
-        // The publisher ends only after this task.
-        let _ =
-            self.publications.send(Publication { message: InputMessage { client, content }, received: None });
+        let message = InputMessage { client, content };
+        self.publications.push(Publication { message, client: None, at: std::time::Instant::now() });
     }
 
     fn receive(&mut self, line: ClientLine) {
@@ -276,13 +241,22 @@ impl Replica {
         let Some(client) = client else { return };
         client.received += 1;
         let content = match line {
+            Some(line) if line.len() > self.max_frame => {
+                // As the session would respond.
+                let reason = format!("the line has {} bytes, the limit is {}", line.len(), self.max_frame);
+                let error = errors::parse(self.dialect.base(), &reason);
+                let response = RpcErrorResponse { id: None, command: "parse".to_owned(), error, code: None };
+                let response = WatcherMessage::Response(error_line(&response));
+                client.queue.iter().for_each(|queue| queue.push_message(response.clone()));
+                return;
+            }
             Some(line) => InputContent::Line(client.received, line.into()),
             None => InputContent::End(client.received),
         };
-        let queue = client.queue.clone().filter(|_| client.has_messages);
-        let received = queue.map(|queue| (queue, client.received));
+        let received = client.has_messages.then_some(client.received);
+        let publishing = client.queue.clone().map(|queue| PublishingClient { queue, received });
         let message = InputMessage { client: client.key.clone(), content };
-        let _ = self.publications.send(Publication { message, received });
+        self.publications.push(Publication { message, client: publishing, at: std::time::Instant::now() });
     }
 
     async fn answer(&mut self, request: SessionRequest, lines: &mut mpsc::Receiver<ClientLine>) {
@@ -320,6 +294,17 @@ impl Replica {
         }
     }
 
+    /// The lines of a client that NATS has: those that an owner has taken, and those that it has yet to take.
+    async fn written_elsewhere(&self, key: &str) -> Result<u64, String> {
+        let taken = match find(&self.connection, &self.session).await? {
+            Some((record, _)) => record.taken,
+            None => TakenInput::default(),
+        };
+        let (stream, name) = (&self.connection.input, subject(INPUT, &self.session));
+        let written = written_lines(stream, &name, taken.position, key).await?;
+        Ok(written.max(taken.lines.get(key).copied().unwrap_or_default()))
+    }
+
     /// Attaches a client; `None`: NATS cannot be read.
     async fn attach(&mut self, attach: Attach) -> Option<Attached> {
         // The limits of the session's owner hold, wherever its clients are.
@@ -327,18 +312,13 @@ impl Replica {
         let id = self.id(&key);
         self.next_connection += 1;
         let connection = self.next_connection;
-        let received = match self.clients.get(&id) {
-            Some(client) => client.received,
-            // Lines that were published and not taken are recognised by their ids.
-            None => match find(&self.connection, &self.session).await {
-                Ok(record) => {
-                    record.and_then(|(record, _)| record.taken.lines.get(&key).copied()).unwrap_or_default()
-                }
-                Err(error) => {
-                    tracing::warn!("session {}: {error}", self.session);
-                    return None;
-                }
-            },
+        // What it has written by way of another node since is not known here.
+        let received = match self.written_elsewhere(&key).await {
+            Ok(written) => written.max(self.clients.get(&id).map_or(0, |client| client.received)),
+            Err(error) => {
+                tracing::warn!("session {}: {error}", self.session);
+                return None;
+            }
         };
         if let Some(replaced) = self.clients.get(&id).and_then(|client| client.queue.as_ref()) {
             replaced.close();

@@ -130,31 +130,44 @@ impl Tail {
     }
 }
 
-/// All records of a subject, or of all that a wildcard stands for, and the sequence of the last message.
+/// How far a subject was read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReadEnd {
+    /// The stream sequence of the last message; 0: there is none.
+    pub last: u64,
+    /// The stream sequence of the last message that ends a record: parts of one without its end may follow.
+    pub whole: u64,
+}
+
+/// All records of a subject, or of all that a wildcard stands for, and how far they go.
 ///
 /// # Errors
 ///
 /// NATS does not answer in time.
-pub async fn read_all(stream: &Stream, subject: &str, mut take: impl FnMut(Stored)) -> Result<u64, String> {
-    let (mut last, mut parts) = (0, Parts::default());
+pub async fn read_all(
+    stream: &Stream,
+    subject: &str,
+    mut take: impl FnMut(Stored),
+) -> Result<ReadEnd, String> {
+    let (mut end, mut parts) = (ReadEnd::default(), Parts::default());
     let attempts = ReadAttempts::start();
-    while let Err(error) = read_on(stream, subject, &mut last, &mut parts, &mut take).await {
+    while let Err(error) = read_on(stream, subject, &mut end, &mut parts, &mut take).await {
         attempts.wait(error).await?;
     }
-    Ok(last)
+    Ok(end)
 }
 
-/// Reads what follows the message with the sequence `last`, up to what is stored when it begins.
+/// Reads what follows the last message that was read, up to what is stored when it begins.
 async fn read_on(
     stream: &Stream,
     subject: &str,
-    last: &mut u64,
+    end: &mut ReadEnd,
     parts: &mut Parts,
     take: &mut impl FnMut(Stored),
 ) -> Result<(), String> {
     let config = pull::Config {
         filter_subject: subject.to_owned(),
-        deliver_policy: DeliverPolicy::ByStartSequence { start_sequence: *last + 1 },
+        deliver_policy: DeliverPolicy::ByStartSequence { start_sequence: end.last + 1 },
         ack_policy: AckPolicy::None,
         inactive_threshold: Duration::from_secs(10),
         memory_storage: true,
@@ -170,11 +183,12 @@ async fn read_on(
         while let Some(message) = batch.next().await {
             let message = message.map_err(|error| error.to_string())?;
             let info = message.info().map_err(|error| error.to_string())?;
-            (*last, pending, is_empty) = (info.stream_sequence, info.pending, false);
+            (end.last, pending, is_empty) = (info.stream_sequence, info.pending, false);
             let message = message.message;
             let headers = message.headers.unwrap_or_default();
             if let Some(payload) = parts.push(&headers, message.payload) {
-                take(Stored { subject: message.subject.to_string(), sequence: *last, headers, payload });
+                end.whole = end.last;
+                take(Stored { subject: message.subject.to_string(), sequence: end.last, headers, payload });
             }
         }
         if is_empty {

@@ -69,6 +69,8 @@ pub enum Notice {
         /// Why.
         why: String,
     },
+    /// The process that had the session has ended while it worked.
+    OwnerLost,
 }
 
 impl Notice {
@@ -82,6 +84,7 @@ impl Notice {
                 | Self::Bridged { .. }
                 | Self::Circle { .. }
                 | Self::Unread { .. }
+                | Self::OwnerLost
         )
     }
 }
@@ -117,6 +120,10 @@ impl fmt::Display for Notice {
             Self::Circle { id } => {
                 write!(f, "entry {id}: its parents go round in a circle; the conversation begins here")
             }
+            Self::OwnerLost => f.write_str(
+                "the host that ran the session has ended in the middle of its work; what it had accepted and not stored is gone, \
+                 and `get_messages` has what is left",
+            ),
             Self::Unread { id, why } => write!(f, "entry {id} could not be read whole: {why}"),
         }
     }

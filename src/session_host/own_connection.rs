@@ -153,21 +153,21 @@ impl Writer {
     async fn write_pending(&mut self) -> Result<bool, axum::Error> {
         while let Some(popped) = self.queue.try_pop() {
             match popped {
-                Popped::Frame(number, mut line) => {
+                Popped::Frame(number, line) => {
                     if number != self.expected {
                         self.control(PositionControl { sequence: number }.into()).await?;
                     }
                     self.expected = number + 1;
-                    line.pop();
-                    // Frames are JSON that this process has encoded.
-                    let text = Utf8Bytes::try_from(line).unwrap_or_default();
-                    self.to_client.feed(Message::Text(text)).await?;
+                    self.text(line).await?;
                 }
+                Popped::Message(WatcherMessage::Response(line)) => self.text(line).await?,
                 Popped::Message(message) => {
                     if let WatcherMessage::Snapshot(snapshot) = &message {
                         self.expected = snapshot.sequence + 1;
                     }
-                    self.control(message.into()).await?;
+                    if let Ok(message) = ConnectionControl::try_from(message) {
+                        self.control(message).await?;
+                    }
                 }
                 Popped::Lagged => {
                     // A session that has ended closes the queue.
@@ -180,6 +180,13 @@ impl Writer {
         Ok(true)
     }
 
+    /// Writes a line, which ends with a line feed, as a text message.
+    async fn text(&mut self, mut line: Vec<u8>) -> Result<(), axum::Error> {
+        line.pop();
+        // Frames are JSON that this process has encoded.
+        self.to_client.feed(Message::Text(Utf8Bytes::try_from(line).unwrap_or_default())).await
+    }
+
     async fn control(&mut self, message: ConnectionControl) -> Result<(), axum::Error> {
         if !self.has_control {
             return Ok(());
@@ -189,13 +196,16 @@ impl Writer {
     }
 }
 
-impl From<WatcherMessage> for ConnectionControl {
-    fn from(message: WatcherMessage) -> Self {
+impl TryFrom<WatcherMessage> for ConnectionControl {
+    type Error = ();
+
+    fn try_from(message: WatcherMessage) -> Result<Self, ()> {
         match message {
-            WatcherMessage::Snapshot(snapshot) => (*snapshot).into(),
-            WatcherMessage::DialogResolved(event) => event.into(),
-            WatcherMessage::Received(received) => received.into(),
-            WatcherMessage::Ended(ended) => ended.into(),
+            WatcherMessage::Snapshot(snapshot) => Ok((*snapshot).into()),
+            WatcherMessage::DialogResolved(event) => Ok(event.into()),
+            WatcherMessage::Received(received) => Ok(received.into()),
+            WatcherMessage::Ended(ended) => Ok(ended.into()),
+            WatcherMessage::Response(_) => Err(()),
         }
     }
 }

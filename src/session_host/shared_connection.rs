@@ -190,6 +190,7 @@ impl SharedConnection {
                 self.sessions.remove(&id);
                 Some(Vec::new())
             }
+            Popped::Message(WatcherMessage::Response(line)) => Some(tagged(line, &tag(&id, None))),
             Popped::Message(message) => match MultiSessionEvent::try_from(message) {
                 Ok(event) => {
                     match &event {
@@ -547,7 +548,7 @@ impl TryFrom<WatcherMessage> for MultiSessionEvent {
             WatcherMessage::Snapshot(snapshot) => Ok((*snapshot).into()),
             WatcherMessage::DialogResolved(event) => Ok(event.into()),
             WatcherMessage::Ended(event) => Ok(event.into()),
-            WatcherMessage::Received(_) => Err(()),
+            WatcherMessage::Received(_) | WatcherMessage::Response(_) => Err(()),
         }
     }
 }

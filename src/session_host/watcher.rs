@@ -113,6 +113,8 @@ pub enum WatcherMessage {
     Received(ReceivedControl),
     /// The session is over.
     Ended(SessionEndedEvent),
+    /// A response to this client in place of the session's, which has no number: its line, line feed included.
+    Response(Vec<u8>),
 }
 
 /// The next thing that a connection writes.

@@ -9,9 +9,11 @@ mod toolchain_support;
 #[allow(dead_code)]
 mod host_support;
 
+mod bounds;
 mod checker;
 mod faults;
 mod log;
+mod lost_owner;
 mod nodes;
 mod planted;
 mod proxy;

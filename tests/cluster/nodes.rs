@@ -12,51 +12,70 @@ use std::{
     fs,
     io::{self, Write as _},
     os::unix::net::UnixStream,
-    path::Path,
+    path::{Path, PathBuf},
     process::{Child, Stdio},
     time::Instant,
 };
 use tempfile::TempDir;
 
 /// Hosts that share sessions, in one directory.
-struct Nodes {
-    servers: Servers,
+pub struct Nodes {
+    pub servers: Servers,
     dir: TempDir,
     children: Vec<Child>,
 }
 
 impl Nodes {
     /// Starts nodes that a slow machine does not replace.
-    fn start(count: usize, turns: &Value) -> Option<Self> {
+    pub fn start(count: usize, turns: &Value) -> Option<Self> {
         Self::start_with(count, turns, "300")
     }
 
     /// Starts nodes with this lease whose model plays these turns; `None`: there is no NATS server.
-    fn start_with(count: usize, turns: &Value, lease: &str) -> Option<Self> {
-        let servers = Servers::start(1)?;
+    pub fn start_with(count: usize, turns: &Value, lease: &str) -> Option<Self> {
+        Some(Self::of(Servers::start(1)?, count, turns, lease))
+    }
+
+    /// Starts nodes that share sessions by these servers.
+    pub fn of(servers: Servers, count: usize, turns: &Value, lease: &str) -> Self {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("script.json"), json!({ "turns": turns }).to_string()).unwrap();
         let options = ["--nats-lease", lease];
         let children = (0..count).map(|index| node(dir.path(), &servers, index, &options)).collect();
         let nodes = Self { servers, dir, children };
         (0..count).for_each(|index| nodes.listens(index));
-        Some(nodes)
+        nodes
     }
 
     /// Adds a node with these options.
-    fn add(&mut self, options: &[&str]) {
+    pub fn add(&mut self, options: &[&str]) {
         let index = self.children.len();
         self.children.push(node(self.dir.path(), &self.servers, index, options));
         self.listens(index);
     }
 
     fn listens(&self, index: usize) {
-        let socket = self.dir.path().join(format!("s{index}"));
+        let socket = self.socket(index);
         eventually("the socket is there", || UnixStream::connect(&socket).is_ok());
     }
 
-    fn client(&self, index: usize) -> Client {
-        Client::connect(self.dir.path().join(format!("s{index}")))
+    /// The socket of a node.
+    pub fn socket(&self, index: usize) -> PathBuf {
+        self.dir.path().join(format!("s{index}"))
+    }
+
+    /// What a node has logged.
+    pub fn log(&self, index: usize) -> String {
+        fs::read_to_string(self.dir.path().join(format!("log{index}"))).unwrap()
+    }
+
+    /// Makes the file that tools of the script wait for.
+    pub fn put(&self, name: &str) {
+        fs::write(self.dir.path().join(name), "").unwrap();
+    }
+
+    pub fn client(&self, index: usize) -> Client {
+        Client::connect(self.socket(index))
     }
 
     /// Limits the bytes of the stream of entries; -1: no limit.
@@ -83,7 +102,7 @@ impl Nodes {
         (0..self.children.len()).map(metrics).collect()
     }
 
-    fn end(&mut self, index: usize, signal: Signal) {
+    pub fn end(&mut self, index: usize, signal: Signal) {
         kill_process(Pid::from_child(&self.children[index]), signal).unwrap();
         self.children[index].wait().unwrap();
     }
@@ -108,20 +127,20 @@ fn node(dir: &Path, servers: &Servers, index: usize, options: &[&str]) -> Child 
 }
 
 /// Opens a session and returns its handle.
-fn open(client: &mut Client) -> String {
+pub fn open(client: &mut Client) -> String {
     let opened = client.request(&json!({ "type": "open_session", "id": "open" }));
     opened["data"]["sessionId"].as_str().unwrap_or_else(|| panic!("{opened}")).to_owned()
 }
 
-fn command_of(session: &str, id: &str, kind: &str) -> Value {
+pub fn command_of(session: &str, id: &str, kind: &str) -> Value {
     json!({ "type": kind, "id": id, "sessionId": session })
 }
 
-fn prompt(session: &str, id: &str, text: &str) -> Value {
+pub fn prompt(session: &str, id: &str, text: &str) -> Value {
     json!({ "type": "prompt", "id": id, "message": text, "sessionId": session })
 }
 
-fn texts(messages: &Value) -> Vec<String> {
+pub fn texts(messages: &Value) -> Vec<String> {
     let messages = messages["data"]["messages"].as_array().unwrap();
     let text = |message: &Value| match &message["content"] {
         Value::String(text) => text.clone(),

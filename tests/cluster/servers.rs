@@ -20,6 +20,11 @@ pub struct Servers {
 impl Servers {
     /// Starts a server, or a cluster of them; `None`: there is no program.
     pub fn start(count: usize) -> Option<Self> {
+        Self::start_with(count, "")
+    }
+
+    /// Starts servers with these lines in their configuration.
+    pub fn start_with(count: usize, lines: &str) -> Option<Self> {
         let program = nats_server()?;
         let dir = tempfile::tempdir().unwrap();
         let ports = free_ports(2 * count);
@@ -30,7 +35,7 @@ impl Servers {
             let mut config = format!(
                 "server_name: n{index}\nlisten: 127.0.0.1:{}\njetstream {{ store_dir: {:?} }}\n",
                 ports[index], store
-            );
+            ) + lines;
             if count > 1 {
                 let (listen, routes) = (routes[index], all_routes.join(", "));
                 config += &format!(

@@ -3,16 +3,16 @@
 use super::{OwnerState, ends, give_up};
 use crate::{
     cluster::{
-        input::{ALL_CLIENTS, InputContent, InputMessage},
+        connection::Connection,
+        input::{InputContent, InputMessage, has_parts, join_parts},
         lease::Lease,
         records::{OutstandingCommand, OwnedRecord},
         tail::{Stored, Tail},
     },
-    protocol::{Dialect, Inbound, RequestId, SessionStatus, read_line},
+    protocol::SessionStatus,
     session_host::{Attach, ClientId, ClientLine, SessionHandle, SessionRequest, WatcherQueue},
 };
 use futures_util::FutureExt as _;
-use serde::Deserialize;
 use std::sync::{Arc, atomic::Ordering};
 use tokio::sync::oneshot;
 
@@ -22,18 +22,21 @@ const MAX_TAKEN: usize = 64;
 /// Clients whose lines are counted.
 const MAX_CLIENTS: usize = 64;
 
+/// Commands without a response that are noted in the record. Those beyond it get no `node_lost`.
+const MAX_OUTSTANDING: usize = 256;
+
 /// The task that takes the input of a session.
 pub struct InputTask {
     /// What the tasks of the owner share.
     pub shared: Arc<OwnerState>,
+    /// The connection to NATS.
+    pub connection: Connection,
     /// The session.
     pub handle: SessionHandle,
     /// The record of the session.
     pub record: OwnedRecord,
     /// The lease of the node.
     pub lease: Lease,
-    /// Whether the owner before did not live to end a run.
-    pub is_cut: bool,
 }
 
 impl InputTask {
@@ -42,11 +45,6 @@ impl InputTask {
         let mut ended = self.handle.ended.clone();
         let mut info = self.handle.info.clone();
         let mut lease = self.lease.clone();
-        if self.is_cut {
-            // Clients have frames of a run that has no end.
-            self.deliver(InputMessage { client: ALL_CLIENTS.to_owned(), content: InputContent::Snapshot })
-                .await;
-        }
         loop {
             let first = tokio::select! {
                 () = ends(&mut ended) => break,
@@ -58,7 +56,8 @@ impl InputTask {
                 first = tail.next() => Some(first),
             };
             let mut taken = Vec::from_iter(first);
-            while !taken.is_empty()
+            // One line in parts at a time, as it may be long.
+            while taken.last().is_some_and(|last| !has_parts(last))
                 && taken.len() < MAX_TAKEN
                 && let Some(next) = tail.next().now_or_never()
             {
@@ -67,6 +66,13 @@ impl InputTask {
             let is_same = self.note_info();
             if taken.is_empty() && is_same {
                 continue;
+            }
+            if let Some(last) = taken.last_mut()
+                && let Err(error) = join_parts(&self.connection.input, last, self.handle.max_frame).await
+            {
+                tracing::warn!("session {}: {error}", self.shared.session);
+                self.give_up().await;
+                return None;
             }
             let messages = self.take(taken);
             if let Err(error) = self.record.save().await {
@@ -92,11 +98,17 @@ impl InputTask {
     /// Notes what the session is doing in the record. `true`: nothing has changed.
     fn note_info(&mut self) -> bool {
         let info = self.handle.info.borrow();
-        let is_running = info.status == SessionStatus::Running;
         let record = &mut self.record.record;
-        let is_same = record.is_running == is_running && record.title == info.name;
-        (record.is_running, record.title) = (is_running, info.name.clone());
-        is_same
+        let is_running = match info.status {
+            SessionStatus::Running => true,
+            // What it was doing when it was told to end.
+            SessionStatus::Closing => record.is_running,
+            _ => false,
+        };
+        let before = (record.is_running, record.title.take());
+        record.set_title(info.name.as_deref());
+        record.is_running = is_running;
+        before == (is_running, record.title.clone())
     }
 
     /// Notes messages as taken in the record. Returns those that are to be delivered.
@@ -117,10 +129,11 @@ impl InputTask {
                     taken.lines.shift_remove_index(0);
                 }
             }
-            outstanding.extend(command(&message, self.handle.dialect));
+            outstanding.extend(OutstandingCommand::read(&message, self.handle.dialect));
             messages.push(message);
         }
-        taken.outstanding.clone_from(&outstanding);
+        let noted = outstanding.iter().filter(|command| command.fits_record()).take(MAX_OUTSTANDING);
+        taken.outstanding = noted.cloned().collect();
         taken.frame = self.shared.published.load(Ordering::Relaxed);
         messages
     }
@@ -158,18 +171,4 @@ impl InputTask {
         self.shared.clients().insert(name.to_owned(), known);
         Some(known)
     }
-}
-
-/// The command in a message, if it will be responded to.
-fn command(message: &InputMessage, dialect: Dialect) -> Option<OutstandingCommand> {
-    #[derive(Deserialize)]
-    struct Command {
-        id: Option<RequestId>,
-        #[serde(rename = "type")]
-        command: String,
-    }
-    let InputContent::Line(_, line) = &message.content else { return None };
-    let Ok(Some(Inbound::Command(_))) = read_line(line, dialect) else { return None };
-    let Command { id, command } = serde_json::from_slice(line).ok()?;
-    Some(OutstandingCommand { client: message.client.clone(), id, command })
 }

@@ -18,6 +18,7 @@ use super::{
 };
 use crate::{
     protocol::{MultiSessionErrorCode, RequestId, RpcErrorResponse},
+    session::{Notice, OpenedSession},
     session_host::{
         ClientId, OpenSession, Outlet, OutletItem, Resumption, SessionEnd, SessionHandle, SessionLimits,
         SessionRequest, start_session,
@@ -110,15 +111,19 @@ impl OwnedSession {
         revision: u64,
     ) -> Result<Self, TakeError> {
         let OwnerContext { connection, lease, .. } = context;
+        let is_lost = record.owner.is_some();
         // In this order: from each step on, the owner before can do less.
         let mut record = OwnedRecord::take(connection, session, record, revision, lease).await?;
         let epoch = record.record.epoch;
         let (log, content) = EntryLog::take(connection, session, epoch, lease).await?;
-        let (output, published) = take_output(context, session, epoch).await?;
-        // Old output may be gone; numbers grow all the same.
-        let published = published.max(record.record.taken.frame);
+        // What the owner before had accepted and not stored is gone: a run, messages that waited.
+        let is_cut = record.record.is_running || is_lost && !record.record.taken.outstanding.is_empty();
+        // Old output may be gone; numbers grow all the same. A missing number makes every client get a snapshot, those that come
+        // later, too.
+        let missing = u64::from(is_lost || is_cut);
+        let (output, published) =
+            take_output(context, session, epoch, record.record.taken.frame, missing).await?;
         let mut publisher = Publisher { output, epoch, published };
-        let is_cut = record.record.is_running;
         let answered = match record.record.taken.outstanding.is_empty() {
             true => Vec::new(),
             false => {
@@ -134,7 +139,7 @@ impl OwnedSession {
             context,
             session,
             &record.record,
-            (log, content),
+            (log, content, is_cut),
             (publisher.published, items, opened),
         )
         .await
@@ -165,10 +170,10 @@ impl OwnedSession {
         let (finish, finished) = watch::channel(false);
         let input = InputTask {
             shared: shared.clone(),
+            connection: connection.clone(),
             handle: handle.clone(),
             record,
             lease: lease.clone(),
-            is_cut,
         };
         let tail = Tail::start(
             connection,
@@ -204,7 +209,8 @@ impl OwnedSession {
 async fn finish_record(record: Option<OwnedRecord>) -> bool {
     let Some(mut record) = record else { return false };
     record.record.owner = None;
-    record.record.is_running = false;
+    // Where it is left to another node, that one tells the clients of what was cut.
+    record.record.is_running &= !record.record.is_closed;
     let saved = record.save().await;
     if let Err(error) = &saved {
         tracing::warn!("a session's record was not written: {error}");
@@ -212,11 +218,14 @@ async fn finish_record(record: Option<OwnedRecord>) -> bool {
     saved.is_ok()
 }
 
-/// Takes the output over. Returns its writer and the number of the last frame.
+/// Takes the output over behind the frame with the number `known`, or a later one, leaving out `missing` numbers. Returns its
+/// writer and the number of the last frame.
 async fn take_output(
     context: &OwnerContext,
     session: &str,
     epoch: u64,
+    known: u64,
+    missing: u64,
 ) -> Result<(FencedSubject, u64), TakeError> {
     let OwnerContext { connection, lease, .. } = context;
     let name = subject(OUTPUT, session);
@@ -232,6 +241,7 @@ async fn take_output(
         if before >= epoch {
             return Err(AppendError::Fenced.into());
         }
+        let frame = frame.max(known) + missing;
         let sequence = last.map_or(0, |last| last.sequence);
         let mut writer = FencedSubject::new(
             &connection.context,
@@ -310,12 +320,12 @@ fn lost_response(command: &OutstandingCommand) -> OutputItem {
     OutputItem { to: Some(command.client.clone()), content: OutputContent::Frame(line) }
 }
 
-/// Starts the session. Returns also whether it has no tools of its own.
+/// Starts the session; `is_cut`: its owner has ended while it worked. Returns also whether it has no tools of its own.
 async fn start(
     context: &OwnerContext,
     session: &str,
     record: &SessionRecord,
-    (mut log, content): (EntryLog, LogContent),
+    (mut log, content, is_cut): (EntryLog, LogContent, bool),
     (last, items, gate): (u64, mpsc::UnboundedSender<OutletItem>, watch::Receiver<bool>),
 ) -> Result<(SessionHandle, bool), String> {
     let (open_session, mut request) = (context.open_session.clone(), record.spec.request());
@@ -333,8 +343,18 @@ async fn start(
     let mut opened = content.session()?;
     let closed = super::cut_run::close(&mut log, opened.as_mut(), options.dialect).await;
     closed.map_err(|error| error.to_string())?;
-    options.place.folder = Some(PathBuf::from(format!("nats:{}", subject(ENTRIES, session))));
+    let folder = PathBuf::from(format!("nats:{}", subject(ENTRIES, session)));
     options.place.id = opened.is_none().then(|| session.to_owned());
+    if is_cut {
+        // Clients are told even where nothing was stored.
+        let new = || OpenedSession {
+            path: folder.join(format!("{session}.jsonl")).into(),
+            tree: None,
+            notices: Vec::new(),
+        };
+        opened.get_or_insert_with(new).notices.push(Notice::OwnerLost);
+    }
+    options.place.folder = Some(folder);
     options.session = opened;
     options.files = Some(Box::new(EntryFiles { log, runtime: Handle::current() }));
     let outlet = Outlet::new(options.dialect, last, items, gate);

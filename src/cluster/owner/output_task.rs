@@ -25,6 +25,9 @@ const MAX_WAITING: usize = 4096;
 /// How long to wait before output that NATS has refused is published again.
 const REFUSED_DELAY: Duration = Duration::from_secs(1);
 
+/// How often output that NATS refuses is published before it is left out.
+const MAX_REFUSALS: usize = 120;
+
 /// Writes the output.
 pub struct Publisher {
     /// The subject of the output.
@@ -47,8 +50,7 @@ impl Publisher {
         }
         let mut batch = Vec::new();
         items.iter().for_each(|item| output::encode(item, &mut batch));
-        let frames =
-            items.iter().filter(|item| matches!(item.content, OutputContent::Frame(_))).count() as u64;
+        let frames = frame_count(items);
         let headers = output::headers(self.published, self.published + frames, self.epoch);
         self.output.append(&headers, batch.into()).await?;
         self.published += frames;
@@ -107,11 +109,17 @@ impl OutputTask {
         self.publish(&[OutputItem { to: None, content }]).await;
     }
 
-    /// Publishes items. `false`: the session is no longer this node's.
+    /// Publishes items. What NATS refuses for long is left out: its numbers are missing, so that clients get a snapshot. `false`:
+    /// the session is no longer this node's.
     async fn publish(&mut self, items: &[OutputItem]) -> bool {
-        loop {
+        for attempt in 1.. {
             match self.publisher.publish(items).await {
                 Ok(()) => break,
+                Err(AppendError::Refused(reason)) if attempt >= MAX_REFUSALS => {
+                    tracing::error!("session {}: output is left out: {reason}", self.shared.session);
+                    self.publisher.published += frame_count(items);
+                    break;
+                }
                 Err(AppendError::Refused(reason)) => {
                     tracing::error!("session {}: output waits: {reason}", self.shared.session);
                     tokio::time::sleep(REFUSED_DELAY).await;
@@ -147,6 +155,10 @@ impl OutputTask {
         // A client that is forgotten gets nothing, and no other gets it.
         OutputItem { to: to.map(|to| name(to).unwrap_or_default()), content }
     }
+}
+
+fn frame_count(items: &[OutputItem]) -> u64 {
+    items.iter().filter(|item| matches!(item.content, OutputContent::Frame(_))).count() as u64
 }
 
 fn weight(item: &OutletItem) -> usize {
