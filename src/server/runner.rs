@@ -279,6 +279,11 @@ impl Runner {
         exit_reason
     }
 
+    /// Whether a write of the session, or another job of the disk, is outstanding.
+    pub const fn is_writing(&self) -> bool {
+        self.disk.is_outstanding()
+    }
+
     /// An input that is there already. While a disk job is outstanding, there is none of models, tools and extensions.
     pub fn try_next(&mut self) -> Option<Input> {
         (!self.disk.is_outstanding()).then(|| self.inputs.try_recv().ok())?

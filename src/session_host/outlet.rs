@@ -4,12 +4,14 @@ use super::watcher::{ClientId, WatcherMessage};
 use crate::protocol::{Dialect, Emission, Encoder, Outbound};
 use tokio::sync::{mpsc, watch};
 
-/// Where a session emits, in place of the queues of connections.
+/// Where a session emits, in place of the queues of connections. What it emits is held until it is released.
 pub struct Outlet {
     items: mpsc::UnboundedSender<OutletItem>,
     encoder: Encoder,
     /// The number of the last frame.
     last: u64,
+    /// What is not passed on yet.
+    held: Vec<OutletItem>,
     /// While `false`, models, tools and extensions pause.
     pub gate: watch::Receiver<bool>,
 }
@@ -38,7 +40,7 @@ impl Outlet {
         items: mpsc::UnboundedSender<OutletItem>,
         gate: watch::Receiver<bool>,
     ) -> Self {
-        Self { items, encoder: Encoder::new(dialect), last, gate }
+        Self { items, encoder: Encoder::new(dialect), last, held: Vec::new(), gate }
     }
 
     /// The number of the last frame.
@@ -61,16 +63,19 @@ impl Outlet {
             }
         };
         self.last += 1;
-        self.send(OutletItem::Frame { line, to, is_response });
+        self.held.push(OutletItem::Frame { line, to, is_response });
     }
 
     /// Sends a message about the session.
-    pub fn send_message(&self, to: Option<ClientId>, message: WatcherMessage) {
-        self.send(OutletItem::Message(to, message));
+    pub fn send_message(&mut self, to: Option<ClientId>, message: WatcherMessage) {
+        self.held.push(OutletItem::Message(to, message));
     }
 
-    fn send(&self, item: OutletItem) {
-        // A receiver that is gone has given the session up.
-        let _ = self.items.send(item);
+    /// Passes on what was emitted since the last call.
+    pub fn release(&mut self) {
+        for item in self.held.drain(..) {
+            // A receiver that is gone has given the session up.
+            let _ = self.items.send(item);
+        }
     }
 }

@@ -283,6 +283,7 @@ impl SessionTask {
         info: &watch::Sender<SessionInfo>,
     ) -> SessionEnd {
         let mut exit_reason = self.step(None);
+        self.release_output();
         info.send_replace(self.info(&directory));
         let mut burst = 0;
         let mut forgets_at = None;
@@ -325,13 +326,17 @@ impl SessionTask {
                     exit_reason = exit_reason.or(self.step(Some(abort)));
                 }
             }
+            self.release_output();
             forgets_at = self.runner.engine.is_idle().then(|| Instant::now() + self.limits.kept_idle);
             if !is_progress || info.borrow().status != self.status() {
                 let now = self.info(&directory);
                 info.send_if_modified(|known| std::mem::replace(known, now.clone()) != now);
             }
         }
-        let Self { id, runner, clients, journal, is_resumable, .. } = *self;
+        let Self { id, runner, clients, journal, is_resumable, outlet, .. } = *self;
+        if let Some(mut outlet) = outlet {
+            outlet.release();
+        }
         Box::pin(runner.end()).await;
         if is_resumable {
             // Their clients come back by themselves.
@@ -391,12 +396,19 @@ impl SessionTask {
         exit_reason
     }
 
+    /// Passes the output on, unless an entry is being written: a response must not overtake what it tells of.
+    fn release_output(&mut self) {
+        if let Some(outlet) = self.outlet.as_mut().filter(|_| !self.runner.is_writing()) {
+            outlet.release();
+        }
+    }
+
     /// Tells the clients which dialogs are no longer open.
     fn report_resolved_dialogs(&mut self) {
         let open: Vec<String> = self.runner.engine.dialogs().map(str::to_owned).collect();
         for id in std::mem::take(&mut self.dialogs).into_iter().filter(|id| !open.contains(id)) {
             let event = DialogResolvedEvent { session_id: self.id.clone(), id };
-            if let Some(outlet) = &self.outlet {
+            if let Some(outlet) = &mut self.outlet {
                 outlet.send_message(None, WatcherMessage::DialogResolved(event.clone()));
             }
             for client in self.clients.values().filter(|client| client.has_messages) {
@@ -489,7 +501,7 @@ impl SessionTask {
                 None
             }
             SessionRequest::Snapshot(client) => {
-                if let Some(outlet) = &self.outlet {
+                if let Some(outlet) = &mut self.outlet {
                     let snapshot = self.runner.engine.snapshot(self.id.clone(), outlet.last());
                     outlet.send_message(Some(client), WatcherMessage::Snapshot(Box::new(snapshot)));
                 } else if let Some(queue) = self.clients.get(&client).and_then(|client| client.queue.clone())

@@ -31,8 +31,10 @@ pub fn check(lines: impl IntoIterator<Item = Value>) -> Verdict {
     let mut violations = owners(&records, &mut verdict.takeovers);
     violations.extend(growing_epochs("output", &events("batch")));
     violations.extend(kept(&entries, &events("told")));
-    violations.extend(answered_once(&events("answered")));
-    violations.extend(executed_once(&entries, &events("sent")));
+    let (sent, answered) = (events("sent"), events("answered"));
+    violations.extend(answered_once(&answered));
+    violations.extend(stored(&entries, &sent, &answered));
+    violations.extend(executed_once(&entries, &sent));
     verdict.violations = violations;
     verdict
 }
@@ -107,6 +109,16 @@ fn answered_once(answered: &[Value]) -> Vec<String> {
     }
     let twice = counts.into_iter().filter(|(_, count)| *count > 1);
     twice.map(|((client, id), count)| format!("{client}: {id} was answered {count} times")).collect()
+}
+
+/// A prompt whose response was a success is in the entries.
+fn stored(entries: &[Value], sent: &[Value], answered: &[Value]) -> Vec<String> {
+    let texts: BTreeSet<String> = entries.iter().map(|event| text(event, "text")).collect();
+    let key = |event: &Value| (text(event, "client"), text(event, "id"));
+    let prompts: HashMap<_, _> = sent.iter().map(|event| (key(event), text(event, "text"))).collect();
+    let accepted = answered.iter().filter(|event| event["success"] == true).map(key);
+    let lost = accepted.filter(|key| prompts.get(key).is_some_and(|prompt| !texts.contains(prompt)));
+    lost.map(|(client, id)| format!("{client}: {id} was answered and is not stored")).collect()
 }
 
 /// A prompt is in the entries at most once, and only if it was sent. Prompts differ from each other.

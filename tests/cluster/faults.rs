@@ -164,7 +164,7 @@ impl Prompter {
                 self.note(told);
             }
             if frame["type"] == "response" {
-                self.note(json!({ "event": "answered", "session": self.session, "client": client, "id": frame["id"] }));
+                self.note(json!({ "event": "answered", "session": self.session, "client": client, "id": frame["id"], "success": frame["success"] }));
             }
             if is_last(&frame) {
                 return Some(frame);

@@ -12,7 +12,8 @@ fn log() -> Vec<Value> {
         |at, text| json!({ "event": "entry", "session": "s", "role": "user", "timestamp": at, "text": text });
     let told = |number, at, text| json!({ "event": "told", "session": "s", "client": "c", "number": number, "role": "user", "timestamp": at, "text": text });
     let sent = |id, text| json!({ "event": "sent", "session": "s", "client": "c", "id": id, "text": text });
-    let answered = |id| json!({ "event": "answered", "session": "s", "client": "c", "id": id });
+    let answered =
+        |id| json!({ "event": "answered", "session": "s", "client": "c", "id": id, "success": true });
     vec![
         record(1, 1, "a"),
         sent(1, "one"),
@@ -59,7 +60,8 @@ fn planted_faults_are_found() {
         found(|log| log.push(json!({ "event": "batch", "session": "s", "sequence": 5, "epoch": 1 })));
     assert_eq!(output, ["s: output of epoch 1 behind those of epoch 2"]);
     let lost = found(|log| log.retain(|event| event["event"] != "entry" || event["text"] != "one"));
-    assert!(lost.len() == 1 && lost[0].starts_with("s: lost although c was told: "), "{lost:?}");
+    assert!(lost.len() == 2 && lost[0].starts_with("s: lost although c was told: "), "{lost:?}");
+    assert_eq!(lost[1], "c: 1 was answered and is not stored");
     let again = found(|log| log.push(log[6].clone()));
     assert_eq!(again, ["c: 1 was answered 2 times"]);
     let twice = found(|log| log.push(log[3].clone()));

@@ -114,6 +114,26 @@ fn hung_disk_does_not_stop_aborts() {
 }
 
 #[test]
+fn prompt_lost_on_hung_disk_has_no_end() {
+    let times = at_once(DIALECTS.into_iter(), |dialect| {
+        let mut server = hung(dialect, "0");
+        // The write is under way, and the response came before it.
+        let mut frames = server.until(|frame| frame["command"] == "prompt" && frame["type"] == "response");
+        assert_eq!(frames.last().unwrap()["success"], true, "{dialect}");
+        server.signal(Signal::KILL);
+        let ended = server.ends();
+        frames.extend(ended.frames);
+        // Who was told of no end of the message knows that it may not be stored.
+        let is_told =
+            |frame: &Value| frame["type"] == "message_end" && frame.to_string().contains("Are you there?");
+        assert!(!frames.iter().any(is_told), "{dialect}: {frames:?}");
+        let [path] = files(ended.dir.path()).try_into().unwrap();
+        assert!(!fs::read_to_string(path).unwrap().contains("Are you there?"), "{dialect}");
+    });
+    row("The file system of the session does not answer, and the server is killed behind a response", times);
+}
+
+#[test]
 fn hung_disk_does_not_stop_signals() {
     let times = at_once(DIALECTS.into_iter(), |dialect| {
         let server = hung(dialect, "0");
