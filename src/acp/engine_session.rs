@@ -58,6 +58,9 @@ impl EngineSessions {
         let options = tokio::task::spawn_blocking(move || open(request)).await;
         let mut options = options.map_err(|panic| panic.to_string())?.map_err(|error| error.text())?;
         options.tools.extend(delegate.specs());
+        if let Some(text) = options.tool_refusal() {
+            return Err(text);
+        }
         options.tool_environment.delegate = Some(delegate);
         let limits = SessionLimits { max_frame: FRAME_LIMIT, kept_output: KEPT_OUTPUT, kept_idle: KEPT_IDLE };
         let session = start_session("acp".into(), options, limits, owner, Resumption::default(), None);

@@ -21,6 +21,7 @@ pub fn check(options: &mut HostOptions) -> Result<(), Refusal> {
         ("--api-key", options.api_key.is_some(), "the agent has its own credentials"),
         ("--wire-login", options.wire_login, "the agent has its own credentials"),
         ("--tools", options.tools.is_some(), tools),
+        ("--no-tools", options.no_tools.is_some(), tools),
         ("--exclude-tools", !options.exclude_tools.is_empty(), tools),
         ("--confirm-tools", !options.confirm_tools.is_empty(), "the agent itself requests permissions"),
         ("--system-prompt", options.system_prompt.is_some(), prompt),

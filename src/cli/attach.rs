@@ -1,7 +1,7 @@
 //! `pi-rpc attach`: a pipe to a session of a host.
 
 use super::{
-    options::{self, HostOptions, LogFormat, Refusal, SessionStart},
+    options::{self, DisabledTools, HostOptions, LogFormat, Refusal, SessionStart},
     print, refuse,
     serve::log_to_stderr,
 };
@@ -140,7 +140,20 @@ fn parameters(
     parameters
         .extend(options.thinking.map(ThinkingLevel::as_str).map(|level| ("thinking", level.to_owned())));
     parameters.extend(options.name.map(|name| ("name", name)));
-    parameters.extend(options.tools.map(|tools| ("tools", tools.join(","))));
+    match (options.no_tools, options.tools) {
+        // Nothing is left but what `--tools` names, which `+` stands in front of.
+        (Some(DisabledTools::All), tools) => {
+            let named = tools.unwrap_or_default().into_iter().filter(|entry| !entry.starts_with('-'));
+            let named: Vec<String> = named
+                .map(|entry| entry.strip_prefix('+').map_or_else(|| entry.clone(), str::to_owned))
+                .collect();
+            parameters.push(("tools", named.join(",")));
+        }
+        (disabled, tools) => {
+            parameters.extend(disabled.map(|_| ("no_builtin_tools", "true".to_owned())));
+            parameters.extend(tools.map(|tools| ("tools", tools.join(","))));
+        }
+    }
     for (name, tools) in [("exclude_tools", options.exclude_tools), ("confirm_tools", options.confirm_tools)]
     {
         parameters.extend((!tools.is_empty()).then(|| (name, tools.join(","))));

@@ -19,7 +19,7 @@ use crate::{
     secrets::Secrets,
     server::MAX_PENDING_BYTES,
     session_host::{
-        Access, AuthCommand, Listener, OpenSession, Records, Server, SessionHost, SessionLimits,
+        Access, AuthCommand, HostError, Listener, OpenSession, Records, Server, SessionHost, SessionLimits,
         SessionSource, SharedSessions, SocketFile, serve_stdio,
     },
 };
@@ -291,7 +291,13 @@ async fn server(
     let template = Arc::new(SessionTemplate { dialect, options, arguments, directory, environment, secrets });
     let open: Arc<OpenSession> = Arc::new({
         let template = template.clone();
-        move |request| template.open(request)
+        move |request| {
+            let options = template.open(request)?;
+            match options.tool_refusal() {
+                Some(text) => Err(HostError::OpenFailed(text)),
+                None => Ok(options),
+            }
+        }
     });
     let kept_idle = keep_idle.map_or(KEEP_IDLE, Duration::from_millis);
     let limits = SessionLimits { max_frame, kept_output, kept_idle };

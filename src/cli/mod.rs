@@ -41,6 +41,7 @@ mod session_template;
 mod strip_types;
 mod suggestions;
 mod tap;
+mod tool_selection;
 mod upgrade;
 mod version;
 

@@ -15,11 +15,28 @@ use crate::{
 use lexopt::prelude::*;
 use std::ffi::OsString;
 use values::{
-    above_zero, agent, bytes, confirm_patterns, dialect, expand_short, hazards, lease_seconds, list,
-    log_format, mode, optional_value, path, path_or_id, seconds, seed, session_id, session_name, sync, text,
+    above_zero, agent, bytes, confirm_patterns, dialect, excluded_tools, expand_short, hazards,
+    lease_seconds, list, log_format, mode, model_patterns, optional_value, path, path_or_id, seconds, seed,
+    session_id, session_name, sync, text, tool_list,
 };
 
 pub use help::{HELP, HelpOption, help_groups, help_options};
+
+/// The options that take something away from a session. A misspelt one is refused: ignored, it would leave all of it.
+pub const NARROWING_OPTIONS: [&str; 12] = [
+    "tools",
+    "no-tools",
+    "no-builtin-tools",
+    "exclude-tools",
+    "confirm-tools",
+    "models",
+    "no-context-files",
+    "no-skills",
+    "no-prompt-templates",
+    "no-extensions",
+    "no-approve",
+    "no-session",
+];
 
 /// The options of a host's command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,8 +61,12 @@ pub struct HostOptions {
     pub model: Option<String>,
     /// `--thinking`, where it is a level.
     pub thinking: Option<ThinkingLevel>,
-    /// `--tools` and `--no-tools`.
+    /// `--tools`.
     pub tools: Option<Vec<String>>,
+    /// `--no-tools` and `--no-builtin-tools`.
+    pub no_tools: Option<DisabledTools>,
+    /// Lists of the client of a host and of its token, which leave less of the host's tools.
+    pub narrower_tools: Vec<NarrowerTools>,
     /// `--exclude-tools`: tools that are never offered.
     pub exclude_tools: Vec<String>,
     /// `--models`: patterns of the models to cycle through.
@@ -169,6 +190,26 @@ pub enum Mode {
     Text,
 }
 
+/// The tools that are off unless `--tools` names them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum DisabledTools {
+    /// The built-in ones: `--no-builtin-tools`.
+    BuiltIn,
+    /// All: `--no-tools`.
+    All,
+}
+
+/// A list of tools that leaves less of the host's tools.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NarrowerTools {
+    /// Where it comes from, for errors.
+    pub source: &'static str,
+    /// Its entries, by the grammar of `--tools`; `None`: there is no list.
+    pub entries: Option<Vec<String>>,
+    /// Whether built-in tools are off that the entries do not name.
+    pub no_built_in: bool,
+}
+
 /// `--log-format`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LogFormat {
@@ -246,16 +287,15 @@ pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
                     options.warnings.push(format!("--thinking {level}: not one of {levels}; ignored"));
                 }
             }
-            Long("tools") => {
-                options.tools = Some(list(&text(&mut parser)?));
-            }
-            Long("exclude-tools") => options.exclude_tools.extend(list(&text(&mut parser)?)),
-            Long("no-tools" | "no-builtin-tools") => {
-                options.tools.get_or_insert_default();
+            Long("tools") | Short('t') => options.tools = Some(tool_list(&text(&mut parser)?)?),
+            Long("exclude-tools") => options.exclude_tools.extend(excluded_tools(&text(&mut parser)?)?),
+            Long("no-tools") => options.no_tools = Some(DisabledTools::All),
+            Long("no-builtin-tools") => {
+                options.no_tools = options.no_tools.max(Some(DisabledTools::BuiltIn));
             }
             Long("system-prompt") => options.system_prompt = Some(text(&mut parser)?),
             Long("append-system-prompt") => options.append_system_prompt.push(text(&mut parser)?),
-            Long("models") => options.models = Some(list(&text(&mut parser)?)),
+            Long("models") => options.models = Some(model_patterns(&text(&mut parser)?)?),
             Long("api-key") => options.api_key = Some(text(&mut parser)?),
             Long("pass-keys") => options.pass_keys.extend(list(&text(&mut parser)?)),
             Long("no-context-files") => options.no_context_files = true,
@@ -343,10 +383,19 @@ pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
             Long(name) => {
                 let name = name.to_owned();
                 if let Some(known) = suggestions::suggest(&name, HELP) {
+                    if NARROWING_OPTIONS.contains(&known) {
+                        let text = format!("--{name}: unknown; did you mean --{known}?");
+                        return Err(Refusal(text, super::USAGE));
+                    }
                     options.warnings.push(format!("--{name}: unknown, ignored; did you mean --{known}?"));
                 }
                 options.ignored.push(format!("--{name}"));
                 optional_value(&mut parser);
+            }
+            // `-x` and `-n` begin short options of pi with two letters, which take tools and files away.
+            Short('x') => {
+                let text = "-x: unknown; did you mean -xt <A,B> (--exclude-tools)?";
+                return Err(Refusal(text.to_owned(), super::USAGE));
             }
             Short(letter) => {
                 options.ignored.push(format!("-{letter}"));

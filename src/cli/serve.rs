@@ -12,7 +12,9 @@ use crate::{
     login::finish_refreshes,
     protocol::{Dialect, FRAME_LIMIT},
     secrets::Secrets,
-    server::{Hazards, MAX_PENDING_BYTES, Options, PrintMode, StartEnd, serve, signal_status, start},
+    server::{
+        Hazards, MAX_PENDING_BYTES, Options, PrintMode, ServeError, StartEnd, serve, signal_status, start,
+    },
 };
 use std::{
     any::Any,
@@ -97,7 +99,7 @@ pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
     runtime.shutdown_background();
     match served {
         Ok(status) => ExitCode::from(status),
-        Err(text) => refuse(&text, 1),
+        Err(ServeError { text, status }) => refuse(&text, status),
     }
 }
 

@@ -1,24 +1,25 @@
 //! From options and the configuration of a directory to the [`SessionOptions`] of a session in it.
 
 use super::{
-    extensions,
+    USAGE, extensions,
     options::{HostOptions, Refusal},
     session::InitialSession,
+    tool_selection::{self, SelectedTools},
 };
 use crate::{
     config::{self, Config, Environment, SelectionError, SelectionOptions, Sources, load_with_secrets},
-    engine::{CompactionPlan, Modes, RetryPlan, limits::Limits, todos},
-    model::{http::Http, types::ToolSpec},
+    engine::{CompactionPlan, Modes, RetryPlan, limits::Limits},
+    model::http::Http,
     prompt::{
         PromptSource,
         files::{PromptFiles, text_or_file},
         tool_line,
     },
-    protocol::{Dialect, DialectExtensionApi},
+    protocol::Dialect,
     secrets::Secrets,
     server::{LoginAccess, ModelLibrary, SessionOptions, ToolEnvironment, scripted_name, wall_ms},
     session::{SyncPolicy, day},
-    tools::{self, OutputFiles},
+    tools::OutputFiles,
 };
 use std::{
     ffi::OsString,
@@ -71,16 +72,23 @@ pub fn session_options(
     environment: &Environment,
 ) -> Result<SessionOptions, Refusal> {
     let dialect = config.dialect;
-    let mut tools = selected_tools(dialect, options.tools.as_deref());
-    tools.retain(|tool| !options.exclude_tools.contains(&tool.name));
-    let spare_tools = spare_tools(dialect, options, &tools);
+    if let Some(fault) = config.settings.faults.first() {
+        return Err(Refusal(fault.clone(), USAGE));
+    }
+    if options.agent.is_some() && !config.settings.default_tools.is_empty() {
+        tracing::warn!("defaultTools of the settings has no effect: the agent has its own tools");
+    }
+    let SelectedTools { offered: tools, spare: spare_tools, selection: tool_selection } =
+        tool_selection::select(&config, options)?;
     let (mut extension_setup, node) = extensions::find(&config, options, arguments, &directory, environment)?;
     let extended = !extension_setup.extensions.is_empty();
     let (library, unchosen) = library(&config, options, environment, extended)?;
     let source = prompt_source(&config, options, &directory);
     let lines: Vec<_> = tools.iter().filter_map(|tool| tool_line(&tool.name)).collect();
     let system_prompt = source.instructions(&lines, &[], &extension_setup.commands.skills);
-    (extension_setup.prompt_source, extension_setup.unchosen) = (extended.then_some(source), unchosen);
+    // A resumed session may have had fewer tools.
+    let is_rebuilt = extended || dialect.record().system_message_opens_run;
+    (extension_setup.prompt_source, extension_setup.unchosen) = (is_rebuilt.then_some(source), unchosen);
     let InitialSession { place, session, store } =
         InitialSession::new(&config, options, &directory, environment)?;
     let secrets = config.keys.secrets().clone();
@@ -133,7 +141,7 @@ pub fn session_options(
         modes,
         tools,
         spare_tools,
-        allowed_tools: None,
+        tool_selection,
         system_prompt,
         extension_setup,
         node,
@@ -218,38 +226,6 @@ const DISK_TIMEOUT_MS: u64 = 30_000;
 
 /// Hint at the model that needs no configuration.
 const NO_MODELS_HINT: &str = "\n\nOr try --model scripted/demo, which needs no key.";
-
-/// The tools with these names, in this order; the default ones without names. Unknown names are logged.
-fn selected_tools(dialect: Dialect, names: Option<&[String]>) -> Vec<ToolSpec> {
-    let todos = dialect.record().lanes.todos.then(todos::spec);
-    let usual = tools::DEFAULT_TOOLS.into_iter().chain(todos.as_ref().map(|_| todos::TODO_WRITE));
-    let names =
-        names.map_or_else(|| usual.collect(), |names| names.iter().map(String::as_str).collect::<Vec<_>>());
-    let known: Vec<ToolSpec> = tools::specs(&dialect.record().tools).into_iter().chain(todos).collect();
-    let mut offered: Vec<ToolSpec> = Vec::new();
-    for name in names {
-        match known.iter().find(|spec| spec.name == name) {
-            Some(spec) if !offered.contains(spec) => offered.push(spec.clone()),
-            Some(_) => {}
-            None => {
-                let names: Vec<&str> = known.iter().map(|spec| spec.name.as_str()).collect();
-                tracing::warn!("Unknown tool \"{name}\". Valid tools: {}", names.join(", "));
-            }
-        }
-    }
-    offered
-}
-
-/// The built-in tools that only extensions may offer: the remaining ones, unless the options name tools.
-fn spare_tools(dialect: Dialect, options: &HostOptions, offered: &[ToolSpec]) -> Vec<ToolSpec> {
-    if options.tools.is_some() && dialect.record().extension_api != DialectExtensionApi::V052 {
-        return Vec::new();
-    }
-    let mut spare = tools::specs(&dialect.record().tools);
-    let known = |name: &str| offered.iter().any(|tool| tool.name == name);
-    spare.retain(|tool| !known(&tool.name) && !options.exclude_tools.contains(&tool.name));
-    spare
-}
 
 /// The parts of the system prompt, from options and files.
 fn prompt_source(config: &Config, options: &HostOptions, directory: &Path) -> PromptSource {

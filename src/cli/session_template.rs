@@ -1,9 +1,10 @@
 //! The options of a hosted session: those of the host, what its client asks for, within the limits of the client's token.
 
 use super::{
-    options::{self, HostOptions, Refusal, SessionStart},
+    options::{self, HostOptions, NarrowerTools, Refusal, SessionStart},
     session,
     session_options::{load_config, session_options},
+    tool_selection::TOKEN_TOOLS,
 };
 use crate::{
     config::{Config, Environment, ModelFilter, SelectionOptions, named_model},
@@ -79,9 +80,7 @@ impl SessionTemplate {
         if let Some(models) = &limits.models {
             narrow_models(&mut options, &mut config, models, names_model)?;
         }
-        let mut session = session_options(config, &options, &self.arguments, directory, &self.environment)?;
-        session.allowed_tools = limits.tools;
-        Ok(session)
+        Ok(session_options(config, &options, &self.arguments, directory, &self.environment)?)
     }
 
     /// Finds the session that a client names, and checks that its file and its working directory are below the roots. The
@@ -124,12 +123,15 @@ fn confine_script(options: &HostOptions, roots: &Roots, is_named: bool) -> Resul
     }
 }
 
-/// Offers only tools that the host, the client and the token allow.
+/// Leaves of the host's tools what the client and its token allow.
 fn narrow_tools(options: &mut HostOptions, client: ToolLimits, token: Option<&[String]>) {
-    let ToolLimits { only, without, confirmed } = client;
-    for mut only in only.into_iter().chain(token.map(<[String]>::to_vec)) {
-        only.retain(|name| options.tools.as_ref().is_none_or(|allowed| allowed.contains(name)));
-        options.tools = Some(only);
+    let ToolLimits { only, without, confirmed, no_built_in } = client;
+    if only.is_some() || no_built_in {
+        options.narrower_tools.push(NarrowerTools { source: "tools", entries: only, no_built_in });
+    }
+    if let Some(token) = token {
+        let entries = Some(token.to_vec());
+        options.narrower_tools.push(NarrowerTools { source: TOKEN_TOOLS, entries, no_built_in: false });
     }
     options.exclude_tools.extend(without);
     options.confirm_tools.extend(confirmed);

@@ -41,6 +41,9 @@ pub struct SessionSpec {
     pub name: Option<String>,
     /// The only tools that the client wants.
     pub only_tools: Option<Vec<String>>,
+    /// Whether built-in ones are offered only if they are among them.
+    #[serde(default)]
+    pub no_built_in_tools: bool,
     /// Tools that the client does without.
     pub without_tools: Vec<String>,
     /// Patterns of tools whose calls need consent.
@@ -134,6 +137,7 @@ impl SessionSpec {
             level: request.level.map(|level| level.as_str().to_owned()),
             name: request.name.clone(),
             only_tools: request.tool_limits.only.clone(),
+            no_built_in_tools: request.tool_limits.no_built_in,
             without_tools: request.tool_limits.without.clone(),
             confirmed_tools: request.tool_limits.confirmed.clone(),
         }
@@ -156,6 +160,7 @@ impl SessionSpec {
             name: self.name.clone(),
             tool_limits: ToolLimits {
                 only: self.only_tools.clone(),
+                no_built_in: self.no_built_in_tools,
                 without: self.without_tools.clone(),
                 confirmed: self.confirmed_tools.clone(),
             },

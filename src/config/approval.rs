@@ -142,7 +142,11 @@ impl Approval {
                 return (self, Some(text));
             }
         };
-        let of = |folder: &Path| saved.get(folder.to_str()?)?.as_bool();
+        // A decision that is none counts as a refusal: it may be meant as one.
+        let of = |folder: &Path| match saved.get(folder.to_str()?)? {
+            Value::Null => None,
+            decision => Some(decision.as_bool().unwrap_or(false)),
+        };
         let saved = self.working.ancestors().find_map(of);
         let saved = saved.map(|approves| Decision { approves, by: DECISIONS });
         let default = match default {
@@ -153,6 +157,11 @@ impl Approval {
         let default = default.map(|approves| Decision { approves, by: "defaultProjectTrust" });
         self.decision = saved.or(default);
         (self, warning)
+    }
+
+    /// Whether the user has approved the project.
+    pub fn is_approved(&self) -> bool {
+        self.decision.is_some_and(|decision| decision.approves)
     }
 
     /// Whether `code` in `directory`, the agent's or the project's, may run.

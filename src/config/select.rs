@@ -214,7 +214,8 @@ pub fn select(config: &Config, wanted: &SelectionOptions) -> Result<Selection, S
         offers.push(offer(&start, false));
         offers.len() - 1
     });
-    let scope = Some(scope).filter(|it| !it.is_empty());
+    // Patterns that match nothing leave no model, not all of them.
+    let scope = patterns.is_some_and(|patterns| !patterns.is_empty()).then_some(scope);
     Ok(Selection { offers, start, level, named_level, scope, keys, warnings })
 }
 

@@ -43,6 +43,10 @@ pub struct Settings {
     pub thinking_budgets: BTreeMap<ThinkingLevel, u64>,
     /// `enabledModels`: patterns of the models that `cycle_model` goes through.
     pub enabled_models: Option<Vec<String>>,
+    /// `defaultTools`: one list per file that has one, the user's first. Source: pi 1.6's `settings.md`.
+    pub default_tools: Vec<DefaultTools>,
+    /// Keys that narrow what a session may do and whose values cannot be heeded, as errors: no session starts with them.
+    pub faults: Vec<String>,
     /// `sessionDir`: the folder of all sessions. Source: pi 0.73.1's `settings.md`.
     pub session_dir: Option<String>,
     /// `shellPath`: the shell that runs commands.
@@ -82,6 +86,18 @@ pub struct PathList {
     pub entries: Vec<String>,
 }
 
+/// `defaultTools` of one file: the tools that are offered from the start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DefaultTools {
+    /// The file.
+    pub path: PathBuf,
+    /// Names, and names behind `+` or `-`, as written.
+    pub entries: Vec<String>,
+}
+
+/// The keys that narrow what a session may do. A value that cannot be heeded is an error, not a warning.
+pub const NARROWING_KEYS: [&str; 4] = ["defaultTools", "enabledModels", "blockImages", "defaultProjectTrust"];
+
 /// When and how far to compact a conversation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CompactionSettings {
@@ -120,12 +136,18 @@ impl Settings {
     pub fn read(text: &str, path: &Path) -> (Self, Vec<String>) {
         match settings_object(text, path) {
             Ok(object) => {
-                let mut file = SettingsFile { object, path, warnings: Vec::new() };
+                let mut file = SettingsFile { object, path, warnings: Vec::new(), faults: Vec::new() };
                 let settings = file.settings();
                 (settings, file.warnings)
             }
             Err(error) => {
-                (Self::default(), vec![format!("{}: {error}; the file is left out", path.display())])
+                let error = format!("{}: {error}", path.display());
+                // What it takes away cannot be known.
+                let narrows = NARROWING_KEYS.into_iter().find(|key| text.contains(key));
+                let fault =
+                    narrows.map(|key| format!("{error}; the file names {key}, which cannot be heeded"));
+                let settings = Self { faults: fault.into_iter().collect(), ..Self::default() };
+                (settings, vec![format!("{error}; the file is left out")])
             }
         }
     }
@@ -160,6 +182,8 @@ impl Settings {
             },
             thinking_budgets,
             enabled_models: self.enabled_models.or(base.enabled_models),
+            default_tools: [base.default_tools, self.default_tools].concat(),
+            faults: [base.faults, self.faults].concat(),
             session_dir: self.session_dir.or(base.session_dir),
             shell_path: self.shell_path.or(base.shell_path),
             shell_command_prefix: self.shell_command_prefix.or(base.shell_command_prefix),
@@ -235,6 +259,7 @@ struct SettingsFile<'a> {
     object: JsonObject,
     path: &'a Path,
     warnings: Vec<String>,
+    faults: Vec<String>,
 }
 
 /// The model that a session starts with, and its level.
@@ -272,16 +297,17 @@ impl SettingsFile<'_> {
                 provider_timeout_ms: self.value("/retry/provider/timeoutMs"),
             },
             thinking_budgets: self.budgets(),
-            enabled_models: self.value("/enabledModels"),
+            enabled_models: self.narrowing_value("/enabledModels", "a list of patterns"),
+            default_tools: self.default_tools(),
             session_dir: self.value("/sessionDir"),
             shell_path: self.value("/shellPath"),
             shell_command_prefix: self.value("/shellCommandPrefix"),
             extensions: self.path_list("/extensions"),
             packages: self.packages(),
-            default_project_trust: self.value("/defaultProjectTrust"),
+            default_project_trust: self.default_project_trust(),
             pass_keys: self.value("/passKeys").unwrap_or_default(),
             resizes_images: self.value("/images/autoResize"),
-            blocks_images: self.value("/images/blockImages"),
+            blocks_images: self.narrowing_value("/images/blockImages", "true or false"),
             skills: match self.object.get("skills") {
                 // In older files, a member of an object (source: pi source).
                 Some(Value::Object(_)) => self.path_list("/skills/customDirectories"),
@@ -293,6 +319,7 @@ impl SettingsFile<'_> {
                 _ => self.value("/httpIdleTimeoutMs"),
             },
             todo_clear_delay: self.value("/tasks/todoClearDelay"),
+            faults: std::mem::take(&mut self.faults),
         }
     }
 
@@ -307,6 +334,55 @@ impl SettingsFile<'_> {
             _ => (model, None),
         };
         StartModel { provider: Some(provider.to_owned()), model: Some(model.to_owned()), level }
+    }
+
+    /// `defaultTools`; anything but a list of names is a fault, `null` included, as it would offer every default tool.
+    fn default_tools(&mut self) -> Vec<DefaultTools> {
+        const KEY: &str = "defaultTools";
+        const EXPECTED: &str = "expected a list of names of tools, or of names behind + or -";
+        let Some(value) = self.object_value("/defaultTools").cloned() else { return Vec::new() };
+        let Value::Array(items) = &value else {
+            self.faults.push(format!("{}: {KEY}: {EXPECTED}, got {}", self.path.display(), shown(&value)));
+            return Vec::new();
+        };
+        let mut entries = Vec::new();
+        for (at, item) in items.iter().enumerate() {
+            let name = item.as_str().map(|entry| entry.strip_prefix(['+', '-']).unwrap_or(entry).trim());
+            match (item, name) {
+                (Value::String(entry), Some(name)) if !name.is_empty() => entries.push(entry.clone()),
+                _ => {
+                    let got = shown(item);
+                    let text = format!("{}: {KEY}[{at}]: {EXPECTED}, got {got}", self.path.display());
+                    self.faults.push(text);
+                }
+            }
+        }
+        vec![DefaultTools { path: self.path.to_owned(), entries }]
+    }
+
+    /// `defaultProjectTrust`, which is one of three words.
+    fn default_project_trust(&mut self) -> Option<String> {
+        let expected = "\"ask\", \"always\" or \"never\"";
+        let trust: String = self.narrowing_value("/defaultProjectTrust", expected)?;
+        if ["ask", "always", "never"].contains(&trust.as_str()) {
+            return Some(trust);
+        }
+        let path = self.path.display();
+        self.faults.push(format!("{path}: defaultProjectTrust: expected {expected}, got {trust:?}"));
+        None
+    }
+
+    /// Like [`value`](Self::value), for a key that narrows: a value of the wrong type is a fault.
+    fn narrowing_value<T: DeserializeOwned>(&mut self, pointer: &str, expected: &str) -> Option<T> {
+        let known = self.warnings.len();
+        let value = self.value(pointer);
+        if self.warnings.len() > known {
+            self.warnings.truncate(known);
+            let key = pointer[1..].replace('/', ".");
+            let got = self.object_value(pointer).map(shown).unwrap_or_default();
+            self.faults.push(format!("{}: {key}: expected {expected}, got {got}", self.path.display()));
+        }
+        value
     }
 
     fn path_list(&mut self, pointer: &str) -> Vec<PathList> {
@@ -339,9 +415,7 @@ impl SettingsFile<'_> {
 
     /// Parses the value at a JSON pointer; null counts as absent.
     fn value<T: DeserializeOwned>(&mut self, pointer: &str) -> Option<T> {
-        let mut keys = pointer.split('/').skip(1);
-        let first = self.object.get(keys.next()?)?;
-        let value = keys.try_fold(first, |value, key| value.get(key))?;
+        let value = self.object_value(pointer)?;
         if value.is_null() {
             return None;
         }
@@ -352,4 +426,23 @@ impl SettingsFile<'_> {
             })
             .ok()
     }
+
+    /// The value at a JSON pointer, as written.
+    fn object_value(&self, pointer: &str) -> Option<&Value> {
+        let mut keys = pointer.split('/').skip(1);
+        let first = self.object.get(keys.next()?)?;
+        keys.try_fold(first, |value, key| value.get(key))
+    }
 }
+
+/// A value for an error, shortened.
+fn shown(value: &Value) -> String {
+    let text = value.to_string();
+    match text.char_indices().nth(MOST_SHOWN) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text,
+    }
+}
+
+/// Characters of a value in an error.
+const MOST_SHOWN: usize = 60;

@@ -303,7 +303,9 @@ impl Engine {
         for (place, tool) in tools {
             let name = tool.name.trim();
             let was_offered = known.iter().find(|(it, owner, _)| it == name && *owner == place);
-            let offered = was_offered.map_or(!tool.inactive.unwrap_or(false), |(.., offered)| *offered);
+            let is_active = !tool.inactive.unwrap_or(false);
+            let offered = was_offered
+                .map_or_else(|| self.tools.starts_active(name, is_active), |(.., offered)| *offered);
             let is_new = place == registered || was_offered.is_some();
             let added = self.add_tool(place, &tool, offered);
             faults.extend(added.err().filter(|_| is_new).map(|text| (place, text)));

@@ -27,6 +27,10 @@ impl Engine {
             return true;
         }
         self.models.initial.before_selection = None;
+        // Extensions may register tools until their `session_start` hook is over.
+        if !self.extensions.has_any() && !self.check_tool_selection() {
+            return true;
+        }
         self.lifecycle.greet();
         self.greet();
         for error in std::mem::take(&mut self.extensions.early) {
@@ -43,8 +47,30 @@ impl Engine {
     }
 
     /// Begins to serve the lines of the host.
-    pub(in crate::engine) const fn start_serving(&mut self) {
-        self.lifecycle.open();
+    pub(in crate::engine) fn start_serving(&mut self) {
+        let is_checked = self.lifecycle.is_greeting_over() || !self.extensions.has_any();
+        if is_checked || self.check_tool_selection() {
+            self.lifecycle.open();
+        }
+    }
+
+    /// Exits, and gives `false`, if an entry that takes tools away matches none.
+    fn check_tool_selection(&mut self) -> bool {
+        let is_heeded = self.tools.check_selection();
+        if !is_heeded {
+            self.exit();
+        }
+        is_heeded
+    }
+
+    /// Why the session does not start: an entry that takes tools away matches none.
+    pub fn tool_refusal(&mut self) -> Option<String> {
+        self.tools.selection_report().refusal.take()
+    }
+
+    /// Warnings about entries that allow or add tools and match none, each once.
+    pub fn take_tool_warnings(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.tools.selection_report().warnings)
     }
 
     /// Whether the greeting is over: frames are emitted and lines are served.

@@ -91,4 +91,9 @@ pub use model_choices::ModelChoice;
 pub use setup::{
     CompactionPlan, ExtensionSetup, HostedExtensions, Modes, NamedCommands, RetryPlan, SessionStorage, Setup,
 };
-pub use toolbox::arguments::Toolbox;
+pub use toolbox::{
+    arguments::Toolbox,
+    selection::{
+        RecordedTools, SelectionReport, ToolEntry, ToolEntryEffect, ToolSelection, matches_any, matches_tool,
+    },
+};

@@ -3,7 +3,10 @@
 //! Dialects with system messages open the first run of a session with one that has everything. Later ones have what has
 //! changed since. What the providers are sent is not made of them. Source: pi 1 source, its message reference, observed.
 
-use crate::engine::{core::Engine, toolbox::arguments::ToolOwner};
+use crate::engine::{
+    core::Engine,
+    toolbox::{arguments::ToolOwner, selection::RecordedTools},
+};
 use crate::{
     model::types::ToolSpec,
     prompt::{Section, ToolLine, tool_line},
@@ -34,6 +37,26 @@ impl Engine {
 }
 
 impl Engine {
+    /// Goes on without the tools that the session was without, in dialects with system messages.
+    pub(in crate::engine) fn follow_session_tools(&mut self) {
+        if !self.dialect.record().system_message_opens_run {
+            return;
+        }
+        let messages = self.store.session.system_messages();
+        let last = SystemState::replay(messages).tools.into_iter().map(|tool| tool.name).collect();
+        let declared = messages.iter().flat_map(|message| match &**message {
+            AgentMessage::System(message) => {
+                message.tools_added.iter().flatten().map(|tool| tool.name.clone()).collect::<Vec<_>>()
+            }
+            _ => Vec::new(),
+        });
+        let recorded = RecordedTools { last, ever: declared.collect() };
+        let recorded = (!messages.is_empty()).then_some(recorded);
+        if self.tools.follow_session(recorded) {
+            self.rebuild_instructions();
+        }
+    }
+
     /// Rebuilds the system prompt after the tools have changed, also for the open run, unless an extension has
     /// replaced it there.
     pub(in crate::engine) fn rebuild_instructions(&mut self) {

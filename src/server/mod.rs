@@ -51,7 +51,7 @@ pub use models::{ModelLibrary, ScriptFileError, scripted_name};
 pub use outbox::MAX_PENDING_BYTES;
 pub use print_mode::{PrintFormat, PrintMode, PrintResult};
 pub use runner::{ExitReason, Runner, SessionOptions, seed, until, wall_ms};
-pub use serve::{Options, Signals, serve, signal_status};
+pub use serve::{Options, ServeError, Signals, serve, signal_status};
 pub use sink::Sink;
 pub use startup::{StartEnd, start};
 pub use stdin::{Stdin, line_to_input};

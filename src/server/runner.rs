@@ -13,7 +13,7 @@ use super::{
 use crate::{
     engine::{
         Engine, ExtensionSetup, Input, Modes, Now, Output, Purpose, RequestHooks, SessionStorage, Setup,
-        Toolbox, limits::Limits,
+        ToolSelection, Toolbox, limits::Limits,
     },
     extension::{ExtensionInputs, NodeHost},
     model::types::ToolSpec,
@@ -38,8 +38,8 @@ pub struct SessionOptions {
     pub tools: Vec<ToolSpec>,
     /// Tools that only extensions can offer.
     pub spare_tools: Vec<ToolSpec>,
-    /// The only tools of the server and of extensions that may be offered; `None`: all.
-    pub allowed_tools: Option<Vec<String>>,
+    /// What options, settings and limits leave of all tools.
+    pub tool_selection: ToolSelection,
     /// The system prompt.
     pub system_prompt: Instructions,
     /// Extensions, skills, templates and tools that need consent.
@@ -71,6 +71,15 @@ pub struct SessionOptions {
 }
 
 impl SessionOptions {
+    /// Why the session would not start: an entry that takes tools away matches none. Where extensions may yet register
+    /// tools, this is known later.
+    pub fn tool_refusal(&self) -> Option<String> {
+        if !self.extension_setup.extensions.is_empty() {
+            return None;
+        }
+        self.tool_selection.report(&self.tools.iter().map(|tool| tool.name.clone()).collect()).refusal
+    }
+
     /// Closes the run that the session's last process did not live to end, as an abort would have.
     ///
     /// # Errors
@@ -110,6 +119,8 @@ pub enum ExitReason {
     Done,
     /// There is nothing to serve, for this reason.
     Refused(String),
+    /// An option or a setting cannot be heeded.
+    Misused(String),
 }
 
 impl Runner {
@@ -153,7 +164,7 @@ impl Runner {
                 true => Toolbox::of_agent(),
                 false => Toolbox::new(options.tools)
                     .with_spare(options.spare_tools)
-                    .limited_to(options.allowed_tools),
+                    .selecting(options.tool_selection),
             },
             system_prompt: options.system_prompt,
             extension_setup: options.extension_setup,
@@ -273,8 +284,14 @@ impl Runner {
                     let reloaded = library.reload(wanted);
                     engine.handle(Input::ModelsReloaded(reloaded), clock.now());
                 }
-                Output::Exit => exit_reason = exit_reason.or(Some(ExitReason::Done)),
+                Output::Exit => {
+                    let misused = engine.tool_refusal().map(ExitReason::Misused);
+                    exit_reason = exit_reason.or(misused).or(Some(ExitReason::Done));
+                }
             }
+        }
+        for warning in engine.take_tool_warnings() {
+            tracing::warn!("{warning}");
         }
         exit_reason
     }

@@ -25,6 +25,24 @@ pub struct Options {
     pub hazards: Option<Hazards>,
 }
 
+/// Why nothing was served.
+#[derive(Debug)]
+pub struct ServeError {
+    /// The reason, for the user.
+    pub text: String,
+    /// The exit status.
+    pub status: u8,
+}
+
+impl From<String> for ServeError {
+    fn from(text: String) -> Self {
+        Self { text, status: 1 }
+    }
+}
+
+/// Exit status where an option or a setting cannot be heeded.
+const MISUSED: u8 = 2;
+
 /// Inputs that are handled in a row before the runtime gets its turn.
 const MAX_BURST: usize = 64;
 
@@ -40,7 +58,7 @@ pub const fn signal_status(number: u8) -> u8 {
 }
 
 /// Serves the protocol on stdin and stdout until the input ends or a signal comes. Returns the exit status.
-pub async fn serve(options: Options) -> Result<u8, String> {
+pub async fn serve(options: Options) -> Result<u8, ServeError> {
     let dialect = options.session.dialect;
     let max_queue = options.session.limits.queue as u64;
     let mut outbox = Outbox::to_stdout(dialect, options.max_unread, options.hazards)
@@ -154,13 +172,15 @@ pub async fn serve(options: Options) -> Result<u8, String> {
     });
     outbox.flush();
     runner.end().await;
-    if let Some(ExitReason::Refused(text)) = exit_reason {
-        return Err(text);
+    match exit_reason {
+        Some(ExitReason::Refused(text)) => return Err(text.into()),
+        Some(ExitReason::Misused(text)) => return Err(ServeError { text, status: MISUSED }),
+        Some(ExitReason::Done) | None => {}
     }
     let hurry = stopping || dialect.record().end_of_input == DialectEndOfInput::Exit;
     let status = finish(outbox, &mut signals, hurry, status).await;
     match failure {
-        Some(failure) if status == 0 => Err(failure),
+        Some(failure) if status == 0 => Err(failure.into()),
         _ => Ok(status),
     }
 }

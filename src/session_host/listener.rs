@@ -32,7 +32,7 @@ use axum::{
         rejection::QueryRejection,
         ws::{WebSocketUpgrade, rejection::WebSocketUpgradeRejection},
     },
-    http::{HeaderMap, StatusCode, header::CONTENT_TYPE},
+    http::{HeaderMap, StatusCode, Uri, header::CONTENT_TYPE},
     middleware::{self, Next},
     response::{IntoResponse, Response},
     routing::get,
@@ -379,9 +379,37 @@ struct NewSession {
     in_memory: bool,
     tools: Option<String>,
     #[serde(default)]
+    no_builtin_tools: bool,
+    #[serde(default)]
     exclude_tools: String,
     #[serde(default)]
     confirm_tools: String,
+}
+
+/// The parameters in the address of a new session: of [`NewSession`] and of [`ClientOptions`].
+const SESSION_PARAMETERS: [&str; 16] = [
+    "dialect",
+    "session",
+    "cwd",
+    "provider",
+    "model",
+    "thinking",
+    "name",
+    "fork",
+    "newest",
+    "in_memory",
+    "tools",
+    "no_builtin_tools",
+    "exclude_tools",
+    "confirm_tools",
+    "client",
+    "after",
+];
+
+/// The first parameter in the address of a new session that is none of [`SESSION_PARAMETERS`].
+fn unknown_parameter(uri: &Uri) -> Option<String> {
+    let Query(given) = Query::<Vec<(String, String)>>::try_from_uri(uri).ok()?;
+    given.into_iter().map(|(name, _)| name).find(|name| !SESSION_PARAMETERS.contains(&name.as_str()))
 }
 
 type Upgrade = Result<WebSocketUpgrade, WebSocketUpgradeRejection>;
@@ -452,9 +480,15 @@ async fn new_session(
     Extension(principal): Extension<Arc<Principal>>,
     client: Result<Query<ClientOptions>, QueryRejection>,
     new: Result<Query<NewSession>, QueryRejection>,
+    uri: Uri,
     headers: HeaderMap,
     upgrade: Upgrade,
 ) -> Response {
+    // One that is ignored could have taken something away.
+    if let Some(name) = unknown_parameter(&uri) {
+        let text = format!("{name:?}: expected one of {}", SESSION_PARAMETERS.join(", "));
+        return refuse(StatusCode::BAD_REQUEST, ConnectionErrorCode::InvalidQuery, &text);
+    }
     let (Query(mut client), Query(new)) = match (client, new) {
         (Ok(client), Ok(new)) => (client, new),
         (Err(error), _) | (_, Err(error)) => {
@@ -516,6 +550,7 @@ fn open_request(new: NewSession) -> Result<OpenRequest, HostError> {
         owner: None,
         tool_limits: ToolLimits {
             only: new.tools.as_deref().map(list),
+            no_built_in: new.no_builtin_tools,
             without: list(&new.exclude_tools),
             confirmed: list(&new.confirm_tools),
         },

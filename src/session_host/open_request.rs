@@ -35,8 +35,10 @@ pub struct OpenRequest {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ToolLimits {
-    /// The only ones that are offered; `None`: all that the host offers.
+    /// The only ones that are offered, by the grammar of `--tools`; `None`: all that the host offers.
     pub only: Option<Vec<String>>,
+    /// Whether built-in ones are offered only if [`Self::only`] names them.
+    pub no_built_in: bool,
     /// Ones that are not offered.
     pub without: Vec<String>,
     /// Patterns of those whose calls need consent.

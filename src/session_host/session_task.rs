@@ -345,7 +345,7 @@ impl SessionTask {
             return SessionEnd::WrittenOut(Resumption { sequence: journal.last(), clients });
         }
         let error = match exit_reason {
-            Some(ExitReason::Refused(text)) => Some(text),
+            Some(ExitReason::Refused(text) | ExitReason::Misused(text)) => Some(text),
             _ => None,
         };
         let exit_status = u64::from(error.is_some());

@@ -31,5 +31,6 @@ mod slow_reader;
 mod terminal;
 mod thirty_turns;
 mod todos;
+mod tool_selection;
 mod vendor_pairs;
 mod vertex;

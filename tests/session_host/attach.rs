@@ -117,7 +117,31 @@ fn client_only_narrows_the_tools() {
     };
     assert_eq!(tools(&[]), ["read", "bash"]);
     assert_eq!(tools(&["--tools", "write,read"]), ["read"]);
+    assert_eq!(tools(&["--tools", "r*"]), ["read"]);
+    assert_eq!(tools(&["--tools", "-read"]), ["bash"]);
+    assert_eq!(tools(&["--tools", "+grep"]), ["read", "bash"]);
+    assert_eq!(tools(&["-nbt", "--tools", "+read"]), ["read"]);
+    assert_eq!(tools(&["-nt", "--tools", "bash"]), ["bash"]);
     assert_eq!(tools(&["--exclude-tools", "read"]), ["bash"]);
+    assert_eq!(tools(&["--exclude-tools", "r*"]), ["bash"]);
+}
+
+#[test]
+fn client_entry_without_tool_ends_session() {
+    let mut host = Host::start(&hello(), &[]);
+    for (arguments, text) in [
+        (["--exclude-tools", "bahs"], "--exclude-tools: no tool matches \"bahs\""),
+        (["--tools", "-bahs"], "tools: no tool matches \"bahs\""),
+    ] {
+        let mut command = host.attach("", &[&["--no-session"][..], &arguments].concat());
+        let ended = command.stdin(std::process::Stdio::piped()).output().unwrap();
+        let words = String::from_utf8(ended.stderr).unwrap();
+        assert!(!ended.status.success() && words.contains(text), "{arguments:?}: {words}");
+    }
+    // The host goes on.
+    let mut child = host.attach("", &["--no-session"]).spawn().unwrap();
+    drop(child.stdin.take());
+    assert!(child.wait().unwrap().success());
 }
 
 #[test]

@@ -123,6 +123,17 @@ fn tools_and_dialects_stay_among_the_allowed() {
 }
 
 #[test]
+fn unknown_parameter_of_session_is_refused() {
+    let host = limited(&hello(), json!({}));
+    for name in ["exclude-tools", "tool", "exclude_tool"] {
+        let (status, error) =
+            host.connect(&format!("/sessions/new?in_memory=true&{name}=bash"), "secret").err().unwrap();
+        assert_eq!(status, 400, "{error}");
+        assert!(error.contains(&format!("{name:?}: expected one of dialect, session, ")), "{error}");
+    }
+}
+
+#[test]
 fn open_sessions_are_counted() {
     let host = limited(&hello(), json!({ "sessions": 1 }));
     let mut client = host.client("secret");

@@ -145,7 +145,8 @@ fn configuration(surroundings: &Surroundings) -> Vec<Check> {
     });
     let files = config.files.iter();
     let read = files.map(|file| Check::new(State::Ok, "configuration", format!("read {}", file.display())));
-    let broken = config.warnings.iter().map(|warning| Check::new(State::Broken, "configuration", warning));
+    let broken = config.warnings.iter().chain(&config.settings.faults);
+    let broken = broken.map(|warning| Check::new(State::Broken, "configuration", warning));
     std::iter::once(directory).chain(data).chain(read).chain(broken).collect()
 }
 

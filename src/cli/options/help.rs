@@ -34,9 +34,13 @@ Another agent:
                                extensions are refused)
 
 Tools:
-  -t, --tools <A,B>            Offer only these: read, bash, edit, write, grep, find, ls (the first four)
-  -nt, --no-tools              Offer no tools except those of --tools; also --no-builtin-tools
-  -xt, --exclude-tools <A,B>   Do not offer these
+  -t, --tools <A,B>            Offer only these: names, or patterns (r*), of read, bash, edit, write, grep, find, ls (the
+                               first four, or defaultTools of the settings) and of tools of extensions; or change that
+                               selection by exact names behind + and - (+grep,-bash)
+  -nt, --no-tools              Offer no tools except those of --tools
+  -nbt, --no-builtin-tools     Offer no built-in tools except those of --tools
+  -xt, --exclude-tools <A,B>   Never offer these, whoever brings them: names or patterns. An entry, here or behind -, that
+                               matches no tool ends the start with status 2; one that adds none is a warning
   --confirm-tools <A,B>        Ask the user before each call of these tools: names or patterns (mcp_*, *). While no tool
                                matches a pattern and extensions or the host may add one, ask about every call
 

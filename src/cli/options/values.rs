@@ -2,7 +2,7 @@
 
 use super::{LogFormat, Mode, Refusal};
 use crate::{
-    cli::{USAGE, unknown_dialect},
+    cli::{USAGE, tool_selection::check_tool_list, unknown_dialect},
     protocol::Dialect,
     server::Hazard,
     session::SyncPolicy,
@@ -81,12 +81,19 @@ pub fn expand_short(argument: &OsString) -> OsString {
         Some("-ne") => "--no-extensions",
         Some("-ns") => "--no-skills",
         Some("-np") => "--no-prompt-templates",
-        Some("-nt" | "-nbt") => "--no-tools",
+        Some("-nt") => "--no-tools",
+        Some("-nbt") => "--no-builtin-tools",
         Some("-na") => "--no-approve",
         Some("-nc") => "--no-context-files",
         Some("-t") => "--tools",
         Some("-xt") => "--exclude-tools",
-        _ => return argument.clone(),
+        Some(other) => {
+            return match other.strip_prefix("-xt=") {
+                Some(value) => format!("--exclude-tools={value}").into(),
+                None => argument.clone(),
+            };
+        }
+        None => return argument.clone(),
     };
     OsString::from(long)
 }
@@ -145,6 +152,38 @@ pub fn confirm_patterns(text: &str) -> Result<Vec<String>, Refusal> {
             Err(Refusal(format!("--confirm-tools: got \"{text}\", {expected} (*: all)"), USAGE))
         }
         names => Ok(names),
+    }
+}
+
+/// Parses `--tools`: names and patterns, or only exact names behind `+` or `-`. An empty list is no tool.
+pub fn tool_list(text: &str) -> Result<Vec<String>, Refusal> {
+    let entries = list(text);
+    // The status is pi's.
+    check_tool_list(&entries).map_err(|error| Refusal(format!("--tools: {error}"), 1))?;
+    Ok(entries)
+}
+
+/// Parses `--exclude-tools`. Refuses an empty list, which would take nothing away.
+pub fn excluded_tools(text: &str) -> Result<Vec<String>, Refusal> {
+    let entries = list(text);
+    let expected = "expected names of tools, or patterns of them, separated by commas";
+    match entries.iter().find(|entry| entry.starts_with(['+', '-'])) {
+        Some(entry) => Err(Refusal(format!("--exclude-tools: got \"{entry}\", {expected}"), USAGE)),
+        None if entries.is_empty() => {
+            Err(Refusal(format!("--exclude-tools: got \"{text}\", {expected} (*: all)"), USAGE))
+        }
+        None => Ok(entries),
+    }
+}
+
+/// Parses `--models`. Refuses an empty list, which would leave all models.
+pub fn model_patterns(text: &str) -> Result<Vec<String>, Refusal> {
+    match list(text) {
+        patterns if patterns.is_empty() => {
+            let expected = "expected patterns of models, separated by commas";
+            Err(Refusal(format!("--models: got \"{text}\", {expected} (*: all)"), USAGE))
+        }
+        patterns => Ok(patterns),
     }
 }
 

@@ -333,6 +333,7 @@ impl Engine {
         let tree = self.store.session.tree();
         self.todos.restore(tree.results_of(TODO_WRITE));
         self.rules.restore(tree.injected_rules());
+        self.follow_session_tools();
     }
 
     /// An entry that need not be written before the next one.

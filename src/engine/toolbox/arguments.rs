@@ -3,7 +3,10 @@
 use crate::engine::{
     consent_patterns::ConsentPatterns,
     todos::list::TODO_WRITE,
-    toolbox::schema_cost::{MOST_STEPS, Schema},
+    toolbox::{
+        schema_cost::{MOST_STEPS, Schema},
+        selection::{RecordedTools, SelectionReport, ToolSelection},
+    },
 };
 use crate::{
     model::types::ToolSpec,
@@ -14,15 +17,26 @@ use jsonschema::{
     error::{TypeKind, ValidationErrorKind},
 };
 use serde_json::Value;
-use std::sync::{Arc, OnceLock};
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, OnceLock},
+};
 
 /// All tools, with the schemas of their arguments.
 pub struct Toolbox {
     tools: Vec<Tool>,
     /// Tools of the server that are offered only when chosen by name.
     spare: Vec<ToolSpec>,
-    /// The only tools of the server and of extensions that may be offered; `None`: all.
-    allowed: Option<Vec<String>>,
+    /// What options, settings and clients leave of the tools.
+    selection: ToolSelection,
+    /// The names of all tools that were registered, offered or not.
+    registered: BTreeSet<String>,
+    /// The tools that the session declares; `None`: none yet.
+    recorded: Option<RecordedTools>,
+    /// Tools that are off only because the session was without them.
+    without: BTreeSet<String>,
+    /// What is wrong with the selection.
+    report: SelectionReport,
     /// The tools offered to the model, computed on demand.
     specs: OnceLock<Arc<[ToolSpec]>>,
     /// Whether calls of tools that are not listed are carried out by the server, with arguments as they are.
@@ -99,7 +113,11 @@ impl Toolbox {
         Self {
             tools,
             spare: Vec::new(),
-            allowed: None,
+            selection: ToolSelection::default(),
+            registered: BTreeSet::new(),
+            recorded: None,
+            without: BTreeSet::new(),
+            report: SelectionReport::default(),
             specs: OnceLock::new(),
             is_open: false,
             consent_patterns: ConsentPatterns::default(),
@@ -123,15 +141,60 @@ impl Toolbox {
         self
     }
 
-    /// Offers no tools of the server and of extensions but these, those that are added or chosen later included.
+    /// Offers only the tools that the selection admits, those that are added or chosen later included.
     #[must_use]
-    pub fn limited_to(mut self, allowed: Option<Vec<String>>) -> Self {
-        self.allowed = allowed;
-        let Self { tools, spare, allowed, .. } = &mut self;
-        let may_offer = |spec: &ToolSpec| is_allowed(allowed.as_deref(), &spec.name);
-        tools.retain(|tool| may_offer(&tool.spec));
-        spare.retain(may_offer);
+    pub fn selecting(mut self, selection: ToolSelection) -> Self {
+        let Self { tools, spare, registered, .. } = &mut self;
+        registered.extend(tools.iter().map(|tool| tool.spec.name.clone()));
+        tools.retain(|tool| selection.admits(&tool.spec.name, false));
+        spare.retain(|spec| selection.admits(&spec.name, false));
+        self.selection = selection;
         self
+    }
+
+    /// Examines the entries of the selection, once extensions and servers have registered; `false` if one that takes
+    /// tools away matches none.
+    pub(in crate::engine) fn check_selection(&mut self) -> bool {
+        self.report = self.selection.report(&self.registered);
+        self.report.refusal.is_none()
+    }
+
+    /// What [`check_selection`](Self::check_selection) has found.
+    pub(in crate::engine) const fn selection_report(&mut self) -> &mut SelectionReport {
+        &mut self.report
+    }
+
+    /// Whether a tool of an extension is offered from the start.
+    pub(in crate::engine) fn starts_active(&mut self, name: &str, registered_active: bool) -> bool {
+        let starts = self.selection.starts_active(name, registered_active);
+        let keeps = self.recorded.as_ref().is_none_or(|recorded| self.selection.keeps(recorded, name));
+        if starts && !keeps {
+            self.without.insert(name.to_owned());
+        }
+        starts && keeps
+    }
+
+    /// Takes away the tools that the session was without, and gives back those that only another session was without.
+    /// Returns whether that has changed anything.
+    pub(in crate::engine) fn follow_session(&mut self, recorded: Option<RecordedTools>) -> bool {
+        self.recorded = recorded;
+        let Self { tools, selection, recorded, without, .. } = self;
+        let mut is_changed = false;
+        for tool in tools.iter_mut().filter(|tool| tool.owner != ToolOwner::Host) {
+            let name = &tool.spec.name;
+            let is_kept = recorded.as_ref().is_none_or(|recorded| selection.keeps(recorded, name));
+            let may_be_offered = without.remove(name) || tool.offered;
+            if may_be_offered && !is_kept {
+                without.insert(name.clone());
+            }
+            let is_offered = may_be_offered && is_kept;
+            is_changed |= tool.offered != is_offered;
+            tool.offered = is_offered;
+        }
+        if is_changed {
+            self.specs = OnceLock::new();
+        }
+        is_changed
     }
 
     /// Forgets the consent patterns that have matched no tool so far and do now.
@@ -150,9 +213,10 @@ impl Toolbox {
                 self.tools.push(Tool { spec, validator: OnceLock::new(), owner, offered: true });
             }
         }
-        let Self { tools, allowed, .. } = &mut *self;
+        self.without.clear();
+        let Self { tools, selection, .. } = &mut *self;
         for tool in tools {
-            let may_offer = tool.owner == ToolOwner::Host || is_allowed(allowed.as_deref(), &tool.spec.name);
+            let may_offer = selection.admits(&tool.spec.name, tool.owner == ToolOwner::Host);
             tool.offered = may_offer && is_chosen(&tool.spec);
         }
         self.specs = OnceLock::new();
@@ -180,8 +244,8 @@ impl Toolbox {
         owner: ToolOwner,
         offered: bool,
     ) -> Result<(), SchemaFault> {
-        // Tools of the host run where the host is.
-        let may_offer = owner == ToolOwner::Host || is_allowed(self.allowed.as_deref(), &spec.name);
+        let may_offer = self.selection.admits(&spec.name, owner == ToolOwner::Host);
+        self.registered.insert(spec.name.clone());
         let tool = Tool { spec, validator: OnceLock::new(), owner, offered: offered && may_offer };
         tool.validator()?;
         self.tools.push(tool);
@@ -281,11 +345,6 @@ impl Toolbox {
         let named = || self.tools.iter().filter(|tool| tool.spec.name == name);
         named().find(|tool| tool.owner != ToolOwner::Server).or_else(|| named().next())
     }
-}
-
-/// Whether a tool may be offered; without a list every one may.
-fn is_allowed(allowed: Option<&[String]>, name: &str) -> bool {
-    allowed.is_none_or(|allowed| allowed.iter().any(|known| known == name))
 }
 
 /// The maximum of argument problems in an error for the model.

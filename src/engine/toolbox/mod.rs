@@ -2,3 +2,4 @@
 
 pub(super) mod arguments;
 pub(super) mod schema_cost;
+pub(super) mod selection;
