@@ -7,6 +7,7 @@ use super::{limits::TokenLimits, token_file::name_of};
 use crate::process_watcher::{self, WatchedGroup};
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde::Deserialize;
+use serde_json::Value;
 use std::{
     collections::HashMap,
     path::PathBuf,
@@ -144,6 +145,9 @@ fn verdict(status: ExitStatus, answer: &str, hash: &[u8; 32]) -> Result<Verdict,
     let Answer { name, limits } = match answer.trim() {
         "" => Answer::default(),
         answer => {
+            if let Ok(written) = serde_json::from_str::<Value>(answer) {
+                TokenLimits::refuse_nulls(&written["limits"])?;
+            }
             let mut deserializer = serde_json::Deserializer::from_str(answer);
             serde_path_to_error::deserialize(&mut deserializer)
                 .map_err(|error| format!("`{}`: {}", error.path(), error.inner()))?
@@ -209,6 +213,10 @@ mod tests {
             (
                 "echo '{\"root\":[]}'",
                 "`root`: unknown field `root`, expected `name` or `limits` at line 1 column 7",
+            ),
+            (
+                "echo '{\"limits\":{\"tools\":null}}'",
+                "limits.tools: expected a limit, got null; leave it out where there is none",
             ),
             ("kill -9 $$", "expected exit status 0 or 1, got signal: 9 (SIGKILL)"),
         ] {

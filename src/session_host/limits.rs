@@ -1,8 +1,12 @@
 //! What the holder of a token may do.
 
 use super::host_error::HostError;
-use crate::protocol::{Dialect, MultiSessionErrorCode};
+use crate::{
+    engine::matches_any,
+    protocol::{Dialect, MultiSessionErrorCode},
+};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::{
     fs, io,
     path::{Path, PathBuf},
@@ -16,7 +20,7 @@ pub struct TokenLimits {
     pub roots: Option<Roots>,
     /// Globs over the models, with a slash by `provider/id`, else by id.
     pub models: Option<Vec<String>>,
-    /// The only tools that are offered. Without `bash`, the command `bash` is refused, too.
+    /// The only tools that are offered: names, or patterns with `*`. Without `bash`, the command `bash` is refused, too.
     pub tools: Option<Vec<String>>,
     /// Dialects that sessions may speak.
     pub dialects: Option<Vec<String>>,
@@ -41,10 +45,14 @@ impl TokenLimits {
     ///
     /// # Errors
     ///
-    /// A root is not absolute, a dialect is unknown, or the dollars are no amount.
+    /// A root is not absolute, an entry of `tools` is no name, a dialect is unknown, or the dollars are no amount.
     pub fn validate(&self) -> Result<(), String> {
         if let Some(root) = self.roots.iter().flat_map(|roots| &roots.0).find(|root| !root.is_absolute()) {
             return Err(format!("roots: expected absolute paths, got {:?}", root.display()));
+        }
+        let is_name = |entry: &str| !entry.trim().is_empty() && !entry.starts_with(['+', '-']);
+        if let Some(entry) = self.tools.iter().flatten().find(|entry| !is_name(entry)) {
+            return Err(format!("tools: expected names of tools, or patterns with *, got {entry:?}"));
         }
         if let Some(name) = self.dialects.iter().flatten().find(|name| Dialect::parse(name).is_none()) {
             let known = Dialect::ALL.map(Dialect::as_str).join(", ");
@@ -76,7 +84,22 @@ impl TokenLimits {
 
     /// Whether a tool may be used.
     pub fn allows_tool(&self, name: &str) -> bool {
-        self.tools.as_ref().is_none_or(|tools| tools.iter().any(|tool| tool == name))
+        self.tools.as_ref().is_none_or(|tools| matches_any(tools, name))
+    }
+
+    /// Checks that no limit is `null` in the limits as written: a list that was lost on the way must not be no limit.
+    ///
+    /// # Errors
+    ///
+    /// The first such limit.
+    pub fn refuse_nulls(written: &Value) -> Result<(), String> {
+        let mut limits = written.as_object().into_iter().flatten();
+        match limits.find(|(_, value)| value.is_null()) {
+            Some((name, _)) => {
+                Err(format!("limits.{name}: expected a limit, got null; leave it out where there is none"))
+            }
+            None => Ok(()),
+        }
     }
 }
 
@@ -168,6 +191,10 @@ mod tests {
         assert_eq!(read(r#"{"roots":["a"]}"#).unwrap_err(), "roots: expected absolute paths, got \"a\"");
         let unknown = read(r#"{"dialects":["x"]}"#).unwrap_err();
         assert!(unknown.ends_with("got \"x\""), "{unknown}");
+        for entry in ["", " ", "-bash", "+read"] {
+            let text = format!("tools: expected names of tools, or patterns with *, got {entry:?}");
+            assert_eq!(read(&format!(r#"{{"tools":["{entry}"]}}"#)), Err(text));
+        }
         let negative = read(r#"{"dollars_per_day":-1}"#).unwrap_err();
         assert_eq!(negative, "dollars_per_day: expected an amount, got -1");
     }

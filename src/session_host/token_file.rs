@@ -2,6 +2,7 @@
 
 use super::limits::TokenLimits;
 use serde::Deserialize;
+use serde_json::Value;
 
 /// A token that is let in.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,6 +67,10 @@ fn parse_object(text: &str) -> Result<Vec<KnownToken>, String> {
     let file: TokenFile = serde_path_to_error::deserialize(&mut deserializer)
         .map_err(|error| format!("`{}`: {}", error.path(), error.inner()))?;
     deserializer.end().map_err(|error| error.to_string())?;
+    let written: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    for (at, token) in written["tokens"].as_array().into_iter().flatten().enumerate() {
+        TokenLimits::refuse_nulls(&token["limits"]).map_err(|error| format!("`tokens[{at}]`: {error}"))?;
+    }
     let known = file.tokens.into_iter().enumerate().map(|(at, WrittenToken { sha256, name, limits })| {
         let wrong = |reason: String| format!("`tokens[{at}]`: {reason}");
         if name.is_empty() {
@@ -136,6 +141,9 @@ mod tests {
         assert_eq!(short, format!("`tokens[0]`: sha256: {HASH_EXPECTED}"));
         let relative = object(&format!(r#"{{"sha256":"{HASH}","name":"a","limits":{{"roots":["x"]}}}}"#));
         assert_eq!(relative, "`tokens[0]`: roots: expected absolute paths, got \"x\"");
+        let null = object(&format!(r#"{{"sha256":"{HASH}","name":"a","limits":{{"tools":null}}}}"#));
+        let text = "limits.tools: expected a limit, got null; leave it out where there is none";
+        assert_eq!(null, format!("`tokens[0]`: {text}"));
         let unknown = object(&format!(r#"{{"sha256":"{HASH}","name":"a","limits":{{"root":["/"]}}}}"#));
         assert!(unknown.starts_with("`tokens[0].limits.root`: unknown field `root`"), "{unknown}");
     }

@@ -17,6 +17,7 @@ mod hostile;
 mod large_frames;
 mod limits;
 mod logins;
+mod narrowing;
 mod no_model;
 mod pi1;
 mod print;
