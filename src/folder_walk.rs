@@ -1,9 +1,12 @@
 //! Walks folders as their ignore files want it, where those are files.
 //!
 //! The crate `ignore` opens `.gitignore` and its like by itself, whatever they are. So they are looked at first: where one
-//! would never end, or is too long, its folder is left out; if it stands where the walk begins, or above, no ignore file counts.
+//! would never end, is too long, or is a link out of the project, its folder is left out; if it stands where the walk begins, or above, no ignore file counts.
 
-use crate::regular_files::{self, IGNORE_FILE};
+use crate::{
+    confinement::Confinement,
+    regular_files::{self, IGNORE_FILE},
+};
 use ignore::{DirEntry, Walk, WalkBuilder};
 use std::{
     path::Path,
@@ -21,13 +24,13 @@ pub struct FolderWalk {
 }
 
 impl FolderWalk {
-    /// Begins a walk from `root`; relative paths are of `working`. `names`: a further name of ignore files. Only what
+    /// Begins a walk from `root`; relative paths are of `working`. `name`: a further name of ignore files. Only what
     /// `keeps` accepts is gone into.
     pub fn new(
         mut walk: WalkBuilder,
-        root: &Path,
-        working: &Path,
+        (root, working): (&Path, &Path),
         name: &'static str,
+        confinement: &Confinement,
         keeps: impl Fn(&DirEntry) -> bool + Send + Sync + 'static,
     ) -> Self {
         let troubles: Arc<Mutex<Vec<String>>> = Arc::default();
@@ -36,7 +39,7 @@ impl FolderWalk {
         let above: Vec<String> = begins
             .ancestors()
             .chain(real.ancestors())
-            .filter_map(|folder| trouble(folder, name))
+            .filter_map(|folder| trouble(folder, name, confinement))
             .take(1)
             .collect();
         match above.is_empty() {
@@ -44,6 +47,7 @@ impl FolderWalk {
             false => drop(walk.parents(false).ignore(false).git_ignore(false).git_exclude(false)),
         }
         let found = troubles.clone();
+        let confinement = confinement.clone();
         push(&found, above);
         walk.filter_entry(move |entry| {
             if !keeps(entry) {
@@ -52,7 +56,7 @@ impl FolderWalk {
             if entry.depth() == 0 || !entry.file_type().is_some_and(|kind| kind.is_dir()) {
                 return true;
             }
-            let trouble = trouble(entry.path(), name);
+            let trouble = trouble(entry.path(), name, &confinement);
             let is_fine = trouble.is_none();
             push(&found, trouble);
             is_fine
@@ -76,10 +80,14 @@ fn push(troubles: &Mutex<Vec<String>>, more: impl IntoIterator<Item = String>) {
 }
 
 /// What is wrong with the first ignore file of a folder that cannot be read.
-fn trouble(folder: &Path, name: &str) -> Option<String> {
+fn trouble(folder: &Path, name: &str, confinement: &Confinement) -> Option<String> {
     READ.into_iter().chain([name]).find_map(|name| {
         let path = folder.join(name);
-        let error = regular_files::check(&path, IGNORE_FILE).err()?;
+        // A folder `.git` may be a link to wherever repositories are kept.
+        let is_link =
+            || !name.starts_with(".git/") && path.symlink_metadata().is_ok_and(|found| found.is_symlink());
+        let leads = || if name != ".git" && is_link() { confinement.check_place(&path) } else { Ok(()) };
+        let error = regular_files::check(&path, IGNORE_FILE).and_then(|()| leads()).err()?;
         Some(format!("{}: {error}; it is not heeded", path.display()))
     })
 }

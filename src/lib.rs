@@ -46,6 +46,8 @@ pub mod cluster;
 #[cfg(feature = "serve")]
 pub mod config;
 #[cfg(feature = "engine")]
+pub mod confinement;
+#[cfg(feature = "engine")]
 pub mod engine;
 pub mod export;
 #[cfg(feature = "serve")]

@@ -66,7 +66,15 @@ fn is_regular(metadata: &fs::Metadata) -> io::Result<()> {
 ///
 /// As [`open`]; [`io::ErrorKind::FileTooLarge`] for a file that is longer than its kind may be.
 pub fn read(path: &Path, kind: Kind) -> io::Result<Vec<u8>> {
-    let file = open(path)?;
+    read_open(open(path)?, kind)
+}
+
+/// The bytes of an open file.
+///
+/// # Errors
+///
+/// As [`read`].
+pub fn read_open(file: File, kind: Kind) -> io::Result<Vec<u8>> {
     let length = file.metadata()?.len();
     if length > kind.limit {
         return Err(too_long(length, kind));
@@ -86,8 +94,17 @@ pub fn read(path: &Path, kind: Kind) -> io::Result<Vec<u8>> {
 ///
 /// As [`read`]; [`io::ErrorKind::InvalidData`] for what is not UTF-8.
 pub fn read_to_string(path: &Path, kind: Kind) -> io::Result<String> {
+    text(read(path, kind)?)
+}
+
+/// The text in these bytes of a file.
+///
+/// # Errors
+///
+/// [`io::ErrorKind::InvalidData`] for what is not UTF-8.
+pub fn text(bytes: Vec<u8>) -> io::Result<String> {
     let invalid = |_| io::Error::new(io::ErrorKind::InvalidData, "stream did not contain valid UTF-8");
-    String::from_utf8(read(path, kind)?).map_err(invalid)
+    String::from_utf8(bytes).map_err(invalid)
 }
 
 /// Whether something that opens the file by itself would come to an end; a file that is not there is no trouble.

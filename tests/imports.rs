@@ -10,8 +10,8 @@ use std::{
 };
 
 /// Modules, each with those that it may import.
-const MAY_USE: [(&str, &[&str]); 34] = [
-    ("folder_walk", &["regular_files"]),
+const MAY_USE: [(&str, &[&str]); 35] = [
+    ("folder_walk", &["confinement", "regular_files"]),
     ("regular_files", &[]),
     ("harmless", &[]),
     ("html", &[]),
@@ -23,14 +23,15 @@ const MAY_USE: [(&str, &[&str]); 34] = [
     ("machine", &["protocol"]),
     ("session", &["html", "private_files", "protocol"]),
     ("model", &["protocol", "regular_files", "secrets"]),
-    ("config", &["model", "process_watcher", "protocol", "regular_files", "secrets"]),
+    ("config", &["confinement", "model", "process_watcher", "protocol", "regular_files", "secrets"]),
     ("login", &["config", "model", "private_files", "protocol", "regular_files", "secrets", "strangers"]),
     ("export", &["html", "machine", "protocol"]),
-    ("prompt", &["folder_walk", "model", "protocol", "regular_files"]),
+    ("prompt", &["confinement", "folder_walk", "model", "protocol", "regular_files"]),
     (
         "packages",
         &[
             "config",
+            "confinement",
             "extension",
             "folder_walk",
             "line_reader",
@@ -44,13 +45,23 @@ const MAY_USE: [(&str, &[&str]); 34] = [
     ("engine", &["machine", "model", "prompt", "protocol", "session"]),
     (
         "tools",
-        &["engine", "folder_walk", "model", "process_tree", "process_watcher", "protocol", "regular_files"],
+        &[
+            "confinement",
+            "engine",
+            "folder_walk",
+            "model",
+            "process_tree",
+            "process_watcher",
+            "protocol",
+            "regular_files",
+        ],
     ),
     ("extension", &["config", "engine", "harmless", "protocol", "regular_files", "secrets", "tools"]),
     (
         "server",
         &[
             "config",
+            "confinement",
             "engine",
             "extension",
             "harmless",
@@ -137,6 +148,7 @@ const MAY_USE: [(&str, &[&str]); 34] = [
             "client",
             "cluster",
             "config",
+            "confinement",
             "engine",
             "export",
             "extension",
@@ -165,6 +177,7 @@ const MAY_USE: [(&str, &[&str]); 34] = [
     ("acp_input", &["line_reader"]),
     ("line_reader", &["protocol"]),
     ("strangers", &[]),
+    ("confinement", &["regular_files"]),
 ];
 
 /// Modules that do no IO, and get time and input as arguments.

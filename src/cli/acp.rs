@@ -175,7 +175,7 @@ fn engine(dialect: Dialect, options: HostOptions, arguments: &[OsString]) -> Res
         std::env::current_dir().map_err(|error| Refusal(format!("the working directory: {error}"), 1))?;
     let secrets = Secrets::default();
     // Warns of what is wrong with the configuration before a session is opened.
-    let config = load_config(dialect, &options, &directory, &environment, secrets.clone());
+    let config = load_config(dialect, &options, &directory, &environment, secrets.clone(), None);
     log::set_secrets(secrets.clone());
     process_privacy::hide(&secrets, &environment, options.api_key.is_some());
     let every = all_folders(&config, &options, &directory, &environment);
@@ -186,6 +186,7 @@ fn engine(dialect: Dialect, options: HostOptions, arguments: &[OsString]) -> Res
     };
     let template = Arc::new(SessionTemplate {
         dialect,
+        is_host: false,
         options,
         arguments: arguments.to_vec(),
         directory,

@@ -16,7 +16,7 @@ use crate::{
     extension::{self, NodeHost, Position},
     packages::{self, SourcePlace},
     prompt::rules::RuleFiles,
-    protocol::{Dialect, ExtensionError, ExtensionMember, Rule},
+    protocol::{Dialect, ExtensionError, ExtensionMember, Rule, SourceInfo, SourceScope},
     secrets::redact_command_line,
     tools,
 };
@@ -79,31 +79,53 @@ pub fn find(
         confirm: options.confirm_tools.clone(),
         confirm_unmatched,
         clear_todos_after: config.settings.clear_todos_after(CLEAR_AFTER),
-        rules: rules(config, directory),
+        rules: rules(config),
         commands: prompt_commands::find(config, options, &packages, directory, environment),
         prompt_source: None,
+        is_project_untrusted: !config.approval.is_trusted(environment.get("HOME").map(Path::new)),
         unchosen: false,
     };
     Ok((extension_setup, node))
 }
 
-/// Finds pi's own extensions and the content of packages.
+/// The paths of the extensions of pi's own kind that load before the project is approved: those of the user.
+pub fn members_of_user(
+    config: &Config,
+    options: &HostOptions,
+    directory: &Path,
+    environment: &Environment,
+) -> Vec<String> {
+    let found = find_packages(config, options, directory, environment);
+    let is_of_project = |it: &SourceInfo| it.scope == SourceScope::Project;
+    found.extensions.into_iter().filter(|it| !is_of_project(it)).map(|it| it.path).collect()
+}
+
+/// Finds pi's own extensions and the content of packages. Logs warnings.
 fn packages(
     config: &Config,
     options: &HostOptions,
     directory: &Path,
     environment: &Environment,
 ) -> packages::FoundPackages {
-    let found = packages::find(&packages::PackagePlaces {
+    let found = find_packages(config, options, directory, environment);
+    log_warnings(&found.warnings);
+    found
+}
+
+fn find_packages(
+    config: &Config,
+    options: &HostOptions,
+    directory: &Path,
+    environment: &Environment,
+) -> packages::FoundPackages {
+    packages::find(&packages::PackagePlaces {
         config,
         given: &options.extensions,
         only_given: options.no_extensions,
         working: directory,
         environment,
         cache: &NodeHost::cache(environment),
-    });
-    log_warnings(&found.warnings);
-    found
+    })
 }
 
 /// Finds the extensions, errors of those that are not loaded, and the Node host if it is needed.
@@ -214,12 +236,17 @@ fn unmatched_patterns(patterns: &[String], dialect: Dialect, extended: bool) -> 
 }
 
 /// The TTSR rules, in dialects that have them.
-fn rules(config: &Config, directory: &Path) -> Vec<Rule> {
+fn rules(config: &Config) -> Vec<Rule> {
     let record = config.dialect.record();
     if !record.lanes.ttsr {
         return Vec::new();
     }
-    let found = RuleFiles::find(&config.directories.agent, directory, record.directories.project);
+    let Directories { agent, project, .. } = &config.directories;
+    let project = config.approval.admits_texts().then_some(project.as_path());
+    let mut found = RuleFiles::find(agent, project, &config.confinement);
+    for rule in &mut found.rules {
+        rule.content = config.keys.secrets().redact(&rule.content).into_owned();
+    }
     log_warnings(&found.warnings);
     log_warnings(&Rules::new(found.rules.clone()).1);
     found.rules

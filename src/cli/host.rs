@@ -279,7 +279,7 @@ async fn server(
         std::env::current_dir().map_err(|error| Refusal(format!("the working directory: {error}"), 1))?;
     let secrets = Secrets::default();
     // Warns of what is wrong with the configuration before anybody opens a session.
-    let config = load_config(dialect, &options, &directory, &environment, secrets.clone());
+    let config = load_config(dialect, &options, &directory, &environment, secrets.clone(), Some(dialect));
     let folders = all_folders(&config, &options, &directory, &environment);
     log::set_secrets(secrets.clone());
     // Tools can show the command line of the host.
@@ -288,7 +288,15 @@ async fn server(
     process_privacy::hide(&secrets, &environment, options.api_key.is_some() || has_login);
     let access = Arc::new(access(&options, &secrets)?);
     let arguments = arguments.to_vec();
-    let template = Arc::new(SessionTemplate { dialect, options, arguments, directory, environment, secrets });
+    let template = Arc::new(SessionTemplate {
+        dialect,
+        is_host: true,
+        options,
+        arguments,
+        directory,
+        environment,
+        secrets,
+    });
     let open: Arc<OpenSession> = Arc::new({
         let template = template.clone();
         move |request| {

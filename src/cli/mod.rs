@@ -28,6 +28,7 @@ mod models;
 mod options;
 mod printed_prompts;
 mod process_privacy;
+mod project_trust;
 mod prompt_commands;
 mod reference;
 mod repl;

@@ -103,8 +103,10 @@ pub struct HostOptions {
     pub extensions: Vec<String>,
     /// `--no-extensions`: loads only those of `--extension`.
     pub no_extensions: bool,
-    /// `--approve` and `--no-approve`: whether code of the project may run.
+    /// `--approve` and `--no-approve`: whether the project's code may run, and its texts may be read.
     pub approve: Option<bool>,
+    /// `--follow-links`: whether links of the project may lead out of it.
+    pub follow_links: bool,
     /// `--confirm-tools`: patterns of tools whose calls need consent.
     pub confirm_tools: Vec<String>,
     /// `--idle-timeout`, in milliseconds; 0: none.
@@ -308,6 +310,7 @@ pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
             Long("no-extensions") => options.no_extensions = true,
             Long("approve") | Short('a') => options.approve = Some(true),
             Long("no-approve") => options.approve = Some(false),
+            Long("follow-links") => options.follow_links = true,
             Long("confirm-tools") => options.confirm_tools.extend(confirm_patterns(&text(&mut parser)?)?),
             Long("idle-timeout") => {
                 options.idle_timeout_ms = Some(seconds("--idle-timeout", &text(&mut parser)?)?);

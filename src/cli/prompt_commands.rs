@@ -46,9 +46,13 @@ pub fn find(
         home: environment.get("HOME").map(Into::into),
         user,
         project,
+        withholds_project: !config.approval.admits_texts(),
+        project_names_any: config.approval.is_approved(),
+        confinement: config.confinement.clone(),
         project_first: config.dialect.record().project_first,
     };
-    let Discovered { commands, warnings } = Discovered::find(&places);
+    let Discovered { mut commands, warnings } = Discovered::find(&places);
+    commands.map_texts(|text| config.keys.secrets().redact(text).into_owned());
     for warning in warnings {
         tracing::warn!("{warning}");
     }

@@ -6,7 +6,7 @@ use super::{
     models,
     options::{self, HostOptions, LogFormat, Refusal},
     print, printed_prompts, process_privacy, refuse,
-    session_options::{load_config, session_options},
+    session_options::{load_session_config, session_options},
 };
 use crate::{
     login::finish_refreshes,
@@ -131,7 +131,8 @@ fn resolve(
     let directory =
         std::env::current_dir().map_err(|error| Refusal(format!("the working directory: {error}"), 1))?;
     let environment = options.environment(dialect)?;
-    let config = load_config(dialect, &options, &directory, &environment, Secrets::default());
+    let config =
+        load_session_config(dialect, &options, arguments, &directory, &environment, Secrets::default(), None);
     let secrets = config.keys.secrets();
     log::set_secrets(secrets.clone());
     process_privacy::hide(secrets, &environment, options.api_key.is_some());

@@ -3,16 +3,21 @@
 use super::{
     USAGE, extensions,
     options::{HostOptions, Refusal},
+    project_trust,
     session::InitialSession,
     tool_selection::{self, SelectedTools},
 };
 use crate::{
-    config::{self, Config, Environment, SelectionError, SelectionOptions, Sources, load_with_secrets},
-    engine::{CompactionPlan, Modes, RetryPlan, limits::Limits},
+    config::{
+        self, Config, Environment, ProjectPolicy, SelectionError, SelectionOptions, Sources, expand_home,
+        load_with_policy, load_with_secrets,
+    },
+    engine::{CompactionPlan, Modes, RetryPlan, limits::Limits, todos},
     model::http::Http,
+    model::{http::Http, types::ToolSpec},
     prompt::{
         PromptSource,
-        files::{PromptFiles, text_or_file},
+        files::{ContextFile, PromptFiles, text_or_file},
         tool_line,
     },
     protocol::Dialect,
@@ -28,14 +33,59 @@ use std::{
     time::Duration,
 };
 
-/// Loads the configuration for a session in `directory`, with the keys of the options. Logs its warnings; `secrets`
-/// learns its credentials.
+/// Loads the configuration of a directory, with the keys of the options. Logs its warnings; `secrets` learns its credentials.
+/// `host`: the dialect of the host that has the session.
 pub fn load_config(
     dialect: Dialect,
     options: &HostOptions,
     directory: &Path,
     environment: &Environment,
     secrets: Secrets,
+    host: Option<Dialect>,
+) -> Config {
+    let config = read_config(dialect, options, directory, environment, secrets, policy(options, host));
+    finish_config(config, options, directory, environment)
+}
+
+/// Like [`load_config`], for a session: where the project needs an approval, extensions of the user are asked first.
+/// `arguments`: the command line, for their flags.
+pub fn load_session_config(
+    dialect: Dialect,
+    options: &HostOptions,
+    arguments: &[OsString],
+    directory: &Path,
+    environment: &Environment,
+    secrets: Secrets,
+    host: Option<Dialect>,
+) -> Config {
+    let policy = policy(options, host);
+    let read = |policy| read_config(dialect, options, directory, environment, secrets.clone(), policy);
+    let config = read(policy.clone());
+    let config = match project_trust::decide(&config, options, arguments, directory, environment) {
+        Some(decision) => read(ProjectPolicy { extension: Some(decision), ..policy }),
+        None => config,
+    };
+    finish_config(config, options, directory, environment)
+}
+
+/// What options and host let projects do.
+fn policy(options: &HostOptions, host: Option<Dialect>) -> ProjectPolicy {
+    let files = [&options.token_file, &options.tls_key, &options.nats_credentials];
+    ProjectPolicy {
+        follows_links: options.follow_links,
+        host,
+        extension: None,
+        credentials: files.into_iter().flatten().map(PathBuf::from).collect(),
+    }
+}
+
+fn read_config(
+    dialect: Dialect,
+    options: &HostOptions,
+    directory: &Path,
+    environment: &Environment,
+    secrets: Secrets,
+    policy: ProjectPolicy,
 ) -> Config {
     let sources = Sources {
         dialect,
@@ -43,20 +93,48 @@ pub fn load_config(
         environment: environment.clone(),
         approve: options.approve,
     };
-    let mut config = load_with_secrets(sources, secrets);
+    load_with_policy(sources, secrets, policy)
+}
+
+fn finish_config(
+    mut config: Config,
+    options: &HostOptions,
+    directory: &Path,
+    environment: &Environment,
+) -> Config {
+    admit_named_files(&mut config, options, directory, environment);
     let secrets = config.keys.secrets();
     options.api_key.iter().for_each(|key| secrets.remember(key));
     secrets.pass(options.pass_keys.iter().chain(&config.settings.pass_keys));
-    for warning in &config.warnings {
+    for warning in config.warnings.iter().chain(&config.withheld_texts) {
         tracing::warn!("{warning}");
     }
-    let retries = u32::try_from(dialect.record().retry.request_retries).unwrap_or(u32::MAX);
+    let retries = u32::try_from(config.dialect.record().retry.request_retries).unwrap_or(u32::MAX);
     config.settings.retry.provider_retries.get_or_insert(retries);
     if let Some(silence) = options.idle_timeout_ms {
         config.settings.http_idle_timeout_ms = Some(silence);
         config.settings.retry.provider_timeout_ms = Some(silence);
     }
     config
+}
+
+/// Lets the project's files be in what the user names, by options or settings.
+fn admit_named_files(
+    config: &mut Config,
+    options: &HostOptions,
+    directory: &Path,
+    environment: &Environment,
+) {
+    let named = [&options.skills, &options.prompt_templates, &options.extensions].into_iter().flatten();
+    let named = named.map(|path| directory.join(expand_home(path, environment)));
+    let lists = config.settings.skills.iter().chain(&config.settings.prompts);
+    let lists = lists.filter(|list| list.directory != config.directories.project);
+    let listed = lists.flat_map(|list| {
+        list.entries.iter().map(|entry| list.directory.join(expand_home(entry, environment)))
+    });
+    for path in named.chain(listed).collect::<Vec<_>>() {
+        config.confinement.admit(&path);
+    }
 }
 
 /// The options of a session in `directory`. `arguments` are the command line, which extensions may read options from.
@@ -130,6 +208,7 @@ pub fn session_options(
         output_file_limit: options.max_output_file,
         output_files: options.max_output_files.map_or_else(OutputFiles::default, OutputFiles::new),
         secrets,
+        confinement: config.confinement,
         scales_images: settings.resizes_images.unwrap_or(true),
         delegate: None,
     };
@@ -233,7 +312,8 @@ fn prompt_source(config: &Config, options: &HostOptions, directory: &Path) -> Pr
         false => PromptFiles::find(
             &config.directories.agent,
             directory,
-            config.dialect.record().directories.project,
+            config.approval.admits_texts().then_some(config.directories.project.as_path()),
+            &config.confinement,
         ),
         true => PromptFiles::default(),
     };
@@ -241,7 +321,7 @@ fn prompt_source(config: &Config, options: &HostOptions, directory: &Path) -> Pr
         tracing::warn!("{warning}");
     }
     let text = |given: &String| {
-        text_or_file(given).unwrap_or_else(|warning| {
+        text_or_file(given, &config.confinement).unwrap_or_else(|warning| {
             tracing::warn!("{warning}");
             given.clone()
         })
@@ -249,10 +329,15 @@ fn prompt_source(config: &Config, options: &HostOptions, directory: &Path) -> Pr
     let custom = options.system_prompt.as_ref().map(text).or(files.system);
     let added: Vec<String> = options.append_system_prompt.iter().map(text).collect();
     let append = if added.is_empty() { files.append } else { Some(added.join("\n\n")) };
+    let secrets = config.keys.secrets();
+    let masked = |text: String| secrets.redact(&text).into_owned();
+    let context_files = files.context.into_iter();
     PromptSource {
-        custom,
-        append,
-        context_files: files.context,
+        custom: custom.map(masked),
+        append: append.map(masked),
+        context_files: context_files
+            .map(|ContextFile { path, content }| ContextFile { path, content: masked(content) })
+            .collect(),
         date: day(wall_ms()),
         cwd: directory.to_string_lossy().into_owned(),
         in_sections: config.dialect.record().system_message_opens_run,

@@ -3,7 +3,7 @@
 use super::{
     options::{self, HostOptions, NarrowerTools, Refusal, SessionStart},
     session,
-    session_options::{load_config, session_options},
+    session_options::{load_config, load_session_config, session_options},
     tool_selection::TOKEN_TOOLS,
 };
 use crate::{
@@ -24,6 +24,8 @@ use std::{
 pub struct SessionTemplate {
     /// The dialect of sessions that name none.
     pub dialect: Dialect,
+    /// Whether the sessions are of clients of a host, which approve no project.
+    pub is_host: bool,
     /// The host's options.
     pub options: HostOptions,
     /// The host's command line, which extensions may read options from.
@@ -72,7 +74,17 @@ impl SessionTemplate {
             Ok(false) => return Err(not_a_directory(&directory, &io::ErrorKind::NotADirectory.into())),
             Err(error) => return Err(not_a_directory(&directory, &error)),
         }
-        let mut config = load_config(dialect, &options, &directory, &self.environment, self.secrets.clone());
+        let host = self.is_host.then_some(self.dialect);
+        let secrets = self.secrets.clone();
+        let mut config = load_session_config(
+            dialect,
+            &options,
+            &self.arguments,
+            &directory,
+            &self.environment,
+            secrets,
+            host,
+        );
         if let Some(roots) = &limits.roots {
             self.confine_session(&mut options, roots, &config, &directory)?;
             confine_script(&options, roots, names_model)?;

@@ -1,25 +1,28 @@
-//! Approval of code that a project brings along. Every other part of the program checks here before such code runs.
+//! Approval of what a project brings along. Every other part of the program checks here before such code runs, and
+//! before its texts (settings, system prompts, skills, prompt templates, rules) are read.
 //!
-//! A project is the working directory. Its code is what its settings directory (`.pi`) holds and names. An agent
-//! directory that a variable places inside of the working directory belongs to the project, too; the one in the
-//! user's home never does. A project is approved by the command line, by the user's `trust.json`, or by
-//! `defaultProjectTrust` of the user's settings, in this order. Files in an agent directory inside of the working
-//! directory approve nothing: a project would approve itself.
+//! A project is the working directory. Its code is what its settings directory (`.pi`) holds and names. The code of an
+//! agent directory that a variable places inside of the working directory belongs to the project, too; that of the
+//! user's home never does. A project is approved by the command line, by an extension of the user's, by the user's
+//! `trust.json`, or by `defaultProjectTrust` of the user's settings, in this order. Files in an agent directory inside
+//! of the working directory approve nothing: a project would approve itself.
 //!
-//! | Code | Without a decision |
+//! | Brought along | Without a decision |
 //! |---|---|
 //! | [`ProjectCode::Executable`] | is left out |
-//! | everything else | is left out where the dialect's original asks first (`projectApproval`), else runs as there |
+//! | other code | is left out where the dialect wants an approval for code or all (`projectApproval`), and on a host |
+//! | texts | are left out where the dialect wants an approval for all, and on a host whose own dialect does |
 //!
-//! Nothing of a refused project runs, in any dialect. Sources: pi 1.5.2's `security.md`; own for executables.
+//! Nothing of a refused project is run or read, in any dialect, but context files (`AGENTS.md`). Sources: pi 1.6.0's
+//! `security.md`; own for executables, other dialects and hosts.
 
-use super::{Directories, Settings};
-use crate::protocol::{Dialect, JsonObject};
-use serde_json::Value;
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
+use super::{
+    Directories, Settings,
+    decisions::{self, DECISIONS, Decisions},
 };
+use crate::protocol::{Dialect, DialectProjectApproval, JsonObject};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
 
 /// A kind of code that a project can bring along.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,8 +72,10 @@ pub struct WithheldCode {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Approval {
     decision: Option<Decision>,
-    /// Whether the dialect's original runs nothing before the project is approved.
-    original_asks: bool,
+    /// What needs an approval, beyond executables.
+    needed_for: DialectProjectApproval,
+    /// Names of settings files.
+    settings_files: &'static [&'static str],
     /// The working directory.
     working: PathBuf,
     directories: Directories,
@@ -80,15 +85,21 @@ pub struct Approval {
     agent_is_of_project: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Decision {
     approves: bool,
     /// The origin of the decision.
-    by: &'static str,
+    by: String,
 }
 
-/// The file with the user's decisions by folder, in the agent directory.
-pub(super) const DECISIONS: &str = "trust.json";
+/// What an extension of the user's has decided about a project.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExtensionDecision {
+    /// Whether it approves the project.
+    pub approves: bool,
+    /// The extension's path.
+    pub by: String,
+}
 
 /// Settings that name code, with the kind of code. Their lists are also checked entry by entry, where extensions and
 /// packages are searched.
@@ -107,7 +118,8 @@ impl Approval {
         let agent_is_inside = agent.starts_with(working) || real(agent).starts_with(real(working));
         Self {
             decision: None,
-            original_asks: dialect.record().project_approval,
+            needed_for: dialect.record().project_approval,
+            settings_files: dialect.record().directories.settings_files,
             working: real(working),
             directories: directories.clone(),
             agent_is_inside,
@@ -115,68 +127,132 @@ impl Approval {
         }
     }
 
-    /// Decides by the command line (`said`), else by the nearest folder in the text of the user's [`DECISIONS`], else
-    /// by `defaultProjectTrust` of the user's settings. Also returns a fault in the text.
+    /// Decides by the command line (`option`), else by an extension, else by the nearest folder in the text of the
+    /// user's [`DECISIONS`], else by `defaultProjectTrust` of the user's settings. Also returns a fault in the text.
     pub(super) fn with_decision(
         mut self,
         option: Option<bool>,
-        decisions: Option<&str>,
+        extension: Option<&ExtensionDecision>,
+        saved: Option<&str>,
         default: Option<&str>,
     ) -> (Self, Option<String>) {
         if let Some(approves) = option {
             let by = if approves { "--approve" } else { "--no-approve" };
-            self.decision = Some(Decision { approves, by });
+            self.decision = Some(Decision { approves, by: by.to_owned() });
+            return (self, None);
+        }
+        if let Some(ExtensionDecision { approves, by }) = extension {
+            self.decision = Some(Decision { approves: *approves, by: by.clone() });
             return (self, None);
         }
         if self.agent_is_inside {
             return (self, None);
         }
-        let read = decisions.map(serde_json::from_str::<BTreeMap<String, Value>>).transpose();
-        let (saved, warning) = match read {
-            Ok(saved) => (saved.unwrap_or_default(), None),
+        let saved = match saved.map_or_else(|| Ok(Decisions::new()), decisions::read) {
+            Ok(saved) => saved,
             Err(error) => {
                 let path = self.directories.agent.join(DECISIONS);
                 // An unreadable file counts as a refusal: it may hold one.
-                self.decision = Some(Decision { approves: false, by: DECISIONS });
+                self.decision = Some(Decision { approves: false, by: DECISIONS.to_owned() });
                 let text = format!("{}: {error}; no project is approved", path.display());
                 return (self, Some(text));
             }
         };
-        // A decision that is none counts as a refusal: it may be meant as one.
-        let of = |folder: &Path| match saved.get(folder.to_str()?)? {
-            Value::Null => None,
-            decision => Some(decision.as_bool().unwrap_or(false)),
-        };
+        let of = |folder: &Path| *saved.get(folder.to_str()?)?;
         let saved = self.working.ancestors().find_map(of);
-        let saved = saved.map(|approves| Decision { approves, by: DECISIONS });
+        let saved = saved.map(|approves| Decision { approves, by: DECISIONS.to_owned() });
         let default = match default {
             Some("always") => Some(true),
             Some("never") => Some(false),
             _ => None,
         };
-        let default = default.map(|approves| Decision { approves, by: "defaultProjectTrust" });
+        let default = default.map(|approves| Decision { approves, by: "defaultProjectTrust".to_owned() });
         self.decision = saved.or(default);
-        (self, warning)
+        (self, None)
     }
 
-    /// Whether the user has approved the project.
-    pub fn is_approved(&self) -> bool {
-        self.decision.is_some_and(|decision| decision.approves)
+    /// Narrows the approval to what a host with `own`, the approval of its own dialect, allows: it runs no code without
+    /// an approval, and a client that chooses another dialect gains nothing.
+    pub(super) fn on_host(mut self, own: Self) -> Self {
+        use DialectProjectApproval::{All, Code, None as Nothing};
+        self.needed_for = match (self.needed_for, own.needed_for) {
+            (All, _) | (_, All) => All,
+            (Nothing | Code, Nothing | Code) => Code,
+        };
+        let refuses = |decision: &Decision| !decision.approves;
+        self.decision = own.decision.filter(refuses).or(self.decision);
+        self
     }
 
     /// Whether `code` in `directory`, the agent's or the project's, may run.
     pub fn admits(&self, directory: &Path, code: ProjectCode) -> bool {
         !self.is_of_project(directory)
-            || match self.decision {
+            || match &self.decision {
                 Some(decision) => decision.approves,
-                None => !self.original_asks && code != ProjectCode::Executable,
+                None => self.needed_for == DialectProjectApproval::None && code != ProjectCode::Executable,
             }
+    }
+
+    /// Whether the project's texts may be read: settings, system prompts, skills, prompt templates, rules.
+    pub fn admits_texts(&self) -> bool {
+        match &self.decision {
+            Some(decision) => decision.approves,
+            None => self.needed_for != DialectProjectApproval::All,
+        }
+    }
+
+    /// Whether somebody has approved the project.
+    pub fn is_approved(&self) -> bool {
+        self.decision.as_ref().is_some_and(|decision| decision.approves)
+    }
+
+    /// Whether pi would call the project trusted: it is approved, or has nothing that needs it and is not refused.
+    pub fn is_trusted(&self, home: Option<&Path>) -> bool {
+        match &self.decision {
+            Some(decision) => decision.approves,
+            None => self.admits_texts() || self.gated(home).is_empty(),
+        }
+    }
+
+    /// What the project has that pi reads of approved ones alone, as paths.
+    ///
+    /// Source: pi 1.6.0's `security.md`.
+    pub fn gated(&self, home: Option<&Path>) -> Vec<PathBuf> {
+        let own = self.settings_files.iter().chain(&GATED).map(|name| self.directories.project.join(name));
+        let of_user = home.map(|home| real(home).join(SHARED_SKILLS));
+        let shared = self.working.ancestors().map(|folder| folder.join(SHARED_SKILLS));
+        let shared = shared.filter(|folder| Some(folder) != of_user.as_ref());
+        own.chain(shared).filter(|path| path.symlink_metadata().is_ok()).collect()
+    }
+
+    /// A text for the user about the project's texts that are left out; `None`: there are none.
+    pub(super) fn withheld_texts(&self, home: Option<&Path>) -> Option<String> {
+        if self.admits_texts() {
+            return None;
+        }
+        let mut texts = self.gated(home);
+        texts.extend(Some(self.directories.project.join(RULES)).filter(|path| path.exists()));
+        // Each extension has an error of its own.
+        texts.retain(|path| !path.ends_with(EXTENSIONS));
+        let names: Vec<String> = texts.iter().map(|path| path.display().to_string()).collect();
+        (!names.is_empty()).then(|| {
+            format!(
+                "the project is not approved, so these are left out: {}; {}",
+                names.join(", "),
+                self.how()
+            )
+        })
     }
 
     /// A text for the host: which code is left out, and how to approve the project.
     pub fn refusal(&self, code: ProjectCode) -> String {
+        format!("{} of a project that is not approved is left out: {}", code.as_str(), self.how())
+    }
+
+    /// Why the project is not approved, and how to approve it.
+    fn how(&self) -> String {
         let agent = self.directories.agent.display();
-        let how = match self.decision {
+        match &self.decision {
             Some(Decision { by, .. }) => format!("it was refused by {by}; --approve approves it"),
             None if self.agent_is_inside => {
                 format!("--approve approves it; {agent} lies inside of the project and cannot")
@@ -188,12 +264,12 @@ impl Approval {
                      \"defaultProjectTrust\": \"always\" in {agent}/settings.json"
                 )
             }
-        };
-        format!("{} of a project that is not approved is left out: {how}", code.as_str())
+        }
     }
 
-    /// Removes withheld code from the settings in `path`: from `settings` the shell (lists are checked later), from
-    /// `written`, which extensions see, everything. Returns the settings with a single value that were removed.
+    /// Removes what is withheld from the settings in `path`: from `settings` the shell (lists are checked later), from
+    /// `written`, which extensions see, everything; where the project's texts are withheld, all of its settings but the
+    /// lists. Returns the settings with a single value that name code and were removed.
     pub(super) fn withhold(
         &self,
         path: &Path,
@@ -201,7 +277,7 @@ impl Approval {
         written: &mut JsonObject,
     ) -> Vec<WithheldCode> {
         let directory = path.parent().unwrap_or(path);
-        if self.is_of_project(directory) && !self.decision.is_some_and(|decision| decision.approves) {
+        if self.is_of_project(directory) && !self.is_approved() {
             settings.pass_keys.clear();
         }
         let mut withheld_code = Vec::new();
@@ -215,6 +291,15 @@ impl Approval {
             if value.is_some() {
                 withheld_code.push(WithheldCode { path: path.to_owned(), text: self.refusal(code) });
             }
+        }
+        if directory == self.directories.project && !self.admits_texts() {
+            written.clear();
+            let (extensions, packages) = (&mut settings.extensions, &mut settings.packages);
+            *settings = Settings {
+                extensions: std::mem::take(extensions),
+                packages: std::mem::take(packages),
+                ..Settings::default()
+            };
         }
         withheld_code
     }
@@ -231,11 +316,24 @@ impl Approval {
         }
     }
 
-    fn is_of_project(&self, directory: &Path) -> bool {
+    pub(super) fn is_of_project(&self, directory: &Path) -> bool {
         directory == self.directories.project
             || self.agent_is_of_project && directory == self.directories.agent
     }
 }
+
+/// What pi reads of approved projects alone, in their own directory, besides the settings. Source: pi 1.6.0's `security.md`.
+const GATED: [&str; 7] =
+    ["mcp.json", EXTENSIONS, "skills", "prompts", "themes", "SYSTEM.md", "APPEND_SYSTEM.md"];
+
+/// The folder of extensions.
+const EXTENSIONS: &str = "extensions";
+
+/// The folder of rules.
+const RULES: &str = "rules";
+
+/// The skills that agents share, in a project, above it, and in the user's home.
+const SHARED_SKILLS: &str = ".agents/skills";
 
 /// Resolves links and `..`; a path that does not exist stays as it is.
 fn real(path: &Path) -> PathBuf {

@@ -2,19 +2,22 @@
 
 use super::{
     Directories, Environment, Keys, Settings,
-    approval::{Approval, DECISIONS, ProjectCode, WithheldCode},
+    approval::{Approval, ExtensionDecision, ProjectCode, WithheldCode},
     auth::{self, Login},
     credential_database::StoredCredentials,
     credential_order::CredentialFiles,
+    credential_places::credential_places,
     credential_source::is_renewed,
+    decisions::DECISIONS,
     directory::{first_of, profile_warning},
     models_file::{self, Providers},
     pattern::ModelFilter,
     settings::settings_object,
 };
 use crate::{
+    confinement::Confinement,
     protocol::{Dialect, DialectExtensionApi, JsonObject},
-    regular_files::{self, CONFIGURATION},
+    regular_files::CONFIGURATION,
     secrets::Secrets,
 };
 use serde_json::Value;
@@ -34,6 +37,20 @@ pub struct Sources {
     pub environment: Environment,
     /// Whether the project may run code, if the command line decides it.
     pub approve: Option<bool>,
+}
+
+/// What a process lets projects do, beyond what its command line decides about them.
+#[derive(Clone, Debug, Default)]
+pub struct ProjectPolicy {
+    /// Whether links of a project may lead out of it.
+    pub follows_links: bool,
+    /// The dialect of the host that has the session: no code runs there without an approval, and a session in another
+    /// dialect may do no more.
+    pub host: Option<Dialect>,
+    /// What an extension of the user's has decided.
+    pub extension: Option<ExtensionDecision>,
+    /// Further files with credentials, which are never instructions.
+    pub credentials: Vec<PathBuf>,
 }
 
 /// The whole configuration.
@@ -57,12 +74,16 @@ pub struct Config {
     pub model_filter: Option<ModelFilter>,
     /// Keys and logins.
     pub keys: Keys,
-    /// Whether the project's code may run.
+    /// Whether the project's code may run, and its texts may be read.
     pub approval: Approval,
+    /// Where the files of the project may be, and which files are no instructions.
+    pub confinement: Confinement,
     /// The folder of programs for commands.
     pub programs: Option<PathBuf>,
     /// Code of the settings, and programs, that were left out without approval.
     pub withheld_code: Vec<WithheldCode>,
+    /// Which texts of the project were left out without approval, and how to approve it.
+    pub withheld_texts: Option<String>,
     /// Configuration files that exist.
     pub files: Vec<PathBuf>,
     /// Warnings about the files, for stderr.
@@ -76,19 +97,45 @@ pub fn load(sources: Sources) -> Config {
 
 /// Like [`load`]; `secrets` learns all credentials besides those that it knows.
 pub fn load_with_secrets(sources: Sources, secrets: Secrets) -> Config {
-    let Sources { dialect, working_directory, environment, approve } = sources;
-    let directories = Directories::new(dialect, &working_directory, &environment);
+    load_with_policy(sources, secrets, ProjectPolicy::default())
+}
+
+/// Like [`load_with_secrets`], with what the process lets projects do.
+pub fn load_with_policy(sources: Sources, secrets: Secrets, policy: ProjectPolicy) -> Config {
+    let Sources { dialect, ref working_directory, ref environment, .. } = sources;
+    let directories = Directories::new(dialect, working_directory, environment);
+    let home = environment.get("HOME").map(PathBuf::from);
     let mut files = ConfigFiles::default();
     let names = dialect.record().directories.settings_files;
-    let paths = [&directories.agent, &directories.project].map(|folder| first_of(folder, names));
-    let [mut user, mut project] = paths.each_ref().map(|path| files.settings(path));
-    let decisions = files.text(&directories.agent.join(DECISIONS));
-    let (approval, warning) = Approval::new(dialect, &directories, &working_directory).with_decision(
-        approve,
-        decisions.as_deref(),
-        user.0.default_project_trust.as_deref(),
-    );
-    files.warnings.extend(warning);
+    let user_path = first_of(&directories.agent, names);
+    let mut user = files.settings(&user_path, &Confinement::default());
+    let mut approval = approval(&sources, &directories, &user.0, policy.extension.as_ref(), &mut files);
+    if let Some(host) = policy.host {
+        let sources = Sources { dialect: host, ..sources.clone() };
+        let directories = Directories::new(host, working_directory, environment);
+        // What is wrong with these files is told where the host starts.
+        let mut files = ConfigFiles::default();
+        let user = files.settings(
+            &first_of(&directories.agent, host.record().directories.settings_files),
+            &Confinement::default(),
+        );
+        let own = self::approval(&sources, &directories, &user.0, policy.extension.as_ref(), &mut files);
+        approval = approval.on_host(own);
+    }
+    let of_user = Some(directories.agent.clone()).filter(|agent| !approval.is_of_project(agent));
+    let shared = home.as_ref().map(|home| home.join(".agents"));
+    let of_user = of_user.into_iter().chain(shared).collect();
+    let mut credentials = credential_places(working_directory, environment);
+    credentials.extend(policy.credentials);
+    let confinement = Confinement::new(working_directory, of_user, credentials, policy.follows_links);
+    let project_path = first_of(&directories.project, names);
+    let mut project = files.settings(&project_path, &confinement);
+    if !approval.admits_texts() {
+        files.read.retain(|path| *path != project_path);
+    }
+    let withheld_texts = approval.withheld_texts(home.as_deref());
+    let paths = [user_path, project_path];
+    let environment = sources.environment;
     files.warnings.extend(profile_warning(dialect, &environment));
     let mut written = JsonObject::new();
     let mut withheld_code = Vec::new();
@@ -110,8 +157,10 @@ pub fn load_with_secrets(sources: Sources, secrets: Secrets) -> Config {
         only_registered: false,
         model_filter: None,
         approval,
+        confinement,
         programs,
         withheld_code,
+        withheld_texts,
         directories,
         files: files.read,
         warnings: files.warnings,
@@ -120,6 +169,26 @@ pub fn load_with_secrets(sources: Sources, secrets: Secrets) -> Config {
     config.files.extend(read.read);
     config.warnings.extend(read.warnings);
     config
+}
+
+/// The approval of a project by the command line, an extension, or the files of the user.
+fn approval(
+    sources: &Sources,
+    directories: &Directories,
+    user: &Settings,
+    extension: Option<&ExtensionDecision>,
+    files: &mut ConfigFiles,
+) -> Approval {
+    let decisions = files.text(&directories.agent.join(DECISIONS), &Confinement::default());
+    let (approval, warning) = Approval::new(sources.dialect, directories, &sources.working_directory)
+        .with_decision(
+            sources.approve,
+            extension,
+            decisions.as_deref(),
+            user.default_project_trust.as_deref(),
+        );
+    files.warnings.extend(warning);
+    approval
 }
 
 impl Config {
@@ -138,13 +207,16 @@ impl Config {
         let mut files = ConfigFiles::default();
         let agent = &self.directories.agent;
         let path_of_models = first_of(agent, self.dialect.record().directories.models_files);
-        let read = files.text(&path_of_models).map(|text| models_file::read(&text, &path_of_models));
+        let read = files
+            .text(&path_of_models, &self.confinement)
+            .map(|text| models_file::read(&text, &path_of_models));
         self.configured = read.unwrap_or_else(|| Ok(Vec::new())).unwrap_or_else(|error| {
             files.warnings.push(error.to_string());
             Vec::new()
         });
         let path = agent.join("auth.json");
-        let (logins, warnings) = files.text(&path).map(|text| auth::read(&text, &path)).unwrap_or_default();
+        let read = files.text(&path, &self.confinement);
+        let (logins, warnings) = read.map(|text| auth::read(&text, &path)).unwrap_or_default();
         files.warnings.extend(warnings);
         let (sources, database) = self.read_database(path_of_models, &mut files, &environment);
         let secrets = self.keys.secrets().clone();
@@ -218,16 +290,16 @@ struct ConfigFiles {
 
 impl ConfigFiles {
     /// Reads the settings in a file, parsed and as written.
-    fn settings(&mut self, path: &Path) -> (Settings, JsonObject) {
-        let Some(text) = self.text(path) else { return Default::default() };
+    fn settings(&mut self, path: &Path, confinement: &Confinement) -> (Settings, JsonObject) {
+        let Some(text) = self.text(path, confinement) else { return Default::default() };
         let (settings, warnings) = Settings::read(&text, path);
         self.warnings.extend(warnings);
         (settings, settings_object(&text, path).unwrap_or_default())
     }
 
     /// Reads the text of a file; `None`: there is none, or it is unreadable.
-    fn text(&mut self, path: &Path) -> Option<String> {
-        match regular_files::read_to_string(path, CONFIGURATION) {
+    fn text(&mut self, path: &Path, confinement: &Confinement) -> Option<String> {
+        match confinement.read_configuration(path, CONFIGURATION) {
             Ok(text) => {
                 self.read.push(path.to_owned());
                 Some(text)

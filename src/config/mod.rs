@@ -5,8 +5,10 @@
 //! of a session; [`Keys`] resolves credentials when a model is called.
 //!
 //! - `directory`, `environment`: places of the files.
-//! - `approval`: whether code of a project may run.
-//! - `disk`, `command`, `credential_database`: the only parts that touch the machine; everything else works on texts.
+//! - `decisions`: the user's decisions about projects.
+//! - `approval`: whether code of a project may run, and its texts may be read; `credential_places`: files that are never such
+//!   texts.
+//! - `disk`, `decisions`, `command`, `credential_database`: the only parts that touch the machine; everything else works on texts.
 //! - [`settings`], `auth`, [`models_file`]: the files; `package`: packages in the settings; `quick_check`: a fast
 //!   check against a schema.
 //! - [`catalogue`]: built-in models and providers.
@@ -27,7 +29,9 @@ mod command;
 mod credential_database;
 mod credential_error;
 mod credential_order;
+mod credential_places;
 mod credential_source;
+mod decisions;
 mod directory;
 mod disk;
 mod environment;
@@ -48,11 +52,12 @@ pub mod settings;
 pub mod thinking;
 mod value;
 
-pub use approval::{Approval, ProjectCode, WithheldCode};
+pub use approval::{Approval, ExtensionDecision, ProjectCode, WithheldCode};
 pub use credential_error::CredentialError;
 pub use credential_source::{CredentialKind, CredentialPlace, CredentialSource, read_stored_logins};
+pub use decisions::save_decision;
 pub use directory::{Directories, InvalidProfile, expand_home, sessions_folder, with_profile};
-pub use disk::{Config, Sources, load, load_with_secrets};
+pub use disk::{Config, ProjectPolicy, Sources, load, load_with_policy, load_with_secrets};
 pub use environment::Environment;
 pub use keys::Keys;
 pub use login_use::{host_of, login_base_url};

@@ -108,6 +108,7 @@ impl Engine {
             lifecycle: Lifecycle::start(),
             outputs: VecDeque::new(),
         };
+        engine.extensions.is_project_untrusted = setup.extension_setup.is_project_untrusted;
         engine.tools.consent_patterns =
             ConsentPatterns::new(&setup.extension_setup.confirm, &setup.extension_setup.confirm_unmatched);
         let is_resumed = setup.session.is_some();

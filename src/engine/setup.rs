@@ -76,6 +76,8 @@ pub struct ExtensionSetup {
     pub commands: Commands,
     /// The source to rebuild the system prompt from when the tools change; `None`: it is fixed.
     pub prompt_source: Option<PromptSource>,
+    /// Whether extensions are told that the project is not trusted.
+    pub is_project_untrusted: bool,
     /// Whether the model to begin with is selected only once extensions have added theirs.
     pub unchosen: bool,
 }

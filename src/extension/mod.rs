@@ -13,6 +13,7 @@
 //! - `process`: one process, from its start to its end; `spawn`: starts it, or says why not.
 //! - `node`: what runs pi's own extensions, all of them in one process, which speaks the same protocol; `embedded`,
 //!   `unpack`: the program that it runs.
+//! - `project_trust`: asks extensions of the user whether a project is trusted.
 //! - `strip_types`: TypeScript for a Node that cannot read it.
 //! - `named_commands`: the slash commands of an extension that could not be loaded.
 //! - `stdout`, `frame_queue`, `stderr`: its pipes; `pipe`: reads the output of a process until its exit.
@@ -35,6 +36,7 @@ mod named_commands;
 mod node;
 mod pipe;
 mod process;
+mod project_trust;
 mod spawn;
 mod stderr;
 mod stdout;
@@ -45,6 +47,7 @@ pub use find::{FoundExtensions, Position, SearchPlaces, find};
 pub use host::{ExtensionEnvironment, ExtensionInputs, Extensions};
 pub use named_commands::named_commands;
 pub use node::NodeHost;
+pub use project_trust::{TrustAnswer, TrustQuestion, ask_project_trust, may_decide_trust};
 pub use spawn::is_pi_extension;
 pub use strip_types::{Stripped, SyntaxError, strip_types};
 

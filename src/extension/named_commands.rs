@@ -32,25 +32,45 @@ static IMPORT: LazyLock<Option<Regex>> = LazyLock::new(|| {
 /// once. What cannot be read names none.
 pub fn named_commands(path: &Path) -> Vec<String> {
     let mut names = Vec::new();
-    let mut known = HashSet::new();
-    let mut waiting: Vec<PathBuf> = script(path).into_iter().collect();
-    while let Some(file) = waiting.pop() {
-        if known.len() == FILES {
-            break;
-        }
-        if !known.insert(file.clone()) {
-            continue;
-        }
-        let Some(text) = read(&file) else { continue };
-        for name in captured(&COMMAND, &text).filter(|name| !name.is_empty()) {
+    for text in &sources(path).0 {
+        for name in captured(&COMMAND, text).filter(|name| !name.is_empty()) {
             if !names.iter().any(|known| known == name) {
                 names.push(name.to_owned());
             }
         }
-        let folder = file.parent().unwrap_or(Path::new("/"));
-        waiting.extend(captured(&IMPORT, &text).filter_map(|import| script(&folder.join(import))));
     }
     names
+}
+
+/// The texts of the extension at `path` and of what it imports by path, and whether that is all: every file was found, read,
+/// and is no longer than what is read.
+pub(super) fn sources(path: &Path) -> (Vec<String>, bool) {
+    let mut texts = Vec::new();
+    let mut known = HashSet::new();
+    let mut waiting: Vec<PathBuf> = script(path).into_iter().collect();
+    let mut is_whole = !waiting.is_empty();
+    while let Some(file) = waiting.pop() {
+        if known.len() == FILES {
+            return (texts, false);
+        }
+        if !known.insert(file.clone()) {
+            continue;
+        }
+        let Some(text) = read(&file) else {
+            is_whole = false;
+            continue;
+        };
+        is_whole &= (text.len() as u64) < BYTES;
+        let folder = file.parent().unwrap_or(Path::new("/"));
+        for import in captured(&IMPORT, &text) {
+            match script(&folder.join(import)) {
+                Some(imported) => waiting.push(imported),
+                None => is_whole = false,
+            }
+        }
+        texts.push(text);
+    }
+    (texts, is_whole)
 }
 
 /// The first group that took part in each match.

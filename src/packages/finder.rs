@@ -174,14 +174,20 @@ impl<'a> Finder<'a> {
             );
             return is_pi_extension(root);
         }
-        match package_files(root, package, &mut self.found.warnings) {
+        let confinement = &self.places.config.confinement;
+        match package_files(root, package, confinement, &mut self.found.warnings) {
             Some(parts) => {
                 let before = self.candidates.len();
-                self.candidates.extend(
-                    parts
-                        .into_iter()
-                        .map(|(kind, path, is_enabled)| candidates(kind, path, root, is_enabled)),
-                );
+                for (kind, path, is_enabled) in parts {
+                    // A manifest of the project names paths, too.
+                    match confinement.owns(root).then(|| confinement.check_named_by_project(&path)) {
+                        Some(Err(error)) if kind != ResourceKind::Extensions => {
+                            let text = format!("{}: {error}; the file is left out", path.display());
+                            self.found.warnings.push(text);
+                        }
+                        _ => self.candidates.push(candidates(kind, path, root, is_enabled)),
+                    }
+                }
                 self.candidates.len() > before
             }
             // The folder itself is loaded.
@@ -197,7 +203,8 @@ impl<'a> Finder<'a> {
     pub(super) fn add_lists(&mut self) {
         for owner in self.owners() {
             let entries = self.entries(owner);
-            let files = ResourceKind::Extensions.files_of(entries.paths.clone(), &mut self.found.warnings);
+            let (kind, confinement) = (ResourceKind::Extensions, &self.places.config.confinement);
+            let files = kind.files_of(entries.paths.clone(), confinement, &mut self.found.warnings);
             for path in files.into_iter().filter(|path| is_pi_extension(path) || path.is_dir()) {
                 let info = SourceInfo {
                     source: SOURCE_NAMED.to_owned(),

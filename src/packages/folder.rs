@@ -1,7 +1,10 @@
 //! Finds the extensions of a folder. Blocks on the disk.
 
 use super::package::Manifest;
-use crate::{extension::is_pi_extension, folder_walk::FolderWalk, prompt::path_patterns::absolute};
+use crate::{
+    confinement::Confinement, extension::is_pi_extension, folder_walk::FolderWalk,
+    prompt::path_patterns::absolute,
+};
 use ignore::WalkBuilder;
 use std::path::{Path, PathBuf};
 
@@ -22,7 +25,8 @@ pub(super) fn extensions(folder: &Path) -> Vec<PathBuf> {
         .git_global(false)
         .git_exclude(false)
         .sort_by_file_name(Ord::cmp);
-    let mut walk = FolderWalk::new(walk, folder, Path::new(""), ".fdignore", |_| true);
+    let mut walk =
+        FolderWalk::new(walk, (folder, Path::new("")), ".fdignore", &Confinement::default(), |_| true);
     let found = walk
         .entries
         .by_ref()

@@ -3,6 +3,7 @@
 use super::folder;
 use crate::{
     config::Package,
+    confinement::Confinement,
     prompt::{
         path_patterns::{PathPatterns, absolute},
         walk,
@@ -36,18 +37,23 @@ impl ResourceKind {
     }
 
     /// The files of this kind in a folder.
-    fn files(self, folder: &Path, warnings: &mut Vec<String>) -> Vec<PathBuf> {
+    fn files(self, folder: &Path, confinement: &Confinement, warnings: &mut Vec<String>) -> Vec<PathBuf> {
         match self {
             Self::Extensions => folder::extensions(folder),
-            Self::Skills => walk::skills(folder, warnings),
-            Self::Prompts => walk::templates(folder, true, warnings),
+            Self::Skills => walk::skills(folder, confinement, warnings),
+            Self::Prompts => walk::templates(folder, true, confinement, warnings),
         }
     }
 
     /// Resolves paths to files of this kind; a folder stands for the files in it.
-    pub(super) fn files_of(self, paths: Vec<PathBuf>, warnings: &mut Vec<String>) -> Vec<PathBuf> {
+    pub(super) fn files_of(
+        self,
+        paths: Vec<PathBuf>,
+        confinement: &Confinement,
+        warnings: &mut Vec<String>,
+    ) -> Vec<PathBuf> {
         let files = paths.into_iter().flat_map(|path| match path.is_dir() {
-            true => self.files(&path, warnings),
+            true => self.files(&path, confinement, warnings),
             false => Vec::from_iter(path.is_file().then_some(path)),
         });
         files.collect()
@@ -114,7 +120,12 @@ const CHANGELOG: &str = "CHANGELOG.md";
 pub(super) type Part = (ResourceKind, PathBuf, bool);
 
 /// Lists the files of the package in `root`, filtered by `wanted`; `None` if the folder is no package.
-pub(super) fn package_files(root: &Path, wanted: &Package, warnings: &mut Vec<String>) -> Option<Vec<Part>> {
+pub(super) fn package_files(
+    root: &Path,
+    wanted: &Package,
+    confinement: &Confinement,
+    warnings: &mut Vec<String>,
+) -> Option<Vec<Part>> {
     // A manifest that names no files counts as absent.
     let manifest = Manifest::read(root).filter(Manifest::names_anything);
     let is_package = manifest.is_some()
@@ -129,8 +140,8 @@ pub(super) fn package_files(root: &Path, wanted: &Package, warnings: &mut Vec<St
         // Without a filter, a manifest that leaves a kind out means that there is none.
         let by_folder = manifest.is_none() || filter.is_some() || wanted.is_filtered();
         let files = match manifest.as_ref().and_then(|manifest| manifest.of(kind)) {
-            Some(entries) => manifest_files(kind, entries, root, warnings),
-            None if by_folder => kind.files_of(vec![root.join(kind.folder())], warnings),
+            Some(entries) => manifest_files((kind, entries), root, confinement, warnings),
+            None if by_folder => kind.files_of(vec![root.join(kind.folder())], confinement, warnings),
             None => Vec::new(),
         };
         let entries = filter.map(|filter| (filter, PathPatterns::patterns(filter, root, warnings)));
@@ -155,9 +166,9 @@ pub(super) fn package_files(root: &Path, wanted: &Package, warnings: &mut Vec<St
 
 /// The files that a manifest names: paths and globs, and patterns that leave some of them out.
 fn manifest_files(
-    kind: ResourceKind,
-    entries: &[String],
+    (kind, entries): (ResourceKind, &[String]),
     root: &Path,
+    confinement: &Confinement,
     warnings: &mut Vec<String>,
 ) -> Vec<PathBuf> {
     let (overrides, names): (Vec<String>, Vec<String>) =
@@ -166,7 +177,7 @@ fn manifest_files(
         true => expand_glob(name, root),
         false => vec![absolute(root, name)],
     });
-    let files = kind.files_of(paths.collect(), warnings);
+    let files = kind.files_of(paths.collect(), confinement, warnings);
     let entries = PathPatterns::patterns(&overrides, root, warnings);
     files.into_iter().filter(|file| entries.includes(file)).collect()
 }

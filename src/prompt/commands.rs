@@ -13,6 +13,16 @@ pub struct Commands {
 }
 
 impl Commands {
+    /// Replaces what models and hosts are told of the files: descriptions and texts.
+    pub fn map_texts(&mut self, map: impl Fn(&str) -> String) {
+        for template in &mut self.templates {
+            (template.description, template.body) = (map(&template.description), map(&template.body));
+        }
+        for skill in &mut self.skills {
+            skill.description = map(&skill.description);
+        }
+    }
+
     /// Expands `text` if it is `/name` of a template, alone or with arguments behind a blank.
     pub fn template(&self, text: &str) -> Option<String> {
         let (name, arguments) = call(text.strip_prefix('/')?);

@@ -11,7 +11,10 @@ use super::{
     source::{self, source_info},
     walk,
 };
-use crate::protocol::{CommandLocation, SourceInfo, SourceScope};
+use crate::{
+    confinement::Confinement,
+    protocol::{CommandLocation, SourceInfo, SourceScope},
+};
 use std::{
     collections::HashSet,
     fs,
@@ -29,6 +32,12 @@ pub struct SearchPlaces {
     pub user: PathBuf,
     /// The project's own directory, with its `skills` and `prompts`.
     pub project: PathBuf,
+    /// Whether skills and templates of the project are left out: it is not approved.
+    pub withholds_project: bool,
+    /// Whether the project's settings may name files outside of it: it is approved.
+    pub project_names_any: bool,
+    /// What the files of the project may be.
+    pub confinement: Confinement,
     /// Whether the project precedes the user.
     pub project_first: bool,
     /// Named skills.
@@ -65,12 +74,18 @@ pub struct Discovered {
 
 impl Discovered {
     /// Searches only these files and folders; relative paths begin at `working`.
-    pub fn find_in(working: &Path, skills: Vec<String>, templates: Vec<String>) -> Self {
+    pub fn find_in(
+        working: &Path,
+        skills: Vec<String>,
+        templates: Vec<String>,
+        confinement: &Confinement,
+    ) -> Self {
         let only = |given| NamedPaths { given, only_given: true, ..NamedPaths::default() };
         Self::find(&SearchPlaces {
             working: working.to_owned(),
             skills: only(skills),
             templates: only(templates),
+            confinement: confinement.clone(),
             ..SearchPlaces::default()
         })
     }
@@ -94,7 +109,7 @@ impl Discovered {
 
     fn add_skill(&mut self, places: &SearchPlaces, FileCandidate { file, source }: FileCandidate) {
         let file = file.as_path();
-        let Some(text) = self.text(file) else { return };
+        let Some(text) = self.text(file, &places.confinement) else { return };
         let (mut skill, warnings) = match Skill::read(file, &text, places.location(CommandKind::Skill, file))
         {
             Ok(read) => read,
@@ -113,7 +128,7 @@ impl Discovered {
 
     fn add_template(&mut self, places: &SearchPlaces, FileCandidate { file, source }: FileCandidate) {
         let file = file.as_path();
-        let Some(text) = self.text(file) else { return };
+        let Some(text) = self.text(file, &places.confinement) else { return };
         let location = places.location(CommandKind::Template, file);
         let mut template = match Template::read(file, &text, location) {
             Ok(template) => template,
@@ -130,8 +145,8 @@ impl Discovered {
         }
     }
 
-    fn text(&mut self, file: &Path) -> Option<String> {
-        match files::text(file) {
+    fn text(&mut self, file: &Path, confinement: &Confinement) -> Option<String> {
+        match files::text(file, confinement) {
             Ok(text) if walk::is_markdown(file) => return Some(text),
             Ok(_) => self.warn_left_out(file, "its name does not end in .md"),
             Err(error) => self.warn_left_out(file, &error.to_string()),
@@ -161,10 +176,16 @@ impl CommandKind {
     }
 
     /// Lists the files of a directory; with `further` also templates in subdirectories, where the settings name them.
-    fn files(self, directory: &Path, further: bool, warnings: &mut Vec<String>) -> Vec<PathBuf> {
+    fn files(
+        self,
+        directory: &Path,
+        further: bool,
+        confinement: &Confinement,
+        warnings: &mut Vec<String>,
+    ) -> Vec<PathBuf> {
         match self {
-            Self::Skill => walk::skills(directory, warnings),
-            Self::Template => walk::templates(directory, further, warnings),
+            Self::Skill => walk::skills(directory, confinement, warnings),
+            Self::Template => walk::templates(directory, further, confinement, warnings),
         }
     }
 }
@@ -205,10 +226,24 @@ impl SearchPlaces {
             }
             let scopes = self.scopes(kind, named, warnings);
             for SearchScope { whose, entries, .. } in &scopes {
-                let all = entries.paths.iter().flat_map(|path| match path.is_dir() {
-                    true => kind.files(path, true, warnings),
-                    // A settings file may be shared by machines that do not have all files.
-                    false => Vec::from_iter(path.exists().then(|| path.clone())),
+                let confines = *whose == SourceScope::Project && !self.project_names_any;
+                let mut named = Vec::new();
+                // A settings file may be shared by machines that do not have all files.
+                for path in entries.paths.iter().filter(|path| path.exists()) {
+                    match self.confinement.check_named_by_project(path) {
+                        Err(error) if confines => {
+                            let text = format!(
+                                "{}: {error}; what the project's settings name is left out",
+                                path.display()
+                            );
+                            warnings.push(text);
+                        }
+                        _ => named.push(path),
+                    }
+                }
+                let all = named.into_iter().flat_map(|path| match path.is_dir() {
+                    true => kind.files(path, true, &self.confinement, warnings),
+                    false => vec![path.clone()],
                 });
                 candidates.extend(all.filter(|file| entries.includes(file)).map(|file| {
                     let source = source_info(&file, source::SOURCE_NAMED, *whose, None);
@@ -217,7 +252,7 @@ impl SearchPlaces {
             }
             for SearchScope { whose, entries, directories } in &scopes {
                 for directory in directories.iter().filter(|directory| directory.is_dir()) {
-                    let all = kind.files(directory, false, warnings).into_iter();
+                    let all = kind.files(directory, false, &self.confinement, warnings).into_iter();
                     candidates.extend(all.filter(|file| entries.includes_discovered(file)).map(|file| {
                         let source =
                             source_info(&file, source::SOURCE_DISCOVERED, *whose, directory.parent());
@@ -234,7 +269,7 @@ impl SearchPlaces {
         }
         for given in named.given.iter().map(|path| absolute(&self.working, path)) {
             let files = match given.is_dir() {
-                true => kind.files(&given, false, warnings),
+                true => kind.files(&given, false, &self.confinement, warnings),
                 false => vec![given.clone()],
             };
             candidates.extend(files.into_iter().map(|file| FileCandidate { file, source: None }));
@@ -244,8 +279,8 @@ impl SearchPlaces {
         candidates
     }
 
-    /// User and project, in their order.
-    fn scopes(&self, kind: CommandKind, named: &NamedPaths, warnings: &mut Vec<String>) -> [SearchScope; 2] {
+    /// User and project, in their order; the user alone where the project is not approved.
+    fn scopes(&self, kind: CommandKind, named: &NamedPaths, warnings: &mut Vec<String>) -> Vec<SearchScope> {
         let shared = Path::new(".agents/skills");
         let of_home = self.home.as_ref().map(|home| home.join(shared));
         let mut user = vec![self.user.join(kind.directory())];
@@ -259,7 +294,10 @@ impl SearchPlaces {
         let user = SearchScope { whose: SourceScope::User, entries, directories: user };
         let entries = PathPatterns::new(&named.by_project, &self.project, warnings);
         let project = SearchScope { whose: SourceScope::Project, entries, directories: project };
-        if self.project_first { [project, user] } else { [user, project] }
+        if self.withholds_project {
+            return vec![user];
+        }
+        if self.project_first { vec![project, user] } else { vec![user, project] }
     }
 
     /// The owner of the directory of a file.

@@ -1,7 +1,10 @@
 //! Files of users and projects for the system prompt: `AGENTS.md` or `CLAUDE.md`, `SYSTEM.md`, `APPEND_SYSTEM.md`;
 //! and the texts of skills, templates and rules. Blocks on the disk.
 
-use crate::regular_files::{self, INSTRUCTIONS, TEXT};
+use crate::{
+    confinement::Confinement,
+    regular_files::{INSTRUCTIONS, TEXT},
+};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
@@ -32,39 +35,47 @@ pub struct PromptFiles {
 }
 
 impl PromptFiles {
-    /// Searches the files. `cwd` is absolute; `config` is the name of a project's own directory, such as `.pi`.
-    pub fn find(agent_directory: &Path, cwd: &Path, config: &str) -> Self {
+    /// Searches the files. `cwd` is absolute; `project` is the project's own directory, such as `.pi` in it, unless the
+    /// project is not approved.
+    pub fn find(
+        agent_directory: &Path,
+        cwd: &Path,
+        project: Option<&Path>,
+        confinement: &Confinement,
+    ) -> Self {
         let mut found = Self::default();
         let mut ancestors: Vec<&Path> = cwd.ancestors().collect();
         ancestors.reverse();
         for directory in [agent_directory].into_iter().chain(ancestors) {
-            found.add_context(directory);
+            found.add_context(directory, confinement);
         }
-        let places = [cwd.join(config), agent_directory.to_owned()];
-        found.system = found.first_of(&places, "SYSTEM.md");
-        found.append = found.first_of(&places, "APPEND_SYSTEM.md");
+        let places: Vec<&Path> = project.into_iter().chain([agent_directory]).collect();
+        let mut first_of = |name| {
+            places.iter().find_map(|folder| {
+                let path = folder.join(name);
+                found.text(&path, confinement.read(&path, INSTRUCTIONS))
+            })
+        };
+        let (system, append) = (first_of("SYSTEM.md"), first_of("APPEND_SYSTEM.md"));
+        (found.system, found.append) = (system, append);
         found
     }
 
-    fn add_context(&mut self, directory: &Path) {
+    fn add_context(&mut self, directory: &Path, confinement: &Confinement) {
         for name in CONTEXT_NAMES {
             let path = directory.join(name);
             if self.context.iter().any(|file| file.path == path) {
                 return;
             }
-            if let Some(content) = self.read(&path) {
+            if let Some(content) = self.text(&path, confinement.read_above(&path, INSTRUCTIONS)) {
                 return self.context.push(ContextFile { path, content });
             }
         }
     }
 
-    fn first_of(&mut self, directories: &[PathBuf], name: &str) -> Option<String> {
-        directories.iter().find_map(|directory| self.read(&directory.join(name)))
-    }
-
-    /// Reads a file; `None`: it does not exist or is unreadable.
-    fn read(&mut self, path: &Path) -> Option<String> {
-        match regular_files::read(path, INSTRUCTIONS) {
+    /// The text of a file that was read; `None`: it does not exist or is unreadable.
+    fn text(&mut self, path: &Path, read: io::Result<Vec<u8>>) -> Option<String> {
+        match read {
             Ok(bytes) => Some(String::from_utf8_lossy(&bytes).into_owned()),
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => None,
             Err(error) => {
@@ -81,8 +92,8 @@ impl PromptFiles {
 /// # Errors
 ///
 /// A sentence for the user if the file exists but is unreadable.
-pub fn text_or_file(text: &str) -> Result<String, String> {
-    match regular_files::read(Path::new(text), INSTRUCTIONS) {
+pub fn text_or_file(text: &str, confinement: &Confinement) -> Result<String, String> {
+    match confinement.read_named(Path::new(text), INSTRUCTIONS) {
         Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
         // Many texts are not even possible paths.
         Err(error)
@@ -101,7 +112,7 @@ pub fn text_or_file(text: &str) -> Result<String, String> {
 ///
 /// # Errors
 ///
-/// The file does not exist, is not a regular file, is too long, or unreadable.
-pub fn text(path: &Path) -> io::Result<String> {
-    Ok(String::from_utf8_lossy(&regular_files::read(path, TEXT)?).into_owned())
+/// The file does not exist, is not a regular file, is too long, unreadable, or out of what confines it.
+pub fn text(path: &Path, confinement: &Confinement) -> io::Result<String> {
+    Ok(String::from_utf8_lossy(&confinement.read(path, TEXT)?).into_owned())
 }

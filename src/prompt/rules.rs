@@ -5,6 +5,7 @@
 //! the keys, but neither the place of the files nor the form of lists.
 
 use super::{files, front_matter, walk};
+use crate::confinement::Confinement;
 use crate::protocol::{JsonObject, Rule, RuleInterruptMode};
 use serde::Deserialize;
 use std::{
@@ -23,15 +24,18 @@ pub struct RuleFiles {
 }
 
 impl RuleFiles {
-    /// Searches the rules. `cwd` is absolute; `config` is the name of a project's own directory, such as `.xcsh`.
-    pub fn find(agent_directory: &Path, cwd: &Path, config: &str) -> Self {
+    /// Searches the rules. `project` is the project's own directory, such as `.xcsh` in it, unless the project is not
+    /// approved.
+    pub fn find(agent_directory: &Path, project: Option<&Path>, confinement: &Confinement) -> Self {
         let mut found = Self::default();
-        found.add_folder(&cwd.join(config).join("rules"), "project");
-        found.add_folder(&agent_directory.join("rules"), "user");
+        if let Some(project) = project {
+            found.add_folder(&project.join("rules"), "project", confinement);
+        }
+        found.add_folder(&agent_directory.join("rules"), "user", confinement);
         found
     }
 
-    fn add_folder(&mut self, folder: &Path, level: &str) {
+    fn add_folder(&mut self, folder: &Path, level: &str, confinement: &Confinement) {
         let listed = fs::read_dir(folder).and_then(|entries| {
             entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<PathBuf>, _>>()
         });
@@ -43,7 +47,7 @@ impl RuleFiles {
         paths.retain(|path| walk::is_markdown(path));
         paths.sort();
         for path in paths {
-            let text = files::text(&path).map_err(|error| error.to_string());
+            let text = files::text(&path, confinement).map_err(|error| error.to_string());
             match text.and_then(|text| self.add(&path, &text, level)) {
                 Ok(()) => {}
                 Err(why) => self.warnings.push(format!("{}: {why}; the file is left out", path.display())),

@@ -1,12 +1,13 @@
 //! Lists the files below a directory that may be skills or templates. Blocks on the disk.
 
 use super::skill;
-use crate::folder_walk::FolderWalk;
+use crate::{confinement::Confinement, folder_walk::FolderWalk};
 use ignore::{DirEntry, WalkBuilder};
 use std::{
     collections::HashSet,
     io::ErrorKind,
     path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 /// Number of entries that are read of a directory: linked directories may have no end.
@@ -14,8 +15,12 @@ const MAX_ENTRIES: usize = 10_000;
 
 /// Lists the skills of a directory: its own `SKILL.md`; else its Markdown files, and the `SKILL.md` of
 /// subdirectories. A directory with a `SKILL.md` is one skill, whatever else is in it.
-pub(crate) fn skills(directory: &Path, warnings: &mut Vec<String>) -> Vec<PathBuf> {
-    let found: Vec<PathBuf> = files(directory, None, warnings)
+pub(crate) fn skills(
+    directory: &Path,
+    confinement: &Confinement,
+    warnings: &mut Vec<String>,
+) -> Vec<PathBuf> {
+    let found: Vec<PathBuf> = files(directory, None, confinement, warnings)
         .into_iter()
         .filter(|file| file.parent() == Some(directory) || file.ends_with(skill::FILE))
         .collect();
@@ -29,13 +34,27 @@ pub(crate) fn skills(directory: &Path, warnings: &mut Vec<String>) -> Vec<PathBu
 }
 
 /// Lists the templates of a directory: its Markdown files, and with `further` those of subdirectories.
-pub(crate) fn templates(directory: &Path, further: bool, warnings: &mut Vec<String>) -> Vec<PathBuf> {
-    files(directory, (!further).then_some(1), warnings)
+pub(crate) fn templates(
+    directory: &Path,
+    further: bool,
+    confinement: &Confinement,
+    warnings: &mut Vec<String>,
+) -> Vec<PathBuf> {
+    files(directory, (!further).then_some(1), confinement, warnings)
 }
 
 /// Lists Markdown files down to `depth`, by name. Hidden and ignored ones and `node_modules` are left out; links are
-/// followed, but not in cycles.
-fn files(directory: &Path, depth: Option<usize>, warnings: &mut Vec<String>) -> Vec<PathBuf> {
+/// followed, but not in cycles, and those of a project not out of it.
+fn files(
+    directory: &Path,
+    depth: Option<usize>,
+    confinement: &Confinement,
+    warnings: &mut Vec<String>,
+) -> Vec<PathBuf> {
+    if let Err(error) = confinement.check_place(directory) {
+        warnings.push(format!("{}: {error}; the folder is left out", directory.display()));
+        return Vec::new();
+    }
     let mut walk = WalkBuilder::new(directory);
     walk.max_depth(depth)
         .follow_links(true)
@@ -45,8 +64,24 @@ fn files(directory: &Path, depth: Option<usize>, warnings: &mut Vec<String>) -> 
         .git_global(false)
         .git_exclude(false)
         .sort_by_file_name(Ord::cmp);
-    let keeps = |entry: &DirEntry| entry.depth() == 0 || entry.file_name() != "node_modules";
-    let mut walk = FolderWalk::new(walk, directory, Path::new(""), ".fdignore", keeps);
+    let outside: Arc<Mutex<Vec<String>>> = Arc::default();
+    let (confined, left_out) = (confinement.clone(), outside.clone());
+    let keeps = move |entry: &DirEntry| {
+        if entry.depth() == 0 || entry.file_name() == "node_modules" {
+            return entry.depth() == 0;
+        }
+        // A linked folder is not even listed; a linked file is judged when it is read.
+        let is_linked_folder = entry.path_is_symlink() && entry.file_type().is_some_and(|kind| kind.is_dir());
+        match is_linked_folder.then(|| confined.check_place(entry.path())) {
+            Some(Err(error)) => {
+                let text = format!("{}: {error}; the folder is left out", entry.path().display());
+                left_out.lock().unwrap_or_else(PoisonError::into_inner).push(text);
+                false
+            }
+            _ => true,
+        }
+    };
+    let mut walk = FolderWalk::new(walk, (directory, Path::new("")), ".fdignore", confinement, keeps);
     let mut found = Vec::new();
     for (number, entry) in walk.entries.by_ref().enumerate() {
         if number == MAX_ENTRIES {
@@ -68,6 +103,7 @@ fn files(directory: &Path, depth: Option<usize>, warnings: &mut Vec<String>) -> 
         }
     }
     warnings.extend(walk.troubles());
+    warnings.append(&mut outside.lock().unwrap_or_else(PoisonError::into_inner));
     found
 }
 

@@ -255,15 +255,19 @@ impl Runner {
                     }
                 }
                 Output::FindResources { skills, templates } => {
-                    let directory = &tasks.tool_environment.directory;
-                    let found = discover::Discovered::find_in(directory, skills, templates);
+                    let ToolEnvironment { directory, confinement, secrets, .. } = &tasks.tool_environment;
+                    let mut found = discover::Discovered::find_in(directory, skills, templates, confinement);
+                    found.commands.map_texts(|text| secrets.redact(text).into_owned());
                     for warning in found.warnings {
                         tracing::warn!("{warning}");
                     }
                     engine.handle(Input::ResourcesFound(Box::new(found.commands)), clock.now());
                 }
                 Output::ReadFile(path) => {
-                    let text = files::text(&path).map_err(|error| format!("{}: {error}", path.display()));
+                    let ToolEnvironment { confinement, secrets, .. } = &tasks.tool_environment;
+                    let text = files::text(&path, confinement);
+                    let text = text.map(|text| secrets.redact(&text).into_owned());
+                    let text = text.map_err(|error| format!("{}: {error}", path.display()));
                     engine.handle(Input::FileRead(text), clock.now());
                 }
                 Output::Query { from, query } => match queries::answer(library, from, *query) {

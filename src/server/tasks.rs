@@ -12,6 +12,7 @@ use super::{
     queries::KeyLookup,
 };
 use crate::{
+    confinement::Confinement,
     engine::{
         CallId, ExtensionSetup, Input, LoginEnd, LoginStart, ModelCall, RequestHooks, ShellEnd, ShellStart,
         ToolStart,
@@ -61,6 +62,8 @@ pub struct ToolEnvironment {
     pub output_files: OutputFiles,
     /// Environment variables that are withheld from commands and extensions.
     pub secrets: Secrets,
+    /// Where instructions of the project may be, and which files are none.
+    pub confinement: Confinement,
     /// Whether large images are scaled down.
     pub scales_images: bool,
     /// What tools do outside of this process.

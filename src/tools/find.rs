@@ -13,8 +13,8 @@ use super::path::resolve;
 use super::run::{ToolOutput, aborted_message};
 use super::spec::FindArguments;
 use super::truncate::{LineBuffer, MAX_BYTES, size_text};
-use crate::folder_walk::FolderWalk;
 use crate::protocol::FindToolDetails;
+use crate::{confinement::Confinement, folder_walk::FolderWalk};
 
 /// Default limit of paths, as in pi.
 const USUAL_LIMIT: f64 = 1000.0;
@@ -42,7 +42,10 @@ pub(super) fn find(
     let mut walk = WalkBuilder::new(&directory);
     walk.hidden(false).require_git(false).current_dir(cwd);
     walk.sort_by_file_path(Path::cmp);
-    let mut walk = FolderWalk::new(walk, &directory, cwd, ".fdignore", |_| true);
+    let mut walk =
+        FolderWalk::new(walk, (directory.as_path(), cwd), ".fdignore", &Confinement::of_project(cwd), |_| {
+            true
+        });
     for entry in walk.entries.by_ref() {
         if cancel.is_cancelled() {
             return Err(aborted_message());

@@ -20,8 +20,8 @@ use super::path::resolve;
 use super::run::{ToolOutput, aborted_message};
 use super::spec::GrepArguments;
 use super::truncate::{LineBuffer, MAX_BYTES, size_text};
-use crate::folder_walk::FolderWalk;
 use crate::protocol::GrepToolDetails;
+use crate::{confinement::Confinement, folder_walk::FolderWalk};
 
 /// Default limit of matches, as in pi.
 const USUAL_LIMIT: f64 = 100.0;
@@ -115,7 +115,8 @@ impl Search<'_> {
             let globs = globs.add(glob).and_then(|globs| globs.build()).map_err(|error| rg_error(&error))?;
             walk.overrides(globs);
         }
-        let mut walk = FolderWalk::new(walk, directory, cwd, ".rgignore", |_| true);
+        let mut walk =
+            FolderWalk::new(walk, (directory, cwd), ".rgignore", &Confinement::of_project(cwd), |_| true);
         for entry in walk.entries.by_ref() {
             if self.left == 0 || self.cancel.is_cancelled() {
                 break;

@@ -1,6 +1,6 @@
 //! Rules in files: where they are found, and what their front matter says.
 
-use pi_rpc::{engine::ttsr::Rules, prompt::rules::RuleFiles};
+use pi_rpc::{confinement::Confinement, engine::ttsr::Rules, prompt::rules::RuleFiles};
 use serde_json::{Value, json};
 use std::{fs, os::unix::fs::symlink, path::Path};
 use tempfile::TempDir;
@@ -19,7 +19,7 @@ fn place(files: &[(&str, &str)]) -> TempDir {
 /// What is found, without the name of the place.
 fn found(place: &TempDir) -> (Value, Vec<String>) {
     let root = place.path();
-    let found = RuleFiles::find(&root.join("agent"), &root.join("w"), ".xcsh");
+    let found = RuleFiles::find(&root.join("agent"), Some(&root.join("w/.xcsh")), &Confinement::default());
     let short = |text: &str| text.replace(&format!("{}/", root.display()), "");
     let rules = serde_json::to_string(&found.rules).unwrap();
     (serde_json::from_str(&short(&rules)).unwrap(), found.warnings.iter().map(|text| short(text)).collect())
@@ -60,7 +60,12 @@ fn rule_front_matter_is_read() {
         },
     ]);
     assert_eq!(found(&place), (expected, vec![]));
-    let rules = RuleFiles::find(&place.path().join("agent"), &place.path().join("w"), ".xcsh").rules;
+    let rules = RuleFiles::find(
+        &place.path().join("agent"),
+        Some(&place.path().join("w/.xcsh")),
+        &Confinement::default(),
+    )
+    .rules;
     assert_eq!(Rules::new(rules).1, Vec::<String>::new());
 }
 
@@ -110,5 +115,8 @@ fn unreadable_rule_is_left_out() {
         "yaml.md: unclosed bracket '[' at line 2, column 1",
     ];
     assert_eq!(warnings, expected.map(|why| format!("w/.xcsh/rules/{why}; the file is left out")));
-    assert_eq!(RuleFiles::find(Path::new("/nowhere"), Path::new("/nowhere"), ".xcsh"), RuleFiles::default());
+    assert_eq!(
+        RuleFiles::find(Path::new("/nowhere"), Some(Path::new("/nowhere/.xcsh")), &Confinement::default()),
+        RuleFiles::default()
+    );
 }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use pi_rpc::confinement::Confinement;
 use pi_rpc::prompt::files::{ContextFile, PromptFiles, text_or_file};
 use pi_rpc::prompt::{PromptParts, ToolLine, sections, system_prompt, tool_line};
 use pi_rpc::protocol::Dialect;
@@ -173,7 +174,7 @@ fn context_files_come_root_first() {
     ];
     put(&cwd.join("CLAUDE.md"), "not this");
     fs::create_dir_all(place.path().join("a/b/AGENTS.md")).unwrap();
-    let found = PromptFiles::find(&agent, &cwd, ".pi");
+    let found = PromptFiles::find(&agent, &cwd, None, &Confinement::default());
     let inside: Vec<ContextFile> =
         found.context.into_iter().filter(|file| file.path.starts_with(place.path())).collect();
     let wanted = wanted.map(|(path, content)| ContextFile { path, content: content.to_owned() });
@@ -188,21 +189,24 @@ fn prompt_option_is_file_or_text() {
     let place = tempfile::tempdir().unwrap();
     let file = place.path().join("prompt.md");
     fs::write(&file, b"Be brief, caf\xe9.").unwrap();
-    assert_eq!(text_or_file(file.to_str().unwrap()), Ok("Be brief, caf\u{FFFD}.".to_owned()));
+    assert_eq!(
+        text_or_file(file.to_str().unwrap(), &Confinement::default()),
+        Ok("Be brief, caf\u{FFFD}.".to_owned())
+    );
     for text in ["Be brief.", "", &"long ".repeat(2000), "no/such/file.md", "a\0b"] {
-        assert_eq!(text_or_file(text), Ok(text.to_owned()));
+        assert_eq!(text_or_file(text, &Confinement::default()), Ok(text.to_owned()));
     }
     let folder = place.path().display().to_string();
     let error =
         format!("{folder} cannot be read: not a regular file; the name itself is taken for the prompt");
-    assert_eq!(text_or_file(&folder), Err(error));
+    assert_eq!(text_or_file(&folder, &Confinement::default()), Err(error));
 }
 
 #[test]
 fn context_file_counts_once() {
     let place = tempfile::tempdir().unwrap();
     let path = put(&place.path().join("AGENTS.md"), "once");
-    let found = PromptFiles::find(place.path(), &place.path().join("below"), ".pi");
+    let found = PromptFiles::find(place.path(), &place.path().join("below"), None, &Confinement::default());
     assert_eq!(found.context.iter().filter(|file| file.path == path).count(), 1);
 }
 
@@ -212,13 +216,16 @@ fn project_prompt_overrides_user_prompt() {
     let (agent, cwd) = (place.path().join("agent"), place.path().join("project"));
     put(&agent.join("SYSTEM.md"), "user's");
     put(&agent.join("APPEND_SYSTEM.md"), "user's addition");
-    let found = PromptFiles::find(&agent, &cwd, ".xcsh");
+    let project = cwd.join(".xcsh");
+    let found = PromptFiles::find(&agent, &cwd, Some(&project), &Confinement::default());
     assert_eq!((found.system.as_deref(), found.append.as_deref()), (Some("user's"), Some("user's addition")));
     put(&cwd.join(".xcsh/SYSTEM.md"), "project's");
-    let found = PromptFiles::find(&agent, &cwd, ".xcsh");
+    let project = cwd.join(".xcsh");
+    let found = PromptFiles::find(&agent, &cwd, Some(&project), &Confinement::default());
     assert_eq!(
         (found.system.as_deref(), found.append.as_deref()),
         (Some("project's"), Some("user's addition"))
     );
-    assert_eq!(PromptFiles::find(&place.path().join("none"), &cwd, ".pi").system, None);
+    let none = place.path().join("none");
+    assert_eq!(PromptFiles::find(&none, &cwd, Some(&none), &Confinement::default()).system, None);
 }

@@ -20,12 +20,12 @@ const STATE = {
 /**
  * Starts a host.
  * @param {{ test: import("node:test").TestContext, extensions?: (string | Function)[], api?: string,
- *   words?: string[], answers?: Record<string, unknown>, maxFrame?: number,
+ *   words?: string[], trusted?: boolean, answers?: Record<string, unknown>, maxFrame?: number,
  *   variables?: Record<string, string> }} how `extensions` are factories, or the
  *   text of their files; `answers` are data, or functions of the query, by what was asked for.
  */
 export async function started(how) {
-  const { test, extensions = [], api = "1.5", words = [], answers = {}, maxFrame = 1 << 23, variables = {} } = how;
+  const { test, extensions = [], api = "1.5", words = [], answers = {}, trusted, maxFrame = 1 << 23, variables = {} } = how;
   const folder = mkdtempSync(join(tmpdir(), "node-host-"));
   const members = extensions.map((extension, index) => {
     const path = join(folder, `extension${index}.mjs`);
@@ -44,6 +44,7 @@ export async function started(how) {
     api,
     version: "0.0.0",
     arguments: words,
+    ...(trusted !== undefined && { projectTrusted: trusted }),
     members,
   });
   server.paths = members.map(({ path }) => path);

@@ -1,13 +1,13 @@
 //! Approval of projects: each cell of the tables in `docs/explanation/security.md`, with the real binary.
 
 use crate::extended_support::{executable, script};
-use crate::serve_support::{Server, binary, command, of_type, thorough};
-use pi_rpc::protocol::Dialect::{self, Pi, Pi1, Xcsh};
+use crate::serve_support::{FakeVendor, Server, binary, command, of_type, thorough, write_agent_file};
+use pi_rpc::protocol::Dialect::{self, Omp, Pi, Pi1, Xcsh};
 use serde_json::{Value, json};
 use std::{collections::BTreeSet, fs, path::Path};
 use tempfile::TempDir;
 
-const DIALECTS: [Dialect; 3] = [Pi, Xcsh, Pi1];
+const DIALECTS: [Dialect; 4] = [Pi, Xcsh, Omp, Pi1];
 
 /// What a project brings along: the row of the table, the name of what runs, and what errors call it. `.pi` stands for
 /// the project's directory.
@@ -151,14 +151,37 @@ impl Project {
         project
     }
 
+    /// A server with the program `node` beside the project in place of Node.
+    fn guarded_server(self, options: &[&str]) -> Server {
+        let node = self.dir.path().join("node");
+        let working = self.working();
+        let mut command = command(binary(), self.dir.path());
+        command.env("HOME", self.dir.path().join("home")).env("PI_RPC_NODE", node).current_dir(working);
+        command.args([
+            "serve",
+            "--no-session",
+            "--model",
+            "scripted/demo",
+            "--dialect",
+            self.dialect.as_str(),
+        ]);
+        command.args(options);
+        Server::start(self.dialect, self.dir, command)
+    }
+
     fn server(self, options: &[&str], variables: &[(&str, &Path)]) -> Server {
+        self.kept_server(&[&["--no-session"], options].concat(), variables)
+    }
+
+    /// A server whose session is kept in a file.
+    fn kept_server(self, options: &[&str], variables: &[(&str, &Path)]) -> Server {
         let working = self.working();
         let node = r#"printf '%s' "$line" > hello; say '{"type":"register"}'; await nothing"#;
         let node = script(self.dir.path(), "node", node);
         let mut command = command(binary(), self.dir.path());
         command.env("HOME", self.dir.path().join("home")).env("PI_RPC_NODE", node);
         command.envs(variables.iter().copied()).current_dir(working);
-        command.args(["serve", "--no-session", "--dialect", self.dialect.as_str()]).args(options);
+        command.args(["serve", "--dialect", self.dialect.as_str()]).args(options);
         Server::start(self.dialect, self.dir, command)
     }
 }
@@ -254,6 +277,116 @@ fn agents_code(dialect: Dialect, decision: Option<&str>) -> Vec<bool> {
     vec![ran[0], key, ran[1]]
 }
 
+/// A text that a project brings along: the row of the table, the file, its content, and the mark that shows in a request to
+/// the model. An empty mark: the settings make a folder of sessions.
+const TEXTS: [(&str, &str, &str, &str); 9] = [
+    ("`AGENTS.md` and `CLAUDE.md`", "AGENTS.md", "MARK-agents", "MARK-agents"),
+    ("`SYSTEM.md` in `.pi/`", ".pi/SYSTEM.md", "MARK-system", "MARK-system"),
+    ("`APPEND_SYSTEM.md` in `.pi/`", ".pi/APPEND_SYSTEM.md", "MARK-append", "MARK-append"),
+    (
+        "its settings: `enabledModels`, `sessionDir` and all others",
+        ".pi/settings.json",
+        r#"{"sessionDir": "talks", "prompts": ["../listed"], "skills": ["../listed-skills"]}"#,
+        "",
+    ),
+    ("a prompt template in `.pi/prompts/`", ".pi/prompts/template.md", "MARK-template", "MARK-template"),
+    ("a prompt template that its settings name", "listed/named.md", "MARK-named", "MARK-named"),
+    (
+        "a skill in `.pi/skills/`",
+        ".pi/skills/one/SKILL.md",
+        "---\nname: one\ndescription: x\n---\nMARK-one",
+        "MARK-one",
+    ),
+    (
+        "a skill that its settings name",
+        "listed-skills/two/SKILL.md",
+        "---\nname: two\ndescription: x\n---\nMARK-two",
+        "MARK-two",
+    ),
+    (
+        "a skill in `.agents/skills/`, or in that of a folder above it in the repository",
+        "../.agents/skills/three/SKILL.md",
+        "---\nname: three\ndescription: x\n---\nMARK-three",
+        "MARK-three",
+    ),
+];
+
+/// Which of the texts are read.
+fn texts_read(dialect: Dialect, decision: Option<&str>) -> Vec<bool> {
+    let project = Project::new(dialect);
+    let vendor =
+        FakeVendor::plays_leniently(&json!({ "turns": [{ "repeat": true, "say": [{ "text": "Hi." }] }] }));
+    let models = json!({ "providers": { "fake": {
+        "baseUrl": format!("http://{}", vendor.address), "apiKey": "key", "api": "anthropic-messages",
+        "models": [{ "id": "model", "contextWindow": 200_000, "maxTokens": 8000 }],
+    } } });
+    write_agent_file(&project.dir.path().join("home"), dialect, "models.json", &models);
+    fs::create_dir(project.dir.path().join(".git")).unwrap();
+    for (_, file, text, _) in TEXTS {
+        project.file(file, text);
+    }
+    let options = [&["--model", "fake/model"][..], decision.as_slice()].concat();
+    let mut server = project.kept_server(&options, &[]);
+    for prompt in ["Hi.", "/template", "/named", "/skill:one", "/skill:two", "/skill:three"] {
+        server.run(prompt);
+    }
+    let requests: String = vendor.journal.received().iter().map(|request| request.body.to_string()).collect();
+    let is_read = |(_, _, _, mark): &(&str, &str, &str, &str)| match mark.is_empty() {
+        true => server.path("work/talks").exists(),
+        false => requests.contains(mark),
+    };
+    let read: Vec<bool> = TEXTS.iter().map(is_read).collect();
+    server.close_stdin();
+    let stderr = server.ends().stderr;
+    let told = stderr.lines().any(|line| {
+        line.contains("the project is not approved, so these are left out")
+            && ["settings.json", "SYSTEM.md", "prompts", "skills", ".agents/skills", "--approve"]
+                .iter()
+                .all(|name| line.contains(name))
+    });
+    assert_eq!(told, !read[3], "{dialect} {decision:?}: {stderr}");
+    read
+}
+
+#[test]
+fn project_texts_are_read_as_security_md_says() {
+    let mut cells = vec![Vec::new(); TEXTS.len()];
+    for (_, decision) in DECISIONS {
+        for dialect in DIALECTS {
+            for (cells, read) in cells.iter_mut().zip(texts_read(dialect, decision)) {
+                cells.push(if read { "read" } else { "left out" });
+            }
+        }
+    }
+    let rows = TEXTS.iter().zip(cells).map(|((row, ..), cells)| ((*row).to_owned(), cells.join(" | ")));
+    assert_table(&format!("| Texts of a project | {} |", heads()), rows.collect());
+}
+
+/// The columns of the tables: each decision in each dialect.
+fn heads() -> String {
+    let dialects = DIALECTS.map(Dialect::as_str);
+    let heads =
+        DECISIONS.map(|(decision, _)| dialects.map(|dialect| format!("{decision}: `{dialect}`")).join(" | "));
+    heads.join(" | ")
+}
+
+#[test]
+fn unapproved_enabled_models_choose_no_provider() {
+    for (decision, chosen) in [(None, "own"), (Some("--approve"), "others"), (Some("--no-approve"), "own")] {
+        let project = Project::new(Pi1);
+        let provider = json!({
+            "baseUrl": "http://127.0.0.1:1", "apiKey": "key", "api": "anthropic-messages", "models": [{ "id": "m" }],
+        });
+        let models = json!({ "providers": { "own": provider, "others": provider } });
+        agent_file(&project, "models.json", &models);
+        agent_file(&project, "settings.json", &json!({ "enabledModels": ["own/*"] }));
+        project.file(".pi/settings.json", &json!({ "enabledModels": ["others/*"] }).to_string());
+        let mut server = project.server(decision.as_slice(), &[]);
+        let state = server.data(json!({ "type": "get_state" }));
+        assert_eq!(state["model"]["provider"], chosen, "{decision:?}");
+    }
+}
+
 #[test]
 fn project_code_runs_as_security_md_says() {
     let mut cells = vec![Vec::new(); CODE.len()];
@@ -265,11 +398,8 @@ fn project_code_runs_as_security_md_says() {
             }
         }
     }
-    let dialects = DIALECTS.map(Dialect::as_str);
-    let heads =
-        DECISIONS.map(|(decision, _)| dialects.map(|dialect| format!("{decision}: `{dialect}`")).join(" | "));
     let rows = CODE.iter().zip(cells).map(|(code, cells)| (code.row.to_owned(), cells.join(" | ")));
-    assert_table(&format!("| What a project brings along | {} |", heads.join(" | ")), rows.collect());
+    assert_table(&format!("| What a project brings along | {} |", heads()), rows.collect());
 }
 
 /// Holds the table in `docs/explanation/security.md` below `head` to these rows: no other, no fewer.
@@ -298,7 +428,7 @@ fn trusting(folder: &Path, trusts: bool) -> Value {
     json!({ folder.to_str().unwrap(): trusts })
 }
 
-const WAYS: [Way; 10] = [
+const WAYS: [Way; 11] = [
     ("your `trust.json` has the folder", |project| {
         agent_file(project, "trust.json", &trusting(&project.working(), true));
         Vec::new()
@@ -316,6 +446,12 @@ const WAYS: [Way; 10] = [
     ("your `trust.json` cannot be read", |project| {
         agent_file(project, "trust.json", &json!("yes"));
         agent_file(project, "settings.json", &json!({"defaultProjectTrust": "always"}));
+        Vec::new()
+    }),
+    ("your `trust.json` has neither `true`, `false` nor null for some folder", |project| {
+        let mut trust = trusting(&project.working(), true);
+        trust["/elsewhere"] = "no".into();
+        agent_file(project, "trust.json", &trust);
         Vec::new()
     }),
     ("`defaultProjectTrust` of your settings is `always`", |project| {
@@ -408,7 +544,7 @@ fn agent_directory_of_home_stays_the_users() {
 }
 
 #[test]
-fn extensions_are_shown_no_unapproved_code_settings() {
+fn extensions_are_shown_no_unapproved_settings() {
     for (option, shown) in [("--no-approve", false), ("--approve", true)] {
         let project = Project::new(Pi1);
         let settings = json!({"shellPath": "/bin/sh", "npmCommand": ["./npm"], "theme": "dark"});
@@ -422,12 +558,106 @@ fn extensions_are_shown_no_unapproved_code_settings() {
             let asked = fs::read_to_string(server.path("work/asked")).unwrap();
             let Ok(asked) = serde_json::from_str::<Value>(&asked) else { return false };
             let settings = &asked["data"];
-            assert_eq!(settings["theme"], "dark", "{asked}");
-            assert_eq!(
-                [settings.get("shellPath").is_some(), settings.get("npmCommand").is_some()],
-                [shown; 2]
-            );
+            let is_shown = |name| settings.get(name).is_some();
+            assert_eq!(["shellPath", "npmCommand", "theme"].map(is_shown), [shown; 3], "{asked}");
             true
         });
     }
+}
+
+/// A project with an executable, and an extension of the user's that answers `project_trust` with this frame.
+fn guarded(dialect: Dialect, answer: &Value) -> Project {
+    let project = Project::new(dialect);
+    project.extension(".pi/extensions/program", "program");
+    let guard = project.agent().join("extensions/guard.ts");
+    fs::create_dir_all(guard.parent().unwrap()).unwrap();
+    fs::write(&guard, "pi.on(\"project_trust\")").unwrap();
+    let body = format!(
+        "say '{{\"type\":\"register\"}}'; await hook; printf '%s\\n' \"$line\" >> asked; say '{answer}'; await nothing"
+    );
+    script(project.dir.path(), "node", &body);
+    project
+}
+
+fn trust_answer(members: &Value) -> Value {
+    let mut answer = json!({ "type": "done", "id": "project_trust" });
+    answer.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+    answer
+}
+
+#[test]
+fn extension_decides_before_saved_decisions() {
+    let decided =
+        |trusted: bool| trust_answer(&json!({ "result": { "trusted": trusted, "path": "/guard.ts" } }));
+    let failed = json!({ "type": "failed", "id": "project_trust", "error": "no" });
+    for (what, answer, saved, runs) in [
+        ("yes", decided(true), false, true),
+        ("no", decided(false), true, false),
+        ("undecided", trust_answer(&json!({})), true, true),
+        ("undecided, and refused", trust_answer(&json!({})), false, false),
+        ("failed", failed, true, false),
+    ] {
+        let project = guarded(Pi1, &answer);
+        agent_file(&project, "trust.json", &trusting(&project.working(), saved));
+        let working = project.working();
+        let mut server = project.guarded_server(&[]);
+        let (errors, ran) = outcome(&mut server, &["program"]);
+        assert_eq!(ran, [runs], "{what}: {errors:?}");
+        let asked: Value =
+            serde_json::from_str(&fs::read_to_string(server.path("work/asked")).unwrap()).unwrap();
+        let hook = json!({ "type": "project_trust", "cwd": working });
+        assert_eq!(asked, json!({ "type": "hook", "id": "project_trust", "hook": hook }), "{what}");
+        if what == "no" {
+            let text = errors.iter().map(Value::to_string).collect::<String>();
+            assert!(text.contains("it was refused by /guard.ts; --approve approves it"), "{text}");
+        }
+    }
+}
+
+#[test]
+fn remembered_extension_decision_is_saved() {
+    let answer =
+        trust_answer(&json!({ "result": { "trusted": true, "remember": true, "path": "/guard.ts" } }));
+    let project = guarded(Pi1, &answer);
+    agent_file(&project, "trust.json", &json!({ "/elsewhere": false, "/none": null }));
+    let (working, trust) = (project.working(), project.agent().join("trust.json"));
+    let mut server = project.guarded_server(&[]);
+    assert_eq!(outcome(&mut server, &["program"]).1, [true]);
+    let saved: Value = serde_json::from_str(&fs::read_to_string(&trust).unwrap()).unwrap();
+    assert_eq!(saved, json!({ "/elsewhere": false, "/none": null, working.to_str().unwrap(): true }));
+    assert!(!trust.with_extension("json.lock").exists());
+}
+
+#[test]
+fn extensions_are_asked_only_about_undecided_projects() {
+    let no = trust_answer(&json!({ "result": { "trusted": false, "path": "/guard.ts" } }));
+    for (dialect, options) in [
+        (Pi1, &["--approve"][..]),
+        (Pi1, &["--no-approve"]),
+        (Pi1, &["--no-extensions"]),
+        (Pi, &[]),
+        (Xcsh, &[]),
+    ] {
+        let project = guarded(dialect, &no);
+        let mut server = project.guarded_server(options);
+        outcome(&mut server, &["program"]);
+        assert!(!server.path("work/asked").exists(), "{dialect} {options:?}");
+    }
+    // Nothing of this project needs an approval.
+    let project = guarded(Pi1, &no);
+    fs::remove_dir_all(project.own(".pi/extensions")).unwrap();
+    let mut server = project.guarded_server(&[]);
+    outcome(&mut server, &["program"]);
+    assert!(!server.path("work/asked").exists());
+}
+
+#[test]
+fn extension_of_project_does_not_approve_it() {
+    let yes = trust_answer(&json!({ "result": { "trusted": true, "path": "/guard.ts" } }));
+    let project = guarded(Pi1, &yes);
+    fs::remove_dir_all(project.agent()).unwrap();
+    project.file(".pi/extensions/guard.ts", "pi.on(\"project_trust\")");
+    let mut server = project.guarded_server(&[]);
+    assert_eq!(outcome(&mut server, &["program"]).1, [false]);
+    assert!(!server.path("work/asked").exists());
 }

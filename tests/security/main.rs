@@ -11,6 +11,7 @@ mod google_account;
 mod hostile;
 mod hostile_files;
 mod keys;
+mod links;
 mod logins;
 mod paths;
 #[path = "../serve_support/mod.rs"]

@@ -15,4 +15,5 @@ mod shared;
 mod stored;
 mod strangers;
 mod tcp_support;
+mod trust;
 mod watching;

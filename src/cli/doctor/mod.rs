@@ -147,7 +147,9 @@ fn configuration(surroundings: &Surroundings) -> Vec<Check> {
     let read = files.map(|file| Check::new(State::Ok, "configuration", format!("read {}", file.display())));
     let broken = config.warnings.iter().chain(&config.settings.faults);
     let broken = broken.map(|warning| Check::new(State::Broken, "configuration", warning));
-    std::iter::once(directory).chain(data).chain(read).chain(broken).collect()
+    let withheld = config.withheld_texts.iter();
+    let withheld = withheld.map(|text| Check::new(State::Note, "configuration", text));
+    std::iter::once(directory).chain(data).chain(read).chain(withheld).chain(broken).collect()
 }
 
 fn as_text(checks: &[Check]) -> String {

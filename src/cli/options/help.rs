@@ -74,10 +74,13 @@ Extensions:
                                18.19, from PI_RPC_NODE or PATH); a folder of either; a package (npm:NAME,
                                git:HOST/PATH, a folder); repeatable
   -ne, --no-extensions         Load no extensions except those of --extension
-  -a, --approve                Let the project run its extensions, packages, shellPath and shellCommandPrefix
-                               (trust.json of the agent directory, else defaultProjectTrust of the settings, else
-                               no executable, in pi-1 nothing)
-  -na, --no-approve            Do not let it
+  -a, --approve                Approve the project: run its code, and read its settings, SYSTEM.md, skills and
+                               prompt templates (an extension's project_trust, else trust.json of the agent
+                               directory, else defaultProjectTrust of the settings, else as the dialect: in pi-1
+                               neither; in xcsh, omp and on a host no code; in pi no executable)
+  -na, --no-approve            Leave all of that out; AGENTS.md and CLAUDE.md stay
+  --follow-links               Let links of the project's AGENTS.md, settings, skills and the like lead out of its
+                               repository
 
 Limits:
   --max-frame <BYTES>          Refuse longer lines of the host (64 MiB)

@@ -39,6 +39,8 @@ pub struct ExtensionHost {
     pub(super) max_frame: u64,
     /// Titles are emitted in dialects that emit them on demand.
     pub emits_title: bool,
+    /// Extensions are told that the project is not trusted.
+    pub is_project_untrusted: bool,
     /// An extension has replaced a message of which the host may have seen deltas.
     pub has_replaced_message: bool,
     pub(super) hosted: Option<HostedExtensions>,
@@ -168,6 +170,7 @@ impl ExtensionHost {
             agent_directory,
             max_frame,
             emits_title,
+            is_project_untrusted: false,
             has_replaced_message: false,
             hosted,
             named_commands,

@@ -23,7 +23,7 @@ export function createContext(host, generation) {
   };
   const ctx = {
     isIdle: whileActive(() => host.state().isIdle),
-    isProjectTrusted: whileActive(() => true),
+    isProjectTrusted: whileActive(() => host.hello.projectTrusted !== false),
     abort: whileActive(() => host.act({ type: "abort" })),
     hasPendingMessages: whileActive(() => host.state().hasPendingMessages),
     shutdown: whileActive(() => host.act({ type: "shutdown" })),

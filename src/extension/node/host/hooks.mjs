@@ -48,7 +48,23 @@ export const HOOKS = {
   before_provider_headers: headersHook,
   user_bash: userBashHook,
   resources_discover: resourcesHook,
+  project_trust: trustHook,
 };
+
+/** The decision about a project, before it is read: the first yes or no. Nobody can be asked yet. */
+async function trustHook(host, { cwd }) {
+  const nobody = async () => undefined;
+  const ui = { select: nobody, confirm: async () => false, input: nobody, notify: (message) => console.error(asText(message)) };
+  let result;
+  const decideOnce = async (handler, ctx, member) => {
+    const { trusted, remember } = await handler({ type: "project_trust", cwd }, ctx);
+    if (trusted === "undecided") return undefined;
+    result = { trusted: trusted === "yes", remember: remember === true, path: member.path };
+    return STOP;
+  };
+  await callHandlers(host, "project_trust", decideOnce, undefined, { cwd, mode: "rpc", hasUI: false, ui });
+  return result;
+}
 
 async function notify(host, event) {
   await callHandlers(host, event.type, (handler, ctx) => handler(event, ctx));
