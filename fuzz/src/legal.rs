@@ -19,6 +19,9 @@ pub fn parts<'e>(events: impl Iterator<Item = &'e StreamEvent>) {
             StreamEvent::Delta { index, .. } => {
                 assert_eq!((index + 1, open), (begun, Some(false)), "an open block that can grow grows");
             }
+            StreamEvent::Unclosed { index } => {
+                assert_eq!((index + 1, open), (begun, Some(false)), "an open call is not ended");
+            }
             StreamEvent::End { index, .. } => {
                 assert_eq!(index + 1, begun, "the open block ends");
                 assert!(open.take().is_some(), "a block ends once");

@@ -19,6 +19,11 @@ pub(super) trait AnswerWriter: Send {
     /// Renders the event that ends a failed answer with the error object `body`.
     fn failure(&mut self, failure: &Failure, body: &str) -> String;
 
+    /// Renders the end of an answer that does not say why it ends.
+    fn unreasoned_end(&mut self) -> String {
+        String::new()
+    }
+
     /// Encodes what was rendered for the connection.
     fn encode(&self, text: String) -> Vec<u8> {
         text.into_bytes()
@@ -54,9 +59,11 @@ impl AnswerStream {
             wait(step.delay_ms).await;
             match step.action {
                 StepAction::Hang => pending().await,
-                StepAction::Event(StreamEvent::Fail { .. }) => {
-                    return AnswerOutcome::Failed(self.failure.clone().unwrap_or_default());
-                }
+                StepAction::Event(StreamEvent::Fail { .. }) => match self.failure.clone() {
+                    Some(failure) => return AnswerOutcome::Failed(failure),
+                    // It only lacks its reason.
+                    None => break,
+                },
                 StepAction::Event(event) => drop(self.writer.event(&event)),
             }
         }
@@ -103,7 +110,7 @@ impl AnswerStream {
     }
 
     async fn fail(&mut self) -> String {
-        let failure = self.failure.take().unwrap_or_default();
+        let Some(failure) = self.failure.take() else { return self.writer.unreasoned_end() };
         match failure_body(&failure, self.vendor) {
             Some(body) => self.writer.failure(&failure, &body),
             None => self.hang_up().await,

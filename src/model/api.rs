@@ -135,7 +135,15 @@ impl Api {
         }
     }
 
-    /// Creates the reader of one answer.
+    /// Creates the reader of one answer of `model`.
+    pub fn reader_for(self, model: &Model) -> Box<dyn Reader> {
+        match self {
+            Self::OpenaiCompletions => openai_completions::reader_for(model),
+            _ => self.reader(),
+        }
+    }
+
+    /// Creates the reader of one answer of a model without peculiarities.
     pub fn reader(self) -> Box<dyn Reader> {
         match self {
             Self::AnthropicMessages => anthropic::reader(),

@@ -20,6 +20,8 @@ pub struct Compat {
     pub efforts: BTreeMap<String, String>,
     /// `supportsUsageInStreaming`: takes `stream_options.include_usage`.
     pub usage_in_streaming: bool,
+    /// `supportsFinishReason`: answers have a `finish_reason`; without it, one that has none is not complete.
+    pub finish_reason: bool,
     /// `maxTokensField`: the key of the answer's limit.
     pub max_tokens_field: String,
     /// `requiresToolResultName`: results name their tool.
@@ -144,6 +146,7 @@ impl Compat {
             reasoning_effort: given.flag("supportsReasoningEffort", !lacks_effort),
             efforts: given.words("reasoningEffortMap").unwrap_or_else(|| known_efforts(model)),
             usage_in_streaming: given.flag("supportsUsageInStreaming", true),
+            finish_reason: given.flag("supportsFinishReason", true),
             max_tokens_field: given
                 .word("maxTokensField")
                 .unwrap_or(if takes_max_tokens { "max_tokens" } else { "max_completion_tokens" })

@@ -42,7 +42,7 @@ pub mod request;
 pub mod retry;
 pub mod scripted;
 pub(crate) mod sequence;
-mod sse;
+pub(crate) mod sse;
 #[cfg(feature = "serve")]
 mod stray_json;
 pub mod types;

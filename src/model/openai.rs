@@ -75,6 +75,16 @@ pub fn text<'v>(value: &'v Value, key: &str) -> Option<&'v str> {
     value[key].as_str().filter(|text| !text.is_empty())
 }
 
+/// The text of a call's arguments. Some servers send the object itself; any other value stands there as its JSON, so that
+/// it is refused as arguments, not taken for none.
+pub fn argument_text(arguments: &Value) -> String {
+    match arguments {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        value => value.to_string(),
+    }
+}
+
 /// Hashes a text to 16 hexadecimal digits (FNV-1a).
 pub fn short_hash(text: &str) -> String {
     let mut hash = ContentHash::default();

@@ -1,7 +1,10 @@
 //! Puts interleaved blocks one after another.
 
 use super::types::{BlockStart, Finish, StreamEvent};
-use std::{collections::VecDeque, mem};
+use std::{
+    collections::{BTreeSet, VecDeque},
+    mem,
+};
 
 /// Size limit of an answer in bytes: texts, thinking, arguments and signatures. Models stop long before; a longer one
 /// would fill the memory.
@@ -23,6 +26,8 @@ pub struct BlockSequencer {
     waiting: VecDeque<WaitingBlock>,
     /// Index of the next block.
     next: usize,
+    /// Calls that have not ended.
+    open_calls: BTreeSet<usize>,
     /// Bytes of the answer so far.
     bytes: usize,
     is_finished: bool,
@@ -43,6 +48,9 @@ impl BlockSequencer {
         if index > self.current {
             self.waiting.push_back(WaitingBlock::default());
         }
+        if matches!(block, BlockStart::ToolCall { .. }) {
+            self.open_calls.insert(index);
+        }
         self.queue(index, StreamEvent::Start { index, block });
         index
     }
@@ -59,6 +67,7 @@ impl BlockSequencer {
 
     /// Ends a block; ending it again does nothing.
     pub fn end(&mut self, index: usize, signature: Option<String>) {
+        self.open_calls.remove(&index);
         self.queue(index, StreamEvent::End { index, signature });
     }
 
@@ -82,8 +91,12 @@ impl BlockSequencer {
         index + 1 < self.next
     }
 
-    /// Ends the answer and all open blocks; `word` is the provider's reason.
+    /// Ends the answer and all open blocks, of which calls count as [`Unclosed`](StreamEvent::Unclosed); `word` is the
+    /// provider's reason.
     pub fn finish(&mut self, finish: Finish, word: Option<&str>) {
+        for index in mem::take(&mut self.open_calls) {
+            self.queue(index, StreamEvent::Unclosed { index });
+        }
         while self.current < self.next {
             self.end(self.current, None);
         }
@@ -99,6 +112,11 @@ impl BlockSequencer {
         self.emit(StreamEvent::Fail { message, retry_after: None });
         self.waiting.clear();
         self.is_finished = true;
+    }
+
+    /// Whether a block has begun.
+    pub const fn has_begun(&self) -> bool {
+        self.next > 0
     }
 
     /// Whether the last event was emitted.

@@ -36,6 +36,12 @@ pub enum StreamEvent {
         /// More text, more thinking, or more raw JSON of a tool call's arguments.
         delta: String,
     },
+    /// The call at `index` was not ended by the provider: the answer is over, and [`End`](Self::End) follows. Without
+    /// arguments it has not told them.
+    Unclosed {
+        /// The block's place in the message.
+        index: usize,
+    },
     /// Ends a block.
     End {
         /// The block's place in the message.

@@ -9,7 +9,7 @@ use crate::{
         api::Api,
         google::vertex::{AccountSource, QUOTA_PROJECT},
         http::{DEFECT, Http, HttpOptions, json_size},
-        request::{Endpoint, HttpRequest, ModelRequest, RequestOptions},
+        request::{Endpoint, HttpRequest, ModelRequest, Reader, RequestOptions},
         types::StreamEvent,
     },
     protocol::{
@@ -48,7 +48,8 @@ struct GoogleAccount {
 /// A request in the words of its API.
 struct BuiltRequest {
     request: HttpRequest,
-    api: Api,
+    /// Reads the answer.
+    reader: Box<dyn Reader>,
     /// The account that authorizes it, where no key does.
     account: Option<GoogleAccount>,
     /// The thinking level that the answer keeps.
@@ -92,7 +93,7 @@ impl ProviderCall {
                 built.unwrap_or_else(|_| Err(format!("The request could not be made: {DEFECT}")))
             }
         };
-        let BuiltRequest { mut request, api, account, effort } = match built {
+        let BuiltRequest { mut request, reader, account, effort } = match built {
             Ok(ready) => ready,
             Err(message) => return fail(&events, message).await,
         };
@@ -122,7 +123,7 @@ impl ProviderCall {
         let (heads, shown) = mpsc::channel(1);
         let heads = hooks.response.then_some(heads);
         let exchange =
-            access.http.stream_answer_with_head(request, api.reader(), &access.http_options, events, heads);
+            access.http.stream_answer_with_head(request, reader, &access.http_options, events, heads);
         tokio::join!(exchange, provider_hooks.run_response_hooks(shown));
     }
 
@@ -170,7 +171,7 @@ impl ProviderCall {
             options: &self.access.options,
         };
         let effort = api.kept_effort(&request).map(str::to_owned);
-        Ok(BuiltRequest { request: api.request(&request), api, account, effort })
+        Ok(BuiltRequest { request: api.request(&request), reader: api.reader_for(model), account, effort })
     }
 }
 

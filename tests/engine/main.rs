@@ -2,6 +2,7 @@
 #![cfg(feature = "serve")]
 
 mod aborts;
+mod call_arguments;
 mod chains;
 mod compaction;
 mod compaction_pi1;

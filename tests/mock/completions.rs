@@ -24,6 +24,14 @@ async fn usage_is_sent_on_request() {
 }
 
 #[tokio::test]
+async fn answer_without_reason_ends_with_done() {
+    let served = turns(json!([{ "say": [{ "text": "Hi" }], "noReason": true }])).await;
+    let (_, text) = served.ask(COMPLETIONS, &prompt(COMPLETIONS, "hi", true)).await;
+    assert!(!text.contains("\"finish_reason\":\""), "{text}");
+    assert!(text.ends_with("data: [DONE]\n\n"), "{text}");
+}
+
+#[tokio::test]
 async fn answer_without_stream_is_whole() {
     let served = turns(rich()).await;
     let (status, completion) = served.ask_json(COMPLETIONS, &prompt(COMPLETIONS, "hi", false)).await;

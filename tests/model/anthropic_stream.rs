@@ -103,10 +103,11 @@ fn mixed_blocks_come_out_in_order() {
         close(0),
         raw(1, "1}"),
         close(1),
+        stop("tool_use"),
         over(),
     ];
     let expected =
-        ["0 text |one|!| end", "1 call a t |{\"x\":|1}| end", "2 text |thr|ee| end", "finish ToolUse"];
+        ["0 text |one|!| end", "1 call a t |{\"x\":|1}| end", "2 text |thr|ee| end", USAGE, "finish ToolUse"];
     assert_eq!(read(&events), expected);
 }
 
@@ -120,10 +121,16 @@ fn content_of_block_start_is_kept() {
         open(2, json!({ "type": "tool_use", "id": "b", "name": "t", "input": { "x": 1 } })),
         raw(2, "{}"),
         close(2),
+        stop("tool_use"),
         over(),
     ];
-    let expected =
-        ["0 thinking |a| end ~s", "1 call a t |{\"x\":1}| end", "2 call b t |{}| end", "finish ToolUse"];
+    let expected = [
+        "0 thinking |a| end ~s",
+        "1 call a t |{\"x\":1}| end",
+        "2 call b t |{}| end",
+        USAGE,
+        "finish ToolUse",
+    ];
     assert_eq!(read(&events), expected);
 }
 
@@ -132,8 +139,8 @@ fn deltas_of_waiting_block_are_kept() {
     const MANY: usize = 100_000;
     let mut events = vec![open(0, json!({ "type": "text" })), open(1, json!({ "type": "text" }))];
     events.extend(vec![said(1, "a"); MANY]);
-    events.extend([close(1), close(0), over()]);
-    assert_eq!(model_support::read(reader(), &events).len(), MANY + 5);
+    events.extend([close(1), close(0), stop("end_turn"), over()]);
+    assert_eq!(model_support::read(reader(), &events).len(), MANY + 6);
 }
 
 #[test]
@@ -174,7 +181,41 @@ fn stop_reasons_are_mapped() {
     ] {
         assert_eq!(read(&[stop(reason), over()]), [USAGE, expected], "{reason}");
     }
-    assert_eq!(read(&[over()]), ["finish Stop"]);
+}
+
+#[test]
+fn answer_without_stop_reason_fails() {
+    let failed = "fail terminated: the answer ended without a stop reason";
+    assert_eq!(read(&[over()]), [failed]);
+    let none = json!({ "type": "message_delta", "delta": { "stop_reason": null } });
+    assert_eq!(read(&[open(0, json!({ "type": "text" })), close(0), none, over()]), ["0 text end", failed]);
+}
+
+#[test]
+fn call_ended_by_answer_is_unclosed() {
+    let tool = json!({ "type": "tool_use", "id": "a", "name": "t", "input": {} });
+    let events = [open(0, tool.clone()), raw(0, "{}"), open(1, tool), stop("tool_use"), over()];
+    let expected = ["0 call a t |{}| unclosed end", "1 call a t unclosed end", USAGE, "finish ToolUse"];
+    assert_eq!(read(&events), expected);
+}
+
+#[test]
+fn arguments_of_other_types_are_kept() {
+    for (input, delta, text) in [
+        (json!([1]), json!(""), "[1]"),
+        (json!({}), json!({ "x": 1 }), "{\"x\":1}"),
+        (json!(5), json!(null), "5"),
+    ] {
+        let events = [
+            open(0, json!({ "type": "tool_use", "id": "a", "name": "t", "input": input })),
+            grow(0, json!({ "type": "input_json_delta", "partial_json": delta })),
+            close(0),
+            stop("tool_use"),
+            over(),
+        ];
+        let shown = read(&events);
+        assert!(shown[0].contains(&format!("|{text}|")), "{shown:?}");
+    }
 }
 
 #[test]

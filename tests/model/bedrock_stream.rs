@@ -161,3 +161,15 @@ fn refusals_tell_message() {
     assert_eq!(reader().refusal(&json!({ "error": "no" })), None);
     assert_eq!(reader().error_kind_header(), Some("x-amzn-errortype"));
 }
+
+#[test]
+fn call_ended_by_answer_is_unclosed() {
+    let piece = |input: Value| delta(0, json!({ "toolUse": { "input": input } }));
+    for (input, expected) in
+        [(json!(""), "unclosed"), (json!("{"), "|{| unclosed"), (json!({ "x": 1 }), "|{\"x\":1}| unclosed")]
+    {
+        let events = [call(0, "a"), piece(input), stop("tool_use"), metadata()];
+        let shown = read(&events);
+        assert_eq!(shown[0], format!("0 call a ls {expected} end"));
+    }
+}

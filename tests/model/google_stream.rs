@@ -142,3 +142,19 @@ fn refusals_tell_reason_and_wait() {
     }
     assert_eq!(reader().refusal(&json!({ "message": "no" })), None);
 }
+
+#[test]
+fn arguments_in_pieces_are_no_arguments() {
+    let piece = json!([{ "jsonPath": "$.path", "stringValue": "a" }]);
+    let call = |call: Value| chunk(json!([{ "functionCall": call }]));
+    for (given, expected) in [
+        (json!({ "id": "c1", "name": "ls", "willContinue": true }), "0 call c1 ls unclosed end".to_owned()),
+        (
+            json!({ "id": "c1", "name": "ls", "partialArgs": piece, "willContinue": true }),
+            format!("0 call c1 ls |{piece}| end"),
+        ),
+        (json!({ "id": "c1", "name": "ls", "args": ["a"] }), "0 call c1 ls |[\"a\"]| end".to_owned()),
+    ] {
+        assert_eq!(read(&[call(given), stop("STOP")]), [expected.as_str(), "finish ToolUse"]);
+    }
+}

@@ -158,3 +158,11 @@ fn refusals_tell_place_and_reason() {
         assert_eq!(reader().refusal(&body).as_deref(), expected, "{body}");
     }
 }
+
+#[test]
+fn whole_completion_in_stream_fails() {
+    let message = json!({ "role": "assistant", "content": "Hi" });
+    let whole = json!({ "choices": [{ "index": 0, "message": message, "finish_reason": "stop" }] });
+    let failed = "fail terminated: the provider sent a whole answer, not the stream that was requested";
+    assert_eq!(read(&[whole]), [failed]);
+}

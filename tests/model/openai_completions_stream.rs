@@ -2,6 +2,7 @@
 
 use crate::model_support::*;
 use pi_rpc::model::{
+    api::Api,
     openai_completions::reader,
     types::{BlockStart, StreamEvent},
 };
@@ -104,9 +105,52 @@ fn stream_without_finish_reason_fails() {
 }
 
 #[test]
-fn done_without_a_reason_is_a_stop() {
-    let events = [chunk(json!({"content": "Hi"})), done(), chunk(json!({"content": "late"}))];
-    assert_eq!(said(&events), ["0 text |Hi| end", "finish Stop"]);
+fn done_without_finish_reason_fails() {
+    for events in
+        [vec![done()], vec![chunk(json!({"content": "Hi"})), done(), chunk(json!({"content": "late"}))]]
+    {
+        let shown = shown(&read(reader(), &events));
+        assert!(
+            shown.last().unwrap().starts_with("fail terminated: the answer ended without finish_reason (")
+        );
+    }
+}
+
+#[test]
+fn finish_reason_is_optional_where_unsupported() {
+    let model =
+        Asked::new("openai-completions", json!({"compat": {"supportsFinishReason": false}}), json!([]));
+    let reader = || Api::OpenaiCompletions.reader_for(&model.endpoint.model);
+    let whole = calls(json!([fragment(0, Some("a"), "{}")]));
+    let blank = calls(json!([fragment(0, Some("a"), "")]));
+    for (events, expected) in [
+        (vec![chunk(json!({"content": "Hi"}))], ["0 text |Hi| end", "finish Stop"]),
+        (vec![whole], ["0 call a ls |{}| end", "finish ToolUse"]),
+        (vec![blank], ["0 call a ls || unclosed end", "finish ToolUse"]),
+    ] {
+        for end in [None, Some(done())] {
+            let events: Vec<Value> = events.iter().cloned().chain(end).collect();
+            assert_eq!(shown(&read(reader(), &events))[1..], expected);
+        }
+    }
+}
+
+#[test]
+fn whole_completion_in_stream_fails() {
+    let message = json!({"role": "assistant", "content": "Hi"});
+    let whole = json!({"id": "c1", "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]});
+    let failed = "fail terminated: the provider sent a whole answer, not the stream that was requested";
+    assert_eq!(said(&[whole.clone()]), [failed]);
+    // Behind the deltas it adds nothing.
+    assert_eq!(said(&[chunk(json!({"content": "Hi"})), whole]), ["0 text |Hi| end", "finish Stop"]);
+}
+
+#[test]
+fn arguments_of_other_types_are_kept() {
+    for (arguments, text) in [(json!([1]), "[1]"), (json!(5), "5"), (json!(false), "false")] {
+        let fragment = json!({"index": 0, "id": "a", "function": {"name": "ls", "arguments": arguments}});
+        assert_eq!(called(&[fragment]), [format!("0 call a ls |{text}| end")]);
+    }
 }
 
 #[test]

@@ -124,6 +124,28 @@ fn stream_without_last_event_fails() {
 }
 
 #[test]
+fn final_arguments_decide_about_streamed_ones() {
+    let begun = |arguments: &str| [created(), added(0, function_call("a", arguments))];
+    let delta = |delta: &str| grown("function_call_arguments", 0, delta);
+    for (events, expected) in [
+        // A placeholder at the start is none.
+        (vec![delta("{\"x\":1}"), done(0, function_call("a", "{\"x\":1}"))], "|{\"x\":1}| end"),
+        (vec![done(0, function_call("a", "{\"x\":1}"))], "|{\"x\":1}| end"),
+        // The same value in other words.
+        (vec![delta("{\"x\": 1}"), done(0, function_call("a", "{\"x\":1}"))], "|{\"x\": 1}| end"),
+        // Another value: no arguments.
+        (vec![delta("{\"x\":1}"), done(0, function_call("a", "{\"x\":2}"))], "|{\"x\":1}|{\"x\":2}| end"),
+        (vec![delta("{\"x")], "|{\"x| unclosed end"),
+        (vec![], "unclosed end"),
+    ] {
+        let events: Vec<Value> =
+            begun("{}").into_iter().chain(events).chain([completed("completed")]).collect();
+        let shown = shown(&read(reader(), &events));
+        assert_eq!(shown[1], format!("0 call a|fc_a ls {expected}"));
+    }
+}
+
+#[test]
 fn items_become_blocks() {
     let mut phased = message(json!([output_text("Hi")]));
     phased["phase"] = "final_answer".into();

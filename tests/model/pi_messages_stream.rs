@@ -154,3 +154,17 @@ fn refusal_has_message_and_code() {
         assert_eq!(reader().refusal(&body).as_deref(), text);
     }
 }
+
+#[test]
+fn arguments_that_gateway_refuses_are_quoted() {
+    let error = |raw: &str| format!("Unexpected end of JSON input\n\nReceived arguments:\n{raw}");
+    for (raw, expected) in [("{\"a", "0 call c1 ls |{\"a| end"), ("", "0 call c1 ls unclosed end")] {
+        let call = json!({ "type": "toolCall", "id": "c1", "name": "ls", "arguments": {}, "argumentsError": error(raw) });
+        let events = [
+            at(0, "toolcall_start", json!({ "id": "c1", "toolName": "ls" })),
+            at(0, "toolcall_end", json!({ "toolCall": call })),
+            done("toolUse"),
+        ];
+        assert_eq!(read(&events)[0], expected);
+    }
+}

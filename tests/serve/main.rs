@@ -9,6 +9,7 @@ mod serve_support;
 mod acp_backend;
 mod aws;
 mod bash;
+mod call_arguments;
 mod commands;
 mod confirm_tools;
 mod demo;

@@ -159,6 +159,7 @@ fn call(id: String, name: String) -> AssistantContent {
         name,
         arguments: JsonObject::new(),
         thought_signature: None,
+        arguments_error: None,
         intent: None,
         namespace: None,
     })

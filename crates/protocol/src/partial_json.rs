@@ -5,7 +5,8 @@ use jiter::{JsonValue, PartialMode};
 use serde_json::Value;
 
 /// Parses the beginning of a JSON object: complete members, and strings up to the end of the
-/// text. Empty if nothing can be parsed. The originals have this as `arguments` of a partial call.
+/// text. Empty if nothing can be parsed. The originals have this as `arguments` of a partial call. For display only: no
+/// call runs with it.
 pub fn parse_partial(text: &str) -> JsonObject {
     // A complete text is parsed by serde_json, so that numbers and the order of keys are those of every other reader.
     if let Ok(Value::Object(map)) = serde_json::from_str(text) {

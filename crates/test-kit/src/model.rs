@@ -40,7 +40,14 @@ impl World<'_> {
             summary: matches!(call.purpose, Purpose::Summary(_)),
             input_chars: 400,
         };
+        let is_first = call.count == 0;
         let (call, mut due) = (call.call, self.now);
+        if is_first && !self.scenario.stream.is_empty() {
+            for event in self.scenario.stream.clone() {
+                self.plan(due, call, Event::Step(call, Box::new(Input::Model { call, event })));
+            }
+            return;
+        }
         for step in self.player.answer(&ask) {
             due += step.delay_ms;
             let StepAction::Event(event) = step.action else { continue };

@@ -13,10 +13,11 @@ use crate::{
 use pi_rpc::{
     engine::{ExtensionSetup, Modes, SessionStorage, Setup, Toolbox, limits::Limits, todos},
     machine::Rule,
+    model::types::{StreamEvent, ToolSpec},
     protocol::Dialect,
     session::OpenedSession,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Directory of session files, for conversations with stored sessions.
 const FOLDER: &str = "/sessions";
@@ -27,6 +28,8 @@ type Change = Box<dyn Fn(&mut Setup)>;
 /// Conversation to play: timed lines of the host, turns of the model, and faults of the disk.
 pub struct Scenario {
     pub(crate) turns: Value,
+    /// Answer to the first request of a model, in place of a turn; empty: there is none.
+    pub(crate) stream: Vec<StreamEvent>,
     pub(crate) events: Vec<(u64, ScenarioEvent)>,
     /// Whether sessions are stored in files.
     pub(crate) kept: bool,
@@ -95,6 +98,7 @@ impl ScenarioEvent {
 pub fn scenario(turns: Value) -> Scenario {
     Scenario {
         turns,
+        stream: Vec::new(),
         events: Vec::new(),
         kept: false,
         files: Vec::new(),
@@ -124,6 +128,27 @@ impl Scenario {
     /// Adds a frame of the host at `at` milliseconds.
     pub fn host(self, at: u64, frame: Value) -> Self {
         self.given(at, ScenarioEvent::Frame(frame))
+    }
+
+    /// Answers the first request of a model with `events`, all at once; the turns answer the others.
+    pub fn stream(mut self, events: Vec<StreamEvent>) -> Self {
+        self.stream = events;
+        self
+    }
+
+    /// Offers the model a tool, too, that requires no arguments.
+    pub fn tool_without_arguments(mut self, name: &'static str) -> Self {
+        self.changes.push(Box::new(move |setup| {
+            let spec = ToolSpec {
+                name: name.to_owned(),
+                description: "Needs nothing.".to_owned(),
+                parameters: json!({ "type": "object", "properties": { "command": { "type": "string" } } })
+                    .into(),
+                exclusive: false,
+            };
+            setup.tools = Toolbox::new(tools().into_iter().chain([spec]).collect());
+        }));
+        self
     }
 
     /// Stores the session in a file.

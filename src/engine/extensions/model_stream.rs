@@ -5,15 +5,18 @@
 
 use crate::engine::io::CallId;
 use crate::{
-    model::types::{BlockStart, Finish, StreamEvent, TokenCounts},
+    model::{
+        sse::NO_STOP_REASON,
+        types::{BlockStart, Finish, StreamEvent, TokenCounts},
+    },
     protocol::{
         AgentMessage, AssistantContent, AssistantMessage, JsonObject, MessageContent, StopReason,
-        TextContent, ToolCall, UserContent, UserMessage,
+        TextContent, ToolCall, UserContent, UserMessage, received_arguments,
     },
 };
 use serde::Deserialize;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A response that an extension streams.
 #[derive(Debug)]
@@ -22,6 +25,8 @@ pub struct ModelStream {
     pub process: CallId,
     /// The blocks that have begun, and whether they are complete.
     blocks: BTreeMap<usize, bool>,
+    /// The blocks that have got a delta that is not blank.
+    told: BTreeSet<usize>,
 }
 
 /// One event.
@@ -82,7 +87,7 @@ struct Named {
 impl ModelStream {
     /// Creates a stream that has not begun.
     pub const fn new(process: CallId) -> Self {
-        Self { process, blocks: BTreeMap::new() }
+        Self { process, blocks: BTreeMap::new(), told: BTreeSet::new() }
     }
 
     /// Converts the event of a frame to stream events; `unsaid` is the error of one that fails without a reason.
@@ -105,6 +110,9 @@ impl ModelStream {
             | Event::ThinkingDelta { content_index: index, delta }
             | Event::CallDelta { content_index: index, delta } => {
                 let open = self.blocks.get(&index) == Some(&false);
+                if open && !delta.trim().is_empty() {
+                    self.told.insert(index);
+                }
                 open.then_some(StreamEvent::Delta { index, delta }).into_iter().collect()
             }
             Event::TextEnd { content_index } | Event::ThinkingEnd { content_index } => {
@@ -141,13 +149,19 @@ impl ModelStream {
         }
     }
 
-    /// The events that complete a block.
+    /// The events that complete a block. A call that has come without its arguments gets them from the complete one.
     fn rest(&mut self, index: usize, block: &AssistantContent) -> Vec<StreamEvent> {
         let is_new = !self.blocks.contains_key(&index);
+        let is_call = matches!(block, AssistantContent::ToolCall(_));
+        let lacks_arguments =
+            is_call && self.blocks.get(&index) == Some(&false) && !self.told.contains(&index);
         let mut steps = Vec::new();
-        if is_new {
+        if is_new || lacks_arguments {
             let (start, delta) = whole(block);
             steps.extend(self.begin(index, start));
+            if is_call && delta.as_deref().is_none_or(|delta| delta.trim().is_empty()) {
+                steps.push(StreamEvent::Unclosed { index });
+            }
             steps.extend(delta.map(|delta| StreamEvent::Delta { index, delta }));
         }
         steps.extend(self.end(index));
@@ -179,9 +193,13 @@ impl ModelStream {
         steps.extend(message.response_id.map(StreamEvent::ResponseId));
         steps.extend(message.response_model.map(StreamEvent::Model));
         steps.push(match message.stop_reason {
+            StopReason::Stop => StreamEvent::Finish(Finish::Stop),
             StopReason::Length => StreamEvent::Finish(Finish::Length),
             StopReason::ToolUse => StreamEvent::Finish(Finish::ToolUse),
-            _ => StreamEvent::Finish(Finish::Stop),
+            StopReason::Error | StopReason::Aborted | StopReason::Pending | StopReason::Deferred => {
+                let message = message.error_message.unwrap_or_else(|| NO_STOP_REASON.to_owned());
+                StreamEvent::Fail { message, retry_after: None }
+            }
         });
         steps
     }
@@ -200,7 +218,12 @@ fn whole(block: &AssistantContent) -> (BlockStart, Option<String>) {
         }
         AssistantContent::ToolCall(call) => {
             let start = BlockStart::ToolCall { id: call.id.clone(), name: call.name.clone() };
-            (start, serde_json::to_string(&call.arguments).ok())
+            let arguments = match &call.arguments_error {
+                // Text that could not be read, for the engine to say the same of it.
+                Some(error) => Some(received_arguments(error).to_owned()),
+                None => serde_json::to_string(&call.arguments).ok(),
+            };
+            (start, arguments)
         }
     }
 }

@@ -1,16 +1,20 @@
 //! The partial message: builds an assistant message from the events of a model's stream.
 
-use crate::engine::io::Now;
+use crate::engine::{io::Now, run::state::has_failed};
 use crate::{
     model::types::{Bill, BlockStart, Finish, StreamEvent, TokenCounts},
     protocol::{
         AssistantContent, AssistantMessage, Cost, Dialect, DialectRedactedThinking,
-        DialectUnfinishedStopReason, Model, ModelPrice, RedactedThinkingContent, Step, StopReason,
-        TextContent, ThinkingContent, ThinkingLevel, ToolCall, Update, Usage, number, parse_partial,
+        DialectUnfinishedStopReason, JsonObject, Model, ModelPrice, RedactedThinkingContent, Step,
+        StopReason, TextContent, ThinkingContent, ThinkingLevel, ToolCall, Update, Usage, arguments_error,
+        number, parse_arguments, parse_partial,
     },
 };
 use serde_json::Number;
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 /// An assistant message while it streams.
 #[derive(Debug)]
@@ -26,6 +30,8 @@ pub struct PartialMessage {
     word: Option<String>,
     /// The blocks that are still open; of a call, the raw text of its arguments.
     open: BTreeMap<usize, String>,
+    /// The calls that the answer's end has ended, not their own.
+    unclosed: BTreeSet<usize>,
     /// Whether anything besides the content has changed since the last update.
     changed: bool,
     began: Duration,
@@ -86,6 +92,7 @@ impl PartialMessage {
             level: None,
             word: None,
             open: BTreeMap::new(),
+            unclosed: BTreeSet::new(),
             changed: false,
             began: now.monotonic,
             first: None,
@@ -126,6 +133,10 @@ impl PartialMessage {
             }
             StreamEvent::Start { index, block } => self.start(index, block, now),
             StreamEvent::Delta { index, delta } => self.delta(index, delta),
+            StreamEvent::Unclosed { index } => {
+                self.unclosed.insert(index);
+                Progress::Quiet
+            }
             StreamEvent::End { index, signature } => self.end(index, signature),
             StreamEvent::Signature { index, signature } => {
                 self.sign(index, signature);
@@ -184,6 +195,7 @@ impl PartialMessage {
                 name,
                 arguments: Default::default(),
                 thought_signature: None,
+                arguments_error: None,
                 intent: None,
                 namespace: None,
             }),
@@ -213,7 +225,7 @@ impl PartialMessage {
             return Progress::Quiet;
         };
         if let AssistantContent::ToolCall(call) = block {
-            call.arguments = parse_partial(&raw);
+            set_arguments(call, &raw, !self.unclosed.contains(&index));
         }
         if let Some(signature) = signature {
             self.sign(index, signature);
@@ -245,14 +257,32 @@ impl PartialMessage {
         Progress::Update(Update { index, block, step, rest })
     }
 
-    /// Returns the message; open calls get the arguments that have arrived.
+    /// Returns the message. Open calls of a failed one, which do not run, show the arguments that have arrived.
     pub fn finish(mut self) -> AssistantMessage {
+        let failed = has_failed(&self.message);
         for (index, raw) in &self.open {
-            if let Some(AssistantContent::ToolCall(call)) = self.message.content.get_mut(*index) {
-                call.arguments = parse_partial(raw);
+            match self.message.content.get_mut(*index) {
+                Some(AssistantContent::ToolCall(call)) if failed => call.arguments = parse_partial(raw),
+                Some(AssistantContent::ToolCall(call)) => set_arguments(call, raw, false),
+                _ => {}
             }
         }
         self.message
+    }
+}
+
+/// Gives a call that is over its arguments, or the reason why there are none. One that was not `closed` by the provider
+/// must have some.
+fn set_arguments(call: &mut ToolCall, raw: &str, closed: bool) {
+    let read = match raw.trim().is_empty() && !closed {
+        true => Err(arguments_error("The call has no arguments: the provider did not end it", raw)),
+        false => parse_arguments(raw),
+    };
+    match read {
+        Ok(arguments) => call.arguments = arguments,
+        Err(error) => {
+            (call.arguments, call.arguments_error) = (JsonObject::new(), Some(error));
+        }
     }
 }
 

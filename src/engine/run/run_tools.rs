@@ -309,8 +309,7 @@ impl Engine {
         if batch.cut_off {
             return Err(errors::call_cut_off(self.dialect.base(), &call.name));
         }
-        let arguments = prepared.as_ref().unwrap_or(&call.arguments);
-        self.tools.check(self.dialect.base(), &call.name, arguments)
+        self.tools.check_call(self.dialect.base(), call, prepared.as_ref())
     }
 
     /// Emits `tool_execution_start` of a call.
@@ -470,10 +469,11 @@ impl Engine {
         Some(&self.batch()?.calls.get(at)?.call)
     }
 
-    /// The place of the extension that may change the arguments of a call before they are checked.
+    /// The place of the extension that may change the arguments of a call, if it has any, before they are checked.
     fn preparer(&self, at: usize) -> Option<usize> {
         let batch = self.batch().filter(|batch| !batch.cut_off)?;
-        let name = &batch.calls.get(at)?.call.name;
+        let call = &batch.calls.get(at)?.call;
+        let name = Some(&call.name).filter(|_| call.arguments_error.is_none())?;
         match self.tools.owner(name).filter(|_| self.tools.is_offered(name))? {
             ToolOwner::Extension(place) => {
                 self.extensions.hooked_places(HookName::PrepareArguments).contains(&place).then_some(place)

@@ -6,8 +6,8 @@ use crate::engine::{
     run::{batch::Batch, compaction::Compaction},
 };
 use crate::protocol::{
-    AgentMessage, AssistantMessage, FlowState, InterruptMode, Rule, StopReason, ThinkingLevel,
-    ToolResultMessage,
+    AgentMessage, AssistantContent, AssistantMessage, FlowState, InterruptMode, Rule, StopReason,
+    ThinkingLevel, ToolResultMessage, arguments_error,
 };
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
@@ -151,7 +151,8 @@ impl Run {
     pub fn replace(&mut self, message: &AgentMessage) {
         match (message, &mut self.phase) {
             (AgentMessage::Assistant(it), Phase::Answered(answer) | Phase::Tools { answer, .. }) => {
-                **answer = it.clone();
+                let before = std::mem::replace(&mut **answer, it.clone());
+                keep_refusals(&before, answer);
             }
             (AgentMessage::ToolResult(result), Phase::Tools { batch: Some(batch), .. }) => {
                 let same = |it: &&mut ToolResultMessage| it.tool_call_id == result.tool_call_id;
@@ -182,6 +183,25 @@ impl Run {
             is_unpersisted: self.is_unpersisted,
             broken_rules: self.broken_rules,
         })
+    }
+}
+
+/// Keeps the calls of an answer from running that could not run in the answer `before` it, which an extension has
+/// replaced: those that it has given no other arguments.
+fn keep_refusals(before: &AssistantMessage, answer: &mut AssistantMessage) {
+    for block in &mut answer.content {
+        let AssistantContent::ToolCall(call) = block else { continue };
+        let known = before.content.iter().find_map(|block| match block {
+            AssistantContent::ToolCall(known) if known.id == call.id => Some(known),
+            _ => None,
+        });
+        let Some(known) = known.filter(|known| known.arguments == call.arguments) else { continue };
+        let of_failed = || {
+            let arguments = serde_json::to_string(&known.arguments).unwrap_or_default();
+            has_failed(before).then(|| arguments_error("The answer has failed", &arguments))
+        };
+        call.arguments_error =
+            known.arguments_error.clone().or_else(of_failed).or_else(|| call.arguments_error.take());
     }
 }
 

@@ -10,7 +10,7 @@ use crate::engine::{
 };
 use crate::{
     model::types::ToolSpec,
-    protocol::{Base, JsonObject, errors},
+    protocol::{Base, JsonObject, ToolCall, errors},
 };
 use jsonschema::{
     Draft, PatternOptions, ValidationOptions, Validator,
@@ -307,6 +307,22 @@ impl Toolbox {
     /// Whether a tool must run alone, in dialects that run others side by side.
     pub fn is_exclusive(&self, name: &str) -> bool {
         self.find(name).is_some_and(|tool| tool.spec.exclusive)
+    }
+
+    /// The arguments of a call as the tool takes them, or the text of the error result; `prepared` are those that an
+    /// extension has put in their place.
+    pub fn check_call(
+        &self,
+        base: Base,
+        call: &ToolCall,
+        prepared: Option<&JsonObject>,
+    ) -> Result<JsonObject, String> {
+        let ToolCall { name, arguments, arguments_error, .. } = call;
+        match arguments_error {
+            Some(_) if !self.is_offered(name) && !self.is_open => Err(errors::tool_not_found(base, name)),
+            Some(reason) => Err(errors::arguments_unreadable(base, name, reason)),
+            None => self.check(base, name, prepared.unwrap_or(arguments)),
+        }
     }
 
     /// The arguments as the tool takes them, or the text of the error result.

@@ -9,8 +9,9 @@ use super::usage::counters;
 use crate::{
     machine::findings::Findings,
     protocol::{
-        AssistantContent, AssistantMessage, BlockKind, Dialect, DialectMessageStart, MessageUpdateEvent,
-        RuleId as Rule, Step, StopReason, Update, Usage, parse_partial,
+        AssistantContent, AssistantMessage, BlockKind, Dialect, DialectMessageStart, JsonObject,
+        MessageUpdateEvent, RuleId as Rule, Step, StopReason, ToolCall, Update, Usage, parse_arguments,
+        parse_partial,
     },
 };
 use serde::Serialize;
@@ -278,11 +279,23 @@ impl Block {
         }
         if let AssistantContent::ToolCall(call) = whole {
             let (at, what) = ("/assistantMessageEvent/toolCall/arguments", "what its deltas add up to");
-            found.expect_same(Rule::ToolcallArgs, at, what, &parse_partial(&self.text), &call.arguments);
+            found.expect_same(Rule::ToolcallArgs, at, what, &self.arguments(call), &call.arguments);
             let named = self.call.as_ref().is_none_or(|(id, name)| (id, name) == (&call.id, &call.name));
             found.expect(Rule::ToolcallEndEq, named, || "the id and the name of its start".to_owned());
         }
         self.end = Some(whole.clone());
+    }
+
+    /// The arguments that the deltas of a call that is over add up to. Texts that are no JSON object are none, or, with
+    /// servers that say nothing of it, what could be read of them.
+    fn arguments(&self, call: &ToolCall) -> JsonObject {
+        match parse_arguments(&self.text) {
+            // Not every server repairs what can be repaired.
+            _ if call.arguments_error.is_some() => serde_json::from_str(&self.text).unwrap_or_default(),
+            Ok(arguments) if arguments == call.arguments => arguments,
+            Err(_) if call.arguments.is_empty() => JsonObject::new(),
+            _ => parse_partial(&self.text),
+        }
     }
 
     /// The member with the text of the block.

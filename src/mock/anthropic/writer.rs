@@ -156,12 +156,17 @@ impl AnswerWriter for MessageWriter {
             | StreamEvent::Effort(_)
             | StreamEvent::ProviderReason(_)
             | StreamEvent::Signature { .. }
+            | StreamEvent::Unclosed { .. }
             | StreamEvent::Fail { .. } => String::new(),
         }
     }
 
     fn failure(&mut self, _failure: &Failure, body: &str) -> String {
         sse(Some("error"), body)
+    }
+
+    fn unreasoned_end(&mut self) -> String {
+        named(json!({ "type": "message_stop" }))
     }
 
     fn whole(&self) -> Value {

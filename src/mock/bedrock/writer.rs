@@ -151,6 +151,7 @@ impl AnswerWriter for FrameWriter {
             | StreamEvent::Effort(_)
             | StreamEvent::ProviderReason(_)
             | StreamEvent::Signature { .. }
+            | StreamEvent::Unclosed { .. }
             | StreamEvent::Fail { .. } => return String::new(),
         };
         self.begin() + &said

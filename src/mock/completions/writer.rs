@@ -197,12 +197,17 @@ impl AnswerWriter for ChunkWriter {
             | StreamEvent::ProviderReason(_)
             | StreamEvent::End { .. }
             | StreamEvent::Signature { .. }
+            | StreamEvent::Unclosed { .. }
             | StreamEvent::Fail { .. } => String::new(),
         }
     }
 
     fn failure(&mut self, _failure: &Failure, body: &str) -> String {
         sse(None, body)
+    }
+
+    fn unreasoned_end(&mut self) -> String {
+        sse(None, "[DONE]")
     }
 
     fn whole(&self) -> Value {

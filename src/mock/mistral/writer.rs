@@ -182,12 +182,17 @@ impl AnswerWriter for PartWriter {
             | StreamEvent::Effort(_)
             | StreamEvent::ProviderReason(_)
             | StreamEvent::Signature { .. }
+            | StreamEvent::Unclosed { .. }
             | StreamEvent::Fail { .. } => String::new(),
         }
     }
 
     fn failure(&mut self, _failure: &Failure, body: &str) -> String {
         sse(None, body)
+    }
+
+    fn unreasoned_end(&mut self) -> String {
+        sse(None, "[DONE]")
     }
 
     fn whole(&self) -> Value {

@@ -173,6 +173,7 @@ impl AnswerWriter for EventWriter {
             | StreamEvent::Effort(_)
             | StreamEvent::ProviderReason(_)
             | StreamEvent::Signature { .. }
+            | StreamEvent::Unclosed { .. }
             | StreamEvent::Fail { .. } => String::new(),
         }
     }

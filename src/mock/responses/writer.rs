@@ -254,6 +254,7 @@ impl AnswerWriter for ItemWriter {
             | StreamEvent::Effort(_)
             | StreamEvent::ProviderReason(_)
             | StreamEvent::Signature { .. }
+            | StreamEvent::Unclosed { .. }
             | StreamEvent::Fail { .. } => String::new(),
         }
     }

@@ -1,9 +1,10 @@
 //! Reads streamed answers of Anthropic Messages.
 
 use crate::model::{
+    openai::argument_text,
     request::Reader,
     sequence::BlockSequencer,
-    sse::{STREAM_CUT, read},
+    sse::{NO_STOP_REASON, STREAM_CUT, read},
     types::{BlockStart, Finish, StreamEvent, TokenCounts},
 };
 use serde_json::Value;
@@ -20,7 +21,6 @@ struct AnswerReader {
     out: BlockSequencer,
     /// Blocks that are open, oldest first.
     open: Vec<OpenBlock>,
-    calls: bool,
     usage: TokenCounts,
     finish: Option<(Finish, String)>,
 }
@@ -96,7 +96,7 @@ impl AnswerReader {
             "content_block_stop" => {
                 if let Some(at) = self.open.iter().position(|block| block.number == number) {
                     let block = self.open.remove(at);
-                    self.stop(block);
+                    self.stop(block, true);
                 }
             }
             "message_delta" => {
@@ -108,12 +108,11 @@ impl AnswerReader {
                 }
             }
             "message_stop" => {
-                mem::take(&mut self.open).into_iter().for_each(|block| self.stop(block));
-                let unsaid = if self.calls { Finish::ToolUse } else { Finish::Stop };
-                match self.finish.take() {
-                    Some((finish, word)) => self.out.finish(finish, Some(&word)),
-                    None => self.out.finish(unsaid, None),
-                }
+                let Some((finish, word)) = self.finish.take() else {
+                    return self.out.fail(NO_STOP_REASON.to_owned());
+                };
+                mem::take(&mut self.open).into_iter().for_each(|block| self.stop(block, false));
+                self.out.finish(finish, Some(&word));
             }
             "error" => self.out.fail(data.to_owned()),
             _ => {}
@@ -147,14 +146,15 @@ impl AnswerReader {
                 (BlockKind::Redacted, BlockStart::Redacted { data: text("data") }, String::new())
             }
             "tool_use" => {
-                self.calls = true;
                 (BlockKind::Call, BlockStart::ToolCall { id: text("id"), name: text("name") }, String::new())
             }
             // Blocks of the vendor's own tools, such as a search.
             _ => return,
         };
-        let input = block["input"].as_object().filter(|input| !input.is_empty());
-        let input = input.filter(|_| kind == BlockKind::Call).map(|_| block["input"].to_string());
+        // Calls begin with an empty object; some servers send all arguments there.
+        let input =
+            Some(argument_text(&block["input"])).filter(|input| kind == BlockKind::Call && input != "{}");
+        let input = input.filter(|input| !input.is_empty());
         let index = self.out.open(start);
         self.open.push(OpenBlock { number, kind, index, signature: text("signature"), input });
         if !first.is_empty() {
@@ -171,20 +171,28 @@ impl AnswerReader {
             _ => return,
         };
         let block = self.open.iter_mut().find(|block| block.number == number && block.kind == kind);
-        let (Some(block), Some(more)) = (block, delta[key].as_str()) else { return };
+        let more = match kind {
+            BlockKind::Call => Some(argument_text(&delta[key])),
+            _ => delta[key].as_str().map(str::to_owned),
+        };
+        let (Some(block), Some(more)) = (block, more) else { return };
         if key == "signature" {
-            block.signature.push_str(more);
+            block.signature.push_str(&more);
             return self.out.count_bytes(more.len());
         }
         if kind == BlockKind::Call && !more.is_empty() {
             block.input = None;
         }
-        self.out.delta(block.index, more);
+        self.out.delta(block.index, &more);
     }
 
-    fn stop(&mut self, block: OpenBlock) {
+    /// Ends a block; `closed`: the provider has ended it, not the answer.
+    fn stop(&mut self, block: OpenBlock, closed: bool) {
         if let Some(input) = block.input {
             self.out.delta(block.index, &input);
+        }
+        if !closed && block.kind == BlockKind::Call {
+            return;
         }
         self.out.end(block.index, Some(block.signature).filter(|signature| !signature.is_empty()));
     }

@@ -4,7 +4,7 @@
 //! of tokens: an answer that breaks off between both is complete.
 
 use crate::model::{
-    openai::{UNKNOWN, text},
+    openai::{UNKNOWN, argument_text, text},
     request::{Reader, StreamFormat},
     sequence::BlockSequencer,
     sse::{STREAM_CUT, read},
@@ -123,8 +123,8 @@ impl AnswerReader {
         let reasoning = &delta["reasoningContent"];
         if let Some(more) = delta["text"].as_str() {
             self.append(number, BlockKind::Text, more);
-        } else if let Some(more) = delta["toolUse"]["input"].as_str() {
-            self.append(number, BlockKind::Call, more);
+        } else if delta["toolUse"].is_object() {
+            self.append(number, BlockKind::Call, &argument_text(&delta["toolUse"]["input"]));
         } else if let Some(more) = text(reasoning, "redactedContent") {
             let Ok(bytes) = BASE64_STANDARD.decode(more) else {
                 return self
@@ -188,7 +188,9 @@ impl AnswerReader {
     /// Handles the end of the answer.
     fn finish(&mut self) {
         let Some(reason) = self.stop_reason.clone() else { return self.out.fail(STREAM_CUT.to_owned()) };
-        for number in self.open.iter().map(|block| block.number).collect::<Vec<_>>() {
+        // Calls are left to be ended as unclosed.
+        let unclosed = self.open.iter().filter(|block| block.kind != BlockKind::Call);
+        for number in unclosed.map(|block| block.number).collect::<Vec<_>>() {
             self.stop(number);
         }
         let finish = match reason.as_str() {

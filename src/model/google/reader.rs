@@ -129,7 +129,8 @@ impl AnswerReader {
         }
     }
 
-    /// Adds a call, which is complete in one part.
+    /// Adds a call, which is complete in one part. Arguments in pieces are not asked for: a call that has them is not
+    /// ended, and they stand there as they came, so that it does not run.
     fn call(&mut self, call: &Value, signature: Option<&str>) {
         self.end_prose();
         let own = text(call, "id").filter(|id| !self.call_ids.contains(*id)).map(str::to_owned);
@@ -138,8 +139,14 @@ impl AnswerReader {
         self.call_ids.insert(id.clone());
         let name = text(call, "name").unwrap_or_default().to_owned();
         let index = self.out.open(BlockStart::ToolCall { id, name });
-        let arguments = Some(&call["args"]).filter(|arguments| !arguments.is_null());
-        self.out.delta(index, &arguments.map_or("{}".to_owned(), Value::to_string));
+        let pieces = &call["partialArgs"];
+        let arguments = match &call["args"] {
+            _ if !pieces.is_null() => pieces.to_string(),
+            _ if call["willContinue"] == true => return,
+            Value::Null => "{}".to_owned(),
+            arguments => arguments.to_string(),
+        };
+        self.out.delta(index, &arguments);
         self.out.end(index, signature.map(str::to_owned));
     }
 

@@ -6,7 +6,7 @@ use crate::model::{
     openai_completions::calls::Calls,
     request::Reader,
     sequence::BlockSequencer,
-    sse::{STREAM_CUT, read},
+    sse::{NO_STREAM, STREAM_CUT, read},
     types::{BlockStart, Finish, StreamEvent, TokenCounts},
 };
 use serde_json::Value;
@@ -96,6 +96,9 @@ impl AnswerReader {
             self.out.emit(StreamEvent::Usage(counts));
         }
         let choice = &chunk["choices"][0];
+        if choice["message"].is_object() && !choice["delta"].is_object() && !self.out.has_begun() {
+            return self.out.fail(NO_STREAM.to_owned());
+        }
         if let Some(reason) = text(choice, "finish_reason") {
             self.finish_reason = Some(reason.to_owned());
         }
@@ -170,7 +173,7 @@ impl AnswerReader {
             Some("error") => return self.out.fail("Provider stopped with: error (server error)".to_owned()),
             Some(reason) => return self.out.fail(format!("Provider stopped with: {reason}")),
         };
-        self.calls.end(&self.content_hash, &mut self.out);
+        self.calls.end(true, &self.content_hash, &mut self.out);
         self.out.finish(finish, word);
     }
 }

@@ -1,7 +1,7 @@
 //! Assembles the tool calls of a streamed answer from fragments.
 
 use crate::model::{
-    openai::{ContentHash, text},
+    openai::{ContentHash, argument_text, text},
     sequence::BlockSequencer,
     types::BlockStart,
 };
@@ -120,14 +120,17 @@ impl Calls {
         }
     }
 
-    /// Emits and ends all calls.
-    pub fn end(&mut self, content_hash: &ContentHash, out: &mut BlockSequencer) {
+    /// Emits all calls, and ends them if the answer `has_reason` for its end; returns whether there are any.
+    pub fn end(&mut self, has_reason: bool, content_hash: &ContentHash, out: &mut BlockSequencer) -> bool {
         self.close_for_next_block(content_hash, out);
         for at in 0..self.calls.len() {
-            if let CallState::Open(index) = self.calls[at].state {
+            if let CallState::Open(index) = self.calls[at].state
+                && has_reason
+            {
                 self.end_one(at, index, out);
             }
         }
+        !self.calls.is_empty()
     }
 
     /// Whether a fragment has no content at all; some servers send such ones instead of no calls.
@@ -203,11 +206,7 @@ impl StreamedCall {
     }
 }
 
-/// The arguments in a fragment, as text or, from some servers, as an object.
+/// The arguments in a fragment.
 fn arguments(fragment: &Value) -> String {
-    match &fragment["function"]["arguments"] {
-        Value::String(text) => text.clone(),
-        object @ Value::Object(_) => object.to_string(),
-        _ => String::new(),
-    }
+    argument_text(&fragment["function"]["arguments"])
 }

@@ -14,7 +14,7 @@ use super::{
     request::{HttpRequest, ModelRequest, Reader},
     types::ToolSpec,
 };
-use crate::protocol::{AgentMessage, AssistantContent, JsonObject};
+use crate::protocol::{AgentMessage, AssistantContent, JsonObject, Model};
 use serde_json::{Value, json};
 
 /// Builds the request, with the members that the model's server supports.
@@ -69,7 +69,12 @@ fn cache_key(session: &str) -> String {
 
 /// Creates the reader of one answer.
 pub fn reader() -> Box<dyn Reader> {
-    Box::new(reader::AnswerReader::default())
+    Box::new(reader::AnswerReader::new(true))
+}
+
+/// Creates the reader of one answer of `model`.
+pub fn reader_for(model: &Model) -> Box<dyn Reader> {
+    Box::new(reader::AnswerReader::new(Compat::of(model).finish_reason))
 }
 
 /// Whether the history has calls or results: some servers refuse them without `tools`, even an empty list.

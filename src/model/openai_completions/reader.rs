@@ -9,7 +9,7 @@ use crate::model::{
     openai::{ContentHash, UNKNOWN, error_text, text},
     request::Reader,
     sequence::BlockSequencer,
-    sse::{STREAM_CUT, read},
+    sse::{NO_STREAM, STREAM_CUT, read},
     types::{Bill, BlockStart, Finish, StreamEvent, TokenCounts},
 };
 use serde_json::Value;
@@ -18,6 +18,8 @@ use std::time::SystemTime;
 /// The state of one answer.
 #[derive(Debug, Default)]
 pub struct AnswerReader {
+    /// Whether the server gives a reason for the end of an answer.
+    gives_reason: bool,
     out: BlockSequencer,
     /// The open block of text or thinking.
     prose: Option<Prose>,
@@ -37,6 +39,10 @@ struct Prose {
 
 /// Z.ai's code for a plan that is used up; its text may not say so.
 const PLAN_USED_UP: &str = "1308";
+
+/// Error of an answer that ends as a whole one does, but without `finish_reason`.
+const NO_FINISH_REASON: &str = "terminated: the answer ended without finish_reason \
+    (for a server that never sends one, set compat.supportsFinishReason of the model to false)";
 
 impl Reader for AnswerReader {
     fn event(&mut self, name: &str, data: &str) -> Vec<StreamEvent> {
@@ -58,9 +64,9 @@ impl Reader for AnswerReader {
 
     fn end(&mut self) -> Vec<StreamEvent> {
         if !self.out.is_finished() {
-            match self.finish_reason {
-                Some(_) => self.finish(),
-                None => self.out.fail(STREAM_CUT.to_owned()),
+            match self.finish_reason.is_some() || !self.gives_reason {
+                true => self.finish(),
+                false => self.out.fail(STREAM_CUT.to_owned()),
             }
         }
         self.out.take()
@@ -79,6 +85,11 @@ impl Reader for AnswerReader {
 }
 
 impl AnswerReader {
+    /// Creates the reader; `gives_reason`: an answer without `finish_reason` has failed.
+    pub fn new(gives_reason: bool) -> Self {
+        Self { gives_reason, ..Self::default() }
+    }
+
     fn chunk(&mut self, name: &str, chunk: &Value) {
         let own = (name == "error").then(|| error_text(chunk).unwrap_or_else(|| UNKNOWN.to_owned()));
         if let Some(message) = error_text(&chunk["error"]).or(own) {
@@ -94,6 +105,9 @@ impl AnswerReader {
         let choice = &chunk["choices"][0];
         if let Some(counts) = usage(&chunk["usage"]).or_else(|| usage(&choice["usage"])) {
             self.out.emit(StreamEvent::Usage(counts));
+        }
+        if choice["message"].is_object() && !choice["delta"].is_object() && !self.out.has_begun() {
+            return self.out.fail(NO_STREAM.to_owned());
         }
         if let Some(reason) = text(choice, "finish_reason") {
             self.finish_reason = Some(reason.to_owned());
@@ -149,9 +163,14 @@ impl AnswerReader {
     /// Ends the answer.
     fn finish(&mut self) {
         self.end_prose();
-        self.calls.end(&self.content_hash, &mut self.out);
         let word = self.finish_reason.as_deref();
+        if word.is_none() && self.gives_reason {
+            return self.out.fail(NO_FINISH_REASON.to_owned());
+        }
+        // The reason ends the calls; without one, those that have not told their arguments stay unclosed.
+        let has_calls = self.calls.end(word.is_some(), &self.content_hash, &mut self.out);
         match word {
+            None if has_calls => self.out.finish(Finish::ToolUse, word),
             None | Some("stop" | "end") => self.out.finish(Finish::Stop, word),
             Some("length") => self.out.finish(Finish::Length, word),
             Some("tool_calls" | "function_call") => self.out.finish(Finish::ToolUse, word),

@@ -1,11 +1,12 @@
 //! Reads streamed answers of Responses.
 //!
 //! Each output item is a block. Its final content is authoritative: if it is longer than its deltas, the rest becomes
-//! one more delta, so that the deltas together are the block's text.
+//! one more delta, so that the deltas together are the block's text. A call whose final arguments are others than its
+//! deltas gets both, which are no arguments: it does not run.
 
 use super::input::TextSignature;
 use crate::model::{
-    openai::{ContentHash, UNKNOWN, error_text, text},
+    openai::{ContentHash, UNKNOWN, argument_text, error_text, text},
     request::Reader,
     sequence::BlockSequencer,
     sse::{STREAM_CUT, read},
@@ -37,6 +38,8 @@ struct OutputItem {
     parts: usize,
     /// Type of the open part.
     part: String,
+    /// Whether the arguments of a call have been told to their end.
+    told: bool,
     ended: bool,
     /// The item of thinking that was done without its encrypted form.
     unencrypted: Option<Value>,
@@ -123,7 +126,8 @@ impl AnswerReader {
             "response.function_call_arguments.delta" => self.grow(event, ItemKind::Call, |_| true, delta),
             "response.function_call_arguments.done" => {
                 if let Some(at) = self.find(event, ItemKind::Call) {
-                    self.complete(at, event["arguments"].as_str().unwrap_or_default());
+                    self.complete_arguments(at, &argument_text(&event["arguments"]));
+                    self.items[at].told = true;
                 }
             }
             "response.output_item.done" => self.done(event),
@@ -165,12 +169,26 @@ impl AnswerReader {
         };
         let index = self.out.open(block);
         let (said, part) = (String::new(), String::new());
-        let item_state =
-            OutputItem { kind, place, index, said, parts: 0, part, ended: false, unencrypted: None };
+        let item_state = OutputItem {
+            kind,
+            place,
+            index,
+            said,
+            parts: 0,
+            part,
+            told: false,
+            ended: false,
+            unencrypted: None,
+        };
         self.items.push(item_state);
         let at = self.items.len() - 1;
         if kind == ItemKind::Call {
-            self.append(at, text(item, "arguments").unwrap_or_default());
+            // Some servers begin with an empty object, whatever follows.
+            let arguments = argument_text(&item["arguments"]);
+            self.append(
+                at,
+                Some(arguments.as_str()).filter(|arguments| *arguments != "{}").unwrap_or_default(),
+            );
         }
         Some(at)
     }
@@ -225,6 +243,21 @@ impl AnswerReader {
         self.append(at, &rest.unwrap_or_default());
     }
 
+    /// Emits the rest of the final arguments behind the deltas; all of them, if the deltas are others.
+    fn complete_arguments(&mut self, at: usize, whole: &str) {
+        let said = &self.items[at].said;
+        let is_same = || {
+            serde_json::from_str::<Value>(said)
+                .is_ok_and(|said| serde_json::from_str(whole).is_ok_and(|whole: Value| said == whole))
+        };
+        let rest = match whole.strip_prefix(said.as_str()) {
+            Some(rest) => rest.to_owned(),
+            None if whole.trim().is_empty() || is_same() => return,
+            None => whole.to_owned(),
+        };
+        self.append(at, &rest);
+    }
+
     fn done(&mut self, event: &Value) {
         let item = &event["item"];
         let Some(kind) = kind(item) else { return };
@@ -236,9 +269,12 @@ impl AnswerReader {
                 let signature = text(item, "id").map(|id| TextSignature { id: id.to_owned(), phase }.write());
                 (parts(&item["content"], part_text, ""), signature)
             }
-            ItemKind::Call => (text(item, "arguments").unwrap_or_default().to_owned(), None),
+            ItemKind::Call => (argument_text(&item["arguments"]), None),
         };
-        self.complete(at, &whole);
+        match kind {
+            ItemKind::Call => self.complete_arguments(at, &whole),
+            ItemKind::Reasoning | ItemKind::Message => self.complete(at, &whole),
+        }
         if kind == ItemKind::Reasoning && text(item, "encrypted_content").is_none() {
             self.items[at].unencrypted = Some(item.clone());
         }
@@ -279,6 +315,10 @@ impl AnswerReader {
             self.out.emit(StreamEvent::Usage(counts));
         }
         let called = self.items.iter().any(|item| item.kind == ItemKind::Call);
+        for item in self.items.iter_mut().filter(|item| item.told && !item.ended) {
+            item.ended = true;
+            self.out.end(item.index, None);
+        }
         let status = text(response, "status").unwrap_or(status);
         match status {
             "completed" | "in_progress" | "queued" => {

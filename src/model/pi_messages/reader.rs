@@ -1,12 +1,15 @@
 //! Reads answers in pi's own events: blocks by their place in the message, each whole again at its end, and the rest of the message
 //! in the last event.
 
-use crate::model::{
-    openai::{UNKNOWN, text},
-    request::Reader,
-    sequence::BlockSequencer,
-    sse::{STREAM_CUT, read},
-    types::{Bill, BlockStart, Finish, StreamEvent, TokenCounts},
+use crate::{
+    model::{
+        openai::{UNKNOWN, argument_text, text},
+        request::Reader,
+        sequence::BlockSequencer,
+        sse::{STREAM_CUT, read},
+        types::{Bill, BlockStart, Finish, StreamEvent, TokenCounts},
+    },
+    protocol::received_arguments,
 };
 use serde_json::Value;
 
@@ -127,8 +130,14 @@ impl AnswerReader {
         }
         let call = &event["toolCall"];
         let (whole, signature) = match kind {
-            BlockKind::Call if block.content.is_empty() && call["arguments"].is_object() => {
-                (call["arguments"].to_string(), &call["thoughtSignature"])
+            BlockKind::Call if block.content.is_empty() => {
+                // A gateway that could not read the arguments quotes them.
+                let refused = text(call, "argumentsError").map(|error| received_arguments(error).to_owned());
+                if refused.as_ref().is_some_and(|arguments| arguments.trim().is_empty()) {
+                    return Ok(());
+                }
+                let whole = refused.unwrap_or_else(|| argument_text(&call["arguments"]));
+                (whole, &call["thoughtSignature"])
             }
             BlockKind::Call => (String::new(), &call["thoughtSignature"]),
             BlockKind::Text | BlockKind::Thinking => {

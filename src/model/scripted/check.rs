@@ -31,6 +31,9 @@ fn check_turn(turn: &Turn, path: &str) -> Result<(), ScriptError> {
     if turn.stop.is_some() && turn.is_cut_short() {
         return invalid(path, "`stop` is for an answer that ends, not with `fail` or `hang`");
     }
+    if turn.no_reason && (turn.stop.is_some() || turn.is_cut_short()) {
+        return invalid(path, "`noReason` is for an answer that ends, not with `stop`, `fail` or `hang`");
+    }
     if turn.after_deltas.is_some() && (!turn.is_cut_short() || turn.say.is_empty()) {
         return invalid(path, "`afterDeltas` needs something in `say`, and `fail` or `hang`");
     }

@@ -7,7 +7,10 @@ use std::time::Duration;
 use super::block::Block;
 use super::player::ScriptedCall;
 use super::turn::Turn;
-use crate::model::types::{BlockStart, StreamEvent, TokenCounts};
+use crate::model::{
+    sse::NO_STOP_REASON,
+    types::{BlockStart, StreamEvent, TokenCounts},
+};
 
 /// One step of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,6 +96,10 @@ impl StepBuilder<'_> {
         } else {
             let usage = self.turn.tokens(self.ask, self.output_chars.max(1));
             self.event(StreamEvent::Usage(usage));
+            if self.turn.no_reason {
+                let message = NO_STOP_REASON.to_owned();
+                return self.event(StreamEvent::Fail { message, retry_after: None });
+            }
             let finish = self.turn.finish();
             self.event(StreamEvent::ProviderReason(finish.name().to_owned()));
             self.event(StreamEvent::Finish(finish));

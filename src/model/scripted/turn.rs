@@ -36,6 +36,9 @@ pub struct Turn {
     pub usage: Option<ScriptedUsage>,
     /// The reason for the end: by default `toolUse` after a tool call, else `stop`.
     pub stop: Option<Finish>,
+    /// The answer ends without the reason for its end, and so has failed. Behind a vendor's HTTP API the body ends as that
+    /// of a whole answer, such as by `[DONE]`.
+    pub no_reason: bool,
     /// The answer fails: at once without blocks, else after them. The last block then stays open.
     pub fail: Option<Failure>,
     /// The answer never ends: the model falls silent after the blocks, or at once without any. The last block then

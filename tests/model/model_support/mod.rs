@@ -195,6 +195,7 @@ pub fn shown(events: &[StreamEvent]) -> Vec<String> {
             StreamEvent::Start { index, block } => (*index, begun(block)),
             StreamEvent::Delta { index, delta } => (*index, format!("|{delta}|")),
             StreamEvent::Signature { index, signature } => (*index, format!("~{signature}")),
+            StreamEvent::Unclosed { index } => (*index, "unclosed".to_owned()),
             StreamEvent::End { index, signature: None } => (*index, "end".to_owned()),
             StreamEvent::End { index, signature: Some(signature) } => (*index, format!("end ~{signature}")),
             _ => {
@@ -255,7 +256,7 @@ pub fn check_contract(events: &[StreamEvent]) -> Result<(), String> {
         let fits = !over
             && match event {
                 StreamEvent::Start { index, .. } => open.replace(*index).is_none() && *index == next,
-                StreamEvent::Delta { index, .. } => open == Some(*index),
+                StreamEvent::Delta { index, .. } | StreamEvent::Unclosed { index } => open == Some(*index),
                 StreamEvent::End { index, .. } => open.take() == Some(*index),
                 StreamEvent::Signature { index, .. } => *index < next || open == Some(*index),
                 StreamEvent::Finish(_) => open.is_none(),

@@ -62,7 +62,7 @@ impl Calls {
                 name: call.name.clone(),
                 fit: match message.stop_reason {
                     StopReason::Length => Err(errors::call_cut_off(base, &call.name)),
-                    _ => TOOLS.check(base, &call.name, &call.arguments),
+                    _ => TOOLS.check_call(base, call, None),
                 },
                 stage: Stage::Announced(false),
             }),

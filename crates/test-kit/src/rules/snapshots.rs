@@ -1,6 +1,6 @@
 //! Comparison of the snapshots of a partial message with the sum of its deltas, and their removal from the log.
 
-use pi_rpc::protocol::parse_partial;
+use pi_rpc::protocol::{parse_arguments, parse_partial};
 use serde_json::{Value, json};
 
 /// The partial message as the sum of its steps.
@@ -108,6 +108,15 @@ impl SnapshotCheck {
         match block {
             "toolcall" => {
                 assert_eq!(event["toolCall"], *complete, "the call is the block");
+                match parse_arguments(&self.raw[index]) {
+                    Ok(arguments) => content["arguments"] = arguments.into(),
+                    Err(error) => {
+                        content["arguments"] = json!({});
+                        if event["toolCall"].get("argumentsError").is_some() {
+                            content["argumentsError"] = error.into();
+                        }
+                    }
+                }
                 assert_eq!(event["toolCall"], *content, "its deltas add up");
             }
             block => {

@@ -4,7 +4,7 @@
 use crate::{Checked, ensure};
 use pi_rpc::protocol::{
     AgentMessage, AgentSessionEvent, AssistantMessage, BlockKind, Dialect, DialectMessageUpdate, Emission,
-    Encoder, Outbound, Step, StopReason, Update, parse_partial, read,
+    Encoder, Outbound, Step, StopReason, Update, parse_arguments, parse_partial, read,
 };
 use serde_json::Value;
 
@@ -24,8 +24,8 @@ struct Reader {
     encoder: Encoder,
     /// Whether whole frames are skipped, as the other reader reads them.
     updates_only: bool,
-    /// Kind of each block of the partial message, and the sum of its deltas.
-    blocks: Vec<(BlockKind, String)>,
+    /// Kind of each block of the partial message, the sum of its deltas, and whether it has ended.
+    blocks: Vec<(BlockKind, String, bool)>,
     snapshot: Value,
 }
 
@@ -97,9 +97,9 @@ impl Reader {
 
     fn grow(&mut self, update: &Update) {
         match &update.step {
-            Step::Start(_) => self.blocks.push((update.block, String::new())),
+            Step::Start(_) => self.blocks.push((update.block, String::new(), false)),
             Step::Delta(delta) => self.blocks[update.index].1.push_str(delta),
-            Step::End(_) => {}
+            Step::End(_) => self.blocks[update.index].2 = true,
         }
     }
 
@@ -107,13 +107,16 @@ impl Reader {
     fn compare(&self, content: &Value) -> Checked {
         let blocks = content.as_array().map(Vec::as_slice).unwrap_or_default();
         ensure!(blocks.len() == self.blocks.len(), "{} blocks, not {}", blocks.len(), self.blocks.len());
-        for (shown, (kind, text)) in blocks.iter().zip(&self.blocks) {
+        for (shown, (kind, text, ended)) in blocks.iter().zip(&self.blocks) {
             let same = match kind {
                 BlockKind::Text => shown["text"] == **text,
                 BlockKind::Thinking if shown["type"] == "redactedThinking" || shown["redacted"] == true => {
                     text.is_empty()
                 }
                 BlockKind::Thinking => shown["thinking"] == **text,
+                BlockKind::Toolcall if *ended => {
+                    shown["arguments"] == Value::Object(parse_arguments(text).unwrap_or_default())
+                }
                 BlockKind::Toolcall => shown["arguments"] == Value::Object(parse_partial(text)),
             };
             ensure!(same, "the deltas are {text:?}, the snapshot has {shown}");
@@ -123,7 +126,13 @@ impl Reader {
 
     /// Checks that the complete message equals what was read.
     fn over(&mut self, message: &AssistantMessage) -> Checked {
-        let content = serde_json::to_value(&message.content).map_err(|error| error.to_string())?;
+        let mut content = serde_json::to_value(&message.content).map_err(|error| error.to_string())?;
+        // Not every dialect has it.
+        for blocks in [Some(&mut content), self.snapshot.get_mut("content")].into_iter().flatten() {
+            for block in blocks.as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {
+                block.shift_remove("argumentsError");
+            }
+        }
         let failed = matches!(message.stop_reason, StopReason::Error | StopReason::Aborted);
         ensure!(
             failed || self.snapshot.is_null() || self.snapshot["content"] == content,
