@@ -75,7 +75,7 @@ pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return refuse(&error.to_string(), 1),
     };
-    let served = runtime.block_on(async {
+    let served: Result<u8, ServeError> = runtime.block_on(async {
         if let Some(agent) = agent {
             let name = agent.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
             let starting = agent_backend::start(agent, options.max_frame, &mut options.session);
@@ -85,9 +85,10 @@ pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
                 Err(StartEnd::Unused) => return Ok(0),
                 Err(StartEnd::Late(grace)) => {
                     let seconds = grace.as_secs();
-                    return Err(format!(
+                    let text = format!(
                         "The agent {name} has not started within {seconds} seconds of the end of the input"
-                    ));
+                    );
+                    return Err(text.into());
                 }
             }
         }

@@ -10,11 +10,10 @@ use super::{
 use crate::{
     config::{
         self, Config, Environment, ProjectPolicy, SelectionError, SelectionOptions, Sources, expand_home,
-        load_with_policy, load_with_secrets,
+        load_with_policy,
     },
-    engine::{CompactionPlan, Modes, RetryPlan, limits::Limits, todos},
+    engine::{CompactionPlan, Modes, RetryPlan, limits::Limits},
     model::http::Http,
-    model::{http::Http, types::ToolSpec},
     prompt::{
         PromptSource,
         files::{ContextFile, PromptFiles, text_or_file},

@@ -3,7 +3,7 @@
 use super::{
     options::{self, HostOptions, NarrowerTools, Refusal, SessionStart},
     session,
-    session_options::{load_config, load_session_config, session_options},
+    session_options::{load_session_config, session_options},
     tool_selection::TOKEN_TOOLS,
 };
 use crate::{
