@@ -26,8 +26,8 @@ pub struct BlockSequencer {
     waiting: VecDeque<WaitingBlock>,
     /// Index of the next block.
     next: usize,
-    /// Calls that have not ended.
-    open_calls: BTreeSet<usize>,
+    /// Calls that have neither arguments nor an end.
+    silent_calls: BTreeSet<usize>,
     /// Bytes of the answer so far.
     bytes: usize,
     is_finished: bool,
@@ -49,7 +49,7 @@ impl BlockSequencer {
             self.waiting.push_back(WaitingBlock::default());
         }
         if matches!(block, BlockStart::ToolCall { .. }) {
-            self.open_calls.insert(index);
+            self.silent_calls.insert(index);
         }
         self.queue(index, StreamEvent::Start { index, block });
         index
@@ -57,6 +57,9 @@ impl BlockSequencer {
 
     /// Adds a delta to an open block.
     pub fn delta(&mut self, index: usize, delta: &str) {
+        if !delta.trim().is_empty() {
+            self.silent_calls.remove(&index);
+        }
         self.queue(index, StreamEvent::Delta { index, delta: delta.to_owned() });
     }
 
@@ -67,7 +70,7 @@ impl BlockSequencer {
 
     /// Ends a block; ending it again does nothing.
     pub fn end(&mut self, index: usize, signature: Option<String>) {
-        self.open_calls.remove(&index);
+        self.silent_calls.remove(&index);
         self.queue(index, StreamEvent::End { index, signature });
     }
 
@@ -91,10 +94,10 @@ impl BlockSequencer {
         index + 1 < self.next
     }
 
-    /// Ends the answer and all open blocks, of which calls count as [`Unclosed`](StreamEvent::Unclosed); `word` is the
-    /// provider's reason.
+    /// Ends the answer and all open blocks, of which calls without arguments are [`Unclosed`](StreamEvent::Unclosed);
+    /// `word` is the provider's reason.
     pub fn finish(&mut self, finish: Finish, word: Option<&str>) {
-        for index in mem::take(&mut self.open_calls) {
+        for index in mem::take(&mut self.silent_calls) {
             self.queue(index, StreamEvent::Unclosed { index });
         }
         while self.current < self.next {

@@ -36,8 +36,8 @@ pub enum StreamEvent {
         /// More text, more thinking, or more raw JSON of a tool call's arguments.
         delta: String,
     },
-    /// The call at `index` was not ended by the provider: the answer is over, and [`End`](Self::End) follows. Without
-    /// arguments it has not told them.
+    /// The call at `index` has no arguments, and the provider did not end it: the answer is over before it told them.
+    /// [`End`](Self::End) follows.
     Unclosed {
         /// The block's place in the message.
         index: usize,

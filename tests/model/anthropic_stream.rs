@@ -195,7 +195,7 @@ fn answer_without_stop_reason_fails() {
 fn call_ended_by_answer_is_unclosed() {
     let tool = json!({ "type": "tool_use", "id": "a", "name": "t", "input": {} });
     let events = [open(0, tool.clone()), raw(0, "{}"), open(1, tool), stop("tool_use"), over()];
-    let expected = ["0 call a t |{}| unclosed end", "1 call a t unclosed end", USAGE, "finish ToolUse"];
+    let expected = ["0 call a t |{}|", USAGE, "0 end", "1 call a t unclosed end", "finish ToolUse"];
     assert_eq!(read(&events), expected);
 }
 

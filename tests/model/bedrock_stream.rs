@@ -166,10 +166,9 @@ fn refusals_tell_message() {
 fn call_ended_by_answer_is_unclosed() {
     let piece = |input: Value| delta(0, json!({ "toolUse": { "input": input } }));
     for (input, expected) in
-        [(json!(""), "unclosed"), (json!("{"), "|{| unclosed"), (json!({ "x": 1 }), "|{\"x\":1}| unclosed")]
+        [(json!(""), "unclosed end"), (json!("{"), "|{| end"), (json!({ "x": 1 }), "|{\"x\":1}| end")]
     {
-        let events = [call(0, "a"), piece(input), stop("tool_use"), metadata()];
-        let shown = read(&events);
-        assert_eq!(shown[0], format!("0 call a ls {expected} end"));
+        let events = [call(0, "a"), piece(input), stop("tool_use")];
+        assert_eq!(read(&events), [format!("0 call a ls {expected}").as_str(), "finish ToolUse"]);
     }
 }

@@ -105,6 +105,10 @@ fn describe(text: &str, parsed: &str, error: &serde_json::Error, places: &[(usiz
     let reason = match said {
         "EOF while parsing a string" => "Unterminated string in JSON".to_owned(),
         reason if reason.starts_with("EOF") => "Unexpected end of JSON input".to_owned(),
+        "key must be a string" => "Expected property name or '}' in JSON".to_owned(),
+        "expected `:`" => "Expected ':' after property name in JSON".to_owned(),
+        "expected `,` or `}`" => "Expected ',' or '}' after property value in JSON".to_owned(),
+        "expected `,` or `]`" => "Expected ',' or ']' after array element in JSON".to_owned(),
         "trailing characters" => "Unexpected non-whitespace character after JSON".to_owned(),
         reason => format!("Invalid JSON: {reason}"),
     };
@@ -167,13 +171,13 @@ mod tests {
         for (text, reason) in [
             ("{\"a\":\"half", "Unterminated string in JSON at position 10 (line 1 column 11)"),
             ("{\"a\":1", "Unexpected end of JSON input at position 6 (line 1 column 7)"),
-            ("{\"a\":\"x\ny\",\n\"b", "Unterminated string in JSON at position 15 (line 3 column 3)"),
+            ("{\"a\":\"x\ny\",\n\"b", "Unterminated string in JSON at position 14 (line 3 column 3)"),
             (
                 "{\"a\":\"\\dé\"} x",
                 "Unexpected non-whitespace character after JSON at position 12 (line 1 column 13)",
             ),
             ("{}{}", "Unexpected non-whitespace character after JSON at position 2 (line 1 column 3)"),
-            ("{'a':1}", "Invalid JSON: key must be a string at position 1 (line 1 column 2)"),
+            ("{'a':1}", "Expected property name or '}' in JSON at position 1 (line 1 column 2)"),
             ("{\"a\":1,}", "Invalid JSON: trailing comma at position 7 (line 1 column 8)"),
             ("[1]", NO_OBJECT),
             ("5", NO_OBJECT),

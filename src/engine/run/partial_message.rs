@@ -30,7 +30,7 @@ pub struct PartialMessage {
     word: Option<String>,
     /// The blocks that are still open; of a call, the raw text of its arguments.
     open: BTreeMap<usize, String>,
-    /// The calls that the answer's end has ended, not their own.
+    /// The calls that the answer's end has ended before they had arguments.
     unclosed: BTreeSet<usize>,
     /// Whether anything besides the content has changed since the last update.
     changed: bool,

@@ -43,6 +43,8 @@ pub struct Brief {
     model: Option<CallId>,
     /// Blocks of the open model answer, and whether each is open.
     blocks: Vec<bool>,
+    /// Text of each block's deltas.
+    texts: Vec<String>,
     tools: BTreeSet<CallId>,
     shells: BTreeMap<CallId, Shell>,
     /// Shell command that has just ended, and its end.
@@ -77,6 +79,7 @@ impl Brief {
             ever: BTreeSet::new(),
             model: None,
             blocks: Vec::new(),
+            texts: Vec::new(),
             tools: BTreeSet::new(),
             shells: BTreeMap::new(),
             shell_end: None,
@@ -179,6 +182,7 @@ impl Watcher for Brief {
                 ensure!(!aborts, "a model was called after an abort");
                 ensure!(self.model.replace(call.call).is_none(), "two models were called at once");
                 self.blocks.clear();
+                self.texts.clear();
                 self.talk.holds_exactly(&call.messages)
             }
             Output::StartTool(start) => {
@@ -295,9 +299,16 @@ impl Brief {
             StreamEvent::Start { index, .. } => {
                 let next = *index == self.blocks.len();
                 self.blocks.extend(next.then_some(true));
+                self.texts.extend(next.then(String::new));
                 next
             }
-            StreamEvent::Delta { index, .. } => self.blocks.get(*index) == Some(&true),
+            StreamEvent::Delta { index, delta } => {
+                let is_open = self.blocks.get(*index) == Some(&true);
+                if is_open {
+                    self.texts[*index].push_str(delta);
+                }
+                is_open
+            }
             StreamEvent::End { index, .. } => {
                 self.blocks.get_mut(*index).is_some_and(|open| std::mem::replace(open, false))
             }
@@ -405,7 +416,7 @@ impl Brief {
         match event {
             Event::MessageEnd(end) => {
                 if let AgentMessage::Assistant(message) = &end.message {
-                    self.calls.begin(message, around);
+                    self.calls.begin(message, &self.texts, around);
                 }
             }
             Event::ToolExecutionStart(start) => self.calls.announced(&start.tool_call_id)?,

@@ -6,7 +6,8 @@ use pi_rpc::{
     engine::{CallId, ToolStart},
     protocol::{
         AgentToolResult, AssistantContent, AssistantMessage, Dialect, DialectToolExecution as Style,
-        JsonObject, StopReason, TextContent, ToolExecutionEndEvent, UserContent, errors,
+        JsonObject, StopReason, TextContent, ToolCall, ToolExecutionEndEvent, UserContent, errors,
+        parse_arguments,
     },
 };
 use serde_json::{Value, json};
@@ -53,16 +54,21 @@ impl Calls {
         Self { dialect, calls: Vec::new(), skipping: false, failed: None }
     }
 
-    /// Starts the calls of a complete assistant message.
-    pub fn begin(&mut self, message: &AssistantMessage, around: Around) {
+    /// Starts the calls of a complete assistant message, whose blocks were streamed as `texts`.
+    pub fn begin(&mut self, message: &AssistantMessage, texts: &[String], around: Around) {
         let base = self.dialect.base();
-        let calls = message.content.iter().filter_map(|block| match block {
+        // Not every dialect shows why a call cannot run.
+        let streamed = |call: &ToolCall, text: Option<&String>| ToolCall {
+            arguments_error: text.and_then(|text| parse_arguments(text).err()),
+            ..call.clone()
+        };
+        let calls = message.content.iter().enumerate().filter_map(|(at, block)| match block {
             AssistantContent::ToolCall(call) => Some(Call {
                 id: call.id.clone(),
                 name: call.name.clone(),
                 fit: match message.stop_reason {
                     StopReason::Length => Err(errors::call_cut_off(base, &call.name)),
-                    _ => TOOLS.check_call(base, call, None),
+                    _ => TOOLS.check_call(base, &streamed(call, texts.get(at)), None),
                 },
                 stage: Stage::Announced(false),
             }),

@@ -108,15 +108,14 @@ impl SnapshotCheck {
         match block {
             "toolcall" => {
                 assert_eq!(event["toolCall"], *complete, "the call is the block");
-                match parse_arguments(&self.raw[index]) {
-                    Ok(arguments) => content["arguments"] = arguments.into(),
-                    Err(error) => {
-                        content["arguments"] = json!({});
-                        if event["toolCall"].get("argumentsError").is_some() {
-                            content["argumentsError"] = error.into();
-                        }
-                    }
+                let read = parse_arguments(&self.raw[index]);
+                if let Some(error) = event["toolCall"].get("argumentsError") {
+                    // A call without arguments may lack its end.
+                    let without = self.raw[index].trim().is_empty();
+                    assert!(without || read.as_ref().err().is_some_and(|known| error == known), "{error}");
+                    content["argumentsError"] = error.clone();
                 }
+                content["arguments"] = read.unwrap_or_default().into();
                 assert_eq!(event["toolCall"], *content, "its deltas add up");
             }
             block => {
