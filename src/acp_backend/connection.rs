@@ -189,7 +189,7 @@ impl Connection {
         };
         match timeout(REQUEST_TIMEOUT, drained).await {
             Ok(Ok(Ok(response))) => Ok(response),
-            Ok(Ok(Err(error))) if self.sender.is_incoming_closed() => {
+            Ok(Ok(Err(error))) if !self.is_open() => {
                 tracing::debug!("{method}: {error}");
                 let reason = self.closing_reason().await;
                 Err(self.ending(reason).await)
