@@ -85,8 +85,8 @@ pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
     let status = match served {
         Ok(End::Exit(status)) => ExitCode::from(status),
         Ok(End::Replaced(sockets, files)) => {
-            // A runtime that ends closes descriptors in other threads, and the sockets get the numbers of these.
-            std::mem::forget(runtime);
+            // Tasks that end close descriptors in other threads, and the sockets get the numbers of these: wait for them.
+            runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
             return refuse(&format!("upgrade: {}", successor.start(sockets, &files)), 1);
         }
         Err(text) => refuse(&text, 1),
@@ -106,6 +106,9 @@ enum End {
 
 /// Default of `--upgrade-wait`, in milliseconds.
 const UPGRADE_WAIT_MS: u64 = 600_000;
+
+/// How long the threads of a host that is replaced may take to end. Those that are blocked may never.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How often a host that is to be replaced looks for a moment without runs.
 const UPGRADE_INTERVAL: Duration = Duration::from_millis(50);
