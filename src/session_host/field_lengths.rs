@@ -2,7 +2,7 @@
 //! heartbeats and in headers, which have to stay short.
 
 use super::{host_error::HostError, open_request::OpenRequest};
-use crate::protocol::{MultiSessionErrorCode, RpcCommand};
+use crate::protocol::RpcCommand;
 use std::path::Path;
 
 /// The longest display name of a session, in bytes.
@@ -39,12 +39,9 @@ pub fn recorded_name(name: &str) -> String {
 /// # Errors
 ///
 /// It is longer than `limit` bytes; the text names the field, and both lengths.
-pub fn check_length(field: &str, length: usize, limit: usize) -> Result<(), HostError> {
+pub fn check_length(field: &str, length: usize, limit: usize) -> Result<(), String> {
     match length > limit {
-        true => {
-            let text = format!("{field}: expected at most {limit} bytes, got {length}");
-            Err(HostError::Forbidden(MultiSessionErrorCode::SessionFailed, text))
-        }
+        true => Err(format!("{field}: expected at most {limit} bytes, got {length}")),
         false => Ok(()),
     }
 }
@@ -54,7 +51,7 @@ pub fn check_length(field: &str, length: usize, limit: usize) -> Result<(), Host
 /// # Errors
 ///
 /// A field is too long.
-pub fn check_command(command: &RpcCommand) -> Result<(), HostError> {
+pub fn check_command(command: &RpcCommand) -> Result<(), String> {
     let id = command.id().and_then(|id| serde_json::to_vec(id).ok());
     check_length("id", id.map_or(0, |id| id.len()), MAX_ID)?;
     match command {
@@ -69,6 +66,10 @@ pub fn check_command(command: &RpcCommand) -> Result<(), HostError> {
 ///
 /// A field is too long.
 pub fn check_request(request: &OpenRequest) -> Result<(), HostError> {
+    check_fields(request).map_err(HostError::OpenFailed)
+}
+
+fn check_fields(request: &OpenRequest) -> Result<(), String> {
     let text = |field: &str, text: &Option<String>, limit| {
         check_length(field, text.as_ref().map_or(0, String::len), limit)
     };
@@ -87,8 +88,7 @@ pub fn check_request(request: &OpenRequest) -> Result<(), HostError> {
     for (field, names) in lists {
         check_length(field, names.iter().map(String::len).sum(), MAX_TOOL_BYTES)?;
         if names.len() > MAX_TOOLS {
-            let text = format!("{field}: expected at most {MAX_TOOLS} names, got {}", names.len());
-            return Err(HostError::Forbidden(MultiSessionErrorCode::SessionFailed, text));
+            return Err(format!("{field}: expected at most {MAX_TOOLS} names, got {}", names.len()));
         }
     }
     Ok(())
@@ -145,7 +145,7 @@ mod tests {
             ),
         ] {
             let found = check_request(&request).err().map(|error| error.text());
-            assert_eq!(found, error.map(|error| format!("session_failed: {error}")));
+            assert_eq!(found, error.map(|error| format!("open_failed: {error}")));
         }
     }
 

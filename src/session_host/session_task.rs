@@ -450,8 +450,14 @@ impl SessionTask {
             _ => None,
         };
         let place = SessionPlace { directory: self.directory.clone(), file };
-        let checked = field_lengths::check_command(command)
-            .and_then(|()| principal.check_command(command, &place, Instant::now()));
+        let refused = |reason| {
+            let (kind, id) = (command.kind().as_str().to_owned(), command.id().cloned());
+            LineError::Refused { kind, id, reason }
+        };
+        if let Err(reason) = field_lengths::check_command(command) {
+            return Some(refused(reason));
+        }
+        let checked = principal.check_command(command, &place, Instant::now());
         // The owner pays for the commands of every client.
         let checked = checked.and_then(|()| match calls_model(command) {
             true => self.owner.check_spend(wall_ms()),
@@ -459,8 +465,7 @@ impl SessionTask {
         });
         let error = checked.err()?;
         METRICS.refusal(error.code().as_str());
-        let (kind, id) = (command.kind().as_str().to_owned(), command.id().cloned());
-        Some(LineError::Refused { kind, id, reason: error.text() })
+        Some(refused(error.text()))
     }
 
     /// The input that ends a run whose last answer has used up what its owner may spend.

@@ -106,7 +106,8 @@ impl ScopedHost {
         &self,
         command: RenameStoredSessionCommand,
     ) -> Result<StoredSessionInfo, HostError> {
-        check_length("name", command.name.len(), MAX_NAME)?;
+        check_length("name", command.name.len(), MAX_NAME)
+            .map_err(|reason| HostError::Forbidden(MultiSessionErrorCode::SessionFailed, reason))?;
         let path = self.closed(command.session_path).await?;
         let (name, stamp) = (command.name, Stamp { dialect: self.dialect(), wall_ms: wall_ms() });
         let renamed = self.blocking(move |host| {

@@ -59,14 +59,15 @@ fn long_names_are_refused() {
     let Some(mut nodes) = Nodes::start(2, &hello()) else { return };
     let (mut client, mut other) = (nodes.client(0), nodes.client(1));
     let long = "x".repeat(530_000);
-    let error = |field: &str, limit: usize| {
-        format!("session_failed: {field}: expected at most {limit} bytes, got 530000")
-    };
+    let error = |field: &str, limit: usize| format!("{field}: expected at most {limit} bytes, got 530000");
     let opened = client.request(&json!({ "type": "open_session", "id": "o", "name": long }));
-    assert_eq!(opened, refusal(&json!("o"), "open_session", &error("name", 4096)));
+    assert_eq!(
+        opened,
+        refusal(&json!("o"), "open_session", &format!("open_failed: {}", error("name", 4096)))
+    );
     let opened =
         client.request(&json!({ "type": "open_session", "id": "o", "cwd": format!("/{}", &long[1..]) }));
-    assert_eq!(opened["error"], error("cwd", 4096));
+    assert_eq!(opened["error"], format!("open_failed: {}", error("cwd", 4096)));
     let session = open(&mut client);
     for (mut command, expected) in [
         (command_of(&session, "n", "set_session_name"), error("name", 4096)),
