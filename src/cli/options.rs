@@ -395,7 +395,7 @@ pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
                 options.ignored.push(format!("--{name}"));
                 optional_value(&mut parser);
             }
-            // `-x` and `-n` begin short options of pi with two letters, which take tools and files away.
+            // It begins pi's `-xt`, which takes tools away.
             Short('x') => {
                 let text = "-x: unknown; did you mean -xt <A,B> (--exclude-tools)?";
                 return Err(Refusal(text.to_owned(), super::USAGE));

@@ -270,7 +270,7 @@ fn entry_that_adds_nothing_warns() {
 
 #[test]
 fn wrong_lists_are_refused() {
-    let cases: [(&[&str], i32, &str); 13] = [
+    let cases: [(&[&str], i32, &str); 14] = [
         (&["--tools", "read,-bash"], 1, "--tools: tool names cannot be mixed with +name or -name entries"),
         (
             &["--tools", "+r*"],
@@ -283,6 +283,7 @@ fn wrong_lists_are_refused() {
         (&["-xt", "-bash"], 2, "--exclude-tools: got \"-bash\", expected names of tools"),
         (&["--tools"], 2, "missing argument for option '--tools'"),
         (&["--no-tools=false"], 2, "unexpected argument"),
+        (&["-nt=false"], 2, "unexpected argument"),
         (&["-xtbash"], 2, "-x: unknown; did you mean -xt"),
         (&["--exclude-tool", "bash"], 2, "--exclude-tool: unknown; did you mean --exclude-tools?"),
         (&["--no-tool"], 2, "--no-tool: unknown; did you mean --no-tools?"),

@@ -75,27 +75,26 @@ pub fn optional_value(parser: &mut lexopt::Parser) -> Option<String> {
     (!named.trim().is_empty()).then_some(named)
 }
 
-/// Replaces pi's short options of several letters, which lexopt would split.
+/// Replaces pi's short options of several letters, which lexopt would split, also those with a value behind `=`.
 pub fn expand_short(argument: &OsString) -> OsString {
-    let long = match argument.to_str() {
-        Some("-ne") => "--no-extensions",
-        Some("-ns") => "--no-skills",
-        Some("-np") => "--no-prompt-templates",
-        Some("-nt") => "--no-tools",
-        Some("-nbt") => "--no-builtin-tools",
-        Some("-na") => "--no-approve",
-        Some("-nc") => "--no-context-files",
-        Some("-t") => "--tools",
-        Some("-xt") => "--exclude-tools",
-        Some(other) => {
-            return match other.strip_prefix("-xt=") {
-                Some(value) => format!("--exclude-tools={value}").into(),
-                None => argument.clone(),
-            };
-        }
-        None => return argument.clone(),
+    let Some(text) = argument.to_str() else { return argument.clone() };
+    let (short, value) = text.split_once('=').map_or((text, None), |(short, value)| (short, Some(value)));
+    let long = match short {
+        "-ne" => "--no-extensions",
+        "-ns" => "--no-skills",
+        "-np" => "--no-prompt-templates",
+        "-nt" => "--no-tools",
+        "-nbt" => "--no-builtin-tools",
+        "-na" => "--no-approve",
+        "-nc" => "--no-context-files",
+        "-t" => "--tools",
+        "-xt" => "--exclude-tools",
+        _ => return argument.clone(),
     };
-    OsString::from(long)
+    match value {
+        Some(value) => format!("{long}={value}").into(),
+        None => long.into(),
+    }
 }
 
 pub fn text(parser: &mut lexopt::Parser) -> Result<String, Refusal> {
