@@ -339,7 +339,7 @@ impl SettingsFile<'_> {
     /// `defaultTools`; anything but a list of names is a fault, `null` included, as it would offer every default tool.
     fn default_tools(&mut self) -> Vec<DefaultTools> {
         const KEY: &str = "defaultTools";
-        const EXPECTED: &str = "expected a list of names of tools, or of names behind + or -";
+        const EXPECTED: &str = "expected a list of names of tools (no patterns), or of names behind + or -";
         let Some(value) = self.object_value("/defaultTools").cloned() else { return Vec::new() };
         let Value::Array(items) = &value else {
             self.faults.push(format!("{}: {KEY}: {EXPECTED}, got {}", self.path.display(), shown(&value)));
@@ -349,7 +349,9 @@ impl SettingsFile<'_> {
         for (at, item) in items.iter().enumerate() {
             let name = item.as_str().map(|entry| entry.strip_prefix(['+', '-']).unwrap_or(entry).trim());
             match (item, name) {
-                (Value::String(entry), Some(name)) if !name.is_empty() => entries.push(entry.clone()),
+                (Value::String(entry), Some(name)) if !name.is_empty() && !name.contains('*') => {
+                    entries.push(entry.clone());
+                }
                 _ => {
                     let got = shown(item);
                     let text = format!("{}: {KEY}[{at}]: {EXPECTED}, got {got}", self.path.display());

@@ -64,6 +64,9 @@ impl Engine {
             if self.tools.owner(name).is_some_and(|owner| owner != ToolOwner::Host) {
                 return Err(errors::host_tool_conflict(base, name));
             }
+            if self.tools.excludes(name) {
+                return Err(format!("Host tool \"{name}\" is excluded by the options of this server"));
+            }
             let (name, description) = (name.to_owned(), description.to_owned());
             let spec = ToolSpec { name, description, parameters: parameters.into(), exclusive: false };
             // A tool that stays keeps whether it is offered.

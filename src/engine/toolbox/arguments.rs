@@ -164,6 +164,11 @@ impl Toolbox {
         &mut self.report
     }
 
+    /// Whether a tool of that name is never offered, not even one of the host.
+    pub(in crate::engine) fn excludes(&self, name: &str) -> bool {
+        !self.selection.admits(name, true)
+    }
+
     /// Whether a tool of an extension is offered from the start.
     pub(in crate::engine) fn starts_active(&mut self, name: &str, registered_active: bool) -> bool {
         let starts = self.selection.starts_active(name, registered_active);
