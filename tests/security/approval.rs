@@ -661,3 +661,17 @@ fn extension_of_project_does_not_approve_it() {
     assert_eq!(outcome(&mut server, &["program"]).1, [false]);
     assert!(!server.path("work/asked").exists());
 }
+
+#[test]
+fn doctor_names_texts_left_out() {
+    for (dialect, told) in [(Pi1, true), (Xcsh, false)] {
+        let project = Project::new(dialect);
+        project.file(".pi/SYSTEM.md", "x");
+        let mut command = command(binary(), project.dir.path());
+        command.env("HOME", project.dir.path().join("home")).current_dir(project.working());
+        let output = command.args(["doctor", "--dialect", dialect.as_str()]).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let line = format!("left out: {}; --approve approves it", project.own(".pi/SYSTEM.md").display());
+        assert_eq!(text.contains(&line), told, "{dialect}: {text}");
+    }
+}
