@@ -164,6 +164,16 @@ pub fn archive(
     Ok(describe(&new, &tree))
 }
 
+/// The path that [`archive`] moves a session to.
+pub fn archived_path(path: &Path, is_archived: bool) -> PathBuf {
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return path.to_owned() };
+    match (parent.file_name() == Some(OsStr::new(ARCHIVED)), is_archived) {
+        (false, true) => parent.join(ARCHIVED).join(name),
+        (true, false) => parent.with_file_name(name),
+        _ => path.to_owned(),
+    }
+}
+
 /// The folder that a session belongs to, archived or not.
 fn find(folders: &[PathBuf], path: &Path) -> Result<PathBuf, StoredFileError> {
     let unknown = || StoredFileError::Unknown(path.to_owned());

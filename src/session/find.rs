@@ -41,6 +41,11 @@ pub enum FindError {
 /// Finds the session in `directory` that was written last. Files without a session header are passed over (source: pi
 /// source, which also passes over headers of more than 512 bytes).
 pub fn find_newest(directory: &Path) -> Option<PathBuf> {
+    find_newest_seen(directory, &|_| true)
+}
+
+/// Finds the session in `directory` that was written last, among those that `is_seen` accepts.
+pub fn find_newest_seen(directory: &Path, is_seen: &dyn Fn(&Path) -> bool) -> Option<PathBuf> {
     let mut files: Vec<_> = files(directory)
         .into_iter()
         .filter_map(|path| {
@@ -50,17 +55,28 @@ pub fn find_newest(directory: &Path) -> Option<PathBuf> {
         .collect();
     // Of files with equal times, the one with the later name.
     files.sort_unstable();
-    files.into_iter().map(|(_, Reverse(path))| path).find(|path| header(path).is_some())
+    files.into_iter().map(|(_, Reverse(path))| path).find(|path| header(path).is_some() && is_seen(path))
 }
 
 /// Finds the session whose id is or begins with `prefix`: in the directory `own`, else in the directories inside
 /// `all`.
 pub fn find_by_prefix(prefix: &str, own: &Path, all: Option<&Path>) -> Result<SessionLocation, FindError> {
-    if let Some(found) = one(prefix, files(own))? {
+    find_seen_by_prefix(prefix, own, all, &|_| true)
+}
+
+/// Finds the session whose id is or begins with `prefix`, among those that `is_seen` accepts: in the directory `own`, else in
+/// the directories inside `all`.
+pub fn find_seen_by_prefix(
+    prefix: &str,
+    own: &Path,
+    all: Option<&Path>,
+    is_seen: &dyn Fn(&Path) -> bool,
+) -> Result<SessionLocation, FindError> {
+    if let Some(found) = one(prefix, files(own), is_seen)? {
         return Ok(SessionLocation::Here(found.path));
     }
     let directories = all.map(|all| entries(all, |path| path.is_dir() && path != own)).unwrap_or_default();
-    match one(prefix, directories.iter().flat_map(|directory| files(directory)))? {
+    match one(prefix, directories.iter().flat_map(|directory| files(directory)), is_seen)? {
         Some(SessionCandidate { path, cwd, .. }) => Ok(SessionLocation::Elsewhere { path, cwd }),
         None => Err(FindError::None(prefix.to_owned())),
     }
@@ -92,9 +108,10 @@ struct SessionCandidate {
 fn one(
     prefix: &str,
     files: impl IntoIterator<Item = PathBuf>,
+    is_seen: &dyn Fn(&Path) -> bool,
 ) -> Result<Option<SessionCandidate>, FindError> {
-    let mut found: Vec<SessionCandidate> =
-        files.into_iter().filter_map(|path| header(&path)).filter(|it| it.id.starts_with(prefix)).collect();
+    let matching = files.into_iter().filter_map(|path| header(&path)).filter(|it| it.id.starts_with(prefix));
+    let mut found: Vec<SessionCandidate> = matching.filter(|it| is_seen(&it.path)).collect();
     if let Some(exact) = found.iter().position(|candidate| candidate.id == prefix) {
         return Ok(Some(found.swap_remove(exact)));
     }

@@ -62,7 +62,8 @@ pub use entry::Entry;
 pub use file::{OpenError, Store, SyncPolicy, WriteError};
 pub use file_names::{directory_name, file_name};
 pub use find::{
-    FindError, SessionLocation, find_by_id, find_by_prefix, find_newest, is_session_file, working_directory,
+    FindError, SessionLocation, find_by_id, find_by_prefix, find_newest, find_newest_seen,
+    find_seen_by_prefix, is_session_file, working_directory,
 };
 pub use fork::{ForkMessage, Forked};
 pub use header::{VERSION, new_header};
