@@ -192,6 +192,7 @@ fn engine(dialect: Dialect, options: HostOptions, arguments: &[OsString]) -> Res
         directory,
         environment,
         secrets,
+        owners: None,
     });
     Ok(EngineSessions {
         dialect,

@@ -19,8 +19,7 @@ use crate::{
     secrets::Secrets,
     server::MAX_PENDING_BYTES,
     session_host::{
-        Access, AuthCommand, HostError, Listener, OpenSession, Records, Server, SessionHost, SessionLimits,
-        SessionSource, SharedSessions, SocketFile, serve_stdio,
+Access, AuthCommand, HostError, Listener, OpenSession, Records, Server, SessionHost, SessionLimits, SessionSource, SharedSessions, SocketFile, serve_stdio, FileOwners, UsageBook,
     },
 };
 use futures_util::FutureExt as _;
@@ -290,7 +289,21 @@ async fn server(
     let has_login = options.nats.as_deref().is_some_and(|urls| urls.contains('@'));
     process_privacy::hide(&secrets, &environment, options.api_key.is_some() || has_login);
     let access = Arc::new(access(&options, &secrets)?);
+    let (folders, known) = (Arc::new(folders), access.clone());
+    let noted = records.as_ref().map_or(&[][..], |(_, sessions)| sessions);
+    let owners = FileOwners::open(
+        options.state.as_deref(),
+        noted,
+        Box::new(move || known.root_holders()),
+        Box::new({
+            let folders = folders.clone();
+            move || folders()
+        }),
+    );
+    let wrong = |error| Refusal(format!("--state: whose the sessions are: {error}"), 1);
+    let owners = owners.map_err(wrong)?;
     let arguments = arguments.to_vec();
+    let files = Some(owners.clone());
     let template = Arc::new(SessionTemplate {
         dialect,
         is_host: true,
@@ -299,6 +312,7 @@ async fn server(
         directory,
         environment,
         secrets,
+        owners: files,
     });
     let open: Arc<OpenSession> = Arc::new({
         let template = template.clone();
@@ -312,8 +326,9 @@ async fn server(
     });
     let kept_idle = keep_idle.map_or(KEEP_IDLE, Duration::from_millis);
     let limits = SessionLimits { max_frame, kept_output, kept_idle };
-    let shared = join_cluster(&template, open.clone(), limits).await.map_err(|text| Refusal(text, 1))?;
-    let source = SessionSource { open, folders: Box::new(folders), dialect };
+    let shared = join_cluster(&template, open.clone(), limits, access.usage()).await;
+    let shared = shared.map_err(|text| Refusal(text, 1))?;
+    let source = SessionSource { open, folders: Box::new(move || folders()), dialect, owners };
     let host = SessionHost::new(source, limits, records, shared);
     Ok(Server { host, dialect, max_frame, access, max_pending })
 }
@@ -324,6 +339,7 @@ async fn join_cluster(
     template: &SessionTemplate,
     open_session: Arc<OpenSession>,
     limits: SessionLimits,
+    usage: UsageBook,
 ) -> Result<Option<Arc<dyn SharedSessions>>, String> {
     let SessionTemplate { dialect, options, directory, .. } = template;
     let Some(urls) = options.nats.clone() else { return Ok(None) };
@@ -340,7 +356,8 @@ async fn join_cluster(
     };
     let connection = Connection::open(&nats, &info.name).await.map_err(|error| error.to_string())?;
     let (dialect, directory) = (dialect.as_str().to_owned(), directory.clone());
-    let node = Node::join(connection, NodeOptions { info, dialect, directory, open_session, limits }).await?;
+    let options = NodeOptions { info, dialect, directory, open_session, limits, usage };
+    let node = Node::join(connection, options).await?;
     Ok(Some(Arc::new(NodeSessions(node))))
 }
 
@@ -349,6 +366,7 @@ async fn join_cluster(
     template: &SessionTemplate,
     _: Arc<OpenSession>,
     _: SessionLimits,
+    _: UsageBook,
 ) -> Result<Option<Arc<dyn SharedSessions>>, String> {
     match template.options.nats {
         Some(_) => Err("--nats: this pi-rpc was built without the cargo feature `cluster`".to_owned()),

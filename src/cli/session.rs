@@ -10,7 +10,7 @@ use crate::{
     server::{seed, wall_ms},
     session::{
         Notice, OpenedSession, SessionLocation, Store, Tree, directory_name, file_name, find_by_id,
-        find_by_prefix, find_newest, new_header, session_id,
+        find_newest, find_newest_seen, find_seen_by_prefix, new_header, session_id,
     },
 };
 use std::{
@@ -28,7 +28,11 @@ pub struct InitialSession {
     pub store: Store,
 }
 
-/// The file of the session that the options name, without opening it; `None`: a new session.
+/// Whether a session's file is found where sessions are searched for.
+pub type IsSeen<'s> = dyn Fn(&Path) -> bool + 's;
+
+/// The file of the session that the options name, among those that `is_seen` accepts where it is searched for, without opening
+/// it; `None`: a new session.
 ///
 /// # Errors
 ///
@@ -38,13 +42,15 @@ pub fn locate(
     options: &HostOptions,
     working: &Path,
     environment: &Environment,
+    is_seen: &IsSeen<'_>,
 ) -> Result<Option<PathBuf>, Refusal> {
     let folders = SessionFolders::new(config, options, working, environment);
     match &options.session {
-        SessionStart::New | SessionStart::InMemory => Ok(None),
-        SessionStart::Newest => Ok(find_newest(&folders.own)),
-        SessionStart::Open(name) => folders.named(name, working, environment).map(Some),
-        SessionStart::Fork(name) => match folders.find(name, working, environment)? {
+        SessionStart::InMemory => Ok(None),
+        SessionStart::New => Ok(options.session_id.as_deref().and_then(|id| find_by_id(id, &folders.own))),
+        SessionStart::Newest => Ok(find_newest_seen(&folders.own, is_seen)),
+        SessionStart::Open(name) => folders.named(name, working, environment, is_seen).map(Some),
+        SessionStart::Fork(name) => match folders.find(name, working, environment, is_seen)? {
             SessionLocation::Here(path) | SessionLocation::Elsewhere { path, .. } => Ok(Some(path)),
         },
     }
@@ -114,14 +120,14 @@ impl InitialSession {
                 known
             }
             SessionStart::Newest => find_newest(&folders.own),
-            SessionStart::Open(name) => Some(folders.named(name, working, environment)?),
+            SessionStart::Open(name) => Some(folders.named(name, working, environment, &|_| true)?),
             SessionStart::Fork(_) if known.is_some() => {
                 let id = given_id.unwrap_or_default();
                 return Err(Refusal(format!("Session already exists with id '{id}'"), 1));
             }
             SessionStart::Fork(name) => {
                 let id = start.place.id.take();
-                let path = match folders.find(name, working, environment)? {
+                let path = match folders.find(name, working, environment, &|_| true)? {
                     SessionLocation::Here(path) | SessionLocation::Elsewhere { path, .. } => path,
                 };
                 start.session =
@@ -185,8 +191,14 @@ impl SessionFolders {
     }
 
     /// The file that `--session` names; one named by its path may not exist yet.
-    fn named(&self, name: &str, working: &Path, environment: &Environment) -> Result<PathBuf, Refusal> {
-        match self.find(name, working, environment)? {
+    fn named(
+        &self,
+        name: &str,
+        working: &Path,
+        environment: &Environment,
+        is_seen: &IsSeen<'_>,
+    ) -> Result<PathBuf, Refusal> {
+        match self.find(name, working, environment, is_seen)? {
             SessionLocation::Here(path) => Ok(path),
             SessionLocation::Elsewhere { path, cwd } => {
                 let path = path.display();
@@ -203,13 +215,15 @@ impl SessionFolders {
         name: &str,
         working: &Path,
         environment: &Environment,
+        is_seen: &IsSeen<'_>,
     ) -> Result<SessionLocation, Refusal> {
         if name.contains(['/', '\\']) || name.ends_with(".jsonl") {
             let path = working.join(expand_home(name, environment));
             let path = absolute(&path).map_err(|error| Refusal(format!("{name}: {error}"), 1))?;
             return Ok(SessionLocation::Here(path));
         }
-        find_by_prefix(name, &self.own, self.all.as_deref()).map_err(|error| Refusal(error.to_string(), 1))
+        find_seen_by_prefix(name, &self.own, self.all.as_deref(), is_seen)
+            .map_err(|error| Refusal(error.to_string(), 1))
     }
 }
 

@@ -229,6 +229,7 @@ pub fn session_options(
         session,
         store,
         files: None,
+        file_guard: None,
         disk_timeout: match options.disk_timeout_ms.unwrap_or(DISK_TIMEOUT_MS) {
             0 => None,
             millis => Some(Duration::from_millis(millis)),

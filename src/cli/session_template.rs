@@ -10,14 +10,18 @@ use crate::{
     config::{Config, Environment, ModelFilter, SelectionOptions, named_model},
     protocol::{Dialect, MultiSessionErrorCode},
     secrets::Secrets,
-    server::{SessionOptions, scripted_name},
+    server::{FileGuard, SessionOptions, scripted_name},
     session::working_directory,
-    session_host::{HostError, OpenRequest, Roots, Start, TokenLimits, ToolLimits, real_path},
+    session_host::{
+        FileAccess, FileOwners, HostError, OpenRequest, Principal, Roots, Start, TokenLimits, ToolLimits,
+        real_path,
+    },
 };
 use std::{
     ffi::OsString,
     fs, io,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 /// What all sessions of a process have in common.
@@ -36,6 +40,8 @@ pub struct SessionTemplate {
     pub environment: Environment,
     /// Credentials of all sessions, redacted in the log.
     pub secrets: Secrets,
+    /// Whose the files of sessions are; `None`: all clients are the local user.
+    pub owners: Option<Arc<FileOwners>>,
 }
 
 impl SessionTemplate {
@@ -46,6 +52,8 @@ impl SessionTemplate {
     /// The limits of its owner forbid it, or what it needs cannot be used.
     pub fn open(&self, request: OpenRequest) -> Result<SessionOptions, HostError> {
         let limits = request.owner.as_ref().map_or_else(TokenLimits::none, |owner| owner.limits.clone());
+        let owner = request.owner.unwrap_or_else(Principal::local);
+        let files = self.owners.as_ref().map(|owners| owners.of(owner));
         let dialect = request.dialect.unwrap_or(self.dialect);
         limits.check_dialect(dialect)?;
         let dialect = if self.options.wire_login { options::with_logins(dialect)? } else { dialect };
@@ -57,7 +65,16 @@ impl SessionTemplate {
         options.thinking = request.level.or(options.thinking);
         options.name = request.name.or(options.name);
         narrow_tools(&mut options, request.tool_limits, limits.tools.as_deref());
-        let before = request.start.name().and_then(|path| working_directory(Path::new(path)));
+        // Where another's session works is not told.
+        let is_below = |path: &Path| {
+            limits.roots.as_ref().is_some_and(|roots| real_path(path).is_ok_and(|path| roots.contain(&path)))
+        };
+        let is_known = |path: &&Path| {
+            let is_other = |files: &FileAccess| files.refuse_noted(path).is_err() || !is_below(path);
+            files.as_ref().is_none_or(|files| files.permit(path).is_ok() || !is_other(files))
+        };
+        let before = request.start.name().map(Path::new).filter(is_known).and_then(working_directory);
+        let is_of_host = request.start == Start::New;
         options.session = match request.start {
             Start::New => options.session,
             Start::InMemory => SessionStart::InMemory,
@@ -85,44 +102,93 @@ impl SessionTemplate {
             secrets,
             host,
         );
+        // What the host's options copy is for all clients.
+        let is_for_all = is_of_host && matches!(options.session, SessionStart::Fork(_));
+        if let Some(files) = files.as_ref().filter(|_| !is_for_all) {
+            self.permit_session(&mut options, files, &limits, &config, &directory)?;
+        }
         if let Some(roots) = &limits.roots {
-            self.confine_session(&mut options, roots, &config, &directory)?;
             confine_script(&options, roots, names_model)?;
         }
         if let Some(models) = &limits.models {
             narrow_models(&mut options, &mut config, models, names_model)?;
         }
-        Ok(session_options(config, &options, &self.arguments, directory, &self.environment)?)
+        let mut session = session_options(config, &options, &self.arguments, directory, &self.environment)?;
+        session.allowed_tools = limits.tools;
+        session.file_guard = files.map(|files| Arc::new(files) as Arc<dyn FileGuard>);
+        Ok(session)
     }
 
-    /// Finds the session that a client names, and checks that its file and its working directory are below the roots. The
-    /// host's own folders of sessions may be elsewhere.
-    fn confine_session(
+    /// Finds the session that a client or the host's options name, checks that its opener may have it, and notes whose it is.
+    fn permit_session(
         &self,
         options: &mut HostOptions,
-        roots: &Roots,
+        files: &FileAccess,
+        limits: &TokenLimits,
         config: &Config,
         directory: &Path,
     ) -> Result<(), HostError> {
-        let found = session::locate(config, options, directory, &self.environment);
-        // The reason may name directories of others.
-        let found = found.map_err(|_| HostError::OpenFailed("no such session below the roots".to_owned()))?;
-        let Some(path) = found else { return Ok(()) };
-        let real = real_path(&path).map_err(|error| HostError::OpenFailed(error.to_string()))?;
-        let mut folders = session::folders(config, options, directory, &self.environment);
-        if !folders.any(|folder| real_path(&folder).is_ok_and(|folder| real.starts_with(folder))) {
-            roots.check("sessionPath", &path)?;
+        let is_seen = |path: &Path| files.permit(path).is_ok();
+        let locate = |options: &HostOptions| {
+            let found = session::locate(config, options, directory, &self.environment, &is_seen);
+            found.map_err(|error| match &limits.roots {
+                // The reason may name directories of others.
+                Some(_) => HostError::OpenFailed("no such session below the roots".to_owned()),
+                None => error.into(),
+            })
+        };
+        let mut found = locate(options)?;
+        if found.is_none() && options.session == SessionStart::Newest {
+            // Otherwise the newest one of others would be found.
+            options.session = SessionStart::New;
+            found = locate(options)?;
         }
-        drop(folders);
+        let Some(path) = found else { return Ok(()) };
+        let real = match &limits.roots {
+            Some(roots) => self.confine_session(&path, files, roots, options, config, directory)?,
+            None => path,
+        };
+        let permitted = files.permit(&real)?;
+        if let SessionStart::Fork(_) = options.session {
+            options.session = SessionStart::Fork(permitted.to_string_lossy().into_owned());
+            return Ok(());
+        }
+        files.claim(&permitted)?;
+        if !(limits.sees_all && limits.roots.is_none()) {
+            options.session = SessionStart::Open(permitted.to_string_lossy().into_owned());
+        }
+        Ok(())
+    }
+
+    /// Checks that the file of a session and its working directory are below the roots. The host's own folders of sessions may
+    /// be elsewhere. Returns the path without symbolic links.
+    fn confine_session(
+        &self,
+        path: &Path,
+        files: &FileAccess,
+        roots: &Roots,
+        options: &HostOptions,
+        config: &Config,
+        directory: &Path,
+    ) -> Result<PathBuf, HostError> {
+        let real = real_path(path).ok();
+        let mut folders = session::folders(config, options, directory, &self.environment);
+        let is_in = |folder: PathBuf| {
+            real.as_ref().is_some_and(|real| real_path(&folder).is_ok_and(|it| real.starts_with(it)))
+        };
+        match real.as_ref().filter(|_| folders.any(is_in)) {
+            Some(real) => files.permit(real).map(drop)?,
+            None => {
+                roots.check("sessionPath", path)?;
+                // Where a session of another works is not told.
+                files.refuse_noted(path)?;
+            }
+        }
+        let real = real.ok_or(HostError::UnknownSession)?;
         if let Some(directory) = working_directory(&real) {
             roots.check("sessionPath", &directory)?;
         }
-        let name = real.to_string_lossy().into_owned();
-        options.session = match options.session {
-            SessionStart::Fork(_) => SessionStart::Fork(name),
-            _ => SessionStart::Open(name),
-        };
-        Ok(())
+        Ok(real)
     }
 }
 

@@ -4,16 +4,20 @@ use super::{
     fenced::{header, number},
     tail::{ReadAttempts, Stored},
 };
+use crate::session_host::Principal;
 use async_nats::{
     HeaderMap,
     jetstream::stream::{RawMessageErrorKind, Stream},
 };
 use bytes::{Bytes, BytesMut};
+use std::sync::Arc;
 
 /// Names the client.
 const CLIENT: &str = "Pi-Rpc-Client";
 /// Counts the lines of the client.
 const LINE: &str = "Pi-Rpc-Line";
+/// Who the client acts for, with the limits of that one, as JSON.
+const PRINCIPAL: &str = "Pi-Rpc-Principal";
 /// What the message is.
 const KIND: &str = "Pi-Rpc-Kind";
 /// The stream sequences of the parts of the line, with spaces between them.
@@ -29,10 +33,12 @@ const LOST_LINE: &[u8] = b"a line whose parts are no longer in the stream";
 pub const ALL_CLIENTS: &str = "*";
 
 /// A message to the owner of a session.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct InputMessage {
     /// The client.
     pub client: String,
+    /// Who it acts for; `None`: for who has opened the session.
+    pub principal: Option<Arc<Principal>>,
     /// What it wants.
     pub content: InputContent,
 }
@@ -62,6 +68,10 @@ impl InputMessage {
             InputContent::Close => ("close", None, Bytes::new()),
         };
         headers.insert(KIND, kind);
+        if let Some(principal) = &self.principal {
+            // Such a value always serializes.
+            headers.insert(PRINCIPAL, serde_json::to_string(&**principal).unwrap_or_default());
+        }
         if let Some(line) = line {
             headers.insert(LINE, line.to_string());
         }
@@ -87,7 +97,12 @@ impl InputMessage {
             "close" => InputContent::Close,
             _ => return None,
         };
-        Some(Self { client: header(headers, CLIENT)?.to_owned(), content })
+        // One that cannot be read may do nothing.
+        let principal = match header(headers, PRINCIPAL) {
+            Some(text) => Some(Arc::new(serde_json::from_str(text).ok()?)),
+            None => None,
+        };
+        Some(Self { client: header(headers, CLIENT)?.to_owned(), principal, content })
     }
 }
 

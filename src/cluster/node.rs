@@ -11,7 +11,8 @@ use super::{
 use crate::{
     protocol::{ListedSession, SessionStatus},
     session_host::{
-        HostError, OpenRequest, OpenSession, Pending, SessionHandle, SessionLimits, SharedSessions, Start,
+        HostError, OpenRequest, OpenSession, Pending, Permitted, Principal, SessionHandle, SessionLimits,
+        SessionOwner, SharedSessions, Start, UsageBook, permit,
     },
 };
 use std::{
@@ -50,6 +51,8 @@ pub struct Node {
     dialect: String,
     /// The working directory of sessions whose client names none.
     directory: std::path::PathBuf,
+    /// What principals have used on this node.
+    usage: UsageBook,
     state: Mutex<NodeState>,
 }
 
@@ -76,6 +79,8 @@ pub struct NodeOptions {
     pub open_session: Arc<OpenSession>,
     /// Limits of a session's memory.
     pub limits: SessionLimits,
+    /// What principals have used on this node.
+    pub usage: UsageBook,
 }
 
 impl Node {
@@ -85,7 +90,7 @@ impl Node {
     ///
     /// NATS does not pass heartbeats on.
     pub async fn join(connection: Connection, options: NodeOptions) -> Result<Arc<Self>, String> {
-        let NodeOptions { info, dialect, directory, open_session, limits } = options;
+        let NodeOptions { info, dialect, directory, open_session, limits, usage } = options;
         let lease = Lease::take(&connection, &info).await?;
         let state = NodeState {
             lease,
@@ -96,7 +101,8 @@ impl Node {
             is_leaving: false,
         };
         let state = Mutex::new(state);
-        let node = Arc::new(Self { connection, info, open_session, limits, dialect, directory, state });
+        let node =
+            Arc::new(Self { connection, info, open_session, limits, dialect, directory, usage, state });
         tokio::spawn(node.clone().run());
         Ok(node)
     }
@@ -111,6 +117,7 @@ impl Node {
             lease: self.state().lease.clone(),
             open_session: self.open_session.clone(),
             limits: self.limits,
+            usage: self.usage.clone(),
         }
     }
 
@@ -251,7 +258,12 @@ impl Node {
         Ok(())
     }
 
-    async fn open_new(self: &Arc<Self>, id: &str, request: &OpenRequest) -> Result<SessionHandle, HostError> {
+    async fn open_new(
+        self: &Arc<Self>,
+        id: &str,
+        request: &OpenRequest,
+        client: &Principal,
+    ) -> Result<Permitted<SessionHandle>, HostError> {
         let dialect =
             request.dialect.map_or_else(|| self.dialect.clone(), |dialect| dialect.as_str().to_owned());
         let directory = request.directory.clone().unwrap_or_else(|| self.directory.clone());
@@ -262,17 +274,26 @@ impl Node {
         };
         record.set_title(request.name.as_deref());
         self.own(id, record, 0).await.map_err(host_error)?;
-        self.follow(id).await
+        self.follow(id, client).await
     }
 
     /// Opens a session of the cluster by its name.
-    async fn reopen(self: &Arc<Self>, name: &str) -> Result<SessionHandle, HostError> {
+    async fn reopen(
+        self: &Arc<Self>,
+        name: &str,
+        client: &Principal,
+    ) -> Result<Permitted<SessionHandle>, HostError> {
         for _ in 0..FIND_ATTEMPTS {
-            let (mut record, revision) = self.record(name).await?;
+            let (permitted, revision) = self.record(name, client).await?;
+            let mut record = permitted.into_inner();
             if !record.is_closed {
                 break;
             }
             record.is_closed = false;
+            if record.spec.owner == client.name {
+                // They may have changed since.
+                record.spec.limits = client.limits.clone();
+            }
             match self.own(name, record, revision).await {
                 Err(TakeError::Append(AppendError::Fenced)) => {}
                 outcome => {
@@ -281,34 +302,49 @@ impl Node {
                 }
             }
         }
-        self.follow(name).await
+        self.follow(name, client).await
     }
 
-    async fn record(&self, name: &str) -> Result<(SessionRecord, u64), HostError> {
+    /// The record of a session that the client may touch, and its revision.
+    async fn record(
+        &self,
+        name: &str,
+        client: &Principal,
+    ) -> Result<(Permitted<SessionRecord>, u64), HostError> {
         if !name.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter))
             || name.is_empty()
         {
             return Err(HostError::UnknownSession);
         }
         let found = records::find(&self.connection, name).await.map_err(HostError::ClusterUnavailable)?;
-        found.ok_or(HostError::UnknownSession)
+        let (record, revision) = found.ok_or(HostError::UnknownSession)?;
+        let owner = record.spec.owner.clone();
+        Ok((permit(client, SessionOwner::Opener(&owner), record)?, revision))
     }
 
-    async fn follow(self: &Arc<Self>, name: &str) -> Result<SessionHandle, HostError> {
+    async fn follow(
+        self: &Arc<Self>,
+        name: &str,
+        client: &Principal,
+    ) -> Result<Permitted<SessionHandle>, HostError> {
+        let permit_handle = |handle: SessionHandle| {
+            let owner = handle.owner.clone();
+            permit(client, SessionOwner::Opener(&owner.name), handle)
+        };
         let known = self.state().followed.get(name).filter(|known| !known.requests.is_closed()).cloned();
         if let Some(known) = known {
-            return Ok(known);
+            return permit_handle(known);
         }
-        let (record, _) = self.record(name).await?;
+        let (record, _) = self.record(name, client).await?;
         if record.is_closed {
             return Err(HostError::UnknownSession);
         }
-        let handle = replica::follow(&self.connection, name, &record, self.limits).await;
+        let handle = replica::follow(&self.connection, name, &record, self.limits, &self.usage).await;
         let handle = handle.map_err(HostError::ClusterUnavailable)?;
         let mut state = self.state();
         state.followed.retain(|_, known| !known.requests.is_closed());
         // Of two that were started at once, the first one is used.
-        Ok(state.followed.entry(name.to_owned()).or_insert(handle).clone())
+        permit_handle(state.followed.entry(name.to_owned()).or_insert(handle).clone())
     }
 }
 
@@ -349,11 +385,16 @@ fn host_error(error: TakeError) -> HostError {
 pub struct NodeSessions(pub Arc<Node>);
 
 impl SharedSessions for NodeSessions {
-    fn open(&self, id: String, request: OpenRequest) -> Pending<'_, Result<SessionHandle, HostError>> {
+    fn open(
+        &self,
+        id: String,
+        request: OpenRequest,
+    ) -> Pending<'_, Result<Permitted<SessionHandle>, HostError>> {
         Box::pin(async move {
+            let client = request.owner.clone().unwrap_or_else(Principal::local);
             match &request.start {
-                Start::New | Start::InMemory => self.0.open_new(&id, &request).await,
-                Start::Named(name) => self.0.reopen(name).await,
+                Start::New | Start::InMemory => self.0.open_new(&id, &request, &client).await,
+                Start::Named(name) => self.0.reopen(name, &client).await,
                 Start::Newest | Start::Fork(_) => {
                     let reason = "with --nats, a session is new, or is named by its id";
                     Err(HostError::OpenFailed(reason.to_owned()))
@@ -362,8 +403,12 @@ impl SharedSessions for NodeSessions {
         })
     }
 
-    fn find(&self, name: String) -> Pending<'_, Result<SessionHandle, HostError>> {
-        Box::pin(async move { self.0.follow(&name).await })
+    fn find(
+        &self,
+        name: String,
+        client: Arc<Principal>,
+    ) -> Pending<'_, Result<Permitted<SessionHandle>, HostError>> {
+        Box::pin(async move { self.0.follow(&name, &client).await })
     }
 
     fn list(&self) -> Pending<'_, Vec<(String, ListedSession)>> {

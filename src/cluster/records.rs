@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     protocol::{Dialect, Inbound, RequestId, ThinkingLevel, read_line},
-    session_host::{OpenRequest, Principal, Start, TokenLimits, ToolLimits, recorded_name},
+    session_host::{OpenRequest, Principal, Start, TokenLimits, ToolLimits, UsageBook, recorded_name},
 };
 use async_nats::jetstream::kv;
 use indexmap::IndexMap;
@@ -143,13 +143,13 @@ impl SessionSpec {
         }
     }
 
-    /// Who has opened the session.
-    pub fn principal(&self) -> Arc<Principal> {
-        Principal::elsewhere(self.owner.clone(), self.limits.clone())
+    /// Who has opened the session, with what that one has used on this node.
+    pub fn principal(&self, usage: &UsageBook) -> Arc<Principal> {
+        usage.principal(self.owner.clone(), self.limits.clone())
     }
 
     /// The request that opens the session again. Its entries come from the stream.
-    pub fn request(&self) -> OpenRequest {
+    pub fn request(&self, usage: &UsageBook) -> OpenRequest {
         OpenRequest {
             dialect: OpenRequest::dialect(Some(&self.dialect)).ok().flatten(),
             start: Start::InMemory,
@@ -164,7 +164,7 @@ impl SessionSpec {
                 without: self.without_tools.clone(),
                 confirmed: self.confirmed_tools.clone(),
             },
-            owner: Some(self.principal()),
+            owner: Some(self.principal(usage)),
         }
     }
 }

@@ -12,8 +12,8 @@ use super::{
 use crate::{
     protocol::{Dialect, Encoder, RpcErrorResponse, SessionEndedEvent, SessionState, errors},
     session_host::{
-        Attach, Attached, ClientId, ClientLine, Journal, SessionEnd, SessionHandle, SessionInfo,
-        SessionLimits, SessionRequest, WatcherMessage, WatcherQueue,
+        Attach, Attached, ClientId, ClientLine, Journal, Principal, SessionEnd, SessionHandle, SessionInfo,
+        SessionLimits, SessionOwner, SessionRequest, UsageBook, WatcherMessage, WatcherQueue, permit,
     },
 };
 use std::{collections::HashMap, sync::Arc, time::Duration};
@@ -36,6 +36,7 @@ const STATE_CLIENT: &str = "pi-rpc-state:";
 
 struct Client {
     key: String,
+    principal: Arc<Principal>,
     connection: u64,
     queue: Option<Arc<WatcherQueue>>,
     has_messages: bool,
@@ -54,6 +55,8 @@ struct Replica {
     publications: Publications,
     /// The longest line, and the bytes of lines that may wait to be published before no more are read.
     max_frame: usize,
+    /// Who has opened the session.
+    owner: Arc<Principal>,
     /// Those who wait for the state, by the name of the client that has asked.
     states: HashMap<String, oneshot::Sender<SessionState>>,
     unwatched_since: Instant,
@@ -69,6 +72,7 @@ pub async fn follow(
     session: &str,
     record: &SessionRecord,
     limits: SessionLimits,
+    usage: &UsageBook,
 ) -> Result<SessionHandle, String> {
     let dialect = Dialect::parse(&record.spec.dialect);
     let dialect =
@@ -84,6 +88,7 @@ pub async fn follow(
         next_connection: 0,
         publications,
         max_frame: limits.max_frame,
+        owner: record.spec.principal(usage),
         states: HashMap::new(),
         unwatched_since: Instant::now(),
     };
@@ -107,7 +112,7 @@ pub async fn follow(
     let (end, ended) = watch::channel(None);
     let handle = SessionHandle {
         id: session.to_owned(),
-        owner: record.spec.principal(),
+        owner: record.spec.principal(usage),
         dialect,
         max_frame: limits.max_frame,
         lines,
@@ -231,7 +236,7 @@ impl Replica {
     }
 
     fn ask(&self, client: String, content: InputContent) {
-        let message = InputMessage { client, content };
+        let message = InputMessage { client, principal: None, content };
         self.publications.push(Publication { message, client: None, at: std::time::Instant::now() });
     }
 
@@ -255,7 +260,9 @@ impl Replica {
         };
         let received = client.has_messages.then_some(client.received);
         let publishing = client.queue.clone().map(|queue| PublishingClient { queue, received });
-        let message = InputMessage { client: client.key.clone(), content };
+        // Its limits hold where the session runs.
+        let principal = Some(client.principal.clone());
+        let message = InputMessage { client: client.key.clone(), principal, content };
         self.publications.push(Publication { message, client: publishing, at: std::time::Instant::now() });
     }
 
@@ -266,7 +273,11 @@ impl Replica {
                 while let Ok(line) = lines.try_recv() {
                     self.receive(line);
                 }
-                if let Some(attached) = self.attach(attach).await {
+                // As the session's own task does: no way passes by it.
+                let principal = attach.principal.clone();
+                let permitted = permit(&principal, SessionOwner::Opener(&self.owner.name.clone()), attach);
+                let Ok(attach) = permitted else { return };
+                if let Some(attached) = self.attach(attach.into_inner()).await {
                     // A connection that is gone does not receive the reply; its Detach follows.
                     let _ = reply.send(attached);
                 }
@@ -307,8 +318,7 @@ impl Replica {
 
     /// Attaches a client; `None`: NATS cannot be read.
     async fn attach(&mut self, attach: Attach) -> Option<Attached> {
-        // The limits of the session's owner hold, wherever its clients are.
-        let Attach { key, after, queue, has_messages, principal: _ } = attach;
+        let Attach { key, after, queue, has_messages, principal } = attach;
         let id = self.id(&key);
         self.next_connection += 1;
         let connection = self.next_connection;
@@ -334,7 +344,8 @@ impl Replica {
                 self.journal.last()
             }
         };
-        self.clients.insert(id, Client { key, connection, queue: Some(queue), has_messages, received });
+        let queue = Some(queue);
+        self.clients.insert(id, Client { key, principal, connection, queue, has_messages, received });
         Some(Attached { client: id, connection, sequence, received_lines: received })
     }
 }

@@ -1,6 +1,6 @@
 //! Everything that a client needs that joins a session in the middle.
 
-use crate::engine::{core::Engine, run::state::Phase};
+use crate::engine::{core::Engine, run::state::Phase, toolbox::arguments::ToolOwner};
 use crate::protocol::{
     AssistantMessage, Check as _, RpcExtensionUIRequest, SessionSnapshotEvent, SessionState,
 };
@@ -31,6 +31,12 @@ impl Engine {
     /// The ids of the open dialogs, in the order in which they were opened.
     pub fn dialogs(&self) -> impl Iterator<Item = &str> {
         self.extensions.open_dialogs().map(RpcExtensionUIRequest::id)
+    }
+
+    /// The names of the tools that the model is offered, but for those that clients carry out.
+    pub fn offered_tools(&self) -> impl Iterator<Item = &str> {
+        let offered = self.tools.all().filter(|(_, owner, offered)| *offered && *owner != ToolOwner::Host);
+        offered.map(|(spec, ..)| spec.name.as_str())
     }
 
     /// The assistant message between its `message_start` and its `message_end`.

@@ -67,12 +67,30 @@ impl Files for Box<dyn Files> {
     }
 }
 
+/// Decides which files a session may be in. Blocks.
+pub trait FileGuard: Send + Sync {
+    /// Called before the file of another session is opened.
+    ///
+    /// # Errors
+    ///
+    /// Why it may not be.
+    fn before_open(&self, path: &Path) -> Result<(), String>;
+    /// Called before the file of a new session is made.
+    ///
+    /// # Errors
+    ///
+    /// Why it may not be.
+    fn before_create(&self, path: &Path) -> Result<(), String>;
+}
+
 /// [`Files`] of a session store, with error texts in the words of the dialect.
 pub struct SessionFiles {
     /// The open session.
     pub store: Store,
     /// The dialect's base, for its error texts.
     pub base: Base,
+    /// Decides about other files; `None`: all may be used.
+    pub guard: Option<Arc<dyn FileGuard>>,
 }
 
 impl Files for SessionFiles {
@@ -81,6 +99,9 @@ impl Files for SessionFiles {
     }
 
     fn write(&mut self, write: &Write, is_awaited: &dyn Fn() -> bool) -> Result<(), String> {
+        if let (Some(guard), Write::Create { path, .. }) = (&self.guard, write) {
+            guard.before_create(path)?;
+        }
         self.store.write_if_awaited(write, is_awaited).map_err(|error| error.to_string())
     }
 
@@ -89,6 +110,9 @@ impl Files for SessionFiles {
             return Err("sessionPath: expected the path of a file, got an empty string".to_owned());
         }
         let path = &std::path::absolute(path).map_err(|error| format!("{}: {error}", path.display()))?;
+        if let Some(guard) = &self.guard {
+            guard.before_open(path)?;
+        }
         let mut random = fastrand::Rng::with_seed(seed());
         let opened = self.store.open_if_awaited(path, &mut random, is_awaited);
         let opened = opened.map_err(|error| error.host_text(self.base))?;

@@ -44,10 +44,10 @@ mod stdin;
 mod tasks;
 
 pub use agent::{Agent, AgentAnswer, AgentLink, AgentRequest, AgentTool, ToolState};
-pub use disk::Files;
+pub use disk::{FileGuard, Files};
 pub use hazard::{Hazard, Hazards, WriteStep};
 pub use logins::LoginAccess;
-pub use models::{ModelLibrary, ScriptFileError, scripted_name};
+pub use models::{ModelLibrary, ScriptFileError, admits_model, scripted_name};
 pub use outbox::MAX_PENDING_BYTES;
 pub use print_mode::{PrintFormat, PrintMode, PrintResult};
 pub use runner::{ExitReason, Runner, SessionOptions, seed, until, wall_ms};

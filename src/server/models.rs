@@ -6,7 +6,7 @@ use super::{
     script_context::ScriptContext,
 };
 use crate::{
-    config::{Environment, Selection, Settings},
+    config::{Environment, ModelFilter, Selection, Settings},
     engine::{ModelCall, ModelChoice, Purpose},
     model::{
         http::Http,
@@ -35,6 +35,11 @@ pub struct ModelLibrary {
     pub(super) scope: Option<Vec<(usize, Option<ThinkingLevel>)>>,
     /// The configuration, if extensions may add models.
     pub(super) source: Option<ModelSource>,
+}
+
+/// Whether one of the globs matches a model, as [`ModelFilter`] has it.
+pub fn admits_model(globs: &[String], provider: &str, id: &str) -> bool {
+    ModelFilter::new(globs).admits_named(provider, id)
 }
 
 /// Runs the calls of one model.

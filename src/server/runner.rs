@@ -5,7 +5,7 @@
 
 use super::{
     Agent, ModelLibrary, ToolEnvironment,
-    disk::{Disk, Files, SessionFiles},
+    disk::{Disk, FileGuard, Files, SessionFiles},
     logins::{self, LoginAccess},
     queries::{self, QueryAnswer},
     tasks::Tasks,
@@ -21,7 +21,11 @@ use crate::{
     protocol::{Dialect, Emission, ThinkingLevel},
     session::{OpenedSession, Stamp, Store},
 };
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
 use tokio::sync::{mpsc, watch};
 
 /// Everything that a session is started with.
@@ -58,6 +62,8 @@ pub struct SessionOptions {
     pub store: Store,
     /// Where the session is written in place of the file; `None`: to the file.
     pub files: Option<Box<dyn Files>>,
+    /// Decides which files the session may be in; `None`: it may be in any.
+    pub file_guard: Option<Arc<dyn FileGuard>>,
     /// How long the file system may take for a request; `None`: without a limit.
     pub disk_timeout: Option<Duration>,
     /// Bounds of queues, sessions and shell commands.
@@ -138,9 +144,8 @@ impl Runner {
             options.node,
             options.agent,
         );
-        let files = options
-            .files
-            .unwrap_or_else(|| Box::new(SessionFiles { store: options.store, base: dialect.base() }));
+        let (store, base, guard) = (options.store, dialect.base(), options.file_guard);
+        let files = options.files.unwrap_or_else(|| Box::new(SessionFiles { store, base, guard }));
         let disk = Disk::new(files, options.disk_timeout);
         let mut library = options.library;
         if let Some(source) = &mut library.source {
@@ -243,6 +248,7 @@ impl Runner {
                     }
                 }
                 Output::OpenSession(path) => {
+                    let path = in_directory(&tasks.tool_environment.directory, path);
                     if let Some(opened) = disk.open(path) {
                         engine.handle(opened, clock.now());
                     }
@@ -250,6 +256,7 @@ impl Runner {
                 Output::CloseSession => disk.release(),
                 Output::HurryStore => disk.shorten_deadline(),
                 Output::WriteFile { path, text, creates_folders } => {
+                    let path = in_directory(&tasks.tool_environment.directory, path);
                     if let Some(written) = disk.write_page(path, text, creates_folders) {
                         engine.handle(written, clock.now());
                     }
@@ -365,4 +372,15 @@ impl Clock {
 pub fn wall_ms() -> u64 {
     let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(wall.as_millis()).unwrap_or_default()
+}
+
+/// The path that a client names, from the session's working directory where that of the process is another one.
+fn in_directory(directory: &Path, path: PathBuf) -> PathBuf {
+    // An empty one is no path, and is refused as that.
+    let is_elsewhere = || std::env::current_dir().is_ok_and(|current| current != directory);
+    if !path.as_os_str().is_empty() && path.is_relative() && is_elsewhere() {
+        directory.join(path)
+    } else {
+        path
+    }
 }

@@ -3,6 +3,7 @@
 use super::{
     auth_command::AuthCommand,
     file_watch::FileStamp,
+    limits::Roots,
     principal::{Principal, UsageBook},
     token_file::{self, KnownToken},
 };
@@ -69,6 +70,13 @@ impl TokenFile {
         }
         loaded.1.iter().find(|token| token.hash == *hash).cloned()
     }
+
+    /// The tokens that are in the file now.
+    fn known(&self) -> Vec<KnownToken> {
+        // Reads the file again if it has changed.
+        let _ = self.find(&[0; 32]);
+        self.loaded.lock().unwrap_or_else(PoisonError::into_inner).1.clone()
+    }
 }
 
 /// Status, code and reason of a refused request.
@@ -89,6 +97,20 @@ impl Access {
     pub fn with_tokens(mut self, file: PathBuf) -> Result<Self, String> {
         self.tokens = Some(TokenFile::load(file)?);
         Ok(self)
+    }
+
+    /// What the principals have used of their limits.
+    pub fn usage(&self) -> UsageBook {
+        self.usage.clone()
+    }
+
+    /// The roots of the tokens that have some, each with the name of its principal; `None`: a program knows further tokens.
+    pub fn root_holders(&self) -> Option<Vec<(String, Roots)>> {
+        if self.command.is_some() {
+            return None;
+        }
+        let known = self.tokens.as_ref().map(TokenFile::known).unwrap_or_default();
+        Some(known.into_iter().filter_map(|token| Some((token.name, token.limits.roots?))).collect())
     }
 
     /// Lets in the tokens that a program accepts.

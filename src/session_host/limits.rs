@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{
     fs, io,
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
 
 /// Limits of a token. A limit that is absent does not exist.
@@ -120,7 +120,15 @@ impl Roots {
                 format!("{field}: expected a path below the roots of the token, got {:?}{reason}", path);
             HostError::Forbidden(MultiSessionErrorCode::ForbiddenDirectory, text)
         };
-        let real = real_path(path).map_err(|error| forbidden(&format!(": {error}")))?;
+        // Beyond the roots, what exists is not told.
+        let is_below = || {
+            let is_plain = path.components().all(|part| part != Component::ParentDir);
+            is_plain && self.0.iter().any(|root| path.starts_with(root))
+        };
+        let real = real_path(path).map_err(|error| match is_below() {
+            true => forbidden(&format!(": {error}")),
+            false => forbidden(""),
+        })?;
         match self.contain(&real) {
             true => Ok(real),
             false => Err(forbidden("")),

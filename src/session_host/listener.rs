@@ -11,9 +11,11 @@ use super::{
     open_request::{OpenRequest, Start, ToolLimits},
     own_connection::{self, CONTROL_PROTOCOL, Client},
     passed_sockets::PassedSocket,
+    permission::Permitted,
     principal::Principal,
     registry::SessionHost,
     scoped_host::ScopedHost,
+    session_task::SessionHandle,
     shared_connection::{InputEnd, ReadLines, SharedConnection, WriteLines},
     socket_file::SocketFile,
     tls::{Certificate, TlsListener},
@@ -560,7 +562,7 @@ fn open_request(new: NewSession) -> Result<OpenRequest, HostError> {
 fn connect(
     server: &Server,
     principal: Arc<Principal>,
-    session: super::session_task::SessionHandle,
+    session: Permitted<SessionHandle>,
     options: ClientOptions,
     headers: &HeaderMap,
     upgrade: Upgrade,
@@ -588,8 +590,7 @@ fn connect(
         return refuse(StatusCode::BAD_REQUEST, ConnectionErrorCode::InvalidQuery, &reason);
     }
     let client = Client {
-        // A client of one name does not take the place of another's.
-        key: options.client.map_or_else(random_key, |key| format!("{}/{key}", principal.name)),
+        key: options.client.map_or_else(random_key, |key| principal.client_key(&key)),
         principal,
         after: options.after,
         has_control,

@@ -5,6 +5,7 @@
 
 use super::{
     metrics::METRICS,
+    permission::Permitted,
     principal::Principal,
     registry::SessionHost,
     session_task::{Attach, Attached, ClientLine, SessionHandle, SessionRequest},
@@ -49,7 +50,12 @@ enum End {
 }
 
 /// Serves a client until it or the session is gone. The session goes on without it.
-pub async fn serve(host: &Arc<SessionHost>, socket: WebSocket, session: SessionHandle, client: Client) {
+pub async fn serve(
+    host: &Arc<SessionHost>,
+    socket: WebSocket,
+    session: Permitted<SessionHandle>,
+    client: Client,
+) {
     let _counted = METRICS.connection("session");
     let ready = Arc::new(ReadySessions::default());
     let queue = Arc::new(WatcherQueue::new(session.dialect, client.max_pending, ready.clone(), None));
@@ -115,7 +121,7 @@ async fn read(
 
 struct Writer {
     to_client: SplitSink<WebSocket, Message>,
-    session: SessionHandle,
+    session: Permitted<SessionHandle>,
     queue: Arc<WatcherQueue>,
     has_control: bool,
     client: u64,

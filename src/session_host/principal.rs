@@ -6,6 +6,7 @@ use super::{
 };
 use crate::{
     protocol::{MultiSessionErrorCode, RpcCommand, RpcCommandKind},
+    server::admits_model,
     session::working_directory,
 };
 use serde::{Deserialize, Serialize};
@@ -35,8 +36,8 @@ pub struct Usage {
 }
 
 /// What all names have used, so that it counts across tokens and connections.
-#[derive(Debug, Default)]
-pub struct UsageBook(Mutex<HashMap<String, Arc<Usage>>>);
+#[derive(Clone, Debug, Default)]
+pub struct UsageBook(Arc<Mutex<HashMap<String, Arc<Usage>>>>);
 
 impl UsageBook {
     /// The principal of this name.
@@ -55,6 +56,17 @@ pub struct SessionPlace {
     pub file: Option<PathBuf>,
 }
 
+/// What a session is, as far as the limits of its clients depend on it.
+#[derive(Clone, Debug)]
+pub struct SessionFacts<'s> {
+    /// The working directory.
+    pub directory: &'s Path,
+    /// The tools that the model is offered.
+    pub tools: Vec<&'s str>,
+    /// Provider and id of the model.
+    pub model: Option<(String, String)>,
+}
+
 /// Whether a command makes the session call a model, which costs money.
 pub const fn calls_model(command: &RpcCommand) -> bool {
     use RpcCommand as It;
@@ -71,14 +83,9 @@ impl Principal {
         Arc::new(Self { name, limits: TokenLimits::none(), usage })
     }
 
-    /// A client of another process, whose usage is counted there.
-    pub fn elsewhere(name: String, limits: TokenLimits) -> Arc<Self> {
-        Arc::new(Self { name, limits, usage: Arc::default() })
-    }
-
-    /// Whether a session of this owner may be seen and used.
-    pub fn sees(&self, owner: &str) -> bool {
-        self.limits.sees_all || self.name == owner
+    /// Names a client of the principal that calls itself `name`: no client of another principal has the same key.
+    pub fn client_key(&self, name: &str) -> String {
+        format!("{}/{name}", self.name.replace('%', "%25").replace('/', "%2F"))
     }
 
     /// Counts a command.
@@ -148,6 +155,53 @@ impl Principal {
         }
     }
 
+    /// Checks a command to a session that was opened within other limits, as one of another principal: what the command sets
+    /// off stays within these. Blocks where there are roots.
+    ///
+    /// # Errors
+    ///
+    /// The session works elsewhere, has another model, or offers further tools.
+    pub fn check_effects(
+        &self,
+        command: &RpcCommand,
+        opened: &TokenLimits,
+        session: &SessionFacts<'_>,
+    ) -> Result<(), HostError> {
+        let (limits, kind, is_run) = (&self.limits, command.kind().as_str(), calls_model(command));
+        let is_foreign = limits.roots != opened.roots;
+        if let Some(roots) = limits.roots.as_ref().filter(|_| is_foreign)
+            && (is_run || matches!(command, RpcCommand::Bash(_)))
+        {
+            roots.check("cwd", session.directory)?;
+        }
+        let is_foreign = limits.models != opened.models;
+        if let Some(globs) = limits.models.as_ref().filter(|_| is_foreign) {
+            let forbidden = |got: &str| {
+                let text = format!("{kind}: expected one of the models {}, got {got}", globs.join(", "));
+                Err(HostError::Forbidden(MultiSessionErrorCode::ForbiddenModel, text))
+            };
+            match (command, &session.model) {
+                (RpcCommand::SetModel(it), _) if !admits_model(globs, &it.provider, &it.model_id) => {
+                    return forbidden(&format!("\"{}/{}\"", it.provider, it.model_id));
+                }
+                (RpcCommand::CycleModel(_), _) => return forbidden("the next one; use set_model"),
+                (_, Some((provider, id))) if is_run && !admits_model(globs, provider, id) => {
+                    return forbidden(&format!("\"{provider}/{id}\""));
+                }
+                _ => {}
+            }
+        }
+        let calls_tools = is_run && !matches!(command, RpcCommand::Compact(_));
+        let further = session.tools.iter().find(|name| !limits.allows_tool(name));
+        match further.filter(|_| calls_tools && limits.tools != opened.tools) {
+            Some(name) => {
+                let text = format!("{kind}: the session offers {name:?}, not one of the tools of the token");
+                Err(HostError::Forbidden(MultiSessionErrorCode::ForbiddenTool, text))
+            }
+            None => Ok(()),
+        }
+    }
+
     fn check_session_file(&self, path: &str, place: &SessionPlace) -> Result<(), HostError> {
         let Some(roots) = &self.limits.roots else { return Ok(()) };
         let path = place.directory.join(path);
@@ -158,7 +212,10 @@ impl Principal {
             roots.check("sessionPath", &path)?;
         }
         match working_directory(&path) {
-            Some(directory) => roots.check("sessionPath", &directory).map(drop),
+            // As for a session that is not there: it may be another's.
+            Some(directory) => {
+                roots.check("sessionPath", &directory).map_err(|_| HostError::UnknownSession).map(drop)
+            }
             None => Ok(()),
         }
     }

@@ -2,8 +2,10 @@
 
 use super::{
     field_lengths,
+    file_owners::FileOwners,
     host_error::HostError,
     open_request::{OpenRequest, Start},
+    permission::{Permitted, SessionOwner, permit},
     principal::Principal,
     records::{Records, StoredSession},
     session_task::{
@@ -40,10 +42,18 @@ pub type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Sessions that several processes share: they outlive each of them.
 pub trait SharedSessions: Send + Sync {
-    /// Opens a session, which gets the name `id` if it is new.
-    fn open(&self, id: String, request: OpenRequest) -> Pending<'_, Result<SessionHandle, HostError>>;
-    /// The session with this name, whichever process has it.
-    fn find(&self, name: String) -> Pending<'_, Result<SessionHandle, HostError>>;
+    /// Opens a session, which gets the name `id` if it is new; one that exists, if its opener may touch it.
+    fn open(
+        &self,
+        id: String,
+        request: OpenRequest,
+    ) -> Pending<'_, Result<Permitted<SessionHandle>, HostError>>;
+    /// The session with this name, whichever process has it, if the client may touch it.
+    fn find(
+        &self,
+        name: String,
+        client: Arc<Principal>,
+    ) -> Pending<'_, Result<Permitted<SessionHandle>, HostError>>;
     /// All open sessions, with the names of their owners.
     fn list(&self) -> Pending<'_, Vec<(String, ListedSession)>>;
     /// What the sessions that this process runs are doing.
@@ -60,6 +70,8 @@ pub struct SessionSource {
     pub folders: Box<dyn Fn() -> Vec<PathBuf> + Send + Sync>,
     /// The dialect in which files of sessions are changed that are not open.
     pub dialect: Dialect,
+    /// Whose the files of sessions are.
+    pub owners: Arc<FileOwners>,
 }
 
 /// All sessions of a process.
@@ -133,7 +145,7 @@ impl SessionHost {
     /// # Errors
     ///
     /// The directory is not absolute, the file is open already, or the session cannot be started.
-    pub async fn open(self: &Arc<Self>, request: OpenRequest) -> Result<SessionHandle, HostError> {
+    pub async fn open(self: &Arc<Self>, request: OpenRequest) -> Result<Permitted<SessionHandle>, HostError> {
         let opening = self.reserve(request)?;
         self.start(opening).await
     }
@@ -149,11 +161,11 @@ impl SessionHost {
             return Err(HostError::InvalidPath);
         }
         let id = random_id()?;
-        let mut sessions = self.sessions();
-        if request.start.name().is_some_and(|path| is_in_use(&sessions, path)) {
-            return Err(HostError::PathInUse);
-        }
         let owner = request.owner.clone().unwrap_or_else(Principal::local);
+        let mut sessions = self.sessions();
+        if let Some(user) = request.start.name().and_then(|path| user(&sessions, path)) {
+            return Err(user.permit(&owner, HostError::PathInUse)?.into_inner());
+        }
         if let Some(limit) = owner.limits.sessions
             && sessions.values().filter(|entry| entry.owner().name == owner.name).count() >= limit
         {
@@ -180,7 +192,10 @@ impl SessionHost {
     /// # Errors
     ///
     /// It cannot be started, or its file is open already under another name.
-    pub async fn start(self: &Arc<Self>, reserved: ReservedSession) -> Result<SessionHandle, HostError> {
+    pub async fn start(
+        self: &Arc<Self>,
+        reserved: ReservedSession,
+    ) -> Result<Permitted<SessionHandle>, HostError> {
         let ReservedSession { id, request } = reserved;
         if let Some(shared) = self.shared.as_ref().filter(|_| request.start != Start::InMemory) {
             let opened = shared.open(id.clone(), request).await;
@@ -193,30 +208,43 @@ impl SessionHost {
         let handle =
             session_task::start(id.clone(), options, self.limits, owner, Resumption::default(), None);
         let path = handle.info.borrow().path.clone();
-        let is_in_use = {
-            let mut sessions = self.sessions();
-            sessions.remove(&id);
-            let is_in_use = path.is_some_and(|path| is_open(&sessions, &path));
-            if !is_in_use {
-                sessions.insert(
-                    id,
-                    Entry::Open { handle: handle.clone(), request: request.into(), opened_at: 0 },
-                );
-            }
-            is_in_use
+        // Before the session is announced: from then on its file may be named.
+        let claimed = match path.clone() {
+            Some(path) => self.claim(&handle.owner, path).await,
+            None => Ok(()),
         };
-        if is_in_use {
+        let entered = claimed.and_then(|()| {
+            let mut sessions = self.sessions();
+            match path.and_then(|path| opened(&sessions, &path)) {
+                Some(user) => Err(user.permit(&handle.owner, HostError::PathInUse)?.into_inner()),
+                None => {
+                    let request = request.into();
+                    sessions
+                        .insert(id.clone(), Entry::Open { handle: handle.clone(), request, opened_at: 0 });
+                    Ok(())
+                }
+            }
+        });
+        if let Err(error) = entered {
+            self.sessions().remove(&id);
             end(&handle, SessionRequest::Close).await;
-            return Err(HostError::PathInUse);
+            return Err(error);
         }
         tokio::spawn(self.clone().follow(handle.clone()));
-        Ok(handle)
+        permit_handle(&handle.owner.clone(), handle)
+    }
+
+    /// Notes whose the file of a session is that is opened.
+    async fn claim(&self, owner: &Arc<Principal>, path: PathBuf) -> Result<(), HostError> {
+        let files = self.source.owners.of(owner.clone());
+        let claimed = tokio::task::spawn_blocking(move || files.claim_new(&path)).await;
+        claimed.map_err(|error| HostError::OpenFailed(error.to_string())).flatten()
     }
 
     /// Keeps the handle of a session that is shared, as long as there are clients.
-    fn remember(self: &Arc<Self>, handle: SessionHandle) -> SessionHandle {
+    fn remember(self: &Arc<Self>, handle: Permitted<SessionHandle>) -> Permitted<SessionHandle> {
         let (id, mut ended) = (handle.id.clone(), handle.ended.clone());
-        self.sessions().insert(id.clone(), Entry::Shared(handle.clone()));
+        self.sessions().insert(id.clone(), Entry::Shared((*handle).clone()));
         let (host, lines) = (self.clone(), handle.lines.clone());
         tokio::spawn(async move {
             let _ = ended.wait_for(Option::is_some).await;
@@ -228,7 +256,7 @@ impl SessionHost {
         handle
     }
 
-    /// The open session with this name, of this process or another one.
+    /// The open session with this name, of this process or another one, if the client may touch it.
     ///
     /// # Errors
     ///
@@ -237,17 +265,18 @@ impl SessionHost {
         self: &Arc<Self>,
         name: &str,
         client: &Arc<Principal>,
-    ) -> Result<SessionHandle, HostError> {
+    ) -> Result<Permitted<SessionHandle>, HostError> {
         match (self.find(name, client).await, &self.shared) {
             (Ok(handle), _) if !handle.requests.is_closed() => Ok(handle),
             (Ok(_) | Err(HostError::UnknownSession), Some(shared)) => {
-                shared.find(name.to_owned()).await.map(|handle| self.remember(handle))
+                shared.find(name.to_owned(), client.clone()).await.map(|handle| self.remember(handle))
             }
             (found, _) => found,
         }
     }
 
-    /// The open session with this name: its handle, or the id in its file. One that is not in memory is brought back.
+    /// The open session with this name, its handle or the id in its file, if the client may touch it. One that is not in memory
+    /// is brought back.
     ///
     /// # Errors
     ///
@@ -258,7 +287,7 @@ impl SessionHost {
         self: &Arc<Self>,
         name: &str,
         client: &Arc<Principal>,
-    ) -> Result<SessionHandle, HostError> {
+    ) -> Result<Permitted<SessionHandle>, HostError> {
         loop {
             let mut opened = match self.look_up(name, client)? {
                 Found::Open(handle) => return Ok(handle),
@@ -278,15 +307,18 @@ impl SessionHost {
                 Entry::Open { handle, .. } => handle.info.borrow().durable_id == name,
                 Entry::Stored { session, .. } => session.durable_id == name,
                 Entry::Opening { .. } | Entry::Shared(_) => false,
-            });
+            } && entry.permit(client, ()).is_ok());
             found.map(|(id, _)| id.clone())
         };
         let id = if sessions.contains_key(name) { Some(name.to_owned()) } else { by_durable_id() };
-        match id.and_then(|id| sessions.get_mut(&id)).ok_or(HostError::UnknownSession)? {
+        let entry = id.and_then(|id| sessions.get_mut(&id)).ok_or(HostError::UnknownSession)?;
+        // Before anything else: what else is wrong tells that there is a session.
+        entry.permit(client, ())?;
+        match entry {
             Entry::Opening { .. } => Err(HostError::SessionOpening),
             Entry::Open { handle, .. } | Entry::Shared(handle) => match handle.info.borrow().status {
                 SessionStatus::Closing => Err(HostError::SessionClosing),
-                _ => Ok(Found::Open(handle.clone())),
+                _ => Ok(Found::Open(permit_handle(client, handle.clone())?)),
             },
             Entry::Stored { opened: Some(opened), .. } => Ok(Found::Reopening(opened.clone())),
             Entry::Stored { session, opened, .. } => {
@@ -317,16 +349,16 @@ impl SessionHost {
         self: &Arc<Self>,
         name: &str,
         attach: Attach,
-    ) -> Result<(SessionHandle, Attached), HostError> {
+    ) -> Result<(Permitted<SessionHandle>, Attached), HostError> {
         loop {
-            let mut handle = self.find_anywhere(name, &attach.principal).await?;
+            let handle = self.find_anywhere(name, &attach.principal).await?;
             let (reply, attached) = oneshot::channel();
             // A session that has ended meanwhile sends no reply.
             let _ = handle.requests.send(SessionRequest::Attach(attach.clone(), reply)).await;
             if let Ok(attached) = attached.await {
                 return Ok((handle, attached));
             }
-            let ended = handle.ended.wait_for(Option::is_some).await.map(|ended| ended.clone());
+            let ended = handle.ended.clone().wait_for(Option::is_some).await.map(|ended| ended.clone());
             match ended {
                 // It was written out at this very moment.
                 Ok(Some(SessionEnd::WrittenOut(_))) if !*self.stop.borrow() => self.settle(&handle),
@@ -338,25 +370,13 @@ impl SessionHost {
         }
     }
 
-    /// The name of the owner of a session that is open or being opened.
-    pub fn owner(&self, name: &str) -> Option<String> {
-        let sessions = self.sessions();
-        let is_it = |entry: &&Entry| match entry {
-            Entry::Open { handle, .. } | Entry::Shared(handle) => handle.info.borrow().durable_id == name,
-            Entry::Stored { session, .. } => session.durable_id == name,
-            Entry::Opening { .. } => false,
-        };
-        let found = sessions.get(name).or_else(|| sessions.values().find(is_it));
-        found.map(|entry| entry.owner().name.clone())
-    }
-
     /// Closes a session: aborts what is active, and waits until it has ended.
     ///
     /// # Errors
     ///
     /// There is none, or it is being opened or closed.
     pub async fn close(self: &Arc<Self>, name: &str, client: &Arc<Principal>) -> Result<(), HostError> {
-        if self.take_stored(name) {
+        if self.take_stored(name, client) {
             return Ok(());
         }
         let handle = self.find_anywhere(name, client).await?;
@@ -365,10 +385,12 @@ impl SessionHost {
         Ok(())
     }
 
-    /// Removes a session that is not in memory. `false`: there is none of that name.
-    fn take_stored(&self, name: &str) -> bool {
+    /// Removes a session that is not in memory. `false`: there is none of that name that the client may touch.
+    fn take_stored(&self, name: &str, client: &Principal) -> bool {
         let mut sessions = self.sessions();
-        let is_stored = matches!(sessions.get(name), Some(Entry::Stored { opened: None, .. }));
+        let is_stored = sessions.get(name).is_some_and(|entry| {
+            matches!(entry, Entry::Stored { opened: None, .. }) && entry.permit(client, ()).is_ok()
+        });
         if is_stored {
             sessions.remove(name);
             self.records.iter().for_each(|records| records.remove(name));
@@ -376,58 +398,30 @@ impl SessionHost {
         is_stored
     }
 
-    /// The sessions whose owner `is_seen` accepts, with those that are being opened or closed.
-    pub async fn list(&self, is_seen: impl Fn(&str) -> bool) -> Vec<ListedSession> {
+    /// The sessions that the client may touch, with those that are being opened or closed.
+    pub async fn list(&self, client: &Principal) -> Vec<Permitted<ListedSession>> {
         let shared = match &self.shared {
             Some(shared) => shared.list().await,
             None => Vec::new(),
         };
-        let mut listed = self.list_own(&is_seen);
-        let is_new = |id: &String, own: &[ListedSession]| own.iter().all(|own| own.session_id != *id);
-        let others = shared
+        let mut listed = self.list_own(client);
+        let is_new =
+            |id: &String, own: &[Permitted<ListedSession>]| own.iter().all(|own| own.session_id != *id);
+        let others: Vec<_> = shared
             .into_iter()
-            .filter(|(owner, session)| is_seen(owner) && is_new(&session.session_id, &listed));
-        let others: Vec<ListedSession> = others.map(|(_, session)| session).collect();
+            .filter(|(_, session)| is_new(&session.session_id, &listed))
+            .filter_map(|(owner, session)| permit(client, SessionOwner::Opener(&owner), session).ok())
+            .collect();
         listed.extend(others);
         listed.sort_by(|one, other| one.session_id.cmp(&other.session_id));
         listed
     }
 
-    /// The sessions of this process alone whose owner `is_seen` accepts.
-    pub fn list_own(&self, is_seen: impl Fn(&str) -> bool) -> Vec<ListedSession> {
+    /// The sessions of this process alone that the client may touch.
+    fn list_own(&self, client: &Principal) -> Vec<Permitted<ListedSession>> {
         let sessions = self.sessions();
         let own = sessions.iter().filter(|(_, entry)| !matches!(entry, Entry::Shared(_)));
-        let seen = own.filter(|(_, entry)| is_seen(&entry.owner().name));
-        let listed = seen.map(|(id, entry)| match entry {
-            Entry::Opening { path, directory, .. } => ListedSession {
-                session_id: id.clone(),
-                durable_session_id: None,
-                session_path: path.clone(),
-                cwd: directory.as_deref().map(text).unwrap_or_default(),
-                name: None,
-                status: SessionStatus::Opening,
-            },
-            Entry::Stored { session, .. } => ListedSession {
-                session_id: id.clone(),
-                durable_session_id: Some(session.durable_id.clone()),
-                session_path: Some(text(&session.path)),
-                cwd: text(&session.directory),
-                name: session.name.clone(),
-                status: SessionStatus::Idle,
-            },
-            Entry::Open { handle, .. } | Entry::Shared(handle) => {
-                let info = handle.info.borrow();
-                ListedSession {
-                    session_id: id.clone(),
-                    durable_session_id: Some(info.durable_id.clone()),
-                    session_path: info.path.as_deref().map(text),
-                    cwd: text(&info.directory),
-                    name: info.name.clone(),
-                    status: info.status,
-                }
-            }
-        });
-        listed.collect()
+        own.filter_map(|(id, entry)| entry.permit(client, entry.listed(id)).ok()).collect()
     }
 
     /// Tells a connection that the process is to end; it holds the process up until it is dropped.
@@ -443,7 +437,7 @@ impl SessionHost {
 
     /// What the sessions that this process runs are doing.
     pub fn run_here(&self) -> Vec<SessionStatus> {
-        let own = self.list_own(|_| true).into_iter().map(|session| session.status);
+        let own = self.list_own(&Principal::local()).into_iter().map(|session| session.status);
         own.chain(self.shared.iter().flat_map(|shared| shared.run_here())).collect()
     }
 
@@ -493,6 +487,44 @@ impl Entry {
         Self::Stored { session: Box::new(session), owner, opened: None }
     }
 
+    /// What `client` may have of the session.
+    fn permit<T>(&self, client: &Principal, it: T) -> Result<Permitted<T>, HostError> {
+        permit(client, SessionOwner::Opener(&self.owner().name), it)
+    }
+
+    /// The session as it is listed under the name `id`.
+    fn listed(&self, id: &str) -> ListedSession {
+        match self {
+            Self::Opening { path, directory, .. } => ListedSession {
+                session_id: id.to_owned(),
+                durable_session_id: None,
+                session_path: path.clone(),
+                cwd: directory.as_deref().map(text).unwrap_or_default(),
+                name: None,
+                status: SessionStatus::Opening,
+            },
+            Self::Stored { session, .. } => ListedSession {
+                session_id: id.to_owned(),
+                durable_session_id: Some(session.durable_id.to_owned()),
+                session_path: Some(text(&session.path)),
+                cwd: text(&session.directory),
+                name: session.name.clone(),
+                status: SessionStatus::Idle,
+            },
+            Self::Open { handle, .. } | Self::Shared(handle) => {
+                let info = handle.info.borrow();
+                ListedSession {
+                    session_id: id.to_owned(),
+                    durable_session_id: Some(info.durable_id.to_owned()),
+                    session_path: info.path.as_deref().map(text),
+                    cwd: text(&info.directory),
+                    name: info.name.clone(),
+                    status: info.status,
+                }
+            }
+        }
+    }
+
     fn owner(&self) -> &Principal {
         match self {
             Self::Opening { owner, .. } | Self::Stored { owner, .. } => owner,
@@ -503,7 +535,7 @@ impl Entry {
 
 /// What [`SessionHost::find`] finds.
 enum Found {
-    Open(SessionHandle),
+    Open(Permitted<SessionHandle>),
     Reopening(Reopening),
 }
 
@@ -514,20 +546,26 @@ async fn end(handle: &SessionHandle, request: SessionRequest) {
     let _ = handle.ended.clone().wait_for(Option::is_some).await;
 }
 
-/// Whether the file that a client names is open or being opened.
-fn is_in_use(sessions: &BTreeMap<String, Entry>, path: &str) -> bool {
-    let being_opened = sessions
-        .values()
-        .any(|entry| matches!(entry, Entry::Opening { path: Some(opening), .. } if opening == path));
-    being_opened || is_open(sessions, Path::new(path))
+/// The session whose file a client names, open or being opened.
+fn user<'s>(sessions: &'s BTreeMap<String, Entry>, path: &str) -> Option<&'s Entry> {
+    let is_it =
+        |entry: &&Entry| matches!(entry, Entry::Opening { path: Some(opening), .. } if opening == path);
+    sessions.values().find(is_it).or_else(|| opened(sessions, Path::new(path)))
 }
 
-fn is_open(sessions: &BTreeMap<String, Entry>, path: &Path) -> bool {
-    sessions.values().any(|entry| match entry {
+/// The open session with this file.
+fn opened<'s>(sessions: &'s BTreeMap<String, Entry>, path: &Path) -> Option<&'s Entry> {
+    sessions.values().find(|entry| match entry {
         Entry::Open { handle, .. } => handle.info.borrow().path.as_deref() == Some(path),
         Entry::Stored { session, .. } => session.path == path,
         Entry::Opening { .. } | Entry::Shared(_) => false,
     })
+}
+
+/// The handle of a session, if the client may touch it.
+fn permit_handle(client: &Principal, handle: SessionHandle) -> Result<Permitted<SessionHandle>, HostError> {
+    let owner = handle.owner.clone();
+    permit(client, SessionOwner::Opener(&owner.name), handle)
 }
 
 fn text(path: &Path) -> String {

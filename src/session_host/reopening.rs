@@ -80,6 +80,9 @@ impl SessionHost {
                 sessions.insert(handle.id.clone(), Entry::stored(session));
             }
             None => {
+                if let Some(path) = &handle.info.borrow().path {
+                    self.source.owners.forget_missing(path);
+                }
                 sessions.remove(&handle.id);
                 self.records.iter().for_each(|records| records.remove(&handle.id));
             }

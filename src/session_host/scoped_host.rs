@@ -1,8 +1,10 @@
 //! The sessions of a host, as one principal may see and use them.
 
 use super::{
+    file_owners::FileAccess,
     host_error::HostError,
     open_request::OpenRequest,
+    permission::Permitted,
     principal::Principal,
     registry::{ReservedSession, SessionHost},
     session_task::{Attach, Attached, SessionHandle},
@@ -52,7 +54,7 @@ impl ScopedHost {
     /// # Errors
     ///
     /// Those of [`reserve`](Self::reserve) and [`start`](Self::start).
-    pub async fn open(&self, request: OpenRequest) -> Result<SessionHandle, HostError> {
+    pub async fn open(&self, request: OpenRequest) -> Result<Permitted<SessionHandle>, HostError> {
         let reserved = self.reserve(request)?;
         self.start(reserved).await
     }
@@ -73,7 +75,7 @@ impl ScopedHost {
     /// # Errors
     ///
     /// The limits forbid it, or [`SessionHost::start`] cannot open it.
-    pub async fn start(&self, reserved: ReservedSession) -> Result<SessionHandle, HostError> {
+    pub async fn start(&self, reserved: ReservedSession) -> Result<Permitted<SessionHandle>, HostError> {
         self.host.start(reserved).await
     }
 
@@ -81,14 +83,11 @@ impl ScopedHost {
     ///
     /// # Errors
     ///
-    /// There is none, it is another principal's, or it is being opened or closed.
-    pub async fn find(&self, name: &str) -> Result<SessionHandle, HostError> {
-        // A client does not learn whether a session of another one exists.
-        if self.host.owner(name).is_some_and(|owner| !self.principal.sees(&owner)) {
-            return Err(HostError::UnknownSession);
-        }
+    /// There is none, it is another principal's, it is being opened or closed, or it speaks a dialect beyond the limits.
+    pub async fn find(&self, name: &str) -> Result<Permitted<SessionHandle>, HostError> {
         let found = self.host.find_anywhere(name, &self.principal).await?;
-        if self.principal.sees(&found.owner.name) { Ok(found) } else { Err(HostError::UnknownSession) }
+        self.principal.limits.check_dialect(found.dialect)?;
+        Ok(found)
     }
 
     /// Attaches a client to the session with this name.
@@ -96,7 +95,11 @@ impl ScopedHost {
     /// # Errors
     ///
     /// Those of [`find`](Self::find), or the session ends meanwhile.
-    pub async fn attach(&self, name: &str, attach: Attach) -> Result<(SessionHandle, Attached), HostError> {
+    pub async fn attach(
+        &self,
+        name: &str,
+        attach: Attach,
+    ) -> Result<(Permitted<SessionHandle>, Attached), HostError> {
         let found = self.find(name).await?;
         self.host.attach(&found.id, attach).await
     }
@@ -107,13 +110,18 @@ impl ScopedHost {
     ///
     /// Those of [`find`](Self::find).
     pub async fn close(&self, name: &str) -> Result<(), HostError> {
-        let found = self.find(name).await?;
+        let found = self.host.find_anywhere(name, &self.principal).await?;
         self.host.close(&found.id, &self.principal).await
     }
 
     /// The sessions of the principal, with those that are being opened or closed.
     pub async fn list(&self) -> Vec<ListedSession> {
-        self.host.list(|owner| self.principal.sees(owner)).await
+        self.host.list(&self.principal).await.into_iter().map(Permitted::into_inner).collect()
+    }
+
+    /// The session files that the principal may use.
+    pub fn files(&self) -> FileAccess {
+        self.host.source.owners.of(self.principal.clone())
     }
 
     /// Resolves when the process is to end; holds the process up until it is dropped.

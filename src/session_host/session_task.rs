@@ -5,7 +5,8 @@ use super::{
     journal::Journal,
     metrics::METRICS,
     outlet::Outlet,
-    principal::{Principal, SessionPlace, calls_model},
+    permission::{SessionOwner, permit},
+    principal::{Principal, SessionFacts, SessionPlace, calls_model},
     request_ids::RequestIds,
     watcher::{ClientId, WatcherMessage, WatcherQueue},
 };
@@ -458,9 +459,18 @@ impl SessionTask {
             return Some(refused(reason));
         }
         let checked = principal.check_command(command, &place, Instant::now());
+        let checked = checked.and_then(|()| match principal.limits == self.owner.limits {
+            true => Ok(()),
+            false => {
+                let model = self.runner.engine.state().model.map(|model| (model.provider, model.id));
+                let tools = self.runner.engine.offered_tools().collect();
+                let facts = SessionFacts { directory: &self.directory, tools, model };
+                principal.check_effects(command, &self.owner.limits, &facts)
+            }
+        });
         // The owner pays for the commands of every client.
         let checked = checked.and_then(|()| match calls_model(command) {
-            true => self.owner.check_spend(wall_ms()),
+            true => self.owner.check_spend(wall_ms()).and_then(|()| principal.check_spend(wall_ms())),
             false => Ok(()),
         });
         let error = checked.err()?;
@@ -497,8 +507,14 @@ impl SessionTask {
                         *exit_reason = exit_reason.take().or(self.step(Some(input)));
                     }
                 }
-                // A connection that is gone does not receive the reply; its Detach follows.
-                let _ = reply.send(self.attach(attach));
+                // The last door: no way into a session passes by it. Without a reply, there is no such session.
+                let owner = self.owner.clone();
+                if let Ok(attach) =
+                    permit(&attach.principal.clone(), SessionOwner::Opener(&owner.name), attach)
+                {
+                    // A connection that is gone does not receive the reply; its Detach follows.
+                    let _ = reply.send(self.attach(attach.into_inner()));
+                }
                 None
             }
             SessionRequest::Detach { client, connection } => {

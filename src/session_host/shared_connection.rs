@@ -4,6 +4,7 @@ use super::{
     host_error::HostError,
     metrics::METRICS,
     open_request::{OpenRequest, Start},
+    permission::Permitted,
     principal::Principal,
     registry::ReservedSession,
     scoped_host::ScopedHost,
@@ -80,7 +81,7 @@ pub struct SharedConnection {
 }
 
 struct Watched {
-    session: SessionHandle,
+    session: Permitted<SessionHandle>,
     queue: Arc<WatcherQueue>,
     attached: Attached,
     is_input_over: bool,
@@ -470,7 +471,7 @@ struct Attachment {
 impl Watched {
     async fn attach(
         host: &ScopedHost,
-        session: SessionHandle,
+        session: Permitted<SessionHandle>,
         attachment: Attachment,
     ) -> Result<Self, HostError> {
         let Attachment { key, after, max_pending, ready, principal } = attachment;

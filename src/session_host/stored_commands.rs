@@ -20,7 +20,7 @@ use crate::{
     },
 };
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashMap,
     path::{Path, PathBuf},
 };
 
@@ -45,9 +45,7 @@ impl ScopedHost {
         };
         let directory = command.cwd.map(PathBuf::from);
         let open = self.open_by_path().await;
-        // Files name no owner: a client that does not see all sees those that it has open.
-        let seen = (!self.principal.limits.sees_all).then(|| open.keys().cloned().collect::<HashSet<_>>());
-        let roots = self.principal.limits.roots.clone();
+        let (permitted, roots) = (self.files(), self.principal.limits.roots.clone());
         let files = self.blocking(move |host| {
             catalog::list(&host.session_folders(), &query, |file| {
                 let is_in =
@@ -56,9 +54,7 @@ impl ScopedHost {
                     let directory = Path::new(&file.directory);
                     roots.as_ref().is_none_or(|roots| roots.check("cwd", directory).is_ok())
                 };
-                is_in
-                    && is_below_roots()
-                    && seen.as_ref().is_none_or(|seen| seen.contains(file.path.to_string_lossy().as_ref()))
+                is_in && is_below_roots() && permitted.permit(&file.path).is_ok()
             })
         });
         let (files, has_more) = files.await?;
@@ -125,11 +121,18 @@ impl ScopedHost {
     pub async fn archive(&self, command: ArchiveSessionCommand) -> Result<StoredSessionInfo, HostError> {
         let path = self.closed(command.session_path).await?;
         let is_archived = command.archived.unwrap_or(true);
+        let files = self.files();
         let moved = self.blocking(move |host| {
             let mut random = fastrand::Rng::with_seed(seed());
-            catalog::archive(&host.session_folders(), &path, is_archived, &mut random)
+            let new = catalog::archived_path(&path, is_archived);
+            // Before it is there: it is nobody else's for a moment.
+            files.note_move(&path, &new)?;
+            let moved = catalog::archive(&host.session_folders(), &path, is_archived, &mut random);
+            host.source.owners.forget_missing(&path);
+            host.source.owners.forget_missing(&new);
+            moved.map_err(|error| refusal(&error))
         });
-        Ok(info(moved.await?.map_err(|error| refusal(&error))?, &HashMap::new()))
+        Ok(info(moved.await??, &HashMap::new()))
     }
 
     /// The sessions that are open, by their files.
@@ -140,12 +143,17 @@ impl ScopedHost {
 
     /// The path of a session that this client may see.
     async fn checked(&self, path: String) -> Result<PathBuf, HostError> {
-        let is_seen = self.principal.limits.sees_all || self.open_by_path().await.contains_key(&path);
-        let path = PathBuf::from(path);
-        if let Some(roots) = &self.principal.limits.roots {
-            roots.check("sessionPath", &working_directory(&path).ok_or(HostError::InvalidPath)?)?;
-        }
-        is_seen.then_some(path).ok_or(HostError::InvalidPath)
+        let (files, roots) = (self.files(), self.principal.limits.roots.clone());
+        let checked = self.blocking(move |_| {
+            let path = PathBuf::from(path);
+            // As for a path that is no session.
+            files.permit(&path).map_err(|_| HostError::InvalidPath)?;
+            if let Some(roots) = &roots {
+                roots.check("sessionPath", &working_directory(&path).ok_or(HostError::InvalidPath)?)?;
+            }
+            Ok(path)
+        });
+        checked.await?
     }
 
     /// The path of a session that this client may see and that is not open.

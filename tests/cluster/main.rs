@@ -8,6 +8,9 @@ mod toolchain_support;
 #[path = "../session_host/host_support.rs"]
 #[allow(dead_code)]
 mod host_support;
+#[path = "../session_host/tcp_support.rs"]
+#[allow(dead_code)]
+mod tcp_support;
 
 mod bounds;
 mod checker;
@@ -15,6 +18,7 @@ mod faults;
 mod log;
 mod lost_owner;
 mod nodes;
+mod ownership;
 mod planted;
 mod proxy;
 mod servers;

@@ -1,6 +1,6 @@
 //! Feeds an owned session with the lines of its clients, each noted in the record before the session gets it.
 
-use super::{OwnerState, ends, give_up};
+use super::{KnownClient, OwnerState, ends, give_up};
 use crate::{
     cluster::{
         connection::Connection,
@@ -10,7 +10,7 @@ use crate::{
         tail::{Stored, Tail},
     },
     protocol::SessionStatus,
-    session_host::{Attach, ClientId, ClientLine, SessionHandle, SessionRequest, WatcherQueue},
+    session_host::{Attach, ClientLine, Principal, SessionHandle, SessionRequest, UsageBook, WatcherQueue},
 };
 use futures_util::FutureExt as _;
 use std::sync::{Arc, atomic::Ordering};
@@ -37,6 +37,8 @@ pub struct InputTask {
     pub record: OwnedRecord,
     /// The lease of the node.
     pub lease: Lease,
+    /// What principals have used on this node.
+    pub usage: UsageBook,
 }
 
 impl InputTask {
@@ -139,7 +141,8 @@ impl InputTask {
     }
 
     async fn deliver(&self, message: InputMessage) {
-        let Some((client, connection)) = self.client(&message.client).await else { return };
+        let known = self.client(&message.client, message.principal.as_deref()).await;
+        let Some(KnownClient { id: client, connection, .. }) = known else { return };
         let line = match message.content {
             InputContent::Line(_, line) => Some(line.to_vec()),
             InputContent::End(_) => None,
@@ -156,19 +159,32 @@ impl InputTask {
         let _ = self.handle.lines.send(ClientLine { client, connection, line }).await;
     }
 
-    /// The client with this name, which is attached when it comes first.
-    async fn client(&self, name: &str) -> Option<(ClientId, u64)> {
-        if let Some(known) = self.shared.clients().get(name) {
-            return Some(*known);
+    /// The client with this name, which is attached when it comes first, and again when it acts for another principal or its
+    /// limits have changed.
+    async fn client(&self, name: &str, principal: Option<&Principal>) -> Option<KnownClient> {
+        let known = self.shared.clients().get(name).cloned();
+        let is_same = |known: &KnownClient| match principal {
+            Some(principal) => {
+                (&known.principal.name, &known.principal.limits) == (&principal.name, &principal.limits)
+            }
+            None => true,
+        };
+        if let Some(known) = known.filter(is_same) {
+            return Some(known);
         }
+        let principal = match principal {
+            Some(principal) => self.usage.principal(principal.name.clone(), principal.limits.clone()),
+            // Nodes of earlier versions name none.
+            None => self.handle.owner.clone(),
+        };
         let queue = Arc::new(WatcherQueue::new(self.handle.dialect, usize::MAX, Arc::default(), None));
-        let principal = self.handle.owner.clone();
-        let attach = Attach { key: name.to_owned(), after: None, queue, has_messages: false, principal };
+        let (key, kept) = (name.to_owned(), principal.clone());
+        let attach = Attach { key, after: None, queue, has_messages: false, principal };
         let (reply, attached) = oneshot::channel();
         self.handle.requests.send(SessionRequest::Attach(attach, reply)).await.ok()?;
         let attached = attached.await.ok()?;
-        let known = (attached.client, attached.connection);
-        self.shared.clients().insert(name.to_owned(), known);
+        let known = KnownClient { id: attached.client, connection: attached.connection, principal: kept };
+        self.shared.clients().insert(name.to_owned(), known.clone());
         Some(known)
     }
 }

@@ -20,8 +20,8 @@ use crate::{
     protocol::{MultiSessionErrorCode, RequestId, RpcErrorResponse},
     session::{Notice, OpenedSession},
     session_host::{
-        ClientId, OpenSession, Outlet, OutletItem, Resumption, SessionEnd, SessionHandle, SessionLimits,
-        SessionRequest, start_session,
+        ClientId, OpenSession, Outlet, OutletItem, Principal, Resumption, SessionEnd, SessionHandle,
+        SessionLimits, SessionRequest, UsageBook, start_session,
     },
 };
 use serde::Deserialize;
@@ -49,6 +49,8 @@ pub struct OwnerContext {
     pub open_session: Arc<OpenSession>,
     /// Limits of a session's memory.
     pub limits: SessionLimits,
+    /// What principals have used on this node.
+    pub usage: UsageBook,
 }
 
 /// A session that this node owns.
@@ -65,7 +67,7 @@ struct OwnerState {
     session: String,
     epoch: u64,
     /// Clients by their names.
-    clients: Mutex<HashMap<String, (ClientId, u64)>>,
+    clients: Mutex<HashMap<String, KnownClient>>,
     /// Commands without a response in the output.
     outstanding: Mutex<Vec<OutstandingCommand>>,
     /// The number of the last frame in the output.
@@ -74,8 +76,17 @@ struct OwnerState {
     is_given_up: AtomicBool,
 }
 
+/// A client, as the session knows it.
+#[derive(Clone)]
+struct KnownClient {
+    id: ClientId,
+    connection: u64,
+    /// Who it acts for.
+    principal: Arc<Principal>,
+}
+
 impl OwnerState {
-    fn clients(&self) -> MutexGuard<'_, HashMap<String, (ClientId, u64)>> {
+    fn clients(&self) -> MutexGuard<'_, HashMap<String, KnownClient>> {
         self.clients.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -174,6 +185,7 @@ impl OwnedSession {
             handle: handle.clone(),
             record,
             lease: lease.clone(),
+            usage: context.usage.clone(),
         };
         let tail = Tail::start(
             connection,
@@ -328,7 +340,7 @@ async fn start(
     (mut log, content, is_cut): (EntryLog, LogContent, bool),
     (last, items, gate): (u64, mpsc::UnboundedSender<OutletItem>, watch::Receiver<bool>),
 ) -> Result<(SessionHandle, bool), String> {
-    let (open_session, mut request) = (context.open_session.clone(), record.spec.request());
+    let (open_session, mut request) = (context.open_session.clone(), record.spec.request(&context.usage));
     let runs_anywhere = record.runs_anywhere;
     let options = tokio::task::spawn_blocking(move || {
         // The node's own directory takes the place of one that only names where the session began.
@@ -358,7 +370,7 @@ async fn start(
     options.session = opened;
     options.files = Some(Box::new(EntryFiles { log, runtime: Handle::current() }));
     let outlet = Outlet::new(options.dialect, last, items, gate);
-    let (owner, resumption) = (record.spec.principal(), Resumption::default());
+    let (owner, resumption) = (record.spec.principal(&context.usage), Resumption::default());
     let handle = start_session(session.to_owned(), options, context.limits, owner, resumption, Some(outlet));
     Ok((handle, runs_anywhere))
 }

@@ -151,7 +151,8 @@ impl OutputTask {
             OutletItem::Message(to, message) => (to, OutputContent::Message(message)),
         };
         let clients = self.shared.clients();
-        let name = |to: ClientId| clients.iter().find(|(_, (id, _))| *id == to).map(|(name, _)| name.clone());
+        let name =
+            |to: ClientId| clients.iter().find(|(_, known)| known.id == to).map(|(name, _)| name.clone());
         // A client that is forgotten gets nothing, and no other gets it.
         OutputItem { to: to.map(|to| name(to).unwrap_or_default()), content }
     }
