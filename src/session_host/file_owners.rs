@@ -105,15 +105,20 @@ impl FileOwners {
         self.noted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether a path without symbolic links is in a folder of the host.
+    fn is_in_folders(&self, path: &Path) -> bool {
+        let is_below = |folder: &PathBuf| fs::canonicalize(folder).is_ok_and(|it| path.starts_with(it));
+        (self.folders)().iter().any(is_below)
+    }
+
     /// The principals in whose roots a session's file lies, and the directory that the session works in.
     fn root_holders(&self, path: &Path) -> Vec<String> {
         let is_file = fs::metadata(path).is_ok_and(|file| file.is_file());
         let directory = if is_file { working_directory(path) } else { None };
         let directory = directory.and_then(|directory| fs::canonicalize(directory).ok());
         let (Some(directory), Some(known)) = (directory, (self.root_holders)()) else { return Vec::new() };
-        let is_below = |folder: &PathBuf| fs::canonicalize(folder).is_ok_and(|it| path.starts_with(it));
         // The folders of the host are no principal's, wherever they are.
-        let is_of_host = (self.folders)().iter().any(is_below);
+        let is_of_host = self.is_in_folders(path);
         let places: Vec<&Path> = if is_of_host { vec![&directory] } else { vec![&directory, path] };
         let holds = |roots: &Roots, place: &&Path| roots.contain(place);
         let mut names: Vec<String> = known
@@ -167,8 +172,8 @@ pub struct FileAccess {
 }
 
 impl FileAccess {
-    /// The path of a session's file without symbolic links, if the principal may open it: its own ones, and files below its own
-    /// roots that do not exist yet. Whoever sees all may open any path. Blocks.
+    /// The path of a session's file without symbolic links, if the principal may open it: its own ones, and files that do not
+    /// exist yet, below its roots or, without any, outside of the host's folders. Whoever sees all may open any path. Blocks.
     ///
     /// # Errors
     ///
@@ -181,10 +186,14 @@ impl FileAccess {
         if let Some(name) = self.owners.noted().owner(&path) {
             return permit(&self.principal, SessionOwner::Opener(name), path.clone());
         }
-        let holders = match is_missing(&path) {
-            true => self.own_root(&path),
-            false => self.owners.root_holders(&path),
-        };
+        if is_missing(&path) {
+            let owner = match self.may_create(&path) {
+                true => SessionOwner::Opener(&self.principal.name),
+                false => SessionOwner::RootHolders(&[]),
+            };
+            return permit(&self.principal, owner, path);
+        }
+        let holders = self.owners.root_holders(&path);
         permit(&self.principal, SessionOwner::RootHolders(&holders), path)
     }
 
@@ -208,7 +217,7 @@ impl FileAccess {
     /// `unknown_session`: the principal may not open it; `open_failed`: it cannot be noted.
     pub fn claim(&self, path: &Path) -> Result<(), HostError> {
         let path = resolved(path);
-        let holders = if is_missing(&path) { self.own_root(&path) } else { self.owners.root_holders(&path) };
+        let holders = if is_missing(&path) { Vec::new() } else { self.owners.root_holders(&path) };
         self.note(
             path,
             match &*holders {
@@ -248,9 +257,13 @@ impl FileAccess {
         noted.set(to, Some(&name)).map_err(|error| unnoted(&error))
     }
 
-    fn own_root(&self, path: &Path) -> Vec<String> {
-        let is_own = self.principal.limits.roots.as_ref().is_some_and(|roots| roots.contain(path));
-        is_own.then(|| self.principal.name.clone()).into_iter().collect()
+    /// Whether the principal may name a file that does not exist, which becomes its session's. In the host's folders it may not:
+    /// which files of others are there is not told.
+    fn may_create(&self, path: &Path) -> bool {
+        match &self.principal.limits.roots {
+            Some(roots) => roots.contain(path),
+            None => !self.owners.is_in_folders(path),
+        }
     }
 }
 

@@ -213,7 +213,7 @@ fn missing_sockets_of_systemd_are_reported() {
 fn upgrade_keeps_process_and_sockets() {
     let host = TcpHost::start(
         &waiting(),
-        |_| vec![json!({})],
+        |here| vec![json!({ "roots": [here] })],
         &["--listen", "ws://127.0.0.1:0", "--listen", "unix:s"],
     );
     let listens = |count| host.log().matches("listening at ").count() == count;

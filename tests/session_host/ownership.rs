@@ -111,6 +111,15 @@ fn archived_session_keeps_its_owner() {
 }
 
 #[test]
+fn token_without_roots_creates_by_path() {
+    let host = TcpHost::start(&hello(), |_| vec![json!({}), json!({})], &[]);
+    let path = root(&host).join("new.jsonl");
+    let open = json!({ "type": "open_session", "id": 1, "cwd": root(&host), "sessionPath": path });
+    assert_eq!(host.client("secret").request(&open)["success"], true);
+    assert_eq!(host.client("other").refused(&open), "unknown_session");
+}
+
+#[test]
 fn broken_record_of_owners_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir(dir.path().join("state")).unwrap();
