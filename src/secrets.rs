@@ -1,6 +1,9 @@
 //! Keys that this process knows: redacted in texts, and withheld from the environment of child processes.
 
+mod child_environment;
 mod spelling;
+
+pub use child_environment::{ChildEnvironment, check_passed};
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use std::{
@@ -17,9 +20,6 @@ pub const MASK: &str = "***";
 /// Shortest key, in bytes: a shorter one would match ordinary text.
 const MIN_KEY_BYTES: usize = 8;
 
-/// Passes every variable to child processes.
-const PASS_ALL: &str = "all";
-
 /// Variables that never hold a key, and that hardly any program can do without.
 const COMMON_VARIABLES: [&str; 10] =
     ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TERM", "PWD", "TMPDIR", "HOSTNAME"];
@@ -32,8 +32,7 @@ pub struct Secrets(Arc<RwLock<KnownSecrets>>);
 struct KnownSecrets {
     /// Keys, also in Base64.
     values: BTreeSet<String>,
-    variables: BTreeSet<String>,
-    passed: BTreeSet<String>,
+    environment: ChildEnvironment,
 }
 
 // Keys must not reach logs.
@@ -68,27 +67,24 @@ impl Secrets {
         }
     }
 
-    /// Withholds a variable from child processes; `false`: it is one that every program needs.
+    /// Withholds a variable from child processes, whatever its name; `false`: it is one that every program needs.
     pub fn withhold(&self, variable: &str) -> bool {
         let holds = !COMMON_VARIABLES.contains(&variable);
         if holds {
-            self.write().variables.insert(variable.to_owned());
+            self.write().environment.withhold(variable);
         }
         holds
     }
 
-    /// Passes these variables to child processes nevertheless; `all`: every one.
-    pub fn pass<'a>(&self, variables: impl IntoIterator<Item = &'a String>) {
-        self.write().passed.extend(variables.into_iter().cloned());
+    /// Passes the variables that these patterns name to child processes nevertheless. `*` stands for any text, `all` for
+    /// every variable.
+    pub fn pass<'a>(&self, patterns: impl IntoIterator<Item = &'a String>) {
+        self.write().environment.pass(patterns);
     }
 
-    /// Variables that child processes do not get.
-    pub fn withheld(&self) -> Vec<String> {
-        let known = self.read();
-        if known.passed.contains(PASS_ALL) {
-            return Vec::new();
-        }
-        known.variables.difference(&known.passed).cloned().collect()
+    /// The variables that child processes get.
+    pub fn child_environment(&self) -> ChildEnvironment {
+        self.read().environment.clone()
     }
 
     /// Replaces every known key in `text` by `***`, in any spelling: as in a URL, in HTML, in JSON, in Base64, one
@@ -251,16 +247,5 @@ mod tests {
         // What HTTP says of it: `me:p@ssword`.
         let text = "p%40ssword p@ssword query-key bWU6cEBzc3dvcmQ= me";
         assert_eq!(secrets.redact(text), "*** *** *** *** me");
-    }
-
-    #[test]
-    fn withheld_variables_are_unpassed_keys() {
-        let secrets = Secrets::default();
-        assert_eq!(["PATH", "A_KEY", "B_KEY"].map(|name| secrets.withhold(name)), [false, true, true]);
-        assert_eq!(secrets.withheld(), ["A_KEY", "B_KEY"]);
-        secrets.pass(&["A_KEY".to_owned()]);
-        assert_eq!(secrets.withheld(), ["B_KEY"]);
-        secrets.pass(&["all".to_owned()]);
-        assert_eq!(secrets.withheld(), Vec::<String>::new());
     }
 }

@@ -392,7 +392,8 @@ impl Bridge {
             let reason = "has no command by which a host offers tools";
             return Err(invalid(format!("mcpServers: {dialect} {reason}")));
         }
-        let tools = McpTools::connect(servers, &directory).await.map_err(invalid)?;
+        let environment = self.source.mcp_environment();
+        let tools = McpTools::connect(servers, &directory, &environment).await.map_err(invalid)?;
         if let SessionOrigin::Existing(id) = &begin {
             // A client may load a session again, to see it from its beginning.
             let open = self.sessions().remove(&SessionId::new(id.as_str()));

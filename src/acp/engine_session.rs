@@ -4,6 +4,7 @@ use crate::tools::ToolDelegate;
 use crate::{
     client::{Client, ConnectionOptions, Events, LineChannels},
     protocol::{Dialect, FRAME_LIMIT},
+    secrets::Secrets,
     session_host::{
         OpenRequest, OpenSession, Principal, Resumption, SessionLimits, Start, line_channels, start_session,
     },
@@ -25,6 +26,8 @@ pub struct EngineSessions {
     pub open: Arc<OpenSession>,
     /// Lists the folders with the session files of a working directory, or of all. May block.
     pub folders: Box<FindFolders>,
+    /// Keys, which the processes of MCP servers do not get.
+    pub secrets: Secrets,
 }
 
 /// Bytes of frames that are kept until the client is connected.

@@ -4,6 +4,7 @@ use crate::{
     client::HostTool,
     model::types::ToolSpec,
     protocol::{AgentToolResult, HostToolDefinition, ImageContent, TextContent, UserContent},
+    secrets::ChildEnvironment,
     tools::{Block, ToolOutput},
 };
 use agent_client_protocol::v1::schema::{McpServer, McpServerHttp, McpServerStdio};
@@ -41,12 +42,16 @@ struct McpTool {
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 
 impl McpTools {
-    /// Connects all servers; those on stdio start in `directory`.
+    /// Connects all servers; those on stdio start in `directory` and get `environment`, besides what the client gives them.
     ///
     /// # Errors
     ///
     /// A server cannot be connected; the reason names it.
-    pub async fn connect(servers: Vec<McpServer>, directory: &Path) -> Result<Self, String> {
+    pub async fn connect(
+        servers: Vec<McpServer>,
+        directory: &Path,
+        environment: &ChildEnvironment,
+    ) -> Result<Self, String> {
         let mut tools: Vec<McpTool> = Vec::new();
         for (index, server) in servers.into_iter().enumerate() {
             let (name, connecting) = match server {
@@ -59,7 +64,7 @@ impl McpTools {
                 _ => return Err(format!("mcpServers[{index}].type: expected stdio or http")),
             };
             let failed = |reason: String| format!("mcpServers[{index}] ({name}): {reason}");
-            let started = timeout(START_TIMEOUT, connecting.start(directory)).await;
+            let started = timeout(START_TIMEOUT, connecting.start(directory, environment)).await;
             let late = || format!("no answer within {START_TIMEOUT:?}");
             let (connection, listed) = started.map_err(|_| failed(late()))?.map_err(failed)?;
             for tool in listed {
@@ -128,11 +133,16 @@ enum McpTransport {
 }
 
 impl McpTransport {
-    async fn start(self, directory: &Path) -> Result<(Arc<Connection>, Vec<Tool>), String> {
+    async fn start(
+        self,
+        directory: &Path,
+        environment: &ChildEnvironment,
+    ) -> Result<(Arc<Connection>, Vec<Tool>), String> {
         let connection = match self {
             Self::Process(server) => {
                 let mut command = Command::new(&server.command);
                 command.args(&server.args).current_dir(directory);
+                environment.withhold_keys(command.as_std_mut());
                 command.envs(server.env.iter().map(|variable| (&variable.name, &variable.value)));
                 let program = server.command.display();
                 let process =

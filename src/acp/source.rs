@@ -4,6 +4,7 @@ use super::{AgentProcess, EngineSessions, client_environment::ClientEnvironment}
 use crate::{
     client::{Client, ConnectionOptions, DialogHandler, Events, LineObserver},
     protocol::{CloneCommand, Dialect, GetStateCommand, RpcCommandKind, SwitchSessionCommand},
+    secrets::ChildEnvironment,
     session_host::Start,
 };
 use std::{path::PathBuf, sync::Arc};
@@ -67,6 +68,15 @@ impl Source {
     /// Whether a session can be copied.
     pub fn copies_sessions(&self, dialect: Dialect) -> bool {
         matches!(self, Self::Engine(_)) || RpcCommandKind::Clone.is_in(dialect.base())
+    }
+
+    /// The environment of MCP servers that a client hands over.
+    pub fn mcp_environment(&self) -> ChildEnvironment {
+        match self {
+            Self::Engine(engine) => engine.secrets.child_environment(),
+            // The configuration is that of the processes.
+            Self::Agent(_) => ChildEnvironment::default(),
+        }
     }
 
     /// Starts the server of a session. Returns the name of the session, by which it is found again, if it can be.

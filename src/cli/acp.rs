@@ -191,12 +191,13 @@ fn engine(dialect: Dialect, options: HostOptions, arguments: &[OsString]) -> Res
         arguments: arguments.to_vec(),
         directory,
         environment,
-        secrets,
+        secrets: secrets.clone(),
         owners: None,
     });
     Ok(EngineSessions {
         dialect,
         open: Arc::new(move |request| template.open(request)),
         folders: Box::new(find_folders),
+        secrets,
     })
 }

@@ -63,7 +63,7 @@ pub async fn start(
         shell: ShellOptions {
             shell: environment.shell.clone(),
             programs: environment.programs.clone(),
-            withheld: environment.secrets.withheld(),
+            environment: environment.secrets.child_environment(),
             ..ShellOptions::for_tool()
         },
         max_line,

@@ -251,7 +251,7 @@ fn access(options: &HostOptions, secrets: &Secrets) -> Result<Access, Refusal> {
         access = access.with_tokens(file.into()).map_err(wrong)?;
     }
     if let Some(program) = &options.auth_command {
-        access = access.with_command(AuthCommand::new(program.into(), secrets.withheld()));
+        access = access.with_command(AuthCommand::new(program.into(), secrets.child_environment()));
     }
     Ok(access)
 }

@@ -5,7 +5,7 @@ use crate::{
     attach::{Authorities, HostAddress},
     inspect::{App, HostAccess, PageServer, ServerCommand, Subject},
     protocol::DialectVersion,
-    secrets::redact_command_line,
+    secrets::{ChildEnvironment, redact_command_line},
 };
 use clap::Args;
 use std::{
@@ -149,6 +149,7 @@ fn has_screen() -> bool {
 fn open(address: &str) {
     let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
     let mut command = Command::new(program);
+    ChildEnvironment::default().withhold_keys(&mut command);
     command.arg(address).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     // It may end long after us.
     drop(command.spawn());

@@ -16,8 +16,8 @@ use lexopt::prelude::*;
 use std::ffi::OsString;
 use values::{
     above_zero, agent, bytes, confirm_patterns, dialect, excluded_tools, expand_short, hazards,
-    lease_seconds, list, log_format, mode, model_patterns, optional_value, path, path_or_id, seconds, seed,
-    session_id, session_name, sync, text, tool_list,
+    lease_seconds, list, log_format, mode, model_patterns, optional_value, passed_keys, path, path_or_id,
+    seconds, seed, session_id, session_name, sync, text, tool_list,
 };
 
 pub use help::{HELP, HelpOption, help_groups, help_options};
@@ -299,7 +299,7 @@ pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
             Long("append-system-prompt") => options.append_system_prompt.push(text(&mut parser)?),
             Long("models") => options.models = Some(model_patterns(&text(&mut parser)?)?),
             Long("api-key") => options.api_key = Some(text(&mut parser)?),
-            Long("pass-keys") => options.pass_keys.extend(list(&text(&mut parser)?)),
+            Long("pass-keys") => options.pass_keys.extend(passed_keys(&text(&mut parser)?)?),
             Long("no-context-files") => options.no_context_files = true,
             Long("skill") => options.skills.push(text(&mut parser)?),
             Long("no-skills") => options.no_skills = true,

@@ -6,8 +6,8 @@ use crate::{config::Environment, secrets::Secrets};
 /// `/proc` then shows neither its environment nor its memory to other processes of the user, they cannot trace it, and it
 /// leaves no core dump. The super-user still can; without support of the kernel, so can the user.
 pub fn hide(secrets: &Secrets, environment: &Environment, key_is_given: bool) {
-    let withheld = secrets.withheld();
-    if key_is_given || withheld.iter().any(|name| environment.get(name).is_some()) {
+    let children = secrets.child_environment();
+    if key_is_given || environment.names().any(|name| children.withholds(name)) {
         hide_process();
     }
 }

@@ -19,8 +19,8 @@ use crate::{
         files::{ContextFile, PromptFiles, text_or_file},
         tool_line,
     },
-    protocol::Dialect,
-    secrets::Secrets,
+    protocol::{Dialect, DialectExtensionApi},
+    secrets::{self, Secrets},
     server::{LoginAccess, ModelLibrary, SessionOptions, ToolEnvironment, scripted_name, wall_ms},
     session::{SyncPolicy, day},
     tools::OutputFiles,
@@ -149,6 +149,7 @@ pub fn session_options(
     environment: &Environment,
 ) -> Result<SessionOptions, Refusal> {
     let dialect = config.dialect;
+    check_passed_keys(&config)?;
     if let Some(fault) = config.settings.faults.first() {
         return Err(Refusal(fault.clone(), USAGE));
     }
@@ -242,6 +243,15 @@ pub fn session_options(
         agent: None,
         tool_environment,
     })
+}
+
+/// Refuses a wrong entry of `passKeys`.
+fn check_passed_keys(config: &Config) -> Result<(), Refusal> {
+    for (at, entry) in config.settings.pass_keys.iter().enumerate() {
+        let wrong = |reason| Refusal(format!("settings: passKeys[{at}]: {reason}"), 1);
+        secrets::check_passed(entry).map_err(wrong)?;
+    }
+    Ok(())
 }
 
 /// The models: a script if the options name one, else the configured ones. With `extended`, an extension may add the model

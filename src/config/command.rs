@@ -1,4 +1,6 @@
 //! Runs commands that print keys.
+//!
+//! They get the whole environment: they are the user's own, and print a key by means of others (`vault`, `op`, `aws`).
 
 use crate::process_watcher::{self, WatchedGroup};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};

@@ -35,6 +35,11 @@ impl Environment {
         Self(all)
     }
 
+    /// The names of all variables.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
     /// The value of the variable `name`, which may be empty; `None`: unset.
     pub fn given(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)

@@ -4,7 +4,7 @@ use super::{
     spawn::is_executable,
     unpack::{Unpacked, unpack},
 };
-use crate::config::Environment;
+use crate::{config::Environment, secrets::ChildEnvironment};
 use std::{
     env,
     io::{self, Read as _},
@@ -72,6 +72,7 @@ impl NodeHost {
     pub fn version(&self) -> Result<String, String> {
         let failed = |error: io::Error| format!("cannot be started: {error}");
         let mut command = Command::new(&self.runtime);
+        ChildEnvironment::default().withhold_keys(&mut command);
         command.arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().map_err(failed)?;
         let mut printed = Vec::new();

@@ -10,7 +10,7 @@ use super::{
     unpack::Unpacked,
 };
 use crate::{
-    secrets::Secrets,
+    secrets::{ChildEnvironment, Secrets},
     tools::{Group, Processes},
 };
 use std::{
@@ -50,12 +50,12 @@ impl ExtensionProcess {
     /// reason for its end; what it wrote was heard, unless it was stopped.
     pub(super) async fn run(self) -> String {
         let Self { path, node, directory, processes, secrets, reader, writer, stop } = self;
-        let withheld = secrets.withheld();
+        let environment = secrets.child_environment();
         let started = match node {
-            None => spawn_executable(Path::new(&path), &directory, &withheld, &processes)
+            None => spawn_executable(Path::new(&path), &directory, &environment, &processes)
                 .map(SpawnedProcess::executable),
             Some((node, answers)) => {
-                SpawnedProcess::host(node, answers, &directory, &withheld, &processes).await
+                SpawnedProcess::host(node, answers, &directory, &environment, &processes).await
             }
         };
         let SpawnedProcess { mut child, group, answers, _unpacked } = match started {
@@ -123,7 +123,7 @@ impl SpawnedProcess {
         node: NodeHost,
         answers: FrameWriter,
         directory: &Path,
-        withheld: &[String],
+        environment: &ChildEnvironment,
         processes: &Processes,
     ) -> Result<Self, String> {
         let runtime = node.clone();
@@ -133,7 +133,7 @@ impl SpawnedProcess {
             unpacked.map_err(|error| format!("the program that hosts it cannot be unpacked: {error}"))?;
         let pipe = pipe::pipe().and_then(|(ours, theirs)| Ok((ours, theirs.into_blocking_fd()?)));
         let (ours, theirs) = pipe.map_err(|error| format!("it cannot be started: {error}"))?;
-        let (child, group) = spawn_host(&node, &unpacked.main, theirs, directory, withheld, processes)?;
+        let (child, group) = spawn_host(&node, &unpacked.main, theirs, directory, environment, processes)?;
         Ok(Self { child, group, answers: Some((answers, ours)), _unpacked: Some(unpacked) })
     }
 }

@@ -3,6 +3,7 @@
 use super::node::NodeHost;
 use crate::{
     regular_files,
+    secrets::ChildEnvironment,
     tools::{Group, Processes},
 };
 use command_fds::{CommandFdExt as _, FdMapping};
@@ -46,11 +47,11 @@ const ANSWER_DESCRIPTOR: i32 = 3;
 pub(super) fn spawn_executable(
     path: &Path,
     directory: &Path,
-    withheld: &[String],
+    environment: &ChildEnvironment,
     processes: &Processes,
 ) -> Result<(Child, Group), String> {
     let mut command = Command::new(path);
-    spawn(&mut command, directory, withheld, processes)
+    spawn(&mut command, directory, environment, processes)
         .map_err(|error| format!("it cannot be started: {}", start_failure(path, &error)))
 }
 
@@ -60,7 +61,7 @@ pub(super) fn spawn_host(
     main: &Path,
     answers: OwnedFd,
     directory: &Path,
-    withheld: &[String],
+    environment: &ChildEnvironment,
     processes: &Processes,
 ) -> Result<(Child, Group), String> {
     let mut command = Command::new(&node.runtime);
@@ -81,19 +82,17 @@ pub(super) fn spawn_host(
         command.env(DIRECTORY, directory);
         starts_in = own;
     }
-    spawn(&mut command, starts_in, withheld, processes).map_err(|error| text(&error))
+    spawn(&mut command, starts_in, environment, processes).map_err(|error| text(&error))
 }
 
-/// Spawns a command without the variables in `withheld`, which hold keys.
+/// Spawns a command in that environment, with variables of its own.
 fn spawn(
     command: &mut Command,
     directory: &Path,
-    withheld: &[String],
+    environment: &ChildEnvironment,
     processes: &Processes,
 ) -> io::Result<(Child, Group)> {
-    for variable in withheld {
-        command.env_remove(variable);
-    }
+    environment.withhold_keys(command.as_std_mut());
     command.current_dir(directory).env(VARIABLE, VERSION);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     processes.spawn(command)

@@ -1,7 +1,7 @@
 //! Fetches packages that the command line names, by npm or git, into the cache. Blocks on the network.
 
 use super::source::Source;
-use crate::{config::Environment, line_reader::read_beginning, private_files};
+use crate::{config::Environment, line_reader::read_beginning, private_files, secrets::ChildEnvironment};
 use sha2::{Digest as _, Sha256};
 use std::{
     fs, io,
@@ -18,18 +18,16 @@ const SHOWN_CHARS: usize = 400;
 /// Bytes of a program's stderr that are kept.
 const MAX_STDERR: u64 = 64 * 1024;
 
-/// Returns the folder of a package, and fetches it first if it is not cached. The variables in `withheld` are removed
-/// from the environment of npm and git, since scripts of packages run there.
+/// Returns the folder of a package, and fetches it first if it is not cached. npm and git, and with
+/// them the scripts of packages, run in the environment `child`.
 pub(super) fn fetch(
     source: &Source,
     cache: &Path,
     environment: &Environment,
-    withheld: &[String],
+    child: &ChildEnvironment,
 ) -> Result<PathBuf, String> {
     let run = |command: &mut Command| {
-        for variable in withheld {
-            command.env_remove(variable);
-        }
+        child.withhold_keys(command);
         run(command)
     };
     let (what, inside) = match source {

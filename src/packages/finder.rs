@@ -261,8 +261,8 @@ impl<'a> Finder<'a> {
                     Ok(absolute(self.places.working, expand_home(path, self.places.environment)))
                 }
                 _ => {
-                    let withheld = self.places.config.keys.secrets().withheld();
-                    fetch(&source, self.places.cache, self.places.environment, &withheld)
+                    let child = self.places.config.keys.secrets().child_environment();
+                    fetch(&source, self.places.cache, self.places.environment, &child)
                 }
             };
             let root = match root {

@@ -372,7 +372,7 @@ impl Tasks {
             shell: shell.clone(),
             prefix: prefix.clone(),
             programs: programs.clone(),
-            withheld: secrets.withheld(),
+            environment: secrets.child_environment(),
             timeout: bash.timeout_seconds.map(Duration::from_secs),
             limits: Limits { lines: bash.max_lines, bytes: bash.max_bytes },
             file_limit: output_file_limit.unwrap_or(options.file_limit),

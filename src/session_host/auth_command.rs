@@ -4,7 +4,8 @@
 //! it; anything else is a failure, which refuses the client and is logged. Answers are kept for [`KEPT`].
 
 use super::{limits::TokenLimits, token_file::name_of};
-use crate::process_watcher::{self, WatchedGroup};
+use crate::process_watcher::{WatchedGroup, self};
+use crate::secrets::ChildEnvironment;
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde::Deserialize;
 use serde_json::Value;
@@ -46,8 +47,7 @@ pub type Verdict = Option<(String, TokenLimits)>;
 #[derive(Debug)]
 pub struct AuthCommand {
     program: PathBuf,
-    /// Variables with credentials, which the program does not get.
-    withheld: Vec<String>,
+    environment: ChildEnvironment,
     kept: Mutex<HashMap<[u8; 32], (Instant, Verdict)>>,
     running: Semaphore,
 }
@@ -62,9 +62,9 @@ struct Answer {
 }
 
 impl AuthCommand {
-    /// Checks tokens by this program, whose environment lacks the variables `withheld`.
-    pub fn new(program: PathBuf, withheld: Vec<String>) -> Self {
-        Self { program, withheld, kept: Mutex::default(), running: Semaphore::new(MAX_RUNNING) }
+    /// Checks tokens by this program.
+    pub fn new(program: PathBuf, environment: ChildEnvironment) -> Self {
+        Self { program, environment, kept: Mutex::default(), running: Semaphore::new(MAX_RUNNING) }
     }
 
     /// Whether the program accepts a token with this SHA-256.
@@ -102,9 +102,7 @@ impl AuthCommand {
         let name = self.program.display();
         let mut command = Command::new(&self.program);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
-        for variable in &self.withheld {
-            command.env_remove(variable);
-        }
+        self.environment.withhold_keys(command.as_std_mut());
         let start = process_watcher::announce_start();
         let mut child = command.kill_on_drop(true).spawn().map_err(|error| format!("{name}: {error}"))?;
         let group = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
@@ -179,7 +177,7 @@ mod tests {
         let program = dir.join("check");
         fs::write(&program, format!("#!/bin/sh\necho >> {}/runs\n{script}\n", dir.display())).unwrap();
         fs::set_permissions(&program, fs::Permissions::from_mode(0o700)).unwrap();
-        AuthCommand::new(program, Vec::new())
+        AuthCommand::new(program, ChildEnvironment::default())
     }
 
     #[tokio::test]

@@ -64,9 +64,7 @@ impl RunningCommand {
         let (reader, writer) = io::pipe()?;
         process.arg("-c").arg(script).current_dir(cwd).stdin(Stdio::null());
         process.stdout(writer.try_clone()?).stderr(writer);
-        for variable in &options.withheld {
-            process.env_remove(variable);
-        }
+        options.environment.withhold_keys(process.as_std_mut());
         if let Some(programs) = &options.programs {
             process.env("PATH", path_with(programs));
         }

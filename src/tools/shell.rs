@@ -17,6 +17,7 @@ use super::run::ToolOutput;
 use super::running_command::RunningCommand;
 use super::truncate::Limits;
 use crate::protocol::TruncationResult;
+use crate::secrets::ChildEnvironment;
 
 /// Options of commands, from settings and dialect.
 #[derive(Debug, Clone)]
@@ -43,8 +44,8 @@ pub struct ShellOptions {
     pub keeps_directory: bool,
     /// Place and wording of the notice that a command was stopped.
     pub stop_notice: StopNotice,
-    /// Environment variables that are withheld, as they hold keys.
-    pub withheld: Vec<String>,
+    /// The environment of the command.
+    pub environment: ChildEnvironment,
     /// Whether the details of the tool's result have `timeoutSeconds`, as in xcsh.
     pub reports_timeout: bool,
 }
@@ -69,7 +70,7 @@ impl ShellOptions {
             spools_cut_lines: false,
             keeps_directory: false,
             stop_notice: StopNotice::After,
-            withheld: Vec::new(),
+            environment: ChildEnvironment::default(),
             reports_timeout: false,
         }
     }
@@ -187,7 +188,7 @@ pub enum ShellError {
     System(#[from] io::Error),
 }
 
-/// Runs `command` in `cwd` until it ends or `control` stops it. stdin is empty; withheld variables are not passed on.
+/// Runs `command` in `cwd` until it ends or `control` stops it. stdin is empty.
 ///
 /// After a cancellation or timeout, its process group is dead when this returns. If the future is dropped, the group is
 /// killed. A command that is cancelled beforehand is not started.

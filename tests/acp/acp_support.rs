@@ -42,6 +42,8 @@ pub struct Setup {
     pub holds_dialogs: bool,
     /// Texts of files that the client has open.
     pub unsaved: HashMap<PathBuf, String>,
+    /// Further variables of the program's environment.
+    pub variables: Vec<(&'static str, &'static str)>,
 }
 
 impl Setup {
@@ -65,6 +67,7 @@ impl Setup {
             entered: None,
             holds_dialogs: false,
             unsaved: HashMap::new(),
+            variables: Vec::new(),
         }
     }
 
@@ -126,6 +129,7 @@ impl Setup {
         let mut program = Command::new(PROGRAM);
         program.arg("acp").args(["--record", &record]).args(&self.options);
         program.env_clear().env("HOME", self.home.path()).env("PATH", std::env::var_os("PATH").unwrap());
+        program.envs(self.variables.iter().copied());
         program.current_dir(self.home.path()).stdin(Stdio::piped()).stdout(Stdio::piped());
         program.kill_on_drop(true).spawn().unwrap()
     }

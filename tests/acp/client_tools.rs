@@ -241,3 +241,40 @@ async fn mcp_servers_are_refused_with_reason() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn mcp_servers_get_no_keys() {
+    let keys = [
+        ("ANTHROPIC_API_KEY", "one"),
+        ("OPENAI_API_KEY", "two"),
+        ("GEMINI_API_KEY", "three"),
+        ("GH_TOKEN", "four"),
+        ("PASSED_TOKEN", "five"),
+    ];
+    let passed = Setup::own(looks_up()).with(&["--pass-keys", "PASSED_*"]);
+    for (mut setup, names) in [
+        (passed, vec!["OWN_TOKEN", "PASSED_TOKEN", "PLAIN", "WORD"]),
+        (Setup::foreign(looks_up(), "xcsh"), vec!["OWN_TOKEN", "PLAIN", "WORD"]),
+    ] {
+        setup.variables = keys.into_iter().chain([("PLAIN", "six")]).collect();
+        let project = setup.project();
+        let script = format!("env > mcp.env\n{MCP_SERVER}");
+        let server = acp::McpServerStdio::new("words", "/bin/sh").args(vec!["-c".to_owned(), script]);
+        // What the client gives its own server is the client's.
+        let own = ["OWN_TOKEN", "WORD"].map(|name| acp::EnvVariable::new(name, "life"));
+        let server = acp::McpServer::Stdio(server.env(own.to_vec()));
+        drive(&setup, async |connection, _| {
+            open(&connection, &project, server.clone()).await?;
+            Ok(())
+        })
+        .await;
+        let environment = fs::read_to_string(project.join("mcp.env")).unwrap();
+        let found = environment.lines().filter_map(|line| Some(line.split_once('=')?.0));
+        let known = |name: &&str| {
+            keys.iter().any(|(key, _)| key == name) || ["OWN_TOKEN", "PLAIN", "WORD"].contains(name)
+        };
+        let mut found: Vec<&str> = found.filter(known).collect();
+        found.sort_unstable();
+        assert_eq!(found, names);
+    }
+}

@@ -162,7 +162,7 @@ fn bearer_token_is_key_profile_is_not() {
     let secrets = home.load(&[("AWS_PROFILE", "work")]);
     credentials(&secrets);
     assert_eq!(secrets.keys.secrets().redact("secret#of-work token-of-work"), "*** ***");
-    assert!(!secrets.keys.secrets().withheld().iter().any(|name| name.starts_with("AWS_SECRET")));
+    assert!(!secrets.keys.secrets().child_environment().withholds("AWS_PROFILE"));
 }
 
 #[test]

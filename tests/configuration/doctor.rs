@@ -62,6 +62,17 @@ fn lack_of_models_is_broken() {
 }
 
 #[test]
+fn withheld_variables_are_listed_by_name() {
+    let home = home(&stored_key(), 0o600);
+    home.write("settings.json", r#"{ "passKeys": ["NPM_*"] }"#);
+    let variables = [("GH_TOKEN", KEY), ("my_api_key", KEY), ("NPM_TOKEN", KEY), ("AWS_REGION", "eu-x-9")];
+    let (_, report) = doctor(&home, &["--json"], &variables);
+    let text = "environment: withheld from commands and extensions: GH_TOKEN, my_api_key";
+    assert!(checks(&report, "note").contains(&text.to_owned()), "{report}");
+    assert!(!report.contains(KEY), "{report}");
+}
+
+#[test]
 fn readable_keys_are_broken() {
     let home = home(&stored_key(), 0o644);
     let (status, text) = doctor(&home, &[], &[]);

@@ -12,11 +12,23 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// Those that hold keys: of a provider that is known, of one in `models.json`, of one that an extension registers.
-const KEYS: [&str; 4] = ["HF_TOKEN", "OPENAI_API_KEY", "OWN_DOLLAR", "OWN_NAME"];
+/// Those that hold keys: of a provider that is known, of one in `models.json`, of AWS, and by their names alone.
+const KEYS: [&str; 11] = [
+    "AWS_ACCESS_KEY_ID",
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_SESSION_TOKEN",
+    "GITHUB_TOKEN",
+    "HF_TOKEN",
+    "NPM_TOKEN",
+    "OPENAI_API_KEY",
+    "OWN_DOLLAR",
+    "OWN_NAME",
+    "SOME_CLIENT_SECRET",
+    "unknown_api_key",
+];
 
 /// Those that hold none, whatever refers to them.
-const OTHERS: [&str; 3] = ["AWS_PROFILE", "LANG", "OTHER_API_KEY_PATH"];
+const OTHERS: [&str; 4] = ["AWS_PROFILE", "AWS_REGION", "LANG", "OTHER_API_KEY_PATH"];
 
 /// A home with references to variables, an extension, one of pi's own and a model that calls bash.
 fn home(settings: &Value) -> TempDir {
@@ -84,6 +96,38 @@ fn children_get_keys_passed_by_user() {
         &["HF_TOKEN", "OWN_NAME"],
     );
     assert_children_have(&json!({"passKeys": ["all"]}), &[], &KEYS);
+}
+
+#[test]
+fn children_get_keys_of_passed_patterns() {
+    let aws = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"];
+    assert_children_have(
+        &json!({"passKeys": ["aws_*"]}),
+        &["--pass-keys", "*_api_key"],
+        &[&aws[..], &["OPENAI_API_KEY", "unknown_api_key"]].concat(),
+    );
+}
+
+#[test]
+fn wrong_entries_of_passed_keys_are_refused() {
+    let refusal = |dir: &Path, options: &[&str]| {
+        let mut command = command(binary(), dir);
+        command
+            .args(["serve", "--no-session", "--dialect", "pi-1", "--model", "scripted/demo"])
+            .args(options);
+        let output = command.output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let expected = "expected names of variables, where * stands for any text, or all; got";
+    let (status, text) = refusal(dir.path(), &["--pass-keys", "HF_TOKEN,$NPM_TOKEN"]);
+    assert_eq!(status, Some(2), "{text}");
+    assert!(text.contains(&format!("--pass-keys: {expected} \"$NPM_TOKEN\"")), "{text}");
+    write_agent_file(dir.path(), Dialect::Pi1, "settings.json", &json!({"passKeys": ["A", "NPM_TOKEN=abc"]}));
+    let (status, text) = refusal(dir.path(), &[]);
+    assert_eq!(status, Some(1), "{text}");
+    assert!(text.contains(&format!("passKeys[1]: {expected} \"NPM_TOKEN\"")), "{text}");
+    assert!(!text.contains("abc"), "{text}");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 #![cfg(feature = "serve")]
 
 mod approval;
+mod children;
 mod environment;
 mod escapes;
 #[path = "../extension/extended_support/mod.rs"]

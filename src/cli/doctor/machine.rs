@@ -1,17 +1,19 @@
-//! Extensions and the Node that hosts them, and the folder of sessions.
+//! Extensions and the Node that hosts them, what child processes do not get, and the folder of sessions.
 
 use super::{Check, State, Surroundings};
 use crate::{
     cli::{extensions, options::HostOptions, session},
     config::ProjectCode,
     extension::NodeHost,
+    secrets::check_passed,
 };
 use rustix::fs::{Access, access};
 use std::path::Path;
 
-/// Checks extensions, Node and the folder of sessions.
+/// Checks extensions, Node, the environment of child processes and the folder of sessions.
 pub fn check(surroundings: &Surroundings) -> Vec<Check> {
     let mut checks = extension_checks(surroundings);
+    checks.push(keys_of_children(surroundings));
     checks.push(sessions(surroundings));
     checks
 }
@@ -60,6 +62,28 @@ fn node(runtime: &Result<NodeHost, String>, is_needed: bool) -> Check {
             Check::new(missing, "node", text).with_help(error)
         }
     }
+}
+
+/// The variables with keys that commands, extensions and servers of tools do not get.
+fn keys_of_children(surroundings: &Surroundings) -> Check {
+    let Surroundings { config, environment, .. } = surroundings;
+    let wrong =
+        config.settings.pass_keys.iter().enumerate().find_map(|(at, entry)| {
+            check_passed(entry).err().map(|reason| format!("passKeys[{at}]: {reason}"))
+        });
+    if let Some(text) = wrong {
+        return Check::new(State::Broken, "environment", text);
+    }
+    let secrets = config.keys.secrets();
+    secrets.pass(&config.settings.pass_keys);
+    let children = secrets.child_environment();
+    let withheld: Vec<&str> = environment.names().filter(|name| children.withholds(name)).collect();
+    if withheld.is_empty() {
+        return Check::new(State::Ok, "environment", "no variable is withheld from commands and extensions");
+    }
+    let text = format!("withheld from commands and extensions: {}", withheld.join(", "));
+    Check::new(State::Note, "environment", text)
+        .with_help("--pass-keys NAMES or passKeys of your settings pass them")
 }
 
 fn sessions(surroundings: &Surroundings) -> Check {

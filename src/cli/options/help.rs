@@ -23,7 +23,7 @@ Model:
   --thinking <LEVEL>           Start with off, minimal, low, medium, high, xhigh or max
   --api-key <KEY>              Use this key for the provider of the first model; it is not stored
   --pass-keys <A,B>            Pass these environment variables to commands, extensions and installers although they
-                               hold keys of models; all: every one
+                               hold keys: names or patterns (AWS_*); all: every one
   --idle-timeout <SECONDS>     Fail a model call after so much silence; ten times as much while the provider keeps the
                                connection alive. 0: never (httpIdleTimeoutMs, retry.provider.timeoutMs, else 300)
   --list-models [WORDS]        List the models whose names contain these words, and exit

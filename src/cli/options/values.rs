@@ -4,6 +4,7 @@ use super::{LogFormat, Mode, Refusal};
 use crate::{
     cli::{USAGE, tool_selection::check_tool_list, unknown_dialect},
     protocol::Dialect,
+    secrets::check_passed,
     server::Hazard,
     session::SyncPolicy,
 };
@@ -63,6 +64,18 @@ pub fn path(option: &str, parser: &mut lexopt::Parser) -> Result<String, Refusal
         path if path.is_empty() => Err(Refusal(format!("{option}: a path is missing"), USAGE)),
         path => Ok(path),
     }
+}
+
+/// Reads the names and patterns of `--pass-keys`.
+pub fn passed_keys(text: &str) -> Result<Vec<String>, Refusal> {
+    let entries = list(text);
+    if entries.is_empty() {
+        return Err(Refusal("--pass-keys: expected names of variables, got none".to_owned(), USAGE));
+    }
+    for entry in &entries {
+        check_passed(entry).map_err(|reason| Refusal(format!("--pass-keys: {reason}"), USAGE))?;
+    }
+    Ok(entries)
 }
 
 /// Reads an optional value: joined with `=`, or the next word unless that is an option or a file.
