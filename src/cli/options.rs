@@ -493,10 +493,17 @@ pub fn program_dialect(started_as: Option<&OsString>) -> Option<Dialect> {
     Dialect::ALL.into_iter().find(|dialect| dialect.record().started_as.contains(&stem))
 }
 
+/// The end of the names of dialects with logins.
+const LOGINS: &str = "@login";
+
+/// Whether a host can log its user in by this dialect.
+pub fn has_logins(dialect: Dialect) -> bool {
+    dialect.as_str().ends_with(LOGINS)
+}
+
 /// The dialect with logins that extends `dialect`.
 pub fn with_logins(dialect: Dialect) -> Result<Dialect, Refusal> {
-    const LOGINS: &str = "@login";
-    if dialect.as_str().ends_with(LOGINS) {
+    if has_logins(dialect) {
         return Ok(dialect);
     }
     Dialect::parse(&format!("{dialect}{LOGINS}")).ok_or_else(|| {

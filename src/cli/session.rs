@@ -2,7 +2,7 @@
 
 use super::options::{HostOptions, Refusal, SessionStart};
 use crate::{
-    config::{Config, Environment, expand_home, sessions_folder},
+    config::{Config, Environment, Settings, expand_home, sessions_folder},
     engine::{SessionStorage, limits::Limits},
     private_files,
     protocol::Dialect,
@@ -65,6 +65,21 @@ pub fn folders(
 ) -> impl Iterator<Item = PathBuf> {
     let SessionFolders { own, all, .. } = SessionFolders::new(config, options, working, environment);
     std::iter::once(own).chain(all)
+}
+
+/// The folder of sessions that the project may choose: its settings name it, or it lies in the working directory, where a
+/// link of the project may stand. `None`: the folder is the user's own.
+pub fn project_folder(
+    config: &Config,
+    options: &HostOptions,
+    working: &Path,
+    environment: &Environment,
+) -> Option<PathBuf> {
+    let option = options.session_dir.as_deref();
+    let folder = sessions_folder(option, &config.settings, working, environment)?;
+    let is_named = sessions_folder(option, &Settings::default(), working, environment).is_some();
+    let is_of_project = !is_named && config.settings.session_dir_is_of_project;
+    (is_of_project || folder.starts_with(working)).then_some(folder)
 }
 
 /// Lists the folders in which sessions of all working directories are.

@@ -56,7 +56,7 @@ impl SessionTemplate {
         let files = self.owners.as_ref().map(|owners| owners.of(owner));
         let dialect = request.dialect.unwrap_or(self.dialect);
         limits.check_dialect(dialect)?;
-        let dialect = if self.options.wire_login { options::with_logins(dialect)? } else { dialect };
+        let dialect = self.dialect_of(dialect)?;
         let mut options = self.options.clone();
         let names_model = request.provider.is_some() || request.model.is_some();
         if names_model {
@@ -102,6 +102,9 @@ impl SessionTemplate {
             secrets,
             host,
         );
+        if let Some(roots) = &limits.roots {
+            self.confine_folder(&options, roots, &config, &directory)?;
+        }
         // What the host's options copy is for all clients.
         let is_for_all = is_of_host && matches!(options.session, SessionStart::Fork(_));
         if let Some(files) = files.as_ref().filter(|_| !is_for_all) {
@@ -117,6 +120,35 @@ impl SessionTemplate {
         session.allowed_tools = limits.tools;
         session.file_guard = files.map(|files| Arc::new(files) as Arc<dyn FileGuard>);
         Ok(session)
+    }
+
+    /// The dialect of a session: with logins if the host allows them, whatever the client asks for.
+    fn dialect_of(&self, wanted: Dialect) -> Result<Dialect, HostError> {
+        if self.options.wire_login {
+            return Ok(options::with_logins(wanted)?);
+        }
+        match options::has_logins(wanted) && !options::has_logins(self.dialect) {
+            true => Err(HostError::Forbidden(
+                MultiSessionErrorCode::ForbiddenDialect,
+                format!("dialect: {wanted} has logins, which the host was started without (--wire-login)"),
+            )),
+            false => Ok(wanted),
+        }
+    }
+
+    /// Checks that a folder of sessions that the project has chosen is below the roots.
+    fn confine_folder(
+        &self,
+        options: &HostOptions,
+        roots: &Roots,
+        config: &Config,
+        directory: &Path,
+    ) -> Result<(), HostError> {
+        let folder = session::project_folder(config, options, directory, &self.environment);
+        match folder.filter(|_| options.session != SessionStart::InMemory) {
+            Some(folder) => roots.check_folder("sessionDir", &folder),
+            None => Ok(()),
+        }
     }
 
     /// Finds the session that a client or the host's options name, checks that its opener may have it, and notes whose it is.

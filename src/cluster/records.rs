@@ -18,6 +18,7 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
+use tokio_util::sync::CancellationToken;
 
 /// What is needed to open a session on any node.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -145,7 +146,7 @@ impl SessionSpec {
 
     /// Who has opened the session, with what that one has used on this node.
     pub fn principal(&self, usage: &UsageBook) -> Arc<Principal> {
-        usage.principal(self.owner.clone(), self.limits.clone())
+        usage.principal(self.owner.clone(), self.limits.clone(), CancellationToken::new())
     }
 
     /// The request that opens the session again. Its entries come from the stream.

@@ -22,8 +22,10 @@ use sha2::{Digest as _, Sha256};
 use std::{
     fs,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
+use tokio_util::sync::CancellationToken;
 
 /// Beginning of the WebSocket subprotocol that carries a token, in base64url without padding.
 const BEARER_PROTOCOL: &str = "pi-rpc.bearer.";
@@ -39,36 +41,80 @@ pub struct Access {
     usage: UsageBook,
 }
 
-/// The file with tokens, read again when it has changed.
+/// How often the file with tokens is read while nobody connects.
+const READ_INTERVAL: Duration = Duration::from_secs(1);
+
+/// The file with tokens. It is read whenever somebody connects, and at intervals: size and time of a file that has changed
+/// may be those of before.
 #[derive(Debug)]
 struct TokenFile {
     path: PathBuf,
-    loaded: Mutex<(FileStamp, Vec<KnownToken>)>,
+    loaded: Mutex<LoadedTokens>,
+}
+
+/// What was read last.
+#[derive(Debug)]
+struct LoadedTokens {
+    /// The text, or why there is none.
+    text: Result<String, String>,
+    tokens: Vec<LoadedToken>,
+}
+
+/// A token, and what is cancelled once the file no longer has it as it is.
+#[derive(Clone, Debug)]
+struct LoadedToken {
+    known: KnownToken,
+    revoked: CancellationToken,
+}
+
+impl LoadedToken {
+    fn new(known: KnownToken) -> Self {
+        Self { known, revoked: CancellationToken::new() }
+    }
 }
 
 impl TokenFile {
     fn load(path: PathBuf) -> Result<Self, String> {
-        let stamp = FileStamp::of(&path);
-        let tokens = Self::read(&path)?;
-        Ok(Self { path, loaded: Mutex::new((stamp, tokens)) })
+        let text = Self::read(&path)?;
+        let tokens: Vec<LoadedToken> = token_file::parse(&text)?.into_iter().map(LoadedToken::new).collect();
+        match tokens.is_empty() {
+            true => Err("expected the SHA-256 of at least one token".to_owned()),
+            false => Ok(Self { path, loaded: Mutex::new(LoadedTokens { text: Ok(text), tokens }) }),
+        }
     }
 
-    fn read(path: &Path) -> Result<Vec<KnownToken>, String> {
-        token_file::parse(&fs::read_to_string(path).map_err(|error| error.to_string())?)
+    fn read(path: &Path) -> Result<String, String> {
+        fs::read_to_string(path).map_err(|error| error.to_string())
+    }
+
+    /// Reads the file again. Revokes the tokens that it no longer has, or has with another name or other limits.
+    fn reload(&self) -> MutexGuard<'_, LoadedTokens> {
+        let text = Self::read(&self.path);
+        let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        if loaded.text == text {
+            return loaded;
+        }
+        match text.as_deref().map_err(Clone::clone).and_then(token_file::parse) {
+            Ok(tokens) => {
+                let before = std::mem::take(&mut loaded.tokens);
+                let same = |known: &KnownToken| before.iter().find(|it| it.known == *known).cloned();
+                let tokens: Vec<LoadedToken> = tokens
+                    .into_iter()
+                    .map(|known| same(&known).unwrap_or_else(|| LoadedToken::new(known)))
+                    .collect();
+                let is_gone = |it: &&LoadedToken| tokens.iter().all(|other| other.known != it.known);
+                before.iter().filter(is_gone).for_each(|it| it.revoked.cancel());
+                loaded.tokens = tokens;
+            }
+            Err(error) => tracing::error!("{}: {error}; the earlier tokens count", self.path.display()),
+        }
+        loaded.text = text;
+        loaded
     }
 
     /// The token with this hash.
-    fn find(&self, hash: &[u8; 32]) -> Option<KnownToken> {
-        let stamp = FileStamp::of(&self.path);
-        let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-        if loaded.0 != stamp {
-            match Self::read(&self.path) {
-                Ok(tokens) => loaded.1 = tokens,
-                Err(error) => tracing::error!("{}: {error}; the earlier tokens count", self.path.display()),
-            }
-            loaded.0 = stamp;
-        }
-        loaded.1.iter().find(|token| token.hash == *hash).cloned()
+    fn find(&self, hash: &[u8; 32]) -> Option<LoadedToken> {
+        self.reload().tokens.iter().find(|token| token.known.hash == *hash).cloned()
     }
 
     /// The tokens that are in the file now.
@@ -120,6 +166,21 @@ impl Access {
         self
     }
 
+    /// Reads the file with tokens again and again, so that connections of revoked tokens end. Never resolves.
+    pub async fn watch_tokens(self: Arc<Self>) {
+        loop {
+            tokio::time::sleep(READ_INTERVAL).await;
+            let access = self.clone();
+            // A file system that hangs must not hold up connections.
+            let read = tokio::task::spawn_blocking(move || {
+                access.tokens.iter().for_each(|file| drop(file.reload()));
+            });
+            if let Err(error) = read.await {
+                tracing::error!("the file with tokens: {error}");
+            }
+        }
+    }
+
     /// Who makes a request.
     async fn authenticate(&self, headers: &HeaderMap) -> Result<Arc<Principal>, Refused> {
         use ConnectionErrorCode::{AuthUnavailable, ForbiddenOrigin, InvalidToken, MissingToken};
@@ -132,17 +193,23 @@ impl Access {
         let Some(token) = bearer(headers) else {
             return Err((unauthorized, MissingToken, "expected Authorization: Bearer TOKEN"));
         };
+        // A program that reads a line would take it for another one.
+        if token.is_empty() || token.contains(char::is_control) || token.trim() != token {
+            let reason = "expected a token without control characters, and without blanks at its ends";
+            return Err((unauthorized, InvalidToken, reason));
+        }
         // Hashes are compared, whose first difference tells nothing of the token.
         let hash: [u8; 32] = Sha256::digest(&token).into();
-        if let Some(KnownToken { name, limits, .. }) = self.tokens.as_ref().and_then(|file| file.find(&hash))
-        {
-            return Ok(self.usage.principal(name, limits));
+        if let Some(token) = self.tokens.as_ref().and_then(|file| file.find(&hash)) {
+            let LoadedToken { known: KnownToken { name, limits, .. }, revoked } = token;
+            return Ok(self.usage.principal(name, limits, revoked));
         }
         let Some(command) = &self.command else {
             return Err((unauthorized, InvalidToken, "the host does not know this token"));
         };
         match command.check(&token, hash).await {
-            Ok(Some((name, limits))) => Ok(self.usage.principal(name, limits)),
+            // The program's answer counts for as long as the connection lives.
+            Ok(Some((name, limits))) => Ok(self.usage.principal(name, limits, CancellationToken::new())),
             Ok(None) => Err((unauthorized, InvalidToken, "the host does not know this token")),
             Err(error) => {
                 tracing::error!("--auth-command: {error}");
@@ -207,6 +274,64 @@ mod tests {
         }
         let refused = access.authenticate(&map).await.err();
         refused.map(|(status, code, _)| (status.as_u16(), code.as_str()))
+    }
+
+    /// Whether the token `secret` is let in.
+    async fn principal(access: &Access) -> Option<Arc<Principal>> {
+        let mut headers = HeaderMap::new();
+        headers.insert("authorization", "Bearer secret".parse().unwrap());
+        access.authenticate(&headers).await.ok()
+    }
+
+    #[tokio::test]
+    async fn revoked_token_dies_at_same_size_and_time() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("tokens");
+        let write = |text: &str| {
+            fs::write(&path, text).unwrap();
+            let time = std::time::UNIX_EPOCH + Duration::from_secs(1_000_000);
+            fs::File::options().write(true).open(&path).unwrap().set_modified(time).unwrap();
+        };
+        write(HASH);
+        let access = Access::new(Vec::new()).with_tokens(path.clone()).unwrap();
+        let live = principal(&access).await.unwrap();
+        write(&HASH.replace('2', "3"));
+        assert!(principal(&access).await.is_none());
+        // What it has opened ends, too.
+        live.revoked().await;
+    }
+
+    #[tokio::test]
+    async fn only_changed_tokens_are_revoked() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("tokens");
+        fs::write(&path, HASH).unwrap();
+        let access = Access::new(Vec::new()).with_tokens(path.clone()).unwrap();
+        let revoked = |principal: &Principal| principal.is_revoked();
+        let live = principal(&access).await.unwrap();
+        fs::write(&path, format!("{HASH}\n{}\n", HASH.replace('2', "3"))).unwrap();
+        assert!(principal(&access).await.is_some_and(|again| !revoked(&again)) && !revoked(&live));
+        // A file that cannot be read revokes nothing.
+        fs::write(&path, "{").unwrap();
+        assert!(principal(&access).await.is_some() && !revoked(&live));
+        let named = format!(r#"{{"tokens":[{{"sha256":"{HASH}","name":"a"}}]}}"#);
+        fs::write(&path, named).unwrap();
+        assert!(principal(&access).await.is_some_and(|again| !revoked(&again)) && revoked(&live));
+        // The last token can be revoked.
+        fs::write(&path, "").unwrap();
+        assert!(principal(&access).await.is_none());
+    }
+
+    #[tokio::test]
+    async fn odd_tokens_are_refused() {
+        let invalid = Some((401, "invalid_token"));
+        for token in ["secret\n", "secret\nmore", "sec\u{0}ret", " secret", "secret ", "", "secret\u{85}"] {
+            let name = format!("{BEARER_PROTOCOL}{}", BASE64_URL_SAFE_NO_PAD.encode(token));
+            assert_eq!(refused(&[("sec-websocket-protocol", &name)]).await, invalid, "{token:?}");
+        }
+        for header in ["Bearer ", "Bearer sec\tret"] {
+            assert_eq!(refused(&[("authorization", header)]).await, invalid, "{header:?}");
+        }
     }
 
     #[tokio::test]

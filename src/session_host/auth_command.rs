@@ -3,9 +3,9 @@
 //! The program gets the token on stdin. Exit status 0 accepts it, with name and limits as JSON on stdout, or nothing; 1 refuses
 //! it; anything else is a failure, which refuses the client and is logged. Answers are kept for [`KEPT`].
 
-use super::{limits::TokenLimits, token_file::name_of};
-use crate::process_watcher::{WatchedGroup, self};
-use crate::secrets::ChildEnvironment;
+use super::{limits::TokenLimits, principal::Principal, token_file::name_of};
+use crate::process_watcher::{self, WatchedGroup};
+use crate::secrets::{ChildEnvironment, MASK, Secrets, search_forms};
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde::Deserialize;
 use serde_json::Value;
@@ -81,7 +81,14 @@ impl AuthCommand {
         if let Some(kept) = self.kept(&hash) {
             return Ok(kept);
         }
-        let verdict = self.run(token, &hash).await.map_err(|error| without(&error, token))?;
+        let verdict = match self.run(token, &hash).await {
+            Ok(Some((name, _))) if shows(&name, token) => Err(format!(
+                "{}: `name`: expected a name that does not show the token",
+                self.program.display()
+            )),
+            outcome => outcome.map_err(|error| without(&error, token)),
+        };
+        let verdict = verdict?;
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.len() >= MAX_KEPT {
             kept.retain(|_, (since, _)| since.elapsed() < KEPT);
@@ -152,7 +159,11 @@ fn verdict(status: ExitStatus, answer: &str, hash: &[u8; 32]) -> Result<Verdict,
         }
     };
     limits.validate()?;
-    Ok(Some((name.filter(|name| !name.is_empty()).unwrap_or_else(|| name_of(hash)), limits)))
+    let name = name.filter(|name| !name.is_empty());
+    if let Some(name) = &name {
+        Principal::check_name(name)?;
+    }
+    Ok(Some((name.unwrap_or_else(|| name_of(hash)), limits)))
 }
 
 async fn read(from: Option<impl AsyncRead + Unpin>) -> String {
@@ -164,8 +175,16 @@ async fn read(from: Option<impl AsyncRead + Unpin>) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
+/// Whether a text shows the token, in any spelling.
+fn shows(text: &str, token: &str) -> bool {
+    let forms: Vec<String> = search_forms(token).collect();
+    text == token || Secrets::default().redact_with(text, &forms) != text
+}
+
+/// The text without the token, in any spelling.
 fn without(text: &str, token: &str) -> String {
-    if token.is_empty() { text.to_owned() } else { text.replace(token, "…") }
+    let forms: Vec<String> = search_forms(token).collect();
+    Secrets::default().redact_with(&text.replace(token, MASK), &forms).into_owned()
 }
 
 #[cfg(test)]
@@ -199,7 +218,7 @@ mod tests {
     #[tokio::test]
     async fn no_answer_means_no_limits() {
         let dir = tempfile::tempdir().unwrap();
-        let accepted = Some(("token-01010101".to_owned(), TokenLimits::default()));
+        let accepted = Some((format!("token-{}", "01".repeat(32)), TokenLimits::default()));
         assert_eq!(command(dir.path(), "exit 0").check("secret", [1; 32]).await, Ok(accepted));
     }
 
@@ -207,7 +226,13 @@ mod tests {
     async fn failures_are_told_without_token() {
         let dir = tempfile::tempdir().unwrap();
         for (script, expected) in [
-            ("cat >&2; exit 7", "expected exit status 0 or 1, got exit status: 7: …"),
+            ("cat >&2; exit 7", "expected exit status 0 or 1, got exit status: 7: ***"),
+            ("base64 >&2; exit 7", "expected exit status 0 or 1, got exit status: 7: ***"),
+            (
+                r#"printf '{"name":"local"}'"#,
+                "name: \"local\" is that of clients without a token; expected another one",
+            ),
+            (r#"printf '{"name":"%s!"}' "$(cat)""#, "`name`: expected a name that does not show the token"),
             (
                 "echo '{\"root\":[]}'",
                 "`root`: unknown field `root`, expected `name` or `limits` at line 1 column 7",
@@ -218,7 +243,7 @@ mod tests {
             ),
             ("kill -9 $$", "expected exit status 0 or 1, got signal: 9 (SIGKILL)"),
         ] {
-            let error = command(dir.path(), script).check("secret", [1; 32]).await.unwrap_err();
+            let error = command(dir.path(), script).check("secret-token", [1; 32]).await.unwrap_err();
             assert_eq!(error, format!("{}: {expected}", dir.path().join("check").display()));
         }
     }

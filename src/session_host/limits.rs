@@ -33,11 +33,19 @@ pub struct TokenLimits {
     /// Whether sessions of other tokens can be seen and used.
     #[serde(default)]
     pub sees_all: bool,
+    /// Whether the host's user may be logged in and out (`--wire-login`).
+    #[serde(default)]
+    pub logins: bool,
 }
 
 impl TokenLimits {
-    /// The limits of a client that may do everything.
+    /// The limits of a client that may do everything, as the user who runs the host may.
     pub fn none() -> Self {
+        Self { logins: true, ..Self::of_line() }
+    }
+
+    /// The limits of a token in a file that names none: all is allowed but what has to be said of a token.
+    pub fn of_line() -> Self {
         Self { sees_all: true, ..Self::default() }
     }
 
@@ -135,6 +143,23 @@ impl Roots {
         }
     }
 
+    /// Like [`check`](Self::check), for a folder that is created with those above it.
+    ///
+    /// # Errors
+    ///
+    /// As [`check`](Self::check).
+    pub fn check_folder(&self, field: &str, path: &Path) -> Result<(), HostError> {
+        let existing = path.ancestors().find(|above| fs::symlink_metadata(above).is_ok());
+        let new = existing.and_then(|existing| path.strip_prefix(existing).ok());
+        match (existing, new) {
+            (Some(existing), Some(new)) if new.components().all(|it| matches!(it, Component::Normal(_))) => {
+                self.check(field, existing).map(drop)
+            }
+            // What does not exist cannot be left again.
+            _ => self.check(field, path).map(drop),
+        }
+    }
+
     /// Whether a path without symbolic links is below a root.
     pub fn contain(&self, real: &Path) -> bool {
         self.0.iter().any(|root| fs::canonicalize(root).is_ok_and(|root| real.starts_with(root)))
@@ -185,6 +210,17 @@ mod tests {
             ("root/none/new", None),
         ] {
             assert_eq!(roots.check("cwd", &at(path)).ok(), expected, "{path}");
+        }
+        for (path, is_below) in [
+            ("root/none/new", true),
+            ("root/inner", true),
+            ("root/none/../new", false),
+            ("root/none/../../root2", false),
+            ("root/out/none/new", false),
+            ("root/dangling/new", false),
+            ("root2/none", false),
+        ] {
+            assert_eq!(roots.check_folder("sessionDir", &at(path)).is_ok(), is_below, "{path}");
         }
     }
 

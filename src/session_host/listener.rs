@@ -12,7 +12,7 @@ use super::{
     own_connection::{self, CONTROL_PROTOCOL, Client},
     passed_sockets::PassedSocket,
     permission::Permitted,
-    principal::Principal,
+    principal::{Principal, check_text},
     registry::SessionHost,
     scoped_host::ScopedHost,
     session_task::SessionHandle,
@@ -241,6 +241,7 @@ impl Listener {
             let check = middleware::from_fn_with_state(server.access.clone(), access::check);
             router.clone().layer(check).route("/healthz", health.clone())
         };
+        let tokens = server.access.clone().watch_tokens();
         match self {
             Self::Tcp(listener) => {
                 // Deltas are small, and each is awaited.
@@ -248,11 +249,13 @@ impl Listener {
                     let _ = stream.set_nodelay(true);
                 });
                 let service = guarded().into_make_service_with_connect_info::<Place>();
-                axum::serve(GuardedListener::new(listener, STRANGERS.clone()), service).await
+                let served = axum::serve(GuardedListener::new(listener, STRANGERS.clone()), service);
+                tokio::select! { served = served.into_future() => served, () = tokens => Ok(()) }
             }
             Self::Tls(listener, certificate) => {
                 let service = guarded().into_make_service_with_connect_info::<Place>();
-                axum::serve(TlsListener::new(listener, certificate, STRANGERS.clone()), service).await
+                let served = axum::serve(TlsListener::new(listener, certificate, STRANGERS.clone()), service);
+                tokio::select! { served = served.into_future() => served, () = tokens => Ok(()) }
             }
             Self::Unix(listener, _) => {
                 let open = router.layer(Extension(Principal::local())).route("/healthz", health);
@@ -357,6 +360,25 @@ fn router(server: Server) -> Router {
 struct ClientOptions {
     client: Option<String>,
     after: Option<u64>,
+}
+
+impl ClientOptions {
+    /// What a client says of itself.
+    ///
+    /// # Errors
+    ///
+    /// The query cannot be read, or the name is none.
+    fn read(query: Result<Query<Self>, QueryRejection>) -> Result<Self, String> {
+        let Query(options) = query.map_err(|error| error.to_string())?;
+        // It becomes a part of headers and records.
+        options.client.as_deref().map_or(Ok(()), |name| check_text("client", name))?;
+        Ok(options)
+    }
+
+    /// Names the client in every session.
+    fn key(&self, principal: &Principal) -> String {
+        self.client.as_deref().map_or_else(random_key, |client| principal.client_key(client))
+    }
 }
 
 /// The items of a list with commas.
@@ -464,10 +486,10 @@ async fn known_session(
     headers: HeaderMap,
     upgrade: Upgrade,
 ) -> Response {
-    let Query(client) = match client {
+    let client = match ClientOptions::read(client) {
         Ok(client) => client,
-        Err(error) => {
-            return refuse(StatusCode::BAD_REQUEST, ConnectionErrorCode::InvalidQuery, &error.to_string());
+        Err(reason) => {
+            return refuse(StatusCode::BAD_REQUEST, ConnectionErrorCode::InvalidQuery, &reason);
         }
     };
     let session = match ScopedHost::new(server.host.clone(), principal.clone()).find(&id).await {
@@ -491,9 +513,15 @@ async fn new_session(
         let text = format!("{name:?}: expected one of {}", SESSION_PARAMETERS.join(", "));
         return refuse(StatusCode::BAD_REQUEST, ConnectionErrorCode::InvalidQuery, &text);
     }
-    let (Query(mut client), Query(new)) = match (client, new) {
-        (Ok(client), Ok(new)) => (client, new),
-        (Err(error), _) | (_, Err(error)) => {
+    let mut client = match ClientOptions::read(client) {
+        Ok(client) => client,
+        Err(reason) => {
+            return refuse(StatusCode::BAD_REQUEST, ConnectionErrorCode::InvalidQuery, &reason);
+        }
+    };
+    let Query(new) = match new {
+        Ok(new) => new,
+        Err(error) => {
             return refuse(StatusCode::BAD_REQUEST, ConnectionErrorCode::InvalidQuery, &error.to_string());
         }
     };
@@ -590,7 +618,7 @@ fn connect(
         return refuse(StatusCode::BAD_REQUEST, ConnectionErrorCode::InvalidQuery, &reason);
     }
     let client = Client {
-        key: options.client.map_or_else(random_key, |key| principal.client_key(&key)),
+        key: options.key(&principal),
         principal,
         after: options.after,
         has_control,

@@ -59,6 +59,7 @@ pub async fn serve(
     let _counted = METRICS.connection("session");
     let ready = Arc::new(ReadySessions::default());
     let queue = Arc::new(WatcherQueue::new(session.dialect, client.max_pending, ready.clone(), None));
+    let principal = client.principal.clone();
     let attach = Attach {
         key: client.key,
         after: client.after,
@@ -80,6 +81,7 @@ pub async fn serve(
     let end = tokio::select! {
         end = writes.run(&attached, &ready) => end,
         end = read(from_client, &session, &attached, client.has_control) => end,
+        () = principal.revoked() => End::Refused(close_code::POLICY, "its token was revoked"),
     };
     if let End::Refused(code, reason) = end {
         tracing::warn!("session {}: a client was disconnected ({code}): {reason}", session.id);

@@ -3,6 +3,7 @@
 use super::{
     host_error::HostError,
     limits::{TokenLimits, real_path},
+    token_file::is_name_of_hash,
 };
 use crate::{
     protocol::{MultiSessionErrorCode, RpcCommand, RpcCommandKind},
@@ -16,6 +17,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Instant,
 };
+use tokio_util::sync::CancellationToken;
 
 /// A client, or several that share a name and with it all that they use.
 #[derive(Debug, Serialize, Deserialize)]
@@ -26,6 +28,9 @@ pub struct Principal {
     pub limits: TokenLimits,
     #[serde(skip)]
     usage: Arc<Usage>,
+    /// Cancelled once the token is revoked: the connections that it has opened end.
+    #[serde(skip)]
+    revoked: CancellationToken,
 }
 
 /// What a name has used of its limits.
@@ -40,10 +45,10 @@ pub struct Usage {
 pub struct UsageBook(Arc<Mutex<HashMap<String, Arc<Usage>>>>);
 
 impl UsageBook {
-    /// The principal of this name.
-    pub fn principal(&self, name: String, limits: TokenLimits) -> Arc<Principal> {
+    /// The principal of this name, until `revoked` is cancelled.
+    pub fn principal(&self, name: String, limits: TokenLimits, revoked: CancellationToken) -> Arc<Principal> {
         let usage = lock(&self.0).entry(name.clone()).or_default().clone();
-        Arc::new(Principal { name, limits, usage })
+        Arc::new(Principal { name, limits, usage, revoked })
     }
 }
 
@@ -79,13 +84,44 @@ impl Principal {
 
     /// A client that may do everything, as the user who runs the host may.
     pub fn local() -> Arc<Self> {
-        let (name, usage) = (Self::LOCAL.to_owned(), Arc::default());
-        Arc::new(Self { name, limits: TokenLimits::none(), usage })
+        Self::elsewhere(Self::LOCAL.to_owned(), TokenLimits::none())
     }
 
     /// Names a client of the principal that calls itself `name`: no client of another principal has the same key.
     pub fn client_key(&self, name: &str) -> String {
         format!("{}/{name}", self.name.replace('%', "%25").replace('/', "%2F"))
+    }
+
+    /// A client of another process, whose usage is counted there.
+    pub fn elsewhere(name: String, limits: TokenLimits) -> Arc<Self> {
+        Arc::new(Self { name, limits, usage: Arc::default(), revoked: CancellationToken::new() })
+    }
+
+    /// Whether the token of the principal is revoked.
+    #[cfg(test)]
+    pub fn is_revoked(&self) -> bool {
+        self.revoked.is_cancelled()
+    }
+
+    /// Resolves once the token of the principal is revoked.
+    pub async fn revoked(&self) {
+        self.revoked.cancelled().await;
+    }
+
+    /// Checks the name that an operator gives to a principal.
+    ///
+    /// # Errors
+    ///
+    /// It could be taken for another one's, or be more than a name where it is written.
+    pub fn check_name(name: &str) -> Result<(), String> {
+        check_text("name", name)?;
+        if name == Self::LOCAL {
+            return Err(format!("name: {name:?} is that of clients without a token; expected another one"));
+        }
+        match is_name_of_hash(name) {
+            true => Err(format!("name: {name:?} is that of a token without a name; expected another one")),
+            false => Ok(()),
+        }
     }
 
     /// Counts a command.
@@ -146,6 +182,14 @@ impl Principal {
                 MultiSessionErrorCode::ForbiddenTool,
                 "bash: not one of the tools of the token".to_owned(),
             )),
+            RpcCommand::Login(_) | RpcCommand::AbortLogin(_) | RpcCommand::Logout(_)
+                if !self.limits.logins =>
+            {
+                Err(HostError::Forbidden(
+                    MultiSessionErrorCode::ForbiddenTool,
+                    format!("{}: the token lacks the limit `logins`", command.kind().as_str()),
+                ))
+            }
             RpcCommand::SwitchSession(command) => self.check_session_file(&command.session_path, place),
             RpcCommand::ExportHtml(command) => match (&self.limits.roots, &command.output_path) {
                 (Some(roots), Some(path)) => roots.check("outputPath", &place.directory.join(path)).map(drop),
@@ -221,6 +265,27 @@ impl Principal {
     }
 }
 
+/// Longest name of a principal or a client, in bytes. Names are headers of messages and members of records.
+const MAX_NAME: usize = 256;
+
+/// Checks a name, which is written into headers, records and the log.
+///
+/// # Errors
+///
+/// It is empty or too long, has control characters, or blanks at its ends; `field` is where it was given.
+pub fn check_text(field: &str, name: &str) -> Result<(), String> {
+    if name.is_empty() || name.len() > MAX_NAME {
+        return Err(format!("{field}: expected a name of 1 to {MAX_NAME} bytes, got {}", name.len()));
+    }
+    if name.chars().any(char::is_control) {
+        return Err(format!("{field}: expected a name without control characters, got {name:?}"));
+    }
+    match name.trim() == name {
+        true => Ok(()),
+        false => Err(format!("{field}: expected a name without blanks at its ends, got {name:?}")),
+    }
+}
+
 /// Commands that may be given now. By hand: crates for this bring a dozen others, for 15 lines.
 #[derive(Debug)]
 struct CommandRate {
@@ -277,7 +342,52 @@ mod tests {
     use std::time::Duration;
 
     fn principal(book: &UsageBook, limits: &str) -> Arc<Principal> {
-        book.principal("a".to_owned(), serde_json::from_str(limits).unwrap())
+        let limits = serde_json::from_str(limits).unwrap();
+        book.principal("a".to_owned(), limits, CancellationToken::new())
+    }
+
+    #[test]
+    fn names_of_others_are_refused() {
+        for name in ["a", "build server", "org/user", "Local", "token-2bb80d53"] {
+            assert_eq!(Principal::check_name(name), Ok(()), "{name}");
+        }
+        let hash = format!("token-{}", "0a".repeat(32));
+        let long = "n".repeat(257);
+        for (name, reason) in [
+            ("", "expected a name of 1 to 256 bytes, got 0"),
+            (&*long, "expected a name of 1 to 256 bytes, got 257"),
+            ("local", "\"local\" is that of clients without a token; expected another one"),
+            (" local", "expected a name without blanks at its ends, got \" local\""),
+            ("a\u{a0}", "expected a name without blanks at its ends, got \"a\\u{a0}\""),
+            ("a\nb", "expected a name without control characters, got \"a\\nb\""),
+            ("a\u{85}b", "expected a name without control characters, got \"a\\u{85}b\""),
+        ] {
+            assert_eq!(Principal::check_name(name), Err(format!("name: {reason}")));
+        }
+        assert!(Principal::check_name(&hash).unwrap_err().contains("a token without a name"));
+    }
+
+    #[test]
+    fn logins_need_their_limit() {
+        let place = SessionPlace { directory: PathBuf::from("/"), file: None };
+        let check = |limits: TokenLimits, line: &str| {
+            let command: RpcCommand = serde_json::from_str(line).unwrap();
+            let principal = Principal::elsewhere("a".to_owned(), limits);
+            principal.check_command(&command, &place, Instant::now()).map_err(|error| error.text())
+        };
+        let login = r#"{"type":"login","provider":"anthropic"}"#;
+        for (line, command) in [
+            (login, "login"),
+            (r#"{"type":"logout","provider":"anthropic"}"#, "logout"),
+            (r#"{"type":"abort_login"}"#, "abort_login"),
+        ] {
+            let refused = Err(format!("forbidden_tool: {command}: the token lacks the limit `logins`"));
+            assert_eq!(check(TokenLimits::default(), line), refused);
+            assert_eq!(check(TokenLimits::of_line(), line), refused);
+            assert_eq!(check(TokenLimits { logins: true, ..TokenLimits::default() }, line), Ok(()));
+            assert_eq!(check(TokenLimits::none(), line), Ok(()));
+        }
+        assert_eq!(check(TokenLimits::default(), r#"{"type":"get_login_providers"}"#), Ok(()));
     }
 
     #[test]

@@ -105,7 +105,7 @@ impl SharedConnection {
         mut writer: impl WriteLines,
     ) {
         let _counted = METRICS.connection("shared");
-        let mut stop = host.stop();
+        let (mut stop, revoked) = (host.stop(), host.principal.clone());
         let (outcomes, mut received) = mpsc::unbounded_channel();
         let ready = Arc::new(ReadySessions::default());
         let mut connection = Self {
@@ -142,6 +142,10 @@ impl SharedConnection {
                 () = stopping => {
                     is_stopping = true;
                     continue;
+                }
+                () = revoked.revoked() => {
+                    tracing::warn!("a client was disconnected: its token was revoked");
+                    break;
                 }
                 () = ready.changed() => continue,
                 Some(outcome) = received.recv() => {

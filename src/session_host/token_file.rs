@@ -1,6 +1,6 @@
 //! The file with the tokens that are let in.
 
-use super::limits::TokenLimits;
+use super::{limits::TokenLimits, principal::Principal};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -37,15 +37,11 @@ const HASH_EXPECTED: &str = "expected the SHA-256 of a token, 64 hexadecimal dig
 ///
 /// # Errors
 ///
-/// The text is neither, a limit is wrong, or there is no token.
+/// The text is neither, a name or a limit is wrong.
 pub fn parse(text: &str) -> Result<Vec<KnownToken>, String> {
-    let tokens = match text.trim_start().starts_with('{') {
-        true => parse_object(text)?,
-        false => parse_lines(text)?,
-    };
-    match tokens.is_empty() {
-        true => Err("expected the SHA-256 of at least one token".to_owned()),
-        false => Ok(tokens),
+    match text.trim_start().starts_with('{') {
+        true => parse_object(text),
+        false => parse_lines(text),
     }
 }
 
@@ -57,7 +53,7 @@ fn parse_lines(text: &str) -> Result<Vec<KnownToken>, String> {
             continue;
         }
         let hash = from_hex(digits).ok_or_else(|| format!("line {number}: {HASH_EXPECTED}"))?;
-        tokens.push(KnownToken { hash, name: name_of(&hash), limits: TokenLimits::none() });
+        tokens.push(KnownToken { hash, name: name_of(&hash), limits: TokenLimits::of_line() });
     }
     Ok(tokens)
 }
@@ -73,9 +69,7 @@ fn parse_object(text: &str) -> Result<Vec<KnownToken>, String> {
     }
     let known = file.tokens.into_iter().enumerate().map(|(at, WrittenToken { sha256, name, limits })| {
         let wrong = |reason: String| format!("`tokens[{at}]`: {reason}");
-        if name.is_empty() {
-            return Err(wrong("name: expected a name".to_owned()));
-        }
+        Principal::check_name(&name).map_err(wrong)?;
         let hash = from_hex(&sha256).ok_or_else(|| wrong(format!("sha256: {HASH_EXPECTED}")))?;
         limits.validate().map_err(wrong)?;
         Ok(KnownToken { hash, name, limits })
@@ -83,10 +77,18 @@ fn parse_object(text: &str) -> Result<Vec<KnownToken>, String> {
     known.collect()
 }
 
-/// The name of a token without one in the file: it tells nothing of the token.
+/// The beginning of the name of a token without one.
+const UNNAMED: &str = "token-";
+
+/// The name of a token without one: all of its hash, so that no other token has the same.
 pub fn name_of(hash: &[u8; 32]) -> String {
-    let digits: String = hash[..4].iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("token-{digits}")
+    let digits: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("{UNNAMED}{digits}")
+}
+
+/// Whether a name is that of a token without one.
+pub fn is_name_of_hash(name: &str) -> bool {
+    name.strip_prefix(UNNAMED).is_some_and(|digits| from_hex(digits).is_some())
 }
 
 fn from_hex(text: &str) -> Option<[u8; 32]> {
@@ -114,8 +116,8 @@ mod tests {
         let known = parse(&format!("# ours\n{HASH} # mine\n")).unwrap();
         let token = KnownToken {
             hash: from_hex(HASH).unwrap(),
-            name: "token-2bb80d53".to_owned(),
-            limits: TokenLimits::none(),
+            name: format!("token-{HASH}"),
+            limits: TokenLimits::of_line(),
         };
         assert_eq!(known, [token]);
     }
@@ -135,10 +137,16 @@ mod tests {
     fn faults_name_their_place() {
         let object = |token: &str| parse(&format!(r#"{{"tokens":[{token}]}}"#)).unwrap_err();
         assert_eq!(parse("\nsecret").unwrap_err(), format!("line 2: {HASH_EXPECTED}"));
-        assert_eq!(parse("# none\n").unwrap_err(), "expected the SHA-256 of at least one token");
-        assert_eq!(parse(r#"{"tokens":[]}"#).unwrap_err(), "expected the SHA-256 of at least one token");
         let short = object(r#"{"sha256":"ab","name":"a"}"#);
         assert_eq!(short, format!("`tokens[0]`: sha256: {HASH_EXPECTED}"));
+        for (name, reason) in [
+            ("local", "\"local\" is that of clients without a token; expected another one"),
+            ("a\\n", "expected a name without control characters, got \"a\\n\""),
+            ("a ", "expected a name without blanks at its ends, got \"a \""),
+        ] {
+            let refused = object(&format!(r#"{{"sha256":"{HASH}","name":"{name}"}}"#));
+            assert_eq!(refused, format!("`tokens[0]`: name: {reason}"));
+        }
         let relative = object(&format!(r#"{{"sha256":"{HASH}","name":"a","limits":{{"roots":["x"]}}}}"#));
         assert_eq!(relative, "`tokens[0]`: roots: expected absolute paths, got \"x\"");
         let null = object(&format!(r#"{{"sha256":"{HASH}","name":"a","limits":{{"tools":null}}}}"#));

@@ -247,3 +247,63 @@ fn program_decides_about_tokens() {
     eventually("the failure is logged", || host.log().contains(&logged));
     assert!(!host.log().contains("third"));
 }
+
+#[test]
+fn logins_are_for_tokens_that_may() {
+    let limits = |_: &str| vec![json!({}), json!({ "logins": true })];
+    let host = TcpHost::start(&hello(), limits, &["--wire-login"]);
+    let logout =
+        |session: &str| json!({ "type": "logout", "id": 1, "provider": "anthropic", "sessionId": session });
+    let mut client = host.client("secret");
+    let session = client.open(&json!({}));
+    let refused = |command| format!("forbidden_tool: {command}: the token lacks the limit `logins`");
+    assert_eq!(client.refused(&logout(&session)), refused("logout"));
+    let login = json!({ "type": "login", "id": 2, "provider": "anthropic", "sessionId": session });
+    assert_eq!(client.refused(&login), refused("login"));
+    let providers = json!({ "type": "get_login_providers", "id": 3, "sessionId": session });
+    assert_eq!(client.request(&providers)["success"], true);
+    let mut permitted = host.client("other");
+    let session = permitted.open(&json!({}));
+    let error = permitted.request(&logout(&session));
+    assert!(!error["error"].as_str().unwrap_or_default().starts_with("forbidden"), "{error}");
+}
+
+#[test]
+fn dialect_with_logins_needs_wire_login() {
+    let host = limited(&hello(), json!({ "logins": true, "sees_all": true }));
+    let text = "forbidden_dialect: dialect: pi-1@login has logins, which the host was started without (--wire-login)";
+    let open = json!({ "type": "open_session", "id": 1, "inMemory": true, "dialect": "pi-1@login" });
+    assert_eq!(host.client("secret").refused(&open), text);
+    let refused = host.connect("/sessions/new?dialect=pi-1@login", "secret").err().unwrap();
+    assert_eq!(refused, (403, text.to_owned()));
+}
+
+#[test]
+fn session_dir_of_project_stays_below_roots() {
+    let host =
+        TcpHost::start(&hello(), |here| vec![json!({ "roots": [format!("{here}/root")] })], &["--approve"]);
+    let at = |name: &str| host.dir.path().join(name);
+    let mut client = host.client("secret");
+    for (project, folder, is_below) in [
+        ("out", "../../stolen".to_owned(), false),
+        ("absolute", at("stolen").to_str().unwrap().to_owned(), false),
+        ("linked", "link/inner".to_owned(), false),
+        ("home", "~/stolen".to_owned(), false),
+        ("inside", ".sessions/new".to_owned(), true),
+    ] {
+        let cwd = at("root").join(project);
+        fs::create_dir_all(cwd.join(".pi")).unwrap();
+        symlink(host.dir.path(), cwd.join("link")).unwrap();
+        fs::write(cwd.join(".pi/settings.json"), json!({ "sessionDir": folder }).to_string()).unwrap();
+        for members in [json!({}), json!({ "sessionPath": "0" })] {
+            let mut open = json!({ "type": "open_session", "id": 1, "cwd": cwd });
+            open.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+            let opened = client.request(&open);
+            let error = opened["error"].as_str().unwrap_or_default();
+            let expected =
+                "forbidden_directory: sessionDir: expected a path below the roots of the token, got ";
+            assert_eq!(error.starts_with(expected), !is_below, "{project}: {opened}");
+        }
+    }
+    assert!(!at("stolen").exists() && !at("inner").exists());
+}

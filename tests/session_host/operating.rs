@@ -116,6 +116,29 @@ pub fn get(mut stream: impl Read + Write, path: &str, token: Option<&str>) -> (S
 }
 
 #[test]
+fn connections_of_revoked_tokens_end() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("tokens");
+    let write = |first: &str| {
+        fs::write(&path, format!("{first}\n{}\n", TOKENS[1].1)).unwrap();
+        let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000);
+        fs::File::options().write(true).open(&path).unwrap().set_modified(time).unwrap();
+    };
+    write(TOKENS[0].1);
+    let host = TcpHost::start_in(dir, &hello(), &["--token-file", "tokens"]);
+    let mut kept = host.client("other");
+    let mut shared = host.client("secret");
+    let session = shared.open(&json!({}));
+    let own = host.connect(&format!("/sessions/{session}"), "secret").ok().unwrap();
+    // As long as the one before, at the same time.
+    write(TOKENS[2].1);
+    shared.until_closed();
+    own.until_closed();
+    assert_eq!(host.connect("/", "secret").err().unwrap().0, 401);
+    assert_eq!(kept.request(&json!({ "type": "list_sessions", "id": 1 }))["success"], true);
+}
+
+#[test]
 fn metrics_count_what_happens() {
     let usage = json!({ "input": 10, "output": 20 });
     let script = json!({

@@ -4,6 +4,7 @@ use crate::{
     host_support::hello,
     tcp_support::{TOKENS, TcpHost},
 };
+use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD, Engine as _};
 use pi_rpc::protocol::Dialect;
 use serde_json::{Value, json};
 use std::{
@@ -162,6 +163,86 @@ fn bad_requests_get_codes_on_one_connection() {
         ),
     ] {
         assert_eq!(http.refused(path, &headers), (status, error.to_owned()), "{path} {headers:?}");
+    }
+}
+
+#[test]
+fn names_of_clients_are_checked() {
+    let host = host();
+    let mut http = Http(BufReader::new(TcpStream::connect(host.authority()).unwrap()));
+    let upgrade = [
+        "authorization: Bearer secret",
+        "connection: upgrade",
+        "upgrade: websocket",
+        "sec-websocket-version: 13",
+        "sec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==",
+    ];
+    let session = host.client("secret").open(&json!({}));
+    for path in ["/sessions/new?in_memory=true&", &format!("/sessions/{session}?")] {
+        for (name, reason) in [
+            ("a%0Ab", "a name without control characters, got \"a\\nb\""),
+            ("a%0D%0AX: y", "a name without control characters, got \"a\\r\\nX: y\""),
+            ("%00", "a name without control characters, got \"\\0\""),
+            ("%20a", "a name without blanks at its ends, got \" a\""),
+            ("", "a name of 1 to 256 bytes, got 0"),
+        ] {
+            let path = format!("{path}client={}", name.replace(' ', "%20"));
+            let error = format!("invalid_query: client: expected {reason}");
+            assert_eq!(http.refused(&path, &upgrade), (400, error), "{path}");
+        }
+    }
+    let sessions = host.client("secret").request(&json!({ "type": "list_sessions", "id": 1 }));
+    assert_eq!(sessions["data"]["sessions"].as_array().unwrap().len(), 1, "{sessions}");
+}
+
+#[test]
+fn tokens_with_control_characters_are_refused() {
+    let host = host();
+    let mut http = Http(BufReader::new(TcpStream::connect(host.authority()).unwrap()));
+    let text = "invalid_token: expected a token without control characters, and without blanks at its ends";
+    // `secret` with a line feed, and with a NUL.
+    for token in ["c2VjcmV0Cg", "c2VjcmV0AA"] {
+        let offered = format!("sec-websocket-protocol: pi-rpc.bearer.{token}");
+        assert_eq!(http.refused("/", &[&offered]), (401, text.to_owned()));
+    }
+}
+
+#[test]
+fn no_token_is_logged() {
+    const TOKEN: &str = "tok-0123456789abcdef";
+    const WRONG: &str = "bad-0123456789abcdef";
+    let dir = tempfile::tempdir().unwrap();
+    // SHA-256 of the token.
+    let hash = "6db3068996ff396f601ae0dcf903f6a970c685767d75e325d0cd88103779f2f0";
+    fs::write(dir.path().join("tokens"), hash).unwrap();
+    let host = TcpHost::start_with(dir, &hello(), &["--token-file", "tokens"], &[("RUST_LOG", "trace")]);
+    host.client(TOKEN).open(&json!({}));
+    let mut requests = vec!["GET /marker HTTP/1.1".to_owned()];
+    for token in [TOKEN, WRONG] {
+        let (basic, bearer) =
+            (BASE64_STANDARD.encode(format!("{token}:")), BASE64_URL_SAFE_NO_PAD.encode(token));
+        requests.push(format!("GET /metrics HTTP/1.1\r\nauthorization: Bearer {token}"));
+        requests.push(format!("GET /metrics HTTP/1.1\r\nauthorization: Basic {basic}"));
+        requests.push(format!("GET / HTTP/1.1\r\nsec-websocket-protocol: pi-rpc.bearer.{bearer}"));
+        requests.push(format!("GET /sessions/x?token={token} HTTP/1.1"));
+        requests.push(format!("GET / HTTP/1.1\r\ncookie: token={token}"));
+        requests.push(format!("GET /\u{7f} HTTP/1.1\r\nauthorization: Bearer {token}"));
+    }
+    for request in requests {
+        host.exchange(&format!("{request}\r\nhost: a\r\nconnection: close\r\n\r\n"));
+    }
+    host.signal(rustix::process::Signal::TERM);
+    let log = host.whole_log();
+    assert!(log.contains("TRACE") || log.contains("DEBUG"), "{log}");
+    for token in [TOKEN, WRONG] {
+        let forms = [
+            token.to_owned(),
+            BASE64_STANDARD.encode(token).trim_end_matches('=').to_owned(),
+            BASE64_STANDARD.encode(format!("{token}:")).trim_end_matches('=').to_owned(),
+        ];
+        for form in forms {
+            assert!(!log.contains(&form), "{form}: {log}");
+        }
     }
 }
 

@@ -5,11 +5,11 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::{
     fs,
-    io::{BufRead, BufReader},
+    io::{BufRead, BufReader, Read as _, Write as _},
     net::TcpStream,
     process::{Child, Command, Stdio},
     sync::{Arc, Mutex},
-    thread,
+    thread::{self, JoinHandle},
 };
 use tempfile::TempDir;
 use tokio_tungstenite::tungstenite::{
@@ -29,6 +29,7 @@ pub struct TcpHost {
     pub dir: TempDir,
     pub address: String,
     log: Arc<Mutex<String>>,
+    logger: Option<JoinHandle<()>>,
     child: Child,
 }
 
@@ -49,7 +50,13 @@ impl TcpHost {
 
     /// Starts a host in this directory with these arguments; `turns` may be a whole script.
     pub fn start_in(dir: TempDir, turns: &Value, arguments: &[&str]) -> Self {
-        let line = command(binary(), dir.path());
+        Self::start_with(dir, turns, arguments, &[])
+    }
+
+    /// Starts a host in this directory with these arguments and variables.
+    pub fn start_with(dir: TempDir, turns: &Value, arguments: &[&str], variables: &[(&str, &str)]) -> Self {
+        let mut line = command(binary(), dir.path());
+        line.envs(variables.iter().copied());
         Self::start_by(line, dir, turns, arguments)
     }
 
@@ -75,12 +82,12 @@ impl TcpHost {
         };
         let log = Arc::new(Mutex::new(text));
         let kept = log.clone();
-        thread::spawn(move || {
+        let logger = thread::spawn(move || {
             for line in stderr.lines().map_while(Result::ok) {
                 *kept.lock().unwrap() += &format!("{line}\n");
             }
         });
-        Self { dir, address, log, child }
+        Self { dir, address, log, logger: Some(logger), child }
     }
 
     /// Host and port.
@@ -115,6 +122,16 @@ impl TcpHost {
         }
     }
 
+    /// Sends a request with this head and returns all that comes back until the host hangs up.
+    pub fn exchange(&self, head: &str) -> String {
+        let mut stream = TcpStream::connect(self.authority()).unwrap();
+        stream.set_read_timeout(Some(TOO_LONG)).unwrap();
+        stream.write_all(head.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+
     /// A shared connection.
     pub fn client(&self, token: &str) -> WsClient {
         self.connect("/", token).unwrap_or_else(|refused| panic!("{refused:?}"))
@@ -123,6 +140,13 @@ impl TcpHost {
     /// Sends the host a signal.
     pub fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+
+    /// What the host has logged until its end.
+    pub fn whole_log(mut self) -> String {
+        self.child.wait().unwrap();
+        self.logger.take().unwrap().join().unwrap();
+        self.log()
     }
 
     /// What the host has logged so far.
@@ -158,6 +182,21 @@ impl WsClient {
                 Message::Text(text) => return serde_json::from_str(&text).unwrap(),
                 Message::Close(frame) => panic!("the host has hung up: {frame:?}"),
                 _ => {}
+            }
+        }
+    }
+
+    /// Reads until the host has hung up.
+    pub fn until_closed(mut self) {
+        loop {
+            match self.socket.read() {
+                Ok(Message::Close(_)) => return,
+                Ok(_) => {}
+                Err(tungstenite::Error::Io(error)) => {
+                    assert_ne!(error.kind(), std::io::ErrorKind::WouldBlock, "the host does not hang up");
+                    return;
+                }
+                Err(_) => return,
             }
         }
     }

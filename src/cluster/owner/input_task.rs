@@ -15,6 +15,7 @@ use crate::{
 use futures_util::FutureExt as _;
 use std::sync::{Arc, atomic::Ordering};
 use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
 
 /// Messages that are taken at once.
 const MAX_TAKEN: usize = 64;
@@ -173,7 +174,11 @@ impl InputTask {
             return Some(known);
         }
         let principal = match principal {
-            Some(principal) => self.usage.principal(principal.name.clone(), principal.limits.clone()),
+            Some(principal) => {
+                let (name, limits) = (principal.name.clone(), principal.limits.clone());
+                // Its connection ends at the node that has it.
+                self.usage.principal(name, limits, CancellationToken::new())
+            }
             // Nodes of earlier versions name none.
             None => self.handle.owner.clone(),
         };
