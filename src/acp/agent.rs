@@ -7,6 +7,7 @@ use super::{
     mcp::McpTools,
     recorder::Recorder,
     session::{BridgedSession, PumpHandle, invalid},
+    session_id::checked,
     source::{SessionOrigin, SessionRequest, Source},
     translator::Translator,
 };
@@ -252,7 +253,7 @@ impl Bridge {
         connection: ConnectionTo<AcpClient>,
     ) -> Result<LoadSessionResponse, AcpError> {
         let place = Place { directory: request.cwd, servers: request.mcp_servers };
-        let session = self.open(existing(&request.session_id), place, &connection).await?;
+        let session = self.open(existing(&request.session_id)?, place, &connection).await?;
         session.replay().await?;
         let choices = session.choices().await?;
         later(&session);
@@ -265,7 +266,7 @@ impl Bridge {
         connection: ConnectionTo<AcpClient>,
     ) -> Result<ResumeSessionResponse, AcpError> {
         let place = Place { directory: request.cwd, servers: request.mcp_servers };
-        let session = self.open(existing(&request.session_id), place, &connection).await?;
+        let session = self.open(existing(&request.session_id)?, place, &connection).await?;
         let choices = session.choices().await?;
         later(&session);
         Ok(ResumeSessionResponse::new().modes(choices.modes()).config_options(choices.options()))
@@ -282,7 +283,7 @@ impl Bridge {
             return Err(AcpError::method_not_found().data(reason));
         }
         let place = Place { directory: request.cwd, servers: request.mcp_servers };
-        let begin = SessionOrigin::CopyOf(request.session_id.0.to_string());
+        let begin = SessionOrigin::CopyOf(checked(&request.session_id)?.0.to_string());
         let session = self.open(begin, place, &connection).await?;
         let choices = session.choices().await?;
         later(&session);
@@ -324,7 +325,7 @@ impl Bridge {
         _: ConnectionTo<AcpClient>,
     ) -> Result<DeleteSessionResponse, AcpError> {
         let folders = self.folders("session/delete", None)?;
-        let open = self.sessions().remove(&request.session_id);
+        let open = self.sessions().remove(checked(&request.session_id)?);
         if let Some(session) = open {
             session.close().await;
         }
@@ -446,7 +447,7 @@ impl Bridge {
     }
 
     fn session(&self, id: &SessionId) -> Result<Arc<BridgedSession>, AcpError> {
-        let session = self.sessions().get(id).cloned();
+        let session = self.sessions().get(checked(id)?).cloned();
         session.ok_or_else(|| invalid(format!("sessionId: no session {:?} is open", &*id.0)))
     }
 
@@ -470,8 +471,8 @@ struct Place {
     servers: Vec<McpServer>,
 }
 
-fn existing(id: &SessionId) -> SessionOrigin {
-    SessionOrigin::Existing(id.0.to_string())
+fn existing(id: &SessionId) -> Result<SessionOrigin, AcpError> {
+    Ok(SessionOrigin::Existing(checked(id)?.0.to_string()))
 }
 
 /// Begins to serve the client of a session behind the response that names it.

@@ -20,6 +20,7 @@ mod mcp;
 mod prompt;
 mod recorder;
 mod session;
+mod session_id;
 mod session_options;
 mod slash_commands;
 mod source;

@@ -1,13 +1,17 @@
 //! Where the servers of ACP sessions come from.
 
-use super::{AgentProcess, EngineSessions, client_environment::ClientEnvironment};
+use super::{AgentProcess, EngineSessions, client_environment::ClientEnvironment, session_id::check_id};
 use crate::{
     client::{Client, ConnectionOptions, DialogHandler, Events, LineObserver},
     protocol::{CloneCommand, Dialect, GetStateCommand, RpcCommandKind, SwitchSessionCommand},
     secrets::ChildEnvironment,
+    session::find_by_id,
     session_host::Start,
 };
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 /// Starts a server for each ACP session.
 pub enum Source {
@@ -92,8 +96,8 @@ impl Source {
             Self::Engine(engine) => {
                 let start = match begin {
                     SessionOrigin::New => Start::New,
-                    SessionOrigin::Existing(id) => Start::Named(id),
-                    SessionOrigin::CopyOf(id) => Start::Fork(id),
+                    SessionOrigin::Existing(id) => Start::Named(known(engine, id, &directory)?),
+                    SessionOrigin::CopyOf(id) => Start::Fork(known(engine, id, &directory)?),
                 };
                 let (client, events) = engine.open(start, directory, environment, connection).await?;
                 let state =
@@ -102,30 +106,51 @@ impl Source {
             }
             Self::Agent(agent) => {
                 let (client, events) = agent.start(directory, connection).await?;
-                begin_in(&client, begin).await.map_err(|error| error.to_string())?;
+                begin_in(&client, begin).await?;
                 let tools = environment.host_tools();
                 if !tools.is_empty() {
                     client.set_host_tools(tools).await.map_err(|error| format!("mcpServers: {error}"))?;
                 }
                 let state =
                     client.call(GetStateCommand::default()).await.map_err(|error| error.to_string())?;
-                // A process finds its sessions by their files.
-                Ok((client, events, state.session_file.unwrap_or(state.session_id)))
+                check_id(&state.session_id)?;
+                Ok((client, events, state.session_id))
             }
         }
     }
 }
 
-/// Switches a server that has started to the session.
-async fn begin_in(client: &Client, begin: SessionOrigin) -> Result<(), crate::client::Error> {
-    let (session_path, is_copy) = match begin {
+/// The id, if a stored session has it. The engine would take the beginning of an id as well.
+fn known(engine: &EngineSessions, id: String, directory: &Path) -> Result<String, String> {
+    let is_in = |folders: Vec<PathBuf>| folders.iter().any(|folder| find_by_id(&id, folder).is_some());
+    match is_in((engine.folders)(Some(directory))) || is_in((engine.folders)(None)) {
+        true => Ok(id),
+        false => Err(no_session(&id)),
+    }
+}
+
+fn no_session(id: &str) -> String {
+    format!("sessionId: no stored session has the id {id:?}")
+}
+
+/// Switches a server that has started to the session, whose file lies beside the one that the server would write.
+async fn begin_in(client: &Client, begin: SessionOrigin) -> Result<(), String> {
+    let (id, is_copy) = match begin {
         SessionOrigin::New => return Ok(()),
-        SessionOrigin::Existing(path) => (path, false),
-        SessionOrigin::CopyOf(path) => (path, true),
+        SessionOrigin::Existing(id) => (id, false),
+        SessionOrigin::CopyOf(id) => (id, true),
     };
-    client.call(SwitchSessionCommand { id: None, session_path }).await?;
+    let failed = |error: crate::client::Error| error.to_string();
+    let own = client.call(GetStateCommand::default()).await.map_err(failed)?.session_file;
+    let folder = own.as_deref().and_then(|file| Path::new(file).parent()).map(Path::to_owned);
+    let folder = folder.ok_or_else(|| format!("{}: the agent keeps no sessions", no_session(&id)))?;
+    let wanted = id.clone();
+    let found = tokio::task::spawn_blocking(move || find_by_id(&wanted, &folder)).await;
+    let found = found.map_err(|panic| panic.to_string())?.ok_or_else(|| no_session(&id))?;
+    let session_path = found.to_string_lossy().into_owned();
+    client.call(SwitchSessionCommand { id: None, session_path }).await.map_err(failed)?;
     if is_copy {
-        client.call(CloneCommand { id: None }).await?;
+        client.call(CloneCommand { id: None }).await.map_err(failed)?;
     }
     Ok(())
 }

@@ -147,6 +147,21 @@ impl Sessions {
     }
 }
 
+/// Longest id of an agent's session, in bytes: it is kept with our own.
+const MAX_ID: usize = 4096;
+
+/// Checks the id that an agent gives to a session.
+fn check_id(id: &SessionId) -> Result<(), String> {
+    match id.0.is_empty() || id.0.len() > MAX_ID || id.0.contains(char::is_control) {
+        true => {
+            let shown: String = id.0.chars().take(100).collect();
+            let expected = format!("expected an id of 1 to {MAX_ID} bytes without control characters");
+            Err(format!("The agent's answer to session/new: sessionId: {expected}, got {shown:?}"))
+        }
+        false => Ok(()),
+    }
+}
+
 impl OpenSession {
     /// Begins a session of the agent.
     ///
@@ -157,6 +172,7 @@ impl OpenSession {
         let begun = connection.request("session/new", NewSessionRequest::new(directory)).await?;
         let settings =
             AgentSettings { options: begun.config_options.unwrap_or_default(), modes: begun.modes };
+        check_id(&begun.session_id)?;
         Ok(Self { id: begun.session_id, settings, sent: Vec::new() })
     }
 

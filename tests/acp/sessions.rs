@@ -169,3 +169,53 @@ async fn wrong_directory_is_named() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn session_ids_are_no_paths() {
+    for setup in [Setup::own(talkative()), Setup::foreign(talkative(), "pi-1")] {
+        let project = setup.project();
+        let is_own = setup.options[0] != "--agent";
+        drive(&setup, async |connection, _| {
+            let session = new_session(&connection, &project).await?;
+            assert!(!session.0.contains('/'), "{session}");
+            prompt(&connection, &session, "one").await?;
+            connection.send_request(CloseSessionRequest::new(session.clone())).block_task().await?;
+            // Neither is the beginning of an id one.
+            let beginning = session.0[..8].to_owned();
+            let file = project.join("x.jsonl").to_string_lossy().into_owned();
+            for id in ["", "../x", "/etc/passwd", "a\nb", "~", "x.jsonl", &file, &beginning] {
+                let named = SessionId::new(id);
+                let load = connection
+                    .send_request(LoadSessionRequest::new(named.clone(), &project))
+                    .block_task()
+                    .await;
+                let resume = connection
+                    .send_request(ResumeSessionRequest::new(named.clone(), &project))
+                    .block_task()
+                    .await;
+                let fork = connection
+                    .send_request(ForkSessionRequest::new(named.clone(), &project))
+                    .block_task()
+                    .await;
+                let close =
+                    connection.send_request(CloseSessionRequest::new(named.clone())).block_task().await;
+                let prompted = prompt(&connection, &named, "two").await;
+                let errors = [load.err(), resume.err(), fork.err(), close.err(), prompted.err()];
+                for error in errors {
+                    let text = error.unwrap().data.unwrap().to_string();
+                    assert!(text.contains("sessionId: "), "{id:?}: {text}");
+                }
+                if is_own && id != beginning {
+                    let deleted =
+                        connection.send_request(DeleteSessionRequest::new(named.clone())).block_task().await;
+                    let text = deleted.unwrap_err().data.unwrap().to_string();
+                    assert!(text.contains("sessionId: "), "{id:?}: {text}");
+                }
+            }
+            assert!(!project.join("x.jsonl").exists());
+            connection.send_request(LoadSessionRequest::new(session.clone(), &project)).block_task().await?;
+            prompt(&connection, &session, "three").await
+        })
+        .await;
+    }
+}
