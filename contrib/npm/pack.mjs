@@ -1,12 +1,13 @@
-// Packs binaries for npm: one package for each system, with the binary, and the package `pi-rpc`, which starts that of the
-// system that it is on.
+// Packs binaries for npm: one package for each system, with the binary, and the package `pi-rpc`, whose `bin` becomes that of the
+// system that it is installed on.
 //   node contrib/npm/pack.mjs OUT TARGET=BINARY ...
 // TARGET is one of the targets of dist-workspace.toml. OUT gets a folder for each package: `npm pack OUT/pi-rpc`.
-import { chmodSync, copyFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { systems } from "./pi-rpc.mjs";
+import systemsModule from "./systems.cjs";
 
+const { systems } = systemsModule;
 const here = dirname(fileURLToPath(import.meta.url));
 const root = join(here, "../..");
 const manifest = readFileSync(join(root, "Cargo.toml"), "utf8");
@@ -28,15 +29,18 @@ for (const word of given) {
   write(folder, { name: system.package, ...shared, os: [os], cpu: [cpu], ...(libc && { libc: [libc] }), files: ["pi-rpc"] });
 }
 const folder = begin("pi-rpc");
-cpSync(join(here, "pi-rpc.mjs"), join(folder, "pi-rpc.mjs"));
-cpSync(join(root, "README.md"), join(folder, "README.md"));
+for (const file of ["install.cjs", "systems.cjs"]) copyFileSync(join(here, file), join(folder, file));
+mkdirSync(join(folder, "bin"), { recursive: true });
+copyFileSync(join(here, "wrapper.cjs"), join(folder, "bin", "pi-rpc"));
+chmodSync(join(folder, "bin", "pi-rpc"), 0o755);
+copyFileSync(join(root, "README.md"), join(folder, "README.md"));
 write(folder, {
   name: "pi-rpc",
   ...shared,
-  type: "module",
-  bin: { "pi-rpc": "pi-rpc.mjs" },
+  bin: { "pi-rpc": "bin/pi-rpc" },
+  scripts: { postinstall: "node install.cjs" },
   engines: { node: ">=18" },
-  files: ["pi-rpc.mjs"],
+  files: ["bin", "install.cjs", "systems.cjs"],
   optionalDependencies: Object.fromEntries(systems.map((system) => [system.package, version])),
 });
 

@@ -10,6 +10,7 @@ mod via_host_support;
 
 mod copies;
 mod methods;
+mod npm_package;
 mod packages;
 mod python;
 mod typescript;
