@@ -48,7 +48,7 @@ pub use host::{ExtensionEnvironment, ExtensionInputs, Extensions};
 pub use named_commands::named_commands;
 pub use node::NodeHost;
 pub use project_trust::{TrustAnswer, TrustQuestion, ask_project_trust, may_decide_trust};
-pub use spawn::is_pi_extension;
+pub use spawn::{SCRIPTS, is_pi_extension};
 pub use strip_types::{Stripped, SyntaxError, strip_types};
 
 /// The default of the longest line that an extension may write, in bytes: 8 MiB.

@@ -117,7 +117,7 @@ pub fn is_pi_extension(path: &Path) -> bool {
 }
 
 /// The file name endings of pi's extensions.
-pub(super) const SCRIPTS: [&str; 6] = ["ts", "mts", "cts", "js", "mjs", "cjs"];
+pub const SCRIPTS: [&str; 7] = ["ts", "mts", "cts", "tsx", "js", "mjs", "cjs"];
 
 /// Explains a failed start, and what to do.
 fn start_failure(path: &Path, error: &io::Error) -> String {

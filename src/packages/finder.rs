@@ -191,7 +191,7 @@ impl<'a> Finder<'a> {
                 self.candidates.len() > before
             }
             // The folder itself is loaded.
-            None if folder::entry_points(root).is_some() => {
+            None if folder::entry_points(root).is_some() || folder::has_main(root) => {
                 self.candidates.push(candidates(ResourceKind::Extensions, root.to_owned(), root, true));
                 true
             }

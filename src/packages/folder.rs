@@ -1,8 +1,10 @@
 //! Finds the extensions of a folder. Blocks on the disk.
 
-use super::package::Manifest;
+use super::package::{Manifest, main_file};
 use crate::{
-    confinement::Confinement, extension::is_pi_extension, folder_walk::FolderWalk,
+    confinement::Confinement,
+    extension::{SCRIPTS, is_pi_extension},
+    folder_walk::FolderWalk,
     prompt::path_patterns::absolute,
 };
 use ignore::WalkBuilder;
@@ -51,6 +53,17 @@ pub(super) fn entry_points(folder: &Path) -> Option<Vec<PathBuf>> {
     }
     let index = INDEX_FILES.map(|name| folder.join(name));
     index.into_iter().find(|path| path.is_file() && is_pi_extension(path)).map(|path| vec![path])
+}
+
+/// Whether the folder is a package with a main file that is an extension of pi, and which its `package.json` may name
+/// without an ending, or by its folder.
+pub(super) fn has_main(folder: &Path) -> bool {
+    let Some(main) = main_file(folder).map(|main| absolute(folder, main)) else { return false };
+    let with_ending = |path: &Path, ending: &str| PathBuf::from(format!("{}.{ending}", path.display()));
+    let files = [main.clone()].into_iter().chain(SCRIPTS.iter().flat_map(|ending| {
+        [with_ending(&main, ending), with_ending(&main.join("index"), ending)]
+    }));
+    files.into_iter().any(|file| file.is_file() && is_pi_extension(&file))
 }
 
 /// Whether the file is an extension of pi with one of the two endings that folders are searched for.

@@ -83,13 +83,25 @@ fn texts<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Vec
 #[derive(Deserialize)]
 struct PackageJson {
     pi: Option<Manifest>,
+    main: Option<Value>,
+}
+
+impl PackageJson {
+    fn read(folder: &Path) -> Option<Self> {
+        let text = regular_files::read_to_string(&folder.join("package.json"), MANIFEST).ok()?;
+        serde_json::from_str(text.trim_start_matches('\u{feff}')).ok()
+    }
+}
+
+/// The `main` of the `package.json` in `folder`, if it has one.
+pub(super) fn main_file(folder: &Path) -> Option<String> {
+    PackageJson::read(folder)?.main?.as_str().map(str::to_owned)
 }
 
 impl Manifest {
     /// Reads the manifest of the package in `folder`, if it has one.
     pub(super) fn read(folder: &Path) -> Option<Self> {
-        let text = regular_files::read_to_string(&folder.join("package.json"), MANIFEST).ok()?;
-        serde_json::from_str::<PackageJson>(text.trim_start_matches('\u{feff}')).ok()?.pi
+        PackageJson::read(folder)?.pi
     }
 
     const fn of(&self, kind: ResourceKind) -> Option<&Vec<String>> {

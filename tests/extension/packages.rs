@@ -320,6 +320,15 @@ fn packages_are_where_pi_installs_them() {
 }
 
 #[test]
+fn main_file_makes_folder_an_extension() {
+    for (main, count) in [("./src/a.ts", 1), ("src/a", 1), ("lib", 1), ("src", 0), ("./gone.ts", 0)] {
+        let house = House::with(&["work/pack/src/a.ts", "work/pack/lib/index.mts"]);
+        house.json("work/pack/package.json", &json!({ "main": main }));
+        assert_eq!(house.find(Pi1, &["./pack"]).extensions.len(), count, "{main}");
+    }
+}
+
+#[test]
 fn missing_package_error_names_install_command() {
     let house = House::with(&[]);
     let packages = json!(["npm:a@1", "git:github.com/b/c", "./gone"]);

@@ -26,7 +26,7 @@ const OLDEST: (u32, u32) = (18, 19);
 const REQUIRED: &str = "PI_RPC_REQUIRE_NODE";
 
 /// The tests of what differs where Node.js has no hooks.
-const ABOUT_LOADING: [&str; 5] = ["descriptors", "isolation", "loader", "standins", "start"];
+const ABOUT_LOADING: [&str; 6] = ["descriptors", "isolation", "layouts", "loader", "standins", "start"];
 
 #[test]
 fn host_tests_pass_with_hooks() {
@@ -50,6 +50,17 @@ fn loading_tests_pass_with_oldest_node() {
 fn loading_tests_pass_with_node_in_path() {
     let Some(node) = had(in_path(), REQUIRED) else { return };
     passes(&node, &about_loading());
+}
+
+/// jiti is what loads extensions in pi itself.
+#[test]
+fn layouts_resolve_as_in_pi() {
+    let Some(home) = had(locked("tests/peer_support/pi-1.5.2", &[]), REQUIRED) else { return };
+    let modules = home.join("node_modules");
+    let mut tests = Command::new(modules.join(".bin/node"));
+    tests.args(["--experimental-import-meta-resolve", "--test", "tests/node_host/layouts.test.mjs"]);
+    tests.current_dir(env!("CARGO_MANIFEST_DIR")).env("PI_RPC_JITI", modules.join("jiti/lib/jiti.mjs"));
+    run(&mut tests).unwrap_or_else(|error| panic!("{error}"));
 }
 
 #[test]

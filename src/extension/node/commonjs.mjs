@@ -1,16 +1,20 @@
 /** CommonJS files of extensions, where Node has no hooks: `require` finds TypeScript, and modules that were imported for it before. */
 import * as module from "node:module";
 import * as vm from "node:vm";
-import { nativeRequire, pathOf, read } from "./files.mjs";
-import { resolveFile } from "./probing.mjs";
+import { attempt, nativeRequire, pathOf, read } from "./files.mjs";
+import { findLeniently } from "./lenient.mjs";
+import { isOfSamePackage } from "./probing.mjs";
 import { pathToFileURL } from "node:url";
 
 const { Module } = module.default;
 
 /** @type {Map<string, any>} The copy that each file belongs to. */
 const owners = new Map();
-/** @type {Map<string, Map<string, unknown>>} What files get for a specifier. */
+/** @type {Map<string, Map<string, () => unknown>>} What gives files the value for a specifier, or throws. */
 const provided = new Map();
+
+/** Node is asked by the search for a file. */
+let isSearching = false;
 
 /** The copy of an extension that a file belongs to. */
 export const copyOf = (file) => owners.get(file);
@@ -25,10 +29,17 @@ export function adopt(file, copy) {
   return isNew;
 }
 
-/** Lets `require` of a specifier in that file give that value. */
-export function provide(file, specifier, value) {
+/** Lets `require` of a specifier in that file give what was imported for it, or throw why that has failed. */
+export async function provide(file, specifier, imported) {
   if (!provided.has(file)) provided.set(file, new Map());
-  provided.get(file).set(specifier, value);
+  try {
+    const value = await imported;
+    provided.get(file).set(specifier, () => value);
+  } catch (error) {
+    provided.get(file).set(specifier, () => {
+      throw error;
+    });
+  }
 }
 
 /** Files are loaded anew when they are required next. */
@@ -50,14 +61,22 @@ export function install(dynamic) {
   const { _load: load, _resolveFilename: resolveFilename } = Module;
   Module._load = function (request, parent, ...rest) {
     const values = provided.get(parent?.filename);
-    return values?.has(request) ? values.get(request) : Reflect.apply(load, this, [request, parent, ...rest]);
+    const value = values?.get(request);
+    return value ? value() : Reflect.apply(load, this, [request, parent, ...rest]);
   };
   Module._resolveFilename = function (request, parent, ...rest) {
-    const isOwn = owners.has(parent?.filename);
-    const named = isOwn ? pathOf(request, pathToFileURL(parent.filename).href) : undefined;
-    const target = named && resolveFile(named);
-    if (target) adopt(target, owners.get(parent.filename));
-    return target ?? Reflect.apply(resolveFilename, this, [request, parent, ...rest]);
+    const resolve = () => Reflect.apply(resolveFilename, this, [request, parent, ...rest]);
+    const from = parent?.filename;
+    if (isSearching || !owners.has(from) || module.isBuiltin(request)) return resolve();
+    isSearching = true;
+    try {
+      const isPath = pathOf(request, pathToFileURL(from).href) !== undefined;
+      const target = (isPath ? undefined : attempt(resolve)) ?? findLeniently(request, from) ?? resolve();
+      if (isPath || isOfSamePackage(target, from)) adopt(target, owners.get(from));
+      return target;
+    } finally {
+      isSearching = false;
+    }
   };
   for (const extension of [".ts", ".mts", ".cts", ".tsx", ".js", ".cjs"]) {
     const native = Module._extensions[extension] ?? Module._extensions[".js"];

@@ -21,7 +21,8 @@ import {
   forgetReadFiles,
 } from "./files.mjs";
 import { wantedOf } from "./installation.mjs";
-import { resolveFile } from "./probing.mjs";
+import { findLeniently, isAsking } from "./lenient.mjs";
+import { isOfSamePackage, resolveFile } from "./probing.mjs";
 import { PREPARED } from "./typescript.mjs";
 
 const HERE = new URL("./", import.meta.url).href;
@@ -82,7 +83,8 @@ async function importEntry(file, copy) {
 function resolve(specifier, context, nextResolve) {
   const { parentURL = "" } = context;
   if (parentURL.startsWith("pi-rpc:")) return nextResolve(specifier, { ...context, parentURL: HERE });
-  if (!parentURL.startsWith("file:") || parentURL.startsWith(HERE) || module.isBuiltin(specifier)) return nextResolve(specifier, context);
+  if (!parentURL.startsWith("file:") || parentURL.startsWith(HERE) || module.isBuiltin(specifier) || isAsking())
+    return nextResolve(specifier, context);
   const copy = copyOf(parentURL);
   const byImport = !context.conditions.includes("require");
   const wanted = wantedOf(specifier);
@@ -100,7 +102,7 @@ function resolve(specifier, context, nextResolve) {
     const target = resolveFile(file);
     if (target) return toOwnFile(target, copy, names, byImport);
   }
-  return resolveElsewhere(specifier, context, nextResolve, copy !== undefined && byImport ? names : undefined);
+  return resolveElsewhere(specifier, context, nextResolve, { copy, names, byImport });
 }
 
 /** What a module wants of a package of pi; a module that Node reads itself has to be read for that. */
@@ -129,19 +131,22 @@ function toOwnFile(file, copy, names, byImport) {
   return { url, shortCircuit: true, format };
 }
 
-/** What Node finds; else what `require` would find; a CommonJS package through a bridge where an extension imports it. */
-function resolveElsewhere(specifier, context, nextResolve, names) {
+/** What Node finds, else what pi's loader would; a CommonJS package through a bridge where an extension imports it. */
+function resolveElsewhere(specifier, context, nextResolve, { copy, names, byImport }) {
+  const from = fileOf(context.parentURL);
   let found;
   try {
     found = nextResolve(specifier, context);
   } catch (error) {
-    const file = pathOf(specifier, context.parentURL);
-    const target = file ? resolveFile(file) : attempt(() => module.createRequire(fileOf(context.parentURL)).resolve(specifier));
-    if (!target || !path.isAbsolute(target)) throw error;
-    found = { url: pathToFileURL(target).href };
+    const target = findLeniently(specifier, from);
+    if (!target) throw error;
+    found = { url: pathToFileURL(target).href, shortCircuit: true };
   }
-  if (!names || !found.url.startsWith("file:")) return found;
+  if (copy === undefined || !found.url.startsWith("file:")) return found;
   const file = fileOf(found.url);
+  // By a name of `imports`, or of the package itself.
+  if (isOfSamePackage(file, from)) return toOwnFile(file, copy, names, byImport);
+  if (!byImport) return found;
   const isCommonJs =
     file.endsWith(".cjs") || found.format === "commonjs" || (!found.format && file.endsWith(".js") && formatOf(file) === "commonjs");
   return isCommonJs
@@ -154,7 +159,7 @@ function load(url, context, nextLoad) {
   if (!url.startsWith("file:") || url.startsWith(HERE)) return nextLoad(url, context);
   const file = fileOf(url);
   const isOwn = copyOf(url) !== undefined;
-  if (file.endsWith(".json") && !context.importAttributes?.type && isOwn && context.format !== "commonjs") {
+  if (file.endsWith(".json") && !context.importAttributes?.type && !context.conditions.includes("require")) {
     return { format: "module", source: jsonModule(file), shortCircuit: true };
   }
   if (!PREPARED.includes(path.extname(file)) || !(isOwn || /\.[mc]?tsx?$/.test(file))) return nextLoad(url, context);

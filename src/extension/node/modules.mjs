@@ -14,8 +14,9 @@ import * as commonjs from "./commonjs.mjs";
 import { withPlace } from "./diagnosis.mjs";
 import { absent, attempt, fileOf, formatOf, jsonModule, setCacheFolder, lackingIn, namesOfCommonJs, nativeRequire, pathOf, read, forgetReadFiles } from "./files.mjs";
 import { wantedOf } from "./installation.mjs";
+import { findLeniently } from "./lenient.mjs";
 import { packageFor } from "./packages.mjs";
-import { resolveFile } from "./probing.mjs";
+import { isOfSamePackage, resolveFile } from "./probing.mjs";
 import { syntaxOf } from "./syntax.mjs";
 import { useSyntax } from "./typescript.mjs";
 
@@ -58,7 +59,10 @@ async function importEntry(file, fresh) {
   }
   const copy = entries.get(file);
   try {
-    if (formatOf(file) !== "commonjs") return await copy.namespaceOf(copy.moduleOf(file));
+    if (formatOf(file) !== "commonjs") {
+      await copy.prepareModule(file);
+      return await copy.namespaceOf(copy.moduleOf(file));
+    }
     await copy.prepareCommonJs(file);
     return { default: nativeRequire(file) };
   } catch (error) {
@@ -111,26 +115,47 @@ class Copy {
     return url.startsWith("pi-rpc:") ? this.#moduleAt(url, () => this.#createModule(bridgeSource(url, namesOfCommonJs), url, {})) : native(url);
   }
 
+  /** Imports what a module and the modules that it imports by path require. */
+  async prepareModule(file, seen = new Set()) {
+    if (seen.has(file)) return;
+    seen.add(file);
+    const { code, wanted } = read(file);
+    for (const specifier of Object.keys(wanted)) {
+      const target = fileFrom(specifier, file);
+      if (target && formatOf(target) === "module") await this.prepareModule(target, seen);
+    }
+    const required = commonjs.required(code);
+    if (required.size > 0 && commonjs.adopt(file, this)) await this.#provideRequired(file, required);
+  }
+
   /** Imports whatever a CommonJS file requires that Node cannot require, and makes the file one of this copy. */
   async prepareCommonJs(file) {
-    if (!commonjs.adopt(file, this)) return;
-    for (const specifier of commonjs.required(read(file).code)) {
+    if (commonjs.adopt(file, this)) await this.#provideRequired(file, commonjs.required(read(file).code));
+  }
+
+  async #provideRequired(file, specifiers) {
+    for (const specifier of specifiers) {
       const wanted = wantedOf(specifier);
       if (wanted) {
         await this.provideOwn(wanted, specifier, file);
         continue;
       }
-      const target = fileFrom(specifier, file);
-      const format = target && formatOf(target);
-      if (format === "commonjs") await this.prepareCommonJs(target);
-      if (format === "module") commonjs.provide(file, specifier, await this.namespaceOf(this.moduleOf(target)));
+      const target = requiredFrom(specifier, file);
+      const format = target && attempt(() => formatOf(target));
+      const isOwn = target && (fileFrom(specifier, file) === target || isOfSamePackage(target, file));
+      if (format === "commonjs" && isOwn) await this.prepareCommonJs(target);
+      if (format !== "module") continue;
+      const isTypeScript = /\.[mc]?tsx?$/.test(target);
+      const copy = isOwn ? this : shared;
+      const imported = isOwn || isTypeScript ? copy.namespaceOf(copy.moduleOf(target)) : import(pathToFileURL(target).href);
+      await commonjs.provide(file, specifier, imported);
     }
   }
 
   /** Lets a CommonJS file require a package of pi. */
   async provideOwn(wanted, specifier, file) {
     const url = bridgeTo(packageFor(wanted, file, agentDirectory, resolvePackage), []);
-    commonjs.provide(file, specifier, url.startsWith("pi-rpc:") ? await this.namespaceOf(this.bridgeOf(url)) : await import(url));
+    await commonjs.provide(file, specifier, url.startsWith("pi-rpc:") ? this.namespaceOf(this.bridgeOf(url)) : import(url));
   }
 
   /** Links and runs a module. */
@@ -222,11 +247,13 @@ async function toFile(file, copy, names) {
   return lacking.length > 0 ? copy.facadeOf(file, lacking) : copy.moduleOf(file);
 }
 
-/** What Node finds; else what `require` would find. */
+/** What Node finds, else what pi's loader would. */
 async function toPackage(specifier, file, copy, names) {
   const url = addressOfPackage(specifier, file);
   if (!url.startsWith("file:")) return native(url);
   const target = fs.realpathSync(fileOf(url));
+  // By a name of `imports`, or of the package itself.
+  if (copy.isExtension && isOfSamePackage(target, file)) return toFile(target, copy, names);
   if (/\.([mc]?tsx?|json)$/.test(target)) return toFile(target, shared, names);
   const isCommonJs = target.endsWith(".cjs") || (target.endsWith(".js") && !isOfModules(target) && formatOf(target) === "commonjs");
   if (isCommonJs) {
@@ -246,19 +273,19 @@ async function toPackage(specifier, file, copy, names) {
   }
 }
 
-/** The address of a package's module: as an import finds it, else as `require` does. */
+/** The address of a package's module: as an import finds it, else as pi's loader does. */
 function addressOfPackage(specifier, file) {
   let missing;
   try {
     const { url } = resolvePackage(specifier, file);
-    if (!url.startsWith("file:") || fs.existsSync(fileOf(url))) return url;
+    if (!url.startsWith("file:") || fs.statSync(fileOf(url), { throwIfNoEntry: false })?.isFile()) return url;
     missing = new Error(`Cannot find module '${fileOf(url)}' imported from ${file}`);
   } catch (error) {
     missing = error;
   }
-  const other = attempt(() => module.createRequire(file).resolve(specifier));
-  if (!other || !path.isAbsolute(other)) throw missing;
-  return pathToFileURL(other).href;
+  const found = findLeniently(specifier, file);
+  if (!found) throw missing;
+  return pathToFileURL(found).href;
 }
 
 /** Whether Node reads the `.js` files of that folder as modules. */
@@ -300,12 +327,22 @@ function fileFrom(specifier, file) {
   return named && resolveFile(named);
 }
 
+/** The file that `require` of a specifier leads to; `undefined` for what is no file. */
+function requiredFrom(specifier, file) {
+  if (module.isBuiltin(specifier)) return undefined;
+  const found = fileFrom(specifier, file) ?? attempt(() => module.createRequire(file).resolve(specifier)) ?? findLeniently(specifier, file);
+  return found && fs.realpathSync(found);
+}
+
 function describe(meta, identifier) {
   meta.url = identifier;
   if (!identifier.startsWith("file:")) return;
   meta.filename = fileOf(identifier);
   meta.dirname = path.dirname(meta.filename);
-  meta.resolve = (specifier) => import.meta.resolve(specifier, identifier);
+  meta.resolve = (specifier) => {
+    const file = fileFrom(specifier, meta.filename);
+    return file ? pathToFileURL(file).href : import.meta.resolve(specifier, identifier);
+  };
 }
 
 /** Node before 18.20 does not know `with` in an import; what it says is not needed here. */
