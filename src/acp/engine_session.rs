@@ -3,10 +3,11 @@
 use crate::tools::ToolDelegate;
 use crate::{
     client::{Client, ConnectionOptions, Events, LineChannels},
-    protocol::{Dialect, FRAME_LIMIT},
+    protocol::{Dialect, FRAME_LIMIT, GetStateCommand, SessionEndedEvent},
     secrets::Secrets,
     session_host::{
-        OpenRequest, OpenSession, Principal, Resumption, SessionLimits, Start, line_channels, start_session,
+        OpenRequest, OpenSession, Principal, Resumption, SessionEnd, SessionLimits, Start, line_channels,
+        start_session,
     },
 };
 use std::{
@@ -37,7 +38,7 @@ const KEPT_OUTPUT: usize = 1024 * 1024;
 const KEPT_IDLE: Duration = Duration::from_secs(60);
 
 impl EngineSessions {
-    /// Starts a session in `directory`.
+    /// Starts a session in `directory`. The text is its id.
     ///
     /// # Errors
     ///
@@ -48,7 +49,7 @@ impl EngineSessions {
         directory: PathBuf,
         delegate: Arc<dyn ToolDelegate>,
         connection: ConnectionOptions,
-    ) -> Result<(Client, Events), String> {
+    ) -> Result<(Client, Events, String), String> {
         let owner = Principal::local();
         let request = OpenRequest {
             owner: Some(owner.clone()),
@@ -67,8 +68,22 @@ impl EngineSessions {
         options.tool_environment.delegate = Some(delegate);
         let limits = SessionLimits { max_frame: FRAME_LIMIT, kept_output: KEPT_OUTPUT, kept_idle: KEPT_IDLE };
         let session = start_session("acp".into(), options, limits, owner, Resumption::default(), None);
+        let mut ended = session.ended.clone();
         let (to_server, from_server) = line_channels(session);
-        let connected = Client::connect(LineChannels { to_server, from_server }, connection).await;
-        connected.map_err(|error| error.to_string())
+        let begun = async {
+            let channels = LineChannels { to_server, from_server };
+            let (client, events) = Client::connect(channels, connection).await?;
+            let state = client.call(GetStateCommand::default()).await?;
+            Ok::<_, crate::client::Error>((client, events, state.session_id))
+        };
+        let error = match begun.await {
+            Ok(begun) => return Ok(begun),
+            Err(error) => error,
+        };
+        // Without its client the session ends, and may say why it was not served.
+        match ended.wait_for(Option::is_some).await.as_deref() {
+            Ok(Some(SessionEnd::Over(SessionEndedEvent { error: Some(reason), .. }))) => Err(reason.clone()),
+            _ => Err(error.to_string()),
+        }
     }
 }

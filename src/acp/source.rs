@@ -99,10 +99,7 @@ impl Source {
                     SessionOrigin::Existing(id) => Start::Named(known(engine, id, &directory)?),
                     SessionOrigin::CopyOf(id) => Start::Fork(known(engine, id, &directory)?),
                 };
-                let (client, events) = engine.open(start, directory, environment, connection).await?;
-                let state =
-                    client.call(GetStateCommand::default()).await.map_err(|error| error.to_string())?;
-                Ok((client, events, state.session_id))
+                engine.open(start, directory, environment, connection).await
             }
             Self::Agent(agent) => {
                 let (client, events) = agent.start(directory, connection).await?;

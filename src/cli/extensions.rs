@@ -16,7 +16,9 @@ use crate::{
     extension::{self, NodeHost, Position},
     packages::{self, SourcePlace},
     prompt::rules::RuleFiles,
-    protocol::{Dialect, ExtensionError, ExtensionMember, Rule, SourceInfo, SourceScope},
+    protocol::{
+        Dialect, DialectExtensionApi, ExtensionError, ExtensionMember, Rule, SourceInfo, SourceScope,
+    },
     secrets::redact_command_line,
     tools,
 };
@@ -49,7 +51,8 @@ pub fn find(
 ) -> Result<(ExtensionSetup, Option<NodeHost>), Refusal> {
     let agent = &config.directories.agent;
     let packages = packages(config, options, directory, environment);
-    let (found, troubles, node) = extensions(config, options, &packages, directory, environment);
+    let CollectedExtensions { found, troubles, excused, node } =
+        extensions(config, options, &packages, directory, environment);
     let mut paths = found.paths;
     let confirm_unmatched = unmatched_patterns(&options.confirm_tools, config.dialect, !paths.is_empty())?;
     let hosted = found.pi_extensions.map(|place| {
@@ -58,7 +61,11 @@ pub fn find(
         HostedExtensions {
             place,
             members: members
-                .map(|it| ExtensionMember { path: it.path.clone(), source_info: Some(it.clone()) })
+                .map(|it| ExtensionMember {
+                    path: it.path.clone(),
+                    source_info: Some(it.clone()),
+                    loaded: None,
+                })
                 .collect(),
             arguments: redact_command_line(arguments.iter().map(OsString::as_os_str)),
         }
@@ -71,6 +78,9 @@ pub fn find(
     let extension_setup = ExtensionSetup {
         extensions: paths,
         troubles,
+        excused,
+        requires_extensions: options.agent.is_none()
+            && options.require_extensions.unwrap_or_else(|| refuses_by_itself(config.dialect)),
         hosted,
         named_commands: named.filter(|it| !it.names.is_empty()).collect(),
         agent_directory: agent.to_string_lossy().into_owned(),
@@ -98,6 +108,22 @@ pub fn members_of_user(
     let found = find_packages(config, options, directory, environment);
     let is_of_project = |it: &SourceInfo| it.scope == SourceScope::Project;
     found.extensions.into_iter().filter(|it| !is_of_project(it)).map(|it| it.path).collect()
+}
+
+/// Whether the original of a dialect refuses to start without an extension. Source: pi source (1.5.2 and 1.6.0).
+fn refuses_by_itself(dialect: Dialect) -> bool {
+    dialect.record().extension_api == DialectExtensionApi::V15
+}
+
+/// The extensions of all places.
+struct CollectedExtensions {
+    found: extension::FoundExtensions,
+    /// Errors of those that cannot be loaded.
+    troubles: Vec<ExtensionError>,
+    /// Errors of those that may be missing: of a project that is not approved, or where none is wanted.
+    excused: Vec<ExtensionError>,
+    /// The Node host, if it is needed and there.
+    node: Option<NodeHost>,
 }
 
 /// Finds pi's own extensions and the content of packages. Logs warnings.
@@ -128,14 +154,14 @@ fn find_packages(
     })
 }
 
-/// Finds the extensions, errors of those that are not loaded, and the Node host if it is needed.
+/// Finds the extensions, and the Node host if it is needed.
 fn extensions(
     config: &Config,
     options: &HostOptions,
     packages: &packages::FoundPackages,
     directory: &Path,
     environment: &Environment,
-) -> (extension::FoundExtensions, Vec<ExtensionError>, Option<NodeHost>) {
+) -> CollectedExtensions {
     let Directories { agent, project, .. } = &config.directories;
     let approval = &config.approval;
     let admits = |directory: &Path| approval.admits(directory, ProjectCode::Executable);
@@ -150,8 +176,10 @@ fn extensions(
     let (configured, folders) = of(true);
     let (withheld_configured, withheld_folders) = of(false);
     let left_out = config.withheld_code.iter().map(|it| load_error(&it.path.to_string_lossy(), &it.text));
-    let missing = packages.troubles.iter().map(|trouble| load_error(&trouble.path, &trouble.text));
-    let mut troubles: Vec<ExtensionError> = left_out.chain(missing).collect();
+    let mut excused: Vec<ExtensionError> = left_out.collect();
+    let failure = |it: &packages::PackageFailure| load_error(&it.path, &it.text);
+    excused.extend(packages.excused.iter().map(failure));
+    let mut troubles: Vec<ExtensionError> = packages.troubles.iter().map(failure).collect();
     let node = (!packages.extensions.is_empty()).then(|| NodeHost::find(environment)).and_then(|found| {
         let text = found.as_ref().err();
         let all = packages.extensions.iter();
@@ -179,8 +207,8 @@ fn extensions(
     });
     log_warnings(&found.warnings);
     let text = approval.refusal(ProjectCode::Executable);
-    troubles.extend(found.withheld.iter().map(|path| load_error(path, &text)));
-    (found, troubles, node)
+    excused.extend(found.withheld.iter().map(|path| load_error(path, &text)));
+    CollectedExtensions { found, troubles, excused, node }
 }
 
 /// The files and folders in settings of matching directories, those of the project first.

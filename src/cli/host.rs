@@ -19,7 +19,8 @@ use crate::{
     secrets::Secrets,
     server::MAX_PENDING_BYTES,
     session_host::{
-Access, AuthCommand, HostError, Listener, OpenSession, Records, Server, SessionHost, SessionLimits, SessionSource, SharedSessions, SocketFile, serve_stdio, FileOwners, UsageBook,
+        Access, AuthCommand, FileOwners, HostError, Listener, OpenSession, Records, Server, SessionHost,
+        SessionLimits, SessionSource, SharedSessions, SocketFile, UsageBook, serve_stdio,
     },
 };
 use futures_util::FutureExt as _;

@@ -103,6 +103,8 @@ pub struct HostOptions {
     pub extensions: Vec<String>,
     /// `--no-extensions`: loads only those of `--extension`.
     pub no_extensions: bool,
+    /// `--require-extensions` and `--keep-going`: whether nothing is served where an extension cannot be loaded.
+    pub require_extensions: Option<bool>,
     /// `--approve` and `--no-approve`: whether the project's code may run, and its texts may be read.
     pub approve: Option<bool>,
     /// `--follow-links`: whether links of the project may lead out of it.
@@ -308,6 +310,8 @@ pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
             Long("name") | Short('n') => options.name = Some(session_name(&text(&mut parser)?)?),
             Long("extension") | Short('e') => options.extensions.push(path("--extension", &mut parser)?),
             Long("no-extensions") => options.no_extensions = true,
+            Long("require-extensions") => options.require_extensions = Some(true),
+            Long("keep-going") => options.require_extensions = Some(false),
             Long("approve") | Short('a') => options.approve = Some(true),
             Long("no-approve") => options.approve = Some(false),
             Long("follow-links") => options.follow_links = true,

@@ -63,6 +63,8 @@ impl SessionTemplate {
             (options.provider, options.model) = (request.provider, request.model);
         }
         options.thinking = request.level.or(options.thinking);
+        // Whatever dialect a client chooses, no tool runs without what was to guard it.
+        options.require_extensions.get_or_insert(true);
         options.name = request.name.or(options.name);
         narrow_tools(&mut options, request.tool_limits, limits.tools.as_deref());
         // Where another's session works is not told.

@@ -118,6 +118,7 @@ pub async fn follow(
         lines,
         requests,
         info: known,
+        serves: watch::channel(true).1,
         ended,
     };
     tokio::spawn(publish(connection.clone(), session.to_owned(), dialect, queue));

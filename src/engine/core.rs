@@ -97,6 +97,8 @@ impl Engine {
                 setup.extension_setup.hosted,
                 setup.extension_setup.named_commands,
                 setup.extension_setup.troubles,
+                setup.extension_setup.excused,
+                setup.extension_setup.requires_extensions,
                 setup.extension_setup.agent_directory,
                 setup.extension_setup.max_frame,
                 setup.extension_setup.emits_title,

@@ -21,6 +21,11 @@ impl Engine {
         if self.lifecycle.is_greeted() || self.lifecycle.is_stopping() || self.extensions.are_starting() {
             return false;
         }
+        if let Some(text) = self.extensions.load_refusal() {
+            self.push(Output::Refuse(text));
+            self.exit();
+            return true;
+        }
         // The selection of the session's first model is still open.
         if std::mem::take(&mut self.models.initial.is_open) {
             self.push(Output::SelectModel);

@@ -299,6 +299,8 @@ pub enum Output {
     },
     /// Reports that the frame just emitted violates a rule: a defect of the server.
     Violation(Violation),
+    /// Ends the process, which has nothing to serve, for this reason; [`Output::Exit`] follows.
+    Refuse(String),
     /// Ends the process after all pending output is written.
     Exit,
 }

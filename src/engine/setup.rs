@@ -54,6 +54,10 @@ pub struct ExtensionSetup {
     pub extensions: Vec<String>,
     /// Extensions that could not be found or started, to be reported to the host.
     pub troubles: Vec<ExtensionError>,
+    /// Extensions that may be missing, as those of a project that is not approved, to be reported to the host.
+    pub excused: Vec<ExtensionError>,
+    /// Whether nothing is served where an extension cannot be loaded, but for those that may be missing.
+    pub requires_extensions: bool,
     /// The process among them that hosts pi's own extensions, if there are any.
     pub hosted: Option<HostedExtensions>,
     /// The slash commands that pi's own extensions are known to have, loaded or not.

@@ -41,8 +41,10 @@ pub struct FoundPackages {
     /// Indexes of the names on the command line that are neither an extension of pi nor a package, but perhaps an
     /// executable.
     pub others: Vec<usize>,
-    /// Packages and extensions that could not be found or may not be loaded.
+    /// Packages and extensions that could not be found.
     pub troubles: Vec<PackageFailure>,
+    /// Packages and extensions that may be missing: their project is not approved, or no extension is wanted.
+    pub excused: Vec<PackageFailure>,
     /// Warnings for the user.
     pub warnings: Vec<String>,
 }
@@ -88,6 +90,9 @@ pub fn find(places: &PackagePlaces<'_>) -> FoundPackages {
     let mut finder = Finder::new(places);
     let sorted = places.config.dialect.record().project_first;
     finder.add_packages();
+    if places.only_given {
+        finder.found.excused.append(&mut finder.found.troubles);
+    }
     finder.add_lists();
     finder.add_folders();
     let mut candidates = std::mem::take(&mut finder.candidates);
@@ -150,7 +155,7 @@ impl FoundPackages {
     fn report(&mut self, withheld: Vec<PackageFailure>) {
         let real = |path: &str| Path::new(path).canonicalize().ok();
         let loaded: HashSet<_> = self.extensions.iter().map(|it| real(&it.path)).collect();
-        self.troubles.extend(withheld.into_iter().filter(|it| !loaded.contains(&real(&it.path))));
+        self.excused.extend(withheld.into_iter().filter(|it| !loaded.contains(&real(&it.path))));
     }
 }
 

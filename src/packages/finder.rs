@@ -94,7 +94,7 @@ impl<'a> Finder<'a> {
             path: package.source.clone(),
             text: approval.refusal(ProjectCode::Package),
         });
-        self.found.troubles.extend(refused);
+        self.found.excused.extend(refused);
         let all: Vec<(Owner<'a>, &Package, Source)> = owners.into_iter().flat_map(of).collect();
         let mut done: Vec<(String, SourceScope)> = Vec::new();
         for (owner, package, source) in &all {
@@ -133,12 +133,11 @@ impl<'a> Finder<'a> {
         let of_user = base.scope == SourceScope::User;
         let Some(root) = find_installed(source, base.directory, of_user, self.places.environment) else {
             let option = if of_user { "" } else { "-l " };
-            // Settings are shared between machines; a missing local path is no failure.
-            if !matches!(source, Source::Local(_)) {
-                let text =
-                    format!("the package is not installed: run `pi install {option}{}`", package.source);
-                self.found.troubles.push(PackageFailure { path: package.source.clone(), text });
-            }
+            let text = match source {
+                Source::Local(_) => format!("there is no such package in {}", base.directory.display()),
+                _ => format!("the package is not installed: run `pi install {option}{}`", package.source),
+            };
+            self.found.troubles.push(PackageFailure { path: package.source.clone(), text });
             return;
         };
         let root = absolute(&root, "");

@@ -60,9 +60,11 @@ pub(super) fn entry_points(folder: &Path) -> Option<Vec<PathBuf>> {
 pub(super) fn has_main(folder: &Path) -> bool {
     let Some(main) = main_file(folder).map(|main| absolute(folder, main)) else { return false };
     let with_ending = |path: &Path, ending: &str| PathBuf::from(format!("{}.{ending}", path.display()));
-    let files = [main.clone()].into_iter().chain(SCRIPTS.iter().flat_map(|ending| {
-        [with_ending(&main, ending), with_ending(&main.join("index"), ending)]
-    }));
+    let files = [main.clone()].into_iter().chain(
+        SCRIPTS
+            .iter()
+            .flat_map(|ending| [with_ending(&main, ending), with_ending(&main.join("index"), ending)]),
+    );
     files.into_iter().any(|file| file.is_file() && is_pi_extension(&file))
 }
 

@@ -295,6 +295,7 @@ impl Runner {
                     let reloaded = library.reload(wanted);
                     engine.handle(Input::ModelsReloaded(reloaded), clock.now());
                 }
+                Output::Refuse(text) => exit_reason = Some(ExitReason::Refused(text)),
                 Output::Exit => {
                     let misused = engine.tool_refusal().map(ExitReason::Misused);
                     exit_reason = exit_reason.or(misused).or(Some(ExitReason::Done));

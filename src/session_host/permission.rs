@@ -59,13 +59,17 @@ pub fn permit<T>(
 
 #[cfg(test)]
 mod tests {
-    use tokio_util::sync::CancellationToken;
     use super::*;
     use crate::session_host::UsageBook;
     use std::sync::Arc;
+    use tokio_util::sync::CancellationToken;
 
     fn principal(name: &str, limits: &str) -> Arc<Principal> {
-        UsageBook::default().principal(name.to_owned(), serde_json::from_str(limits).unwrap(), CancellationToken::new())
+        UsageBook::default().principal(
+            name.to_owned(),
+            serde_json::from_str(limits).unwrap(),
+            CancellationToken::new(),
+        )
     }
 
     #[test]

@@ -207,6 +207,8 @@ impl SessionHost {
         let options = options.inspect_err(|_| drop(self.sessions().remove(&id)))?;
         let handle =
             session_task::start(id.clone(), options, self.limits, owner, Resumption::default(), None);
+        let served = handle.served().await;
+        served.inspect_err(|_| drop(self.sessions().remove(&id)))?;
         let path = handle.info.borrow().path.clone();
         // Before the session is announced: from then on its file may be named.
         let claimed = match path.clone() {

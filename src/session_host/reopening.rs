@@ -102,15 +102,20 @@ impl SessionHost {
         let opened_at = resumption.sequence;
         let owner = request.owner.clone().unwrap_or_else(Principal::local);
         let options = self.options(request, session.resumption.is_none()).await;
+        let started = options
+            .map(|options| session_task::start(id.clone(), options, self.limits, owner, resumption, None));
+        let served = match started {
+            Ok(handle) => handle.served().await.map(|()| handle),
+            Err(error) => Err(error),
+        };
         let mut sessions = self.sessions();
-        let options = match options {
-            Ok(options) => options,
+        let handle = match served {
+            Ok(handle) => handle,
             Err(error) => {
                 sessions.insert(id, Entry::stored(session));
                 return Err(error);
             }
         };
-        let handle = session_task::start(id.clone(), options, self.limits, owner, resumption, None);
         sessions
             .insert(id, Entry::Open { handle: handle.clone(), request: session.request.into(), opened_at });
         drop(sessions);

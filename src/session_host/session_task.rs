@@ -2,6 +2,7 @@
 
 use super::{
     field_lengths,
+    host_error::HostError,
     journal::Journal,
     metrics::METRICS,
     outlet::Outlet,
@@ -152,6 +153,8 @@ pub struct SessionHandle {
     pub requests: mpsc::Sender<SessionRequest>,
     /// What the session is.
     pub info: watch::Receiver<SessionInfo>,
+    /// Whether commands are served: extensions have registered.
+    pub serves: watch::Receiver<bool>,
     /// The end of the session; `None`: it goes on.
     pub ended: watch::Receiver<Option<SessionEnd>>,
 }
@@ -165,6 +168,26 @@ pub struct SessionLimits {
     pub kept_output: usize,
     /// How long an idle session keeps them; then one without clients is written out, if its file has all of it.
     pub kept_idle: Duration,
+}
+
+impl SessionHandle {
+    /// Waits until commands are served.
+    ///
+    /// # Errors
+    ///
+    /// The session has ended before that, for this reason.
+    pub async fn served(&self) -> Result<(), HostError> {
+        let mut serves = self.serves.clone();
+        if serves.wait_for(|serves| *serves).await.is_ok() {
+            return Ok(());
+        }
+        let mut ended = self.ended.clone();
+        let reason = match ended.wait_for(Option::is_some).await.as_deref() {
+            Ok(Some(SessionEnd::Over(ended))) => ended.error.clone(),
+            _ => None,
+        };
+        reason.map_or(Ok(()), |reason| Err(HostError::OpenFailed(reason)))
+    }
 }
 
 struct Client {
@@ -252,6 +275,7 @@ pub fn start(
         is_resumable: false,
     });
     let (info, known) = watch::channel(task.info(&directory));
+    let (serves, is_served) = watch::channel(false);
     let (ended, is_ended) = watch::channel(None);
     let handle = SessionHandle {
         id,
@@ -261,13 +285,15 @@ pub fn start(
         lines,
         requests,
         info: known,
+        serves: is_served,
         ended: is_ended,
     };
     // A span of the highest level is there whatever is logged.
     let span = tracing::error_span!("session", id = %task.id);
     let work = async move {
         let _gate = _gate;
-        let ending = task.run(received_lines, received_requests, max_queue, directory, &info).await;
+        let ending =
+            task.run(received_lines, received_requests, max_queue, directory, (&info, &serves)).await;
         ended.send_replace(Some(ending));
     };
     tokio::spawn(work.instrument(span));
@@ -281,7 +307,7 @@ impl SessionTask {
         mut requests: mpsc::Receiver<SessionRequest>,
         max_queue: u64,
         directory: PathBuf,
-        info: &watch::Sender<SessionInfo>,
+        (info, serves): (&watch::Sender<SessionInfo>, &watch::Sender<bool>),
     ) -> SessionEnd {
         let mut exit_reason = self.step(None);
         self.release_output();
@@ -294,6 +320,7 @@ impl SessionTask {
             }
             if self.runner.engine.is_open() {
                 self.runner.tasks.extensions.mark_greeted();
+                serves.send_if_modified(|serves| !std::mem::replace(serves, true));
             }
             burst += 1;
             if burst == MAX_BURST {

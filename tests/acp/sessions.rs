@@ -219,3 +219,15 @@ async fn session_ids_are_no_paths() {
         .await;
     }
 }
+
+#[tokio::test]
+async fn new_session_fails_without_its_extension() {
+    let setup = Setup::own(talkative()).with(&["-e", "/gone/extension"]);
+    let project = setup.project();
+    let (error, _) = drive(&setup, async |connection, _| {
+        let opened = new_session(&connection, &project).await;
+        Ok(opened.map_or_else(|error| format!("{error:?}"), |_| "a session".to_owned()))
+    })
+    .await;
+    assert!(error.contains("Failed to load extension"), "{error}");
+}

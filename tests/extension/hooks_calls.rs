@@ -1,11 +1,11 @@
 //! Hooks around a call: who may prevent it, and who may change what came of it.
 
 use crate::asking_support::{
-    self, PeerStep, answer, done, fails, hooks, prompted, says, shorthand, ui, waits,
+    self, Extension, PeerStep, answer, done, fails, hooks, prompted, says, scenario, shorthand, ui, waits,
 };
-use pi_rpc::protocol::Dialect::{self, Pi, Pi058, Xcsh};
+use pi_rpc::protocol::Dialect::{self, Pi, Pi1, Pi058, Xcsh};
 use serde_json::json;
-use shorthand::{calls, says as model_says};
+use shorthand::{bash, calls, prompt, says as model_says};
 
 const DIALECTS: [Dialect; 2] = [Pi, Xcsh];
 
@@ -76,6 +76,20 @@ fn failing_tool_call_hook_blocks_the_call() {
             );
         }
     }
+}
+
+#[test]
+fn guard_that_is_gone_blocks_tools_and_commands() {
+    let registered = json!({ "commands": [{ "name": "do" }], "hooks": ["tool_call", "user_bash"] });
+    let guard = Extension::new("a", registered).on("command do", [PeerStep::Ends("killed")]);
+    let turns = json!([calls("t1", "bash", "echo two"), model_says("Well.")]);
+    let ended = (0..4).fold(scenario(turns).extended(guard), |scenario, n| {
+        scenario.host(100 * n, prompt(&format!("p{n}"), "/do"))
+    });
+    let played = ended.host(500, bash("b", "echo one")).host(600, prompt("p", "go")).play(Pi1);
+    assert_eq!(played.answers("b")[0]["error"], "The extension is not running");
+    let blocked = "Extension failed, blocking execution: The extension is not running";
+    assert_eq!(result_of(&played, "t1"), (blocked.to_owned(), true));
 }
 
 #[test]

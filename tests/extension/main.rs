@@ -29,6 +29,7 @@ mod packages;
 mod processes;
 mod provider_hooks;
 mod queries;
+mod required;
 mod serve;
 mod serve_damage;
 mod serve_models;

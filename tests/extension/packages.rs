@@ -341,6 +341,7 @@ fn missing_package_error_names_install_command() {
         ("npm:d", format!("{missing} -l npm:d`")),
         ("npm:a@1", format!("{missing} npm:a@1`")),
         ("git:github.com/b/c", format!("{missing} git:github.com/b/c`")),
+        ("./gone", format!("there is no such package in {}", house.path(".pi/agent").display())),
         ("npm:e", "the package is not in the cache, and PI_OFFLINE forbids fetching it".to_owned()),
     ];
     assert_eq!(told, expected.iter().map(|(path, text)| (*path, text.as_str())).collect::<Vec<_>>());

@@ -17,7 +17,7 @@ fn server(dialect: Dialect, node: impl FnOnce(&std::path::Path) -> String) -> Se
     let mut command = command(binary(), dir.path());
     command.env("PI_RPC_NODE", node).env("XDG_CACHE_HOME", dir.path().join("caches"));
     command.args(["--mode", "rpc", "--no-session", "--model", "scripted/demo", "-e", "a.ts"]);
-    command.args(["--dialect", dialect.as_str()]);
+    command.args(["--dialect", dialect.as_str(), "--keep-going"]);
     Server::start(dialect, dir, command)
 }
 

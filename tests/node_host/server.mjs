@@ -21,16 +21,16 @@ const STATE = {
  * Starts a host.
  * @param {{ test: import("node:test").TestContext, extensions?: (string | Function)[], api?: string,
  *   words?: string[], trusted?: boolean, answers?: Record<string, unknown>, maxFrame?: number,
- *   variables?: Record<string, string> }} how `extensions` are factories, or the
+ *   variables?: Record<string, string>, loaded?: boolean }} how `extensions` are factories, or the
  *   text of their files; `answers` are data, or functions of the query, by what was asked for.
  */
 export async function started(how) {
-  const { test, extensions = [], api = "1.5", words = [], answers = {}, trusted, maxFrame = 1 << 23, variables = {} } = how;
+  const { test, extensions = [], api = "1.5", words = [], answers = {}, trusted, maxFrame = 1 << 23, variables = {}, loaded } = how;
   const folder = mkdtempSync(join(tmpdir(), "node-host-"));
   const members = extensions.map((extension, index) => {
     const path = join(folder, `extension${index}.mjs`);
     writeFileSync(path, typeof extension === "string" ? extension : `export default ${extension};`);
-    return { path, sourceInfo: { path, source: "cli", scope: "temporary", origin: "top-level" } };
+    return { path, sourceInfo: { path, source: "cli", scope: "temporary", origin: "top-level" }, loaded };
   });
   const server = new Server(folder, { state: STATE, ...answers }, variables);
   test.after(() => server.end());

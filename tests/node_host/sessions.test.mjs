@@ -91,6 +91,52 @@ async function change(server) {
   await server.hook({ type: "session_start", reason: "new" });
 }
 
+/** Loads once in a process; then its factory throws. */
+const LOADS_ONCE = (guard) => `
+  export default function (pi) {
+    if (globalThis.loads) throw new Error("no more");
+    globalThis.loads = 1;
+    ${guard}
+  }`;
+const CALL = { type: "tool_call", toolCallId: "c", toolName: "write", input: {} };
+
+for (const api of ["0.73", "1.5"]) {
+  test(`${api}: a guard that a new session cannot load again blocks tools`, async (t) => {
+    const server = await started({ test: t, api, extensions: [LOADS_ONCE(`pi.on("tool_call", () => undefined);`)] });
+    assert.equal(await server.hook(CALL), undefined);
+    for (let session = 1; session < 3; session += 1) {
+      await change(server);
+      const error = `${server.paths[0]} could not be loaded again, and it might have blocked this`;
+      assert.deepEqual(await server.hook(CALL), { type: "failed", error });
+      assert.deepEqual(server.of("error").map((it) => it.error), Array(session).fill("Failed to load extension: no more"));
+    }
+  });
+}
+
+test("a reload that fails leaves no tool unguarded", async (t) => {
+  const guard = `pi.on("tool_call", () => undefined); pi.registerCommand("reload", { handler: (_, ctx) => ctx.reload() });`;
+  const server = await started({ test: t, extensions: [LOADS_ONCE(guard)] });
+  await server.ask({ type: "command", name: "reload", arguments: "" });
+  assert.equal((await server.hook(CALL)).type, "failed");
+});
+
+test("what guarded nothing blocks nothing once it cannot be loaded", async (t) => {
+  const server = await started({ test: t, extensions: [LOADS_ONCE(`pi.on("input", () => undefined);`)] });
+  await change(server);
+  assert.equal(await server.hook(CALL), undefined);
+});
+
+test("what an earlier process had loaded blocks tools if this one cannot load it", async (t) => {
+  const extensions = [() => {
+    throw new Error("no more");
+  }];
+  const outcome = async (loaded) => {
+    const server = await started({ test: t, extensions, loaded });
+    return [server.registered.hooks.includes("tool_call"), (await server.hook(CALL))?.type];
+  };
+  assert.deepEqual([await outcome(true), await outcome(undefined)], [[true, "failed"], [false, undefined]]);
+});
+
 test("a reload reads the modules again", async (t) => {
   const extension = `
     globalThis.modules = (globalThis.modules ?? 0) + 1;

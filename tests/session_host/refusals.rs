@@ -1,7 +1,7 @@
 //! What a client sees of a bad token, directory, session, frame and version: a code, on a connection that lives.
 
 use crate::{
-    host_support::hello,
+    host_support::{Host, hello},
     tcp_support::{TOKENS, TcpHost},
 };
 use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD, Engine as _};
@@ -256,4 +256,18 @@ fn bad_frames_leave_a_session_open() {
         assert_eq!((&response["command"], &response["success"]), (&json!(command), &json!(false)));
     }
     assert_eq!(client.request(&json!({ "type": "get_state", "id": 2 }))["success"], true);
+}
+
+#[test]
+fn session_without_its_extension_is_refused() {
+    let host = Host::start(&hello(), &["-e", "/gone/extension"]);
+    for dialect in ["pi", "pi-1"] {
+        let open = json!({ "type": "open_session", "id": 1, "inMemory": true, "dialect": dialect });
+        let refused = host.client().request(&open);
+        let error = refused["error"].as_str().unwrap_or_else(|| panic!("{refused}"));
+        let expected = "open_failed: Failed to load extension \"/gone/extension\": ";
+        assert!(error.starts_with(expected), "{dialect}: {error}");
+    }
+    let listed = host.client().request(&json!({ "type": "list_sessions", "id": 2 }));
+    assert_eq!(listed["data"], json!({ "sessions": [] }));
 }

@@ -358,6 +358,7 @@ impl<'s> World<'s> {
                     let removed = Ok(provider == logins::WITH_BROWSER);
                     self.plan_steps(call, vec![(7, Input::LogoutEnd { call, removed })]);
                 }
+                Output::Refuse(text) => self.step(">", &json!({ "type": "refuse", "text": text })),
                 Output::Exit => {
                     self.lost = self.stuck;
                     self.exited = true;

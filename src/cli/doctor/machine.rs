@@ -3,8 +3,8 @@
 use super::{Check, State, Surroundings};
 use crate::{
     cli::{extensions, options::HostOptions, session},
-    config::ProjectCode,
     extension::NodeHost,
+    protocol::ExtensionError,
     secrets::check_passed,
 };
 use rustix::fs::{Access, access};
@@ -26,10 +26,6 @@ fn extension_checks(surroundings: &Surroundings) -> Vec<Check> {
         Err(error) => return vec![Check::new(State::Broken, "extensions", error.0)],
     };
     let runtime = NodeHost::find(environment);
-    let is_withheld = |text: &str| {
-        text == config.approval.refusal(ProjectCode::Executable)
-            || config.withheld_code.iter().any(|it| it.text == text)
-    };
     // The lack of Node is reported once, not with each extension.
     let lacks_node = |text: &str| runtime.as_ref().is_err_and(|error| error == text);
     let needs_node = setup.hosted.is_some() || setup.troubles.iter().any(|it| lacks_node(&it.error));
@@ -38,10 +34,12 @@ fn extension_checks(surroundings: &Surroundings) -> Vec<Check> {
     let own = setup.extensions.len() - usize::from(setup.hosted.is_some());
     let hosted = setup.hosted.as_ref().map_or(0, |hosted| hosted.members.len());
     checks.push(Check::new(State::Ok, "extensions", format!("{own} executables, {hosted} of pi's own")));
-    checks.extend(setup.troubles.iter().filter(|it| !lacks_node(&it.error)).map(|trouble| {
-        let state = if is_withheld(&trouble.error) { State::Note } else { State::Broken };
-        Check::new(state, "extensions", format!("{}: {}", trouble.extension_path, trouble.error))
-    }));
+    let check = |state, it: &ExtensionError| {
+        Check::new(state, "extensions", format!("{}: {}", it.extension_path, it.error))
+    };
+    checks.extend(setup.excused.iter().map(|it| check(State::Note, it)));
+    let broken = setup.troubles.iter().filter(|it| !lacks_node(&it.error));
+    checks.extend(broken.map(|it| check(State::Broken, it)));
     checks
 }
 

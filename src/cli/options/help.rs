@@ -74,6 +74,10 @@ Extensions:
                                18.19, from PI_RPC_NODE or PATH); a folder of either; a package (npm:NAME,
                                git:HOST/PATH, a folder); repeatable
   -ne, --no-extensions         Load no extensions except those of --extension
+  --require-extensions         Refuse to start, with status 1, if an extension cannot be loaded, so that no tool is offered
+                               that it was to guard (pi-1; host and acp refuse the session, in every dialect)
+  --keep-going                 Serve on without extensions that cannot be loaded: an extension_error says which (all
+                               other dialects)
   -a, --approve                Approve the project: run its code, and read its settings, SYSTEM.md, skills and
                                prompt templates (an extension's project_trust, else trust.json of the agent
                                directory, else defaultProjectTrust of the settings, else as the dialect: in pi-1

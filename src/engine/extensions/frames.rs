@@ -109,6 +109,9 @@ impl ExtensionHost {
             matches!(AgentSessionEventKind::parse(event), Some(MessageUpdate | ToolExecutionUpdate))
         };
         registered.awaits.iter_mut().for_each(|names| names.retain(|name| !is_progress(name)));
+        let members = self.hosted.iter().filter(|it| it.place == place).flat_map(|it| &it.members);
+        let loaded = members.filter(|it| !self.unloaded.contains_key(&it.path)).map(|it| it.path.clone());
+        self.loaded.extend(loaded);
         let extension = &mut self.all[place];
         let restarted = extension.stage == ProcessStage::Starting && extension.starts > 1;
         extension.stage = ProcessStage::Running;

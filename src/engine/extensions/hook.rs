@@ -383,7 +383,7 @@ impl Hook {
     /// Adds to the outcome that an extension is not running; `true`: the outcome is final.
     pub fn skip(&mut self, base: Base) -> bool {
         match self {
-            Self::ToolCall { .. } | Self::PrepareArguments { .. } => {
+            Self::ToolCall { .. } | Self::PrepareArguments { .. } | Self::UserBash { .. } => {
                 self.fail(base, &errors::not_running(base), false)
             }
             _ => false,

@@ -26,7 +26,7 @@ use crate::{
     },
 };
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     time::Duration,
 };
 
@@ -49,6 +49,12 @@ pub struct ExtensionHost {
     pub(super) unloaded: BTreeMap<String, String>,
     /// Failures to report once the host is greeted.
     pub early: Vec<ExtensionError>,
+    /// Whether the process is to refuse its service where an extension cannot be loaded.
+    pub(super) requires_all: bool,
+    /// Extensions of pi's own kind that a process has loaded.
+    pub(super) loaded: BTreeSet<String>,
+    /// Why extensions could not be loaded, by path, in the order in which that was found.
+    pub(super) load_failures: Vec<(String, String)>,
     /// Requests to extensions, by their ids.
     pub(super) requests: BTreeMap<CallId, Request>,
     /// Since when extensions are not read, because the host is not reading.
@@ -158,11 +164,15 @@ impl ExtensionHost {
         paths: Vec<String>,
         hosted: Option<HostedExtensions>,
         named_commands: Vec<NamedCommands>,
-        early: Vec<ExtensionError>,
+        troubles: Vec<ExtensionError>,
+        excused: Vec<ExtensionError>,
+        requires_all: bool,
         agent_directory: String,
         max_frame: u64,
         emits_title: bool,
     ) -> Self {
+        let load_failures = troubles.iter().map(|it| (it.extension_path.clone(), it.error.clone())).collect();
+        let early: Vec<ExtensionError> = troubles.into_iter().chain(excused).collect();
         let unloaded = early.iter().filter(|it| it.event == LOAD);
         Self {
             unloaded: unloaded.map(|it| (it.extension_path.clone(), it.error.clone())).collect(),
@@ -175,6 +185,9 @@ impl ExtensionHost {
             hosted,
             named_commands,
             early,
+            requires_all,
+            loaded: BTreeSet::new(),
+            load_failures,
             requests: BTreeMap::new(),
             suspended: None,
             hooks: BTreeMap::new(),

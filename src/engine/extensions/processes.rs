@@ -16,7 +16,7 @@ use crate::engine::{
     },
     io::{CallId, Output},
 };
-use crate::protocol::{ExtensionError, ExtensionHello, Outbound, errors};
+use crate::protocol::{ExtensionError, ExtensionHello, ExtensionMember, Outbound, errors};
 use std::time::Duration;
 
 /// The version of the protocol between server and extension.
@@ -117,6 +117,9 @@ impl ExtensionHost {
         let restarts =
             registered && extension.starts <= MAX_RESTARTS && !context.lifecycle.disregards_extensions();
         extension.stage = ProcessStage::Gone;
+        if !registered {
+            self.note_failed_start(place, text);
+        }
         let base = context.dialect.base();
         let text = match restarts {
             true => errors::extension_ended(base, text),
@@ -180,6 +183,9 @@ impl ExtensionHost {
         let error = ExtensionError { extension_path, event: event.to_owned(), error: shortened(text) };
         if error.event == LOAD {
             self.unloaded.insert(error.extension_path.clone(), error.error.clone());
+            if !context.lifecycle.is_greeted() {
+                self.load_failures.push((error.extension_path.clone(), error.error.clone()));
+            }
         }
         match context.lifecycle.is_greeted() {
             true => self.push(ExtensionOutput::Emit(Outbound::ExtensionError(error))),
@@ -190,9 +196,34 @@ impl ExtensionHost {
     /// Ends an extension that has not registered, without restart.
     fn abandon_start(&mut self, place: usize, event: &str, text: &str, context: &Context<'_>) {
         self.report(FailureSource::Extension(place, event), text, context);
+        self.note_failed_start(place, text);
         self.stop(place);
         self.all[place].starts = usize::MAX;
         self.all[place].due = None;
+    }
+
+    /// Notes why the extensions of a process were not loaded; what was known of one before counts.
+    fn note_failed_start(&mut self, place: usize, text: &str) {
+        let hosted = self.hosted.iter().filter(|hosted| hosted.place == place).flat_map(|it| &it.members);
+        let mut paths: Vec<String> = hosted.map(|member| member.path.clone()).collect();
+        if paths.is_empty() {
+            paths.push(self.path(place).to_owned());
+        }
+        for path in paths {
+            if self.load_failures.iter().all(|(known, _)| *known != path) {
+                self.load_failures.push((path, text.to_owned()));
+            }
+        }
+    }
+
+    /// Why nothing is served, if that needs all extensions and one could not be loaded. Source: pi source.
+    pub fn load_refusal(&self) -> Option<String> {
+        if !self.requires_all || self.load_failures.is_empty() {
+            return None;
+        }
+        let failures = self.load_failures.iter();
+        let lines = failures.map(|(path, text)| format!("Failed to load extension \"{path}\": {text}\n"));
+        Some(format!("{}{LOAD_HINT}", lines.collect::<String>()))
     }
 
     /// Starts the process of an extension, and sends its first frame.
@@ -217,7 +248,13 @@ impl ExtensionHost {
             version: hosted.map(|_| env!("CARGO_PKG_VERSION").to_owned()),
             arguments: hosted.map(|hosted| hosted.arguments.clone()),
             project_trusted: hosted.filter(|_| self.is_project_untrusted).map(|_| false),
-            members: hosted.map(|hosted| hosted.members.clone()),
+            members: hosted.map(|hosted| {
+                let member = |it: &ExtensionMember| ExtensionMember {
+                    loaded: self.loaded.contains(&it.path).then_some(true),
+                    ..it.clone()
+                };
+                hosted.members.iter().map(member).collect()
+            }),
         };
         self.perform(Output::StartExtension { process, place });
         self.send(process, hello);
@@ -237,6 +274,10 @@ impl ExtensionHost {
         if hosts { HOST_REGISTER_TIMEOUT } else { REGISTER_TIMEOUT }
     }
 }
+
+/// What to do about a start that is refused.
+const LOAD_HINT: &str =
+    "Hint: Start without extensions by -ne, or without those that cannot be loaded by --keep-going.";
 
 /// The longest text of an `extension_error`, in bytes.
 const TEXT: usize = 4096;

@@ -228,6 +228,7 @@ impl Watcher for Brief {
             | Output::Query { .. }
             | Output::ChangeProvider { .. }
             | Output::SelectModel
+            | Output::Refuse(_)
             | Output::ReloadModels { .. }
             | Output::ProviderHookCompleted { .. }
             | Output::AgentDialogClosed { .. }

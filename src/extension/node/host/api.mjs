@@ -58,7 +58,7 @@ function registrationApi(host, generation, member) {
     },
     registerTool: (tool) => {
       generation.assertActive();
-      if (features.modern && (typeof tool.parameters !== "object" || tool.parameters === null)) {
+      if (features.modern && (typeof tool.parameters !== "object" || tool.parameters === null || Array.isArray(tool.parameters))) {
         throw new Error(`tool ${tool.name}: parameters: expected an object, got ${typeName(tool.parameters)}`);
       }
       member.tools.set(tool.name, tool);

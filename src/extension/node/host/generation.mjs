@@ -10,6 +10,9 @@ const STALE =
 const LOADING = 
   "Extension runtime not initialized: actions and queries are not available while extensions are loaded. Call them in a handler.";
 
+/** Events whose handlers may block what is about to happen. */
+const GUARDS = ["tool_call", "user_bash"];
+
 /** The extensions of one session. */
 export class Generation {
   /** @type {Member[]} */
@@ -44,7 +47,7 @@ export class Generation {
     }
     // Later versions keep them, and number commands.
     const refused = new Set(features.numberedCommands ? [] : late.map(({ member }) => member));
-    this.members = loaded.filter((member) => !refused.has(member));
+    this.members = loaded.flatMap((member) => (refused.has(member) ? this.#guardsOf(member.path) : [member]));
     for (const [name, value] of flagValues(this.members, hello.arguments ?? [])) this.flagValues.set(name, value);
   }
 
@@ -135,7 +138,29 @@ export class Generation {
         "load",
         error instanceof NoFactory ? message : `Failed to load extension: ${message}`,
       );
+      loaded.push(...this.#guardsOf(member.path));
     }
+  }
+
+  /**
+   * What stands in for an extension that was loaded before and cannot be now: it blocks whatever the extension might have blocked.
+   * @param {string} path
+   * @returns {Member[]} None where the extension guarded nothing.
+   */
+  #guardsOf(path) {
+    const { generation, hello } = this.#host;
+    const described = hello.members.find((member) => member.path === path);
+    const before = generation.members.find((member) => member.path === path);
+    // What an earlier process had loaded is not known any more.
+    const guarded = GUARDS.filter((event) => (generation.active ? before?.handlers.has(event) : described.loaded));
+    if (guarded.length === 0) return [];
+    const member = new Member(described);
+    for (const event of guarded) {
+      member.on(event, () => {
+        throw new Error(`${path} could not be loaded again, and it might have blocked this`);
+      });
+    }
+    return [member];
   }
 }
 
