@@ -16,8 +16,8 @@ use lexopt::prelude::*;
 use std::ffi::OsString;
 use values::{
     above_zero, agent, bytes, confirm_patterns, dialect, excluded_tools, expand_short, hazards,
-    lease_seconds, list, log_format, mode, model_patterns, optional_value, passed_keys, path, path_or_id,
-    seconds, seed, session_id, session_name, sync, text, tool_list,
+    lease_seconds, log_format, mode, model_patterns, optional_value, passed_keys, path, path_or_id, seconds,
+    seed, session_id, session_name, sync, text, tool_list,
 };
 
 pub use help::{HELP, HelpOption, help_groups, help_options};

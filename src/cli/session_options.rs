@@ -19,7 +19,7 @@ use crate::{
         files::{ContextFile, PromptFiles, text_or_file},
         tool_line,
     },
-    protocol::{Dialect, DialectExtensionApi},
+    protocol::Dialect,
     secrets::{self, Secrets},
     server::{LoginAccess, ModelLibrary, SessionOptions, ToolEnvironment, scripted_name, wall_ms},
     session::{SyncPolicy, day},

@@ -119,7 +119,6 @@ impl SessionTemplate {
             narrow_models(&mut options, &mut config, models, names_model)?;
         }
         let mut session = session_options(config, &options, &self.arguments, directory, &self.environment)?;
-        session.allowed_tools = limits.tools;
         session.file_guard = files.map(|files| Arc::new(files) as Arc<dyn FileGuard>);
         Ok(session)
     }

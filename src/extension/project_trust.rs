@@ -106,10 +106,10 @@ async fn ask(
         unpacked.map_err(|error| format!("the program that hosts it cannot be unpacked: {error}"))?;
     // Nothing answers queries yet: the other end is closed at once.
     let (answers, _) = std::io::pipe().map_err(|error| error.to_string())?;
-    let (directory, withheld) = (&question.directory, secrets.withheld());
+    let (directory, environment) = (&question.directory, secrets.child_environment());
     let processes = Processes::new();
     let (mut child, group) =
-        spawn_host(node, &unpacked.main, answers.into(), directory, &withheld, &processes)?;
+        spawn_host(node, &unpacked.main, answers.into(), directory, &environment, &processes)?;
     let answered = timeout(LIMIT, exchange(&mut child, question, secrets)).await;
     end(child, group).await;
     answered.unwrap_or_else(|_| Err(format!("no decision within {} s", LIMIT.as_secs())))
