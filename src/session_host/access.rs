@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn revoked_token_dies_at_same_size_and_time() {
+    async fn revoked_token_dies_at_same_size() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("tokens");
         let write = |text: &str| {

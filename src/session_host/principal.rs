@@ -375,10 +375,10 @@ mod tests {
             let principal = Principal::elsewhere("a".to_owned(), limits);
             principal.check_command(&command, &place, Instant::now()).map_err(|error| error.text())
         };
-        let login = r#"{"type":"login","provider":"anthropic"}"#;
+        let login = r#"{"type":"login","providerId":"anthropic"}"#;
         for (line, command) in [
             (login, "login"),
-            (r#"{"type":"logout","provider":"anthropic"}"#, "logout"),
+            (r#"{"type":"logout","providerId":"anthropic"}"#, "logout"),
             (r#"{"type":"abort_login"}"#, "abort_login"),
         ] {
             let refused = Err(format!("forbidden_tool: {command}: the token lacks the limit `logins`"));

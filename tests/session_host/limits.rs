@@ -243,7 +243,7 @@ fn program_decides_about_tokens() {
     assert_eq!(host.connect("/", "other").err(), Some(unknown));
     let failed = "auth_unavailable: the program that checks tokens has failed; the host's log has the reason";
     assert_eq!(host.connect("/", "third").err(), Some((503, failed.to_owned())));
-    let logged = format!("{program}: expected exit status 0 or 1, got exit status: 3: no such token: …");
+    let logged = format!("{program}: expected exit status 0 or 1, got exit status: 3: no such token: ***");
     eventually("the failure is logged", || host.log().contains(&logged));
     assert!(!host.log().contains("third"));
 }
@@ -253,12 +253,12 @@ fn logins_are_for_tokens_that_may() {
     let limits = |_: &str| vec![json!({}), json!({ "logins": true })];
     let host = TcpHost::start(&hello(), limits, &["--wire-login"]);
     let logout =
-        |session: &str| json!({ "type": "logout", "id": 1, "provider": "anthropic", "sessionId": session });
+        |session: &str| json!({ "type": "logout", "id": 1, "providerId": "anthropic", "sessionId": session });
     let mut client = host.client("secret");
     let session = client.open(&json!({}));
     let refused = |command| format!("forbidden_tool: {command}: the token lacks the limit `logins`");
     assert_eq!(client.refused(&logout(&session)), refused("logout"));
-    let login = json!({ "type": "login", "id": 2, "provider": "anthropic", "sessionId": session });
+    let login = json!({ "type": "login", "id": 2, "providerId": "anthropic", "sessionId": session });
     assert_eq!(client.refused(&login), refused("login"));
     let providers = json!({ "type": "get_login_providers", "id": 3, "sessionId": session });
     assert_eq!(client.request(&providers)["success"], true);

@@ -11,6 +11,7 @@ use std::{
     fs,
     io::{BufRead, BufReader, Read, Write},
     net::TcpStream,
+    os::unix::fs::PermissionsExt as _,
 };
 
 /// A host whose token `secret` may do everything.
@@ -215,7 +216,11 @@ fn no_token_is_logged() {
     // SHA-256 of the token.
     let hash = "6db3068996ff396f601ae0dcf903f6a970c685767d75e325d0cd88103779f2f0";
     fs::write(dir.path().join("tokens"), hash).unwrap();
-    let host = TcpHost::start_with(dir, &hello(), &["--token-file", "tokens"], &[("RUST_LOG", "trace")]);
+    let program = dir.path().join("check");
+    fs::write(&program, "#!/bin/sh\nread -r token\nprintf %s \"$token\" | base64 >&2\nexit 7\n").unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o700)).unwrap();
+    let arguments = ["--token-file", "tokens", "--auth-command", program.to_str().unwrap()];
+    let host = TcpHost::start_with(dir, &hello(), &arguments, &[("RUST_LOG", "trace")]);
     host.client(TOKEN).open(&json!({}));
     let mut requests = vec!["GET /marker HTTP/1.1".to_owned()];
     for token in [TOKEN, WRONG] {
@@ -233,7 +238,7 @@ fn no_token_is_logged() {
     }
     host.signal(rustix::process::Signal::TERM);
     let log = host.whole_log();
-    assert!(log.contains("TRACE") || log.contains("DEBUG"), "{log}");
+    assert!(log.contains("got exit status: 7: ***"), "{log}");
     for token in [TOKEN, WRONG] {
         let forms = [
             token.to_owned(),
