@@ -5,7 +5,7 @@ use crate::{
     model::types::ToolSpec,
     protocol::{AgentToolResult, HostToolDefinition, ImageContent, TextContent, UserContent},
     secrets::ChildEnvironment,
-    tools::{Block, ToolOutput},
+    tools::{Block, Group, Processes, ToolOutput},
 };
 use agent_client_protocol::v1::schema::{McpServer, McpServerHttp, McpServerStdio};
 use reqwest::header::{HeaderName, HeaderValue};
@@ -14,16 +14,22 @@ use rmcp::{
     model::{CallToolRequestParams, CallToolResult, ContentBlock, ResourceContents, Tool},
     service::RunningService,
     transport::{
-        StreamableHttpClientTransport, TokioChildProcess,
-        streamable_http_client::StreamableHttpClientTransportConfig,
+        StreamableHttpClientTransport, streamable_http_client::StreamableHttpClientTransportConfig,
     },
 };
 use serde_json::Value;
-use std::{collections::HashMap, path::Path, sync::Arc, time::Duration};
-use tokio::{process::Command, time::timeout};
+use std::{collections::HashMap, path::Path, process::Stdio, sync::Arc, time::Duration};
+use tokio::{
+    process::{Child, Command},
+    time::timeout,
+};
 
-/// A connection to an MCP server, which ends when it is dropped.
-type Connection = RunningService<RoleClient, ()>;
+/// A connection to an MCP server. Dropping it ends the server.
+struct Connection {
+    service: RunningService<RoleClient, ()>,
+    /// The process of a server on stdio, with all that it has started.
+    _process: Option<(Child, Group)>,
+}
 
 /// Tools of connected MCP servers.
 #[derive(Clone, Default)]
@@ -96,7 +102,7 @@ impl McpTools {
         let tool = tool.ok_or_else(|| format!("Tool {name} not found"))?;
         let mut call = CallToolRequestParams::new(tool.name.clone());
         call.arguments = arguments.as_object().cloned();
-        let result = tool.connection.call_tool(call).await;
+        let result = tool.connection.service.call_tool(call).await;
         result.map(output).map_err(|error| format!("{name}: {error}"))
     }
 
@@ -138,16 +144,21 @@ impl McpTransport {
         directory: &Path,
         environment: &ChildEnvironment,
     ) -> Result<(Arc<Connection>, Vec<Tool>), String> {
-        let connection = match self {
+        let (service, _process) = match self {
             Self::Process(server) => {
                 let mut command = Command::new(&server.command);
                 command.args(&server.args).current_dir(directory);
                 environment.withhold_keys(command.as_std_mut());
                 command.envs(server.env.iter().map(|variable| (&variable.name, &variable.value)));
                 let program = server.command.display();
-                let process =
-                    TokioChildProcess::new(command).map_err(|error| format!("{program}: {error}"))?;
-                ().serve(process).await.map_err(|error| error.to_string())?
+                command.stdin(Stdio::piped()).stdout(Stdio::piped());
+                let started = Processes::new().spawn(&mut command);
+                let (mut child, group) = started.map_err(|error| format!("{program}: {error}"))?;
+                let Some(pipes) = child.stdout.take().zip(child.stdin.take()) else {
+                    return Err(format!("{program}: it has no pipes"));
+                };
+                let service = ().serve(pipes).await.map_err(|error| error.to_string())?;
+                (service, Some((child, group)))
             }
             Self::Http(server) => {
                 // Fails if one is installed already.
@@ -163,11 +174,11 @@ impl McpTransport {
                 let config =
                     StreamableHttpClientTransportConfig::with_uri(server.url).custom_headers(headers);
                 let transport = StreamableHttpClientTransport::from_config(config);
-                ().serve(transport).await.map_err(|error| error.to_string())?
+                (().serve(transport).await.map_err(|error| error.to_string())?, None)
             }
         };
-        let tools = connection.list_all_tools().await.map_err(|error| format!("tools/list: {error}"))?;
-        Ok((Arc::new(connection), tools))
+        let tools = service.list_all_tools().await.map_err(|error| format!("tools/list: {error}"))?;
+        Ok((Arc::new(Connection { service, _process }), tools))
     }
 }
 

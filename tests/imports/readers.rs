@@ -29,7 +29,7 @@ const READS: &[&str] = &[
     "LinesCodec",
     "StreamReader::new",
     "StreamableHttpClientTransport::from_config",
-    "TokioChildProcess::new",
+    ".serve(pipes)",
     "WebSocketConfig::",
     "axum::serve(",
     "body::to_bytes",
@@ -57,11 +57,14 @@ const REGULAR_FILES: &str = "regular_files::read";
 
 /// File, part of the line that reads, and the bound.
 const READERS: &[(&str, &str, &str)] = &[
+    ("process_tree.rs", "fs::read_to_string(format!(\"/proc", "the kernel writes it: one line"),
+    ("process_watcher.rs", "read_exact(&mut message)", "five bytes a message, of this program alone"),
+    ("process_watcher.rs", "fs::read_to_string(\"/proc/uptime\")", "the kernel writes it: one line"),
     ("acp/agent.rs", "StreamReader::new(lines(", "`acp_input`: `--max-frame`, a parse error"),
     ("acp/agent.rs", "ByteStreams::new(", "what `acp_input` passes"),
     (
         "acp/mcp.rs",
-        "TokioChildProcess::new(",
+        ".serve(pipes)",
         "rmcp: lines of 16 MiB (DEFAULT_MAX_LINE_LENGTH), longer ones are left out",
     ),
     (

@@ -18,7 +18,9 @@ enum Gets {
 }
 
 /// The files that start processes, with how many places in them do so.
-const PLACES: [(&str, usize, Gets); 16] = [
+const PLACES: [(&str, usize, Gets); 17] = [
+    // The watcher of processes, which gets none.
+    ("process_watcher.rs", 1, Gets::Named),
     // A server of tools that an editor hands over.
     ("acp/mcp.rs", 1, Gets::NoKeys),
     // A server that answers in place of this program.

@@ -128,7 +128,7 @@ fn client_only_narrows_the_tools() {
 
 #[test]
 fn client_entry_without_tool_ends_session() {
-    let mut host = Host::start(&hello(), &[]);
+    let host = Host::start(&hello(), &[]);
     for (arguments, text) in [
         (["--exclude-tools", "bahs"], "--exclude-tools: no tool matches \"bahs\""),
         (["--tools", "-bahs"], "tools: no tool matches \"bahs\""),
