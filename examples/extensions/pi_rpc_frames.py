@@ -284,12 +284,14 @@ class ExtensionHello(TypedDict):
     api: NotRequired[str]
     version: NotRequired[str]
     arguments: NotRequired[List[str]]
+    projectTrusted: NotRequired[bool]
     members: NotRequired[List[ExtensionMember]]
 
 class ExtensionMember(TypedDict):
     """Extension in a process that hosts several."""
     path: str
     sourceInfo: NotRequired[SourceInfo]
+    loaded: NotRequired[bool]
 
 class ExtensionCommandCall(TypedDict):
     """Calls a slash command of the extension. The extension accepts the call with `accept`, or with any frame that

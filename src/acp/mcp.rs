@@ -13,9 +13,7 @@ use rmcp::{
     RoleClient, ServiceExt as _,
     model::{CallToolRequestParams, CallToolResult, ContentBlock, ResourceContents, Tool},
     service::RunningService,
-    transport::{
-        StreamableHttpClientTransport, streamable_http_client::StreamableHttpClientTransportConfig,
-    },
+    transport::{StreamableHttpClientTransport, streamable_http_client::StreamableHttpClientTransportConfig},
 };
 use serde_json::Value;
 use std::{collections::HashMap, path::Path, process::Stdio, sync::Arc, time::Duration};

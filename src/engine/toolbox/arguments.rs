@@ -472,7 +472,7 @@ mod tests {
         let allowed = ["read", "own", "grep"].map(str::to_owned).to_vec();
         let mut toolbox = Toolbox::new(vec![spec("read"), spec("bash")])
             .with_spare(vec![spec("grep"), spec("find")])
-            .limited_to(Some(allowed));
+            .selecting(ToolSelection { allowed: vec![allowed], ..ToolSelection::default() });
         let names =
             |toolbox: &Toolbox| toolbox.specs().iter().map(|spec| spec.name.clone()).collect::<Vec<_>>();
         assert_eq!(names(&toolbox), ["read"]);
