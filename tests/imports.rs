@@ -87,6 +87,7 @@ const MAY_USE: [(&str, &[&str]); 35] = [
             "private_files",
             "process_watcher",
             "protocol",
+            "regular_files",
             "secrets",
             "server",
             "session",

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn login_of_url_is_decoded_and_taken_off() {
+    fn login_of_url_is_decoded() {
         for (urls, addresses, login) in [
             ("nats://h:1", &["nats://h:1"][..], None),
             ("h", &["nats://h"], None),

@@ -1,5 +1,6 @@
 //! The file with the user's decisions about projects, as pi's `/trust` writes it.
 
+use crate::regular_files;
 use std::{
     collections::BTreeMap,
     fs,
@@ -50,7 +51,7 @@ fn take_lock(lock: &Path) -> io::Result<()> {
 }
 
 fn save(agent: &Path, path: &Path, working: &Path, approves: bool) -> io::Result<()> {
-    let mut decisions = match fs::read_to_string(path) {
+    let mut decisions = match regular_files::read_to_string(path, regular_files::CONFIGURATION) {
         Ok(text) => read(&text).map_err(io::Error::other)?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => Decisions::new(),
         Err(error) => return Err(error),

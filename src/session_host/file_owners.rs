@@ -11,7 +11,7 @@ use super::{
     principal::Principal,
     records::StoredSession,
 };
-use crate::{server::FileGuard, session::working_directory};
+use crate::{regular_files, server::FileGuard, session::working_directory};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::HashMap,
@@ -280,7 +280,7 @@ impl FileGuard for FileAccess {
 
 /// The owners that a file notes. A last line that was cut was not announced, either.
 fn read(file: &Path) -> io::Result<HashMap<PathBuf, String>> {
-    let text = match fs::read_to_string(file) {
+    let text = match regular_files::read_to_string(file, regular_files::SERVER_FILE) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(HashMap::new()),
         Err(error) => return Err(error),

@@ -79,7 +79,7 @@ fn failing_tool_call_hook_blocks_the_call() {
 }
 
 #[test]
-fn guard_that_is_gone_blocks_tools_and_commands() {
+fn gone_guard_blocks_tools_and_commands() {
     let registered = json!({ "commands": [{ "name": "do" }], "hooks": ["tool_call", "user_bash"] });
     let guard = Extension::new("a", registered).on("command do", [PeerStep::Ends("killed")]);
     let turns = json!([calls("t1", "bash", "echo two"), model_says("Well.")]);

@@ -114,7 +114,7 @@ fn hung_disk_does_not_stop_aborts() {
 }
 
 #[test]
-fn prompt_lost_on_hung_disk_has_no_end() {
+fn lost_prompt_on_hung_disk_never_ends() {
     let times = at_once(DIALECTS.into_iter(), |dialect| {
         let mut server = hung(dialect, "0");
         // The write is under way, and the response came before it.

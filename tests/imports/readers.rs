@@ -57,6 +57,9 @@ const REGULAR_FILES: &str = "regular_files::read";
 
 /// File, part of the line that reads, and the bound.
 const READERS: &[(&str, &str, &str)] = &[
+    ("extension/project_trust.rs", "stderr.read_to_end(&mut messages)", "`OUTPUT` bytes, `take`"),
+    ("extension/project_trust.rs", "BufReader::new(stdout.take(OUTPUT))", "`OUTPUT` bytes, `take`"),
+    ("extension/project_trust.rs", "stdout.read_until(", "`OUTPUT` bytes, `take`"),
     ("process_tree.rs", "fs::read_to_string(format!(\"/proc", "the kernel writes it: one line"),
     ("process_watcher.rs", "read_exact(&mut message)", "five bytes a message, of this program alone"),
     ("process_watcher.rs", "fs::read_to_string(\"/proc/uptime\")", "the kernel writes it: one line"),

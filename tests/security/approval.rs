@@ -349,7 +349,7 @@ fn texts_read(dialect: Dialect, decision: Option<&str>) -> Vec<bool> {
 }
 
 #[test]
-fn project_texts_are_read_as_security_md_says() {
+fn project_texts_are_read_as_documented() {
     let mut cells = vec![Vec::new(); TEXTS.len()];
     for (_, decision) in DECISIONS {
         for dialect in DIALECTS {

@@ -51,7 +51,8 @@ fn home(settings: &Value) -> TempDir {
 fn server(dir: TempDir, options: &[&str]) -> Server {
     let mut command = command(binary(), dir.path());
     command.args(["serve", "--no-session", "--dialect", "pi-1", "--model", "scripted/script.json"]);
-    command.args(["-e", "./extension", "-e", "./own.ts"]).args(options);
+    // What stands for Node loads nothing.
+    command.args(["--keep-going", "-e", "./extension", "-e", "./own.ts"]).args(options);
     command.env("PI_RPC_NODE", dir.path().join("node"));
     command.envs(KEYS.map(|name| (name, format!("value of {name}"))));
     command.envs(OTHERS.map(|name| (name, format!("value of {name}"))));

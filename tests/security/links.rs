@@ -211,7 +211,7 @@ fn follow_links_lets_links_lead_out() {
 }
 
 #[test]
-fn linked_folders_out_of_repository_are_left_out() {
+fn folders_linked_out_are_left_out() {
     for dialect in DIALECTS {
         let place = Place::new(dialect);
         let skill = |name: &str| format!("---\nname: {name}\ndescription: OUTSIDE\n---\nOUTSIDE");

@@ -83,21 +83,22 @@ fn bad_frames_get_codes_on_shared_connections() {
     assert_eq!(state["success"], true);
 }
 
-/// A client that makes HTTP requests on one connection.
-struct Http(BufReader<TcpStream>);
+/// A client that makes HTTP requests, each on a connection of its own: a stranger that is refused is disconnected.
+struct Http<'a>(&'a str);
 
-impl Http {
+impl Http<'_> {
     /// The status and the error of a request with these headers.
-    fn refused(&mut self, path: &str, headers: &[&str]) -> (u16, String) {
+    fn refused(&self, path: &str, headers: &[&str]) -> (u16, String) {
+        let mut stream = BufReader::new(TcpStream::connect(self.0).unwrap());
         let headers: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
-        write!(self.0.get_mut(), "GET {path} HTTP/1.1\r\nhost: a\r\n{headers}\r\n").unwrap();
+        write!(stream.get_mut(), "GET {path} HTTP/1.1\r\nhost: a\r\n{headers}\r\n").unwrap();
         let mut line = String::new();
-        self.0.read_line(&mut line).unwrap();
+        stream.read_line(&mut line).unwrap();
         let status = line.split(' ').nth(1).unwrap().parse().unwrap();
         let mut length = 0;
         loop {
             line.clear();
-            self.0.read_line(&mut line).unwrap();
+            stream.read_line(&mut line).unwrap();
             match line.trim_end().split_once(": ") {
                 Some(("content-length", value)) => length = value.parse().unwrap(),
                 Some(_) => {}
@@ -105,16 +106,16 @@ impl Http {
             }
         }
         let mut body = vec![0; length];
-        self.0.read_exact(&mut body).unwrap();
+        stream.read_exact(&mut body).unwrap();
         let body: Value = serde_json::from_slice(&body).unwrap();
         (status, body["error"].as_str().unwrap().to_owned())
     }
 }
 
 #[test]
-fn bad_requests_get_codes_on_one_connection() {
+fn bad_requests_get_codes() {
     let host = host();
-    let mut http = Http(BufReader::new(TcpStream::connect(host.authority()).unwrap()));
+    let http = Http(host.authority());
     let token = "authorization: Bearer secret";
     let upgrade = [
         token,
@@ -170,7 +171,7 @@ fn bad_requests_get_codes_on_one_connection() {
 #[test]
 fn names_of_clients_are_checked() {
     let host = host();
-    let mut http = Http(BufReader::new(TcpStream::connect(host.authority()).unwrap()));
+    let http = Http(host.authority());
     let upgrade = [
         "authorization: Bearer secret",
         "connection: upgrade",
@@ -199,7 +200,7 @@ fn names_of_clients_are_checked() {
 #[test]
 fn tokens_with_control_characters_are_refused() {
     let host = host();
-    let mut http = Http(BufReader::new(TcpStream::connect(host.authority()).unwrap()));
+    let http = Http(host.authority());
     let text = "invalid_token: expected a token without control characters, and without blanks at its ends";
     // `secret` with a line feed, and with a NUL.
     for token in ["c2VjcmV0Cg", "c2VjcmV0AA"] {

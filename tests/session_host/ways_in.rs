@@ -119,6 +119,7 @@ fn rows() -> Vec<(&'static str, Way)> {
                 format!("{:?} {:?}", by(&target.handle).unwrap(), by(&target.id).unwrap())
             }),
         ),
+        ("parameter no_builtin_tools", Harmless("takes tools away")),
         ("parameter session", Attack(|scene, target| scene.refused_new("session", target))),
         ("parameter fork", Attack(|scene, target| scene.refused_new("fork", target))),
         (

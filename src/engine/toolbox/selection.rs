@@ -4,7 +4,7 @@
 //! An entry is a name, or a pattern in which `*` stands for any characters; case counts. An entry that takes a tool away
 //! and matches none may be a slip, so the session does not start; one that allows or adds a tool is a warning.
 
-use crate::engine::consent::nearest;
+use crate::engine::consent_patterns::nearest;
 use std::collections::BTreeSet;
 
 /// Which tools a session has.

@@ -821,6 +821,9 @@ class ToolCall(Frame):
     name: str
     """Name of the tool."""
     arguments: JsonObject
+    arguments_error: str | None = None
+    """Why the arguments are no complete JSON object, with the place, and below it their text; the call does not run,
+    and `arguments` is empty. Absent: they are one."""
     thought_signature: str | None = None
     """Signature to send back to the provider with the call; opaque."""
     namespace: str | None = None
