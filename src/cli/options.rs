@@ -23,7 +23,7 @@ use values::{
 pub use help::{HELP, HelpOption, help_groups, help_options};
 
 /// The options that take something away from a session. A misspelt one is refused: ignored, it would leave all of it.
-pub const NARROWING_OPTIONS: [&str; 12] = [
+pub const NARROWING_OPTIONS: [&str; 13] = [
     "tools",
     "no-tools",
     "no-builtin-tools",
@@ -36,6 +36,7 @@ pub const NARROWING_OPTIONS: [&str; 12] = [
     "no-extensions",
     "no-approve",
     "no-session",
+    "require-extensions",
 ];
 
 /// The options of a host's command line.

@@ -209,7 +209,6 @@ const READERS: &[(&str, &str, &str)] = &[
     ("session_host/transports.rs", "LineSplitter::new(max_frame)", "`--max-frame`, an error"),
     ("session_host/unix_clients.rs", "recv(stream, &mut first", "one byte"),
     ("strangers.rs", ".poll_read(context, buffer)", "the caller's buffer"),
-    ("tools/processes.rs", "std::fs::read_to_string(entry.path().join(\"stat\"))", "a line of the kernel's"),
     ("tools/grep.rs", "self.file.read(buffer)", "the buffer; files of 64 MiB"),
     ("tools/read.rs", ".read_to_end(&mut bytes)", "LARGEST_FILE, an error"),
     (

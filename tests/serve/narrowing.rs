@@ -13,7 +13,7 @@ use std::{collections::BTreeSet, fs, process::Stdio};
 type Row = (&'static str, &'static str, &'static [&'static str], i32, &'static str);
 
 /// The options of `serve`, `host`, `acp` and `attach` that narrow.
-const NARROWING: [Row; 24] = [
+const NARROWING: [Row; 25] = [
     ("tools", "all other tools", &["--tools", "read,-bash"], 1, "--tools: "),
     ("no-tools", "all tools", &["--no-tool"], 2, "--no-tools"),
     ("no-builtin-tools", "the built-in tools", &["--no-builtin-tool"], 2, "--no-builtin-tools"),
@@ -24,6 +24,7 @@ const NARROWING: [Row; 24] = [
     ("no-skills", "skills", &["--no-skill"], 2, "--no-skills"),
     ("no-prompt-templates", "templates", &["--no-prompt-template"], 2, "--no-prompt-templates"),
     ("no-extensions", "extensions", &["--no-extension"], 2, "--no-extensions"),
+    ("require-extensions", "servers without them", &["--require-extension"], 2, "--require-extensions"),
     ("no-approve", "the project's code", &["--no-aprove"], 2, "--no-approve"),
     ("no-session", "the session's file", &["--no-sesion"], 2, "--no-session"),
     ("idle-timeout", "time of the provider", &["--idle-timeout", "soon"], 2, "--idle-timeout soon"),
@@ -42,7 +43,7 @@ const NARROWING: [Row; 24] = [
 
 /// The other options: they choose, add or allow.
 const OTHERS: &str = "dialect wire-login mode print list-models provider model thinking system-prompt \
-    append-system-prompt api-key pass-keys skill prompt-template name extension approve sync listen nats \
+    append-system-prompt api-key pass-keys skill prompt-template name extension keep-going approve follow-links sync listen nats \
     nats-credentials nats-replicas nats-lease node label tls-cert tls-key upgrade-wait log-format allow-origin \
     multi-session keep-idle state hazard seed backend help version continue session fork resume session-id \
     session-dir profile agent record leave reconnect tls-ca cwd";
@@ -176,7 +177,7 @@ fn wrong_narrowing_setting_is_refused() {
 fn wrong_limit_of_token_is_refused() {
     let wrong = json!({
         "roots": ["x"], "models": "opus", "tools": ["-bash"], "dialects": ["x"], "sessions": -1,
-        "commands_per_minute": "few", "dollars_per_day": -1, "sees_all": "no",
+        "commands_per_minute": "few", "dollars_per_day": -1, "logins": "yes", "sees_all": "no",
     });
     let source = include_str!("../../src/session_host/limits.rs");
     let members = source.split_once("pub struct TokenLimits {").unwrap().1.split_once("\n}").unwrap().0;

@@ -152,8 +152,8 @@ fn invalid_tool_calls_give_error_results() {
         let frames = server.run("break a tool call");
         let ends = of_type(&frames, "tool_execution_end");
         assert_eq!((ends.len(), &ends[1]["isError"]), (2, &json!(true)));
-        // Of arguments that break off, what there is counts, as in pi.
-        assert_eq!(texts_of(&frames, "toolResult"), ["unfinished\n", "Tool no_such_tool not found"]);
+        let refusal = "Invalid arguments for tool \"bash\": Unterminated string in JSON at position 28 (line 1 column 29)\n\nReceived arguments:\n{\"command\": \"echo unfinished";
+        assert_eq!(texts_of(&frames, "toolResult"), [refusal, "Tool no_such_tool not found"]);
         let frames = server.run("count");
         assert_eq!(texts_of(&frames, "assistant").last().unwrap(), "The command counted to three.");
         server.finishes();

@@ -353,7 +353,8 @@ fn excluded_tool_of_the_host_stays_off() {
     let mut server = Server::script_with(Xcsh, script, &["-xt", "w*"]);
     let tool =
         json!({ "name": "weather", "description": "Tells the weather.", "parameters": { "type": "object" } });
-    let response = server.ask("t", json!({ "type": "set_host_tools", "tools": [tool] }));
+    server.send(json!({ "type": "set_host_tools", "tools": [tool] }));
+    let response = server.until_type("response").pop().unwrap();
     assert_eq!(response["success"], false, "{response}");
     let text = "Host tool \"weather\" is excluded by the options of this server";
     assert!(response["error"].as_str().unwrap().contains(text), "{response}");

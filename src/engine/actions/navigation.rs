@@ -14,7 +14,7 @@ use crate::engine::{
     io::CallId,
     requests::ModelContinuation,
     run::partial_message::PartialMessage,
-    run::state::has_failed,
+    run::partial_message::has_failed,
     run::summarize::text_of,
     store::{Appended, after_append::AfterAppend},
 };

@@ -18,7 +18,8 @@ use crate::engine::{
     queues::NextTurn,
     run::{
         compaction::{AfterCompaction, Compaction, CompactionCause},
-        state::{Phase, has_failed},
+        partial_message::has_failed,
+        state::Phase,
         summaries::Summaries,
     },
     setup::CompactionPlan,

@@ -1,6 +1,6 @@
 //! The partial message: builds an assistant message from the events of a model's stream.
 
-use crate::engine::{io::Now, run::state::has_failed};
+use crate::engine::io::Now;
 use crate::{
     model::types::{Bill, BlockStart, Finish, StreamEvent, TokenCounts},
     protocol::{
@@ -269,6 +269,11 @@ impl PartialMessage {
         }
         self.message
     }
+}
+
+/// Whether the answer has failed or was aborted, which ends the run.
+pub const fn has_failed(message: &AssistantMessage) -> bool {
+    matches!(message.stop_reason, StopReason::Error | StopReason::Aborted)
 }
 
 /// Gives a call that is over its arguments, or the reason why there are none. One that was not `closed` by the provider

@@ -19,7 +19,8 @@ use crate::engine::{
     requests::ToolContinuation,
     run::{
         batch::{Batch, CallSlot, CallStage},
-        state::{Phase, Run, has_failed},
+        partial_message::has_failed,
+        state::{Phase, Run},
     },
     step::PendingStep,
     tool_result::error_result,

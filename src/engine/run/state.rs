@@ -3,11 +3,11 @@
 use crate::engine::{
     io::CallId,
     queues::TurnInput,
-    run::{batch::Batch, compaction::Compaction},
+    run::{batch::Batch, compaction::Compaction, partial_message::has_failed},
 };
 use crate::protocol::{
-    AgentMessage, AssistantContent, AssistantMessage, FlowState, InterruptMode, Rule, StopReason,
-    ThinkingLevel, ToolResultMessage, arguments_error,
+    AgentMessage, AssistantContent, AssistantMessage, FlowState, InterruptMode, Rule, ThinkingLevel,
+    ToolResultMessage, arguments_error,
 };
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
@@ -203,9 +203,4 @@ fn keep_refusals(before: &AssistantMessage, answer: &mut AssistantMessage) {
         call.arguments_error =
             known.arguments_error.clone().or_else(of_failed).or_else(|| call.arguments_error.take());
     }
-}
-
-/// Whether the answer has failed or was aborted, which ends the run.
-pub const fn has_failed(message: &AssistantMessage) -> bool {
-    matches!(message.stop_reason, StopReason::Error | StopReason::Aborted)
 }

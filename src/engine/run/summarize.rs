@@ -11,7 +11,7 @@ use crate::engine::{
     requests::{ModelContinuation, SummaryPart},
     run::{
         partial_message::PartialMessage,
-        state::has_failed,
+        partial_message::has_failed,
         summaries::{RequestedPart, Summaries, SummaryProgress},
     },
 };

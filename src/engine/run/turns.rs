@@ -10,7 +10,8 @@ use crate::engine::{
     run::{
         deferred::AfterRun,
         partial_message::PartialMessage,
-        state::{EarlyEnd, Phase, Run, has_failed},
+        partial_message::has_failed,
+        state::{EarlyEnd, Phase, Run},
     },
     step::PendingStep,
     store::after_append::AfterAppend,
