@@ -225,7 +225,7 @@ fn check_inside(target: &Path, roots: &[PathBuf]) -> io::Result<()> {
         let is_of_system = |folder: &&str| target.starts_with(folder) && !root.starts_with(folder);
         // A folder may have several names: by case, or by mounts.
         let is_below = || target.ancestors().any(|folder| same_folder(folder, root));
-        !SYSTEM.iter().any(|folder| is_of_system(&folder)) && (target.starts_with(root) || is_below())
+        !SYSTEM.iter().any(is_of_system) && (target.starts_with(root) || is_below())
     };
     if roots.iter().any(is_inside) {
         return Ok(());

@@ -82,8 +82,6 @@ pub struct Process {
     pub parent: Option<Pid>,
     /// Its group.
     pub group: Pid,
-    /// Its session; `None`: in another namespace.
-    pub session: Option<Pid>,
     /// When it was started, in ticks of the kernel since the machine's start.
     pub started: u64,
 }
@@ -116,7 +114,7 @@ pub fn live_process(_: Pid) -> Option<Process> {
     None
 }
 
-/// Parses a line of `/proc/<pid>/stat` (`pid (name) state parent group session …`); `None`: dead, or of the kernel.
+/// Parses a line of `/proc/<pid>/stat` (`pid (name) state parent group …`); `None`: dead, or of the kernel.
 #[cfg(any(test, target_os = "linux"))]
 fn parse_stat(id: Pid, stat: &str) -> Option<Process> {
     // A name may hold anything, even parentheses.
@@ -130,7 +128,6 @@ fn parse_stat(id: Pid, stat: &str) -> Option<Process> {
         id,
         parent: Pid::from_raw(id_at(1)?),
         group: Pid::from_raw(id_at(2)?)?,
-        session: Pid::from_raw(id_at(3)?),
         // Field 22 of the file. Source: `proc_pid_stat(5)`.
         started: fields.get(19).and_then(|ticks| ticks.parse().ok()).unwrap_or_default(),
     })
@@ -145,13 +142,12 @@ mod tests {
         let id = Pid::from_raw(7).unwrap();
         let number = |id: Option<Pid>| id.map(|id| id.as_raw_nonzero().get());
         let read = |stat: &str| {
-            parse_stat(id, stat)
-                .map(|it| (number(it.parent), number(Some(it.group)), number(it.session), it.started))
+            parse_stat(id, stat).map(|it| (number(it.parent), number(Some(it.group)), it.started))
         };
-        assert_eq!(read("7 (a ) (b) S 1 5 4 0 -1"), Some((Some(1), Some(5), Some(4), 0)));
-        assert_eq!(read("7 (of another namespace) R 0 5 0 0 -1"), Some((None, Some(5), None, 0)));
+        assert_eq!(read("7 (a ) (b) S 1 5 4 0 -1"), Some((Some(1), Some(5), 0)));
+        assert_eq!(read("7 (of another namespace) R 0 5 0 0 -1"), Some((None, Some(5), 0)));
         let whole = "7 (a) S 1 5 4 0 -1 4194368 94 0 0 0 0 0 0 0 20 0 1 0 65721 5259264 609";
-        assert_eq!(read(whole), Some((Some(1), Some(5), Some(4), 65721)));
+        assert_eq!(read(whole), Some((Some(1), Some(5), 65721)));
         for none in
             ["7 (z) Z 1 5 5", "7 (x) X 0 -1 -1", "7 (x) R 0 -1 -1", "7 (of the kernel) S 2 0 0", "7 (", ""]
         {

@@ -15,7 +15,7 @@ use crate::process_tree::{
 };
 use rustix::{
     fs::{OFlags, fcntl_getfl, fcntl_setfl},
-    process::{Pid, Signal, getpgid, getppid, getsid},
+    process::{Pid, Signal, getppid},
 };
 use std::{
     collections::{BTreeSet, HashMap},
@@ -34,6 +34,9 @@ const ROLE: &str = "watch-processes";
 
 /// The name that the watcher has in lists of processes. Not that of the program: who kills all of that name kills no watcher.
 const NAME: &str = "process-watcher";
+
+/// The variable by which the watcher recognizes a process that was just being started: the id of the process that starts it.
+const MARK: &str = "PI_RPC_PARENT";
 
 /// How long the watcher looks for a process that was being started when the program was killed.
 const START_TIMEOUT: Duration = Duration::from_millis(500);
@@ -82,8 +85,9 @@ pub fn stop() {
     }
 }
 
-/// Announces a process that is about to be started as the leader of a group.
-pub fn announce_start() -> Start {
+/// Announces a process that `command` is about to start as the leader of a group.
+pub fn announce_start(command: &mut Command) -> Start {
+    command.env(MARK, std::process::id().to_string());
     let mut watcher = watcher();
     watcher.starting += 1;
     watcher.send(STARTING, 0);
@@ -255,22 +259,21 @@ impl KnownGroups {
         self.leaders.iter().filter(is_same).map(|(id, _)| *id)
     }
 
-    /// The processes that were started without the program having been able to say so: the youngest leaders of groups in its
-    /// session that, as the watcher, have just lost their parent.
+    /// The processes that were started without the program having been able to say so: the youngest leaders of groups that
+    /// bear its mark and have just lost their parent, as the watcher has.
     fn find_started(&self, program: Option<Pid>) -> Vec<Pid> {
         let oldest = uptime_ticks().saturating_sub(START_TICKS);
         let deadline = Instant::now() + START_TIMEOUT;
         let mut found = Vec::new();
         while found.len() < self.starting && Instant::now() < deadline {
-            let (parent, session, own) = (getppid(), getsid(None).ok(), getpgid(None).ok());
+            let parent = getppid();
             let is_late = |it: &Process| {
                 it.group == it.id
-                    && Some(it.group) != own
-                    && it.session == session
                     && it.parent == parent
                     && parent != program
                     && it.started >= oldest
                     && !self.leaders.contains_key(&it.id)
+                    && program.is_some_and(|program| has_mark(it.id, program))
             };
             found = live_processes().into_iter().flatten().filter(is_late).collect();
             sleep(POLL_INTERVAL);
@@ -278,6 +281,14 @@ impl KnownGroups {
         found.sort_by_key(|it| std::cmp::Reverse(it.started));
         found.into_iter().take(self.starting).map(|it| it.id).collect()
     }
+}
+
+/// Whether a process was started by `program`, by its environment.
+fn has_mark(process: Pid, program: Pid) -> bool {
+    let mark = format!("{MARK}={}", program.as_raw_nonzero());
+    let environment =
+        std::fs::read(format!("/proc/{}/environ", process.as_raw_nonzero())).unwrap_or_default();
+    environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes())
 }
 
 /// Time since the machine's start, in ticks of the kernel.

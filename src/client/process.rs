@@ -92,7 +92,7 @@ impl Process {
     /// As [`spawn`](Self::spawn).
     pub fn spawn_with_limit(mut command: Command, longest: usize) -> io::Result<Self> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
-        let start = process_watcher::announce_start();
+        let start = process_watcher::announce_start(command.as_std_mut());
         let mut child = command.spawn()?;
         let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
         let watched = group.map(|group| WatchedGroup::new(start, group));

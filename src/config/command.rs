@@ -59,7 +59,7 @@ fn run(command: &str, running: &Running) -> Option<String> {
     shell.arg("-c").arg(command).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     // Locked while starting, so that `stop` does not miss the command.
     let mut starting = running.lock().unwrap_or_else(PoisonError::into_inner);
-    let start = process_watcher::announce_start();
+    let start = process_watcher::announce_start(&mut shell);
     let mut child = shell.process_group(0).spawn().ok()?;
     let group = Pid::from_child(&child);
     let _watched = WatchedGroup::new(start, group);

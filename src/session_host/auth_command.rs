@@ -110,7 +110,7 @@ impl AuthCommand {
         let mut command = Command::new(&self.program);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
         self.environment.withhold_keys(command.as_std_mut());
-        let start = process_watcher::announce_start();
+        let start = process_watcher::announce_start(command.as_std_mut());
         let mut child = command.kill_on_drop(true).spawn().map_err(|error| format!("{name}: {error}"))?;
         let group = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
         let _watched = group.map(|group| WatchedGroup::new(start, group));

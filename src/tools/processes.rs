@@ -73,7 +73,7 @@ impl Processes {
         if registry.closed {
             return Err(io::Error::other("the server is ending"));
         }
-        let start = process_watcher::announce_start();
+        let start = process_watcher::announce_start(command.as_std_mut());
         let child = command.process_group(0).spawn()?;
         let id = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
         let id = id.ok_or_else(|| io::Error::other("the process has no id"))?;

@@ -328,15 +328,18 @@ fn killed_acp_leaves_no_command_running() {
             ["acp", "--agent", "--dialect", "pi", "--", binary().to_str().unwrap(), "serve", "--no-session"];
         [agent.map(str::to_owned).to_vec(), own(script)[1..].to_vec()].concat()
     };
-    let ways: [&dyn Fn(&str) -> Vec<String>; 2] = [&own, &foreign];
-    for way in ways {
+    for is_own in [true, false] {
         let dir = tempfile::tempdir().unwrap();
         let run = "trap '' TERM HUP; touch begun; while :; do sleep 1000; done";
         let turns = json!({ "turns": [{ "repeat": true, "say": [{ "tool": "bash", "arguments": { "command": run } }] }] });
         let script = dir.path().join("script.json");
         fs::write(&script, turns.to_string()).unwrap();
         let mut command = command(binary(), dir.path());
-        command.args(way(script.to_str().unwrap())).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let script = script.to_str().unwrap();
+        command
+            .args(if is_own { own(script) } else { foreign(script) })
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
         let mut agent = command.spawn().unwrap();
         let mut stdin = agent.stdin.take().unwrap();
         let mut stdout = BufReader::new(agent.stdout.take().unwrap());

@@ -61,6 +61,7 @@ const READERS: &[(&str, &str, &str)] = &[
     ("extension/project_trust.rs", "BufReader::new(stdout.take(OUTPUT))", "`OUTPUT` bytes, `take`"),
     ("extension/project_trust.rs", "stdout.read_until(", "`OUTPUT` bytes, `take`"),
     ("process_tree.rs", "fs::read_to_string(format!(\"/proc", "the kernel writes it: one line"),
+    ("process_watcher.rs", "std::fs::read(format!(\"/proc", "the kernel writes it: an environment"),
     ("process_watcher.rs", "read_exact(&mut message)", "five bytes a message, of this program alone"),
     ("process_watcher.rs", "fs::read_to_string(\"/proc/uptime\")", "the kernel writes it: one line"),
     ("acp/agent.rs", "StreamReader::new(lines(", "`acp_input`: `--max-frame`, a parse error"),

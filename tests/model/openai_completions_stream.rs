@@ -140,7 +140,7 @@ fn whole_completion_in_stream_fails() {
     let message = json!({"role": "assistant", "content": "Hi"});
     let whole = json!({"id": "c1", "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]});
     let failed = "fail terminated: the provider sent a whole answer, not the stream that was requested";
-    assert_eq!(said(&[whole.clone()]), [failed]);
+    assert_eq!(said(std::slice::from_ref(&whole)), [failed]);
     // Behind the deltas it adds nothing.
     assert_eq!(said(&[chunk(json!({"content": "Hi"})), whole]), ["0 text |Hi| end", "finish Stop"]);
 }

@@ -290,6 +290,7 @@ fn attached_to(write: impl FnOnce(&mut TcpStream) + Send + 'static) -> Output {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("ws://{}", listener.local_addr().unwrap());
     let host = thread::spawn(move || {
+        #[expect(clippy::result_large_err, reason = "tungstenite asks for this type")]
         let accept = |_: &Request, mut response: Response| {
             response.headers_mut().insert("sec-websocket-protocol", CONTROL_PROTOCOL.parse().unwrap());
             Ok(response)

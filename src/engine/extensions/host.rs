@@ -158,15 +158,23 @@ pub enum ExtensionOutput {
     ActionLost(CallId),
 }
 
+/// Errors of extensions that are known before any is started.
+pub struct EarlyErrors {
+    /// Of those that cannot be loaded.
+    pub troubles: Vec<ExtensionError>,
+    /// Of those that may be missing.
+    pub excused: Vec<ExtensionError>,
+    /// Whether the session is refused where one cannot be loaded.
+    pub requires_all: bool,
+}
+
 impl ExtensionHost {
     /// Creates the component with extensions that are not started yet.
     pub fn new(
         paths: Vec<String>,
         hosted: Option<HostedExtensions>,
         named_commands: Vec<NamedCommands>,
-        troubles: Vec<ExtensionError>,
-        excused: Vec<ExtensionError>,
-        requires_all: bool,
+        EarlyErrors { troubles, excused, requires_all }: EarlyErrors,
         agent_directory: String,
         max_frame: u64,
         emits_title: bool,

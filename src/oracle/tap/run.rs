@@ -94,7 +94,7 @@ fn start(command: &Command) -> io::Result<(Child, Option<WatchedGroup>)> {
     if io::stderr().is_terminal() {
         process.stderr(Stdio::piped());
     }
-    let start = process_watcher::announce_start();
+    let start = process_watcher::announce_start(process.as_std_mut());
     let child = process.spawn()?;
     let group = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
     Ok((child, group.map(|group| WatchedGroup::new(start, group))))
