@@ -82,7 +82,7 @@ impl Confinement {
     ///
     /// # Errors
     ///
-    /// As [`regular_files::read`]; a link that leads out of the repository; a file with credentials.
+    /// As `regular_files::read`; a link that leads out of the repository; a file with credentials.
     pub fn read(&self, path: &Path, kind: Kind) -> io::Result<Vec<u8>> {
         let file = regular_files::open(path)?;
         let real = real_path(&file, path)?;
@@ -95,7 +95,7 @@ impl Confinement {
     ///
     /// # Errors
     ///
-    /// As [`regular_files::read`]; a file with credentials.
+    /// As `regular_files::read`; a file with credentials.
     pub fn read_named(&self, path: &Path, kind: Kind) -> io::Result<Vec<u8>> {
         let file = regular_files::open(path)?;
         self.refuse_credentials(&real_path(&file, path)?, &file.metadata()?)?;
@@ -106,7 +106,7 @@ impl Confinement {
     ///
     /// # Errors
     ///
-    /// As [`regular_files::read_to_string`]; a link that leads out of the repository.
+    /// As `regular_files::read_to_string`; a link that leads out of the repository.
     pub fn read_configuration(&self, path: &Path, kind: Kind) -> io::Result<String> {
         let file = regular_files::open(path)?;
         self.check(path, &real_path(&file, path)?)?;

@@ -73,7 +73,7 @@ pub struct Options {
     pub ends_session: bool,
     /// How long to try to reach a host that was lost.
     pub patience: Duration,
-    /// The longest line that is read from stdin, in bytes. Messages of the host may be [`MESSAGE_FRAMES`] times as long.
+    /// The longest line that is read from stdin, in bytes. Messages of the host may be `MESSAGE_FRAMES` times as long.
     pub max_frame: usize,
 }
 
