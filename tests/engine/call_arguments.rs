@@ -140,7 +140,7 @@ fn cut_arguments_execute_nothing() {
         let prefixes = (0..whole.len()).filter(|end| whole.is_char_boundary(*end));
         for (arguments, api) in prefixes.flat_map(|end| Api::ALL.map(|api| (&whole[..end], api))) {
             for cut in [Cut::Closed, Cut::Unclosed, Cut::Unreasoned, Cut::Broken] {
-                // Calls without arguments may be sent so: `call_without_arguments_runs_once_closed`.
+                // A call without arguments that has its own end and a reason is complete, as in pi.
                 if arguments.is_empty() && cut == Cut::Closed {
                     continue;
                 }
