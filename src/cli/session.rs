@@ -78,7 +78,7 @@ pub fn project_folder(
     let option = options.session_dir.as_deref();
     let folder = sessions_folder(option, &config.settings, working, environment)?;
     let is_named = sessions_folder(option, &Settings::default(), working, environment).is_some();
-    let is_of_project = !is_named && config.settings.session_dir_is_of_project;
+    let is_of_project = !is_named && config.session_dir_is_of_project;
     (is_of_project || folder.starts_with(working)).then_some(folder)
 }
 

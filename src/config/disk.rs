@@ -64,6 +64,8 @@ pub struct Config {
     pub settings: Settings,
     /// The same settings as written, with unknown members.
     pub written_settings: JsonObject,
+    /// Whether the project's settings name the folder of sessions.
+    pub session_dir_is_of_project: bool,
     /// Providers of the models file.
     pub(super) configured: Providers,
     /// Providers that extensions have registered.
@@ -149,6 +151,7 @@ pub fn load_with_policy(sources: Sources, secrets: Secrets, policy: ProjectPolic
     keys.secrets = secrets;
     let mut config = Config {
         dialect,
+        session_dir_is_of_project: project.0.session_dir.is_some(),
         settings: project.0.over(user.0),
         written_settings: written,
         keys,

@@ -49,8 +49,6 @@ pub struct Settings {
     pub faults: Vec<String>,
     /// `sessionDir`: the folder of all sessions. Source: pi 0.73.1's `settings.md`.
     pub session_dir: Option<String>,
-    /// Whether that is of the project's settings.
-    pub session_dir_is_of_project: bool,
     /// `shellPath`: the shell that runs commands.
     pub shell_path: Option<String>,
     /// `shellCommandPrefix`: lines before every command.
@@ -186,7 +184,6 @@ impl Settings {
             enabled_models: self.enabled_models.or(base.enabled_models),
             default_tools: [base.default_tools, self.default_tools].concat(),
             faults: [base.faults, self.faults].concat(),
-            session_dir_is_of_project: self.session_dir.is_some(),
             session_dir: self.session_dir.or(base.session_dir),
             shell_path: self.shell_path.or(base.shell_path),
             shell_command_prefix: self.shell_command_prefix.or(base.shell_command_prefix),
@@ -303,7 +300,6 @@ impl SettingsFile<'_> {
             enabled_models: self.narrowing_value("/enabledModels", "a list of patterns"),
             default_tools: self.default_tools(),
             session_dir: self.value("/sessionDir"),
-            session_dir_is_of_project: false,
             shell_path: self.value("/shellPath"),
             shell_command_prefix: self.value("/shellCommandPrefix"),
             extensions: self.path_list("/extensions"),

@@ -87,7 +87,6 @@ fn project_settings_override_user_settings() {
         thinking_budgets: [(ThinkingLevel::Low, 200), (ThinkingLevel::High, 900)].into(),
         enabled_models: Some(Vec::new()),
         session_dir: Some("talks".to_owned()),
-        session_dir_is_of_project: true,
         blocks_images: Some(true),
         http_idle_timeout_ms: Some(0),
         ..Default::default()
