@@ -5,7 +5,7 @@ use super::{
     object_file::{is_yaml, parse_yaml},
 };
 use crate::{
-    model::{http::HttpOptions, request::RequestOptions, retry::RetryPolicy},
+    model::{http_options::HttpOptions, request::RequestOptions, retry::RetryPolicy},
     protocol::{InterruptMode, JsonObject, Model, QueueMode, ThinkingLevel},
 };
 use serde::de::DeserializeOwned;

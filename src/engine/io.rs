@@ -10,7 +10,7 @@ use crate::{
         HookEvent, Inbound, JsonObject, LineError, LoginMethod, LoginProvider, Model, RpcExtensionUIRequest,
         RpcExtensionUIResponse, SlashCommand, ThinkingLevel, ToExtension, errors,
     },
-    session::{OpenedSession, Write},
+    session::{OpenedSession, Tree, Write},
 };
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -133,7 +133,7 @@ pub enum Input {
     StoreFailed(String),
     /// The result of the outstanding [`Output::OpenSession`].
     SessionOpened(Box<Result<OpenedSession, String>>),
-    /// The result of the outstanding [`Output::WriteFile`].
+    /// The result of the outstanding [`Output::WritePage`].
     FileWritten(Result<(), String>),
     /// The result of the [`Output::FindResources`] just polled.
     ResourcesFound(Box<Commands>),
@@ -253,12 +253,14 @@ pub enum Output {
     OpenSession(PathBuf),
     /// Closes the session's file: another session begins.
     CloseSession,
-    /// Writes a file of the host's choice; answered by [`Input::FileWritten`].
-    WriteFile {
-        /// The file; relative paths are of the process's directory.
+    /// Writes a session as a page for people; answered by [`Input::FileWritten`].
+    WritePage {
+        /// The file, of the host's choice; relative paths are of the process's directory.
         path: PathBuf,
-        /// Its text.
-        text: String,
+        /// The session as it is now.
+        session: Box<Tree>,
+        /// The system prompt.
+        instructions: String,
         /// Whether missing folders are created.
         creates_folders: bool,
     },

@@ -5,7 +5,7 @@
 //!
 //! - Outputs are performed strictly in order; every `StartTool`, `StartShell` and `CallModel` ends exactly once (a
 //!   model by `Finish` or `Fail`), also after it was cancelled; only the events of a cancelled model call are ignored.
-//! - A `Store`, an `OpenSession` and a `WriteFile` are outstanding, one at a time, until they complete or fail. No
+//! - A `Store`, an `OpenSession` and a `WritePage` are outstanding, one at a time, until they complete or fail. No
 //!   frame of an entry is emitted before its `Store` has ended; what comes in meanwhile is delayed, but for a few
 //!   reads (`disk`). `ReadFile`, `FindResources`, `Query`, `ChangeProvider`, `SelectModel`
 //!   and `ReloadModels` are answered before the next `poll`.

@@ -19,12 +19,13 @@ use self::{
     response::{pieces, read_error_body, shorten, unexpected_content_type},
     signature::add_signature,
 };
+pub use super::http_options::HttpOptions;
 use super::{
     bedrock::{AwsKeySource, SignatureScope},
     body::{self, ServerSentEvent},
     frames,
     request::{HttpRequest, Reader, StreamFormat, ZSTD},
-    retry::{RetryPolicy, is_transient_status, retry_after},
+    retry::{is_transient_status, retry_after},
     types::StreamEvent,
 };
 use crate::secrets::{Secrets, redact_url};
@@ -68,26 +69,6 @@ pub struct Http {
     /// Keys of AWS that neither the environment nor a file has.
     #[cfg(feature = "aws-chain")]
     chain: KeyChain,
-}
-
-/// Time limits and retries of a request. Traffic without content, such as comments and pings, resets `idle`, up to
-/// [`SILENT_IDLE_FACTOR`] times as long.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HttpOptions {
-    /// Longest silence before the answer begins.
-    pub first: Duration,
-    /// Longest silence within the answer.
-    pub idle: Duration,
-    /// Retries of a request that failed before its answer began.
-    pub retry: RetryPolicy,
-}
-
-impl Default for HttpOptions {
-    /// Five minutes of silence, as in pi, and its retries.
-    fn default() -> Self {
-        let silence = Duration::from_secs(300);
-        Self { first: silence, idle: silence, retry: RetryPolicy::default() }
-    }
 }
 
 /// The text for hosts after a panic, whose own message may hold parts of the request and a key.

@@ -18,7 +18,6 @@ pub mod api;
 pub mod bedrock;
 #[cfg(feature = "serve")]
 pub mod body;
-#[cfg(feature = "serve")]
 pub mod chatgpt_token;
 pub mod compat;
 mod context_room;
@@ -29,6 +28,7 @@ mod frames;
 pub mod google;
 #[cfg(feature = "serve")]
 pub mod http;
+pub mod http_options;
 pub mod mistral;
 mod openai;
 pub mod openai_azure;
@@ -38,7 +38,6 @@ pub mod openai_responses;
 pub mod pi_messages;
 mod provider;
 pub mod request;
-#[cfg(feature = "serve")]
 pub mod retry;
 pub mod scripted;
 pub(crate) mod sequence;

@@ -34,19 +34,19 @@ const JITTER: f64 = 0.25;
 
 impl RetryPolicy {
     /// The wait after `tried` retries unless the provider asks for another; `chance` is from 0 to 1.
-    pub(super) fn backoff(&self, tried: u32, chance: f64) -> Duration {
+    pub fn backoff(&self, tried: u32, chance: f64) -> Duration {
         let doubled = self.first_delay.saturating_mul(2_u32.saturating_pow(tried));
         doubled.min(LONGEST_BACKOFF).mul_f64(1.0 - JITTER * chance)
     }
 
     /// The limit that a wait of `delay` exceeds; `None`: it is allowed.
-    pub(super) fn exceeded_limit(&self, delay: Duration) -> Option<Duration> {
+    pub fn exceeded_limit(&self, delay: Duration) -> Option<Duration> {
         self.longest_delay.filter(|longest| delay > *longest)
     }
 }
 
 /// Whether a response means that a retry may succeed. The provider's own header counts most.
-pub(super) fn is_transient_status<'a>(status: u16, header: impl Fn(&str) -> Option<&'a str>) -> bool {
+pub fn is_transient_status<'a>(status: u16, header: impl Fn(&str) -> Option<&'a str>) -> bool {
     match header("x-should-retry") {
         Some("true") => true,
         Some("false") => false,
@@ -55,7 +55,7 @@ pub(super) fn is_transient_status<'a>(status: u16, header: impl Fn(&str) -> Opti
 }
 
 /// The wait that the provider asks for: `retry-after-ms`, or `retry-after` in seconds or as a date.
-pub(super) fn retry_after<'a>(header: impl Fn(&str) -> Option<&'a str>, now: SystemTime) -> Option<Duration> {
+pub fn retry_after<'a>(header: impl Fn(&str) -> Option<&'a str>, now: SystemTime) -> Option<Duration> {
     let number = |text: &str| text.parse::<f64>().ok();
     let millis = header("retry-after-ms").and_then(number).map(|millis| millis / 1000.0);
     let seconds = millis.or_else(|| header("retry-after").and_then(number));

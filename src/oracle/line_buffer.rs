@@ -1,6 +1,9 @@
 //! Splits bytes that a host wrote in pieces into lines.
 
-use super::LONGEST_LINE;
+use crate::protocol::FRAME_LIMIT;
+
+/// The longest line of a recording, in bytes: room for the longest frame that servers read by default, escaped.
+pub const LONGEST_LINE: usize = 2 * FRAME_LIMIT;
 
 /// The bytes after the last line feed. Those of a line beyond [`LONGEST_LINE`] are dropped.
 #[derive(Clone, Default)]

@@ -53,7 +53,8 @@ pub use dialect_sample::{
 pub use examination::Examination;
 pub use expectations::{Expectations, ExpectationsError, ExpectedFailure, expectations_schema};
 pub use judge::{Finding, Judge, STALLED, View};
-pub use recording::{JudgeOptions, LONGEST_LINE};
+pub use line_buffer::LONGEST_LINE;
+pub use recording::JudgeOptions;
 pub use trace::{Body, Direction, Record, TraceError, read_record};
 pub use trace_writer::{Meta, TraceWriter};
 pub use wire_judge::WireJudge;

@@ -6,7 +6,7 @@ use super::{
     read_record,
     report::{Outcome, Subject, UnreadableLine},
 };
-use crate::protocol::{Dialect, DialectVersion, FRAME_LIMIT, LineSplitter, Need, SplitLine, mend_surrogates};
+use crate::protocol::{Dialect, DialectVersion, LineSplitter, Need, SplitLine, mend_surrogates};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::{
@@ -99,9 +99,6 @@ struct RecordingHead {
     /// The dialect that was given or that the recording names.
     dialect: Option<DialectVersion>,
 }
-
-/// The longest line of a recording, in bytes: room for the longest frame that servers read by default, escaped.
-pub const LONGEST_LINE: usize = 2 * FRAME_LIMIT;
 /// The most lines that are reported as not being records.
 const MAX_UNREADABLE_LINES: usize = 10;
 /// The most lines that are not JSON before the form of the file is decided without one.

@@ -1,6 +1,7 @@
 //! Files of users and projects for the system prompt: `AGENTS.md` or `CLAUDE.md`, `SYSTEM.md`, `APPEND_SYSTEM.md`;
 //! and the texts of skills, templates and rules. Blocks on the disk.
 
+pub use super::context_file::ContextFile;
 use crate::{
     confinement::Confinement,
     regular_files::{INSTRUCTIONS, TEXT},
@@ -10,15 +11,6 @@ use std::path::{Path, PathBuf};
 
 /// Names of a context file; the first that exists in a directory counts.
 const CONTEXT_NAMES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
-
-/// A context file for the system prompt.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ContextFile {
-    /// Its path.
-    pub path: PathBuf,
-    /// Its text; bytes that are not UTF-8 are U+FFFD.
-    pub content: String,
-}
 
 /// The files for the system prompt, and warnings.
 #[derive(Debug, Default, PartialEq, Eq)]

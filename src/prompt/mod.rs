@@ -15,6 +15,7 @@
 //! - `commands`: which template or skill a prompt calls; `source`: origins of files, for hosts.
 
 mod commands;
+mod context_file;
 pub mod discover;
 pub mod files;
 mod front_matter;
@@ -29,6 +30,7 @@ mod text;
 pub(crate) mod walk;
 
 pub use commands::Commands;
+pub use context_file::ContextFile;
 pub use instructions::{Instructions, Section};
 pub use prompt_source::PromptSource;
 pub use skill::Skill;

@@ -1,8 +1,8 @@
 //! The parts of the system prompt, kept for when the tools change.
 
 use super::{
-    Skill, files::ContextFile, instructions::Instructions, text::PromptParts, text::ToolLine, text::sections,
-    text::system_prompt,
+    Skill, context_file::ContextFile, instructions::Instructions, text::PromptParts, text::ToolLine,
+    text::sections, text::system_prompt,
 };
 use crate::protocol::JsonObject;
 use serde_json::{Value, json};

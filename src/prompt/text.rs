@@ -2,7 +2,7 @@
 
 use super::{
     Skill,
-    files::ContextFile,
+    context_file::ContextFile,
     instructions::{Instructions, PREAMBLE, Section},
     skill,
 };

@@ -19,7 +19,10 @@ use crate::{
     model::types::ToolSpec,
     prompt::{Instructions, discover, files},
     protocol::{Dialect, Emission, ThinkingLevel},
-    session::{OpenedSession, Stamp, Store},
+    session::{
+        OpenedSession, Stamp, Store,
+        page::{self, PageOptions},
+    },
 };
 use std::{
     path::{Path, PathBuf},
@@ -255,8 +258,13 @@ impl Runner {
                 }
                 Output::CloseSession => disk.release(),
                 Output::HurryStore => disk.shorten_deadline(),
-                Output::WriteFile { path, text, creates_folders } => {
+                Output::WritePage { path, session, instructions, creates_folders } => {
                     let path = in_directory(&tasks.tool_environment.directory, path);
+                    let options = PageOptions {
+                        written_by: concat!("pi-rpc ", env!("CARGO_PKG_VERSION")).to_owned(),
+                        instructions: Some(instructions),
+                    };
+                    let text = page::html(&session, &options);
                     if let Some(written) = disk.write_page(path, text, creates_folders) {
                         engine.handle(written, clock.now());
                     }

@@ -385,7 +385,7 @@ impl<'s> World<'s> {
                     };
                     self.engine.handle(Input::SessionOpened(Box::new(opened)), at(self.now));
                 }
-                Output::WriteFile { path, .. } => {
+                Output::WritePage { path, .. } => {
                     self.write("#", &format!("page {}", path.display()));
                     self.engine.handle(Input::FileWritten(Ok(())), at(self.now));
                 }

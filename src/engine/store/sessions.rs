@@ -22,11 +22,7 @@ use crate::{
         SessionHeader, SessionStartReason, SwitchReason, SwitchSessionCommand, SwitchSessionResponse,
         ThinkingLevel, errors,
     },
-    session::{
-        NewEntry, OpenedSession, Session, file_name, new_header,
-        page::{self, PageOptions},
-        session_id,
-    },
+    session::{NewEntry, OpenedSession, Session, file_name, new_header, session_id},
 };
 use std::{path::Path, sync::Arc};
 
@@ -272,16 +268,10 @@ impl Engine {
         }
         let stem = self.store.session.file().and_then(Path::file_stem).unwrap_or_default().to_string_lossy();
         let path = command.output_path.unwrap_or_else(|| format!("{}{stem}.html", export.prefix));
-        let text = page::html(
-            self.store.session.tree(),
-            &PageOptions {
-                written_by: concat!("pi-rpc ", env!("CARGO_PKG_VERSION")).to_owned(),
-                instructions: Some(self.instructions.text.to_string()),
-            },
-        );
-        self.push(Output::WriteFile {
+        self.push(Output::WritePage {
             path: path.clone().into(),
-            text,
+            session: Box::new(self.store.session.tree().clone()),
+            instructions: self.instructions.text.to_string(),
             creates_folders: export.creates_folders,
         });
         self.requests.files.page = Some(PageRequest { id: command.id, path });

@@ -214,7 +214,7 @@ impl Watcher for Brief {
                 Ok(())
             }
             Output::CloseSession | Output::OpenSession(_) => Ok(()),
-            Output::Store(_) | Output::HurryStore | Output::WriteFile { .. } => {
+            Output::Store(_) | Output::HurryStore | Output::WritePage { .. } => {
                 Err("nothing is kept in files here".to_owned())
             }
             Output::ListLogins
