@@ -3,6 +3,7 @@
 use super::{
     Body, Direction, Examination, Record, View,
     dialect_sample::{DialectSample, MAX_SAMPLED_FRAMES},
+    line_buffer::LONGEST_LINE,
     read_record,
     report::{Outcome, Subject, UnreadableLine},
 };
