@@ -2,19 +2,19 @@
 //!
 //! | You want to | Use | Needs the feature |
 //! |---|---|---|
-//! | [read and check frames](#parse-a-frame) | [`protocol`](crate::protocol) | – |
-//! | [know what is legal now](#ask-the-machine) | [`machine`](crate::machine) | – |
-//! | [judge a recording](#judge-a-recording) | [`oracle`](crate::oracle) | `serve` |
-//! | [run the agent in your own program](#embed-the-server) | [`engine`](crate::engine) | `engine` |
-//! | [talk to an agent](#write-a-client) | [`client`](crate::client) | `serve` |
+//! | [read and check frames](#parse-a-frame) | [`protocol`](pi_rpc_protocol) | – |
+//! | [know what is legal now](#ask-the-machine) | [`machine`](pi_rpc_machine) | – |
+//! | [judge a recording](#judge-a-recording) | [`oracle`](pi_rpc_oracle) | `serve` |
+//! | [run the agent in your own program](#embed-the-server) | [`engine`](pi_rpc_engine) | `engine` |
+//! | [talk to an agent](#write-a-client) | [`client`](pi_rpc_client) | `serve` |
 //!
 //! The book beside the code (`docs/`, or `pi-rpc docs`) explains the protocol and the binary; this page is about the types.
 //!
 //! # Parse a frame
 //!
-//! Bytes become lines with [`LineSplitter`](crate::protocol::LineSplitter), and a line becomes a frame with
-//! [`read`](crate::protocol::read), which accepts a value if and only if the schema of the dialect does.
-//! [`read_line`](crate::protocol::read_line) does the same as a server does it: it takes a CR before the line feed, and an error
+//! Bytes become lines with [`LineSplitter`](pi_rpc_protocol::LineSplitter), and a line becomes a frame with
+//! [`read`](pi_rpc_protocol::read), which accepts a value if and only if the schema of the dialect does.
+//! [`read_line`](pi_rpc_protocol::read_line) does the same as a server does it: it takes a CR before the line feed, and an error
 //! has the `id` that the error response must repeat.
 //!
 //! ```
@@ -35,12 +35,12 @@
 //! # Ok::<(), pi_rpc::protocol::ReadError>(())
 //! ```
 //!
-//! A frame becomes bytes with [`Encoder`](crate::protocol::Encoder), which also makes the snapshots of a partial message in the
+//! A frame becomes bytes with [`Encoder`](pi_rpc_protocol::Encoder), which also makes the snapshots of a partial message in the
 //! dialects that want them.
 //!
 //! # Ask the machine
 //!
-//! A [`Machine`](crate::machine::Machine) takes every frame of a conversation, in both directions. It says what becomes of a
+//! A [`Machine`](pi_rpc_machine::Machine) takes every frame of a conversation, in both directions. It says what becomes of a
 //! command here, which state the conversation is in, and which rule a frame breaks.
 //!
 //! ```
@@ -78,12 +78,12 @@
 //! ```
 //!
 //! Hosts that want to know whether a command may be sent now use
-//! [`SessionState`](crate::client::SessionState), which has a machine and keeps model, modes, queues and messages besides.
+//! [`SessionState`](pi_rpc_client::SessionState), which has a machine and keeps model, modes, queues and messages besides.
 //!
 //! # Judge a recording
 //!
-//! [`JudgeOptions`](crate::oracle::JudgeOptions) judges a file that `pi-rpc tap` has recorded, or a plain log of what a server wrote. A
-//! [`Report`](crate::oracle::report::Report) puts the outcomes together for people, JUnit or a browser.
+//! [`JudgeOptions`](pi_rpc_oracle::JudgeOptions) judges a file that `pi-rpc tap` has recorded, or a plain log of what a server wrote. A
+//! [`Report`](pi_rpc_oracle::report::Report) puts the outcomes together for people, JUnit or a browser.
 //!
 //! ```
 //! use pi_rpc::{
@@ -109,15 +109,15 @@
 //! println!("{}", report.to_human());
 //! ```
 //!
-//! A live conversation goes to a [`Judge`](crate::oracle::Judge) record by record; [`live`](crate::oracle::live) plays scenarios
-//! with a server, and [`tap`](crate::oracle::tap) stands between a host and a server.
+//! A live conversation goes to a [`Judge`](pi_rpc_oracle::Judge) record by record; [`live`](pi_rpc_conform::live) plays scenarios
+//! with a server, and [`tap`](pi_rpc_conform::tap) stands between a host and a server.
 //!
 //! # Embed the server
 //!
-//! The [`Engine`](crate::engine::Engine) decides everything that an agent does and performs nothing: your program gives it what
-//! happened ([`Input`](crate::engine::Input)) and the time, and performs what it wants
-//! ([`Output`](crate::engine::Output)) until nothing is left. Here the model is a constant, and stdout a vector.
-//! [`server::serve`](crate::server::serve) is the same loop on real pipes, processes and clocks.
+//! The [`Engine`](pi_rpc_engine::Engine) decides everything that an agent does and performs nothing: your program gives it what
+//! happened ([`Input`](pi_rpc_engine::Input)) and the time, and performs what it wants
+//! ([`Output`](pi_rpc_engine::Output)) until nothing is left. Here the model is a constant, and stdout a vector.
+//! [`server::serve`](pi_rpc_server::serve) is the same loop on real pipes, processes and clocks.
 //!
 //! ```
 //! use pi_rpc::{
@@ -185,7 +185,7 @@
 //!
 //! # Write a client
 //!
-//! A [`Client`](crate::client::Client) starts a server, gives each command a typed answer, and hands out events and dialogs.
+//! A [`Client`](pi_rpc_client::Client) starts a server, gives each command a typed answer, and hands out events and dialogs.
 //! `examples/client.rs` is a longer one. For TypeScript and Python see `sdk/`.
 //!
 //! ```

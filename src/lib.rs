@@ -1,6 +1,6 @@
 //! The RPC protocol of coding agents, as a schema, a state machine and a server.
 //!
-//! The [`guide`] has worked examples.
+//! The [`guide`] has worked examples. This library is a facade: each module is a crate of its own, which can be used alone.
 //!
 //! - [`protocol`]: the frames, generated from `schema/`, and how bytes become frames.
 //! - [`machine`]: the state machine of a conversation, and the legality of frames.
@@ -29,71 +29,72 @@
 //! Without the feature `serve`: [`protocol`], [`machine`], [`model`] and [`export`] only; with the feature `engine` also
 //! [`engine`], [`session`] and [`prompt`].
 
-#[cfg(feature = "acp")]
-pub mod acp;
-#[cfg(feature = "acp")]
-pub mod acp_backend;
-#[cfg(feature = "acp")]
-mod acp_input;
-#[cfg(feature = "serve")]
-pub mod attach;
 #[cfg(feature = "serve")]
 pub mod cli;
 #[cfg(feature = "serve")]
-pub mod client;
-#[cfg(feature = "cluster")]
-pub mod cluster;
-#[cfg(feature = "serve")]
-pub mod config;
-#[cfg(feature = "engine")]
-pub mod confinement;
-#[cfg(feature = "engine")]
-pub mod engine;
-pub mod export;
-#[cfg(feature = "serve")]
-pub mod extension;
-#[cfg(feature = "engine")]
-mod folder_walk;
-#[cfg(feature = "serve")]
 pub mod guide;
-#[cfg(feature = "serve")]
-mod harmless;
-#[cfg(feature = "engine")]
-mod html;
-#[cfg(feature = "serve")]
-pub mod inspect;
-#[cfg(feature = "serve")]
-mod line_reader;
-#[cfg(feature = "serve")]
-pub mod login;
-pub mod machine;
-#[cfg(feature = "serve")]
-pub mod mock;
-pub mod model;
-#[cfg(feature = "serve")]
-pub mod oracle;
-#[cfg(feature = "serve")]
-pub mod packages;
-#[cfg(feature = "engine")]
-mod private_files;
-#[cfg(feature = "serve")]
-mod process_tree;
-#[cfg(feature = "serve")]
-mod process_watcher;
-#[cfg(feature = "engine")]
-pub mod prompt;
+
+pub use pi_rpc_export as export;
+pub use pi_rpc_machine as machine;
+#[cfg(not(feature = "serve"))]
+pub use pi_rpc_model as model;
 pub use pi_rpc_protocol as protocol;
+
+#[cfg(feature = "acp")]
+pub use {pi_rpc_acp as acp, pi_rpc_acp::backend as acp_backend};
+
+#[cfg(feature = "cluster")]
+pub use pi_rpc_cluster as cluster;
+
 #[cfg(feature = "engine")]
-mod regular_files;
+pub use {pi_rpc_engine as engine, pi_rpc_files::confinement};
+
 #[cfg(feature = "serve")]
-pub mod secrets;
-#[cfg(feature = "serve")]
-pub mod server;
+pub use {
+    pi_rpc_client as client, pi_rpc_config as config, pi_rpc_extension as extension, pi_rpc_files::secrets,
+    pi_rpc_host as session_host, pi_rpc_host::attach, pi_rpc_inspect as inspect, pi_rpc_login as login,
+    pi_rpc_mock as mock, pi_rpc_packages as packages, pi_rpc_server as server,
+};
+
+/// Sessions: the conversation as a tree of entries, in memory and in a file.
 #[cfg(feature = "engine")]
-pub mod session;
+pub mod session {
+    pub use pi_rpc_page as page;
+    pub use pi_rpc_session::*;
+    pub use pi_rpc_session_store::*;
+}
+
+/// The system prompt, and the expansion of prompts that call templates and skills.
+#[cfg(feature = "engine")]
+pub mod prompt {
+    pub use pi_rpc_config::prompt::*;
+    pub use pi_rpc_prompt::*;
+}
+
+/// Models: requests to them, and the events of their answers.
 #[cfg(feature = "serve")]
-pub mod session_host;
+pub mod model {
+    pub use pi_rpc_model::*;
+    pub use pi_rpc_model_http::{body, http};
+
+    /// Google's Gemini API, and the accounts at Google.
+    pub mod google {
+        pub use pi_rpc_model::google::*;
+        pub use pi_rpc_model_http::google::*;
+    }
+}
+
+/// The built-in tools of the model, and the execution of shell commands.
 #[cfg(feature = "serve")]
-mod strangers;
+pub mod tools {
+    pub use pi_rpc_processes::{Group, Processes};
+    pub use pi_rpc_tools::*;
+}
+
+/// The oracle: judges servers, hosts and recordings by the state machine and the schema that this server itself runs on.
 #[cfg(feature = "serve")]
-pub mod tools;
+pub mod oracle {
+    pub use pi_rpc_conform::{live, random, replay, scenario, tap};
+    pub use pi_rpc_oracle::*;
+    pub use pi_rpc_recording::*;
+}

@@ -9,13 +9,11 @@ use super::{
     session_options::load_config,
     session_template::SessionTemplate,
 };
-use crate::{
-    acp::{AgentProcess, EngineSessions, Recorder, Source, serve},
-    login::finish_refreshes,
-    protocol::{Dialect, FRAME_LIMIT},
-    secrets::Secrets,
-    server::{Signals, signal_status},
-};
+use pi_rpc_acp::{AgentProcess, EngineSessions, Recorder, Source, serve};
+use pi_rpc_files::secrets::Secrets;
+use pi_rpc_login::finish_refreshes;
+use pi_rpc_protocol::{Dialect, FRAME_LIMIT};
+use pi_rpc_server::{Signals, signal_status};
 use std::{
     ffi::{OsStr, OsString},
     path::{Path, PathBuf},

@@ -1,7 +1,7 @@
 //! `--backend acp`: the agent that answers in place of models and tools, and the options that it leaves nothing to do for.
 
 use super::options::{HostOptions, Refusal};
-use crate::server::SessionOptions;
+use pi_rpc_server::SessionOptions;
 use std::ffi::OsString;
 
 /// Refuses options that an agent cannot heed. Extensions of the settings are left out: their hooks could not prevent what
@@ -48,12 +48,10 @@ pub async fn start(
     max_line: usize,
     session: &mut SessionOptions,
 ) -> Result<(), String> {
-    use crate::{
-        acp_backend::{AcpAgent, AcpOptions},
-        prompt::Instructions,
-        server::ModelLibrary,
-        tools::ShellOptions,
-    };
+    use pi_rpc_acp::backend::{AcpAgent, AcpOptions};
+    use pi_rpc_prompt::Instructions;
+    use pi_rpc_server::ModelLibrary;
+    use pi_rpc_tools::ShellOptions;
     let mut words = agent.into_iter();
     let environment = &session.tool_environment;
     let options = AcpOptions {

@@ -5,10 +5,8 @@ use super::{
     print, refuse,
     serve::log_to_stderr,
 };
-use crate::{
-    attach::{Authorities, HostAddress, Options, SessionAddress, attach},
-    protocol::{Dialect, FRAME_LIMIT, ThinkingLevel},
-};
+use pi_rpc_host::attach::{Authorities, HostAddress, Options, SessionAddress, attach};
+use pi_rpc_protocol::{Dialect, FRAME_LIMIT, ThinkingLevel};
 use std::{ffi::OsString, path::Path, process::ExitCode, time::Duration};
 
 /// Help of `pi-rpc attach`.

@@ -4,15 +4,13 @@ use super::{
     print, refuse,
     report_options::{Format, ReportOptions},
 };
-use crate::{
-    oracle::{
-        JudgeOptions,
-        report::{Report, Subject},
-        rules,
-    },
-    protocol::DialectVersion,
-};
 use clap::Args;
+use pi_rpc_oracle::{
+    JudgeOptions,
+    report::{Report, Subject},
+    rules,
+};
+use pi_rpc_protocol::DialectVersion;
 use std::{
     ffi::OsStr,
     fs::{self, File},

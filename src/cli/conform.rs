@@ -7,19 +7,15 @@ use super::{
     print, refuse,
     report_options::{Format, ReportOptions},
 };
-use crate::{
-    harmless::harmless_lines,
-    oracle::{
-        live::{Adapter, PlayEvent, PlayOptions, Played, Server, play_all},
-        report::{Outcome, Report},
-        scenario::Scenario,
-    },
-    private_files,
-    protocol::{Dialect, DialectVersion},
-    secrets::redact_command_line,
-};
 use clap::Args;
 use globset::Glob;
+use pi_rpc_conform::{
+    live::{Adapter, PlayEvent, PlayOptions, Played, Server, play_all},
+    scenario::Scenario,
+};
+use pi_rpc_files::{harmless::harmless_lines, private_files, secrets::redact_command_line};
+use pi_rpc_oracle::report::{Outcome, Report};
+use pi_rpc_protocol::{Dialect, DialectVersion};
 use progress::Progress;
 use std::{
     ffi::{OsStr, OsString},

@@ -5,8 +5,8 @@ use super::{
     AFTER_HELP, Cli, VERSION,
     options::{HELP, HOST_OPTIONS, HelpOption, help_groups, help_options},
 };
-use crate::protocol::{Dialect, ThinkingLevel};
 use clap::{Arg, ArgAction, Command, CommandFactory as _, ValueHint, builder::PossibleValuesParser};
+use pi_rpc_protocol::{Dialect, ThinkingLevel};
 
 /// Name of the program.
 pub const PROGRAM: &str = "pi-rpc";

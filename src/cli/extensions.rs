@@ -5,23 +5,24 @@ use super::{
     options::{HostOptions, Refusal},
     prompt_commands,
 };
-use crate::{
-    config::{Config, Directories, Environment, ProjectCode, expand_home, settings::PathList},
-    engine::{
-        ExtensionSetup, HostedExtensions, NamedCommands,
-        consent::{Pattern, nearest},
-        todos::{CLEAR_AFTER, TODO_WRITE},
-        ttsr::Rules,
-    },
-    extension::{self, NodeHost, Position},
-    packages::{self, SourcePlace},
-    prompt::rules::RuleFiles,
-    protocol::{
-        Dialect, DialectExtensionApi, ExtensionError, ExtensionMember, Rule, SourceInfo, SourceScope,
-    },
-    secrets::redact_command_line,
-    tools,
+use pi_rpc_config::{
+    Config, Directories, Environment, ProjectCode, expand_home, prompt::rules::RuleFiles, settings::PathList,
 };
+use pi_rpc_engine::{
+    ExtensionSetup, HostedExtensions, NamedCommands,
+    consent::{Pattern, nearest},
+    todos::{CLEAR_AFTER, TODO_WRITE},
+    ttsr::Rules,
+};
+use pi_rpc_extension as extension;
+use pi_rpc_extension::{NodeHost, Position};
+use pi_rpc_files::secrets::redact_command_line;
+use pi_rpc_packages as packages;
+use pi_rpc_packages::SourcePlace;
+use pi_rpc_protocol::{
+    Dialect, DialectExtensionApi, ExtensionError, ExtensionMember, Rule, SourceInfo, SourceScope,
+};
+use pi_rpc_tools as tools;
 use std::{ffi::OsString, path::Path};
 
 /// Environment variable that enables titles in dialects where they are optional (source: xcsh source).

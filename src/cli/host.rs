@@ -11,19 +11,17 @@ use super::{
     session_template::SessionTemplate,
     upgrade::{self, NO_FILE, Successor},
 };
-#[cfg(feature = "cluster")]
-use crate::cluster::{Connection, NatsOptions, Node, NodeInfo, NodeOptions, NodeSessions};
-use crate::{
-    login::finish_refreshes,
-    protocol::FRAME_LIMIT,
-    secrets::Secrets,
-    server::MAX_PENDING_BYTES,
-    session_host::{
-        Access, AuthCommand, FileOwners, HostError, Listener, OpenSession, Records, Server, SessionHost,
-        SessionLimits, SessionSource, SharedSessions, SocketFile, UsageBook, serve_stdio,
-    },
-};
 use futures_util::FutureExt as _;
+#[cfg(feature = "cluster")]
+use pi_rpc_cluster::{Connection, NatsOptions, Node, NodeInfo, NodeOptions, NodeSessions};
+use pi_rpc_files::secrets::Secrets;
+use pi_rpc_host::{
+    Access, AuthCommand, FileOwners, HostError, Listener, OpenSession, Records, Server, SessionHost,
+    SessionLimits, SessionSource, SharedSessions, SocketFile, UsageBook, serve_stdio,
+};
+use pi_rpc_login::finish_refreshes;
+use pi_rpc_protocol::FRAME_LIMIT;
+use pi_rpc_server::MAX_PENDING_BYTES;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use sd_notify::NotifyState;
 use std::{ffi::OsString, io, os::fd::OwnedFd, path::PathBuf, process::ExitCode, sync::Arc, time::Duration};

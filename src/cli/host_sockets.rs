@@ -5,7 +5,7 @@ use super::{
     options::{HostOptions, LogFormat, Refusal},
     upgrade::{handed_over_files, is_handed_over},
 };
-use crate::session_host::{Address, Certificate, Listener, PassedSocket, passed_sockets};
+use pi_rpc_host::{Address, Certificate, Listener, PassedSocket, passed_sockets};
 use serde_json::json;
 use std::{io::Write as _, sync::Arc};
 

@@ -1,13 +1,11 @@
 //! `pi-rpc inspect`.
 
 use super::{HARNESS, USAGE, refuse};
-use crate::{
-    attach::{Authorities, HostAddress},
-    inspect::{App, HostAccess, PageServer, ServerCommand, Subject},
-    protocol::DialectVersion,
-    secrets::{ChildEnvironment, redact_command_line},
-};
 use clap::Args;
+use pi_rpc_files::secrets::{ChildEnvironment, redact_command_line};
+use pi_rpc_host::attach::{Authorities, HostAddress};
+use pi_rpc_inspect::{App, HostAccess, PageServer, ServerCommand, Subject};
+use pi_rpc_protocol::DialectVersion;
 use std::{
     env,
     ffi::OsString,

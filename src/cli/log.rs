@@ -1,6 +1,6 @@
 //! The log on stderr. Never blocks for long, and redacts credentials.
 
-use crate::{harmless::harmless_lines, secrets::Secrets};
+use pi_rpc_files::{harmless::harmless_lines, secrets::Secrets};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::{
     io::{self, Write},

@@ -4,20 +4,21 @@ use super::{
     login_key::{self, KeyError},
     print, refuse,
 };
-use crate::{
-    config::{
-        self, Config, Environment, Keys, Sources,
-        catalogue::BUILT_IN,
-        host_of,
-        login_kinds::{LoginKind, login_kind, login_kinds},
-    },
-    harmless::harmless_lines,
-    line_reader::read_line,
-    login::{Flow, FlowError, LoginOptions, Method, Notice, choose_flow, log_in, remove_entry, store_entry},
-    model::http::Http,
-    protocol::{Dialect, JsonObject},
-};
 use clap::Args;
+use pi_rpc_config as config;
+use pi_rpc_config::{
+    Config, Environment, Keys, Sources,
+    catalogue::BUILT_IN,
+    host_of,
+    login_kinds::{LoginKind, login_kind, login_kinds},
+};
+use pi_rpc_files::harmless::harmless_lines;
+use pi_rpc_login::{
+    Flow, FlowError, LoginOptions, Method, Notice, choose_flow, log_in, remove_entry, store_entry,
+};
+use pi_rpc_model_http::http::Http;
+use pi_rpc_processes::line_reader::read_line;
+use pi_rpc_protocol::{Dialect, JsonObject};
 use std::{
     io::{self, IsTerminal as _, Write as _},
     process::ExitCode,

@@ -2,7 +2,8 @@
 //!
 //! Never from the command line, which every user of the machine can read.
 
-use crate::{config::Config, login::store_key};
+use pi_rpc_config::Config;
+use pi_rpc_login::store_key;
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use std::io::{self, BufRead as _, IsTerminal as _, Read as _, Write as _};
 use tokio::{runtime::Runtime, sync::oneshot};

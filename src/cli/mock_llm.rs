@@ -1,8 +1,10 @@
 //! `pi-rpc mock-llm`.
 
 use super::{print, refuse};
-use crate::{mock::Mock, model::scripted::Script, private_files};
 use clap::Args;
+use pi_rpc_files::private_files;
+use pi_rpc_mock::Mock;
+use pi_rpc_model::scripted::Script;
 use std::{
     fs::{self, File},
     future::pending,

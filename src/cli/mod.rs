@@ -48,13 +48,10 @@ mod version;
 
 pub use reference::reference_blocks;
 
-use crate::{
-    harmless::harmless_lines,
-    machine::Tier,
-    process_watcher,
-    protocol::{Dialect, DialectVersion},
-};
 use clap::{CommandFactory as _, Parser, Subcommand};
+use pi_rpc_files::harmless::harmless_lines;
+use pi_rpc_processes::process_watcher;
+use pi_rpc_protocol::{Dialect, DialectVersion, Tier};
 use std::{
     ffi::OsString,
     io::{ErrorKind, Write as _},

@@ -3,16 +3,14 @@
 pub(super) mod auth;
 
 use super::{print, refuse};
-use crate::{
-    config::{
-        self, Config, Environment, Keys, SelectionOptions, Sources, catalogue::BUILT_IN, pattern::full_id,
-    },
-    harmless::harmless_lines,
-    model::request::Endpoint,
-    protocol::{Dialect, InputKind, ThinkingLevel},
-    secrets::redact_url,
-};
 use clap::Args;
+use pi_rpc_config as config;
+use pi_rpc_config::{
+    Config, Environment, Keys, SelectionOptions, Sources, catalogue::BUILT_IN, pattern::full_id,
+};
+use pi_rpc_files::{harmless::harmless_lines, secrets::redact_url};
+use pi_rpc_model::request::Endpoint;
+use pi_rpc_protocol::{Dialect, InputKind, ThinkingLevel};
 use serde_json::{Number, Value, json};
 use std::{collections::BTreeMap, fmt::Write as _, process::ExitCode};
 

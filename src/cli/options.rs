@@ -6,13 +6,11 @@ mod help;
 mod values;
 
 use super::suggestions;
-use crate::{
-    config::{Environment, with_profile},
-    protocol::{Dialect, ThinkingLevel},
-    server::{Hazard, PrintFormat},
-    session::SyncPolicy,
-};
 use lexopt::prelude::*;
+use pi_rpc_config::{Environment, with_profile};
+use pi_rpc_protocol::{Dialect, ThinkingLevel};
+use pi_rpc_server::{Hazard, PrintFormat};
+use pi_rpc_session_store::SyncPolicy;
 use std::ffi::OsString;
 use values::{
     above_zero, agent, bytes, confirm_patterns, dialect, excluded_tools, expand_short, hazards,

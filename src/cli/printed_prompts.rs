@@ -1,7 +1,8 @@
 //! Collects the prompts of print mode from stdin, files and the command line.
 
 use super::options::{HostOptions, Refusal};
-use crate::{regular_files, server::PrintFormat};
+use pi_rpc_files::regular_files;
+use pi_rpc_server::PrintFormat;
 use std::{
     collections::VecDeque,
     io::{self, IsTerminal as _, Read},

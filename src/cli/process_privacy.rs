@@ -1,6 +1,7 @@
 //! Hides the memory and environment of this process from other processes of the user.
 
-use crate::{config::Environment, secrets::Secrets};
+use pi_rpc_config::Environment;
+use pi_rpc_files::secrets::Secrets;
 
 /// Makes this process non-dumpable if it got keys by its environment or command line that it withholds from children.
 /// `/proc` then shows neither its environment nor its memory to other processes of the user, they cannot trace it, and it

@@ -1,12 +1,10 @@
 //! Asks extensions of the user whether a project is trusted, as pi does before it reads anything of the project.
 
 use super::{extensions, options::HostOptions};
-use crate::{
-    config::{Config, Environment, ExtensionDecision, save_decision},
-    extension::{NodeHost, TrustQuestion, ask_project_trust, may_decide_trust},
-    protocol::DialectExtensionApi,
-    secrets::redact_command_line,
-};
+use pi_rpc_config::{Config, Environment, ExtensionDecision, save_decision};
+use pi_rpc_extension::{NodeHost, TrustQuestion, ask_project_trust, may_decide_trust};
+use pi_rpc_files::secrets::redact_command_line;
+use pi_rpc_protocol::DialectExtensionApi;
 use std::{ffi::OsString, path::Path};
 
 /// The decision of the first extension that decides; `None`: none does, or there is nothing to decide. `config` is that of a

@@ -1,14 +1,14 @@
 //! Finds the skills and prompt templates of a session.
 
 use super::options::HostOptions;
-use crate::{
-    config::{Config, Environment, expand_home, settings::PathList},
-    packages::{self, PackageResources},
-    prompt::{
-        Commands,
-        discover::{Discovered, NamedPaths, SearchPlaces},
-    },
+use pi_rpc_config::{
+    Config, Environment, expand_home,
+    prompt::discover::{Discovered, NamedPaths, SearchPlaces},
+    settings::PathList,
 };
+use pi_rpc_packages as packages;
+use pi_rpc_packages::PackageResources;
+use pi_rpc_prompt::Commands;
 use std::path::Path;
 
 /// Finds the skills and templates of options, settings, packages and default directories. Logs warnings for invalid ones.

@@ -10,14 +10,12 @@ mod printer;
 mod server;
 
 use super::{HARNESS, USAGE, print, refuse};
-use crate::{
-    line_reader::read_line,
-    protocol::{DialectVersion, FRAME_LIMIT},
-};
 use conversation::Conversation;
 use editor::LineEditor;
 use frame_text::{bad, remark};
 use input::{LocalCommand, TypedLine, parse};
+use pi_rpc_processes::line_reader::read_line;
+use pi_rpc_protocol::{DialectVersion, FRAME_LIMIT};
 use printer::{EditorGate, Printer};
 use server::{ServerInput, ServerTask};
 use std::{
@@ -147,7 +145,7 @@ impl ServerCommand {
         let mut argv = vec![program.into_os_string(), mode.into()];
         argv.extend(dialect.into_iter().flat_map(|dialect| ["--dialect".into(), dialect.into()]));
         argv.extend(others);
-        let told = if is_attached { told } else { told.or(Some(crate::protocol::Dialect::Pi.into())) };
+        let told = if is_attached { told } else { told.or(Some(pi_rpc_protocol::Dialect::Pi.into())) };
         Ok(Self { argv, dialect: told })
     }
 }

@@ -1,14 +1,10 @@
 //! `pi-rpc replay`.
 
 use super::{HARNESS, refuse};
-use crate::{
-    oracle::{
-        LONGEST_LINE,
-        replay::{Action, HostInput, RecordedProcess, Replay},
-    },
-    protocol::{Dialect, LineSplitter, SplitLine},
-};
 use clap::Args;
+use pi_rpc_conform::replay::{Action, HostInput, RecordedProcess, Replay};
+use pi_rpc_protocol::{Dialect, LineSplitter, SplitLine};
+use pi_rpc_recording::LONGEST_LINE;
 use std::{
     fs::File,
     io::{self, BufRead, BufReader, ErrorKind, Read as _, Write as _},

@@ -1,14 +1,12 @@
 //! Options of reports, shared by `check` and `conform`: format, file, tier, expectations.
 
 use super::refuse;
-use crate::{
-    machine::Tier,
-    oracle::{Expectations, report::Report},
-    private_files,
-};
 use anstream::{AutoStream, adapter::strip_str};
 use clap::{Args, ValueEnum};
 use jiff::Timestamp;
+use pi_rpc_files::private_files;
+use pi_rpc_oracle::{Expectations, report::Report};
+use pi_rpc_protocol::Tier;
 use std::{
     fs,
     io::{self, ErrorKind, Write as _},

@@ -1,15 +1,15 @@
 //! `pi-rpc schema`.
 
 use super::{print, refuse};
-use crate::{
-    config::{models_file, settings::SETTINGS_SCHEMA},
-    export::{self, Bump, Difference, Part},
-    machine::chart,
-    model::scripted::script_schema,
-    oracle::{expectations_schema, live::adapter_schema, report::report_schema, scenario::scenario_schema},
-    protocol::Dialect,
-};
 use clap::{Args, ValueEnum};
+use pi_rpc_config::{models_file, settings::SETTINGS_SCHEMA};
+use pi_rpc_conform::{live::adapter_schema, scenario::scenario_schema};
+use pi_rpc_export as export;
+use pi_rpc_export::{Bump, Difference, Part};
+use pi_rpc_machine::chart;
+use pi_rpc_model::scripted::script_schema;
+use pi_rpc_oracle::{expectations_schema, report::report_schema};
+use pi_rpc_protocol::Dialect;
 use serde_json::{Value, json};
 use std::{fs, path::PathBuf, process::ExitCode};
 

@@ -8,13 +8,11 @@ use super::{
     print, printed_prompts, process_privacy, refuse,
     session_options::{load_session_config, session_options},
 };
-use crate::{
-    login::finish_refreshes,
-    protocol::{Dialect, FRAME_LIMIT},
-    secrets::Secrets,
-    server::{
-        Hazards, MAX_PENDING_BYTES, Options, PrintMode, ServeError, StartEnd, serve, signal_status, start,
-    },
+use pi_rpc_files::secrets::Secrets;
+use pi_rpc_login::finish_refreshes;
+use pi_rpc_protocol::{Dialect, FRAME_LIMIT};
+use pi_rpc_server::{
+    Hazards, MAX_PENDING_BYTES, Options, PrintMode, ServeError, StartEnd, serve, signal_status, start,
 };
 use std::{
     any::Any,

@@ -1,17 +1,17 @@
 //! Finds or creates the session that a server starts with, and its folder.
 
 use super::options::{HostOptions, Refusal, SessionStart};
-use crate::{
-    config::{Config, Environment, Settings, expand_home, sessions_folder},
-    engine::{SessionStorage, limits::Limits},
+use pi_rpc_config::{Config, Environment, Settings, expand_home, sessions_folder};
+use pi_rpc_engine::{SessionStorage, limits::Limits};
+use pi_rpc_files::{
     private_files,
-    protocol::Dialect,
     regular_files::{self, Kind},
-    server::{seed, wall_ms},
-    session::{
-        Notice, OpenedSession, SessionLocation, Store, Tree, directory_name, file_name, find_by_id,
-        find_newest, find_newest_seen, find_seen_by_prefix, new_header, session_id,
-    },
+};
+use pi_rpc_protocol::Dialect;
+use pi_rpc_server::{seed, wall_ms};
+use pi_rpc_session::{Notice, OpenedSession, Tree, directory_name, file_name, new_header, session_id};
+use pi_rpc_session_store::{
+    SessionLocation, Store, find_by_id, find_newest, find_newest_seen, find_seen_by_prefix,
 };
 use std::{
     fs,

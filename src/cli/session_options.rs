@@ -7,24 +7,21 @@ use super::{
     session::InitialSession,
     tool_selection::{self, SelectedTools},
 };
-use crate::{
-    config::{
-        self, Config, Environment, ProjectPolicy, SelectionError, SelectionOptions, Sources, expand_home,
-        load_with_policy,
-    },
-    engine::{CompactionPlan, Modes, RetryPlan, limits::Limits},
-    model::http::Http,
-    prompt::{
-        PromptSource,
-        files::{ContextFile, PromptFiles, text_or_file},
-        tool_line,
-    },
-    protocol::Dialect,
-    secrets::{self, Secrets},
-    server::{LoginAccess, ModelLibrary, SessionOptions, ToolEnvironment, scripted_name, wall_ms},
-    session::{SyncPolicy, day},
-    tools::OutputFiles,
+use pi_rpc_config as config;
+use pi_rpc_config::{
+    Config, Environment, ProjectPolicy, SelectionError, SelectionOptions, Sources, expand_home,
+    load_with_policy,
+    prompt::files::{PromptFiles, text_or_file},
 };
+use pi_rpc_engine::{CompactionPlan, Modes, RetryPlan, limits::Limits};
+use pi_rpc_files::secrets::{self, Secrets};
+use pi_rpc_model_http::http::Http;
+use pi_rpc_prompt::{ContextFile, PromptSource, tool_line};
+use pi_rpc_protocol::Dialect;
+use pi_rpc_server::{LoginAccess, ModelLibrary, SessionOptions, ToolEnvironment, scripted_name, wall_ms};
+use pi_rpc_session::day;
+use pi_rpc_session_store::SyncPolicy;
+use pi_rpc_tools::OutputFiles;
 use std::{
     ffi::OsString,
     path::{Path, PathBuf},

@@ -6,17 +6,15 @@ use super::{
     session_options::{load_session_config, session_options},
     tool_selection::TOKEN_TOOLS,
 };
-use crate::{
-    config::{Config, Environment, ModelFilter, SelectionOptions, named_model},
-    protocol::{Dialect, MultiSessionErrorCode},
-    secrets::Secrets,
-    server::{FileGuard, SessionOptions, scripted_name},
-    session::working_directory,
-    session_host::{
-        FileAccess, FileOwners, HostError, OpenRequest, Principal, Roots, Start, TokenLimits, ToolLimits,
-        real_path,
-    },
+use pi_rpc_config::{Config, Environment, ModelFilter, SelectionOptions, named_model};
+use pi_rpc_files::secrets::Secrets;
+use pi_rpc_host::{
+    FileAccess, FileOwners, HostError, OpenRequest, Principal, Roots, Start, TokenLimits, ToolLimits,
+    real_path,
 };
+use pi_rpc_protocol::{Dialect, MultiSessionErrorCode};
+use pi_rpc_server::{FileGuard, SessionOptions, scripted_name};
+use pi_rpc_session_store::working_directory;
 use std::{
     ffi::OsString,
     fs, io,
@@ -290,7 +288,7 @@ fn narrow_models(
 
 /// The name of a script without the thinking level behind it.
 fn without_level(name: &str) -> &str {
-    crate::config::pattern::without_level(name).0
+    pi_rpc_config::pattern::without_level(name).0
 }
 
 fn not_a_directory(directory: &Path, error: &io::Error) -> HostError {

@@ -1,7 +1,7 @@
 //! `pi-rpc strip-types`: removes types from TypeScript for the Node host, as older Node cannot. Not for users.
 
-use crate::extension::{Stripped, SyntaxError, strip_types};
 use clap::Args;
+use pi_rpc_extension::{Stripped, SyntaxError, strip_types};
 use serde::Serialize;
 use std::{
     io::{self, Read as _},

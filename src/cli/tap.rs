@@ -1,14 +1,10 @@
 //! `pi-rpc tap`.
 
 use super::{HARNESS, log::Log, refuse};
-use crate::{
-    machine::Tier,
-    oracle::tap::{Command, Observer, TapEnd, TapOptions, tap},
-    private_files,
-    protocol::DialectVersion,
-    secrets::redact_command_line,
-};
 use clap::Args;
+use pi_rpc_conform::tap::{Command, Observer, TapEnd, TapOptions, tap};
+use pi_rpc_files::{private_files, secrets::redact_command_line};
+use pi_rpc_protocol::{DialectVersion, Tier};
 use std::{
     ffi::OsString,
     fs::File,

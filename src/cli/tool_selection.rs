@@ -3,13 +3,11 @@
 //! Source of the grammar and of what wins over what: pi 1.6's `cli.md` and `settings.md`.
 
 use super::options::{DisabledTools, HostOptions, NarrowerTools, Refusal};
-use crate::{
-    config::{Config, settings::DefaultTools},
-    engine::{ToolEntry, ToolEntryEffect, ToolSelection, matches_tool, todos},
-    model::types::ToolSpec,
-    protocol::DialectExtensionApi,
-    tools,
-};
+use pi_rpc_config::{Config, settings::DefaultTools};
+use pi_rpc_engine::{ToolEntry, ToolEntryEffect, ToolSelection, matches_tool, todos};
+use pi_rpc_model::types::ToolSpec;
+use pi_rpc_protocol::DialectExtensionApi;
+use pi_rpc_tools as tools;
 use std::path::Path;
 
 /// The tools of a session.
@@ -90,17 +88,17 @@ pub fn select(config: &Config, options: &HostOptions) -> Result<SelectedTools, R
             && options.tools.as_ref().is_none_or(|list| list.iter().any(|entry| is_change(entry))),
         ..ToolSelection::default()
     };
-    selection.note("--exclude-tools", &options.exclude_tools, ToolEntryEffect::Removes);
+    note(&mut selection, "--exclude-tools", &options.exclude_tools, ToolEntryEffect::Removes);
     let mut names = match options.no_tools {
         Some(_) => Vec::new(),
         None => default_names(config, &usual, &mut selection),
     };
     match options.tools.as_deref() {
         Some(list) if list.iter().any(|entry| is_change(entry)) => {
-            selection.change("--tools", list, &mut names);
+            change(&mut selection, "--tools", list, &mut names);
         }
         Some(list) => {
-            selection.note("--tools", list, ToolEntryEffect::Adds);
+            note(&mut selection, "--tools", list, ToolEntryEffect::Adds);
             (selection.added, selection.inactive) = (list.to_vec(), Vec::new());
             names = in_order(list, &known);
             selection.allowed.extend(reaches_extensions.then(|| list.to_vec()));
@@ -114,7 +112,7 @@ pub fn select(config: &Config, options: &HostOptions) -> Result<SelectedTools, R
     let mut is_limited =
         options.tools.is_some() || options.no_tools.is_some() || !config.settings.default_tools.is_empty();
     for narrower in &options.narrower_tools {
-        selection.narrow(narrower, (&mut names, is_limited), &known)?;
+        narrow(&mut selection, narrower, (&mut names, is_limited), &known)?;
         let list = narrower.entries.iter().find(|list| !list.iter().any(|entry| is_change(entry)));
         names_built_in |= narrower.no_built_in || list.is_some();
         let is_limit = reaches_extensions || narrower.source == TOKEN_TOOLS;
@@ -212,63 +210,60 @@ fn apply(entry: Entry<'_>, names: &mut Vec<String>) {
     }
 }
 
-impl ToolSelection {
-    /// Notes the entries of an option, for the report about those that match nothing.
-    fn note(&mut self, source: &str, patterns: &[String], effect: ToolEntryEffect) {
-        let entry =
-            |pattern: &String| ToolEntry { source: source.to_owned(), pattern: pattern.clone(), effect };
-        self.entries.extend(patterns.iter().map(entry));
-    }
+/// Notes the entries of an option, for the report about those that match nothing.
+fn note(selection: &mut ToolSelection, source: &str, patterns: &[String], effect: ToolEntryEffect) {
+    let entry = |pattern: &String| ToolEntry { source: source.to_owned(), pattern: pattern.clone(), effect };
+    selection.entries.extend(patterns.iter().map(entry));
+}
 
-    /// Applies a list of entries behind `+` or `-`; the last one for a name counts. What such a list of the command line
-    /// takes away stays away, whatever extensions choose.
-    fn change(&mut self, source: &str, entries: &[String], names: &mut Vec<String>) {
-        let mut removed: Vec<&str> = Vec::new();
-        for entry in entries {
-            let entry = read(entry);
-            apply(entry, names);
-            let (Entry::Name(name) | Entry::Add(name) | Entry::Remove(name)) = entry;
-            removed.retain(|it| *it != name);
-            let effect = match entry {
-                Entry::Remove(_) => {
-                    removed.push(name);
-                    ToolEntryEffect::Removes
-                }
-                Entry::Name(_) | Entry::Add(_) => {
-                    self.added.push(name.to_owned());
-                    self.inactive.retain(|it| it != name);
-                    ToolEntryEffect::Adds
-                }
-            };
-            self.note(source, &[name.to_owned()], effect);
-        }
-        self.excluded.extend(removed.into_iter().map(str::to_owned));
-    }
-
-    /// Applies a list of a host's client, or of its token. `is_limited`: the host has a selection of its own, to which
-    /// they add nothing.
-    fn narrow(
-        &mut self,
-        NarrowerTools { source, entries, no_built_in }: &NarrowerTools,
-        (names, is_limited): (&mut Vec<String>, bool),
-        known: &[ToolSpec],
-    ) -> Result<(), Refusal> {
-        let of_host = names.clone();
-        if *no_built_in {
-            names.clear();
-        }
-        if let Some(entries) = entries {
-            check_tool_list(entries).map_err(|error| Refusal(format!("{source}: {error}"), 1))?;
-            if entries.iter().any(|entry| is_change(entry)) {
-                self.change(source, entries, names);
-            } else {
-                self.note(source, entries, ToolEntryEffect::Adds);
-                *names = in_order(entries, known);
+/// Applies a list of entries behind `+` or `-`; the last one for a name counts. What such a list of the command line
+/// takes away stays away, whatever extensions choose.
+fn change(selection: &mut ToolSelection, source: &str, entries: &[String], names: &mut Vec<String>) {
+    let mut removed: Vec<&str> = Vec::new();
+    for entry in entries {
+        let entry = read(entry);
+        apply(entry, names);
+        let (Entry::Name(name) | Entry::Add(name) | Entry::Remove(name)) = entry;
+        removed.retain(|it| *it != name);
+        let effect = match entry {
+            Entry::Remove(_) => {
+                removed.push(name);
+                ToolEntryEffect::Removes
             }
-        }
-        if is_limited {
-            names.retain(|name| of_host.contains(name));
-        }
-        Ok(())
+            Entry::Name(_) | Entry::Add(_) => {
+                selection.added.push(name.to_owned());
+                selection.inactive.retain(|it| it != name);
+                ToolEntryEffect::Adds
+            }
+        };
+        note(selection, source, &[name.to_owned()], effect);
     }
+    selection.excluded.extend(removed.into_iter().map(str::to_owned));
+}
+
+/// Applies a list of a host's client, or of its token. `is_limited`: the host has a selection of its own, to which
+/// they add nothing.
+fn narrow(
+    selection: &mut ToolSelection,
+    NarrowerTools { source, entries, no_built_in }: &NarrowerTools,
+    (names, is_limited): (&mut Vec<String>, bool),
+    known: &[ToolSpec],
+) -> Result<(), Refusal> {
+    let of_host = names.clone();
+    if *no_built_in {
+        names.clear();
+    }
+    if let Some(entries) = entries {
+        check_tool_list(entries).map_err(|error| Refusal(format!("{source}: {error}"), 1))?;
+        if entries.iter().any(|entry| is_change(entry)) {
+            change(selection, source, entries, names);
+        } else {
+            note(selection, source, entries, ToolEntryEffect::Adds);
+            *names = in_order(entries, known);
+        }
+    }
+    if is_limited {
+        names.retain(|name| of_host.contains(name));
+    }
+    Ok(())
 }

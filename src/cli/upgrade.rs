@@ -2,9 +2,9 @@
 //!
 //! Clients that connect meanwhile wait in the backlog of the sockets.
 
-use crate::{process_watcher, tools::Processes};
 use command_fds::{CommandFdExt as _, FdMapping};
 use nix::sys::signal::{SigSet, Signal};
+use pi_rpc_processes::{Processes, process_watcher};
 use std::{
     env,
     ffi::OsString,

@@ -1,7 +1,7 @@
 //! `pi-rpc --version`.
 
 use super::VERSION;
-use crate::protocol::Dialect;
+use pi_rpc_protocol::Dialect;
 
 /// The commit that the program was built from; `None`: a build for development, or of sources without a repository.
 pub const COMMIT: Option<&str> = option_env!("PI_RPC_COMMIT");

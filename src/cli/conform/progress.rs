@@ -1,7 +1,7 @@
 //! The progress of `conform` on stderr: a bar on a terminal, else a line for each tenth of a long run.
 
-use crate::harmless::harmless_lines;
 use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
+use pi_rpc_files::harmless::harmless_lines;
 use std::{
     io::{self, Write as _},
     sync::atomic::{AtomicUsize, Ordering},

@@ -1,16 +1,13 @@
 //! Random conversations (`conform --seed`): generates them and shrinks failing ones.
 
-use crate::{
-    harmless::harmless_lines,
-    oracle::{
-        live::{PlayOptions, Server, play_all},
-        random::{conversation, shrink_scenario},
-        report::{Outcome, Report, ReportedFinding, Subject},
-        scenario::Scenario,
-    },
-    private_files,
-    protocol::Dialect,
+use pi_rpc_conform::{
+    live::{PlayOptions, Server, play_all},
+    random::{conversation, shrink_scenario},
+    scenario::Scenario,
 };
+use pi_rpc_files::{harmless::harmless_lines, private_files};
+use pi_rpc_oracle::report::{Outcome, Report, ReportedFinding, Subject};
+use pi_rpc_protocol::Dialect;
 use serde_json::Value;
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -4,7 +4,7 @@ mod servers;
 
 use self::servers::{LocalServer, USUAL};
 use super::print;
-use crate::harmless::harmless_lines;
+use pi_rpc_files::harmless::harmless_lines;
 use serde_json::{Map, Value, json};
 use std::{fmt::Write as _, io::Write as _, process::ExitCode, time::Duration};
 

@@ -1,12 +1,10 @@
 //! Extensions and the Node that hosts them, what child processes do not get, and the folder of sessions.
 
 use super::{Check, State, Surroundings};
-use crate::{
-    cli::{extensions, options::HostOptions, session},
-    extension::NodeHost,
-    protocol::ExtensionError,
-    secrets::check_passed,
-};
+use crate::cli::{extensions, options::HostOptions, session};
+use pi_rpc_extension::NodeHost;
+use pi_rpc_files::secrets::check_passed;
+use pi_rpc_protocol::ExtensionError;
 use rustix::fs::{Access, access};
 use std::path::Path;
 

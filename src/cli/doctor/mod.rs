@@ -12,12 +12,11 @@ use super::{
     options::{self, Refusal},
     print, refuse, version,
 };
-use crate::{
-    config::{self, Config, Directories, Environment, Sources},
-    harmless::harmless_lines,
-    protocol::Dialect,
-};
 use clap::Args;
+use pi_rpc_config as config;
+use pi_rpc_config::{Config, Directories, Environment, Sources};
+use pi_rpc_files::harmless::harmless_lines;
+use pi_rpc_protocol::Dialect;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::{fmt::Write as _, path::PathBuf, process::ExitCode};

@@ -1,11 +1,10 @@
 //! Credentials, and the models that can be used.
 
 use super::{Check, State};
-use crate::{
-    cli::models::{auth, keyless_providers, unusable_groups},
-    config::{self, Config, CredentialSource, SelectionError, SelectionOptions, pattern::full_id},
-    model::request::Endpoint,
-};
+use crate::cli::models::{auth, keyless_providers, unusable_groups};
+use pi_rpc_config as config;
+use pi_rpc_config::{Config, CredentialSource, SelectionError, SelectionOptions, pattern::full_id};
+use pi_rpc_model::request::Endpoint;
 use serde_json::{Value, json};
 
 /// Checks credentials, models and the model that a session starts with.

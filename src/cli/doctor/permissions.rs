@@ -1,7 +1,7 @@
 //! Who else may read or change the configuration.
 
 use super::{Check, State};
-use crate::config::{Config, Directories};
+use pi_rpc_config::{Config, Directories};
 use std::{fs, os::unix::fs::MetadataExt as _, path::Path};
 
 /// Bits of a mode that let others read.

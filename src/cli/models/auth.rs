@@ -1,7 +1,7 @@
 //! `pi-rpc models --auth`: the credential of each provider, without anything that could log somebody in.
 
-use crate::config::{Config, CredentialKind, CredentialPlace, CredentialSource};
 use jiff::{Timestamp, tz::TimeZone};
+use pi_rpc_config::{Config, CredentialKind, CredentialPlace, CredentialSource};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 

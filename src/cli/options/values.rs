@@ -1,14 +1,12 @@
 //! Parsers of option values. A refusal names the option, the value and what was expected.
 
 use super::{LogFormat, Mode, Refusal};
-use crate::{
-    cli::{USAGE, tool_selection::check_tool_list, unknown_dialect},
-    protocol::Dialect,
-    secrets::check_passed,
-    server::Hazard,
-    session::SyncPolicy,
-};
+use crate::cli::{USAGE, tool_selection::check_tool_list, unknown_dialect};
 use lexopt::ValueExt as _;
+use pi_rpc_files::secrets::check_passed;
+use pi_rpc_protocol::Dialect;
+use pi_rpc_server::Hazard;
+use pi_rpc_session_store::SyncPolicy;
 use std::{ffi::OsString, time::Duration};
 
 pub fn mode(name: &str) -> Result<Mode, Refusal> {

@@ -1,10 +1,8 @@
 //! The dialects: what each is, and what makes it differ beside its frames.
 
 use super::{code, codes, table};
-use crate::{
-    export,
-    protocol::{BUNDLE, Dialect},
-};
+use pi_rpc_export as export;
+use pi_rpc_protocol::{BUNDLE, Dialect};
 use serde_json::Value;
 
 /// Who speaks what.

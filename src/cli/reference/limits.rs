@@ -1,18 +1,18 @@
 //! The limits, from the constants that hold.
 
 use super::{code, table};
-use crate::{
-    attach::MAX_MESSAGE,
-    client::LONGEST,
-    engine::limits::{self, Limits},
-    extension::{MAX_FRAME, MAX_PENDING},
-    oracle::LONGEST_LINE,
-    protocol::FRAME_LIMIT,
-    regular_files::{CERTIFICATES, CONFIGURATION, IGNORE_FILE, INSTRUCTIONS, MANIFEST, SCRIPT, TEXT},
-    server::MAX_PENDING_BYTES,
-    strangers::STRANGER_TIME,
-    tools::{OUTPUT_FILE_LIMIT, OUTPUT_FILES_LIMIT},
+use pi_rpc_client::LONGEST;
+use pi_rpc_engine::limits::{self, Limits};
+use pi_rpc_extension::{MAX_FRAME, MAX_PENDING};
+use pi_rpc_files::regular_files::{
+    CERTIFICATES, CONFIGURATION, IGNORE_FILE, INSTRUCTIONS, MANIFEST, SCRIPT, TEXT,
 };
+use pi_rpc_guarded_listener::STRANGER_TIME;
+use pi_rpc_host::attach::MAX_MESSAGE;
+use pi_rpc_protocol::FRAME_LIMIT;
+use pi_rpc_recording::LONGEST_LINE;
+use pi_rpc_server::MAX_PENDING_BYTES;
+use pi_rpc_tools::{OUTPUT_FILE_LIMIT, OUTPUT_FILES_LIMIT};
 use std::time::Duration;
 
 /// A size in the largest unit that it is a whole number of.

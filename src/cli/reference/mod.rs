@@ -11,11 +11,9 @@ mod rules;
 mod settings;
 mod states;
 
-use crate::{
-    config::{models_file, settings::SETTINGS_SCHEMA},
-    export,
-    protocol::Dialect,
-};
+use pi_rpc_config::{models_file, settings::SETTINGS_SCHEMA};
+use pi_rpc_export as export;
+use pi_rpc_protocol::Dialect;
 
 /// The text of each generated block, by its name.
 pub fn reference_blocks() -> Vec<(&'static str, String)> {

@@ -1,10 +1,8 @@
 //! The providers of the catalogue.
 
 use super::{code, codes, table};
-use crate::{
-    config::catalogue::{BUILT_IN, Provider},
-    model::api::Api,
-};
+use pi_rpc_config::catalogue::{BUILT_IN, Provider};
+use pi_rpc_model::api::Api;
 
 /// What is asked of whom, with which key.
 pub(super) fn all() -> String {

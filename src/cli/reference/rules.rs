@@ -1,10 +1,8 @@
 //! The rules that frames are judged by, area by area.
 
 use super::{bases, code, table};
-use crate::{
-    machine::{Rule, Tier},
-    protocol::{Area, Side},
-};
+use pi_rpc_machine::Rule;
+use pi_rpc_protocol::{Area, Side, Tier};
 
 /// Every rule, with how much it asks in each base dialect.
 pub(super) fn all() -> String {

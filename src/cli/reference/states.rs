@@ -1,7 +1,8 @@
 //! The chart as tables: what becomes of a command in each state, and what leads from one state to another.
 
 use super::{bases, code, codes, table};
-use crate::export::{self, Outcome};
+use pi_rpc_export as export;
+use pi_rpc_export::Outcome;
 
 /// What becomes of each command, one table a base dialect; states in which a command fares alike stand together.
 pub(super) fn commands() -> String {

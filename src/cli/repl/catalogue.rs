@@ -1,6 +1,7 @@
 //! The commands of a dialect as people type them, from its schema: names, members, and what values these take.
 
-use crate::{export::json_schema, protocol::Dialect};
+use pi_rpc_export::json_schema;
+use pi_rpc_protocol::Dialect;
 use serde_json::Value;
 
 /// The commands of a dialect.

@@ -63,7 +63,7 @@ pub fn hint(line: &str, catalogue: &Catalogue) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::Dialect;
+    use pi_rpc_protocol::Dialect;
 
     fn completed(line: &str) -> (usize, Vec<String>) {
         let (begin, candidates) = complete(line, &Catalogue::of(Dialect::Pi1), |name| name == "compact");

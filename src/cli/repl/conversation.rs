@@ -5,14 +5,13 @@ use super::{
     frame_text::{bad, frame_text, remark},
     input::{DialogAnswer, LOCAL_COMMANDS},
 };
-use crate::{
-    client::{Permission, SessionState},
-    oracle::{DialectSample, Direction, Finding, Meta, Record, View, WireJudge},
-    protocol::{
-        AgentSessionEventKind, Dialect, DialectVersion, FlowState, Inbound, LineError, MemberValue, Outbound,
-        RpcCommandKind, RpcExtensionUIRequest, SessionMember, read, read_line,
-    },
+use pi_rpc_client::{Permission, SessionState};
+use pi_rpc_oracle::{Finding, View, WireJudge};
+use pi_rpc_protocol::{
+    AgentSessionEventKind, Dialect, DialectVersion, FlowState, Inbound, LineError, MemberValue, Outbound,
+    RpcCommandKind, RpcExtensionUIRequest, SessionMember, read, read_line,
 };
+use pi_rpc_recording::{DialectSample, Direction, Meta, Record};
 use serde_json::{Map, Value, json};
 use std::{collections::HashMap, time::Instant};
 

@@ -1,8 +1,8 @@
 //! The line editor: history, completion, and the machine's state in the prompt.
 
 use super::{SharedConversation, completion, printer::EditorGate};
-use crate::private_files;
 use anstyle::{AnsiColor, Style};
+use pi_rpc_files::private_files;
 use rustyline::{
     ColorMode, CompletionType, Config, Context, Editor, ExternalPrinter, Helper, Result,
     completion::{Completer, Pair},

@@ -1,7 +1,8 @@
 //! Frames as coloured lines for a terminal. Nothing in them can move its cursor or hide.
 
-use crate::{harmless::harmless, oracle::Direction};
 use anstyle::{AnsiColor, Style};
+use pi_rpc_files::harmless::harmless;
+use pi_rpc_recording::Direction;
 use serde_json::Value;
 use std::fmt::Write as _;
 

@@ -166,7 +166,7 @@ fn value<'t>(member: &MemberEntry, text: &'t str) -> Result<(Value, &'t str), St
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::Dialect;
+    use pi_rpc_protocol::Dialect;
 
     fn typed(line: &str) -> Result<String, String> {
         let (line, is_forced) = match parse(line, &Catalogue::of(Dialect::Pi1))? {

@@ -1,7 +1,7 @@
 //! The server's process: sends what is typed, and prints what comes.
 
 use super::{SharedConversation, printer::Printer};
-use crate::client::{Process, ProcessEvent, ProcessEventKind, Signal, shell_status};
+use pi_rpc_client::{Process, ProcessEvent, ProcessEventKind, Signal, shell_status};
 use std::{future::pending, io, time::Duration};
 use tokio::{
     process::Command,

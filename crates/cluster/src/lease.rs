@@ -1,0 +1,228 @@
+//! The lease of a node: as long as its heartbeats go through NATS, it owns the sessions that name it.
+//!
+//! Heartbeats are plain messages, not keys with an age: the leader of a stream that was lost is replaced only after 4 to 9 seconds, and
+//! no key can be renewed meanwhile. Nothing depends on who is right about a lease: what an owner writes is fenced.
+
+use super::connection::Connection;
+use bytes::Bytes;
+use futures_util::StreamExt as _;
+use serde::{Deserialize, Serialize};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+use tokio::{
+    sync::watch,
+    time::{Instant, MissedTickBehavior},
+};
+
+/// Seconds of a lease unless a node says otherwise.
+const USUAL_LEASE: u64 = 5;
+
+/// Seconds of the longest lease.
+pub const MAX_LEASE: u64 = 3600;
+
+/// Heartbeats in a lease.
+const HEARTBEATS: u32 = 10;
+
+/// The subject of heartbeats, up to the id of the node.
+const SUBJECT: &str = "pi-rpc.alive";
+
+/// What a node says of itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeInfo {
+    /// Its name, for people.
+    pub name: String,
+    /// Its labels.
+    pub labels: Vec<String>,
+    /// Seconds for which others leave it its sessions after the last heartbeat that they have seen.
+    #[serde(default = "usual_lease")]
+    pub lease_seconds: u64,
+}
+
+const fn usual_lease() -> u64 {
+    USUAL_LEASE
+}
+
+impl Default for NodeInfo {
+    fn default() -> Self {
+        Self { name: String::new(), labels: Vec::new(), lease_seconds: USUAL_LEASE }
+    }
+}
+
+/// The longest name of a node, and the longest label, in bytes: both are in each heartbeat.
+const MAX_NAME: usize = 256;
+
+/// Labels of a node.
+const MAX_LABELS: usize = 64;
+
+impl NodeInfo {
+    /// Checks that a heartbeat is short.
+    fn check(&self) -> Result<(), String> {
+        let labels = self.labels.iter().map(|label| ("--label", label));
+        let named = [("--node", &self.name)].into_iter().chain(labels);
+        for (option, name) in named {
+            if name.len() > MAX_NAME {
+                return Err(format!("{option}: expected at most {MAX_NAME} bytes, got {}", name.len()));
+            }
+        }
+        match self.labels.len() {
+            count if count > MAX_LABELS => {
+                Err(format!("--label: expected at most {MAX_LABELS}, got {count}"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn lease(&self) -> Duration {
+        // What another node says does not count for longer than this one could say.
+        Duration::from_secs(self.lease_seconds.clamp(1, MAX_LEASE))
+    }
+
+    /// How long the node goes on without seeing its own heartbeats: shorter than others wait.
+    fn own_lease(&self) -> Duration {
+        self.lease() * 4 / 5
+    }
+}
+
+/// A heartbeat.
+#[derive(Serialize, Deserialize)]
+struct Heartbeat {
+    info: NodeInfo,
+    /// Whether the node gives its sessions up with this heartbeat.
+    leaves: bool,
+}
+
+/// The lease of this process under one node id, and what it knows of other nodes.
+#[derive(Clone)]
+pub struct Lease {
+    id: String,
+    is_held: watch::Receiver<bool>,
+    members: Arc<Members>,
+    /// The task sends the last heartbeat once all handles are gone.
+    _handle: Arc<watch::Sender<()>>,
+}
+
+struct Members {
+    /// When this node began to listen.
+    since: Instant,
+    /// The lease of a node that was not seen.
+    unseen_lease: Duration,
+    seen: Mutex<HashMap<String, (NodeInfo, Instant)>>,
+}
+
+impl Members {
+    fn seen(&self) -> MutexGuard<'_, HashMap<String, (NodeInfo, Instant)>> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Lease {
+    /// Takes a lease under a new node id, and keeps it until NATS cannot be reached or all handles are dropped.
+    ///
+    /// # Errors
+    ///
+    /// A name is too long, or NATS does not pass heartbeats on.
+    pub async fn take(connection: &Connection, info: &NodeInfo) -> Result<Self, String> {
+        info.check()?;
+        let id = format!("{}-{:08x}", key_part(&info.name), pi_rpc_server::seed() as u32);
+        let client = &connection.client;
+        let mut subscription =
+            client.subscribe(format!("{SUBJECT}.*")).await.map_err(|error| error.to_string())?;
+        let heartbeat = |leaves| {
+            // Such a value always serializes.
+            Bytes::from(serde_json::to_vec(&Heartbeat { info: info.clone(), leaves }).unwrap_or_default())
+        };
+        let (beat, last) = (heartbeat(false), heartbeat(true));
+        let (held, mut is_held) = watch::channel(false);
+        let (handle, mut dropped) = watch::channel(());
+        let members =
+            Arc::new(Members { since: Instant::now(), unseen_lease: info.lease(), seen: Mutex::default() });
+        let (interval, own_lease) = (info.lease() / HEARTBEATS, info.own_lease());
+        let (client, subject, known) = (client.clone(), format!("{SUBJECT}.{id}"), members.clone());
+        tokio::spawn(async move {
+            let mut ticks = tokio::time::interval(interval);
+            ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            let mut due = Instant::now() + own_lease;
+            loop {
+                tokio::select! {
+                    biased;
+                    () = tokio::time::sleep_until(due) => break,
+                    message = subscription.next() => {
+                        let Some(message) = message else { break };
+                        if message.subject.as_str() == subject {
+                            due = Instant::now() + own_lease;
+                            held.send_if_modified(|held| !std::mem::replace(held, true));
+                        }
+                        note(&known, message.subject.as_str(), &message.payload);
+                    }
+                    _ = ticks.tick() => {
+                        // A heartbeat that is not sent is not seen, either.
+                        let _ = client.publish(subject.clone(), beat.clone()).await;
+                    }
+                    _ = dropped.changed() => {
+                        let _ = client.publish(subject.clone(), last.clone()).await;
+                        let _ = client.flush().await;
+                        break;
+                    }
+                }
+            }
+            held.send_replace(false);
+        });
+        let taken = is_held.wait_for(|held| *held).await.is_ok();
+        let lease = Self { id, is_held, members, _handle: Arc::new(handle) };
+        if taken { Ok(lease) } else { Err("NATS does not pass heartbeats on".to_owned()) }
+    }
+
+    /// The id of the node.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Whether the node still owns its sessions.
+    pub fn is_held(&self) -> bool {
+        *self.is_held.borrow()
+    }
+
+    /// Waits until the lease has ended.
+    pub async fn lost(&mut self) {
+        // A task that is gone sends no heartbeats.
+        let _ = self.is_held.wait_for(|held| !held).await;
+    }
+
+    /// Whether a node may own sessions. All do that this one has not listened for long enough for.
+    pub fn is_alive(&self, node: &str) -> bool {
+        let seen = self.members.seen();
+        let unseen = (self.members.since, self.members.unseen_lease);
+        let (last, lease) = seen.get(node).map_or(unseen, |(info, last)| (*last, info.lease()));
+        last.elapsed() < lease
+    }
+
+    /// Ids of the nodes that hold a lease, with what they say of themselves.
+    pub fn nodes(&self) -> Vec<(String, NodeInfo)> {
+        let seen = self.members.seen();
+        let alive = seen.iter().filter(|(_, (info, last))| last.elapsed() < info.lease());
+        let mut nodes: Vec<_> = alive.map(|(id, (info, _))| (id.clone(), info.clone())).collect();
+        nodes.sort_by(|one, other| one.0.cmp(&other.0));
+        nodes
+    }
+}
+
+/// Notes a heartbeat.
+fn note(members: &Members, subject: &str, payload: &[u8]) {
+    let id = subject.strip_prefix(SUBJECT).and_then(|id| id.strip_prefix('.'));
+    let (Some(id), Ok(Heartbeat { info, leaves })) = (id, serde_json::from_slice(payload)) else { return };
+    let now = Instant::now();
+    let last = if leaves { now.checked_sub(info.lease()).unwrap_or(now) } else { now };
+    let mut seen = members.seen();
+    seen.insert(id.to_owned(), (info, last));
+    // Ids are new with each lease.
+    seen.retain(|_, (info, last)| last.elapsed() < 100 * info.lease());
+}
+
+/// A name without characters that subjects cannot have.
+fn key_part(name: &str) -> String {
+    let letter = |letter: char| if letter.is_ascii_alphanumeric() || letter == '_' { letter } else { '-' };
+    name.chars().map(letter).collect()
+}

@@ -1,0 +1,204 @@
+//! All models: the catalogue, with `models.json` and registered providers laid over it.
+
+use super::{
+    Config,
+    catalogue::{BUILT_IN, CatalogueEntry, whole},
+    models_file::{ModelCost, ModelKeys, Override, ProviderKeys, Providers},
+    thinking::{LevelMap, is_adaptive},
+};
+use pi_rpc_model::request::Endpoint;
+use pi_rpc_protocol::{Base, JsonObject, Model, ModelPrice, ModelThinking, ThinkingLevel};
+use serde_json::Value;
+
+/// Members of `compat` that are merged key by key, too.
+const ROUTING: [&str; 2] = ["openRouterRouting", "vercelGatewayRouting"];
+
+impl Config {
+    /// All models, with or without a key, in the order of hosts. Computed at each call.
+    pub fn models(&self) -> Vec<Endpoint> {
+        self.models_of(|_| true)
+    }
+
+    /// All models of the `wanted` providers: a session needs few.
+    pub fn models_of(&self, wanted: impl Fn(&str) -> bool) -> Vec<Endpoint> {
+        let base = self.dialect.base();
+        let mut models = match self.only_registered {
+            true => Vec::new(),
+            false => models(&self.configured, base, &wanted),
+        };
+        apply_registered(&mut models, &self.registered, base, &wanted);
+        if let Some(filter) = &self.model_filter {
+            models.retain(|endpoint| filter.admits(&endpoint.model));
+        }
+        models
+    }
+}
+
+/// Models of the catalogue, changed by `configured`, then its custom models. A custom model with provider and id of a
+/// built-in one changes that one, and missing members stay; in pi the built-in model is gone, and its levels with it.
+/// Thinking levels are those of `base`.
+///
+/// Source: pi's `models.md`, merge semantics; own, for missing members of a custom model.
+fn models(configured: &Providers, base: Base, wanted: impl Fn(&str) -> bool) -> Vec<Endpoint> {
+    let mut entries = BUILT_IN.models(&wanted);
+    let configured = || configured.iter().filter(|(name, _)| wanted(name));
+    for (name, keys) in configured() {
+        for entry in entries.iter_mut().filter(|entry| entry.model.provider == *name) {
+            apply_provider(entry, keys);
+        }
+    }
+    for (name, keys) in configured() {
+        for model in &keys.models {
+            let same =
+                |entry: &&mut CatalogueEntry| entry.model.provider == *name && entry.model.id == model.id;
+            match entries.iter_mut().find(same) {
+                Some(entry) => apply_custom_model(entry, keys, model),
+                None => entries.extend(custom_model(name, keys, model)),
+            }
+        }
+    }
+    entries.into_iter().map(|entry| endpoint(entry, base)).collect()
+}
+
+/// Lays registered providers over `models`: a registration with models replaces all models of its provider; one
+/// without changes only their address.
+///
+/// Source: pi source.
+fn apply_registered(
+    models: &mut Vec<Endpoint>,
+    added: &Providers,
+    base: Base,
+    wanted: impl Fn(&str) -> bool,
+) {
+    for (name, keys) in added.iter().filter(|(name, _)| wanted(name)) {
+        let of_it = |endpoint: &Endpoint| endpoint.model.provider == *name;
+        if keys.models.is_empty() {
+            let Some(base_url) = &keys.base_url else { continue };
+            for endpoint in models.iter_mut().filter(|endpoint| of_it(endpoint)) {
+                endpoint.model.base_url.clone_from(base_url);
+            }
+            continue;
+        }
+        models.retain(|endpoint| !of_it(endpoint));
+        let customs = keys.models.iter().filter_map(|model| custom_model(name, keys, model));
+        models.extend(customs.map(|entry| endpoint(entry, base)));
+    }
+}
+
+/// Applies its provider's keys to a built-in model.
+fn apply_provider(entry: &mut CatalogueEntry, keys: &ProviderKeys) {
+    let model = &mut entry.model;
+    if let Some(base_url) = &keys.base_url {
+        model.base_url.clone_from(base_url);
+    }
+    merge_compat(&mut model.compat, keys.compat.as_ref());
+    let over = keys.model_overrides.get(&model.id).cloned();
+    let Some(over) = over.and_then(|over| serde_json::from_value::<Override>(over).ok()) else { return };
+    merge_compat(&mut model.compat, over.compat.as_ref());
+    let replace = |price: &mut serde_json::Number, with: Option<serde_json::Number>| {
+        if let Some(with) = with {
+            *price = with;
+        }
+    };
+    replace(&mut model.cost.input, over.cost.input);
+    replace(&mut model.cost.output, over.cost.output);
+    replace(&mut model.cost.cache_read, over.cost.cache_read);
+    replace(&mut model.cost.cache_write, over.cost.cache_write);
+    model.name = over.name.unwrap_or_else(|| model.name.clone());
+    model.reasoning = over.reasoning.unwrap_or(model.reasoning);
+    model.input = over.input.unwrap_or_else(|| model.input.clone());
+    model.context_window = over.context_window.map_or(model.context_window, whole);
+    model.max_tokens = over.max_tokens.map_or(model.max_tokens, whole);
+    if let Some(map) = &over.thinking_level_map {
+        entry.levels.extend(&LevelMap::new(map));
+    }
+}
+
+/// Applies a custom model of the same provider and id to a built-in one, after its provider's keys were
+/// [applied](apply_provider).
+fn apply_custom_model(entry: &mut CatalogueEntry, keys: &ProviderKeys, over: &ModelKeys) {
+    let model = &mut entry.model;
+    // Words for levels and compatibility belong to an API.
+    let api = over.api.as_ref().or(keys.api.as_ref());
+    if let Some(api) = api.filter(|api| **api != model.api) {
+        model.api.clone_from(api);
+        model.compat.clone_from(&keys.compat);
+        entry.levels = LevelMap::default();
+    }
+    merge_compat(&mut model.compat, over.compat.as_ref());
+    if let Some(map) = &over.thinking_level_map {
+        entry.levels = LevelMap::new(map);
+    }
+    let price = |cost: &ModelCost| ModelPrice {
+        input: cost.input.clone(),
+        output: cost.output.clone(),
+        cache_read: cost.cache_read.clone(),
+        cache_write: cost.cache_write.clone(),
+        tiers: cost.tiers.clone(),
+    };
+    set(&mut model.name, over.name.clone());
+    set(&mut model.base_url, over.base_url.clone());
+    set(&mut model.reasoning, over.reasoning);
+    set(&mut model.input, over.input.clone());
+    set(&mut model.cost, over.cost.as_ref().map(price));
+    set(&mut model.context_window, over.context_window.map(whole));
+    set(&mut model.max_tokens, over.max_tokens.map(whole));
+    model.input_limits = over.input_limits.clone().or(model.input_limits.take());
+    model.prompt_cache = over.prompt_cache.clone().or(model.prompt_cache.take());
+    model.sampling_params = over.sampling_params.clone().or(model.sampling_params.take());
+    let by_level = &mut model.sampling_params_by_thinking_level;
+    *by_level = over.sampling_params_by_thinking_level.clone().or(by_level.take());
+}
+
+fn set<T>(member: &mut T, value: Option<T>) {
+    if let Some(value) = value {
+        *member = value;
+    }
+}
+
+/// Builds a custom model; `None`: it has no API or no address.
+fn custom_model(name: &str, keys: &ProviderKeys, model: &ModelKeys) -> Option<CatalogueEntry> {
+    let known = BUILT_IN.provider(name);
+    let api = keys.api.as_deref().or(known.map(|known| known.api));
+    let base_url = keys.base_url.as_deref().or(known.and_then(|known| known.base_url));
+    let mut model = model.clone();
+    let mut compat = keys.compat.clone();
+    merge_compat(&mut compat, model.compat.as_ref());
+    model.compat = compat;
+    CatalogueEntry::new(name, model, api, base_url)
+}
+
+/// Merges `over` over `base`, key by key.
+fn merge_compat(base: &mut Option<JsonObject>, over: Option<&JsonObject>) {
+    let Some(over) = over else { return };
+    let base = base.get_or_insert_default();
+    for (key, value) in over {
+        match (base.get_mut(key).and_then(Value::as_object_mut), value.as_object()) {
+            (Some(under), Some(routing)) if ROUTING.contains(&key.as_str()) => under.extend(routing.clone()),
+            _ => drop(base.insert(key.clone(), value.clone())),
+        }
+    }
+}
+
+fn endpoint(entry: CatalogueEntry, base: Base) -> Endpoint {
+    let CatalogueEntry { mut model, levels: map } = entry;
+    let (levels, adaptive) = (map.levels(model.reasoning, base), is_adaptive(&model));
+    model.thinking = thinking(&model, &levels, adaptive);
+    model.thinking_level_map = (!map.is_empty()).then(|| map.entries().collect());
+    Endpoint { levels, efforts: map.efforts(base), adaptive, model }
+}
+
+/// The description of a model's thinking in xcsh and omp: `budget` if requests name a number of tokens, else `effort`.
+/// Source: xcsh observed.
+fn thinking(model: &Model, levels: &[ThinkingLevel], adaptive: bool) -> Option<ModelThinking> {
+    let thinks: Vec<ThinkingLevel> =
+        levels.iter().copied().filter(|level| *level != ThinkingLevel::Off).collect();
+    let (min_level, max_level) = (thinks.first().copied()?, thinks.last().copied());
+    let mode = if model.api == "anthropic-messages" && !adaptive { "budget" } else { "effort" };
+    Some(ModelThinking {
+        mode: mode.to_owned(),
+        min_level: Some(min_level),
+        max_level,
+        efforts: Some(thinks),
+    })
+}

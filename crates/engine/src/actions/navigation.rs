@@ -1,0 +1,279 @@
+//! Navigation to another branch of the session, for actions of extensions.
+//!
+//! ```text
+//! nothing goes on? ─→ session_before_tree hook ─→ a summary of what is left behind? ─→ the leaf moves, and is stored
+//!                                                                                   └→ session_tree hook ─→ response
+//! ```
+//!
+//! Until the leaf moves, a run or another session that begins puts an end to it. Source: pi source.
+
+use crate::{
+    actions::task::{ActionTask, Navigation, NavigationStage},
+    core::Engine,
+    extensions::hook::Hook,
+    io::CallId,
+    requests::ModelContinuation,
+    run::{
+        partial_message::{PartialMessage, has_failed},
+        summarize::text_of,
+    },
+    store::{Appended, after_append::AfterAppend},
+};
+use pi_rpc_protocol::{
+    BeforeTreeHook, DialectExtensionApi, ExtensionNavigateTree, ExtensionSetLeaf, HookSummary, JsonObject,
+    TreeHook, errors, texts,
+};
+use pi_rpc_session::{BranchPreparation, Entry, NewEntry};
+use serde_json::{Value, json};
+
+/// A summary of the branch that is left.
+struct BranchSummaryText {
+    text: String,
+    details: Option<Value>,
+    from_extension: bool,
+}
+
+impl Engine {
+    /// Serves `navigate_tree`: sends the hook, if nothing is under way.
+    pub(crate) fn navigate(&mut self, process: CallId, wanted: ExtensionNavigateTree) {
+        let base = self.dialect.base();
+        let id = Some(wanted.id.clone());
+        if let Some(text) = self.navigation_refusal() {
+            return self.respond(process, id, Err(text));
+        }
+        let tree = self.store.session.tree();
+        let old_leaf_id = tree.leaf_id().map(ToString::to_string);
+        if old_leaf_id.as_ref() == Some(&wanted.target_id) {
+            return self.respond(process, id, Ok(Some(json!({ "cancelled": false }))));
+        }
+        if tree.get(&wanted.target_id).is_none() {
+            let text = errors::no_such_entry(base, &wanted.target_id);
+            return self.respond(process, id, Err(text));
+        }
+        let navigation = Navigation { requested: wanted.clone(), stage: NavigationStage::Between };
+        let call = self.open_task(process, id, ActionTask::Navigation(Box::new(navigation)));
+        let tree = self.store.session.tree();
+        let left = tree.abandoned_entries(&wanted.target_id);
+        let event = BeforeTreeHook {
+            target_id: wanted.target_id,
+            old_leaf_id,
+            common_ancestor_id: left.common.map(ToString::to_string),
+            entries_to_summarize: left.entries.iter().filter_map(|entry| object(entry)).collect(),
+            user_wants_summary: wanted.summarize.unwrap_or(false),
+            custom_instructions: wanted.custom_instructions,
+            replace_instructions: wanted.replace_instructions,
+            label: wanted.label,
+        };
+        let hook = self.ids.call();
+        self.set_stage(call, NavigationStage::Hooked(hook));
+        self.send_hook_as(
+            hook,
+            Hook::SessionBeforeTree { event, is_cancelled: false, summary: None, action: call },
+        );
+    }
+
+    /// Serves `set_leaf`: continues at another entry at once.
+    pub(crate) fn set_leaf(&mut self, process: CallId, wanted: ExtensionSetLeaf) {
+        let outcome = match self.navigation_refusal() {
+            Some(text) => Err(text),
+            None if self.store.session.continue_after(Some(&wanted.entry_id)) => Ok(None),
+            None => Err(errors::no_such_entry(self.dialect.base(), &wanted.entry_id)),
+        };
+        self.respond(process, wanted.id, outcome);
+    }
+
+    /// The error if the leaf cannot move now; `None`: it can.
+    fn navigation_refusal(&self) -> Option<String> {
+        let base = self.dialect.base();
+        let in_run = self.activity.is_streaming()
+            || self.activity.is_retrying()
+            || self.series.chain.is_some()
+            || self.has_prompt_under_way();
+        if in_run {
+            return Some(errors::navigation_in_run(base));
+        }
+        let moves = |task: &ActionTask| matches!(task, ActionTask::Navigation(it) if !matches!(it.stage, NavigationStage::Moved(_)));
+        let is_navigating = self.requests.actions.0.values().any(moves);
+        (is_navigating || self.activity.compaction().is_some()).then(|| errors::navigation_busy(base))
+    }
+
+    /// Extensions have responded: the navigation is given up, or what is left behind is summed up, or the leaf moves.
+    pub(crate) fn on_navigation_hooked(
+        &mut self,
+        hook: CallId,
+        call: CallId,
+        event: BeforeTreeHook,
+        is_cancelled: bool,
+        summary: Option<HookSummary>,
+    ) {
+        let awaits = |it: &mut Navigation| matches!(it.stage, NavigationStage::Hooked(own) if own == hook);
+        if !self.requests.actions.navigation(call).is_some_and(awaits) {
+            return;
+        }
+        if is_cancelled {
+            return self.end_action(call, Ok(Some(json!({ "cancelled": true }))));
+        }
+        let BeforeTreeHook { custom_instructions, replace_instructions, label, user_wants_summary, .. } =
+            event;
+        let instructions = custom_instructions.clone();
+        if let Some(navigation) = self.requests.actions.navigation(call) {
+            navigation.requested.label = label;
+        }
+        let made = summary.filter(|_| user_wants_summary).map(|made| BranchSummaryText {
+            text: made.summary,
+            details: made.details,
+            from_extension: true,
+        });
+        match made {
+            None if user_wants_summary => {
+                self.summarise_branch(call, instructions.as_deref(), replace_instructions.unwrap_or(false));
+            }
+            made => self.move_leaf(call, made),
+        }
+    }
+
+    /// Requests a summary of the branch that is left.
+    fn summarise_branch(&mut self, call: CallId, instructions: Option<&str>, replace: bool) {
+        let Some(navigation) = self.requests.actions.navigation(call) else { return };
+        let target = navigation.requested.target_id.clone();
+        let window = match self.models.choice().model.context_window {
+            0 => UNKNOWN_WINDOW,
+            window => window,
+        };
+        let left = self.store.session.tree().abandoned_entries(&target).entries;
+        if left.is_empty() {
+            return self.move_leaf(call, None);
+        }
+        let branch =
+            BranchPreparation::new(&left, window.saturating_sub(self.modes.compaction.reserve).max(1));
+        if let Some(text) = self.models.choice().unusable.clone() {
+            return self.end_action(call, Err(text));
+        }
+        match branch.request(instructions, replace) {
+            Some(request) => {
+                let thinks = self.models.choice().model.reasoning
+                    && self.dialect.record().extension_api == DialectExtensionApi::V15;
+                let level = self.models.level.filter(|_| thinks);
+                self.set_stage(call, NavigationStage::Summarising);
+                let continuation = ModelContinuation::BranchSummary(Box::new(branch));
+                self.request_summary(call, level, &request, continuation);
+            }
+            None => {
+                let text = texts::branch_empty();
+                self.move_leaf(call, Some(BranchSummaryText { text, details: None, from_extension: false }));
+            }
+        }
+    }
+
+    /// Handles the summary of the branch that is left.
+    pub(crate) fn on_branch_summary(
+        &mut self,
+        call: CallId,
+        branch: &BranchPreparation,
+        partial: PartialMessage,
+    ) {
+        self.set_stage(call, NavigationStage::Between);
+        let base = self.dialect.base();
+        let answer = partial.finish();
+        let text = text_of(&answer);
+        if has_failed(&answer) || text.trim().is_empty() {
+            let reason = answer.error_message.unwrap_or_else(|| errors::summary_empty(base));
+            return self.end_action(call, Err(errors::branch_summary_failed(base, &reason)));
+        }
+        let text = branch.summary(&text, self.dialect.record().compaction.list_lines);
+        let details = serde_json::to_value(branch.files.details()).ok();
+        self.move_leaf(call, Some(BranchSummaryText { text, details, from_extension: false }));
+    }
+
+    /// Moves the leaf; extensions are notified once that is persisted.
+    fn move_leaf(&mut self, call: CallId, summary: Option<BranchSummaryText>) {
+        let Some(navigation) = self.requests.actions.navigation(call) else { return };
+        let (target, label) = (navigation.requested.target_id.clone(), navigation.requested.label.clone());
+        let before = self.store.session.clone();
+        let old_leaf_id = before.tree().leaf_id().map(ToString::to_string);
+        let Some(chosen) = self.store.session.tree().navigation_target(&target) else { return };
+        if !self.store.session.continue_after(chosen.leaf.as_deref()) {
+            let text = errors::no_such_entry(self.dialect.base(), &target);
+            return self.end_action(call, Err(text));
+        }
+        let from_extension = summary.as_ref().map(|summary| summary.from_extension);
+        let summary = summary.filter(|summary| !summary.text.is_empty()).and_then(|summary| {
+            self.append(NewEntry::BranchSummary {
+                from: chosen.leaf.as_deref().unwrap_or("root").to_owned(),
+                summary: summary.text,
+                details: summary.details,
+                from_hook: summary.from_extension,
+            })
+        });
+        if let Some(label) = label.filter(|label| !label.is_empty()) {
+            let target = summary.as_deref().unwrap_or(&target).to_owned();
+            self.append(NewEntry::Label { target, label: Some(label) });
+        }
+        let tree = self.store.session.tree();
+        let summary_entry = summary.as_deref().and_then(|id| tree.get(id)).and_then(object);
+        let event = TreeHook {
+            new_leaf_id: tree.leaf_id().map(ToString::to_string),
+            old_leaf_id,
+            summary_entry: summary_entry.clone(),
+            from_extension: from_extension.filter(|_| summary.is_some()),
+        };
+        let mut data = json!({ "cancelled": false });
+        if let Some(text) = chosen.text {
+            data["editorText"] = text.into();
+        }
+        if let Some(entry) = summary_entry {
+            data["summaryEntry"] = entry.into();
+        }
+        self.set_stage(call, NavigationStage::Moved(data));
+        let (event, before) = (Box::new(event), Box::new(before));
+        self.store.after_append(AfterAppend::Navigation { call, event, before });
+    }
+
+    /// Notifies extensions of the persisted new branch.
+    pub(crate) fn on_branch_stored(&mut self, call: CallId, event: TreeHook, _: &Appended) {
+        self.store.session.rebuild();
+        self.series.overflowed = false;
+        self.restore();
+        self.send_hook(Hook::SessionTree { event, action: call });
+    }
+
+    /// Extensions are notified of the new branch.
+    pub(crate) fn end_navigation(&mut self, call: CallId) {
+        if let Some(Navigation { stage: NavigationStage::Moved(data), .. }) =
+            self.requests.actions.navigation(call)
+        {
+            let data = std::mem::take(data);
+            self.end_action(call, Ok(Some(data)));
+        }
+    }
+
+    /// Cancels a navigation whose leaf has not moved: other work begins on the session.
+    pub(crate) fn abandon_navigation(&mut self) {
+        let calls: Vec<CallId> = self.requests.actions.0.keys().copied().collect();
+        for call in calls {
+            match self.requests.actions.navigation(call).map(|navigation| &navigation.stage) {
+                Some(NavigationStage::Hooked(hook)) => {
+                    let hook = *hook;
+                    self.cancel_hook(hook);
+                }
+                Some(NavigationStage::Summarising) => drop(self.cancel_model(call)),
+                Some(NavigationStage::Between | NavigationStage::Moved(_)) | None => continue,
+            }
+            self.end_action(call, Ok(Some(json!({ "cancelled": true, "aborted": true }))));
+        }
+    }
+
+    fn set_stage(&mut self, call: CallId, stage: NavigationStage) {
+        if let Some(navigation) = self.requests.actions.navigation(call) {
+            navigation.stage = stage;
+        }
+    }
+}
+
+/// Tokens that fit into the context of a model that does not say. Source: pi source.
+const UNKNOWN_WINDOW: u64 = 128_000;
+
+/// An entry as it is kept.
+fn object(entry: &Entry) -> Option<JsonObject> {
+    serde_json::from_slice(entry.line()).ok()
+}

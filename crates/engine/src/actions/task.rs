@@ -1,0 +1,79 @@
+//! Tasks of the engine for the outstanding actions of extensions.
+
+use crate::io::CallId;
+use pi_rpc_protocol::{AgentMessage, ExtensionNavigateTree, JsonObject, RequestId};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// The tasks of outstanding actions.
+#[derive(Debug, Default)]
+pub struct ActionTasks(pub BTreeMap<CallId, ActionTask>);
+
+/// The task of the engine for an action.
+#[derive(Debug)]
+pub enum ActionTask {
+    /// The action is served like a command of the host.
+    Command(ServedCommand),
+    /// The extension waits until the agent is idle.
+    AwaitIdle,
+    /// The host is asked whether a tool may run outside of the conversation.
+    Consent {
+        tool_name: String,
+        /// The arguments of the tool.
+        arguments: JsonObject,
+    },
+    /// A tool runs outside of the conversation.
+    Tool,
+    /// A model is requested outside of the conversation.
+    Model,
+    /// Another branch of the session is taken up.
+    Navigation(Box<Navigation>),
+}
+
+/// An action that is served as a command of the host.
+#[derive(Debug)]
+pub struct ServedCommand {
+    /// The id that stands for the action.
+    pub id: RequestId,
+    /// The messages that a new session begins with.
+    pub first_messages: Vec<AgentMessage>,
+    /// A session is forked with the entry that is named, not before it.
+    pub includes_entry: bool,
+}
+
+/// Another branch of the session is being taken up.
+#[derive(Debug)]
+pub struct Navigation {
+    pub requested: ExtensionNavigateTree,
+    pub stage: NavigationStage,
+}
+
+/// How far a navigation is.
+#[derive(Debug)]
+pub enum NavigationStage {
+    /// No hook or summary is outstanding.
+    Between,
+    /// Extensions may cancel it, by this hook.
+    Hooked(CallId),
+    /// A model sums up what is left behind.
+    Summarising,
+    /// The leaf has moved; this is the outcome.
+    Moved(Value),
+}
+
+impl ActionTasks {
+    /// The action that is served as a command under this id.
+    pub fn command(&self, id: Option<&RequestId>) -> Option<CallId> {
+        let id = id?;
+        let is_it = |task: &ActionTask| matches!(task, ActionTask::Command(it) if it.id == *id);
+        self.0.iter().find(|(_, task)| is_it(task)).map(|(call, _)| *call)
+    }
+
+    /// The navigation of an action.
+    pub fn navigation(&mut self, call: CallId) -> Option<&mut Navigation> {
+        match self.0.get_mut(&call) {
+            Some(ActionTask::Navigation(navigation)) => Some(navigation),
+            _ => None,
+        }
+    }
+}

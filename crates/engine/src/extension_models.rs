@@ -1,0 +1,75 @@
+//! Models that extensions add, and the selection of the model that a session begins with.
+
+use crate::{
+    core::Engine,
+    extensions::{host::ProviderChange, process::FailureSource},
+    io::ModelSelection,
+    model_choices::{ModelChoice, ModelPreference},
+};
+use pi_rpc_session::NewEntry;
+
+impl Engine {
+    /// Handles the result of adding, changing or removing a provider.
+    pub(crate) fn on_provider_changed(&mut self, provided: Result<Vec<ModelChoice>, String>) {
+        let change = self.extensions.take_provider_change(provided.is_ok());
+        let Some(ProviderChange { process, id, path, .. }) = change else { return };
+        match provided {
+            Ok(models) => {
+                self.models.all = models;
+                // The model may not support the level any more.
+                let levels = &self.models.choice().levels;
+                if self.models.level.is_some_and(|level| !levels.contains(&level)) {
+                    self.models.level = self.models.level.and_then(|level| self.clamp_level(level));
+                }
+                self.models.initial.is_open |= self.models.initial.before_selection.is_some();
+                self.respond(process, id, Ok(None));
+            }
+            Err(text) => {
+                if id.is_none() {
+                    let place = self.extensions.place_of(process).unwrap_or_default();
+                    let source = match &path {
+                        Some(path) => FailureSource::File(path, REGISTER_PROVIDER),
+                        None => FailureSource::Extension(place, REGISTER_PROVIDER),
+                    };
+                    self.report_failure(source, &text);
+                }
+                self.respond(process, id, Err(text));
+            }
+        }
+    }
+
+    /// Handles the selected first model; exits without one.
+    pub(crate) fn on_model_selected(&mut self, selected: Result<ModelSelection, String>) {
+        let Ok(ModelSelection { models, start, level, scope }) = selected else {
+            return self.exit();
+        };
+        (self.models.all, self.models.current, self.models.scope) = (models, start, scope);
+        if let Some(before) = self.models.initial.before_selection.take() {
+            let (session, preference) = *before;
+            self.store.session = session.clone();
+            let preference = ModelPreference { level, ..preference };
+            self.set_initial_model(preference);
+            // Extensions may still add models.
+            self.models.initial.before_selection = Some(Box::new((session, preference)));
+        }
+    }
+
+    /// Sets the model and the level that the session begins with, from its entries or from the setup.
+    pub(crate) fn set_initial_model(&mut self, preference: ModelPreference) {
+        let ModelPreference { is_resumed, chosen, level } = preference;
+        if is_resumed {
+            if self.store.session.roles().next().is_none() && self.store.session.model().is_none() {
+                self.append_model();
+            }
+            self.restore_model(chosen, level);
+            return self.restore();
+        }
+        let preferred = self.models.choice().preferred;
+        self.models.level = self.clamp_level(level.or(preferred).unwrap_or(self.modes.level));
+        self.append_model();
+        self.append_deferred(NewEntry::Level(self.models.level));
+    }
+}
+
+/// Stands for the event in an `extension_error`.
+const REGISTER_PROVIDER: &str = "register_provider";

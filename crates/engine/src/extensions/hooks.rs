@@ -1,0 +1,180 @@
+//! Sends hooks to extensions; `hook` has their data.
+//!
+//! A hook is sent to one extension after another, in the order in which they were given; each receives what those before
+//! it made of the event. A failed or late extension is passed over, except for a tool call: what the extension might
+//! have vetoed does not happen.
+//!
+//! A notification is a hook that the engine waits for: one is sent after the other, in the order of what happened.
+//! Source: pi source.
+
+use crate::{
+    extensions::{
+        hook::{Hook, InputContinuation, OutstandingHook},
+        host::{Context, ExtensionHost, ExtensionOutput},
+        process::FailureSource,
+    },
+    io::CallId,
+};
+use pi_rpc_protocol::{EventHook, HookName, HookResult};
+use serde_json::Value;
+
+impl ExtensionHost {
+    /// Sends a hook under this id to every extension that registered for it; completes at once if there is none.
+    pub fn send_hook(&mut self, id: CallId, hook: Hook, context: &mut Context<'_>) {
+        let places = match &hook {
+            // Too late for a response.
+            _ if context.lifecycle.is_stopping() => Vec::new(),
+            Hook::Event { event } => self.awaiting(event_type(event)),
+            hook => self.hooked_places(hook.name()),
+        };
+        self.hook_among(id, places, hook, context);
+    }
+
+    /// Sends a hook to the extensions at these places.
+    pub fn hook_among(
+        &mut self,
+        id: CallId,
+        places: impl IntoIterator<Item = usize>,
+        hook: Hook,
+        context: &mut Context<'_>,
+    ) {
+        let remaining = places.into_iter().collect();
+        self.hooks.insert(id, OutstandingHook { hook, remaining });
+        self.advance_hook(id, context);
+    }
+
+    /// Sends a hook as a notification: once those before it have completed.
+    pub fn notify(&mut self, hook: Hook, context: &mut Context<'_>) {
+        self.notifications.push_back(hook);
+        self.advance_notifications(context);
+    }
+
+    /// Sends the next notification, if none is under way.
+    pub fn advance_notifications(&mut self, context: &mut Context<'_>) {
+        if self.notification.is_none()
+            && let Some(hook) = self.notifications.pop_front()
+        {
+            let id = context.ids.call();
+            self.notification = Some(id);
+            self.send_hook(id, hook, context);
+        }
+    }
+
+    /// Whether a notification is under way.
+    pub const fn is_notifying(&self) -> bool {
+        self.notification.is_some()
+    }
+
+    /// Drops all notifications, and returns the outstanding one.
+    pub fn abandon_notifications(&mut self) -> Option<Hook> {
+        self.notifications.clear();
+        let id = self.notification.take()?;
+        self.hooks.remove(&id).map(|outstanding| outstanding.hook)
+    }
+
+    /// The hooks under way.
+    pub fn hooks(&self) -> impl Iterator<Item = &Hook> {
+        self.hooks.values().map(|outstanding| &outstanding.hook)
+    }
+
+    /// Marks the prompts under way as aborted: their runs end before a model is requested.
+    pub fn abort_prompts(&mut self) {
+        for outstanding in self.hooks.values_mut() {
+            if let Hook::Input { then: InputContinuation::Prompt(prompt), .. } = &mut outstanding.hook {
+                prompt.is_aborted = true;
+            } else if let Hook::BeforeAgentStart { start, .. } = &mut outstanding.hook {
+                start.is_aborted = true;
+            }
+        }
+    }
+
+    /// Adds the response of the extension at this place to the outcome.
+    pub(super) fn hook_responded(
+        &mut self,
+        id: CallId,
+        place: usize,
+        result: Option<HookResult>,
+        context: &mut Context<'_>,
+    ) {
+        let Some(OutstandingHook { hook, remaining }) = self.hooks.get_mut(&id) else { return };
+        match result.map(|result| hook.apply(context.dialect.base(), result)) {
+            Some(Ok(true)) => remaining.clear(),
+            Some(Err(text)) => {
+                let name = hook.name();
+                self.report(FailureSource::Extension(place, name.as_str()), &text, context);
+            }
+            Some(Ok(false)) | None => {}
+        }
+        self.advance_hook(id, context);
+    }
+
+    /// Adds the failure of the extension at this place to the outcome; `cancelled`: the request was cancelled before.
+    pub(super) fn hook_failed(
+        &mut self,
+        id: CallId,
+        place: usize,
+        text: &str,
+        cancelled: bool,
+        context: &mut Context<'_>,
+    ) {
+        let Some(OutstandingHook { hook, remaining }) = self.hooks.get_mut(&id) else { return };
+        if hook.fail(context.dialect.base(), text, cancelled) {
+            remaining.clear();
+        }
+        // The model alone learns of a tool's own failure.
+        if !cancelled && !matches!(hook, Hook::PrepareArguments { .. }) {
+            let name = match &*hook {
+                Hook::Event { event } => event_type(event).to_owned(),
+                hook => hook.name().as_str().to_owned(),
+            };
+            self.report(FailureSource::Extension(place, &name), text, context);
+        }
+        self.advance_hook(id, context);
+    }
+
+    /// Sends the hook to the next extension, or completes it.
+    fn advance_hook(&mut self, id: CallId, context: &mut Context<'_>) {
+        while let Some(OutstandingHook { hook, remaining }) = self.hooks.get_mut(&id) {
+            let Some(place) = remaining.pop_front() else { break };
+            let (event, owner) = (hook.event(), hook.owner());
+            if self.request_hook(place, id, owner, event, context) {
+                return;
+            }
+            let Some(OutstandingHook { hook, remaining }) = self.hooks.get_mut(&id) else { break };
+            if hook.skip(context.dialect.base()) {
+                remaining.clear();
+            }
+        }
+        let completed = self.hooks.remove(&id);
+        if self.hooks.is_empty() {
+            // An empty map keeps room for hooks, which is much of what an idle session takes.
+            self.hooks = std::collections::BTreeMap::new();
+        }
+        if let Some(OutstandingHook { hook, .. }) = completed {
+            self.notification.take_if(|notification| *notification == id);
+            self.push(ExtensionOutput::HookCompleted { id, hook });
+        }
+    }
+
+    /// The places of the extensions that registered for the hook, in order.
+    pub fn hooked_places(&self, hook: HookName) -> Vec<usize> {
+        let places = self.all.iter().enumerate().filter(|(_, extension)| extension.is_hooked(hook));
+        places.map(|(place, _)| place).collect()
+    }
+
+    /// Whether an extension registered for the hook.
+    pub fn is_hooked(&self, hook: HookName) -> bool {
+        self.all.iter().any(|extension| extension.is_hooked(hook))
+    }
+
+    /// Places of the extensions that registered for this event in `awaits`.
+    fn awaiting(&self, event: &str) -> Vec<usize> {
+        let places = self.all.iter().enumerate().filter(|(_, extension)| extension.awaits(event));
+        places.map(|(place, _)| place).collect()
+    }
+}
+
+/// The type of the event that a hook is about.
+fn event_type(event: &EventHook) -> &str {
+    event.event.get("type").and_then(Value::as_str).unwrap_or_default()
+}

@@ -1,0 +1,512 @@
+//! Takes a prompt to its run: slash command, `input` hook, expansion of skills and templates, disposition.
+//!
+//! ```text
+//! prompt ─→ command of an extension? ─→ it runs; no run follows
+//!        └→ input hook ─→ skill, template ─→ queued, refused, or accepted
+//!                                              accepted ─→ compaction first? ─→ before_agent_start hook ─→ run
+//! ```
+//!
+//! One prompt at a time is examined; later ones are deferred. [`Prompt`] is the data, [`Intake`] the state. Source: pi
+//! source; settled, "Prompt acknowledged when?".
+
+use crate::{
+    activity::Activity,
+    backlog::Intake,
+    core::Engine,
+    extensions::{
+        hook::{Hook, InputContinuation},
+        process::FailureSource,
+    },
+    io::Output,
+    prompt::{Expansion, Prompt, Recipient, RunStart, parts, text_of},
+    queues::TurnInput,
+    run::deferred::AfterRun,
+    store::after_append::AfterAppend,
+    todos::list::TODO_WRITE,
+};
+use pi_rpc_machine::Step;
+use pi_rpc_protocol::{
+    AgentMessage, AgentSessionEventKind, Attribution, BeforeAgentStartHook, Check as _, CustomMessage,
+    DialectPromptAck, Disposition, ErrorText, ExtensionMessage, ExtensionResponse, FlowState,
+    FollowUpResponse, HookName, ImageContent, InputHook, InputSource, MessageContent, PromptDisposition,
+    PromptOutcome, PromptResponse, PromptResultEvent, QueueDisposition, QueueOutcome, RequestId, RpcCommand,
+    RpcCommandKind, SteerResponse, StreamingBehavior, TextContent, UserContent, UserMessage, errors,
+};
+use std::sync::Arc;
+
+impl Engine {
+    /// Serves a prompt: runs the slash command that the text calls, or examines the prompt now or after earlier prompts.
+    pub(crate) fn serve_prompt(&mut self, prompt: Prompt) {
+        let from_host = matches!(prompt.recipient, Recipient::Host { .. });
+        if from_host
+            && let Some((name, arguments)) = slash(&prompt.text)
+            && let Some(command) = self.extension_command(name)
+        {
+            let (name, arguments) = (name.to_owned(), arguments.to_owned());
+            return self.with_extensions(|host, context| {
+                host.request_command(command, &name, &arguments, prompt.recipient, context);
+            });
+        }
+        if from_host && let Some(error) = self.unloaded_command(&prompt.text) {
+            self.respond_before_examination(&prompt.recipient);
+            return self.respond_failure(&prompt.recipient, error);
+        }
+        let is_free = self.backlog.intake.is_free() && !self.holds_commands();
+        if !is_free || self.backlog.after_run.iter().any(AfterRun::waits_for_prompt) {
+            return self.defer_prompt(prompt);
+        }
+        self.examine(prompt);
+    }
+
+    /// The error for a text that calls a slash command of an extension which could not be loaded; `None` for any other
+    /// text. A template or a skill of that name takes its place.
+    fn unloaded_command(&self, text: &str) -> Option<String> {
+        let (name, _) = slash(text)?;
+        if self.instructions.commands.template(text).is_some()
+            || self.instructions.commands.skill(text).is_some()
+        {
+            return None;
+        }
+        let (path, reason) = self.extensions.unloaded_command(name)?;
+        Some(errors::command_not_loaded(self.dialect.base(), name, path, reason))
+    }
+
+    /// Defers a prompt until the prompts before it are examined.
+    ///
+    /// An extension gets its response at once: its own hook may be the outstanding one.
+    fn defer_prompt(&mut self, mut prompt: Prompt) {
+        if let Recipient::Extension { process, id, .. } = &mut prompt.recipient
+            && let Some(id) = id.take()
+        {
+            self.send_to_extension(
+                *process,
+                ExtensionResponse { id, success: true, error: None, data: None },
+            );
+        }
+        self.backlog.after_run.push_back(AfterRun::AfterPrompt(Box::new(prompt)));
+    }
+
+    /// Sends the `input` hook for a prompt.
+    fn examine(&mut self, prompt: Prompt) {
+        self.backlog.intake = Intake::Examining;
+        if !self.is_hooked(HookName::Input) {
+            return self.expand_prompt(prompt, false);
+        }
+        let from_host = matches!(prompt.recipient, Recipient::Host { .. });
+        let source = if from_host { InputSource::Rpc } else { InputSource::Extension };
+        let streaming_behavior = match &prompt.command {
+            RpcCommand::Prompt(command) if self.is_under_way() => command.streaming_behavior,
+            _ => None,
+        };
+        let event = InputHook {
+            text: prompt.text.clone(),
+            images: prompt.images.clone(),
+            source,
+            streaming_behavior,
+        };
+        let then = InputContinuation::Prompt(Box::new(prompt));
+        self.send_hook(Hook::Input { event, is_handled: false, then });
+    }
+
+    /// Examines the next deferred prompt; `false` if there is none or another is being examined.
+    pub(crate) fn examine_next_prompt(&mut self) -> bool {
+        if !self.backlog.intake.is_free() || self.holds_commands() {
+            return false;
+        }
+        match self.backlog.after_run.pop_front_if(|next| next.waits_for_prompt()) {
+            Some(AfterRun::AfterPrompt(next)) => self.examine(*next),
+            _ => return false,
+        }
+        true
+    }
+
+    /// Expands the prompt that waited for the decision about the ended run; `false` if there is none.
+    pub(crate) fn resume_examined_prompt(&mut self) -> bool {
+        if self.holds_commands() {
+            return false;
+        }
+        match std::mem::replace(&mut self.backlog.intake, Intake::Examining) {
+            Intake::Examined { prompt, is_handled } => self.expand_prompt(*prompt, is_handled),
+            other => {
+                self.backlog.intake = other;
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Expands a prompt after its `input` hook, unless an extension has handled the prompt.
+    pub(crate) fn expand_prompt(&mut self, prompt: Prompt, is_handled: bool) {
+        if is_handled {
+            self.backlog.intake = Intake::Free;
+            self.respond_accepted(&prompt.recipient, PromptDisposition::Handled);
+            return self.emit_prompt_result(&prompt.recipient);
+        }
+        // Texts of extensions are not expanded.
+        if matches!(prompt.recipient, Recipient::Extension { .. }) {
+            return self.queue_or_run_prompt(prompt);
+        }
+        let text = prompt.text.clone();
+        self.expand(&text, true, Expansion::Prompt(Box::new(prompt)));
+    }
+
+    /// Serves `steer` and `follow_up`: expands and queues the message, in some dialects after the `input` hook.
+    pub(crate) fn serve_queue_message(
+        &mut self,
+        id: Option<RequestId>,
+        kind: RpcCommandKind,
+        text: String,
+        images: Option<Vec<ImageContent>>,
+    ) {
+        if let Some((name, _)) = slash(&text)
+            && self.extension_command(name).is_some()
+        {
+            let error = errors::cannot_queue(self.dialect.base(), name);
+            return self.handler_failed(id, kind, error);
+        }
+        if let Some(error) = self.unloaded_command(&text) {
+            return self.fail(id, kind, error);
+        }
+        if !self.dialect.record().queued_input || !self.is_hooked(HookName::Input) {
+            return self.expand_queued(id, kind, text, images);
+        }
+        let behavior = match kind {
+            RpcCommandKind::FollowUp => StreamingBehavior::FollowUp,
+            _ => StreamingBehavior::Steer,
+        };
+        let streaming_behavior = self.is_under_way().then_some(behavior);
+        let event = InputHook { text, images, source: InputSource::Rpc, streaming_behavior };
+        let then = InputContinuation::Queue { id, kind };
+        self.send_hook(Hook::Input { event, is_handled: false, then });
+    }
+
+    /// Expands and queues a message whose `input` hook has completed.
+    pub(crate) fn expand_queued(
+        &mut self,
+        id: Option<RequestId>,
+        kind: RpcCommandKind,
+        text: String,
+        images: Option<Vec<ImageContent>>,
+    ) {
+        let skills = self.dialect.record().queued_skills;
+        let original = text.clone();
+        self.expand(&original, skills, Expansion::Queued { id, kind, images, text });
+    }
+
+    /// Expands a skill or a template, if the text calls one.
+    fn expand(&mut self, text: &str, skills: bool, expansion: Expansion) {
+        if skills && let Some((skill, _)) = self.instructions.commands.skill(text) {
+            let path = skill.path.clone();
+            self.requests.files.skill = Some(expansion);
+            return self.push(Output::ReadFile(path));
+        }
+        self.finish_expansion(expansion, None);
+    }
+
+    /// Handles the result of reading a skill's file.
+    pub(crate) fn on_skill_read(&mut self, read: Result<String, String>) {
+        let Some(expansion) = self.requests.files.skill.take() else { return };
+        let text = match &expansion {
+            Expansion::Prompt(prompt) => &prompt.text,
+            Expansion::Queued { text, .. } => text,
+        };
+        let Some((skill, arguments)) = self.instructions.commands.skill(text) else {
+            return self.finish_expansion(expansion, None);
+        };
+        match read {
+            Ok(file) => {
+                let text = skill.expand(&file, arguments);
+                self.finish_expansion(expansion, Some(text));
+            }
+            Err(error) => {
+                let path = skill.path.clone();
+                self.report_failure(FailureSource::Skill(&path.display().to_string()), &error);
+                self.finish_expansion(expansion, None);
+            }
+        }
+    }
+
+    /// Expands a template, if no skill was, and runs or queues the text; `skill`: the text of the expanded skill.
+    fn finish_expansion(&mut self, expansion: Expansion, skill: Option<String>) {
+        let template = |text: &str| self.instructions.commands.template(text);
+        match expansion {
+            Expansion::Prompt(mut prompt) => {
+                if let Some(text) = skill.or_else(|| template(&prompt.text)) {
+                    prompt.text = text;
+                }
+                self.queue_or_run_prompt(*prompt);
+            }
+            Expansion::Queued { id, kind, images, text } => {
+                let text = skill.or_else(|| template(&text)).unwrap_or(text);
+                let message = self.user_message(text, images);
+                let queue = match kind {
+                    RpcCommandKind::FollowUp => StreamingBehavior::FollowUp,
+                    _ => StreamingBehavior::Steer,
+                };
+                if self.starts_when_idle() {
+                    return self.start_with(queue, message, Recipient::Host { id, kind });
+                }
+                self.queue_message(queue, message);
+                self.respond_queued(id, kind, QueueDisposition::Queued);
+            }
+        }
+    }
+
+    /// Whether a message for a queue starts a run of its own.
+    fn starts_when_idle(&self) -> bool {
+        let is_free =
+            !self.is_working() && self.backlog.after_run.is_empty() && !self.lifecycle.is_stopping();
+        self.dialect.record().starts_when_idle && is_free && self.models.choice().unusable.is_none()
+    }
+
+    /// Starts a run with a message for a queue.
+    fn start_with(&mut self, queue: StreamingBehavior, mut message: UserMessage, recipient: Recipient) {
+        message.steering = (queue == StreamingBehavior::Steer).then_some(true);
+        self.admit_prompt(recipient, message, false);
+    }
+
+    /// Queues a prompt, refuses it, or opens its run, by its disposition.
+    fn queue_or_run_prompt(&mut self, prompt: Prompt) {
+        self.backlog.intake = Intake::Free;
+        let case = self.machine.disposition(&prompt.command);
+        let behavior = match &prompt.command {
+            RpcCommand::Prompt(command) => command.streaming_behavior,
+            _ => None,
+        };
+        let disposition = case.map(|case| case.disposition);
+        if disposition == Some(Disposition::Preempt)
+            && prompt.command.kind() == RpcCommandKind::AbortAndPrompt
+        {
+            // The command met no run, but ends one that has begun since.
+            return self.preempt(AfterRun::Prompt(Box::new(prompt)));
+        }
+        let Prompt { recipient, text, images, is_aborted, .. } = prompt;
+        let message = self.user_message(text, images);
+        match disposition {
+            Some(Disposition::Queue) => {
+                let queue = behavior.unwrap_or(StreamingBehavior::Steer);
+                self.queue_message(queue, message);
+                self.respond_accepted(&recipient, PromptDisposition::Queued);
+            }
+            Some(Disposition::Reject) => {
+                self.respond_before_examination(&recipient);
+                let error = case.and_then(|case| case.error).unwrap_or(ErrorText::Busy);
+                self.respond_failure(&recipient, error.template(self.dialect.base()).to_owned());
+            }
+            _ => self.admit_prompt(recipient, message, is_aborted),
+        }
+    }
+
+    /// Admits a prompt if the model is usable and all earlier entries are persisted: its run starts. Responds in any case.
+    pub(crate) fn admit_prompt(&mut self, recipient: Recipient, message: UserMessage, is_aborted: bool) {
+        if self.store.has_failed() {
+            let message = Box::new(message);
+            return self.store.after_append(AfterAppend::OpenRun { recipient, message, is_aborted });
+        }
+        match self.models.choice().unusable.clone() {
+            Some(error) => {
+                self.respond_before_examination(&recipient);
+                self.respond_failure(&recipient, error);
+            }
+            None => {
+                let mut start = RunStart { message, is_aborted, recipient: Some(recipient) };
+                if !self.dialect.record().compaction.before_response {
+                    self.respond_started(&mut start);
+                }
+                self.cancel_retry();
+                if let Some(start) = self.compact_before_run(start) {
+                    self.send_before_agent_start(start);
+                }
+            }
+        }
+    }
+
+    /// Sends the `before_agent_start` hook of a prompt; its run opens after that.
+    pub(crate) fn send_before_agent_start(&mut self, mut start: RunStart) {
+        self.respond_started(&mut start);
+        self.activity = Activity::Starting;
+        self.take_unannounced_step(Step::PromptBegins);
+        // No model request follows, so no extension has anything to change.
+        if start.is_aborted || self.ends_at_once() || !self.is_hooked(HookName::BeforeAgentStart) {
+            return self.open_run_after_hook(start, Vec::new(), None);
+        }
+        let (prompt, images) = parts(&start.message.content);
+        let system_prompt = self.instructions.text.to_string();
+        let event = BeforeAgentStartHook { prompt, images, system_prompt };
+        let start = Box::new(start);
+        self.send_hook(Hook::BeforeAgentStart { event, messages: Vec::new(), start });
+    }
+
+    /// Responds, once, that the run of a prompt starts.
+    fn respond_started(&mut self, start: &mut RunStart) {
+        if let Some(recipient) = start.recipient.take() {
+            self.respond_accepted(&recipient, PromptDisposition::Started);
+        }
+    }
+
+    /// Opens the run of a prompt whose `before_agent_start` hook has completed.
+    pub(crate) fn open_run_after_hook(
+        &mut self,
+        start: RunStart,
+        added: Vec<ExtensionMessage>,
+        system_prompt: Option<String>,
+    ) {
+        let waiting = std::mem::take(&mut self.queues.next_prompt);
+        let added: Vec<AgentMessage> =
+            added.into_iter().map(|message| self.custom_message(message).into()).collect();
+        let system_prompt = system_prompt.map_or_else(|| self.instructions.text.clone(), Arc::from);
+        let prelude = self.prelude(&text_of(&start.message.content));
+        let planned = prelude.is_some();
+        let inputs = prelude.into_iter().chain([AgentMessage::User(start.message)]);
+        self.todos.reset_reminders();
+        let inputs = inputs.chain(waiting).chain(added).map(TurnInput::from);
+        self.start_run_under(system_prompt, inputs, start.is_aborted);
+        if let Some(run) = self.activity.run_mut().filter(|_| planned) {
+            run.forced_tool = Some(TODO_WRITE.to_owned());
+        }
+    }
+
+    /// Whether a prompt or a message is on its way to a run or a queue, or the session is being changed: nothing else
+    /// may begin.
+    pub(crate) const fn has_prompt_under_way(&self) -> bool {
+        !self.backlog.intake.is_free() || matches!(self.activity, Activity::Starting | Activity::Switching)
+    }
+
+    /// Aborts the prompts on their way to a run: their runs end before a model is requested.
+    pub(crate) fn abort_prompts(&mut self) {
+        for next in &mut self.backlog.after_run {
+            if let AfterRun::AfterPrompt(prompt) = next {
+                prompt.is_aborted = true;
+            }
+        }
+        self.extensions.abort_prompts();
+    }
+
+    /// Responds with the success of a command or an action, without data.
+    pub(crate) fn respond_success(&mut self, recipient: &Recipient) {
+        match recipient.clone() {
+            Recipient::Host { id, kind } => self.acknowledge(kind, id),
+            Recipient::Extension { process, id: Some(id), .. } => {
+                self.send_to_extension(
+                    process,
+                    ExtensionResponse { id, success: true, error: None, data: None },
+                );
+            }
+            Recipient::Extension { .. } => {}
+        }
+    }
+
+    /// Responds that a prompt is accepted, in some dialects with its disposition.
+    pub(crate) fn respond_accepted(&mut self, recipient: &Recipient, disposition: PromptDisposition) {
+        match recipient {
+            Recipient::Host { id, kind: RpcCommandKind::Prompt } => {
+                let mut data = PromptOutcome { disposition: Some(disposition), agent_invoked: None };
+                data.fit(self.dialect.base());
+                let data = Some(data).filter(|data| data.disposition.is_some());
+                self.succeed(PromptResponse { id: id.clone(), data });
+            }
+            recipient => self.respond_success(recipient),
+        }
+        if disposition != PromptDisposition::Started {
+            self.restore_starting_state();
+        }
+    }
+
+    /// Emits that a prompt of the host has been handled without a run, in dialects that have an event for it.
+    pub(crate) fn emit_prompt_result(&mut self, recipient: &Recipient) {
+        if let Recipient::Host { id, kind: RpcCommandKind::Prompt } = recipient
+            && AgentSessionEventKind::PromptResult.is_in(self.dialect.base())
+        {
+            self.emit_event(PromptResultEvent { id: id.clone(), agent_invoked: false });
+        }
+    }
+
+    /// Restores the machine's state `starting` after the response to a prompt that starts no run.
+    fn restore_starting_state(&mut self) {
+        let is_starting = matches!(self.activity, Activity::Starting);
+        let flow = self.machine.flow();
+        if is_starting && matches!(flow, FlowState::Idle | FlowState::Settling) {
+            self.take_unannounced_step(Step::PromptBegins);
+        } else if !is_starting && flow == FlowState::Starting {
+            self.take_unannounced_step(Step::PromptEnds);
+        }
+    }
+
+    /// Responds that a message is queued or handled, in some dialects with the disposition.
+    pub(crate) fn respond_queued(
+        &mut self,
+        id: Option<RequestId>,
+        kind: RpcCommandKind,
+        disposition: QueueDisposition,
+    ) {
+        let data = Some(QueueOutcome { disposition });
+        match kind {
+            RpcCommandKind::FollowUp => self.succeed(FollowUpResponse { id, data }),
+            _ => self.succeed(SteerResponse { id, data }),
+        }
+    }
+
+    /// Responds with the success that some dialects emit before they examine a prompt; an error may follow it. A message for
+    /// a queue has one response, also if it starts a run.
+    pub(crate) fn respond_before_examination(&mut self, recipient: &Recipient) {
+        let early = self.dialect.record().prompt_ack == DialectPromptAck::ImmediateThenMaybeError;
+        let is_queued =
+            |kind: &RpcCommandKind| matches!(kind, RpcCommandKind::Steer | RpcCommandKind::FollowUp);
+        if early && matches!(recipient, Recipient::Host { kind, .. } if !is_queued(kind)) {
+            self.respond_success(recipient);
+        }
+    }
+
+    /// Responds with the failure of a command or an action.
+    pub(crate) fn respond_failure(&mut self, recipient: &Recipient, text: String) {
+        match recipient.clone() {
+            Recipient::Host { id, kind } => {
+                self.fail(id, kind, text);
+                self.restore_starting_state();
+            }
+            Recipient::Extension { process, id, event } => {
+                if let Some(event) = event {
+                    self.report_failure(FailureSource::Runtime(event), &text);
+                }
+                if let Some(id) = id {
+                    self.send_to_extension(
+                        process,
+                        ExtensionResponse { id, success: false, error: Some(text), data: None },
+                    );
+                }
+            }
+        }
+    }
+
+    /// Builds the user's message from a prompt's text and images.
+    pub(crate) fn user_message(&self, text: String, images: Option<Vec<ImageContent>>) -> UserMessage {
+        let text = UserContent::Text(TextContent { text, text_signature: None });
+        let images = images.into_iter().flatten().map(UserContent::Image);
+        UserMessage {
+            content: MessageContent::Blocks([text].into_iter().chain(images).collect()),
+            attribution: Some(Attribution::User),
+            synthetic: None,
+            provider_payload: None,
+            steering: None,
+            timestamp: self.now.wall,
+        }
+    }
+
+    /// The custom message of the conversation that an extension's message becomes.
+    pub(crate) fn custom_message(&self, message: ExtensionMessage) -> CustomMessage {
+        CustomMessage {
+            custom_type: message.custom_type,
+            content: message.content,
+            display: message.display,
+            details: message.details,
+            attribution: Some(Attribution::Agent),
+            timestamp: self.now.wall,
+        }
+    }
+}
+
+/// Splits a text that begins with `/` into a command's name and its arguments.
+fn slash(text: &str) -> Option<(&str, &str)> {
+    let text = text.strip_prefix('/')?;
+    Some(text.split_once(' ').unwrap_or((text, "")))
+}

@@ -1,0 +1,72 @@
+//! The tool calls of one assistant message, and the stage of each.
+
+use crate::io::CallId;
+use pi_rpc_protocol::{AgentToolResult, JsonObject, ToolCall, ToolResultMessage};
+use std::time::Duration;
+
+/// The calls of the open turn.
+#[derive(Debug)]
+pub struct Batch {
+    /// The calls, in the message's order.
+    pub calls: Vec<CallSlot>,
+    /// The results that are emitted.
+    pub results: Vec<ToolResultMessage>,
+    /// Whether steering has arrived, so that calls which have not run are skipped.
+    pub skipping: bool,
+    /// Whether steering is to be checked, because the end of a call was emitted.
+    pub checks_steering: bool,
+    /// The result of all calls of a failed message, none of which is run.
+    pub unrun: Option<String>,
+    /// Whether the message was cut off: its calls are not run, and the result of each follows its end at once.
+    pub cut_off: bool,
+    /// Whether every result so far asks to end the run without another model request.
+    pub terminates: bool,
+    /// Whether calls run one after another in any style, because a tool of an extension is exclusive.
+    pub in_turn: bool,
+}
+
+/// One call of a batch.
+#[derive(Debug)]
+pub struct CallSlot {
+    /// The call, as the model made it.
+    pub call: ToolCall,
+    pub stage: CallStage,
+    /// When its tool began, on the monotonic clock.
+    pub began: Option<Duration>,
+    /// How many milliseconds its tool took.
+    pub took: Option<u64>,
+    /// The arguments after the `prepare_arguments` hook.
+    pub prepared: Option<JsonObject>,
+    /// The arguments to run with, after the `tool_call` hook.
+    pub changed: Option<JsonObject>,
+}
+
+/// How far a call is. `Done` comes last in every style.
+#[derive(Debug)]
+pub enum CallStage {
+    /// Not announced yet.
+    Waiting,
+    /// Announced; the extension of its tool may change the arguments before they are checked.
+    Preparing,
+    /// Announced, with valid arguments; hooks or the host may prevent the call.
+    Checked(JsonObject),
+    /// Permitted; not running yet.
+    Ready(JsonObject),
+    /// Its tool runs, by this request.
+    Running(CallId),
+    /// The tool has ended; the `tool_result` hook may change the result.
+    Ended,
+    /// The result is final; its end is held to keep the order, or until all calls have ended.
+    Held(AgentToolResult, bool),
+    /// Its end is emitted; its result waits for those of the others.
+    Emitted(AgentToolResult, bool),
+    /// Its result is emitted.
+    Done,
+}
+
+impl CallStage {
+    /// Whether the call has begun and its result is not final.
+    pub const fn is_open(&self) -> bool {
+        matches!(self, Self::Preparing | Self::Checked(_) | Self::Running(_) | Self::Ended)
+    }
+}

@@ -1,0 +1,32 @@
+//! State that outlives a run: the chain of runs, retries, overflow.
+
+use pi_rpc_protocol::AgentMessage;
+use std::sync::Arc;
+
+/// State that earlier runs leave for the next one.
+#[derive(Debug, Default)]
+pub struct Series {
+    /// The open chain of runs, in dialects with a frame at the end of it.
+    pub chain: Option<Chain>,
+    /// Retries in a row.
+    pub attempt: u64,
+    /// Whether a compaction for an overflow was already tried, so that another would not help.
+    pub overflowed: bool,
+    /// Whether a run with the messages that are queued follows the chain that has ended.
+    pub delivers_queued: bool,
+    /// Whether an automatic compaction was cancelled for a prompt, whose run opens without one.
+    pub skips_compaction: bool,
+}
+
+/// A chain of runs that follow by themselves, from the first `agent_start` on.
+#[derive(Debug, Default)]
+pub struct Chain {
+    /// Whether the chain was aborted.
+    pub aborted: bool,
+    /// Whether messages that are queued wait for the next prompt.
+    pub keeps_queue: bool,
+    /// Messages of its last run, where `agent_end` comes at the end of the chain.
+    pub messages: Vec<Arc<AgentMessage>>,
+    /// Attempt of a retry that has succeeded, where that is emitted at the end of the chain.
+    pub recovered: Option<u64>,
+}

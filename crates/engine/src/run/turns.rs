@@ -1,0 +1,371 @@
+//! Advances a run through its turns: messages, model request, tool calls.
+
+use crate::{
+    activity::Activity,
+    core::Engine,
+    extensions::hook::Hook,
+    io::{CallId, ModelCall, Output, Purpose},
+    queues::{NextTurn, TurnInput},
+    requests::ModelContinuation,
+    run::{
+        deferred::AfterRun,
+        partial_message::{PartialMessage, has_failed},
+        state::{EarlyEnd, Phase, Run},
+    },
+    step::PendingStep,
+    store::after_append::AfterAppend,
+};
+use pi_rpc_machine::Step;
+use pi_rpc_protocol::{
+    AgentEndEvent, AgentMessage, AgentStartEvent, AssistantContent, AssistantMessage, ContextHook,
+    DialectMessageStart, HookName, MessageEndHook, MessageStartEvent, StopReason, ToolCall,
+    ToolResultMessage, TurnEndEvent, TurnStartEvent, errors,
+};
+use std::{collections::VecDeque, sync::Arc};
+
+impl Engine {
+    /// Opens a run with these messages; queued steering joins its first turn.
+    pub(crate) fn start_run(&mut self, inputs: impl IntoIterator<Item = TurnInput>) {
+        self.start_run_under(self.instructions.text.clone(), inputs, false);
+    }
+
+    /// Opens a run with its own system prompt; an aborted one requests no model.
+    pub(crate) fn start_run_under(
+        &mut self,
+        system_prompt: Arc<str>,
+        inputs: impl IntoIterator<Item = TurnInput>,
+        is_aborted: bool,
+    ) {
+        let early_end = (is_aborted || self.ends_at_once()).then_some(EarlyEnd::Aborted);
+        self.abandon_navigation();
+        self.series.delivers_queued = false;
+        if self.chains_runs() {
+            self.series.chain.get_or_insert_default().aborted |= early_end.is_some();
+        }
+        self.activity = Activity::Streaming(Box::new(Run {
+            phase: Phase::Between,
+            messages: Vec::new(),
+            model: self.models.current,
+            system_prompt,
+            level: self.models.level,
+            interrupt: self.modes.interrupt,
+            early_end,
+            retry_after: None,
+            is_unpersisted: false,
+            forced_tool: None,
+            broken_rules: Vec::new(),
+        }));
+        self.emit_event(AgentStartEvent {});
+        self.perform_after_notifications(PendingStep::OpenTurn(inputs.into_iter().collect()));
+    }
+
+    /// Opens the first turn of the run, with these and queued messages.
+    pub(crate) fn open_first_turn(&mut self, inputs: Vec<TurnInput>) {
+        let triggering = std::mem::take(&mut self.queues.triggering);
+        let steering = self.queues.steering.take(self.modes.steering);
+        let triggering = triggering.into_iter().map(TurnInput::from);
+        self.open_turn(inputs.into_iter().chain(triggering).chain(steering));
+    }
+
+    /// Whether a run that opens now ends before a model request: for an exit, or for a command that came after its
+    /// prompt.
+    pub(crate) fn ends_at_once(&self) -> bool {
+        self.lifecycle.aborts_work() || !self.backlog.after_run.iter().all(AfterRun::waits_for_prompt)
+    }
+
+    /// Performs one step of the open run; `false` if it waits for a request.
+    pub(crate) fn advance_run(&mut self) -> bool {
+        let Some(run) = self.activity.run_mut() else { return false };
+        match &mut run.phase {
+            Phase::Turn(inputs) => match (inputs.pop_front(), run.early_end.clone()) {
+                (Some(input), _) => {
+                    self.mark_delivered(&input);
+                    self.emit_whole_message(input.message);
+                }
+                (None, Some(end)) => self.emit_closing_message(&end),
+                (None, None) => self.prepare_request(),
+            },
+            Phase::Tools { batch: Some(_), .. } => return self.advance_batch(),
+            Phase::Tools { batch: None, .. } => self.on_answer_emitted(),
+            Phase::Between
+            | Phase::Context
+            | Phase::Requested(_)
+            | Phase::Message(_)
+            | Phase::Answered(_)
+            | Phase::Compacting(_) => return false,
+        }
+        true
+    }
+
+    /// Aborts the open run: at once while the model streams, else after the running tools have ended.
+    pub(crate) fn abort_run(&mut self) {
+        let Some(run) = self.activity.run_mut().filter(|run| !run.ends_early()) else { return };
+        match run.phase {
+            Phase::Requested(call) | Phase::Message(call) => self.abort_message(call),
+            _ => {
+                run.early_end = Some(EarlyEnd::Aborted);
+                self.cancel_tools();
+            }
+        }
+    }
+
+    /// Ends the message that streams as aborted.
+    pub(crate) fn abort_message(&mut self, call: CallId) {
+        let Some(mut partial) = self.cancel_model(call) else { return };
+        let text = errors::request_aborted(self.dialect.base());
+        partial.close(StopReason::Aborted, Some(text), self.now);
+        self.on_answer_complete(partial);
+    }
+
+    /// Continues the run after a turn: opens the next turn, after a compaction if the context needs one.
+    pub(crate) fn continue_run(&mut self, next: NextTurn) {
+        let waits = !self.queues.are_empty();
+        // An abort during the end of the turn changes nothing.
+        if !waits && next == NextTurn::Messages {
+            return self.end_run();
+        }
+        let goes_on = !self.is_ending_run() && (waits || next == NextTurn::Results);
+        if !(goes_on && self.compact_between_turns(next)) {
+            self.open_next_turn(next);
+        }
+    }
+
+    /// Opens the next turn with queued messages, steering first. Without any the run may end.
+    pub(crate) fn open_next_turn(&mut self, next: NextTurn) {
+        if self.is_ending_run() {
+            return self.open_turn([]);
+        }
+        let mut inputs = self.queues.steering.take(self.modes.steering);
+        if inputs.is_empty() && next == NextTurn::Messages {
+            inputs = self.queues.follow_up.take(self.modes.follow_up);
+            if inputs.is_empty() {
+                return self.end_run();
+            }
+        }
+        self.open_turn(inputs);
+    }
+
+    /// Whether the open run ends before a model is requested again.
+    pub(crate) fn is_ending_run(&self) -> bool {
+        self.activity.run().is_some_and(Run::ends_early)
+    }
+
+    /// Emits a message that does not stream.
+    pub(crate) fn emit_whole_message(&mut self, message: AgentMessage) {
+        self.emit_event(MessageStartEvent { message: message.clone() });
+        self.perform_after_notifications(PendingStep::CompleteMessage(Box::new(message)));
+    }
+
+    /// Opens a turn with these messages.
+    fn open_turn(&mut self, inputs: impl IntoIterator<Item = TurnInput>) {
+        if let Some(run) = self.activity.run_mut() {
+            run.phase = Phase::Turn(VecDeque::new());
+        }
+        self.emit_event(TurnStartEvent {});
+        self.perform_after_notifications(PendingStep::SetInputs(inputs.into_iter().collect()));
+    }
+
+    /// Sets the messages of a turn that has begun: the changes of the system message, if a model is requested, then
+    /// `inputs`.
+    pub(crate) fn set_turn_inputs(&mut self, inputs: Vec<TurnInput>) {
+        let news = self.system_changes();
+        if let Some(run) = self.activity.run_mut()
+            && let Phase::Turn(waiting) = &mut run.phase
+        {
+            let news = news.filter(|_| run.early_end.is_none());
+            let news = news.map(|news| AgentMessage::System(news).into());
+            waiting.extend(news.into_iter().chain(inputs));
+        }
+    }
+
+    /// Requests the model, after the `context` hook if one is registered.
+    fn prepare_request(&mut self) {
+        if !self.is_hooked(HookName::Context) {
+            return self.request_answer(self.store.session.messages().clone());
+        }
+        if let Some(run) = self.activity.run_mut() {
+            run.phase = Phase::Context;
+        }
+        let messages = self.store.session.messages().iter().map(AsRef::as_ref);
+        let messages = messages.filter(|message| !matches!(message, AgentMessage::System(_)));
+        let event = ContextHook { messages: messages.cloned().collect() };
+        self.notify(Hook::Context { event, is_changed: false });
+    }
+
+    /// Requests the model with the outcome of the `context` hook; `None`: with the session's messages.
+    pub(crate) fn request_hooked_answer(&mut self, messages: Option<Vec<AgentMessage>>) {
+        let Some(run) = self.activity.run_mut() else { return };
+        run.phase = Phase::Turn(VecDeque::new());
+        if run.ends_early() {
+            return;
+        }
+        let instead = messages.map(|messages| Arc::new(messages.into_iter().map(Arc::new).collect()));
+        self.request_answer(instead.unwrap_or_else(|| self.store.session.messages().clone()));
+    }
+
+    /// Sends the request of the turn's answer.
+    fn request_answer(&mut self, messages: Arc<Vec<Arc<AgentMessage>>>) {
+        let call = self.ids.call();
+        let begins = self.begins_with_request();
+        let Some(run) = self.activity.run_mut() else { return };
+        run.phase = if begins { Phase::Message(call) } else { Phase::Requested(call) };
+        self.rules.reset();
+        let request = ModelCall {
+            call,
+            place: run.model,
+            model: self.models.all[run.model].model.clone(),
+            level: run.level,
+            session_id: self.store.session.id().to_owned(),
+            system_prompt: run.system_prompt.clone(),
+            messages,
+            tools: self.tools.specs().clone(),
+            forced_tool: run.forced_tool.take(),
+            count: self.requests.models_made,
+            purpose: Purpose::Turn,
+        };
+        let partial = self.expect_answer(&request, ModelContinuation::Turn);
+        if begins {
+            let message = AgentMessage::Assistant(partial.message.clone());
+            self.emit_event(MessageStartEvent { message });
+        }
+        self.request_model(request);
+    }
+
+    /// Whether the dialect emits `message_start` with the request, not with the first stream event.
+    fn begins_with_request(&self) -> bool {
+        self.dialect.record().message_start == DialectMessageStart::Request
+    }
+
+    /// Completes the message of the turn: the answer is complete or has failed.
+    pub(crate) fn on_answer_complete(&mut self, partial: PartialMessage) {
+        let retry_after = partial.retry_after;
+        let message = partial.finish();
+        if matches!(self.activity.run().map(|run| &run.phase), Some(Phase::Requested(_))) {
+            let start = AssistantMessage { completed_at: None, ..message.clone() };
+            self.emit_event(MessageStartEvent { message: AgentMessage::Assistant(start) });
+        }
+        if let Some(run) = self.activity.run_mut() {
+            run.retry_after = retry_after;
+            run.phase = Phase::Answered(Box::new(message.clone()));
+        }
+        self.complete_message(AgentMessage::Assistant(message));
+    }
+
+    /// Completes a message: sends the `message_end` hook if registered, then appends the message.
+    pub(crate) fn complete_message(&mut self, message: AgentMessage) {
+        match self.is_hooked(HookName::MessageEnd) && !self.lifecycle.leaves_work() {
+            true => {
+                let event = MessageEndHook { message };
+                self.notify(Hook::MessageEnd { event, is_changed: false });
+            }
+            false => self.append_message(message),
+        }
+    }
+
+    /// Appends a message whose `message_end` hook has completed; `changed`: an extension has replaced it.
+    pub(crate) fn append_hooked_message(&mut self, message: AgentMessage, changed: bool) {
+        self.extensions.has_replaced_message |= changed;
+        if let Some(run) = self.activity.run_mut().filter(|_| changed) {
+            run.replace(&message);
+        }
+        self.append_message(message);
+    }
+
+    /// Runs the tool calls of the emitted assistant message, or ends the turn.
+    fn on_answer_emitted(&mut self) {
+        let Some(message) = self.activity.run().and_then(Run::answer).cloned() else { return };
+        let calls = message.content.iter().filter_map(|block| match block {
+            AssistantContent::ToolCall(call) => Some(call.clone()),
+            _ => None,
+        });
+        let calls: Vec<ToolCall> = calls.collect();
+        let failed = has_failed(&message);
+        if !calls.is_empty() && (!failed || self.dialect.record().results_for_failed_calls) {
+            return self.start_batch(&message, calls);
+        }
+        self.end_turn(Vec::new());
+        self.perform_after_notifications(if failed {
+            PendingStep::EndRun
+        } else {
+            PendingStep::ContinueRun(NextTurn::Messages)
+        });
+    }
+
+    /// Emits the empty message with which the originals replace a model request after an abort.
+    fn emit_closing_message(&mut self, end: &EarlyEnd) {
+        let now = self.now;
+        let aborted = errors::request_aborted(self.dialect.base());
+        let Some(run) = self.activity.run_mut() else { return };
+        let empty = PartialMessage::new(&self.models.all[run.model].model, self.dialect, now).finish();
+        let (stop_reason, text) = match end {
+            EarlyEnd::Aborted => (StopReason::Aborted, aborted),
+            EarlyEnd::Failed(text) => (StopReason::Error, text.clone()),
+        };
+        // No request was made, so its duration is 0.
+        let closed = AssistantMessage {
+            stop_reason,
+            error_message: Some(text),
+            duration_ms: Some(0),
+            thinking_level: run.level,
+            ..empty.clone()
+        };
+        let message = AssistantMessage { completed_at: Some(now.wall), ..closed.clone() };
+        run.phase = Phase::Answered(Box::new(message.clone()));
+        let start = if self.begins_with_request() { empty } else { closed };
+        self.emit_event(MessageStartEvent { message: AgentMessage::Assistant(start) });
+        self.complete_message(AgentMessage::Assistant(message));
+    }
+
+    /// Ends the open turn.
+    pub(crate) fn end_turn(&mut self, tool_results: Vec<ToolResultMessage>) {
+        let Some(message) = self.activity.run_mut().and_then(Run::take_answer) else { return };
+        let message = AssistantMessage { completed_at: None, ..message };
+        self.emit_event(TurnEndEvent { message, tool_results });
+    }
+
+    /// Ends the open run.
+    pub(crate) fn end_run(&mut self) {
+        let resting = self.resting();
+        let Activity::Streaming(run) = std::mem::replace(&mut self.activity, resting) else { return };
+        let ends_chains = self.ends_chains();
+        if let Some(chain) = self.series.chain.as_mut().filter(|_| ends_chains) {
+            chain.messages = run.messages.clone();
+            if let Some(ended) = run.end() {
+                self.activity = Activity::Settling(Some(Box::new(ended)));
+            }
+            return self.take_unannounced_step(Step::RunEnds);
+        }
+        let messages = run.messages.iter().map(|message| message.as_ref().clone()).collect();
+        let ended = run.end();
+        let retries = ended.as_ref().is_some_and(|ended| self.retry_wait(ended).is_some());
+        if let Some(ended) = ended {
+            self.activity = Activity::Settling(Some(Box::new(ended)));
+        }
+        let end = AgentEndEvent {
+            messages,
+            is_terminal: None,
+            message_count: None,
+            will_retry: Some(retries && !self.ends_at_once()),
+        };
+        self.emit_run_end(end);
+    }
+
+    /// Emits `agent_end`, after the session is synced where the user wants that.
+    pub(crate) fn emit_run_end(&mut self, end: AgentEndEvent) {
+        match self.modes.syncs_runs && self.store.can_sync() {
+            true => {
+                let write = self.store.sync(AfterAppend::RunEnd(Box::new(end)), self.now.monotonic);
+                self.push(Output::Store(write));
+            }
+            false => self.emit_event(end),
+        }
+    }
+
+    /// The activity when no run is open: `Settling` within a chain, else `Idle`.
+    pub(crate) const fn resting(&self) -> Activity {
+        match self.series.chain {
+            Some(_) => Activity::Settling(None),
+            None => Activity::Idle,
+        }
+    }
+}

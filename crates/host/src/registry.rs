@@ -1,0 +1,580 @@
+//! The sessions of a process: opens, finds, lists and closes them.
+
+use super::{
+    field_lengths,
+    file_owners::FileOwners,
+    host_error::HostError,
+    open_request::{OpenRequest, Start},
+    permission::{Permitted, SessionOwner, permit},
+    principal::Principal,
+    records::{Records, StoredSession},
+    session_task::{
+        self, Attach, Attached, Resumption, SessionEnd, SessionHandle, SessionLimits, SessionRequest,
+    },
+};
+use pi_rpc_protocol::{Dialect, ListedSession, SessionStatus};
+use pi_rpc_server::SessionOptions;
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    pin::Pin,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+use tokio::sync::{oneshot, watch};
+
+/// A session that is listed as being opened.
+pub struct ReservedSession {
+    id: String,
+    request: OpenRequest,
+}
+
+/// Makes the options of a session, within the limits of its owner. May block.
+pub type OpenSession = dyn Fn(OpenRequest) -> Result<SessionOptions, HostError> + Send + Sync;
+
+/// What an operation of [`SharedSessions`] returns.
+pub type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Sessions that several processes share: they outlive each of them.
+pub trait SharedSessions: Send + Sync {
+    /// Opens a session, which gets the name `id` if it is new; one that exists, if its opener may touch it.
+    fn open(
+        &self,
+        id: String,
+        request: OpenRequest,
+    ) -> Pending<'_, Result<Permitted<SessionHandle>, HostError>>;
+    /// The session with this name, whichever process has it, if the client may touch it.
+    fn find(
+        &self,
+        name: String,
+        client: Arc<Principal>,
+    ) -> Pending<'_, Result<Permitted<SessionHandle>, HostError>>;
+    /// All open sessions, with the names of their owners.
+    fn list(&self) -> Pending<'_, Vec<(String, ListedSession)>>;
+    /// What the sessions that this process runs are doing.
+    fn run_here(&self) -> Vec<SessionStatus>;
+    /// Leaves the sessions of this process to the others.
+    fn leave(&self) -> Pending<'_, ()>;
+}
+
+/// Where the sessions of a host come from.
+pub struct SessionSource {
+    /// Makes the options of a session.
+    pub open: Arc<OpenSession>,
+    /// Lists the folders with the files of sessions. May block.
+    pub folders: Box<dyn Fn() -> Vec<PathBuf> + Send + Sync>,
+    /// The dialect in which files of sessions are changed that are not open.
+    pub dialect: Dialect,
+    /// Whose the files of sessions are.
+    pub owners: Arc<FileOwners>,
+}
+
+/// All sessions of a process.
+pub struct SessionHost {
+    pub(super) source: Arc<SessionSource>,
+    pub(super) limits: SessionLimits,
+    sessions: Mutex<BTreeMap<String, Entry>>,
+    /// Whether sessions are being closed because the process is to end.
+    is_draining: AtomicBool,
+    /// Sessions that are shared with other processes; `None`: all are of this one.
+    shared: Option<Arc<dyn SharedSessions>>,
+    /// Where open sessions are noted, if a restart is to bring them back.
+    pub(super) records: Option<Records>,
+    /// Whether the process is to end. Each connection has a receiver.
+    stop: watch::Sender<bool>,
+}
+
+/// How long connections have to write what is pending when the process ends.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
+
+pub(super) enum Entry {
+    Opening {
+        path: Option<String>,
+        directory: Option<PathBuf>,
+        owner: Arc<Principal>,
+    },
+    Open {
+        handle: SessionHandle,
+        request: Box<OpenRequest>,
+        /// The number of the last frame when it was opened.
+        opened_at: u64,
+    },
+    /// A session that other processes know, too.
+    Shared(SessionHandle),
+    /// It is not in memory; `opened` has the outcome, while it is being opened again.
+    Stored {
+        session: Box<StoredSession>,
+        owner: Arc<Principal>,
+        opened: Option<Reopening>,
+    },
+}
+
+/// The outcome of opening a session again; `None`: it is under way.
+pub(super) type Reopening = watch::Receiver<Option<Result<(), HostError>>>;
+
+impl SessionHost {
+    /// A process without open sessions. `records`: where open sessions are noted, and those that are there already. `shared`:
+    /// sessions that other processes know, too.
+    pub fn new(
+        source: SessionSource,
+        limits: SessionLimits,
+        records: Option<(Records, Vec<StoredSession>)>,
+        shared: Option<Arc<dyn SharedSessions>>,
+    ) -> Arc<Self> {
+        let (records, sessions) = records.unzip();
+        let sessions =
+            sessions.into_iter().flatten().map(|session| (session.id.clone(), Entry::stored(session)));
+        Arc::new(Self {
+            source: Arc::new(source),
+            limits,
+            sessions: Mutex::new(sessions.collect()),
+            records,
+            is_draining: AtomicBool::new(false),
+            shared,
+            stop: watch::Sender::new(false),
+        })
+    }
+
+    /// Opens a session.
+    ///
+    /// # Errors
+    ///
+    /// The directory is not absolute, the file is open already, or the session cannot be started.
+    pub async fn open(self: &Arc<Self>, request: OpenRequest) -> Result<Permitted<SessionHandle>, HostError> {
+        let opening = self.reserve(request)?;
+        self.start(opening).await
+    }
+
+    /// Lists a session as being opened; [`start`](Self::start) opens it.
+    ///
+    /// # Errors
+    ///
+    /// A field is too long, the directory is not absolute, the file is open already, or the owner has too many sessions.
+    pub fn reserve(&self, request: OpenRequest) -> Result<ReservedSession, HostError> {
+        field_lengths::check_request(&request)?;
+        if request.directory.as_deref().is_some_and(|directory| !directory.is_absolute()) {
+            return Err(HostError::InvalidPath);
+        }
+        let id = random_id()?;
+        let owner = request.owner.clone().unwrap_or_else(Principal::local);
+        let mut sessions = self.sessions();
+        if let Some(user) = request.start.name().and_then(|path| user(&sessions, path)) {
+            return Err(user.permit(&owner, HostError::PathInUse)?.into_inner());
+        }
+        if let Some(limit) = owner.limits.sessions
+            && sessions.values().filter(|entry| entry.owner().name == owner.name).count() >= limit
+        {
+            return Err(HostError::too_many_sessions(limit));
+        }
+        let path = request.start.name().map(str::to_owned);
+        let directory = request.directory.clone();
+        sessions.insert(id.clone(), Entry::Opening { path, directory, owner });
+        Ok(ReservedSession { id, request })
+    }
+
+    /// The folders with the files of sessions. May block.
+    pub fn session_folders(&self) -> Vec<PathBuf> {
+        (self.source.folders)()
+    }
+
+    /// The dialect in which files of sessions are changed that are not open.
+    pub fn dialect(&self) -> Dialect {
+        self.source.dialect
+    }
+
+    /// Opens a session that is listed.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be started, or its file is open already under another name.
+    pub async fn start(
+        self: &Arc<Self>,
+        reserved: ReservedSession,
+    ) -> Result<Permitted<SessionHandle>, HostError> {
+        let ReservedSession { id, request } = reserved;
+        if let Some(shared) = self.shared.as_ref().filter(|_| request.start != Start::InMemory) {
+            let opened = shared.open(id.clone(), request).await;
+            self.sessions().remove(&id);
+            return opened.map(|handle| self.remember(handle));
+        }
+        let owner = request.owner.clone().unwrap_or_else(Principal::local);
+        let options = self.options(request.clone(), false).await;
+        let options = options.inspect_err(|_| drop(self.sessions().remove(&id)))?;
+        let handle =
+            session_task::start(id.clone(), options, self.limits, owner, Resumption::default(), None);
+        let served = handle.served().await;
+        served.inspect_err(|_| drop(self.sessions().remove(&id)))?;
+        let path = handle.info.borrow().path.clone();
+        // Before the session is announced: from then on its file may be named.
+        let claimed = match path.clone() {
+            Some(path) => self.claim(&handle.owner, path).await,
+            None => Ok(()),
+        };
+        let entered = claimed.and_then(|()| {
+            let mut sessions = self.sessions();
+            match path.and_then(|path| opened(&sessions, &path)) {
+                Some(user) => Err(user.permit(&handle.owner, HostError::PathInUse)?.into_inner()),
+                None => {
+                    let request = request.into();
+                    sessions
+                        .insert(id.clone(), Entry::Open { handle: handle.clone(), request, opened_at: 0 });
+                    Ok(())
+                }
+            }
+        });
+        if let Err(error) = entered {
+            self.sessions().remove(&id);
+            end(&handle, SessionRequest::Close).await;
+            return Err(error);
+        }
+        tokio::spawn(self.clone().follow(handle.clone()));
+        permit_handle(&handle.owner.clone(), handle)
+    }
+
+    /// Notes whose the file of a session is that is opened.
+    async fn claim(&self, owner: &Arc<Principal>, path: PathBuf) -> Result<(), HostError> {
+        let files = self.source.owners.of(owner.clone());
+        let claimed = tokio::task::spawn_blocking(move || files.claim_new(&path)).await;
+        claimed.map_err(|error| HostError::OpenFailed(error.to_string())).flatten()
+    }
+
+    /// Keeps the handle of a session that is shared, as long as there are clients.
+    fn remember(self: &Arc<Self>, handle: Permitted<SessionHandle>) -> Permitted<SessionHandle> {
+        let (id, mut ended) = (handle.id.clone(), handle.ended.clone());
+        self.sessions().insert(id.clone(), Entry::Shared((*handle).clone()));
+        let (host, lines) = (self.clone(), handle.lines.clone());
+        tokio::spawn(async move {
+            let _ = ended.wait_for(Option::is_some).await;
+            let mut sessions = host.sessions();
+            if matches!(sessions.get(&id), Some(Entry::Shared(known)) if known.lines.same_channel(&lines)) {
+                sessions.remove(&id);
+            }
+        });
+        handle
+    }
+
+    /// The open session with this name, of this process or another one, if the client may touch it.
+    ///
+    /// # Errors
+    ///
+    /// There is none, or it is being opened or closed.
+    pub async fn find_anywhere(
+        self: &Arc<Self>,
+        name: &str,
+        client: &Arc<Principal>,
+    ) -> Result<Permitted<SessionHandle>, HostError> {
+        match (self.find(name, client).await, &self.shared) {
+            (Ok(handle), _) if !handle.requests.is_closed() => Ok(handle),
+            (Ok(_) | Err(HostError::UnknownSession), Some(shared)) => {
+                shared.find(name.to_owned(), client.clone()).await.map(|handle| self.remember(handle))
+            }
+            (found, _) => found,
+        }
+    }
+
+    /// The open session with this name, its handle or the id in its file, if the client may touch it. One that is not in memory
+    /// is brought back.
+    ///
+    /// # Errors
+    ///
+    /// There is none, it is being opened or closed, or it cannot be brought back.
+    ///
+    /// The limits of `client` hold for one that is brought back, if it is the owner.
+    pub async fn find(
+        self: &Arc<Self>,
+        name: &str,
+        client: &Arc<Principal>,
+    ) -> Result<Permitted<SessionHandle>, HostError> {
+        loop {
+            let mut opened = match self.look_up(name, client)? {
+                Found::Open(handle) => return Ok(handle),
+                Found::Reopening(opened) => opened,
+            };
+            let outcome = opened.wait_for(Option::is_some).await.map(|outcome| outcome.clone());
+            if let Ok(Some(Err(error))) = outcome {
+                return Err(error);
+            }
+        }
+    }
+
+    fn look_up(self: &Arc<Self>, name: &str, client: &Arc<Principal>) -> Result<Found, HostError> {
+        let mut sessions = self.sessions();
+        let by_durable_id = || {
+            let found = sessions.iter().find(|(_, entry)| match entry {
+                Entry::Open { handle, .. } => handle.info.borrow().durable_id == name,
+                Entry::Stored { session, .. } => session.durable_id == name,
+                Entry::Opening { .. } | Entry::Shared(_) => false,
+            } && entry.permit(client, ()).is_ok());
+            found.map(|(id, _)| id.clone())
+        };
+        let id = if sessions.contains_key(name) { Some(name.to_owned()) } else { by_durable_id() };
+        let entry = id.and_then(|id| sessions.get_mut(&id)).ok_or(HostError::UnknownSession)?;
+        // Before anything else: what else is wrong tells that there is a session.
+        entry.permit(client, ())?;
+        match entry {
+            Entry::Opening { .. } => Err(HostError::SessionOpening),
+            Entry::Open { handle, .. } | Entry::Shared(handle) => match handle.info.borrow().status {
+                SessionStatus::Closing => Err(HostError::SessionClosing),
+                _ => Ok(Found::Open(permit_handle(client, handle.clone())?)),
+            },
+            Entry::Stored { opened: Some(opened), .. } => Ok(Found::Reopening(opened.clone())),
+            Entry::Stored { session, opened, .. } => {
+                let (outcome, under_way) = watch::channel(None);
+                *opened = Some(under_way.clone());
+                let (host, mut session) = (self.clone(), session.as_ref().clone());
+                // They may have changed since.
+                session.request.owner = session.request.owner.map(|owner| match owner.name == client.name {
+                    true => client.clone(),
+                    false => owner,
+                });
+                // Goes on if the client that has caused it is gone.
+                tokio::spawn(async move {
+                    let reopened = host.reopen(session).await;
+                    outcome.send_replace(Some(reopened));
+                });
+                Ok(Found::Reopening(under_way))
+            }
+        }
+    }
+
+    /// Attaches a client to the session with this name.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`find`](Self::find), or the session ends meanwhile.
+    pub async fn attach(
+        self: &Arc<Self>,
+        name: &str,
+        attach: Attach,
+    ) -> Result<(Permitted<SessionHandle>, Attached), HostError> {
+        loop {
+            let handle = self.find_anywhere(name, &attach.principal).await?;
+            let (reply, attached) = oneshot::channel();
+            // A session that has ended meanwhile sends no reply.
+            let _ = handle.requests.send(SessionRequest::Attach(attach.clone(), reply)).await;
+            if let Ok(attached) = attached.await {
+                return Ok((handle, attached));
+            }
+            let ended = handle.ended.clone().wait_for(Option::is_some).await.map(|ended| ended.clone());
+            match ended {
+                // It was written out at this very moment.
+                Ok(Some(SessionEnd::WrittenOut(_))) if !*self.stop.borrow() => self.settle(&handle),
+                Ok(Some(SessionEnd::Over(ended))) if ended.error.is_some() => {
+                    return Err(HostError::OpenFailed(ended.error.unwrap_or_default()));
+                }
+                _ => return Err(HostError::UnknownSession),
+            }
+        }
+    }
+
+    /// Closes a session: aborts what is active, and waits until it has ended.
+    ///
+    /// # Errors
+    ///
+    /// There is none, or it is being opened or closed.
+    pub async fn close(self: &Arc<Self>, name: &str, client: &Arc<Principal>) -> Result<(), HostError> {
+        if self.take_stored(name, client) {
+            return Ok(());
+        }
+        let handle = self.find_anywhere(name, client).await?;
+        end(&handle, SessionRequest::Close).await;
+        self.settle(&handle);
+        Ok(())
+    }
+
+    /// Removes a session that is not in memory. `false`: there is none of that name that the client may touch.
+    fn take_stored(&self, name: &str, client: &Principal) -> bool {
+        let mut sessions = self.sessions();
+        let is_stored = sessions.get(name).is_some_and(|entry| {
+            matches!(entry, Entry::Stored { opened: None, .. }) && entry.permit(client, ()).is_ok()
+        });
+        if is_stored {
+            sessions.remove(name);
+            self.records.iter().for_each(|records| records.remove(name));
+        }
+        is_stored
+    }
+
+    /// The sessions that the client may touch, with those that are being opened or closed.
+    pub async fn list(&self, client: &Principal) -> Vec<Permitted<ListedSession>> {
+        let shared = match &self.shared {
+            Some(shared) => shared.list().await,
+            None => Vec::new(),
+        };
+        let mut listed = self.list_own(client);
+        let is_new =
+            |id: &String, own: &[Permitted<ListedSession>]| own.iter().all(|own| own.session_id != *id);
+        let others: Vec<_> = shared
+            .into_iter()
+            .filter(|(_, session)| is_new(&session.session_id, &listed))
+            .filter_map(|(owner, session)| permit(client, SessionOwner::Opener(&owner), session).ok())
+            .collect();
+        listed.extend(others);
+        listed.sort_by(|one, other| one.session_id.cmp(&other.session_id));
+        listed
+    }
+
+    /// The sessions of this process alone that the client may touch.
+    fn list_own(&self, client: &Principal) -> Vec<Permitted<ListedSession>> {
+        let sessions = self.sessions();
+        let own = sessions.iter().filter(|(_, entry)| !matches!(entry, Entry::Shared(_)));
+        own.filter_map(|(id, entry)| entry.permit(client, entry.listed(id)).ok()).collect()
+    }
+
+    /// Tells a connection that the process is to end; it holds the process up until it is dropped.
+    pub fn stop(&self) -> watch::Receiver<bool> {
+        self.stop.subscribe()
+    }
+
+    /// Whether a session runs, or is being opened or closed.
+    pub fn is_busy(&self) -> bool {
+        use SessionStatus::{Closing, Opening, Running};
+        self.run_here().iter().any(|status| matches!(status, Opening | Running | Closing))
+    }
+
+    /// What the sessions that this process runs are doing.
+    pub fn run_here(&self) -> Vec<SessionStatus> {
+        let own = self.list_own(&Principal::local()).into_iter().map(|session| session.status);
+        own.chain(self.shared.iter().flat_map(|shared| shared.run_here())).collect()
+    }
+
+    /// Whether the process is to end, and sessions are being closed.
+    pub fn is_draining(&self) -> bool {
+        self.is_draining.load(Ordering::Relaxed)
+    }
+
+    /// Ends all sessions, but for those that are left to other processes, and waits a while for connections to write what is
+    /// pending. Sessions that a restart brings back are written out; the others are closed.
+    pub async fn shut_down(&self) {
+        self.is_draining.store(true, Ordering::Relaxed);
+        let open: Vec<SessionHandle> = self
+            .sessions()
+            .values()
+            .filter_map(|entry| match entry {
+                Entry::Open { handle, .. } => Some(handle.clone()),
+                Entry::Opening { .. } | Entry::Shared(_) | Entry::Stored { .. } => None,
+            })
+            .collect();
+        if let Some(shared) = &self.shared {
+            shared.leave().await;
+        }
+        let ends = open.iter().map(|handle| async {
+            let request = match self.records {
+                Some(_) => SessionRequest::WriteOut,
+                None => SessionRequest::Close,
+            };
+            end(handle, request).await;
+            self.settle(handle);
+        });
+        futures_util::future::join_all(ends).await;
+        self.stop.send_replace(true);
+        // Who has not read by then does not.
+        let _ = tokio::time::timeout(FLUSH_TIMEOUT, self.stop.closed()).await;
+    }
+
+    pub(super) fn sessions(&self) -> MutexGuard<'_, BTreeMap<String, Entry>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Entry {
+    /// A session that is not in memory.
+    pub(super) fn stored(session: StoredSession) -> Self {
+        let owner = session.request.owner.clone().unwrap_or_else(Principal::local);
+        Self::Stored { session: Box::new(session), owner, opened: None }
+    }
+
+    /// What `client` may have of the session.
+    fn permit<T>(&self, client: &Principal, it: T) -> Result<Permitted<T>, HostError> {
+        permit(client, SessionOwner::Opener(&self.owner().name), it)
+    }
+
+    /// The session as it is listed under the name `id`.
+    fn listed(&self, id: &str) -> ListedSession {
+        match self {
+            Self::Opening { path, directory, .. } => ListedSession {
+                session_id: id.to_owned(),
+                durable_session_id: None,
+                session_path: path.clone(),
+                cwd: directory.as_deref().map(text).unwrap_or_default(),
+                name: None,
+                status: SessionStatus::Opening,
+            },
+            Self::Stored { session, .. } => ListedSession {
+                session_id: id.to_owned(),
+                durable_session_id: Some(session.durable_id.to_owned()),
+                session_path: Some(text(&session.path)),
+                cwd: text(&session.directory),
+                name: session.name.clone(),
+                status: SessionStatus::Idle,
+            },
+            Self::Open { handle, .. } | Self::Shared(handle) => {
+                let info = handle.info.borrow();
+                ListedSession {
+                    session_id: id.to_owned(),
+                    durable_session_id: Some(info.durable_id.to_owned()),
+                    session_path: info.path.as_deref().map(text),
+                    cwd: text(&info.directory),
+                    name: info.name.clone(),
+                    status: info.status,
+                }
+            }
+        }
+    }
+
+    fn owner(&self) -> &Principal {
+        match self {
+            Self::Opening { owner, .. } | Self::Stored { owner, .. } => owner,
+            Self::Open { handle, .. } | Self::Shared(handle) => &handle.owner,
+        }
+    }
+}
+
+/// What [`SessionHost::find`] finds.
+enum Found {
+    Open(Permitted<SessionHandle>),
+    Reopening(Reopening),
+}
+
+/// Asks a session to end, and waits until it has.
+async fn end(handle: &SessionHandle, request: SessionRequest) {
+    // A task that is gone has ended the session.
+    let _ = handle.requests.send(request).await;
+    let _ = handle.ended.clone().wait_for(Option::is_some).await;
+}
+
+/// The session whose file a client names, open or being opened.
+fn user<'s>(sessions: &'s BTreeMap<String, Entry>, path: &str) -> Option<&'s Entry> {
+    let is_it =
+        |entry: &&Entry| matches!(entry, Entry::Opening { path: Some(opening), .. } if opening == path);
+    sessions.values().find(is_it).or_else(|| opened(sessions, Path::new(path)))
+}
+
+/// The open session with this file.
+fn opened<'s>(sessions: &'s BTreeMap<String, Entry>, path: &Path) -> Option<&'s Entry> {
+    sessions.values().find(|entry| match entry {
+        Entry::Open { handle, .. } => handle.info.borrow().path.as_deref() == Some(path),
+        Entry::Stored { session, .. } => session.path == path,
+        Entry::Opening { .. } | Entry::Shared(_) => false,
+    })
+}
+
+/// The handle of a session, if the client may touch it.
+fn permit_handle(client: &Principal, handle: SessionHandle) -> Result<Permitted<SessionHandle>, HostError> {
+    let owner = handle.owner.clone();
+    permit(client, SessionOwner::Opener(&owner.name), handle)
+}
+
+fn text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+/// A random name, which cannot be guessed.
+fn random_id() -> Result<String, HostError> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|error| HostError::OpenFailed(error.to_string()))?;
+    Ok(uuid::Builder::from_random_bytes(bytes).into_uuid().to_string())
+}

@@ -1,0 +1,145 @@
+//! Sessions that leave memory, and come back from their files.
+
+use super::{
+    field_lengths::recorded_name,
+    host_error::HostError,
+    open_request::{OpenRequest, Start},
+    principal::Principal,
+    records::StoredSession,
+    registry::{Entry, SessionHost},
+    session_task::{self, Resumption, SessionEnd, SessionHandle},
+};
+use pi_rpc_server::SessionOptions;
+use std::sync::Arc;
+
+impl SessionHost {
+    pub(super) async fn options(
+        &self,
+        request: OpenRequest,
+        closes_cut_run: bool,
+    ) -> Result<SessionOptions, HostError> {
+        let source = self.source.clone();
+        let options = tokio::task::spawn_blocking(move || {
+            let mut options = (source.open)(request)?;
+            if closes_cut_run {
+                options.close_cut_run().map_err(HostError::OpenFailed)?;
+            }
+            Ok(options)
+        });
+        options.await.map_err(|error| HostError::OpenFailed(error.to_string())).flatten()
+    }
+
+    /// Notes what becomes of an open session, until it has ended.
+    pub(super) async fn follow(self: Arc<Self>, handle: SessionHandle) {
+        let (mut info, mut ended) = (handle.info.clone(), handle.ended.clone());
+        let mut noted = None;
+        loop {
+            let path = info.borrow_and_update().path.clone();
+            if path != noted {
+                self.note(&handle);
+                noted = path;
+            }
+            tokio::select! {
+                changed = info.changed() => if changed.is_err() { break },
+                // A task that is gone without a word has ended, too.
+                _ = ended.wait_for(Option::is_some) => break,
+            }
+        }
+        let _ = ended.wait_for(Option::is_some).await;
+        self.settle(&handle);
+    }
+
+    /// Notes an open session, so that a restart brings it back even if this process is killed.
+    pub(super) fn note(&self, handle: &SessionHandle) {
+        let sessions = self.sessions();
+        let Some(Entry::Open { request, opened_at, .. }) = sessions.get(&handle.id) else { return };
+        if let Some(stored) = stored_session(handle, *request.clone(), *opened_at, None) {
+            self.save(&stored);
+        }
+    }
+
+    pub(super) fn save(&self, session: &StoredSession) {
+        if let Some(Err(error)) = self.records.as_ref().map(|records| records.save(session)) {
+            tracing::error!("session {}: a restart will not bring it back: {error}", session.id);
+        }
+    }
+
+    /// Removes a session that has ended, or lists it as stored.
+    pub(super) fn settle(&self, handle: &SessionHandle) {
+        let mut sessions = self.sessions();
+        let Some(Entry::Open { request, opened_at, .. }) = sessions.get(&handle.id) else { return };
+        let stored = match &*handle.ended.borrow() {
+            Some(SessionEnd::WrittenOut(resumption)) => {
+                stored_session(handle, *request.clone(), *opened_at, Some(resumption.clone()))
+            }
+            Some(SessionEnd::Over(_)) | None => None,
+        };
+        match stored {
+            Some(session) => {
+                self.save(&session);
+                sessions.insert(handle.id.clone(), Entry::stored(session));
+            }
+            None => {
+                if let Some(path) = &handle.info.borrow().path {
+                    self.source.owners.forget_missing(path);
+                }
+                sessions.remove(&handle.id);
+                self.records.iter().for_each(|records| records.remove(&handle.id));
+            }
+        }
+    }
+
+    /// Brings back a session that is not in memory.
+    pub(super) async fn reopen(self: &Arc<Self>, session: StoredSession) -> Result<(), HostError> {
+        let resumption = session.resumption();
+        let StoredSession { id, path, directory, mut request, .. } = session.clone();
+        if path.exists() {
+            // What the file says counts.
+            (request.provider, request.model, request.level, request.name) = (None, None, None, None);
+        }
+        request.start = Start::Named(path.to_string_lossy().into_owned());
+        request.directory = Some(directory);
+        let opened_at = resumption.sequence;
+        let owner = request.owner.clone().unwrap_or_else(Principal::local);
+        let options = self.options(request, session.resumption.is_none()).await;
+        let started = options
+            .map(|options| session_task::start(id.clone(), options, self.limits, owner, resumption, None));
+        let served = match started {
+            Ok(handle) => handle.served().await.map(|()| handle),
+            Err(error) => Err(error),
+        };
+        let mut sessions = self.sessions();
+        let handle = match served {
+            Ok(handle) => handle,
+            Err(error) => {
+                sessions.insert(id, Entry::stored(session));
+                return Err(error);
+            }
+        };
+        sessions
+            .insert(id, Entry::Open { handle: handle.clone(), request: session.request.into(), opened_at });
+        drop(sessions);
+        tokio::spawn(self.clone().follow(handle));
+        Ok(())
+    }
+}
+
+/// A session as it is noted; `None`: it has no file.
+fn stored_session(
+    handle: &SessionHandle,
+    request: OpenRequest,
+    opened_at: u64,
+    resumption: Option<Resumption>,
+) -> Option<StoredSession> {
+    let info = handle.info.borrow();
+    Some(StoredSession {
+        id: handle.id.clone(),
+        request: OpenRequest { dialect: Some(handle.dialect), ..request },
+        durable_id: info.durable_id.clone(),
+        path: info.path.clone()?,
+        directory: info.directory.clone(),
+        name: info.name.as_deref().map(recorded_name),
+        opened_at,
+        resumption,
+    })
+}

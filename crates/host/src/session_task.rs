@@ -1,0 +1,648 @@
+//! The task of one session: feeds the engine with the lines of all clients, and hands its frames to the journal.
+
+use super::{
+    field_lengths,
+    host_error::HostError,
+    journal::Journal,
+    metrics::METRICS,
+    outlet::Outlet,
+    permission::{SessionOwner, permit},
+    principal::{Principal, SessionFacts, SessionPlace, calls_model},
+    request_ids::RequestIds,
+    watcher::{ClientId, WatcherMessage, WatcherQueue},
+};
+use pi_rpc_engine::Input;
+use pi_rpc_protocol::{
+    AbortCommand, Dialect, DialogResolvedEvent, Emission, Encoder, Inbound, LineError, ReceivedControl,
+    RpcCommand, SessionEndedEvent, SessionState, SessionStatus,
+};
+use pi_rpc_server::{ExitReason, Runner, SessionOptions, line_to_input, until, wall_ms};
+use serde::{Deserialize, Serialize};
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+use tokio::sync::{mpsc, oneshot, watch};
+use tracing::Instrument as _;
+
+/// Lines of clients that wait for the session.
+const LINE_CAPACITY: usize = 64;
+
+/// Requests of connections that wait for the session.
+const REQUEST_CAPACITY: usize = 16;
+
+/// Inputs that are handled in a row before other sessions get their turn.
+const MAX_BURST: usize = 64;
+
+/// The client of commands that the host itself gives; their responses go to no client.
+const NO_CLIENT: ClientId = 0;
+
+/// Clients that are remembered after they have left.
+const MAX_ABSENT_CLIENTS: usize = 64;
+
+/// A line of a client.
+pub struct ClientLine {
+    /// The client.
+    pub client: ClientId,
+    /// The connection of the client that read it: one that was replaced does not count.
+    pub connection: u64,
+    /// The line without its line feed; `None`: the client has no more input, and the session ends.
+    pub line: Option<Vec<u8>>,
+}
+
+/// What a connection asks of the session.
+pub enum SessionRequest {
+    /// Connects a client.
+    Attach(Attach, oneshot::Sender<Attached>),
+    /// Disconnects it.
+    Detach {
+        /// The client.
+        client: ClientId,
+        /// Its connection.
+        connection: u64,
+    },
+    /// Puts a snapshot into the queue of a client that lags behind.
+    Snapshot(ClientId),
+    /// Returns the state.
+    State(oneshot::Sender<SessionState>),
+    /// Aborts what is active and ends the session.
+    Close,
+    /// Aborts what is active and ends the session so that it can go on from its file.
+    WriteOut,
+}
+
+/// What a session goes on with, besides its file, when it is opened again.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Resumption {
+    /// The number of its last frame.
+    pub sequence: u64,
+    /// Its clients: what names each, and the lines received from it.
+    pub clients: Vec<(String, u64)>,
+}
+
+/// How a session has ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SessionEnd {
+    /// It is over.
+    Over(SessionEndedEvent),
+    /// It goes on from its file once a client wants it.
+    WrittenOut(Resumption),
+}
+
+/// A connection that is to be attached.
+#[derive(Clone)]
+pub struct Attach {
+    /// Names the client, so that it is the same one after it has come back.
+    pub key: String,
+    /// The number of the last frame that it has; `None`: it wants only what comes from now on.
+    pub after: Option<u64>,
+    /// Its queue.
+    pub queue: Arc<WatcherQueue>,
+    /// Who the client acts for.
+    pub principal: Arc<Principal>,
+    /// Whether the client is sent messages about its lines and about dialogs.
+    pub has_messages: bool,
+}
+
+/// The result of [`Attach`].
+#[derive(Debug)]
+pub struct Attached {
+    /// The client.
+    pub client: ClientId,
+    /// The connection.
+    pub connection: u64,
+    /// The number of the frame before the next one.
+    pub sequence: u64,
+    /// Lines received from the client, by all its connections.
+    pub received_lines: u64,
+}
+
+/// Facts about the session that others may read at any time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SessionInfo {
+    /// The id in the session's file.
+    pub durable_id: String,
+    /// The session's file.
+    pub path: Option<PathBuf>,
+    /// The working directory.
+    pub directory: PathBuf,
+    /// The display name.
+    pub name: Option<String>,
+    /// What the session is doing.
+    pub status: SessionStatus,
+}
+
+/// The connection to a session's task.
+#[derive(Clone)]
+pub struct SessionHandle {
+    /// The name of the session in this process.
+    pub id: String,
+    /// Who has opened it.
+    pub owner: Arc<Principal>,
+    /// The dialect that it speaks.
+    pub dialect: Dialect,
+    /// The longest line that it reads, in bytes.
+    pub max_frame: usize,
+    /// Lines of clients.
+    pub lines: mpsc::Sender<ClientLine>,
+    /// Requests of connections.
+    pub requests: mpsc::Sender<SessionRequest>,
+    /// What the session is.
+    pub info: watch::Receiver<SessionInfo>,
+    /// Whether commands are served: extensions have registered.
+    pub serves: watch::Receiver<bool>,
+    /// The end of the session; `None`: it goes on.
+    pub ended: watch::Receiver<Option<SessionEnd>>,
+}
+
+/// Limits of what a session takes.
+#[derive(Clone, Copy, Debug)]
+pub struct SessionLimits {
+    /// The longest line that is read, in bytes.
+    pub max_frame: usize,
+    /// Bytes of frames that are kept for clients that come back.
+    pub kept_output: usize,
+    /// How long an idle session keeps them; then one without clients is written out, if its file has all of it.
+    pub kept_idle: Duration,
+}
+
+impl SessionHandle {
+    /// Waits until commands are served.
+    ///
+    /// # Errors
+    ///
+    /// The session has ended before that, for this reason.
+    pub async fn served(&self) -> Result<(), HostError> {
+        let mut serves = self.serves.clone();
+        if serves.wait_for(|serves| *serves).await.is_ok() {
+            return Ok(());
+        }
+        let mut ended = self.ended.clone();
+        let reason = match ended.wait_for(Option::is_some).await.as_deref() {
+            Ok(Some(SessionEnd::Over(ended))) => ended.error.clone(),
+            _ => None,
+        };
+        reason.map_or(Ok(()), |reason| Err(HostError::OpenFailed(reason)))
+    }
+}
+
+struct Client {
+    key: String,
+    /// The number of its newest connection.
+    connection: u64,
+    /// Its queue, while it is connected.
+    queue: Option<Arc<WatcherQueue>>,
+    has_messages: bool,
+    principal: Arc<Principal>,
+    received: u64,
+}
+
+impl Client {
+    /// A client that may come back.
+    fn absent((key, received): (String, u64), owner: &Arc<Principal>) -> Self {
+        let principal = owner.clone();
+        Self { key, connection: 0, queue: None, has_messages: false, principal, received }
+    }
+}
+
+struct SessionTask {
+    id: String,
+    owner: Arc<Principal>,
+    directory: PathBuf,
+    runner: Runner,
+    limits: SessionLimits,
+    dialect: Dialect,
+    journal: Journal,
+    ids: RequestIds,
+    clients: HashMap<ClientId, Client>,
+    next_client: ClientId,
+    next_connection: u64,
+    /// Where frames go in place of connections.
+    outlet: Option<Outlet>,
+    /// Dialogs that were open after the last input.
+    dialogs: Vec<String>,
+    /// Bytes of lines since the engine had no command left.
+    unserved_bytes: u64,
+    is_stopping: bool,
+    /// Whether an answer has cost money since that was last looked at.
+    has_spent: bool,
+    /// Whether it goes on from its file once it has stopped.
+    is_resumable: bool,
+}
+
+/// Starts a session, a new one or one that goes on. It has ended once `ended` of the handle has a value.
+pub fn start(
+    id: String,
+    options: SessionOptions,
+    limits: SessionLimits,
+    owner: Arc<Principal>,
+    resumption: Resumption,
+    outlet: Option<Outlet>,
+) -> SessionHandle {
+    let dialect = options.dialect;
+    let directory = options.tool_environment.directory.clone();
+    let max_queue = options.limits.queue as u64;
+    // Connections do not hold the session up; there is nothing to pause for.
+    let (_gate, opened) = watch::channel(true);
+    let gate = outlet.as_ref().map_or(opened, |outlet| outlet.gate.clone());
+    let runner = Runner::new(options, gate);
+    let (lines, received_lines) = mpsc::channel(LINE_CAPACITY);
+    let (requests, received_requests) = mpsc::channel(REQUEST_CAPACITY);
+    // On the heap from the start: a future that moves it keeps room for two.
+    let task = Box::new(SessionTask {
+        id: id.clone(),
+        owner: owner.clone(),
+        directory: directory.clone(),
+        runner,
+        limits,
+        dialect,
+        journal: Journal::new(dialect, resumption.sequence, limits.kept_output),
+        ids: RequestIds::default(),
+        next_client: resumption.clients.len() as ClientId,
+        clients: (1..)
+            .zip(resumption.clients.into_iter().map(|client| Client::absent(client, &owner)))
+            .collect(),
+        next_connection: 0,
+        outlet,
+        dialogs: Vec::new(),
+        unserved_bytes: 0,
+        is_stopping: false,
+        has_spent: false,
+        is_resumable: false,
+    });
+    let (info, known) = watch::channel(task.info(&directory));
+    let (serves, is_served) = watch::channel(false);
+    let (ended, is_ended) = watch::channel(None);
+    let handle = SessionHandle {
+        id,
+        owner,
+        dialect,
+        max_frame: limits.max_frame,
+        lines,
+        requests,
+        info: known,
+        serves: is_served,
+        ended: is_ended,
+    };
+    // A span of the highest level is there whatever is logged.
+    let span = tracing::error_span!("session", id = %task.id);
+    let work = async move {
+        let _gate = _gate;
+        let ending =
+            task.run(received_lines, received_requests, max_queue, directory, (&info, &serves)).await;
+        ended.send_replace(Some(ending));
+    };
+    tokio::spawn(work.instrument(span));
+    handle
+}
+
+impl SessionTask {
+    async fn run(
+        mut self: Box<Self>,
+        mut lines: mpsc::Receiver<ClientLine>,
+        mut requests: mpsc::Receiver<SessionRequest>,
+        max_queue: u64,
+        directory: PathBuf,
+        (info, serves): (&watch::Sender<SessionInfo>, &watch::Sender<bool>),
+    ) -> SessionEnd {
+        let mut exit_reason = self.step(None);
+        self.release_output();
+        info.send_replace(self.info(&directory));
+        let mut burst = 0;
+        let mut forgets_at = None;
+        while exit_reason.is_none() {
+            if self.runner.engine.unserved() == 0 {
+                self.unserved_bytes = 0;
+            }
+            if self.runner.engine.is_open() {
+                self.runner.tasks.extensions.mark_greeted();
+                serves.send_if_modified(|serves| !std::mem::replace(serves, true));
+            }
+            burst += 1;
+            if burst == MAX_BURST {
+                burst = 0;
+                tokio::task::yield_now().await;
+            }
+            let reads = self.runner.engine.is_open() && self.unserved_bytes <= max_queue && !self.is_stopping;
+            let input = tokio::select! {
+                biased;
+                Some(request) = requests.recv() => self.answer(request, &mut lines, &mut exit_reason),
+                input = self.runner.next() => Some(input),
+                Some(line) = lines.recv(), if reads => self.receive(line),
+                () = until(forgets_at), if forgets_at.is_some() => {
+                    let is_watched = self.clients.values().any(|client| client.queue.is_some());
+                    if !is_watched && self.outlet.is_none() && self.runner.engine.is_restorable() {
+                        self.is_resumable = true;
+                        break;
+                    }
+                    self.journal.clear();
+                    None
+                }
+            };
+            // Steps of an answer and progress change nothing but the status.
+            let is_progress = matches!(
+                input,
+                None | Some(Input::Model { .. } | Input::ToolProgress { .. } | Input::ShellProgress { .. })
+            );
+            if let Some(input) = input {
+                exit_reason = exit_reason.or(self.step(Some(input)));
+                if let Some(abort) = self.abort_if_overspent() {
+                    exit_reason = exit_reason.or(self.step(Some(abort)));
+                }
+            }
+            self.release_output();
+            forgets_at = self.runner.engine.is_idle().then(|| Instant::now() + self.limits.kept_idle);
+            if !is_progress || info.borrow().status != self.status() {
+                let now = self.info(&directory);
+                info.send_if_modified(|known| std::mem::replace(known, now.clone()) != now);
+            }
+        }
+        let Self { id, runner, clients, journal, is_resumable, outlet, .. } = *self;
+        if let Some(mut outlet) = outlet {
+            outlet.release();
+        }
+        Box::pin(runner.end()).await;
+        if is_resumable {
+            // Their clients come back by themselves.
+            clients.values().filter_map(|client| client.queue.as_ref()).for_each(|queue| queue.close());
+            let clients = clients.into_values().map(|client| (client.key, client.received)).collect();
+            return SessionEnd::WrittenOut(Resumption { sequence: journal.last(), clients });
+        }
+        let error = match exit_reason {
+            Some(ExitReason::Refused(text) | ExitReason::Misused(text)) => Some(text),
+            _ => None,
+        };
+        let exit_status = u64::from(error.is_some());
+        let ending = SessionEndedEvent { session_id: id, exit_status, error };
+        for queue in clients.into_values().filter_map(|client| client.queue) {
+            queue.push_message(WatcherMessage::Ended(ending.clone()));
+            queue.close();
+        }
+        SessionEnd::Over(ending)
+    }
+
+    /// Lets the engine handle an input, and distributes what it emits.
+    fn step(&mut self, input: Option<Input>) -> Option<ExitReason> {
+        let Self { runner, journal, ids, clients, owner, has_spent, outlet, .. } = self;
+        let mut emit = |emission: Emission| {
+            if let Some(dollars) = METRICS.observe(&emission) {
+                owner.spend(dollars, wall_ms());
+                *has_spent = true;
+            }
+            let mut line = Vec::new();
+            let mut to = None;
+            match &emission {
+                Emission::Frame(frame) => {
+                    Encoder::encode_frame(frame, &mut line);
+                    to = ids.restore(frame, &mut line);
+                }
+                Emission::Line { frame, line: encoded } => {
+                    line.clone_from(encoded);
+                    to = ids.restore(frame, &mut line);
+                }
+                Emission::Update(_) => {}
+            }
+            if let Some(outlet) = outlet {
+                return outlet.emit(&emission, line, to);
+            }
+            let entry = journal.push(emission, line, to);
+            for (id, client) in &*clients {
+                if let Some(queue) = client.queue.as_ref().filter(|_| to.is_none_or(|to| to == *id)) {
+                    queue.push(&entry);
+                }
+            }
+        };
+        let exit_reason = match input {
+            Some(input) => runner.handle(input, &mut emit),
+            None => runner.execute(&mut emit),
+        };
+        self.report_resolved_dialogs();
+        exit_reason
+    }
+
+    /// Passes the output on, unless an entry is being written: a response must not overtake what it tells of.
+    fn release_output(&mut self) {
+        if let Some(outlet) = self.outlet.as_mut().filter(|_| !self.runner.is_writing()) {
+            outlet.release();
+        }
+    }
+
+    /// Tells the clients which dialogs are no longer open.
+    fn report_resolved_dialogs(&mut self) {
+        let open: Vec<String> = self.runner.engine.dialogs().map(str::to_owned).collect();
+        for id in std::mem::take(&mut self.dialogs).into_iter().filter(|id| !open.contains(id)) {
+            let event = DialogResolvedEvent { session_id: self.id.clone(), id };
+            if let Some(outlet) = &mut self.outlet {
+                outlet.send_message(None, WatcherMessage::DialogResolved(event.clone()));
+            }
+            for client in self.clients.values().filter(|client| client.has_messages) {
+                let message = WatcherMessage::DialogResolved(event.clone());
+                client.queue.iter().for_each(|queue| queue.push_message(message.clone()));
+            }
+        }
+        self.dialogs = open;
+    }
+
+    /// The input for a line of a client; `None`: nothing to handle.
+    fn receive(&mut self, line: ClientLine) -> Option<Input> {
+        let ClientLine { client: id, connection, line } = line;
+        let client = self.clients.get_mut(&id).filter(|client| client.connection == connection)?;
+        let Some(line) = line else { return Some(Input::EndOfInput) };
+        client.received += 1;
+        let principal = client.principal.clone();
+        if let Some(queue) = client.queue.as_ref().filter(|_| client.has_messages) {
+            queue.push_message(WatcherMessage::Received(ReceivedControl { lines: client.received }));
+        }
+        self.unserved_bytes += line.len() as u64;
+        let mut input = match line.len() > self.limits.max_frame {
+            true => Input::too_long(line.len(), self.limits.max_frame),
+            false => line_to_input(&line, self.dialect)?,
+        };
+        if let Some(refusal) = self.refusal(&input, &principal) {
+            input = Input::BadLine(refusal);
+        }
+        self.ids.assign(&mut input, id);
+        Some(input)
+    }
+
+    /// Why a client may not give a command.
+    fn refusal(&self, input: &Input, principal: &Principal) -> Option<LineError> {
+        let Input::Frame(frame) = input else { return None };
+        let Inbound::Command(command) = &**frame else { return None };
+        let file = match command {
+            RpcCommand::SwitchSession(_) => self.runner.engine.state().session_file.map(PathBuf::from),
+            _ => None,
+        };
+        let place = SessionPlace { directory: self.directory.clone(), file };
+        let refused = |reason| {
+            let (kind, id) = (command.kind().as_str().to_owned(), command.id().cloned());
+            LineError::Refused { kind, id, reason }
+        };
+        if let Err(reason) = field_lengths::check_command(command) {
+            return Some(refused(reason));
+        }
+        let checked = principal.check_command(command, &place, Instant::now());
+        let checked = checked.and_then(|()| match principal.limits == self.owner.limits {
+            true => Ok(()),
+            false => {
+                let model = self.runner.engine.state().model.map(|model| (model.provider, model.id));
+                let tools = self.runner.engine.offered_tools().collect();
+                let facts = SessionFacts { directory: &self.directory, tools, model };
+                principal.check_effects(command, &self.owner.limits, &facts)
+            }
+        });
+        // The owner pays for the commands of every client.
+        let checked = checked.and_then(|()| match calls_model(command) {
+            true => self.owner.check_spend(wall_ms()).and_then(|()| principal.check_spend(wall_ms())),
+            false => Ok(()),
+        });
+        let error = checked.err()?;
+        METRICS.refusal(error.code().as_str());
+        Some(refused(error.text()))
+    }
+
+    /// The input that ends a run whose last answer has used up what its owner may spend.
+    fn abort_if_overspent(&mut self) -> Option<Input> {
+        let is_over = std::mem::take(&mut self.has_spent)
+            && !self.runner.engine.is_idle()
+            && self.owner.check_spend(wall_ms()).is_err();
+        if !is_over {
+            return None;
+        }
+        tracing::warn!("session {}: its owner may spend no more today; its run is aborted", self.id);
+        let mut input = Input::Frame(Box::new(Inbound::Command(AbortCommand { id: None }.into())));
+        self.ids.assign(&mut input, NO_CLIENT);
+        Some(input)
+    }
+
+    /// Answers a connection. Returns an input if the engine has to know of it.
+    fn answer(
+        &mut self,
+        request: SessionRequest,
+        lines: &mut mpsc::Receiver<ClientLine>,
+        exit_reason: &mut Option<ExitReason>,
+    ) -> Option<Input> {
+        match request {
+            SessionRequest::Attach(attach, reply) => {
+                // Lines that the client's last connection has passed on count as received.
+                while let Ok(line) = lines.try_recv() {
+                    if let Some(input) = self.receive(line) {
+                        *exit_reason = exit_reason.take().or(self.step(Some(input)));
+                    }
+                }
+                // The last door: no way into a session passes by it. Without a reply, there is no such session.
+                let owner = self.owner.clone();
+                if let Ok(attach) =
+                    permit(&attach.principal.clone(), SessionOwner::Opener(&owner.name), attach)
+                {
+                    // A connection that is gone does not receive the reply; its Detach follows.
+                    let _ = reply.send(self.attach(attach.into_inner()));
+                }
+                None
+            }
+            SessionRequest::Detach { client, connection } => {
+                self.detach(client, connection);
+                None
+            }
+            SessionRequest::Snapshot(client) => {
+                if let Some(outlet) = &mut self.outlet {
+                    let snapshot = self.runner.engine.snapshot(self.id.clone(), outlet.last());
+                    outlet.send_message(Some(client), WatcherMessage::Snapshot(Box::new(snapshot)));
+                } else if let Some(queue) = self.clients.get(&client).and_then(|client| client.queue.clone())
+                {
+                    self.push_snapshot(&queue);
+                }
+                None
+            }
+            SessionRequest::State(reply) => {
+                let _ = reply.send(self.runner.engine.state());
+                None
+            }
+            SessionRequest::Close => {
+                self.is_stopping = true;
+                Some(Input::Shutdown)
+            }
+            SessionRequest::WriteOut => {
+                self.is_stopping = true;
+                self.is_resumable = self.runner.engine.state().session_file.is_some();
+                Some(Input::Shutdown)
+            }
+        }
+    }
+
+    fn attach(&mut self, attach: Attach) -> Attached {
+        let Attach { key, after, queue, principal, has_messages } = attach;
+        let known = self.clients.iter().find(|(_, client)| client.key == key).map(|(id, _)| *id);
+        let id = known.unwrap_or_else(|| {
+            self.next_client += 1;
+            self.next_client
+        });
+        self.next_connection += 1;
+        let connection = self.next_connection;
+        let received = self.clients.get(&id).map_or(0, |client| client.received);
+        if let Some(replaced) = self.clients.get(&id).and_then(|client| client.queue.as_ref()) {
+            replaced.close();
+        }
+        let sequence = match after {
+            Some(after) if self.journal.replay(after, id, &queue) => after,
+            Some(_) => {
+                self.push_snapshot(&queue);
+                self.journal.last()
+            }
+            None => {
+                queue.restart(self.journal.encoder());
+                self.journal.last()
+            }
+        };
+        let client = Client { key, connection, queue: Some(queue), has_messages, principal, received };
+        self.clients.insert(id, client);
+        Attached { client: id, connection, sequence, received_lines: received }
+    }
+
+    fn detach(&mut self, id: ClientId, connection: u64) {
+        let Some(client) = self.clients.get_mut(&id).filter(|client| client.connection == connection) else {
+            return;
+        };
+        if let Some(queue) = client.queue.take() {
+            queue.close();
+        }
+        let mut absent: Vec<(u64, ClientId)> = self
+            .clients
+            .iter()
+            .filter(|(_, client)| client.queue.is_none())
+            .map(|(id, client)| (client.connection, *id))
+            .collect();
+        if absent.len() > MAX_ABSENT_CLIENTS {
+            absent.sort_unstable();
+            self.clients.remove(&absent[0].1);
+        }
+    }
+
+    fn push_snapshot(&self, queue: &WatcherQueue) {
+        queue.restart(self.journal.encoder());
+        let snapshot = self.runner.engine.snapshot(self.id.clone(), self.journal.last());
+        queue.push_message(WatcherMessage::Snapshot(Box::new(snapshot)));
+    }
+
+    fn info(&self, directory: &Path) -> SessionInfo {
+        let engine = &self.runner.engine;
+        let facts = engine.state();
+        SessionInfo {
+            durable_id: facts.session_id,
+            path: facts.session_file.map(PathBuf::from),
+            directory: directory.to_owned(),
+            name: facts.session_name,
+            status: self.status(),
+        }
+    }
+
+    fn status(&self) -> SessionStatus {
+        match (self.is_stopping, self.runner.engine.is_idle()) {
+            (true, _) => SessionStatus::Closing,
+            (false, true) => SessionStatus::Idle,
+            (false, false) => SessionStatus::Running,
+        }
+    }
+}

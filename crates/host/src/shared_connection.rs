@@ -1,0 +1,590 @@
+//! A connection that carries many sessions: each frame has the `sessionId` of its session. Source: senpi reference.
+
+use super::{
+    host_error::HostError,
+    metrics::METRICS,
+    open_request::{OpenRequest, Start},
+    permission::Permitted,
+    principal::Principal,
+    registry::ReservedSession,
+    scoped_host::ScopedHost,
+    session_task::{Attach, Attached, ClientLine, SessionHandle, SessionRequest},
+    watcher::{Popped, ReadySessions, WatcherMessage, WatcherQueue},
+};
+use pi_rpc_protocol::{
+    ArchiveSessionResponse, AttachSessionResponse, AttachedSession, CloseSessionResponse,
+    DetachSessionResponse, Dialect, GetProtocolInfoResponse, JsonObject, ListSessionsResponse,
+    ListStoredSessionsResponse, MultiSessionCommand, MultiSessionCommandKind, MultiSessionEvent,
+    MultiSessionSuccess, OpenSessionCommand, OpenSessionResponse, OpenedSessionInfo, ProtocolCapability,
+    ProtocolInfo, ProtocolMode, ReadStoredSessionResponse, RenameStoredSessionResponse, RequestId,
+    RpcErrorResponse, SessionListing, SessionTag, errors,
+};
+use serde::{Deserialize, Serialize};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+    sync::Arc,
+};
+use tokio::sync::{mpsc, oneshot};
+
+/// Reads the lines of a client.
+pub trait ReadLines: Send {
+    /// The next line without its line feed; `None` at the end. Cancel-safe.
+    fn next(&mut self) -> impl Future<Output = Option<Result<Vec<u8>, String>>> + Send;
+}
+
+/// Writes lines to a client.
+pub trait WriteLines: Send {
+    /// Writes a line, which ends with a line feed; it may be buffered. `false`: the client is gone.
+    fn write(&mut self, line: Vec<u8>) -> impl Future<Output = bool> + Send;
+    /// Writes what is buffered. `false`: the client is gone.
+    fn flush(&mut self) -> impl Future<Output = bool> + Send;
+}
+
+/// What the end of input means.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum InputEnd {
+    /// The client leaves, and its sessions go on.
+    Leaves,
+    /// The sessions of the client end, each as a process does whose stdin is closed.
+    EndsSessions,
+}
+
+/// The members of a line that decide who gets it.
+#[derive(Deserialize)]
+struct Envelope {
+    id: Option<RequestId>,
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    #[serde(rename = "sessionId")]
+    session_id: Option<serde_json::Value>,
+}
+
+/// The version of this wire. Source: senpi reference.
+const PROTOCOL_VERSION: u64 = 1;
+
+/// A client with a connection of its own for many sessions.
+pub struct SharedConnection {
+    host: ScopedHost,
+    /// Names the client in every session.
+    key: String,
+    dialect: Dialect,
+    max_pending: usize,
+    /// Sessions with something to write: a frame of each in turn.
+    ready: Arc<ReadySessions>,
+    sessions: BTreeMap<String, Watched>,
+    /// Sessions that this client is closing: the response is their last frame.
+    closing: BTreeSet<String>,
+    /// Commands that take their time.
+    outstanding: usize,
+    outcomes: mpsc::UnboundedSender<Outcome>,
+}
+
+struct Watched {
+    session: Permitted<SessionHandle>,
+    queue: Arc<WatcherQueue>,
+    attached: Attached,
+    is_input_over: bool,
+}
+
+/// What a command that took its time has led to.
+enum Outcome {
+    Response(Vec<u8>),
+    Opened(Box<(Watched, Vec<u8>)>),
+    Closed(String, Vec<u8>),
+}
+
+impl SharedConnection {
+    /// Serves a client until it is gone.
+    pub async fn serve(
+        host: ScopedHost,
+        key: String,
+        (dialect, max_pending): (Dialect, usize),
+        end: InputEnd,
+        mut reader: impl ReadLines,
+        mut writer: impl WriteLines,
+    ) {
+        let _counted = METRICS.connection("shared");
+        let (mut stop, revoked) = (host.stop(), host.principal.clone());
+        let (outcomes, mut received) = mpsc::unbounded_channel();
+        let ready = Arc::new(ReadySessions::default());
+        let mut connection = Self {
+            host,
+            key,
+            dialect,
+            max_pending,
+            ready: ready.clone(),
+            sessions: BTreeMap::new(),
+            closing: BTreeSet::new(),
+            outstanding: 0,
+            outcomes,
+        };
+        let mut is_stopping = false;
+        let mut is_input_over = false;
+        'connection: loop {
+            while let Some(line) = connection.next_line().await {
+                if !writer.write(line).await {
+                    break 'connection;
+                }
+            }
+            if !writer.flush().await {
+                break;
+            }
+            let is_done = is_input_over && connection.outstanding == 0;
+            if is_stopping || is_done && (end == InputEnd::Leaves || connection.sessions.is_empty()) {
+                break;
+            }
+            let stopping = async {
+                // The sender is gone only with the process.
+                let _ = stop.wait_for(|stop| *stop).await;
+            };
+            let line = tokio::select! {
+                () = stopping => {
+                    is_stopping = true;
+                    continue;
+                }
+                () = revoked.revoked() => {
+                    tracing::warn!("a client was disconnected: its token was revoked");
+                    break;
+                }
+                () = ready.changed() => continue,
+                Some(outcome) = received.recv() => {
+                    connection.outstanding -= 1;
+                    connection.apply(outcome)
+                }
+                line = reader.next(), if !is_input_over => match line {
+                    Some(Ok(line)) => connection.handle(line).await,
+                    Some(Err(reason)) => Some(connection.parse_error(&reason)),
+                    None => {
+                        is_input_over = true;
+                        None
+                    }
+                },
+            };
+            if is_input_over && connection.outstanding == 0 && end == InputEnd::EndsSessions {
+                connection.end_sessions().await;
+            }
+            if let Some(line) = line
+                && !writer.write(line).await
+            {
+                break;
+            }
+        }
+        for watched in connection.sessions.into_values() {
+            watched.detach().await;
+        }
+    }
+
+    /// The next line to write: one frame of each session in turn. An empty one stands for something that is not written,
+    /// behind which there may be more.
+    async fn next_line(&mut self) -> Option<Vec<u8>> {
+        let (id, popped) = loop {
+            let id = self.ready.pop()?;
+            let popped = self.sessions.get(&*id).and_then(|watched| watched.queue.try_pop());
+            if let Some(popped) = popped {
+                self.ready.push(id.clone());
+                break (id.to_string(), popped);
+            }
+        };
+        match popped {
+            Popped::Frame(sequence, line) => {
+                self.note_written(&id, sequence);
+                Some(tagged(line, &tag(&id, Some(sequence))))
+            }
+            Popped::Message(WatcherMessage::Ended(_)) | Popped::Closed if self.closing.contains(&id) => {
+                self.sessions.remove(&id);
+                Some(Vec::new())
+            }
+            Popped::Message(WatcherMessage::Response(line)) => Some(tagged(line, &tag(&id, None))),
+            Popped::Message(message) => match MultiSessionEvent::try_from(message) {
+                Ok(event) => {
+                    match &event {
+                        MultiSessionEvent::SessionEnded(_) => drop(self.sessions.remove(&id)),
+                        MultiSessionEvent::SessionSnapshot(it) => self.note_written(&id, it.sequence),
+                        MultiSessionEvent::DialogResolved(_) => {}
+                    }
+                    Some(line_of(&event))
+                }
+                Err(()) => Some(Vec::new()),
+            },
+            Popped::Lagged => {
+                if let Some(watched) = self.sessions.get(&id) {
+                    let request = SessionRequest::Snapshot(watched.attached.client);
+                    // A session that has ended closes the queue.
+                    let _ = watched.session.requests.send(request).await;
+                }
+                Some(Vec::new())
+            }
+            Popped::Closed => {
+                self.sessions.remove(&id);
+                Some(Vec::new())
+            }
+        }
+    }
+
+    /// Notes the number of the last frame of a session that was written.
+    fn note_written(&mut self, id: &str, sequence: u64) {
+        if let Some(watched) = self.sessions.get_mut(id) {
+            watched.attached.sequence = sequence;
+        }
+    }
+
+    /// Handles a line. Returns the response if there is one already.
+    async fn handle(&mut self, line: Vec<u8>) -> Option<Vec<u8>> {
+        if line.trim_ascii().is_empty() {
+            return None;
+        }
+        let envelope: Envelope = match serde_json::from_slice(&line) {
+            Ok(envelope) => envelope,
+            Err(error) => return Some(self.parse_error(&error.to_string())),
+        };
+        let Envelope { id, kind, session_id } = envelope;
+        let Some(kind) = kind else {
+            return Some(self.parse_error("`type`: expected a string that names a command"));
+        };
+        if MultiSessionCommandKind::parse(&kind).is_some() {
+            return match serde_json::from_slice::<MultiSessionCommand>(&line) {
+                Ok(command) => match self.host.count_command() {
+                    Ok(()) => self.execute(command).await,
+                    Err(error) => Some(refusal(id, &kind, &error)),
+                },
+                Err(error) => Some(error_response(id, &kind, error.to_string())),
+            };
+        }
+        let session = match session_id.as_ref().and_then(serde_json::Value::as_str) {
+            Some(session) => self.watch(session, None).await.map(|watched| {
+                let (client, connection) = (watched.attached.client, watched.attached.connection);
+                (watched.session.lines.clone(), ClientLine { client, connection, line: Some(line) })
+            }),
+            None => Err(HostError::MissingSessionId),
+        };
+        match session {
+            Ok((lines, line)) => match lines.send(line).await {
+                Ok(()) => None,
+                Err(_) => Some(refusal(id, &kind, &HostError::UnknownSession)),
+            },
+            Err(error) => Some(refusal(id, &kind, &error)),
+        }
+    }
+
+    /// The session with this name, to which the connection is attached from now on: a client that writes to a
+    /// session gets its frames.
+    async fn watch(&mut self, name: &str, after: Option<u64>) -> Result<&Watched, HostError> {
+        let session = self.host.find(name).await?;
+        let id = session.id.clone();
+        if after.is_some() || !self.sessions.contains_key(&id) {
+            let watched = Watched::attach(&self.host, session, self.attachment(after)).await?;
+            self.insert(watched);
+        }
+        self.sessions.get(&id).ok_or(HostError::UnknownSession)
+    }
+
+    fn insert(&mut self, watched: Watched) {
+        // It may have had something before it was known here.
+        self.ready.push(watched.session.id.as_str().into());
+        self.sessions.insert(watched.session.id.clone(), watched);
+    }
+
+    fn attachment(&self, after: Option<u64>) -> Attachment {
+        Attachment {
+            key: self.key.clone(),
+            after,
+            max_pending: self.max_pending,
+            ready: self.ready.clone(),
+            principal: self.host.principal.clone(),
+        }
+    }
+
+    async fn execute(&mut self, command: MultiSessionCommand) -> Option<Vec<u8>> {
+        match command {
+            MultiSessionCommand::GetProtocolInfo(command) => {
+                let data = ProtocolInfo {
+                    protocol_version: PROTOCOL_VERSION,
+                    capabilities: ProtocolCapability::ALL.to_vec(),
+                    mode: ProtocolMode::Multi,
+                };
+                Some(line_of(&MultiSessionSuccess::from(GetProtocolInfoResponse { id: command.id, data })))
+            }
+            MultiSessionCommand::ListSessions(command) => {
+                let data = SessionListing { sessions: self.host.list().await };
+                Some(line_of(&MultiSessionSuccess::from(ListSessionsResponse { id: command.id, data })))
+            }
+            MultiSessionCommand::OpenSession(command) => {
+                let id = command.id.clone();
+                // Listed from now on, whatever comes next.
+                let opening = match open_request(command).and_then(|request| self.host.reserve(request)) {
+                    Ok(opening) => opening,
+                    Err(error) => return Some(refusal(id, "open_session", &error)),
+                };
+                let (host, attachment) = (self.host.clone(), self.attachment(Some(0)));
+                let outcomes = self.outcomes.clone();
+                self.outstanding += 1;
+                tokio::spawn(async move {
+                    let outcome = open(&host, id, opening, attachment).await;
+                    // A connection that is gone needs no response.
+                    let _ = outcomes.send(outcome);
+                });
+                None
+            }
+            MultiSessionCommand::CloseSession(command) => {
+                let (host, outcomes) = (self.host.clone(), self.outcomes.clone());
+                self.closing.insert(command.session_id.clone());
+                self.outstanding += 1;
+                tokio::spawn(async move {
+                    let outcome = match host.close(&command.session_id).await {
+                        Ok(()) => {
+                            let data = JsonObject::new();
+                            let response = CloseSessionResponse { id: command.id, data };
+                            let line = line_of(&MultiSessionSuccess::from(response));
+                            let line = tagged(line, &tag(&command.session_id, None));
+                            Outcome::Closed(command.session_id, line)
+                        }
+                        Err(error) => Outcome::Response(refusal(command.id, "close_session", &error)),
+                    };
+                    let _ = outcomes.send(outcome);
+                });
+                None
+            }
+            MultiSessionCommand::ListStoredSessions(command) => {
+                self.answer_later("list_stored_sessions", command.id.clone(), |host, id| async move {
+                    let data = host.list_stored(command).await?;
+                    Ok(ListStoredSessionsResponse { id, data }.into())
+                })
+            }
+            MultiSessionCommand::ReadStoredSession(command) => {
+                self.answer_later("read_stored_session", command.id.clone(), |host, id| async move {
+                    let data = host.read_stored(command).await?;
+                    Ok(ReadStoredSessionResponse { id, data }.into())
+                })
+            }
+            MultiSessionCommand::RenameStoredSession(command) => {
+                self.answer_later("rename_stored_session", command.id.clone(), |host, id| async move {
+                    let data = host.rename_stored(command).await?;
+                    Ok(RenameStoredSessionResponse { id, data }.into())
+                })
+            }
+            MultiSessionCommand::ArchiveSession(command) => {
+                self.answer_later("archive_session", command.id.clone(), |host, id| async move {
+                    let data = host.archive(command).await?;
+                    Ok(ArchiveSessionResponse { id, data }.into())
+                })
+            }
+            MultiSessionCommand::AttachSession(command) => {
+                let result = self.watch(&command.session_id, command.after).await;
+                let attached = result.map(|watched| AttachedSession {
+                    session_id: watched.session.id.clone(),
+                    dialect: watched.session.dialect.as_str().to_owned(),
+                    sequence: watched.attached.sequence,
+                });
+                Some(match attached {
+                    Ok(data) => {
+                        let response = AttachSessionResponse { id: command.id, data };
+                        line_of(&MultiSessionSuccess::from(response))
+                    }
+                    Err(error) => refusal(command.id, "attach_session", &error),
+                })
+            }
+            MultiSessionCommand::DetachSession(command) => {
+                let Some(watched) = self.sessions.remove(&command.session_id) else {
+                    let error = HostError::UnknownSession;
+                    return Some(refusal(command.id, "detach_session", &error));
+                };
+                watched.detach().await;
+                let response = DetachSessionResponse { id: command.id, data: JsonObject::new() };
+                Some(line_of(&MultiSessionSuccess::from(response)))
+            }
+        }
+    }
+
+    /// Answers a command that takes its time; other commands are served meanwhile.
+    fn answer_later<F>(
+        &mut self,
+        command: &'static str,
+        id: Option<RequestId>,
+        answer: impl FnOnce(ScopedHost, Option<RequestId>) -> F,
+    ) -> Option<Vec<u8>>
+    where
+        F: Future<Output = Result<MultiSessionSuccess, HostError>> + Send + 'static,
+    {
+        let (outcomes, answer) = (self.outcomes.clone(), answer(self.host.clone(), id.clone()));
+        self.outstanding += 1;
+        tokio::spawn(async move {
+            let line = match answer.await {
+                Ok(response) => line_of(&response),
+                Err(error) => refusal(id, command, &error),
+            };
+            // A connection that is gone needs no response.
+            let _ = outcomes.send(Outcome::Response(line));
+        });
+        None
+    }
+
+    fn apply(&mut self, outcome: Outcome) -> Option<Vec<u8>> {
+        match outcome {
+            Outcome::Response(line) => Some(line),
+            Outcome::Opened(opened) => {
+                let (watched, line) = *opened;
+                self.insert(watched);
+                Some(line)
+            }
+            Outcome::Closed(id, response) => {
+                self.closing.remove(&id);
+                // The response is the last frame with that handle.
+                let mut lines = Vec::new();
+                if let Some(watched) = self.sessions.remove(&id) {
+                    while let Some(popped) = watched.queue.try_pop() {
+                        match popped {
+                            Popped::Frame(sequence, line) => {
+                                lines.extend(tagged(line, &tag(&id, Some(sequence))));
+                            }
+                            Popped::Message(_) => {}
+                            Popped::Lagged | Popped::Closed => break,
+                        }
+                    }
+                }
+                lines.extend(response);
+                Some(lines)
+            }
+        }
+    }
+
+    /// Ends the input of all sessions.
+    async fn end_sessions(&mut self) {
+        for watched in self.sessions.values_mut().filter(|watched| !watched.is_input_over) {
+            watched.is_input_over = true;
+            let (client, connection) = (watched.attached.client, watched.attached.connection);
+            // A session that has ended needs no end of input.
+            let _ = watched.session.lines.send(ClientLine { client, connection, line: None }).await;
+        }
+    }
+
+    fn parse_error(&self, reason: &str) -> Vec<u8> {
+        error_response(None, "parse", errors::parse(self.dialect.base(), reason))
+    }
+}
+
+/// How a connection attaches to a session.
+struct Attachment {
+    key: String,
+    after: Option<u64>,
+    max_pending: usize,
+    ready: Arc<ReadySessions>,
+    principal: Arc<Principal>,
+}
+
+impl Watched {
+    async fn attach(
+        host: &ScopedHost,
+        session: Permitted<SessionHandle>,
+        attachment: Attachment,
+    ) -> Result<Self, HostError> {
+        let Attachment { key, after, max_pending, ready, principal } = attachment;
+        let queue = Arc::new(WatcherQueue::new(
+            session.dialect,
+            max_pending,
+            ready,
+            Some(session.id.as_str().into()),
+        ));
+        let attach = Attach { key, after, queue: queue.clone(), principal, has_messages: true };
+        let (session, attached) = host.attach(&session.id, attach).await?;
+        Ok(Self { session, queue, attached, is_input_over: false })
+    }
+
+    async fn detach(&self) {
+        let (client, connection) = (self.attached.client, self.attached.connection);
+        let _ = self.session.requests.send(SessionRequest::Detach { client, connection }).await;
+    }
+}
+
+async fn open(
+    host: &ScopedHost,
+    id: Option<RequestId>,
+    opening: ReservedSession,
+    attachment: Attachment,
+) -> Outcome {
+    let opened = async {
+        let session = host.start(opening).await?;
+        let watched = Watched::attach(host, session, attachment).await?;
+        let (reply, state) = oneshot::channel();
+        let _ = watched.session.requests.send(SessionRequest::State(reply)).await;
+        let state = state.await.map_err(|_| HostError::UnknownSession)?;
+        Ok((watched, state))
+    };
+    match opened.await {
+        Ok((watched, state)) => {
+            let data = OpenedSessionInfo { session_id: watched.session.id.clone(), state };
+            let tag = tag(&data.session_id, None);
+            let line = line_of(&MultiSessionSuccess::from(OpenSessionResponse { id, data }));
+            Outcome::Opened(Box::new((watched, tagged(line, &tag))))
+        }
+        Err(error) => Outcome::Response(refusal(id, "open_session", &error)),
+    }
+}
+
+fn open_request(command: OpenSessionCommand) -> Result<OpenRequest, HostError> {
+    let refuse = |reason: &str| HostError::OpenFailed(reason.to_owned());
+    if command.permission_preset.is_some() {
+        return Err(refuse(
+            "permissionPreset: presets are not supported; start the host with --confirm-tools",
+        ));
+    }
+    let dialect = OpenRequest::dialect(command.dialect.as_deref())?;
+    Ok(OpenRequest {
+        dialect,
+        start: match (command.session_path, command.in_memory) {
+            (Some(path), _) => Start::Named(path),
+            (None, Some(true)) => Start::InMemory,
+            (None, _) => Start::New,
+        },
+        directory: command.cwd.map(PathBuf::from),
+        provider: command.provider,
+        model: command.model_id,
+        level: command.thinking_level,
+        name: command.name,
+        ..OpenRequest::default()
+    })
+}
+
+impl TryFrom<WatcherMessage> for MultiSessionEvent {
+    type Error = ();
+
+    fn try_from(message: WatcherMessage) -> Result<Self, ()> {
+        match message {
+            WatcherMessage::Snapshot(snapshot) => Ok((*snapshot).into()),
+            WatcherMessage::DialogResolved(event) => Ok(event.into()),
+            WatcherMessage::Ended(event) => Ok(event.into()),
+            WatcherMessage::Received(_) | WatcherMessage::Response(_) => Err(()),
+        }
+    }
+}
+
+fn line_of(frame: &impl Serialize) -> Vec<u8> {
+    // Generated types always serialize.
+    let mut line = serde_json::to_vec(frame).unwrap_or_default();
+    line.push(b'\n');
+    line
+}
+
+fn tag(session_id: &str, sequence: Option<u64>) -> SessionTag {
+    SessionTag { session_id: session_id.to_owned(), sequence }
+}
+
+/// The line of a frame with the members of the tag added at its end.
+fn tagged(mut line: Vec<u8>, tag: &SessionTag) -> Vec<u8> {
+    let tag = serde_json::to_vec(tag).unwrap_or_default();
+    line.truncate(line.len() - b"}\n".len());
+    line.push(b',');
+    line.extend_from_slice(&tag[1..]);
+    line.push(b'\n');
+    line
+}
+
+/// The response to a command that the host refuses.
+fn refusal(id: Option<RequestId>, command: &str, error: &HostError) -> Vec<u8> {
+    METRICS.refusal(error.code().as_str());
+    error_response(id, command, error.text())
+}
+
+fn error_response(id: Option<RequestId>, command: &str, error: String) -> Vec<u8> {
+    line_of(&RpcErrorResponse { id, command: command.to_owned(), error, code: None })
+}

@@ -1,0 +1,74 @@
+//! Judges the effect of an abort on running tool calls, and on the rest of the run.
+//!
+//! Rule: `abort-effect`.
+
+use super::frame_context::FrameContext;
+use crate::{findings::Findings, kind::Kind};
+use pi_rpc_protocol::{
+    AgentMessage, AgentSessionEvent, RuleId as Rule, StopReason, ToolExecutionEndEvent, UserContent, errors,
+};
+
+/// Tracks the calls of the current run that an abort has ended.
+#[derive(Clone, Debug, Default)]
+pub struct AbortedCalls {
+    /// The frame of the first such call in the current run.
+    ended: Option<u64>,
+}
+
+impl AbortedCalls {
+    /// Sees an event; `stopped`: the open run was to be stopped.
+    pub fn on_event(
+        &mut self,
+        event: &AgentSessionEvent,
+        stopped: bool,
+        at: &FrameContext,
+        found: &mut Findings,
+    ) {
+        use AgentSessionEvent as Event;
+        match event {
+            Event::AgentStart(_) | Event::AgentEnd(_) => self.ended = None,
+            Event::ToolExecutionEnd(end)
+                if stopped
+                    && end.parent_tool_call_id.is_none()
+                    && !at.cut
+                    && !at.has_extensions
+                    && says_aborted(end, at) =>
+            {
+                found.expect(Rule::AbortEffect, end.is_error, || {
+                    "an error, as the call was aborted".to_owned()
+                });
+                self.ended = Some(at.frame);
+            }
+            Event::MessageEnd(end) => {
+                if let AgentMessage::Assistant(answer) = &end.message
+                    && let Some(ended) = self.ended.take()
+                {
+                    let failed = matches!(answer.stop_reason, StopReason::Aborted | StopReason::Error);
+                    found.with_cause(Some(ended), |found| {
+                        found.expect(Rule::AbortEffect, failed || at.has_extensions, || {
+                            "an aborted answer behind calls that were aborted".to_owned()
+                        });
+                    });
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes in an event of which only the kind is known.
+    pub fn on_unread_event(&mut self, kind: Kind) {
+        if kind.is_event() {
+            self.ended = None;
+        }
+    }
+}
+
+/// Whether the result has the text for an aborted call.
+fn says_aborted(end: &ToolExecutionEndEvent, at: &FrameContext) -> bool {
+    let [UserContent::Text(text)] = end.result.content.as_slice() else { return false };
+    let own = [errors::tool_aborted(at.base()), errors::bash_aborted(at.base())];
+    own.iter().any(|own| match own.ends_with('\n') {
+        true => text.text.starts_with(own),
+        false => text.text == *own || text.text.ends_with(&format!("\n\n{own}")),
+    })
+}

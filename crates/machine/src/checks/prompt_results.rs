@@ -1,0 +1,98 @@
+//! Judges `prompt_result`, which ends an acknowledged prompt that has no run.
+//!
+//! Rules: `prompt-result`.
+
+use super::{frame_context::FrameContext, queue::text_of, responses::digest};
+use crate::{findings::Findings, requests::OpenRequest};
+use pi_rpc_protocol::{
+    AgentMessage, AgentSessionEvent, PromptResultEvent, RequestId, RpcCommand, RpcCommandKind, RpcSuccess,
+    RuleId as Rule,
+};
+use std::collections::VecDeque;
+
+/// The most prompts that are kept.
+const MAX_PROMPTS: usize = 4096;
+
+/// The prompts that may still have a result.
+#[derive(Clone, Debug, Default)]
+pub struct PromptResults {
+    /// Prompts without a response.
+    outstanding: VecDeque<Prompt>,
+    /// Acknowledged prompts without a result.
+    acknowledged: VecDeque<Prompt>,
+    /// Whether a prompt may have been missed.
+    unsure: bool,
+}
+
+/// A prompt of the host.
+#[derive(Clone, Debug)]
+struct Prompt {
+    number: u64,
+    id: Option<RequestId>,
+    digest: u64,
+}
+
+impl PromptResults {
+    /// Takes in a command, before its request with this number is opened.
+    pub fn on_command(&mut self, number: u64, command: &RpcCommand) {
+        let RpcCommand::Prompt(prompt) = command else { return };
+        let digest = digest(prompt.message.trim());
+        let prompt = Prompt { number, id: command.id().cloned(), digest };
+        self.unsure |= push(&mut self.outstanding, prompt);
+    }
+
+    /// Takes in the first or the second response to a request.
+    pub fn on_response(&mut self, request: &OpenRequest, success: Option<&RpcSuccess>) {
+        if request.command != RpcCommandKind::Prompt {
+            return;
+        }
+        let is_asked = |prompt: &Prompt| prompt.number == request.number;
+        // An error may follow the acknowledgement.
+        self.acknowledged.retain(|prompt| !is_asked(prompt));
+        let place = self.outstanding.iter().position(is_asked);
+        let Some(prompt) = place.and_then(|place| self.outstanding.remove(place)) else { return };
+        let Some(RpcSuccess::Prompt(response)) = success else { return };
+        // What the response tells itself has no event.
+        if response.data.as_ref().is_none_or(|data| data.agent_invoked.is_none()) {
+            self.unsure |= push(&mut self.acknowledged, prompt);
+        }
+    }
+
+    /// Takes in an event.
+    pub fn on_event(&mut self, event: &AgentSessionEvent, at: &FrameContext, found: &mut Findings) {
+        match event {
+            AgentSessionEvent::PromptResult(result) => self.judge(result, at, found),
+            // An extension may send the text of a prompt that it has handled.
+            AgentSessionEvent::MessageStart(start) if !at.has_extensions && !at.cut => {
+                let AgentMessage::User(message) = &start.message else { return };
+                let text = text_of(&message.content);
+                let delivered = digest(text.trim());
+                let place = self.acknowledged.iter().position(|prompt| prompt.digest == delivered);
+                place.map(|place| self.acknowledged.remove(place));
+            }
+            _ => {}
+        }
+    }
+
+    fn judge(&mut self, result: &PromptResultEvent, at: &FrameContext, found: &mut Findings) {
+        let place = self.acknowledged.iter().position(|prompt| prompt.id == result.id);
+        if place.and_then(|place| self.acknowledged.remove(place)).is_none() && (self.unsure || !at.whole) {
+            return;
+        }
+        found.expect(Rule::PromptResult, place.is_some(), || {
+            let id = result.id.as_ref().map_or("none".to_owned(), ToString::to_string);
+            format!("the id of an acknowledged prompt without a run and without a result, not {id}")
+        });
+    }
+
+    /// Takes in that the server may have accepted a line of which only the kind is known.
+    pub const fn doubt(&mut self) {
+        self.unsure = true;
+    }
+}
+
+/// Appends a prompt. Returns whether another had to be forgotten for it.
+fn push(prompts: &mut VecDeque<Prompt>, prompt: Prompt) -> bool {
+    prompts.push_back(prompt);
+    prompts.len() > MAX_PROMPTS && prompts.pop_front().is_some()
+}

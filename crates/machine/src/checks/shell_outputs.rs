@@ -1,0 +1,137 @@
+//! Judges the output events of the host's shell commands, against the output in the response.
+//!
+//! Rules: `bash-updates`, `bash-message`.
+
+use super::frame_context::FrameContext;
+use crate::{findings::Findings, requests::OpenRequest};
+use pi_rpc_protocol::{
+    BashExecutionUpdateEvent, BashResult, RequestId, RpcCommand, RpcSuccess, RuleId as Rule,
+};
+use std::collections::{BTreeSet, VecDeque};
+
+/// The outputs of running shell commands, as reported by events.
+#[derive(Clone, Debug, Default)]
+pub struct ShellOutputs {
+    open: VecDeque<Shell>,
+    /// The numbers of commands without an answer that are followed no more.
+    dropped: BTreeSet<u64>,
+}
+
+#[derive(Clone, Debug)]
+struct Shell {
+    number: u64,
+    id: Option<RequestId>,
+    /// The output reported by events.
+    reported: String,
+    /// Whether the reported output is not complete.
+    torn: bool,
+    /// Whether the input has ended since, after which no more output may be reported.
+    silent: bool,
+}
+
+/// The most shell commands that are tracked.
+const MAX_SHELL_COMMANDS: usize = 256;
+/// The most bytes of an output that are kept.
+const OUTPUT: usize = 1 << 20;
+
+impl ShellOutputs {
+    /// Takes in a command, the request with this number.
+    pub fn on_command(&mut self, number: u64, command: &RpcCommand) {
+        if let RpcCommand::Bash(bash) = command {
+            // The output of commands with the same id cannot be told apart.
+            let mut torn = false;
+            for shell in self.open.iter_mut().filter(|shell| shell.id == bash.id) {
+                (shell.torn, torn) = (true, true);
+            }
+            self.open.push_back(Shell {
+                number,
+                id: bash.id.clone(),
+                reported: String::new(),
+                torn,
+                silent: false,
+            });
+            if self.open.len() > MAX_SHELL_COMMANDS {
+                self.dropped.extend(self.open.pop_front().map(|shell| shell.number));
+            }
+        }
+    }
+
+    /// Takes in a part of an output. `accepts`: an invalid line is outstanding, which the server may have accepted.
+    pub fn on_output(
+        &mut self,
+        update: &BashExecutionUpdateEvent,
+        accepts: bool,
+        at: &FrameContext,
+        found: &mut Findings,
+    ) {
+        let Some(shell) = self.open.iter_mut().find(|shell| shell.id == update.id) else {
+            let may_run = accepts || !self.dropped.is_empty();
+            return found
+                .expect(Rule::BashUpdates, may_run, || "the output of a `bash` that runs".to_owned());
+        };
+        found.pass(Rule::BashUpdates);
+        shell.torn |= at.cut || shell.reported.len() + update.delta.len() > OUTPUT;
+        if !shell.torn {
+            shell.reported.push_str(&update.delta);
+        }
+    }
+
+    /// Takes in the end of the input: events may end then, responses still come.
+    pub fn on_end_of_input(&mut self) {
+        self.open.iter_mut().for_each(|shell| shell.silent = true);
+    }
+
+    /// Takes in an event of which only the kind is known.
+    pub fn on_unread_event(&mut self) {
+        self.open.iter_mut().for_each(|shell| shell.torn = true);
+    }
+
+    /// Takes in a response.
+    pub fn on_response(
+        &mut self,
+        request: &OpenRequest,
+        success: Option<&RpcSuccess>,
+        at: &FrameContext,
+        found: &mut Findings,
+    ) {
+        self.dropped.remove(&request.number);
+        let place = self.open.iter().position(|shell| shell.number == request.number);
+        let Some(shell) = place.and_then(|place| self.open.remove(place)) else { return };
+        let Some(RpcSuccess::Bash(bash)) = success else { return };
+        counted(&bash.data, at, found);
+        // Output of a command that an extension runs is not reported by events.
+        if shell.torn || at.cut || bash.data.truncated || shell.reported.is_empty() {
+            return;
+        }
+        let output = &bash.data.output;
+        let agrees =
+            if shell.silent { output.starts_with(&shell.reported) } else { *output == shell.reported };
+        match agrees {
+            true => found.pass(Rule::BashUpdates),
+            false => {
+                let what = "the output that was told while it ran";
+                found.fail_with_difference(Rule::BashUpdates, "/data/output", what, &shell.reported, output);
+            }
+        }
+    }
+}
+
+/// Judges the numbers of lines and bytes of an output. A line feed at the end begins another line.
+fn counted(bash: &BashResult, at: &FrameContext, found: &mut Findings) {
+    if at.cut || bash.truncated || bash.cancelled {
+        return;
+    }
+    let has_line = !bash.output.is_empty() || at.dialect.record().empty_output_is_line;
+    let lines = bash.output.matches('\n').count() as u64 + u64::from(has_line);
+    // In a redacted recording, characters have other bytes.
+    let is_kept = bash.output.chars().any(|it| it.is_alphanumeric() && !['x', '0'].contains(&it));
+    let bytes = bash.output_bytes.filter(|_| is_kept);
+    let reported =
+        [("outputLines", bash.output_lines, lines), ("outputBytes", bytes, bash.output.len() as u64)];
+    for (name, reported, counted) in reported {
+        if let Some(reported) = reported {
+            let pointer = format!("/data/{name}");
+            found.expect_same(Rule::BashMessage, &pointer, "what the output has", &counted, &reported);
+        }
+    }
+}

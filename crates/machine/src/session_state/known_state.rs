@@ -1,0 +1,522 @@
+//! What frames have shown of the members of the session's state.
+
+use super::{
+    levels::{Levels, without_thinking},
+    member_history::{Knowledge, MemberHistory},
+    session_history::{PreviousSession, SessionHistory},
+    todos::{without_one_finished, written_todos},
+};
+use crate::{checks::frame_context::FrameContext, requests::OpenRequest};
+use pi_rpc_protocol::{
+    AgentMessage, AgentMessageKind, AgentSessionEvent, AgentSessionEventKind, Base, DialectCleansSessionName,
+    DialectRecord, Effect, EffectCode, MemberValue, Model, RpcCommand, RpcExtensionUIRequest, RpcSuccess,
+    SessionMember as Member, StopReason, ThinkingLevel, TodoPhase, effects_of_event, effects_of_success,
+    members_of_success,
+};
+use serde_json::Value;
+use std::collections::VecDeque;
+
+/// What is known of the session's state. Stores a copy of each outstanding command that changes the state; of more than 4,096
+/// outstanding commands the oldest are dropped.
+#[derive(Clone, Debug, Default)]
+pub struct KnownState {
+    slots: [MemberHistory; Member::ALL.len()],
+    /// Outstanding commands, oldest first.
+    open: VecDeque<PendingCommand>,
+    /// The latest levels that were in effect, each with its model.
+    levels_seen: VecDeque<(String, ThinkingLevel)>,
+    /// The frame of the first prompt for the next run.
+    prompted: Option<u64>,
+    /// The frame of the prompt that began the current run, or the last one.
+    run_prompt: u64,
+    /// The range of models that cycling goes through.
+    pub cycling: CycleRange,
+    pub sessions: SessionHistory,
+    /// Whether an extension has acted, which may change members without a frame.
+    has_extension_acted: bool,
+}
+
+/// The range of models that cycling goes through, which is fixed for a process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CycleRange {
+    /// Not known yet.
+    #[default]
+    Unknown,
+    /// There is nothing to cycle through.
+    Nothing,
+    /// All available models.
+    All,
+    /// The models that were named at the start of the process.
+    Scoped,
+}
+
+/// An outstanding command.
+#[derive(Clone, Debug)]
+pub struct PendingCommand {
+    number: u64,
+    /// The number of its frame.
+    pub frame: u64,
+    /// Whether the command changes nothing.
+    is_read: bool,
+    /// The command, if it changes the state.
+    pub command: Option<Box<RpcCommand>>,
+}
+
+/// The most outstanding commands that are kept.
+const MAX_COMMANDS: usize = 4096;
+/// The most levels that are remembered.
+const MAX_LEVELS: usize = 64;
+
+impl KnownState {
+    /// Takes in a command, the request with this number.
+    pub fn on_command(&mut self, number: u64, command: &RpcCommand, at: &FrameContext) {
+        let kept = (!command.kind().changes().is_empty()).then(|| Box::new(command.clone()));
+        self.open.push_back(PendingCommand {
+            number,
+            frame: at.frame,
+            is_read: command.kind().is_read(),
+            command: kept,
+        });
+        if self.open.len() > MAX_COMMANDS {
+            self.open.pop_front();
+            self.forget_all(at.frame);
+        }
+        if matches!(command, RpcCommand::Prompt(_) | RpcCommand::AbortAndPrompt(_))
+            && !at.met.flow.is_streaming()
+        {
+            self.prompted.get_or_insert(at.frame);
+        }
+        if let RpcCommand::Prompt(prompt) = command
+            && prompt.message.trim_start().starts_with('/')
+        {
+            // The prompt may be a command of an extension.
+            self.has_extension_acted = true;
+        }
+    }
+
+    /// Takes the outstanding command of a request that was answered.
+    pub fn take_command(&mut self, request: &OpenRequest) -> Option<PendingCommand> {
+        let place = self.open.iter().position(|open| open.number == request.number)?;
+        self.open.remove(place)
+    }
+
+    /// Drops earlier values that no outstanding request and no run can refer to.
+    pub fn forget_passed(&mut self, at: &FrameContext) {
+        let oldest = self.open.front().map_or(at.frame, |open| open.frame).min(self.run_prompt);
+        let oldest = self.prompted.map_or(oldest, |prompted| oldest.min(prompted));
+        self.slots.iter_mut().for_each(|slot| slot.forget_before(oldest));
+    }
+
+    /// Takes in an unreadable response or an error: the members that the command may have changed become unknown.
+    pub fn on_unread_response(&mut self, request: &OpenRequest, success: bool, at: &FrameContext) {
+        if let Some(PendingCommand { command: Some(command), .. }) = self.take_command(request)
+            && success
+        {
+            for member in command.kind().changes() {
+                self.change(*member, Knowledge::Unknown, at.frame);
+            }
+        }
+    }
+
+    /// Learns the members that a success response reports, without judging them.
+    pub fn learn(&mut self, success: &RpcSuccess, at: &FrameContext) {
+        members_of_success(success, at.base(), &mut |_, value| {
+            self.slots[value.member() as usize].change(at.frame, Knowledge::Known(value));
+        });
+    }
+
+    /// Takes in an event of which only the kind is known.
+    pub fn on_unread_event(&mut self, at: &FrameContext) {
+        self.forget_all(at.frame);
+    }
+
+    /// The model, if known.
+    pub fn model(&self) -> Option<&Model> {
+        match self.slot(Member::Model).value()? {
+            MemberValue::Model(model) => model.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// The todos, if known.
+    pub fn todo_phases(&self) -> Option<&[TodoPhase]> {
+        match self.slot(Member::TodoPhases).value()? {
+            MemberValue::TodoPhases(phases) => Some(phases),
+            _ => None,
+        }
+    }
+
+    /// The available models, if known.
+    pub fn models(&self) -> Option<&[Model]> {
+        match self.slot(Member::Models).value()? {
+            MemberValue::Models(models) => Some(models),
+            _ => None,
+        }
+    }
+
+    /// The thinking level, if known; `Some(None)` if none is set.
+    pub fn level(&self) -> Option<Option<ThinkingLevel>> {
+        match self.slot(Member::ThinkingLevel).value()? {
+            MemberValue::ThinkingLevel(level) => Some(*level),
+            _ => None,
+        }
+    }
+
+    /// The possible thinking levels since `frame`, the latest first; `None` if they are not known.
+    pub fn levels_since(&self, frame: u64) -> Option<Vec<Option<ThinkingLevel>>> {
+        let level = |known: &Knowledge| match known {
+            Knowledge::Known(MemberValue::ThinkingLevel(level)) => Some(*level),
+            _ => None,
+        };
+        self.slot(Member::ThinkingLevel).since(frame).map(level).collect()
+    }
+
+    /// Notes that an extension has acted.
+    pub const fn note_extension(&mut self) {
+        self.has_extension_acted = true;
+    }
+
+    /// The frame of the prompt that began the current run, or the last one.
+    pub const fn run_prompt(&self) -> u64 {
+        self.run_prompt
+    }
+
+    /// Whether no outstanding command changes anything.
+    pub fn has_only_reads_outstanding(&self) -> bool {
+        self.open.iter().all(|open| open.is_read)
+    }
+
+    /// Whether an extension has acted, which may change members without a frame.
+    pub const fn may_change_silently(&self) -> bool {
+        self.has_extension_acted
+    }
+
+    /// Whether the member can have this value now. Models are compared by name, as the server may know more members of a model
+    /// than the dialect reports.
+    pub fn allows(&self, value: &MemberValue) -> bool {
+        let now = self.slot(value.member()).now();
+        match (value, now) {
+            (MemberValue::Model(Some(model)), Knowledge::Known(MemberValue::Model(Some(known)))) => {
+                key(model) == key(known)
+            }
+            _ => now.allows(value),
+        }
+    }
+
+    /// Whether an outstanding command may change the member.
+    pub fn is_changing(&self, member: Member) -> bool {
+        self.open
+            .iter()
+            .filter_map(|open| open.command.as_ref())
+            .any(|it| it.kind().changes().contains(&member))
+    }
+
+    /// The thinking levels of the model, as far as they are known.
+    pub fn levels(&self, base: Base) -> Option<Levels> {
+        if let Some(MemberValue::ThinkingLevels(list)) = self.slot(Member::ThinkingLevels).value() {
+            return Some(Levels::exactly(list));
+        }
+        let model = self.model()?;
+        let mut levels = Levels::of(model, base);
+        let key = key(model);
+        self.levels_seen.iter().filter(|(of, _)| *of == key).for_each(|(_, level)| levels.confirm(*level));
+        Some(levels)
+    }
+
+    /// Applies the effects of a successful command.
+    pub fn apply_success(&mut self, command: &RpcCommand, success: &RpcSuccess, at: &FrameContext) {
+        if let RpcSuccess::CycleModel(response) = success {
+            self.cycling = match &response.data {
+                None => CycleRange::Nothing,
+                Some(cycle) if cycle.is_scoped => CycleRange::Scoped,
+                Some(_) => CycleRange::All,
+            };
+        }
+        let level_before = self.level();
+        let mut effects = Vec::new();
+        effects_of_success(command, success, at.base(), &mut |effect| effects.push(effect));
+        for effect in effects {
+            self.apply(effect, at);
+        }
+        match success {
+            RpcSuccess::SetModel(_) | RpcSuccess::CycleModel(_) => {
+                (self.sessions.has_model, self.sessions.answers_differ) = (true, false);
+            }
+            // Without a next level nothing is stored.
+            RpcSuccess::CycleThinkingLevel(response) if response.data.is_none() => {}
+            RpcSuccess::SetThinkingLevel(_) | RpcSuccess::CycleThinkingLevel(_) => {
+                // A level that stays the same is stored only where a session begins.
+                let is_other = |before| !self.allows(&MemberValue::ThinkingLevel(before));
+                self.sessions.has_level |= !self.sessions.is_copy || level_before.is_some_and(is_other);
+            }
+            _ => {}
+        }
+    }
+
+    /// What is known of the session when it is left.
+    pub fn previous_session(&self, at: &FrameContext) -> PreviousSession {
+        let name = match self.slot(Member::SessionName).value() {
+            Some(MemberValue::SessionName(name)) => Some(name.clone()),
+            _ => None,
+        };
+        // The interrupted answer may be of another model, with which the session would be reopened.
+        let is_sure = !at.met.flow.is_streaming() && !self.sessions.answers_differ;
+        let has_level = self.sessions.has_level && is_sure;
+        PreviousSession {
+            id: self.id().cloned(),
+            file: self.file().cloned(),
+            name,
+            model: self.model().filter(|_| self.sessions.has_model && is_sure).cloned(),
+            level: self.level().filter(|_| has_level),
+            has_level,
+            level_changes: self.sessions.level_changes,
+            is_written: self.sessions.is_answered,
+        }
+    }
+
+    /// Switches to the session that replaces the previous one, and keeps what is known of it.
+    pub fn switch_session(
+        &mut self,
+        command: &RpcCommand,
+        success: &RpcSuccess,
+        left: PreviousSession,
+        at: &FrameContext,
+    ) {
+        if !changes_session(success) {
+            return;
+        }
+        let is_same =
+            matches!(command, RpcCommand::NewSession(_)) && left.level_changes == self.sessions.level_changes;
+        self.sessions.same_level = is_same.then_some(self.sessions.level_changes);
+        self.sessions.add(left);
+        self.sessions.is_copy = !matches!(command, RpcCommand::NewSession(_));
+        if let RpcCommand::SwitchSession(switch) = command {
+            let path = Some(switch.session_path.as_str());
+            let taken_up = self.sessions.left.iter().find(|session| session.file.as_deref() == path);
+            let Some(taken_up) = taken_up.filter(|session| session.is_written).cloned() else { return };
+            let known = [
+                taken_up.id.map(MemberValue::SessionId),
+                taken_up.file.map(|file| MemberValue::SessionFile(Some(file))),
+                taken_up.name.map(MemberValue::SessionName),
+                taken_up.model.map(|model| MemberValue::Model(Some(model))),
+                taken_up.level.map(MemberValue::ThinkingLevel),
+            ];
+            for value in known.into_iter().flatten() {
+                self.change(value.member(), Knowledge::Known(value), at.frame);
+            }
+            return;
+        }
+        // Id and file are none of the earlier ones.
+        let ids = self.sessions.left.iter().filter_map(|session| session.id.clone());
+        let ids = Knowledge::NoneOf(ids.map(MemberValue::SessionId).collect());
+        let files = self.sessions.left.iter().filter_map(|session| session.file.clone());
+        let files = Knowledge::NoneOf(files.map(|file| MemberValue::SessionFile(Some(file))).collect());
+        self.change(Member::SessionId, ids, at.frame);
+        self.change(Member::SessionFile, files, at.frame);
+    }
+
+    fn id(&self) -> Option<&String> {
+        match self.slot(Member::SessionId).value()? {
+            MemberValue::SessionId(id) => Some(id),
+            _ => None,
+        }
+    }
+
+    fn file(&self) -> Option<&String> {
+        match self.slot(Member::SessionFile).value()? {
+            MemberValue::SessionFile(file) => file.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// Takes in an event.
+    pub fn on_event(&mut self, event: &AgentSessionEvent, at: &FrameContext) {
+        if matches!(event, AgentSessionEvent::AgentStart(_)) {
+            self.run_prompt = self.prompted.take().unwrap_or(self.run_prompt);
+        }
+        if let AgentSessionEvent::MessageEnd(end) = event
+            && let AgentMessage::Assistant(answer) = &end.message
+        {
+            // An answer that was cut off may come to no file, and with it the session.
+            let is_cut_off = matches!(answer.stop_reason, StopReason::Aborted | StopReason::Error);
+            self.sessions.is_answered |= !is_cut_off;
+            // Some servers reopen a session with the model of its last answer.
+            self.sessions.answers_differ |= self
+                .model()
+                .is_none_or(|model| model.provider != answer.provider || model.id != answer.model);
+        }
+        if let AgentSessionEvent::MessageStart(start) = event
+            && start.message.kind() == AgentMessageKind::Custom
+        {
+            self.has_extension_acted = true;
+        }
+        if let AgentSessionEvent::ToolExecutionEnd(end) = event
+            && let Some(phases) = written_todos(end)
+        {
+            let is_doubtful = at.cut && may_be_cut(&MemberValue::TodoPhases(phases.clone()));
+            let to = Knowledge::Known(MemberValue::TodoPhases(phases));
+            return self.change(
+                Member::TodoPhases,
+                if is_doubtful { Knowledge::Unknown } else { to },
+                at.frame,
+            );
+        }
+        let mut effects = Vec::new();
+        effects_of_event(event, at.base(), &mut |effect| effects.push(effect));
+        for effect in effects {
+            self.apply(effect, at);
+        }
+    }
+
+    fn apply(&mut self, effect: Effect, at: &FrameContext) {
+        let record = at.dialect.record();
+        let (member, to) = match effect {
+            Effect::Set(value) | Effect::Next(value, _) => (value.member(), Knowledge::Known(value)),
+            Effect::Reset(member) => {
+                (member, member.first_value().map_or(Knowledge::Unknown, Knowledge::Known))
+            }
+            Effect::Forget(member) | Effect::Append(member) | Effect::Add(member) => {
+                (member, Knowledge::Unknown)
+            }
+            Effect::Clamp(member, wanted, _) => (member, self.clamped(wanted, record, at.base())),
+            Effect::Changed(value, code) => {
+                let member = value.member();
+                (member, changed(value, code, record))
+            }
+            Effect::Code(EffectCode::ClearDoneTodo, _) => {
+                let lists = self.todo_phases().into_iter().flat_map(without_one_finished);
+                let lists: Vec<MemberValue> = lists.map(MemberValue::TodoPhases).collect();
+                let known = if lists.is_empty() { Knowledge::Unknown } else { Knowledge::OneOf(lists) };
+                (Member::TodoPhases, known)
+            }
+            Effect::Code(_, members) => {
+                for member in members {
+                    self.change(*member, Knowledge::Unknown, at.frame);
+                }
+                return;
+            }
+        };
+        let is_doubtful = at.cut && matches!(&to, Knowledge::Known(value) if may_be_cut(value));
+        self.change(member, if is_doubtful { Knowledge::Unknown } else { to }, at.frame);
+    }
+
+    /// The level in effect for a requested level, or for the current one if `wanted` is `None`.
+    fn clamped(&self, wanted: Option<MemberValue>, record: &DialectRecord, base: Base) -> Knowledge {
+        let Some(model) = self.model() else { return Knowledge::Unknown };
+        let level = MemberValue::ThinkingLevel;
+        if !model.reasoning {
+            return Knowledge::Known(level(without_thinking(record)));
+        }
+        let is_told = AgentSessionEventKind::ThinkingLevelChanged.is_in(base);
+        let wanted = match (wanted, self.level()) {
+            (Some(MemberValue::ThinkingLevel(level)), _) => level,
+            // If it has changed with the model, an event has reported it.
+            (None, Some(now)) if is_told => return Knowledge::Known(level(now)),
+            // If each model has a level of its own, that is not known.
+            (None, Some(now)) if !record.level_follows_model => now,
+            _ => return Knowledge::Unknown,
+        };
+        let Some(wanted) = wanted else { return Knowledge::Known(level(None)) };
+        let mut results: Vec<_> =
+            self.levels(base).map(|levels| levels.clamp(wanted)).unwrap_or_default().into_iter().collect();
+        match (results.pop(), results.is_empty()) {
+            (None, _) => Knowledge::Unknown,
+            (Some(only), true) => Knowledge::Known(level(Some(only))),
+            (Some(last), false) => {
+                Knowledge::OneOf(results.into_iter().chain([last]).map(|it| level(Some(it))).collect())
+            }
+        }
+    }
+
+    /// Remembers the level in effect as one that the model supports.
+    pub fn note_level(&mut self) {
+        if let (Some(model), Some(Some(level))) = (self.model(), self.level()) {
+            let seen = (key(model), level);
+            if !self.levels_seen.contains(&seen) {
+                self.levels_seen.push_back(seen);
+                if self.levels_seen.len() > MAX_LEVELS {
+                    self.levels_seen.pop_front();
+                }
+            }
+        }
+    }
+
+    fn forget_all(&mut self, frame: u64) {
+        for member in Member::ALL {
+            self.change(member, Knowledge::Unknown, frame);
+        }
+    }
+
+    /// Changes what is known of a member from this frame on.
+    pub fn change(&mut self, member: Member, to: Knowledge, frame: u64) {
+        self.sessions.level_changes += u64::from(member == Member::ThinkingLevel);
+        self.slot_mut(member).change(frame, to);
+    }
+
+    /// The history of a member.
+    pub const fn slot(&self, member: Member) -> &MemberHistory {
+        &self.slots[member as usize]
+    }
+
+    /// The history of a member, to learn a reported value.
+    pub const fn slot_mut(&mut self, member: Member) -> &mut MemberHistory {
+        &mut self.slots[member as usize]
+    }
+}
+
+/// Whether another session is current after this response.
+pub const fn changes_session(success: &RpcSuccess) -> bool {
+    match success {
+        RpcSuccess::NewSession(response) => !response.data.cancelled,
+        RpcSuccess::SwitchSession(response) => !response.data.cancelled,
+        RpcSuccess::Clone(response) => !response.data.cancelled,
+        RpcSuccess::Fork(response) => !response.data.cancelled,
+        RpcSuccess::Branch(response) => !response.data.cancelled,
+        _ => false,
+    }
+}
+
+/// The least length, in bytes, of a string that a recorder may have shortened.
+const LONG: usize = 256;
+
+/// Whether a value can contain the string that was shortened in its frame.
+pub fn may_be_cut(value: &MemberValue) -> bool {
+    fn has_long(value: &Value) -> bool {
+        match value {
+            Value::String(text) => text.len() >= LONG,
+            Value::Array(items) => items.iter().any(has_long),
+            Value::Object(members) => members.values().any(has_long),
+            _ => false,
+        }
+    }
+    serde_json::to_value(value).is_ok_and(|value| has_long(&value))
+}
+
+/// The name of a model, with its provider.
+pub fn key(model: &Model) -> String {
+    format!("{}/{}", model.provider, model.id)
+}
+
+/// Whether a UI request shows that an extension acts; removing a widget does not.
+pub fn is_act(request: &RpcExtensionUIRequest) -> bool {
+    !matches!(request, RpcExtensionUIRequest::SetWidget(widget) if widget.widget_lines.is_none())
+}
+
+/// Applies an effect code to a value.
+fn changed(value: MemberValue, code: EffectCode, record: &DialectRecord) -> Knowledge {
+    let (MemberValue::SessionName(Some(name)), EffectCode::CleanName) = (value, code) else {
+        return Knowledge::Unknown;
+    };
+    let name = name.trim();
+    let is_cleaned = match record.cleans_session_name {
+        DialectCleansSessionName::Nothing => false,
+        DialectCleansSessionName::LineBreaks => name.contains(['\r', '\n']),
+        DialectCleansSessionName::Controls => name.contains(char::is_control) || name.contains("  "),
+    };
+    // Servers differ in which characters they trim besides blanks.
+    let is_certain = !is_cleaned && !name.is_empty() && !name.contains(['\u{85}', '\u{feff}']);
+    match is_certain {
+        true => Knowledge::Known(MemberValue::SessionName(Some(name.to_owned()))),
+        false => Knowledge::Unknown,
+    }
+}

@@ -1,0 +1,125 @@
+//! The scripted model behind the HTTP APIs of real vendors, to test their clients without a key.
+//!
+//! One server speaks Anthropic Messages, OpenAI Chat Completions, OpenAI Responses (also as Azure and ChatGPT speak it),
+//! Google's Gemini API, Mistral's chat completions, Amazon Bedrock's Converse API and the messages of pi's gateway, distinguished
+//! by the path. It also plays
+//! the vendors' endpoints for logins. Its answers come from a script of [`pi_rpc_model::scripted`], expanded to the engine's
+//! stream events and
+//! rendered for the vendor. A request that the vendor would refuse is refused, with the vendor's status and text.
+//!
+//! A request passes `handle` (vendor, credentials) → `fault` and the vendor's `rules` (shape and further rules) →
+//! `prompt_context` (the part that scripts see) → the player's turn → `answer` (delays, cuts, silence) with the
+//! vendor's writer.
+
+mod answer;
+mod anthropic;
+mod bedrock;
+mod completions;
+mod connection;
+mod fault;
+mod google;
+mod handle;
+mod journal;
+mod logins;
+mod mistral;
+mod pi_messages;
+mod prompt_context;
+mod refusal;
+mod responses;
+mod vendor;
+mod wording;
+
+pub use bedrock::signature::{KEY_ID as AWS_KEY_ID, SECRET as AWS_SECRET};
+pub use journal::{Journal, ReceivedRequest};
+
+use connection::{Connection, CuttableListener};
+use handle::MockState;
+use logins::LoginDesk;
+use pi_rpc_model::scripted::{Player, Script};
+use std::{
+    fs::File,
+    io,
+    net::SocketAddr,
+    sync::{Arc, Mutex},
+};
+use tokio::net::TcpListener;
+
+/// A mock server that is bound to an address.
+pub struct Mock {
+    listener: TcpListener,
+    address: SocketAddr,
+    script: Script,
+    journal: Arc<Journal>,
+    lenient: bool,
+    logins: LoginDesk,
+}
+
+impl Mock {
+    /// Binds `address`; port 0 takes any free one. Connections wait until [`Mock::serve`] runs.
+    ///
+    /// # Errors
+    ///
+    /// The address cannot be bound.
+    pub async fn bind(address: SocketAddr, script: Script) -> io::Result<Self> {
+        let listener = TcpListener::bind(address).await?;
+        let address = listener.local_addr()?;
+        Ok(Self {
+            listener,
+            address,
+            script,
+            journal: Arc::new(Journal::new(None)),
+            lenient: false,
+            logins: LoginDesk::default(),
+        })
+    }
+
+    /// Also answers requests that the vendor would refuse; the journal has the refusal.
+    pub fn lenient(mut self) -> Self {
+        self.lenient = true;
+        self
+    }
+
+    /// Lets the next polls of device logins and refreshes of tokens fail with these errors, such as
+    /// `authorization_pending`, `slow_down`, `expired_token`, `invalid_grant`; a number is a status.
+    pub fn with_login_errors(mut self, errors: Vec<String>) -> Self {
+        self.logins = LoginDesk::with_errors(errors);
+        self
+    }
+
+    /// Appends every request to `file`, one JSON line each, without keys and tokens.
+    pub fn log_to(mut self, file: File) -> Self {
+        self.journal = Arc::new(Journal::new(Some(file)));
+        self
+    }
+
+    /// The bound address, with the real port.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The journal of requests, before, during and after [`Mock::serve`].
+    pub fn journal(&self) -> Arc<Journal> {
+        Arc::clone(&self.journal)
+    }
+
+    /// Serves until the future is dropped; open connections then end with their runtime. All clients and vendors
+    /// share the turns of the script.
+    ///
+    /// # Errors
+    ///
+    /// None are known: failures to accept a connection are waited out.
+    pub async fn serve(self) -> io::Result<()> {
+        let shared = MockState {
+            model: self.script.model.clone(),
+            player: Mutex::new(Player::new(self.script)),
+            requests: 0.into(),
+            calls: 0.into(),
+            journal: self.journal,
+            lenient: self.lenient,
+            logins: self.logins,
+        };
+        let router = axum::Router::new().fallback(handle::handle).with_state(Arc::new(shared));
+        let service = router.into_make_service_with_connect_info::<Connection>();
+        axum::serve(CuttableListener::new(self.listener), service).await
+    }
+}

@@ -1,0 +1,542 @@
+//! Requests to real models: one `POST`, and the events of its answer as they arrive. In this module only this file
+//! and its submodules do IO.
+
+#[cfg(feature = "aws-chain")]
+mod aws_chain;
+mod exchange;
+mod extra_authorities;
+mod google_exchange;
+pub mod google_token;
+mod redactor;
+mod response;
+mod signature;
+
+#[cfg(feature = "aws-chain")]
+use self::aws_chain::{ChainClients, KeyChain};
+pub use self::exchange::Exchanged;
+use self::{
+    redactor::Redactor,
+    response::{pieces, read_error_body, shorten, unexpected_content_type},
+    signature::add_signature,
+};
+use super::{
+    body::{self, ServerSentEvent},
+    frames,
+};
+use futures_util::{Stream, StreamExt};
+use pi_rpc_files::secrets::{Secrets, redact_url};
+pub use pi_rpc_model::http_options::HttpOptions;
+use pi_rpc_model::retry::{is_transient_status, retry_after};
+use pi_rpc_model::{
+    bedrock::{AwsKeySource, SignatureScope},
+    request::{HttpRequest, Reader, StreamFormat, ZSTD},
+    types::StreamEvent,
+};
+use reqwest::{
+    Client, ClientBuilder, Request, Response, Url,
+    header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION},
+    redirect,
+};
+use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+use serde_json::Value;
+use std::{
+    collections::BTreeMap,
+    error::Error,
+    mem,
+    net::IpAddr,
+    pin::Pin,
+    sync::OnceLock,
+    time::{Duration, SystemTime},
+};
+use tokio::{
+    sync::{mpsc, oneshot},
+    time::{Instant, sleep, timeout},
+};
+
+/// An HTTP client for providers that keeps connections open. It is set up at the first request.
+///
+/// Proxies are those of the environment (`HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY`, `NO_PROXY`). Models on this
+/// machine over plain HTTP are reached directly, and need no installed certificates. Redirects are not followed: they
+/// would carry the key to another host.
+#[derive(Debug, Default)]
+pub struct Http {
+    /// The client for other machines and HTTPS.
+    outward: OnceLock<Client>,
+    /// The client for plain HTTP on this machine.
+    local: OnceLock<Client>,
+    /// Tokens for Google accounts.
+    google_tokens: google_token::TokenCache,
+    /// Keys that are redacted in the texts of failures.
+    secrets: Secrets,
+    /// Keys of AWS that neither the environment nor a file has.
+    #[cfg(feature = "aws-chain")]
+    chain: KeyChain,
+}
+
+/// The text for hosts after a panic, whose own message may hold parts of the request and a key.
+pub const DEFECT: &str = "a bug in this program; the log names the place";
+
+/// The text for hosts when a request needs keys that only the vendor's chain of providers has.
+#[cfg(not(feature = "aws-chain"))]
+const NO_AWS_KEYS: &str = "No AWS keys: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_BEARER_TOKEN_BEDROCK, or an AWS_PROFILE \
+                          with aws_access_key_id. Roles, single sign-on, processes, containers and machines need the feature \
+                          aws-chain, which this program was built without";
+
+/// Time limit for connecting.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
+/// Interval of probes on a silent connection, so that a dead one is noticed before the idle limit.
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(30);
+/// Factor on the idle limit for an answer without content on a connection that is kept alive: some models think in
+/// silence for minutes, with pings.
+pub const SILENT_IDLE_FACTOR: u32 = 10;
+/// Time limit for the body of an error: the status is known, and the user waits.
+const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(10);
+/// Size up to which a body is encoded on the spot, in some 100 µs. Another thread would start about as late.
+const INLINE_BODY_BYTES: usize = 128 * 1024;
+
+impl Http {
+    /// Creates a client that redacts these keys in the texts of failures: providers repeat the key that they refuse.
+    #[must_use]
+    pub fn with_secrets(secrets: Secrets) -> Self {
+        Self { secrets, ..Self::default() }
+    }
+
+    /// Sends a request, and sends the events that `reader` makes of the answer to `events`; the last one is exactly
+    /// one [`StreamEvent::Finish`] or [`StreamEvent::Fail`].
+    ///
+    /// A request that fails before its answer begins is retried as `options` say: without a connection, and where the
+    /// provider's response allows it. Dropping the future or the receiver closes the connection or ends the wait for
+    /// a retry.
+    ///
+    /// Texts of failures: `Connection error: …` without a connection; `terminated: …` if a connection breaks;
+    /// `<status> <what reader finds in the body>` for a status other than 2xx, with the wait that the provider asks
+    /// for. If the wait is too long, `Server requested <seconds>s retry delay (max: <seconds>s).` stands before it.
+    pub async fn stream_answer(
+        &self,
+        request: HttpRequest,
+        reader: Box<dyn Reader>,
+        options: &HttpOptions,
+        events: mpsc::Sender<StreamEvent>,
+    ) {
+        self.stream_answer_with_head(request, reader, options, events, None).await;
+    }
+
+    /// Like [`Self::stream_answer`], but sends the head of an answer to `heads`, and reads on once it is
+    /// acknowledged.
+    pub async fn stream_answer_with_head(
+        &self,
+        request: HttpRequest,
+        reader: Box<dyn Reader>,
+        options: &HttpOptions,
+        events: mpsc::Sender<StreamEvent>,
+        heads: Option<mpsc::Sender<ResponseHead>>,
+    ) {
+        let redactor = Redactor::of(&request.headers, self.secrets.clone());
+        let answered = tokio::select! {
+            answered = self.answer(request, reader, options, &events, heads, &redactor) => answered,
+            () = events.closed() => return,
+        };
+        if let Err(failure) = answered {
+            // Without a receiver the failure is of no interest.
+            let _ = events.send(failure.into_event(&redactor)).await;
+        }
+    }
+
+    async fn answer(
+        &self,
+        mut request: HttpRequest,
+        mut reader: Box<dyn Reader>,
+        options: &HttpOptions,
+        events: &mpsc::Sender<StreamEvent>,
+        heads: Option<mpsc::Sender<ResponseHead>>,
+        redactor: &Redactor,
+    ) -> Result<(), RequestFailure> {
+        let signing = request.signing.take();
+        let request = match json_size(&request.body) < INLINE_BODY_BYTES {
+            true => post(request)?,
+            // With images a body has many megabytes: encoding it here would block everything else.
+            false => {
+                let request = tokio::task::spawn_blocking(move || post(request)).await;
+                // A panic's message may hold a part of the request.
+                request
+                    .map_err(|_| RequestFailure::new(format!("The request could not be written: {DEFECT}")))
+                    .flatten()?
+            }
+        };
+        let host = host(request.url());
+        let idle = options.idle;
+        let response =
+            self.send_with_retries(request, signing.as_ref(), reader.as_mut(), options, redactor).await?;
+        if let Some(heads) = heads {
+            let (head, seen) = ResponseHead::of(&response);
+            // Without a receiver there is nothing to wait for.
+            let _ = heads.send(head).await;
+            let _ = seen.await;
+        }
+        if let Some(kind) = unexpected_content_type(&response) {
+            let start =
+                shorten(&redactor.redact(read_error_body(response, idle.min(ERROR_BODY_TIMEOUT)).await));
+            return Err(RequestFailure::new(format!(
+                "{host} did not answer with an event stream but {kind}: {start}"
+            )));
+        }
+        let pieces = pieces(response, idle);
+        let mut stream: Pin<Box<dyn Stream<Item = Result<ServerSentEvent, String>> + Send>> =
+            match reader.stream_format() {
+                StreamFormat::ServerSentEvents => Box::pin(body::events(pieces)),
+                StreamFormat::AmazonEventStream => Box::pin(frames::frames(pieces)),
+            };
+        let longest = idle.saturating_mul(SILENT_IDLE_FACTOR);
+        let mut last_activity = Instant::now();
+        loop {
+            let next = timeout(longest.saturating_sub(last_activity.elapsed()), stream.next()).await;
+            let next = next.map_err(|_| {
+                RequestFailure::new(format!(
+                    "terminated: the provider kept the connection alive and said nothing for {}",
+                    seconds(longest)
+                ))
+            })?;
+            let Some(event) = next else { break };
+            let event = match event {
+                Ok(event) => event,
+                Err(_) if reader.is_complete() => break,
+                Err(reason) => return Err(RequestFailure::new(reason)),
+            };
+            let made = reader.event(&event.name, &event.data);
+            let says = !made.is_empty();
+            if forward_events(made, events, redactor).await {
+                return Ok(());
+            }
+            if says {
+                last_activity = Instant::now();
+            }
+        }
+        forward_events(reader.end(), events, redactor).await;
+        Ok(())
+    }
+
+    /// Sends the request, with retries, until an answer begins.
+    async fn send_with_retries(
+        &self,
+        mut request: Request,
+        signing: Option<&SignatureScope>,
+        reader: &mut dyn Reader,
+        options: &HttpOptions,
+        redactor: &Redactor,
+    ) -> Result<Response, RequestFailure> {
+        let client = self.client(request.url())?;
+        let mut tried = 0;
+        loop {
+            let again = request.try_clone().filter(|_| tried < options.retry.retries);
+            if let Some(signing) = signing {
+                // Each time anew: a signature is valid for minutes.
+                self.sign(&mut request, signing).await.map_err(RequestFailure::new)?;
+            }
+            let failure = match send(&client, request, reader, options, redactor).await {
+                Ok(response) => return Ok(response),
+                Err(failure) => failure,
+            };
+            request = match again {
+                Some(again) if failure.is_transient => again,
+                _ => return Err(failure),
+            };
+            let wait = match failure.retry_after {
+                Some(delay) => match options.retry.exceeded_limit(delay) {
+                    Some(longest) => return Err(failure.too_long(delay, longest)),
+                    None => delay,
+                },
+                None => options.retry.backoff(tried, fastrand::f64()),
+            };
+            tracing::debug!("asking again in {}: {}", seconds(wait), redactor.redact(failure.message));
+            sleep(wait).await;
+            tried += 1;
+        }
+    }
+
+    /// Signs the request with the keys that `signing` has, or names.
+    async fn sign(&self, request: &mut Request, signing: &SignatureScope) -> Result<(), String> {
+        match &signing.keys {
+            AwsKeySource::Known(keys) => add_signature(request, signing, keys, SystemTime::now()),
+            #[cfg(feature = "aws-chain")]
+            source @ (AwsKeySource::Chain | AwsKeySource::Profile(_)) => {
+                let profile = match source {
+                    AwsKeySource::Profile(name) => Some(name.as_str()),
+                    _ => None,
+                };
+                let client = |url: &str| {
+                    let url = Url::parse(url).map_err(|error| error.to_string())?;
+                    self.client(&url).map_err(|failure| failure.message)
+                };
+                let clients = ChainClients {
+                    outward: client("https://amazonaws.com")?,
+                    local: client("http://localhost")?,
+                };
+                let keys = self.chain.keys(clients, profile, &signing.region, &self.secrets).await?;
+                add_signature(request, signing, &keys, SystemTime::now())
+            }
+            #[cfg(not(feature = "aws-chain"))]
+            AwsKeySource::Chain | AwsKeySource::Profile(_) => Err(NO_AWS_KEYS.to_owned()),
+        }
+    }
+
+    /// Returns the client for `url`, created at its first use.
+    fn client(&self, url: &Url) -> Result<Client, RequestFailure> {
+        let local = url.scheme() == "http" && is_loopback(url);
+        let known = if local { &self.local } else { &self.outward };
+        if let Some(client) = known.get() {
+            return Ok(client.clone());
+        }
+        // Fails if a provider is installed already, which is as good.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let client = match (local, extra_authorities::extra_certificates()) {
+            (true, _) => builder().no_proxy().tls_certs_only([]).build(),
+            (false, further) if further.is_empty() => builder().build(),
+            (false, further) => builder().tls_certs_merge(further).build().or_else(|error| {
+                extra_authorities::warn_ignored(&chain(error));
+                builder().build()
+            }),
+        };
+        let client = client
+            .map_err(|error| RequestFailure::new(format!("HTTPS cannot be set up: {}", chain(error))))?;
+        Ok(known.get_or_init(|| client).clone())
+    }
+}
+
+/// Settings of both clients.
+fn builder() -> ClientBuilder {
+    Client::builder()
+        .user_agent(concat!("pi-rpc/", env!("CARGO_PKG_VERSION")))
+        .redirect(redirect::Policy::none())
+        .connect_timeout(CONNECT_TIMEOUT)
+        .tcp_keepalive(KEEPALIVE_INTERVAL)
+        .http2_keep_alive_interval(KEEPALIVE_INTERVAL)
+}
+
+/// Status and headers of an answer.
+#[derive(Debug)]
+pub struct ResponseHead {
+    /// HTTP status.
+    pub status: u16,
+    /// Headers by lower-case name; values of a repeated one are joined with commas. Values that are no text are left
+    /// out.
+    pub headers: BTreeMap<String, String>,
+    /// Acknowledges the head, so that the answer is read.
+    pub seen: oneshot::Sender<()>,
+}
+
+impl ResponseHead {
+    fn of(response: &Response) -> (Self, oneshot::Receiver<()>) {
+        let mut headers: BTreeMap<String, String> = BTreeMap::new();
+        for (name, value) in response.headers() {
+            let Ok(value) = value.to_str() else { continue };
+            let all = headers.entry(name.as_str().to_owned()).or_default();
+            if !all.is_empty() {
+                all.push_str(", ");
+            }
+            all.push_str(value);
+        }
+        let (seen, waits) = oneshot::channel();
+        (Self { status: response.status().as_u16(), headers, seen }, waits)
+    }
+}
+
+/// Why an answer failed.
+struct RequestFailure {
+    message: String,
+    retry_after: Option<Duration>,
+    /// Whether a retry may succeed, and nothing of an answer has come.
+    is_transient: bool,
+}
+
+impl RequestFailure {
+    fn new(message: String) -> Self {
+        Self { message, retry_after: None, is_transient: false }
+    }
+
+    fn of_connection(message: String) -> Self {
+        Self { is_transient: true, ..Self::new(format!("Connection error: {message}")) }
+    }
+
+    fn into_event(self, redactor: &Redactor) -> StreamEvent {
+        StreamEvent::Fail { message: redactor.redact(self.message), retry_after: self.retry_after }
+    }
+
+    /// The failure of a provider that asks for a longer wait than allowed.
+    fn too_long(self, delay: Duration, longest: Duration) -> Self {
+        let [delay, longest] = [delay, longest].map(|time| time.as_millis().div_ceil(1000));
+        let message = format!("Server requested {delay}s retry delay (max: {longest}s). {}", self.message);
+        Self { message, ..self }
+    }
+}
+
+/// Sends events on; returns whether the last one was among them.
+async fn forward_events(
+    made: Vec<StreamEvent>,
+    events: &mpsc::Sender<StreamEvent>,
+    redactor: &Redactor,
+) -> bool {
+    for mut event in made {
+        if let StreamEvent::Fail { message, .. } = &mut event {
+            *message = redactor.redact(mem::take(message));
+        }
+        let last = matches!(event, StreamEvent::Finish(_) | StreamEvent::Fail { .. });
+        if events.send(event).await.is_err() || last {
+            return true;
+        }
+    }
+    false
+}
+
+/// Estimates the size of a value as JSON in bytes.
+pub fn json_size(value: &Value) -> usize {
+    let inner: usize = match value {
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(json_size).sum(),
+        Value::Object(members) => members.iter().map(|(name, value)| name.len() + 3 + json_size(value)).sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => 4,
+    };
+    inner + 2
+}
+
+fn post(request: HttpRequest) -> Result<Request, RequestFailure> {
+    let url = Url::parse(&request.url).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+    let url = url.ok_or_else(|| {
+        RequestFailure::new(format!(
+            "{} is no HTTP address: the model's baseUrl must begin with http:// or https://",
+            redact_url(&request.url)
+        ))
+    })?;
+    let mut headers = HeaderMap::new();
+    for (name, value) in &request.headers {
+        // The text names the header only: its value may be a key.
+        let wrong =
+            || RequestFailure::new(format!("The header {name:?} has characters that HTTP does not allow"));
+        let header = HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong())?;
+        let mut value = HeaderValue::from_str(value).map_err(|_| wrong())?;
+        // Any header may be a key: kept out of logs and of HTTP/2's header table.
+        value.set_sensitive(true);
+        headers.insert(header, value);
+    }
+    let mut post = Request::new(reqwest::Method::POST, url);
+    *post.headers_mut() = headers;
+    post.headers_mut().entry(CONTENT_TYPE).or_insert(HeaderValue::from_static("application/json"));
+    let body = request.body.to_string();
+    let is_packed = post.headers().get(CONTENT_ENCODING).is_some_and(|encoding| encoding == ZSTD);
+    *post.body_mut() = Some(match is_packed {
+        true => compress_to_vec(body.as_bytes(), CompressionLevel::Fastest).into(),
+        false => body.into(),
+    });
+    Ok(post)
+}
+
+/// Sends the request once and waits for the head of its answer.
+async fn send(
+    client: &Client,
+    request: Request,
+    reader: &mut dyn Reader,
+    options: &HttpOptions,
+    redactor: &Redactor,
+) -> Result<Response, RequestFailure> {
+    let host = host(request.url());
+    match timeout(options.first, client.execute(request)).await {
+        Ok(Ok(response)) if response.status().is_success() => Ok(response),
+        Ok(Ok(response)) => {
+            Err(refusal(response, reader, options.idle.min(ERROR_BODY_TIMEOUT), redactor).await)
+        }
+        Ok(Err(error)) => Err(RequestFailure::of_connection(format!("{host}: {}", chain(error)))),
+        Err(_) => {
+            Err(RequestFailure::of_connection(format!("{host} was silent for {}", seconds(options.first))))
+        }
+    }
+}
+
+/// Builds the failure for a status other than 2xx.
+async fn refusal(
+    response: Response,
+    reader: &mut dyn Reader,
+    patience: Duration,
+    redactor: &Redactor,
+) -> RequestFailure {
+    let status = response.status();
+    let number = status.as_u16();
+    let header = |name: &str| response.headers().get(name)?.to_str().ok().map(str::trim);
+    let mut retry_after = retry_after(header, SystemTime::now());
+    let mut is_transient = is_transient_status(number, header);
+    let location = header(LOCATION.as_str()).map(str::to_owned);
+    // Some services add an address behind a colon.
+    let kind = reader.error_kind_header().and_then(header).and_then(|kind| kind.split(':').next());
+    let kind = kind.filter(|kind| !kind.is_empty()).map(|kind| redactor.redact(shorten(kind)));
+    let message = match location.filter(|_| status.is_redirection()) {
+        Some(to) => format!(
+            "{number} redirected to {}, which is not followed: change the model's baseUrl",
+            shorten(&redactor.redact(to))
+        ),
+        None => {
+            let body = redactor.redact(read_error_body(response, patience).await);
+            match serde_json::from_str::<Value>(&body) {
+                Ok(body) => match reader.usage_limit(&body, SystemTime::now()) {
+                    Some(limit) => {
+                        (retry_after, is_transient) = (None, false);
+                        limit
+                    }
+                    None => {
+                        retry_after = retry_after.or_else(|| reader.retry_after(&body));
+                        let reason = reader.refusal(&body).unwrap_or_else(|| body.to_string());
+                        match kind {
+                            Some(kind) => format!("{number} {kind}: {reason}"),
+                            None => format!("{number} {reason}"),
+                        }
+                    }
+                },
+                Err(_) if body.trim().is_empty() => format!("{number} status code (no body)"),
+                Err(_) => format!("{number} {}", shorten(&body)),
+            }
+        }
+    };
+    RequestFailure { message, retry_after, is_transient }
+}
+
+fn is_loopback(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let address: Option<IpAddr> = host.trim_matches(['[', ']']).parse().ok();
+    host == "localhost"
+        || host.ends_with(".localhost")
+        || address.is_some_and(|address| address.is_loopback())
+}
+
+/// The request's host, for error texts.
+fn host(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    url.port().map_or(host.to_owned(), |port| format!("{host}:{port}"))
+}
+
+fn seconds(time: Duration) -> String {
+    format!("{} s", time.as_secs_f64())
+}
+
+/// Joins the causes of an error, the outermost first, without repetitions.
+fn chain(error: reqwest::Error) -> String {
+    let error = error.without_url();
+    let mut texts: Vec<String> = Vec::new();
+    let mut reason: Option<&dyn Error> = error.source();
+    while let Some(found) = reason {
+        let text = found.to_string();
+        let known = texts.last().is_some_and(|last| last.contains(&text));
+        if !known && !text.starts_with("client error (") {
+            texts.push(text);
+        }
+        reason = found.source();
+    }
+    let text = if texts.is_empty() { error.to_string() } else { texts.join(": ") };
+    // The library's text ends with the debug output of its types.
+    match text.split_once("invalid peer certificate: ") {
+        Some((before, reason)) => {
+            let reason = reason.trim_start_matches("Other(OtherError(").trim_end_matches("))");
+            format!(
+                "{before}its certificate is not trusted ({reason}); {} may name a file of further authorities",
+                extra_authorities::EXTRA_CA_VARIABLE
+            )
+        }
+        None => text,
+    }
+}

@@ -1,0 +1,35 @@
+//! Features in which servers of this API differ.
+//!
+//! Source: pi 1.5.2 (`compat`).
+
+use crate::compat::CompatObject;
+use pi_rpc_protocol::Model;
+
+/// The features of a server, from the model's `compat`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Features {
+    /// `supportsEagerToolInputStreaming`: tools may ask for their arguments as they arise; other servers get a beta header.
+    pub eager_tool_input: bool,
+    /// `supportsCacheControlOnTools`: the last tool may end a cached part.
+    pub marks_tools: bool,
+    /// `supportsLongCacheRetention`: keeps the conversation for an hour on request.
+    pub long_cache: bool,
+    /// `allowEmptySignature`: takes thinking without a signature as thinking.
+    pub empty_signature: bool,
+    /// `supportsMidConvoEffort`: takes efforts in the messages of the conversation.
+    pub effort_messages: bool,
+}
+
+impl Features {
+    /// Reads the features of `model`'s server.
+    pub fn of(model: &Model) -> Self {
+        let given = CompatObject::of(model);
+        Self {
+            eager_tool_input: given.flag("supportsEagerToolInputStreaming", true),
+            marks_tools: given.flag("supportsCacheControlOnTools", true),
+            long_cache: given.flag("supportsLongCacheRetention", true),
+            empty_signature: given.flag("allowEmptySignature", false),
+            effort_messages: given.flag("supportsMidConvoEffort", false),
+        }
+    }
+}

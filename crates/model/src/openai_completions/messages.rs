@@ -1,0 +1,165 @@
+//! Converts the conversation to messages of Chat Completions.
+
+use crate::{
+    compat::Compat,
+    convert::{AssistantTurn, CallResult, ChatBlock, ChatPart, ChatTurn, SEE_IMAGE, convert, plain_id},
+    openai::{call_part, data_url},
+    request::ModelRequest,
+};
+use pi_rpc_protocol::{AssistantMessage, JsonObject, Model};
+use serde_json::{Value, json};
+
+/// Keys under which servers send thinking and accept it back; the first that is not empty counts.
+pub const THINKING_KEYS: [&str; 3] = ["reasoning_content", "reasoning", "reasoning_text"];
+
+/// Builds all messages, the instructions first.
+pub fn messages(request: &ModelRequest<'_>, compat: &Compat) -> Vec<Value> {
+    let model = &request.endpoint.model;
+    let instructor = if model.reasoning && compat.developer_role { "developer" } else { "system" };
+    let mut messages = Vec::new();
+    if !request.system_prompt.is_empty() {
+        messages.push(json!({"role": instructor, "content": request.system_prompt}));
+    }
+    let id_of = |id: &str, _: &AssistantMessage| known_id(id, &model.provider);
+    let mut after_results = false;
+    for turn in convert(request, id_of) {
+        let results = match &turn {
+            ChatTurn::User(parts) | ChatTurn::Developer(parts) => {
+                if after_results && compat.assistant_after_tool_result {
+                    messages.push(bridge());
+                }
+                messages.extend(user(parts));
+                false
+            }
+            ChatTurn::Assistant(turn) => {
+                messages.extend(assistant(turn, model, compat));
+                add_results(&mut messages, &turn.results, compat)
+            }
+        };
+        after_results = results;
+    }
+    messages
+}
+
+/// Converts another model's call id: OpenAI accepts 40 characters, and ids of Responses have a second part.
+fn known_id(id: &str, provider: &str) -> String {
+    match (id.contains('|'), provider) {
+        (true, _) => plain_id(call_part(id), ID_LIMIT),
+        (false, "openai") => id.chars().take(ID_LIMIT).collect(),
+        (false, _) => id.to_owned(),
+    }
+}
+
+const ID_LIMIT: usize = 40;
+
+fn user(parts: &[ChatPart<'_>]) -> Option<Value> {
+    if let [ChatPart::Text(text)] = parts {
+        return Some(json!({"role": "user", "content": text}));
+    }
+    let parts: Vec<Value> = parts.iter().map(part).collect();
+    (!parts.is_empty()).then(|| json!({"role": "user", "content": parts}))
+}
+
+fn part(part: &ChatPart<'_>) -> Value {
+    match part {
+        ChatPart::Text(text) => json!({"type": "text", "text": text}),
+        ChatPart::Image(image) => json!({"type": "image_url", "image_url": {"url": data_url(image)}}),
+    }
+}
+
+/// Converts an answer; `None`: it has neither content nor calls, which servers refuse.
+fn assistant(turn: &AssistantTurn<'_>, model: &Model, compat: &Compat) -> Option<Value> {
+    let mut texts = Vec::new();
+    let mut thinking: Vec<(&str, Option<&str>)> = Vec::new();
+    let mut calls = Vec::new();
+    let mut details = Vec::new();
+    for block in &turn.blocks {
+        match block {
+            ChatBlock::Text { text, .. } if !text.trim().is_empty() => texts.push(*text),
+            ChatBlock::Thinking { text, signature } if !text.trim().is_empty() => {
+                thinking.push((text, *signature))
+            }
+            ChatBlock::Call { id, name, arguments, signature } => {
+                calls.push(call(id, name, arguments));
+                details.extend(signature.and_then(|detail| serde_json::from_str::<Value>(detail).ok()));
+            }
+            ChatBlock::Text { .. } | ChatBlock::Thinking { .. } | ChatBlock::Redacted { .. } => {}
+        }
+    }
+    let content = content(&texts, &thinking, compat);
+    if content.is_none() && calls.is_empty() {
+        return None;
+    }
+    let never_null = compat.assistant_after_tool_result || compat.content_never_null;
+    let empty = if never_null { json!("") } else { Value::Null };
+    let mut message = json!({"role": "assistant", "content": content.unwrap_or(empty)});
+    let key = thinking.first().and_then(|(_, key)| *key).filter(|key| THINKING_KEYS.contains(key));
+    // This gateway takes thinking back under one key only.
+    let key = key.map(|key| if model.provider == "opencode-go" { "reasoning_content" } else { key });
+    if let (Some(key), false) = (key, compat.thinking_as_text) {
+        message[key] = joined(&thinking, "\n").into();
+    }
+    if !calls.is_empty() {
+        message["tool_calls"] = calls.into();
+    }
+    if !details.is_empty() {
+        message["reasoning_details"] = details.into();
+    }
+    if compat.reasoning_content && model.reasoning && message.get("reasoning_content").is_none() {
+        message["reasoning_content"] = "".into();
+    }
+    Some(message)
+}
+
+/// Joins content into one string, as some models copy the shape of their earlier answers; a list if thinking precedes
+/// it.
+fn content(texts: &[&str], thinking: &[(&str, Option<&str>)], compat: &Compat) -> Option<Value> {
+    if compat.thinking_as_text && !thinking.is_empty() {
+        let text = |text: &str| json!({"type": "text", "text": text});
+        let mut parts = vec![text(&joined(thinking, "\n\n"))];
+        parts.extend(texts.iter().map(|part| text(part)));
+        return Some(parts.into());
+    }
+    (!texts.is_empty()).then(|| texts.concat().into())
+}
+
+fn joined(thinking: &[(&str, Option<&str>)], between: &str) -> String {
+    thinking.iter().map(|(text, _)| *text).collect::<Vec<_>>().join(between)
+}
+
+fn call(id: &str, name: &str, arguments: &JsonObject) -> Value {
+    let arguments = Value::Object(arguments.clone()).to_string();
+    json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}})
+}
+
+/// Adds the results of a turn's calls, then their images as a user message: results are text only. Returns whether a
+/// result comes last.
+fn add_results(messages: &mut Vec<Value>, results: &[CallResult<'_>], compat: &Compat) -> bool {
+    let mut images = Vec::new();
+    for result in results {
+        let texts: Vec<&str> = result.content.iter().filter_map(ChatPart::text).collect();
+        let text = Some(texts.join("\n")).filter(|text| !text.is_empty());
+        let has_images = result.content.iter().any(|part| matches!(part, ChatPart::Image(_)));
+        let text = text.unwrap_or_else(|| if has_images { SEE_IMAGE } else { "(no tool output)" }.to_owned());
+        let mut message = json!({"role": "tool", "content": text, "tool_call_id": result.id});
+        if compat.tool_result_name {
+            message["name"] = result.name.into();
+        }
+        messages.push(message);
+        images.extend(result.content.iter().filter(|part| matches!(part, ChatPart::Image(_))).map(part));
+    }
+    if images.is_empty() {
+        return !results.is_empty();
+    }
+    if compat.assistant_after_tool_result {
+        messages.push(bridge());
+    }
+    images.insert(0, json!({"type": "text", "text": "Attached image(s) from tool result:"}));
+    messages.push(json!({"role": "user", "content": images}));
+    false
+}
+
+/// An assistant message between results and the user, for servers that require one.
+fn bridge() -> Value {
+    json!({"role": "assistant", "content": "I have processed the tool results."})
+}

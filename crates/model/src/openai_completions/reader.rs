@@ -1,0 +1,228 @@
+//! Reads streamed answers of Chat Completions.
+//!
+//! Servers differ most in tool calls. A fragment belongs to the call of its `index` or `id`, else to the latest. A
+//! call is emitted once its arguments begin, because its name may come in pieces until then; it ends when another
+//! block begins, or, if its arguments are incomplete by then, when they are complete. Later blocks wait.
+
+use super::{calls::Calls, messages::THINKING_KEYS};
+use crate::{
+    openai::{ContentHash, UNKNOWN, error_text, text},
+    request::Reader,
+    sequence::BlockSequencer,
+    sse::{NO_STREAM, STREAM_CUT, read},
+    types::{Bill, BlockStart, Finish, StreamEvent, TokenCounts},
+};
+use serde_json::Value;
+use std::time::SystemTime;
+
+/// The state of one answer.
+#[derive(Debug, Default)]
+pub struct AnswerReader {
+    /// Whether the server gives a reason for the end of an answer.
+    gives_reason: bool,
+    out: BlockSequencer,
+    /// The open block of text or thinking.
+    prose: Option<Prose>,
+    calls: Calls,
+    finish_reason: Option<String>,
+    has_id: bool,
+    /// Hash of everything so far, for calls that come without an id.
+    content_hash: ContentHash,
+}
+
+/// An open block of text, or of thinking under `key`.
+#[derive(Clone, Copy, Debug)]
+struct Prose {
+    index: usize,
+    key: Option<&'static str>,
+}
+
+/// Z.ai's code for a plan that is used up; its text may not say so.
+const PLAN_USED_UP: &str = "1308";
+
+/// Error of an answer that ends as a whole one does, but without `finish_reason`.
+const NO_FINISH_REASON: &str = "terminated: the answer ended without finish_reason \
+    (for a server that never sends one, set compat.supportsFinishReason of the model to false)";
+
+impl Reader for AnswerReader {
+    fn event(&mut self, name: &str, data: &str) -> Vec<StreamEvent> {
+        if self.out.is_finished() {
+            return Vec::new();
+        }
+        if data.trim() == "[DONE]" {
+            self.finish();
+            return self.out.take();
+        }
+        self.content_hash.add(data);
+        match read(data) {
+            Ok(Some(chunk)) => self.chunk(name, &chunk),
+            Ok(None) => {}
+            Err(message) => self.out.fail(message),
+        }
+        self.out.take()
+    }
+
+    fn end(&mut self) -> Vec<StreamEvent> {
+        if !self.out.is_finished() {
+            match self.finish_reason.is_some() || !self.gives_reason {
+                true => self.finish(),
+                false => self.out.fail(STREAM_CUT.to_owned()),
+            }
+        }
+        self.out.take()
+    }
+
+    fn refusal(&self, body: &Value) -> Option<String> {
+        error_text(&body["error"])
+    }
+
+    fn usage_limit(&self, body: &Value, _now: SystemTime) -> Option<String> {
+        let code = &body["error"]["code"];
+        let is_limit =
+            code == PLAN_USED_UP || code.as_u64().is_some_and(|code| code.to_string() == PLAN_USED_UP);
+        error_text(&body["error"]).filter(|_| is_limit)
+    }
+}
+
+impl AnswerReader {
+    /// Creates the reader; `gives_reason`: an answer without `finish_reason` has failed.
+    pub fn new(gives_reason: bool) -> Self {
+        Self { gives_reason, ..Self::default() }
+    }
+
+    fn chunk(&mut self, name: &str, chunk: &Value) {
+        let own = (name == "error").then(|| error_text(chunk).unwrap_or_else(|| UNKNOWN.to_owned()));
+        if let Some(message) = error_text(&chunk["error"]).or(own) {
+            return self.out.fail(message);
+        }
+        if let (Some(id), false) = (text(chunk, "id"), self.has_id) {
+            self.has_id = true;
+            self.out.emit(StreamEvent::ResponseId(id.to_owned()));
+            if let Some(model) = text(chunk, "model") {
+                self.out.emit(StreamEvent::Model(model.to_owned()));
+            }
+        }
+        let choice = &chunk["choices"][0];
+        if let Some(counts) = usage(&chunk["usage"]).or_else(|| usage(&choice["usage"])) {
+            self.out.emit(StreamEvent::Usage(counts));
+        }
+        if choice["message"].is_object() && !choice["delta"].is_object() && !self.out.has_begun() {
+            return self.out.fail(NO_STREAM.to_owned());
+        }
+        if let Some(reason) = text(choice, "finish_reason") {
+            self.finish_reason = Some(reason.to_owned());
+        }
+        self.delta(&choice["delta"]);
+    }
+
+    fn delta(&mut self, delta: &Value) {
+        for key in ["content", "refusal"] {
+            if let Some(fragment) = text(delta, key) {
+                self.append(None, fragment);
+            }
+        }
+        if let Some((key, thought)) = THINKING_KEYS.iter().find_map(|key| Some((*key, text(delta, key)?))) {
+            self.append(Some(key), thought);
+        }
+        for fragment in list(&delta["tool_calls"]) {
+            if self.calls.begins(fragment) {
+                self.end_prose();
+            }
+            self.calls.fragment(fragment, &self.content_hash, &mut self.out);
+        }
+        for detail in list(&delta["reasoning_details"]) {
+            self.calls.detail(detail, &mut self.out);
+        }
+    }
+
+    /// Appends text, or thinking that came under `key`.
+    fn append(&mut self, key: Option<&'static str>, fragment: &str) {
+        let open = self.prose.filter(|prose| prose.key.is_some() == key.is_some());
+        let prose = open.unwrap_or_else(|| self.open_prose(key));
+        self.out.delta(prose.index, fragment);
+    }
+
+    fn open_prose(&mut self, key: Option<&'static str>) -> Prose {
+        self.end_prose();
+        self.calls.close_for_next_block(&self.content_hash, &mut self.out);
+        let block = if key.is_some() { BlockStart::Thinking } else { BlockStart::Text };
+        let prose = Prose { index: self.out.open(block), key };
+        if let Some(key) = key {
+            self.out.sign(prose.index, key.to_owned());
+        }
+        self.prose = Some(prose);
+        prose
+    }
+
+    fn end_prose(&mut self) {
+        if let Some(prose) = self.prose.take() {
+            self.out.end(prose.index, prose.key.map(str::to_owned));
+        }
+    }
+
+    /// Ends the answer.
+    fn finish(&mut self) {
+        self.end_prose();
+        let word = self.finish_reason.as_deref();
+        if word.is_none() && self.gives_reason {
+            return self.out.fail(NO_FINISH_REASON.to_owned());
+        }
+        // The reason ends the calls; without one, those that have not told their arguments stay unclosed.
+        let has_calls = self.calls.end(word.is_some(), &self.content_hash, &mut self.out);
+        match word {
+            None if has_calls => self.out.finish(Finish::ToolUse, word),
+            None | Some("stop" | "end") => self.out.finish(Finish::Stop, word),
+            Some("length") => self.out.finish(Finish::Length, word),
+            Some("tool_calls" | "function_call") => self.out.finish(Finish::ToolUse, word),
+            Some("content_filter") => self.out.fail(UNKNOWN.to_owned()),
+            Some(reason) => self.out.fail(format!("Unhandled stop reason: {reason}")),
+        }
+    }
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+/// Reads the server's token counts; cached tokens are part of `prompt_tokens`.
+fn usage(usage: &Value) -> Option<TokenCounts> {
+    let usage = Some(usage).filter(|usage| usage.is_object())?;
+    let count = |value: &Value| value.as_u64();
+    let prompt = count(&usage["prompt_tokens"]).unwrap_or(0);
+    let completion = count(&usage["completion_tokens"]).unwrap_or(0);
+    let cached = count(&usage["prompt_tokens_details"]["cached_tokens"])
+        .or_else(|| count(&usage["prompt_cache_hit_tokens"]))
+        .or_else(|| count(&usage["cached_tokens"]))
+        .unwrap_or(0);
+    let written = count(&usage["prompt_tokens_details"]["cache_write_tokens"]).unwrap_or(0);
+    let reasoning = count(&usage["completion_tokens_details"]["reasoning_tokens"]).unwrap_or(0);
+    // Some servers count reasoning in the completion, others beside it; the total shows which.
+    let among = count(&usage["total_tokens"]) == Some(prompt.saturating_add(completion));
+    Some(TokenCounts {
+        input: prompt.saturating_sub(cached).saturating_sub(written),
+        output: if among { completion } else { completion.saturating_add(reasoning) },
+        cache_read: cached,
+        cache_write: written,
+        reasoning: Some(reasoning),
+        billed: billed(usage).map(Bill::Total),
+        ..TokenCounts::default()
+    })
+}
+
+/// What OpenRouter says that the answer cost; with a key of the user's own at the vendor, both bills.
+fn billed(usage: &Value) -> Option<u64> {
+    let dollars = |value: &Value| value.as_f64().filter(|cost| cost.is_finite() && *cost >= 0.0);
+    let own = dollars(&usage["cost"])?;
+    let total = match usage["is_byok"].as_bool()? {
+        false => own,
+        true => {
+            let details = &usage["cost_details"];
+            let parts = || {
+                let prompt = dollars(&details["upstream_inference_prompt_cost"])?;
+                Some(prompt + dollars(&details["upstream_inference_completions_cost"])?)
+            };
+            own + dollars(&details["upstream_inference_cost"]).or_else(parts)?
+        }
+    };
+    Some((total * 1e12).round() as u64)
+}

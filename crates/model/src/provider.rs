@@ -1,0 +1,76 @@
+//! What single providers need besides their API: headers that keep a conversation at one server, and GitHub Copilot's.
+//!
+//! Source: pi 1.5.2.
+
+use super::{api::Api, request::ModelRequest};
+use pi_rpc_protocol::{AgentMessage, MessageContent, UserContent};
+use serde_json::Value;
+
+/// Adds the headers of the model's provider, where none of the same name is configured.
+pub fn add_headers(api: Api, request: &ModelRequest<'_>, headers: &mut Vec<(String, String)>) {
+    let mut add = |name: &str, value: &str| {
+        if !headers.iter().any(|(known, _)| known == name) {
+            headers.push((name.to_owned(), value.to_owned()));
+        }
+    };
+    let model = &request.endpoint.model;
+    if model.provider == "github-copilot" {
+        let initiator = if is_follow_up(request) { "agent" } else { "user" };
+        add("x-initiator", initiator);
+        add("openai-intent", "conversation-edits");
+        if has_images(request) {
+            add("copilot-vision-request", "true");
+        }
+    }
+    if request.session_id.is_empty() {
+        return;
+    }
+    if ["opencode", "opencode-go"].contains(&model.provider.as_str())
+        || model.base_url.contains("//opencode.ai/")
+    {
+        add("x-opencode-session", request.session_id);
+    }
+    for name in session_headers(api, request) {
+        add(name, request.session_id);
+    }
+}
+
+/// Names of the headers that hold the session's id, so that its requests meet the same cache.
+fn session_headers(api: Api, request: &ModelRequest<'_>) -> &'static [&'static str] {
+    let model = &request.endpoint.model;
+    let given = |key: &str| model.compat.as_ref().and_then(|compat| compat.get(key));
+    let is_router = model.provider == "openrouter" || model.base_url.contains("openrouter.ai");
+    let sends = given("sendSessionAffinityHeaders").and_then(Value::as_bool).unwrap_or(is_router);
+    let usual = if is_router { "openrouter" } else { "openai" };
+    let format = given("sessionAffinityFormat").and_then(Value::as_str).unwrap_or(usual);
+    match (api, format) {
+        (Api::OpenaiResponses, "openrouter") => &["x-session-id"],
+        (Api::OpenaiResponses, "openai") => &["session-id", "x-client-request-id"],
+        (Api::OpenaiResponses, _) => &["x-client-request-id"],
+        (Api::OpenaiCompletions | Api::AnthropicMessages, "openrouter") if sends => &["x-session-id"],
+        (Api::AnthropicMessages, _) if sends => &["x-session-affinity"],
+        (Api::OpenaiCompletions, "openai") if sends => {
+            &["session_id", "x-client-request-id", "x-session-affinity"]
+        }
+        (Api::OpenaiCompletions, _) if sends => &["x-client-request-id", "x-session-affinity"],
+        _ => &[],
+    }
+}
+
+/// Whether the model goes on by itself: the last message is an answer or a result.
+fn is_follow_up(request: &ModelRequest<'_>) -> bool {
+    let last = request.messages.last().map(|message| &**message);
+    matches!(last, Some(AgentMessage::Assistant(_) | AgentMessage::ToolResult(_)))
+}
+
+fn has_images(request: &ModelRequest<'_>) -> bool {
+    let is_image = |part: &UserContent| matches!(part, UserContent::Image(_));
+    request.messages.iter().any(|message| match &**message {
+        AgentMessage::User(message) => match &message.content {
+            MessageContent::Blocks(parts) => parts.iter().any(is_image),
+            MessageContent::Text(_) => false,
+        },
+        AgentMessage::ToolResult(message) => message.content.iter().any(is_image),
+        _ => false,
+    })
+}

@@ -1,0 +1,57 @@
+//! The built-in tools of the model, and the execution of shell commands.
+//!
+//! ```text
+//! call ─→ run ─→ read │ edit │ write │ grep │ find │ ls │ bash ─→ ToolOutput
+//!                 │      └──┬──┘                         │
+//!                 image     file_change, diff            │
+//! the host's `bash` ─────────────────────────────────→ shell ─→ running_command
+//!                            ├─ processes         registry of process groups, shared with extensions
+//!                            ├─ output            decodes, cleans, keeps the tail, spools to a file (output_files)
+//!                            └─ directory_report  directory in which the command ended
+//! ```
+//!
+//! Results have the texts of pi's tools, which hosts and models know. Differences between dialects are data in
+//! [`ShellOptions`] and in the dialect's record; only the two forms of `edit` have code of their own.
+//!
+//! Four promises hold for every tool:
+//!
+//! - **Bounded size.** A result has at most [`MAX_LINES`] lines or [`MAX_BYTES`] bytes. Of a command's output, memory has
+//!   the tail and a file the whole. Progress is built only when the channel has room.
+//! - **Cancellation.** A cancelled command returns only when its process group is dead, a cancelled search only when it
+//!   has stopped. A tool that is cancelled before its start starts nothing.
+//! - **Whole files.** Changes of one file happen one after another, and none leaves half a file behind.
+//! - **Failures are results.** The model gets the reason of a failure as text.
+
+mod bash;
+mod delegate;
+mod diff;
+mod directory_report;
+mod edit;
+mod edits;
+mod file_change;
+mod find;
+mod grep;
+mod image;
+mod ls;
+mod output;
+mod output_files;
+mod path;
+mod read;
+mod run;
+mod running_command;
+mod shell;
+mod spec;
+mod truncate;
+mod write;
+
+pub use delegate::{Delegated, DelegatedCommand, DelegatedOutcome, ToolDelegate};
+pub use diff::numbered_diff;
+pub use edit::EditResult;
+pub use output_files::{OUTPUT_FILES_LIMIT, OutputFiles, RemovedFiles};
+pub use run::{Block, ToolContext, ToolOutput, run};
+pub use shell::{
+    CommandEnd, OUTPUT_FILE_LIMIT, Progress, ShellControl, ShellError, ShellOptions, ShellOutcome,
+    ShellSnapshot, StopNotice, run_shell,
+};
+pub use spec::{DEFAULT_TOOLS, Replacement, specs};
+pub use truncate::{Limits, MAX_BYTES, MAX_LINES, NO_LINE_LIMIT, size_text, truncate_head, truncate_tail};

@@ -1,0 +1,194 @@
+//! The definitions of the tools for the model: names, descriptions, schemas of arguments.
+//!
+//! Doc comments of the argument structs become descriptions in the schemas, so they are written for the model.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use pi_rpc_model::types::ToolSpec;
+use pi_rpc_protocol::{DialectTools, DialectToolsEdits};
+
+/// The tools that are offered by default, as in pi.
+pub const DEFAULT_TOOLS: [&str; 4] = ["read", "bash", "edit", "write"];
+
+/// All built-in tools as a dialect has them, in pi's order. Tools that change something run alone in dialects with parallel
+/// tool calls.
+pub fn specs(rules: &DialectTools) -> Vec<ToolSpec> {
+    let edit = match rules.edits {
+        DialectToolsEdits::One => ToolSpec::of::<EditArguments>(
+            "edit",
+            "Change one place in a text file: `oldText`, which must be there exactly once, becomes `newText`. Copy \
+             `oldText` from the file as it is, blanks and line ends included, with enough around it to be unique.",
+            true,
+        ),
+        DialectToolsEdits::List => ToolSpec::of::<EditsArguments>(
+            "edit",
+            "Change one or more places in a text file, all in one call: each `oldText` in `edits`, which must be there \
+             exactly once, becomes its `newText`. Copy `oldText` from the file as it is, blanks and line ends \
+             included, with enough around it to be unique. The places must not overlap.",
+            true,
+        ),
+    };
+    vec![
+        ToolSpec::of::<ReadArguments>(
+            "read",
+            "Show a file. Text comes from the start of the file, or from `offset`, up to 2000 lines or 50KB, whichever \
+             is less; the result says how to go on when there is more. PNG, JPEG, GIF and WebP files come as images, \
+             large ones scaled down.",
+            false,
+        ),
+        ToolSpec::of::<BashArguments>(
+            "bash",
+            "Run a shell command in the working directory and get its output, stdout and stderr together. Of long \
+             output only the end is given, up to 50KB, and the path of a file with all of it. There is no input. A \
+             time limit can be set.",
+            true,
+        ),
+        edit,
+        ToolSpec::of::<WriteArguments>(
+            "write",
+            "Make a file with this content. A file that is already there is replaced as a whole; directories that are \
+             missing are made.",
+            true,
+        ),
+        ToolSpec::of::<GrepArguments>(
+            "grep",
+            "Search files for a regular expression or a plain text, line by line. Each hit comes as path, line number \
+             and line. Hidden files are searched; what .gitignore excludes and binary files are not. At most 100 hits, \
+             unless you set another limit, and 50KB; lines are cut at 500 characters.",
+            false,
+        ),
+        ToolSpec::of::<FindArguments>(
+            "find",
+            "List the files and directories whose names fit a glob pattern, with paths relative to where the search \
+             starts, directories with a slash at the end. Hidden ones are included, what .gitignore excludes is not. \
+             At most 1000 paths, unless you set another limit, and 50KB.",
+            false,
+        ),
+        ToolSpec::of::<LsArguments>(
+            "ls",
+            "List a directory: names in alphabetical order, hidden ones included, directories with a slash at the end. \
+             At most 500 names, unless you set another limit, and 50KB.",
+            false,
+        ),
+    ]
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct ReadArguments {
+    /// The file, absolute or relative to the working directory
+    pub(super) path: String,
+    /// The line to start from; the first is 1
+    #[schemars(with = "f64")]
+    #[serde(default)]
+    pub(super) offset: Option<f64>,
+    /// How many lines at most
+    #[schemars(with = "f64")]
+    #[serde(default)]
+    pub(super) limit: Option<f64>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct BashArguments {
+    /// The command, as bash understands it
+    pub(super) command: String,
+    /// End the command after so many seconds
+    #[schemars(with = "f64")]
+    #[serde(default)]
+    pub(super) timeout: Option<f64>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct EditArguments {
+    /// The file, absolute or relative to the working directory
+    pub(super) path: String,
+    /// The text to replace, as it stands in the file
+    pub(super) old_text: String,
+    /// The text to put there
+    pub(super) new_text: String,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct EditsArguments {
+    /// The file, absolute or relative to the working directory
+    pub(super) path: String,
+    /// The replacements; each is looked for in the file as it was before the call
+    pub(super) edits: Vec<Replacement>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(inline)]
+#[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "models would read it")]
+pub struct Replacement {
+    /// The text to replace, as it stands in the file
+    pub old_text: String,
+    /// The text to put there
+    pub new_text: String,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct WriteArguments {
+    /// The file, absolute or relative to the working directory
+    pub(super) path: String,
+    /// Everything that is to be in the file
+    pub(super) content: String,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct GrepArguments {
+    /// What to search for: a regular expression, or with `literal` a plain text
+    pub(super) pattern: String,
+    /// The directory or file to search; without one, the working directory
+    #[schemars(with = "String")]
+    #[serde(default)]
+    pub(super) path: Option<String>,
+    /// Search only files that fit this glob, such as `*.rs` or `src/**/*.rs`
+    #[schemars(with = "String")]
+    #[serde(default)]
+    pub(super) glob: Option<String>,
+    /// Whether capital and small letters are the same; without it, they differ
+    #[schemars(with = "bool")]
+    #[serde(default)]
+    pub(super) ignore_case: Option<bool>,
+    /// Whether the pattern is a plain text; without it, it is a regular expression
+    #[schemars(with = "bool")]
+    #[serde(default)]
+    pub(super) literal: Option<bool>,
+    /// How many lines to show before and after each hit; without it, none
+    #[schemars(with = "f64")]
+    #[serde(default)]
+    pub(super) context: Option<f64>,
+    /// How many hits at most; without one, 100
+    #[schemars(with = "f64")]
+    #[serde(default)]
+    pub(super) limit: Option<f64>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct FindArguments {
+    /// The glob: `*.rs` fits names anywhere, `src/**/*.rs` fits paths
+    pub(super) pattern: String,
+    /// The directory to search; without one, the working directory
+    #[schemars(with = "String")]
+    #[serde(default)]
+    pub(super) path: Option<String>,
+    /// How many paths at most; without one, 1000
+    #[schemars(with = "f64")]
+    #[serde(default)]
+    pub(super) limit: Option<f64>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct LsArguments {
+    /// The directory; without one, the working directory
+    #[schemars(with = "String")]
+    #[serde(default)]
+    pub(super) path: Option<String>,
+    /// How many names at most; without one, 500
+    #[schemars(with = "f64")]
+    #[serde(default)]
+    pub(super) limit: Option<f64>,
+}
