@@ -94,7 +94,8 @@ pub mod tools {
 /// The oracle: judges servers, hosts and recordings by the state machine and the schema that this server itself runs on.
 #[cfg(feature = "serve")]
 pub mod oracle {
-    pub use pi_rpc_conform::{live, random, replay, scenario, tap};
+    pub use pi_rpc_conform::{live, replay, tap};
     pub use pi_rpc_oracle::*;
     pub use pi_rpc_recording::*;
+    pub use pi_rpc_scenario::{self as scenario, random};
 }

@@ -9,13 +9,11 @@ use super::{
 };
 use clap::Args;
 use globset::Glob;
-use pi_rpc_conform::{
-    live::{Adapter, PlayEvent, PlayOptions, Played, Server, play_all},
-    scenario::Scenario,
-};
+use pi_rpc_conform::live::{Adapter, PlayEvent, PlayOptions, Played, Server, play_all};
 use pi_rpc_files::{harmless::harmless_lines, private_files, secrets::redact_command_line};
 use pi_rpc_oracle::report::{Outcome, Report};
 use pi_rpc_protocol::{Dialect, DialectVersion};
+use pi_rpc_scenario::Scenario;
 use progress::Progress;
 use std::{
     ffi::{OsStr, OsString},

@@ -3,13 +3,14 @@
 use super::{print, refuse};
 use clap::{Args, ValueEnum};
 use pi_rpc_config::{models_file, settings::SETTINGS_SCHEMA};
-use pi_rpc_conform::{live::adapter_schema, scenario::scenario_schema};
+use pi_rpc_conform::live::adapter_schema;
 use pi_rpc_export as export;
 use pi_rpc_export::{Bump, Difference, Part};
 use pi_rpc_machine::chart;
 use pi_rpc_model::scripted::script_schema;
 use pi_rpc_oracle::{expectations_schema, report::report_schema};
 use pi_rpc_protocol::Dialect;
+use pi_rpc_scenario::scenario_schema;
 use serde_json::{Value, json};
 use std::{fs, path::PathBuf, process::ExitCode};
 

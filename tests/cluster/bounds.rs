@@ -132,7 +132,7 @@ fn token_of_url_is_used() {
     assert!(!log.contains("s3cret"), "{log}");
 }
 
-/// Calls that give NATS a message, in `src/cluster`: the file, the call, how often it is there, and what bounds the message.
+/// Calls that give NATS a message, in `crates/cluster/src`: the file, the call, how often it is there, and what bounds the message.
 const WRITES: [(&str, &str, usize, &str); 8] = [
     ("fenced.rs", "send_publish(", 1, "append splits, append_whole refuses what does not fit"),
     (
@@ -163,7 +163,7 @@ const OTHER_CALLS: [&str; 7] = [
 #[test]
 fn every_write_to_nats_is_bounded() {
     let mut found = Vec::new();
-    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src/cluster")];
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/cluster/src")];
     let root = folders[0].clone();
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {

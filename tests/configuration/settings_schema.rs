@@ -55,7 +55,7 @@ fn settings_schema_refuses_values_that_warn() {
 
 #[test]
 fn settings_schema_has_every_member() {
-    let source = include_str!("../../src/config/settings.rs");
+    let source = include_str!("../../crates/config/src/settings.rs");
     let texts = source.split('"').skip(1).step_by(2);
     let read: BTreeSet<&str> = texts.filter(|text| text.starts_with('/') && text.len() > 1).collect();
     let described = leaves();

@@ -71,7 +71,7 @@ fn extension_host_gets_files_and_server_options() {
     assert_eq!((&hello["api"], &hello["cwd"]), (&json!("1.5"), &json!(path("").trim_end_matches('/'))));
     let arguments = hello["arguments"].as_array().unwrap();
     assert_eq!(arguments[arguments.len() - 5..], ["-e", "a.ts", "--plan", "-e", "./b"].map(Value::from));
-    assert_eq!(read("main"), include_str!("../../src/extension/node/main.mjs"));
+    assert_eq!(read("main"), include_str!("../../crates/extension/src/node/main.mjs"));
     let options = "--experimental-vm-modules --experimental-import-meta-resolve";
     assert_eq!(read("variables"), format!("{options} true 1 prepared pi-rpc\n"));
     server.finishes();

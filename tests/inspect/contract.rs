@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 
 #[test]
 fn contract_has_the_types_of_answers() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/inspect/page/contract.d.ts");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/inspect/src/page/contract.d.ts");
     if std::env::var_os("UPDATE").is_some() {
         fs::write(&file, contract()).unwrap();
     }

@@ -8,7 +8,7 @@ use pi_rpc::model::google::{
 use serde_json::{Value, json};
 use std::time::Duration;
 
-const KEY: &str = include_str!("../../src/mock/google/account_key.pem");
+const KEY: &str = include_str!("../../crates/mock/src/google/account_key.pem");
 
 fn service(members: Value) -> Value {
     let mut account = json!({

@@ -1,10 +1,7 @@
 //! Each place that starts a process is listed here, with the environment that the process gets.
 
+use super::source_files::source_files;
 use regex::Regex;
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
 
 /// What a child process gets of the environment of this one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,13 +17,13 @@ enum Gets {
 /// The files that start processes, with how many places in them do so.
 const PLACES: [(&str, usize, Gets); 17] = [
     // The watcher of processes, which gets none.
-    ("process_watcher.rs", 1, Gets::Named),
+    ("processes/process_watcher.rs", 1, Gets::Named),
     // A server of tools that an editor hands over.
-    ("acp/mcp.rs", 1, Gets::NoKeys),
+    ("mcp/lib.rs", 1, Gets::NoKeys),
     // A server that answers in place of this program.
     ("acp/agent_process.rs", 1, Gets::All),
     // An agent that asks models in place of this program.
-    ("acp_backend/connection.rs", 1, Gets::All),
+    ("acp/backend/connection.rs", 1, Gets::All),
     // The browser.
     ("cli/inspect.rs", 1, Gets::NoKeys),
     // The server that the user talks to.
@@ -42,30 +39,18 @@ const PLACES: [(&str, usize, Gets); 17] = [
     // The server whose page is shown.
     ("inspect/command_source.rs", 1, Gets::All),
     // A server that is tried.
-    ("oracle/live/home.rs", 1, Gets::Named),
+    ("conform/live/home.rs", 1, Gets::Named),
     // A server that is tapped.
-    ("oracle/tap/run.rs", 1, Gets::All),
+    ("conform/tap/run.rs", 1, Gets::All),
     // git and npm, with the scripts of packages.
     ("packages/fetch.rs", 3, Gets::NoKeys),
     // The operator's program that checks tokens.
-    ("session_host/auth_command.rs", 1, Gets::NoKeys),
+    ("host/auth_command.rs", 1, Gets::NoKeys),
     // A command of the model, of the host or of an agent.
     ("tools/running_command.rs", 1, Gets::NoKeys),
     // The text of a test that the inspector writes; nothing is started here.
     ("inspect/copies.rs", 1, Gets::All),
 ];
-
-/// The Rust files of a folder, by their paths in it.
-fn files(folder: &Path, below: &Path, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder.join(below)).unwrap() {
-        let path = below.join(entry.unwrap().file_name());
-        if folder.join(&path).is_dir() {
-            files(folder, &path, found);
-        } else if path.extension().is_some_and(|ending| ending == "rs") {
-            found.push(path);
-        }
-    }
-}
 
 /// The code of a file without comments and tests.
 fn code(text: &str) -> String {
@@ -77,16 +62,12 @@ fn code(text: &str) -> String {
 #[test]
 fn every_spawned_process_has_its_environment_listed() {
     let imported = Regex::new(r"process::(?:\{[^{}]*)?\bCommand\b(?: as (\w+))?").unwrap();
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut paths = Vec::new();
-    files(&source, Path::new(""), &mut paths);
-    for path in paths {
-        let code = code(&fs::read_to_string(source.join(&path)).unwrap());
+    for (shown, text) in source_files() {
+        let code = code(&text);
         let Some(import) = imported.captures(&code) else { continue };
         let name = import.get(1).map_or("Command", |alias| alias.as_str());
         let starts = Regex::new(&format!(r"\b{name}::(?:new|from)\(")).unwrap().find_iter(&code).count();
-        let shown = path.to_str().unwrap();
-        let listed = PLACES.iter().find(|(file, ..)| *file == shown);
+        let listed = PLACES.iter().find(|(file, ..)| **file == shown);
         let (known, gets) = listed.map_or((0, None), |(_, count, gets)| (*count, Some(*gets)));
         assert_eq!(starts, known, "{shown}: list the places that start a process, with what it gets");
         let calls = |function: &str| code.contains(function);

@@ -12,7 +12,7 @@ use std::fs;
 /// The accounts, whose tokens come from the endpoint at `way`.
 fn accounts(hostile: &Hostile, way: &str) -> [Value; 3] {
     let token_uri = format!("http://{}/{way}/token", hostile.address);
-    let key = include_str!("../../src/mock/google/account_key.pem");
+    let key = include_str!("../../crates/mock/src/google/account_key.pem");
     [
         json!({
             "type": "authorized_user", "client_id": "id", "client_secret": planted("client"),

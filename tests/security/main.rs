@@ -1,6 +1,8 @@
 //! Security: each test is a line of the table in `docs/explanation/security.md`.
 #![cfg(feature = "serve")]
 
+mod source_files;
+
 mod approval;
 mod children;
 mod environment;
@@ -15,5 +17,6 @@ mod keys;
 mod links;
 mod logins;
 mod paths;
+mod readers;
 #[path = "../serve_support/mod.rs"]
 mod serve_support;

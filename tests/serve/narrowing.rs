@@ -179,7 +179,7 @@ fn wrong_limit_of_token_is_refused() {
         "roots": ["x"], "models": "opus", "tools": ["-bash"], "dialects": ["x"], "sessions": -1,
         "commands_per_minute": "few", "dollars_per_day": -1, "logins": "yes", "sees_all": "no",
     });
-    let source = include_str!("../../src/session_host/limits.rs");
+    let source = include_str!("../../crates/host/src/limits.rs");
     let members = source.split_once("pub struct TokenLimits {").unwrap().1.split_once("\n}").unwrap().0;
     let members = members.lines().filter_map(|line| line.trim().strip_prefix("pub ")?.split_once(':'));
     for (name, _) in members {

@@ -275,7 +275,7 @@ fn commands(file: &str, prefix: &str, is_every: bool) -> Vec<String> {
 }
 
 fn source(name: &str) -> String {
-    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(name)).unwrap()
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("crates").join(name)).unwrap()
 }
 
 /// The fields of a struct, or the variants of an enum.
@@ -290,16 +290,16 @@ fn members(file: &str, head: &str) -> Vec<String> {
 
 /// All ways into sessions that the schema and the sources have.
 fn ways() -> BTreeSet<String> {
-    let listener = source("session_host/listener.rs");
+    let listener = source("host/src/listener.rs");
     let routes = listener.split(".route(\"").skip(1).map(|rest| rest.split('"').next().unwrap());
     let mut found: BTreeSet<String> = routes.map(|route| format!("route {route}")).collect();
     let listed = |head, file, kind: &str| {
         members(file, head).into_iter().map(|name| format!("{kind} {name}")).collect::<Vec<_>>()
     };
-    found.extend(listed("struct NewSession", "session_host/listener.rs", "parameter"));
-    found.extend(listed("struct ClientOptions", "session_host/listener.rs", "parameter"));
-    found.extend(listed("pub enum Start", "session_host/open_request.rs", "start"));
-    let envelope = members("session_host/shared_connection.rs", "struct Envelope");
+    found.extend(listed("struct NewSession", "host/src/listener.rs", "parameter"));
+    found.extend(listed("struct ClientOptions", "host/src/listener.rs", "parameter"));
+    found.extend(listed("pub enum Start", "host/src/open_request.rs", "start"));
+    let envelope = members("host/src/shared_connection.rs", "struct Envelope");
     found
         .extend(envelope.into_iter().filter(|name| names_session(name)).map(|name| format!("member {name}")));
     found.extend(commands("multi_session.json", "command", true));
@@ -320,12 +320,8 @@ fn every_way_has_a_row() {
 
 #[test]
 fn handles_come_from_the_one_function() {
-    let files = [
-        "session_host/registry.rs",
-        "session_host/scoped_host.rs",
-        "session_host/listener.rs",
-        "cluster/node.rs",
-    ];
+    let files =
+        ["host/src/registry.rs", "host/src/scoped_host.rs", "host/src/listener.rs", "cluster/src/node.rs"];
     for file in files {
         let bare: Vec<String> = source(file)
             .lines()
@@ -334,7 +330,7 @@ fn handles_come_from_the_one_function() {
             .collect();
         assert_eq!(bare, Vec::<String>::new(), "{file}: expected Permitted<SessionHandle>");
     }
-    let permission = source("session_host/permission.rs");
+    let permission = source("host/src/permission.rs");
     let made = permission.split("#[cfg(test)]").next().unwrap().matches("Permitted(session)").count();
     assert_eq!(made, 1, "only `permit` makes a Permitted");
 }

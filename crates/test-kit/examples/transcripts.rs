@@ -4,7 +4,8 @@
 //! its requests of models and tools, and what is on the disk afterwards.
 
 use clap::Parser;
-use pi_rpc::{oracle::random::Choices, protocol::Dialect};
+use pi_rpc_protocol::Dialect;
+use pi_rpc_scenario::random::Choices;
 use pi_rpc_test_kit::{
     Kind,
     random::{conversation, play},

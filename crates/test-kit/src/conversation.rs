@@ -8,12 +8,10 @@ use crate::{
     scenario::{JudgedRules, ScenarioEvent},
     work::WorkSource,
 };
-use pi_rpc::{
-    engine::{CompactionPlan, ModelChoice, Setup, Toolbox},
-    machine::Rule,
-    protocol::{Base, Dialect, Model, RpcCommandKind, ThinkingLevel},
-    tools::specs,
-};
+use pi_rpc_engine::{CompactionPlan, ModelChoice, Setup, Toolbox};
+use pi_rpc_machine::Rule;
+use pi_rpc_protocol::{Base, Dialect, Model, RpcCommandKind, ThinkingLevel};
+use pi_rpc_tool_specs::specs;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use serde_json::{Value, json};
 

@@ -1,10 +1,8 @@
 //! Disk in memory for engines in virtual time, and the check that frames are on disk before they are emitted.
 
 use bytes::Bytes;
-use pi_rpc::{
-    protocol::{AgentMessage, AssistantContent},
-    session::{OpenedSession, ParsedFile, ReadError, Tree, Write},
-};
+use pi_rpc_protocol::{AgentMessage, AssistantContent};
+use pi_rpc_session::{OpenedSession, ParsedFile, ReadError, Tree, Write};
 use serde_json::Value;
 use std::{
     collections::{BTreeMap, BTreeSet},

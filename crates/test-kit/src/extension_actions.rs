@@ -5,7 +5,7 @@ use crate::{
     shorthand::prompt,
 };
 use crate::{conversation::HostLine, scenario::ScenarioEvent};
-use pi_rpc::protocol::Dialect;
+use pi_rpc_protocol::Dialect;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 

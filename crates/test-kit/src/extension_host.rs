@@ -7,11 +7,9 @@ use crate::{
     plan::CANCEL_MS,
     world::{Event, World},
 };
-use pi_rpc::{
-    engine::{CallId, Input},
-    prompt::{Commands, Skill, Template},
-    protocol::{CommandLocation, FromExtension, ToExtension, read},
-};
+use pi_rpc_engine::{CallId, Input};
+use pi_rpc_prompt::{Commands, Skill, Template};
+use pi_rpc_protocol::{CommandLocation, FromExtension, ToExtension, read};
 use serde_json::{Value, json};
 use std::path::Path;
 

@@ -3,7 +3,7 @@
 //! its time.
 //!
 //! ```
-//! use pi_rpc::protocol::Dialect;
+//! use pi_rpc_protocol::Dialect;
 //! use pi_rpc_test_kit::{shorthand::*, scenario};
 //! use serde_json::json;
 //!

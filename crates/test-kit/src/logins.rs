@@ -1,10 +1,8 @@
 //! Courses of logins: what the user is to do, and the end.
 
 use crate::work::WorkPlan;
-use pi_rpc::{
-    engine::{Input, LoginEnd, LoginNotice, LoginStart},
-    protocol::{LoginMethod, LoginProvider},
-};
+use pi_rpc_engine::{Input, LoginEnd, LoginNotice, LoginStart};
+use pi_rpc_protocol::{LoginMethod, LoginProvider};
 
 /// Provider whose login is a code that the user confirms after 100 ms.
 pub const WITH_CODE: &str = "kimi-coding";

@@ -4,14 +4,12 @@ use crate::{
     playback::Called,
     world::{Event, World},
 };
-use pi_rpc::{
-    engine::{Input, ModelCall, Purpose},
-    model::{
-        scripted::{ScriptedCall, StepAction, ToolText},
-        types::{BlockStart, StreamEvent},
-    },
-    protocol::{AgentMessage, MessageContent, UserContent},
+use pi_rpc_engine::{Input, ModelCall, Purpose};
+use pi_rpc_model::{
+    scripted::{ScriptedCall, StepAction, ToolText},
+    types::{BlockStart, StreamEvent},
 };
+use pi_rpc_protocol::{AgentMessage, MessageContent, UserContent};
 
 impl World<'_> {
     pub(crate) fn call_model(&mut self, call: &ModelCall) {

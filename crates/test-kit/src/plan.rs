@@ -1,6 +1,6 @@
 //! Plans of simulated tools and shell commands, such as `sleep 100; echo one; fail`.
 
-use pi_rpc::protocol::{Dialect, errors};
+use pi_rpc_protocol::{Dialect, errors};
 
 /// Milliseconds from a cancel to the end.
 pub const CANCEL_MS: u64 = 3;

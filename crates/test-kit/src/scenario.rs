@@ -10,13 +10,11 @@ use crate::{
     work::WorkSource,
     world::World,
 };
-use pi_rpc::{
-    engine::{ExtensionSetup, Modes, SessionStorage, Setup, Toolbox, limits::Limits, todos},
-    machine::Rule,
-    model::types::{StreamEvent, ToolSpec},
-    protocol::Dialect,
-    session::OpenedSession,
-};
+use pi_rpc_engine::{ExtensionSetup, Modes, SessionStorage, Setup, Toolbox, limits::Limits, todos};
+use pi_rpc_machine::Rule;
+use pi_rpc_model::types::{StreamEvent, ToolSpec};
+use pi_rpc_protocol::Dialect;
+use pi_rpc_session::OpenedSession;
 use serde_json::{Value, json};
 
 /// Directory of session files, for conversations with stored sessions.

@@ -1,10 +1,8 @@
 //! Models and tools of a conversation.
 
-use pi_rpc::{
-    engine::{ModelChoice, ModelSelection},
-    model::types::ToolSpec,
-    protocol::{Dialect, JsonObject, Model, ThinkingLevel},
-};
+use pi_rpc_engine::{ModelChoice, ModelSelection};
+use pi_rpc_model::types::ToolSpec;
+use pi_rpc_protocol::{Dialect, JsonObject, Model, ThinkingLevel};
 use serde_json::json;
 
 /// Tools with plans as their command lines; `bash` never runs in parallel with other calls.

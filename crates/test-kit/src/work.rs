@@ -1,10 +1,8 @@
 //! Courses of tools and shell commands after their start: inputs for the engine, each with its time.
 
 use crate::plan::{CANCEL_MS, Ending as Ended, Plan};
-use pi_rpc::{
-    engine::{CallId, Input, ShellEnd, ShellStart, ToolStart},
-    protocol::{AgentToolResult, Dialect, errors},
-};
+use pi_rpc_engine::{CallId, Input, ShellEnd, ShellStart, ToolStart};
+use pi_rpc_protocol::{AgentToolResult, Dialect, errors};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 

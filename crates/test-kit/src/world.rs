@@ -14,12 +14,10 @@ use crate::{
     setup::Models,
     work::{OnCancel, Steps, WorkPlan},
 };
-use pi_rpc::{
-    engine::{CallId, Engine, Input, Now, Output},
-    model::scripted::{Player, Script},
-    protocol::{Dialect, Emission, Encoder, ExtensionAnswer, Outbound, read, read_line},
-    session::Write,
-};
+use pi_rpc_engine::{CallId, Engine, Input, Now, Output};
+use pi_rpc_model::scripted::{Player, Script};
+use pi_rpc_protocol::{Dialect, Emission, Encoder, ExtensionAnswer, Outbound, read, read_line};
+use pi_rpc_session::Write;
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, fmt::Write as _, path::Path, sync::LazyLock, time::Duration};
 

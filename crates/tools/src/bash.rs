@@ -13,9 +13,9 @@ use super::run::{ToolContext, ToolOutput};
 use super::shell::{
     CommandEnd, Progress, ShellControl, ShellOptions, ShellOutcome, ShellSnapshot, StopNotice, run_shell,
 };
-use super::spec::BashArguments;
 use super::truncate::{Limits, size_text, truncate_tail};
 use pi_rpc_protocol::{BashToolDetails, DialectTools, TruncationResult, TruncationUnit, number};
+use pi_rpc_tool_specs::BashArguments;
 
 /// Runs `bash`. A timeout in the arguments overrides that of the options; 0 or less is ignored.
 pub(super) async fn bash(arguments: BashArguments, context: ToolContext) -> Result<ToolOutput, String> {

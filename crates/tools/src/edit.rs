@@ -21,8 +21,8 @@ use super::file_change::{replace_text, with_file_lock};
 use super::path::{resolve, system_error};
 use super::read::read_file;
 use super::run::{ToolContext, ToolOutput, aborted_message};
-use super::spec::{EditArguments, EditsArguments, Replacement};
 use pi_rpc_protocol::EditToolDetails;
+use pi_rpc_tool_specs::{EditArguments, EditsArguments, Replacement};
 
 const BYTE_ORDER_MARK: &str = "\u{FEFF}";
 

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use super::edit::{normalize, occurrences, with_line_feeds};
-use super::spec::Replacement;
+use pi_rpc_tool_specs::Replacement;
 
 /// A match: its place, and the replacement.
 struct Match {

@@ -11,10 +11,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::path::resolve;
 use super::run::{ToolOutput, aborted_message};
-use super::spec::FindArguments;
 use super::truncate::{LineBuffer, MAX_BYTES, size_text};
 use pi_rpc_files::{confinement::Confinement, folder_walk::FolderWalk};
 use pi_rpc_protocol::FindToolDetails;
+use pi_rpc_tool_specs::FindArguments;
 
 /// Default limit of paths, as in pi.
 const USUAL_LIMIT: f64 = 1000.0;

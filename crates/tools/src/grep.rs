@@ -18,10 +18,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::path::resolve;
 use super::run::{ToolOutput, aborted_message};
-use super::spec::GrepArguments;
 use super::truncate::{LineBuffer, MAX_BYTES, size_text};
 use pi_rpc_files::{confinement::Confinement, folder_walk::FolderWalk};
 use pi_rpc_protocol::GrepToolDetails;
+use pi_rpc_tool_specs::GrepArguments;
 
 /// Default limit of matches, as in pi.
 const USUAL_LIMIT: f64 = 100.0;

@@ -40,7 +40,6 @@ mod read;
 mod run;
 mod running_command;
 mod shell;
-mod spec;
 mod truncate;
 mod write;
 
@@ -48,10 +47,10 @@ pub use delegate::{Delegated, DelegatedCommand, DelegatedOutcome, ToolDelegate};
 pub use diff::numbered_diff;
 pub use edit::EditResult;
 pub use output_files::{OUTPUT_FILES_LIMIT, OutputFiles, RemovedFiles};
+pub use pi_rpc_tool_specs::{DEFAULT_TOOLS, Replacement, specs};
 pub use run::{Block, ToolContext, ToolOutput, run};
 pub use shell::{
     CommandEnd, OUTPUT_FILE_LIMIT, Progress, ShellControl, ShellError, ShellOptions, ShellOutcome,
     ShellSnapshot, StopNotice, run_shell,
 };
-pub use spec::{DEFAULT_TOOLS, Replacement, specs};
 pub use truncate::{Limits, MAX_BYTES, MAX_LINES, NO_LINE_LIMIT, size_text, truncate_head, truncate_tail};

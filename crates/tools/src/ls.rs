@@ -7,9 +7,9 @@ use serde_json::json;
 
 use super::path::{resolve, system_error};
 use super::run::ToolOutput;
-use super::spec::LsArguments;
 use super::truncate::{Limits, MAX_BYTES, NO_LINE_LIMIT, size_text, truncate_head};
 use pi_rpc_protocol::LsToolDetails;
+use pi_rpc_tool_specs::LsArguments;
 
 /// Default limit of names, as in pi.
 const USUAL_LIMIT: f64 = 500.0;

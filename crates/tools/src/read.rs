@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 use super::image::image_output;
 use super::path::{resolve_existing, system_error};
 use super::run::{Block, ToolContext, ToolOutput};
-use super::spec::ReadArguments;
 use super::truncate::{Limits, MAX_BYTES, line_feeds, size_text, truncate_head};
 use pi_rpc_protocol::{ReadToolDetails, TruncationUnit};
+use pi_rpc_tool_specs::ReadArguments;
 
 /// Largest file that is read, in bytes: about the limit of pi's runtime.
 const LARGEST_FILE: u64 = 512 * 1024 * 1024;

@@ -9,7 +9,7 @@ use super::delegate::ToolDelegate;
 use super::file_change::{replace_text, with_file_lock};
 use super::path::{resolve, system_error};
 use super::run::{ToolContext, ToolOutput, aborted_message};
-use super::spec::WriteArguments;
+use pi_rpc_tool_specs::WriteArguments;
 
 /// Runs `write`; creates missing directories.
 pub(super) async fn write(arguments: WriteArguments, context: ToolContext) -> Result<ToolOutput, String> {

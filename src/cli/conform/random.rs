@@ -1,13 +1,13 @@
 //! Random conversations (`conform --seed`): generates them and shrinks failing ones.
 
-use pi_rpc_conform::{
-    live::{PlayOptions, Server, play_all},
-    random::{conversation, shrink_scenario},
-    scenario::Scenario,
-};
+use pi_rpc_conform::live::{PlayOptions, Server, play_all};
 use pi_rpc_files::{harmless::harmless_lines, private_files};
 use pi_rpc_oracle::report::{Outcome, Report, ReportedFinding, Subject};
 use pi_rpc_protocol::Dialect;
+use pi_rpc_scenario::{
+    Scenario,
+    random::{conversation, shrink_scenario},
+};
 use serde_json::Value;
 use std::{
     collections::{BTreeMap, BTreeSet},

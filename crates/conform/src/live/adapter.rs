@@ -1,7 +1,7 @@
 //! The adapter file: how to start one kind of server, with its model, configuration and extension.
 
-use crate::{embedded, scenario::Capability};
 use pi_rpc_protocol::Dialect;
+use pi_rpc_scenario::{Capability, embedded};
 use schemars::{JsonSchema, schema_for};
 use serde::{Deserialize, Deserializer, de::Error as _};
 use serde_json::Value;

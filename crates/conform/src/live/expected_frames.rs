@@ -1,6 +1,6 @@
 //! The frames that a step waits for, in any order.
 
-use crate::scenario::Pattern;
+use pi_rpc_scenario::Pattern;
 use serde_json::Value;
 
 /// The most characters of a frame in an error text.

@@ -1,7 +1,7 @@
 //! The temporary home and working directory of a server while a scenario is played, separate from the user's.
 
 use super::{Adapter, Server};
-use crate::scenario::{Scenario, Variables};
+use pi_rpc_scenario::{Scenario, Variables};
 use serde_json::{Map, Value};
 use std::{
     env, fs, io,
@@ -59,7 +59,7 @@ impl Home {
             fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
         }
         made.write_files(scenario)?;
-        if scenario.needs.contains(&crate::scenario::Capability::Extension) {
+        if scenario.needs.contains(&pi_rpc_scenario::Capability::Extension) {
             made.install_extension(&extension)?;
         }
         Ok(made)

@@ -4,12 +4,12 @@ use super::{
     Adapter, Conversation, Home, PlayOptions,
     steps::{Host, StopReason},
 };
-use crate::scenario::Scenario;
 use pi_rpc_files::private_files;
 use pi_rpc_mock::Mock;
 use pi_rpc_oracle::report::{Outcome, Subject};
 use pi_rpc_protocol::{Dialect, DialectVersion, Side, Version};
 use pi_rpc_recording::{DialectMismatch, TraceWriter};
+use pi_rpc_scenario::Scenario;
 use std::{ffi::OsString, io::BufWriter, net::Ipv4Addr, num::NonZeroU32, path::PathBuf};
 
 /// A server to play scenarios with.

@@ -1,8 +1,8 @@
 //! Plays many scenarios, several at a time.
 
 use super::{Played, Server, play};
-use crate::scenario::Scenario;
 use pi_rpc_oracle::report::Subject;
+use pi_rpc_scenario::Scenario;
 use std::{
     io,
     num::{NonZeroU32, NonZeroUsize},

@@ -5,12 +5,12 @@ use super::{
     conversation::{Conversation, WaitError},
     expected_frames::{ExpectedFrames, shortened},
 };
-use crate::scenario::{
-    Ask, Chunk, Expect, ExpectExit, ExpectFile, Idle, Only, Pattern, Patterns, SignalName, Step,
-};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use pi_rpc_client::Signal;
 use pi_rpc_files::regular_files::{self, SERVER_FILE};
+use pi_rpc_scenario::{
+    Ask, Chunk, Expect, ExpectExit, ExpectFile, Idle, Only, Pattern, Patterns, SignalName, Step,
+};
 use serde_json::{Map, Value, json};
 use std::{borrow::Cow, collections::BTreeMap, time::Duration};
 use tokio::time::{Instant, timeout};

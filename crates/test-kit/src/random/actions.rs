@@ -1,7 +1,7 @@
 //! Generator of actions of an extension.
 
 use crate::shorthand;
-use pi_rpc::oracle::random::Choices;
+use pi_rpc_scenario::random::Choices;
 use serde_json::{Value, json};
 
 /// Turns of the model in these conversations.

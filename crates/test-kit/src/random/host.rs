@@ -1,10 +1,8 @@
 //! Generator of host lines: commands from the schema, with meaningful values.
 
 use crate::{HostLine, Kind};
-use pi_rpc::{
-    oracle::random::{Choices, Commands, JUNK},
-    protocol::{Dialect, RpcCommandKind},
-};
+use pi_rpc_protocol::{Dialect, RpcCommandKind};
+use pi_rpc_scenario::random::{Choices, Commands, JUNK};
 use serde_json::Value;
 use std::{
     collections::BTreeMap,

@@ -1,5 +1,5 @@
 //! Generator of random conversations from a string of [`Choices`], which comes from a seed, a fuzzer or a recording.
-//! Lines of the host come from the schema, see [`Commands`](pi_rpc::oracle::random::Commands).
+//! Lines of the host come from the schema, see [`Commands`](pi_rpc_scenario::random::Commands).
 
 mod actions;
 mod host;
@@ -10,7 +10,8 @@ mod shrink;
 pub use shrink::shrink;
 
 use crate::{Close, Conversation, DiskFull, HostLine, Kind, Playback};
-use pi_rpc::{oracle::random::Choices, protocol::Dialect};
+use pi_rpc_protocol::Dialect;
+use pi_rpc_scenario::random::Choices;
 use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,

@@ -1,7 +1,7 @@
 //! Generator of model turns.
 
 use crate::Kind;
-use pi_rpc::oracle::random::Choices;
+use pi_rpc_scenario::random::Choices;
 use serde_json::{Value, json};
 
 /// Generates a turn of a brief or crowded conversation.

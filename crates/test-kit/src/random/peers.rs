@@ -1,7 +1,7 @@
 //! Generators of the behaviour of tools, shells, extensions and hosts.
 
 use crate::{Answers, Ending, Habit, Work};
-use pi_rpc::oracle::random::Choices;
+use pi_rpc_scenario::random::Choices;
 
 /// Generates courses of tool calls or shell commands for brief conversations.
 pub fn works(choices: &mut Choices) -> Vec<Work> {

@@ -2,7 +2,7 @@
 
 use super::play;
 use crate::{Conversation, HostLine, Kind};
-use pi_rpc::oracle::random::shrink_list;
+use pi_rpc_scenario::random::shrink_list;
 use serde_json::{Map, Value};
 
 /// Maximum number of plays for shrinking a conversation.

@@ -8,16 +8,14 @@ use super::{
     wire::Wire,
 };
 use crate::{Checked, ensure};
-use pi_rpc::{
-    engine::{CallId, Engine, Input, Now, Output, ShellEnd, Toolbox},
-    model::types::StreamEvent,
-    protocol::{
-        AgentMessage, AgentSessionEvent, Base, BashCommand, Dialect, DialectEndOfInput, DialectReady,
-        Emission, ErrorText, FlowState, Inbound, MessageContent, Outbound, RpcCommand, RpcErrorResponse,
-        RpcResponse, RpcSuccess, UserContent, UserMessage, errors, read,
-    },
-    tools::specs,
+use pi_rpc_engine::{CallId, Engine, Input, Now, Output, ShellEnd, Toolbox};
+use pi_rpc_model::types::StreamEvent;
+use pi_rpc_protocol::{
+    AgentMessage, AgentSessionEvent, Base, BashCommand, Dialect, DialectEndOfInput, DialectReady, Emission,
+    ErrorText, FlowState, Inbound, MessageContent, Outbound, RpcCommand, RpcErrorResponse, RpcResponse,
+    RpcSuccess, UserContent, UserMessage, errors, read,
 };
+use pi_rpc_tool_specs::specs;
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::LazyLock,

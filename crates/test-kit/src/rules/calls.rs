@@ -2,13 +2,10 @@
 
 use super::brief::TOOLS;
 use crate::{Checked, ensure};
-use pi_rpc::{
-    engine::{CallId, ToolStart},
-    protocol::{
-        AgentToolResult, AssistantContent, AssistantMessage, Dialect, DialectToolExecution as Style,
-        JsonObject, StopReason, TextContent, ToolCall, ToolExecutionEndEvent, UserContent, errors,
-        parse_arguments,
-    },
+use pi_rpc_engine::{CallId, ToolStart};
+use pi_rpc_protocol::{
+    AgentToolResult, AssistantContent, AssistantMessage, Dialect, DialectToolExecution as Style, JsonObject,
+    StopReason, TextContent, ToolCall, ToolExecutionEndEvent, UserContent, errors, parse_arguments,
 };
 use serde_json::{Value, json};
 

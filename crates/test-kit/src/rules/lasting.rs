@@ -8,11 +8,9 @@
 
 use super::Watcher;
 use crate::{Checked, Disk, ensure, stored_messages};
-use pi_rpc::{
-    engine::{CallId, Engine, Input, ModelCall, Now, Output, Purpose},
-    model::types::StreamEvent,
-    protocol::{Dialect, DialectEndOfInput, DialectPromptAck, DialectRunEnd, Emission},
-};
+use pi_rpc_engine::{CallId, Engine, Input, ModelCall, Now, Output, Purpose};
+use pi_rpc_model::types::StreamEvent;
+use pi_rpc_protocol::{Dialect, DialectEndOfInput, DialectPromptAck, DialectRunEnd, Emission};
 use serde_json::Value;
 use std::{
     collections::{BTreeMap, BTreeSet},

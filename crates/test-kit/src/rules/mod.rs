@@ -22,10 +22,8 @@ pub use snapshots::SnapshotCheck;
 pub use stored::Stored;
 
 use crate::{Checked, Disk};
-use pi_rpc::{
-    engine::{CallId, Engine, Input, Now, Output},
-    protocol::Emission,
-};
+use pi_rpc_engine::{CallId, Engine, Input, Now, Output};
+use pi_rpc_protocol::Emission;
 use serde_json::Value;
 use std::collections::BTreeSet;
 

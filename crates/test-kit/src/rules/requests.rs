@@ -2,7 +2,7 @@
 
 use super::brief::handler_error;
 use crate::{Checked, ensure};
-use pi_rpc::protocol::{
+use pi_rpc_protocol::{
     BashCommand, Dialect, DialectErrorStyle, DialectPromptAck, LineError, RequestId, RpcCommand,
     RpcCommandKind, RpcErrorResponse, RpcResponse, errors,
 };

@@ -2,13 +2,11 @@
 
 use super::brief::text_of;
 use crate::{Checked, ensure};
-use pi_rpc::{
-    engine::ShellEnd,
-    protocol::{
-        AgentMessage, AgentSessionEvent, AgentSessionEventKind, AssistantContent, AssistantMessage, Base,
-        BashExecutionMessage, Check as _, Dialect, DialectToolExecution, FollowUpCommand, InterruptMode,
-        QueueMode, RpcCommand, RpcSuccess, SteerCommand, StopReason, StreamingBehavior,
-    },
+use pi_rpc_engine::ShellEnd;
+use pi_rpc_protocol::{
+    AgentMessage, AgentSessionEvent, AgentSessionEventKind, AssistantContent, AssistantMessage, Base,
+    BashExecutionMessage, Check as _, Dialect, DialectToolExecution, FollowUpCommand, InterruptMode,
+    QueueMode, RpcCommand, RpcSuccess, SteerCommand, StopReason, StreamingBehavior,
 };
 use std::{collections::VecDeque, sync::Arc};
 

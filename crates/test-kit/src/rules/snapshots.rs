@@ -1,6 +1,6 @@
 //! Comparison of the snapshots of a partial message with the sum of its deltas, and their removal from the log.
 
-use pi_rpc::protocol::{parse_arguments, parse_partial};
+use pi_rpc_protocol::{parse_arguments, parse_partial};
 use serde_json::{Value, json};
 
 /// The partial message as the sum of its steps.

@@ -2,7 +2,7 @@
 
 use super::Watcher;
 use crate::{Checked, Disk, ensure};
-use pi_rpc::protocol::Emission;
+use pi_rpc_protocol::Emission;
 use serde_json::Value;
 
 /// Comparison of frames with the disk.

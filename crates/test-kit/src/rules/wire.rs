@@ -2,7 +2,7 @@
 //! reader of coalesced deltas has the same result.
 
 use crate::{Checked, ensure};
-use pi_rpc::protocol::{
+use pi_rpc_protocol::{
     AgentMessage, AgentSessionEvent, AssistantMessage, BlockKind, Dialect, DialectMessageUpdate, Emission,
     Encoder, Outbound, Step, StopReason, Update, parse_arguments, parse_partial, read,
 };

@@ -1,8 +1,8 @@
 //! Every place that reads what somebody else writes, with what bounds it: a line, an answer or an output without end fills no
 //! memory. A reader without a row fails the test, and so does a row without its reader.
 
-use super::files_below;
-use std::{collections::BTreeSet, path::Path};
+use super::source_files::source_files;
+use std::collections::BTreeSet;
 
 /// What reads from a pipe, a socket, a file or a body, as the code has it.
 const READS: &[&str] = &[
@@ -60,39 +60,47 @@ const READERS: &[(&str, &str, &str)] = &[
     ("extension/project_trust.rs", "stderr.read_to_end(&mut messages)", "`OUTPUT` bytes, `take`"),
     ("extension/project_trust.rs", "BufReader::new(stdout.take(OUTPUT))", "`OUTPUT` bytes, `take`"),
     ("extension/project_trust.rs", "stdout.read_until(", "`OUTPUT` bytes, `take`"),
-    ("process_tree.rs", "fs::read_to_string(format!(\"/proc", "the kernel writes it: one line"),
-    ("process_watcher.rs", "std::fs::read(format!(\"/proc", "the kernel writes it: an environment"),
-    ("process_watcher.rs", "read_exact(&mut message)", "five bytes a message, of this program alone"),
-    ("process_watcher.rs", "fs::read_to_string(\"/proc/uptime\")", "the kernel writes it: one line"),
-    ("acp/agent.rs", "StreamReader::new(lines(", "`acp_input`: `--max-frame`, a parse error"),
-    ("acp/agent.rs", "ByteStreams::new(", "what `acp_input` passes"),
+    ("processes/process_tree.rs", "fs::read_to_string(format!(\"/proc", "the kernel writes it: one line"),
+    ("processes/process_watcher.rs", "std::fs::read(format!(\"/proc", "the kernel writes it: an environment"),
     (
-        "acp/mcp.rs",
+        "processes/process_watcher.rs",
+        "read_exact(&mut message)",
+        "five bytes a message, of this program alone",
+    ),
+    (
+        "processes/process_watcher.rs",
+        "fs::read_to_string(\"/proc/uptime\")",
+        "the kernel writes it: one line",
+    ),
+    ("acp/agent.rs", "StreamReader::new(lines(", "`acp/input.rs`: `--max-frame`, a parse error"),
+    ("acp/agent.rs", "ByteStreams::new(", "what `acp/input.rs` passes"),
+    (
+        "mcp/lib.rs",
         ".serve(pipes)",
         "rmcp: lines of 16 MiB (DEFAULT_MAX_LINE_LENGTH), longer ones are left out",
     ),
     (
-        "acp/mcp.rs",
+        "mcp/lib.rs",
         "StreamableHttpClientTransport::from_config(",
         "rmcp: bodies and events of 16 MiB, an error",
     ),
     (
-        "acp_backend/connection.rs",
+        "acp/backend/connection.rs",
         "StreamReader::new(lines(",
-        "`acp_input`: `--max-frame`, the agent is ended",
+        "`acp/input.rs`: `--max-frame`, the agent is ended",
     ),
-    ("acp_backend/connection.rs", "ByteStreams::new(", "what `acp_input` passes"),
-    ("acp_backend/connection.rs", "BufReader::new(stderr)", "the buffer"),
-    ("acp_backend/connection.rs", "take(SHOWN_STDERR)", "SHOWN_STDERR, a piece is a line"),
-    ("acp_backend/files.rs", "take(MAX_FILE)", "MAX_FILE, an error"),
-    ("acp_input.rs", "LineReader::new(from, limit)", "the caller's limit"),
+    ("acp/backend/connection.rs", "ByteStreams::new(", "what `acp/input.rs` passes"),
+    ("acp/backend/connection.rs", "BufReader::new(stderr)", "the buffer"),
+    ("acp/backend/connection.rs", "take(SHOWN_STDERR)", "SHOWN_STDERR, a piece is a line"),
+    ("acp/backend/files.rs", "take(MAX_FILE)", "MAX_FILE, an error"),
+    ("acp/input.rs", "LineReader::new(from, limit)", "the caller's limit"),
     (
-        "attach/connection.rs",
+        "host/attach/connection.rs",
         "WebSocketConfig::default().max_message_size(Some(max_message))",
         "`max_message`, an error",
     ),
-    ("attach/pipe.rs", "LineSplitter::new(options.max_frame)", "`--max-frame`, the line is left out"),
-    ("attach/pipe.rs", "self.stdin.read(&mut self.splitter)", "the splitter"),
+    ("host/attach/pipe.rs", "LineSplitter::new(options.max_frame)", "`--max-frame`, the line is left out"),
+    ("host/attach/pipe.rs", "self.stdin.read(&mut self.splitter)", "the splitter"),
     (
         "cli/check.rs",
         "BufReader::with_capacity(BUFFER, File::open(trace)?)",
@@ -153,63 +161,55 @@ const READERS: &[(&str, &str, &str)] = &[
         "BufReader::with_capacity(256 * 1024, reader)",
         "`oracle/recording.rs`: LONGEST_LINE",
     ),
-    ("line_reader.rs", "LineSplitter::new(limit)", "the caller's limit"),
-    ("line_reader.rs", "self.from.read(self.splitter.space(CHUNK))", "the splitter"),
-    ("line_reader.rs", "from.fill_buf()", "the caller's limit"),
-    ("line_reader.rs", "take(limit).read_to_end(&mut bytes)", "the caller's limit"),
-    ("line_reader.rs", "io::copy(&mut from, &mut io::sink())", "nothing is kept"),
-    ("line_reader.rs", "pub fn read_beginning(", "the caller's limit"),
+    ("processes/line_reader.rs", "LineSplitter::new(limit)", "the caller's limit"),
+    ("processes/line_reader.rs", "self.from.read(self.splitter.space(CHUNK))", "the splitter"),
+    ("processes/line_reader.rs", "from.fill_buf()", "the caller's limit"),
+    ("processes/line_reader.rs", "take(limit).read_to_end(&mut bytes)", "the caller's limit"),
+    ("processes/line_reader.rs", "io::copy(&mut from, &mut io::sink())", "nothing is kept"),
+    ("processes/line_reader.rs", "pub fn read_beginning(", "the caller's limit"),
     ("login/browser.rs", "axum::serve(", "hyper: heads of 400 KiB; no body is read; strangers"),
     ("mock/answer.rs", "answer.chunk()", "bytes of our own"),
     ("mock/connection.rs", ".poll_read(context, buffer)", "the caller's buffer"),
     ("mock/handle.rs", "packed.take(MAX_BODY as u64).read_to_end(&mut whole)", "MAX_BODY"),
-    ("mock/mod.rs", "axum::serve(", "hyper: heads of 400 KiB; bodies MAX_BODY; strangers"),
-    ("model/http/aws_chain.rs", "answer.chunk()", "MAX_BODY, an error"),
-    ("model/http/exchange.rs", "response.chunk()", "ANSWER_BYTES"),
-    ("model/http/google_exchange.rs", "response.chunk()", "the answer's limit, an error"),
+    ("mock/lib.rs", "axum::serve(", "hyper: heads of 400 KiB; bodies MAX_BODY; strangers"),
+    ("model-http/http/aws_chain.rs", "answer.chunk()", "MAX_BODY, an error"),
+    ("model-http/http/exchange.rs", "response.chunk()", "ANSWER_BYTES"),
+    ("model-http/http/google_exchange.rs", "response.chunk()", "the answer's limit, an error"),
     (
-        "model/http/response.rs",
+        "model-http/http/response.rs",
         "timeout(idle, response.chunk())",
-        "`model/body.rs`: a line, an event and an answer have limits",
+        "`model-http/body.rs`: a line, an event and an answer have limits",
     ),
-    ("model/http/response.rs", "while let Ok(Some(piece)) = response.chunk()", "ERROR_BYTES"),
-    ("oracle/live/adapter.rs", "fs::read_to_string(folder.join(name))", "a file that the user names"),
-    ("oracle/live/adapter.rs", "fs::read_to_string(&path)", "a file that the user names"),
-    ("oracle/live/conversation.rs", "LineSplitter::new(usize::MAX)", "what the scenario writes"),
+    ("model-http/http/response.rs", "while let Ok(Some(piece)) = response.chunk()", "ERROR_BYTES"),
+    ("conform/live/adapter.rs", "fs::read_to_string(folder.join(name))", "a file that the user names"),
+    ("conform/live/adapter.rs", "fs::read_to_string(&path)", "a file that the user names"),
+    ("conform/live/conversation.rs", "LineSplitter::new(usize::MAX)", "what the scenario writes"),
     ("oracle/recording.rs", "from.fill_buf()", "LONGEST_LINE, reported and left out"),
     ("oracle/recording.rs", "LineSplitter::new(longest)", "LONGEST_LINE, reported and left out"),
-    ("oracle/tap/pump.rs", "from.read(&mut chunk)", "passed on; `oracle/tap/recorder.rs` holds LONGEST"),
-    ("oracle/tap/recorder.rs", "LineSplitter::new(LONGEST)", "LONGEST, recorded in pieces"),
+    ("conform/tap/pump.rs", "from.read(&mut chunk)", "passed on; `conform/tap/recorder.rs` holds LONGEST"),
+    ("conform/tap/recorder.rs", "LineSplitter::new(LONGEST)", "LONGEST, recorded in pieces"),
     ("packages/fetch.rs", "read_beginning(stderr, MAX_STDERR)", "MAX_STDERR, the rest is dropped"),
-    ("regular_files.rs", "take(kind.limit + 1)", "the limit of the kind, an error"),
-    ("regular_files.rs", "pub fn read_to_string(", "the limit of the kind, an error"),
+    ("files/regular_files.rs", "take(kind.limit + 1)", "the limit of the kind, an error"),
+    ("files/regular_files.rs", "pub fn read_to_string(", "the limit of the kind, an error"),
     ("server/stdin.rs", "self.from.read(splitter.space(CHUNK))", "the splitter"),
     ("server/stdin.rs", "self.stdin.read(&mut self.splitter)", "the splitter"),
     ("server/stdin.rs", "LineSplitter::new(max_frame)", "`--max-frame`, an error, the line is skipped"),
-    ("session/catalog.rs", "take(LARGEST + 1)", "LARGEST, left out of the list"),
-    ("session/file.rs", "open.file.read_to_end(&mut bytes)", "`--max-session`, not opened"),
-    ("session/file.rs", "old.read_to_end(&mut bytes)", "`--max-session`: what was read before"),
-    ("session/find.rs", "BufReader::new(file.take(LONGEST_HEADER))", "LONGEST_HEADER"),
-    ("session/find.rs", "reader.read_until(", "LONGEST_HEADER"),
-    ("session_host/access.rs", "fs::read_to_string(path)", "a file that the operator names"),
-    ("session_host/auth_command.rs", "from.take(MAX_ANSWER)", "MAX_ANSWER"),
-    ("session_host/listener.rs", "axum::serve(", "hyper: heads of 400 KiB; no body is read; strangers"),
-    ("session_host/listener.rs", "LineReader::new(from, server.max_frame)", "`--max-frame`, an error"),
-    (
-        "session_host/listener.rs",
-        "upgrade.on_upgrade(move |socket|",
-        "`--max-frame`, the connection is closed",
-    ),
-    (
-        "session_host/listener.rs",
-        "upgrade.on_upgrade(|socket|",
-        "twice `--max-frame`, the connection is closed",
-    ),
-    ("session_host/records.rs", "fs::read(&path)", "a file of the host's own folder"),
-    ("session_host/transports.rs", "self.stdin.read(&mut self.splitter)", "the splitter"),
-    ("session_host/transports.rs", "LineSplitter::new(max_frame)", "`--max-frame`, an error"),
-    ("session_host/unix_clients.rs", "recv(stream, &mut first", "one byte"),
-    ("strangers.rs", ".poll_read(context, buffer)", "the caller's buffer"),
+    ("session-store/catalog.rs", "take(LARGEST + 1)", "LARGEST, left out of the list"),
+    ("session-store/file.rs", "open.file.read_to_end(&mut bytes)", "`--max-session`, not opened"),
+    ("session-store/file.rs", "old.read_to_end(&mut bytes)", "`--max-session`: what was read before"),
+    ("session-store/find.rs", "BufReader::new(file.take(LONGEST_HEADER))", "LONGEST_HEADER"),
+    ("session-store/find.rs", "reader.read_until(", "LONGEST_HEADER"),
+    ("host/access.rs", "fs::read_to_string(path)", "a file that the operator names"),
+    ("host/auth_command.rs", "from.take(MAX_ANSWER)", "MAX_ANSWER"),
+    ("host/listener.rs", "axum::serve(", "hyper: heads of 400 KiB; no body is read; strangers"),
+    ("host/listener.rs", "LineReader::new(from, server.max_frame)", "`--max-frame`, an error"),
+    ("host/listener.rs", "upgrade.on_upgrade(move |socket|", "`--max-frame`, the connection is closed"),
+    ("host/listener.rs", "upgrade.on_upgrade(|socket|", "twice `--max-frame`, the connection is closed"),
+    ("host/records.rs", "fs::read(&path)", "a file of the host's own folder"),
+    ("host/transports.rs", "self.stdin.read(&mut self.splitter)", "the splitter"),
+    ("host/transports.rs", "LineSplitter::new(max_frame)", "`--max-frame`, an error"),
+    ("host/unix_clients.rs", "recv(stream, &mut first", "one byte"),
+    ("guarded-listener/lib.rs", ".poll_read(context, buffer)", "the caller's buffer"),
     ("tools/grep.rs", "self.file.read(buffer)", "the buffer; files of 64 MiB"),
     ("tools/read.rs", ".read_to_end(&mut bytes)", "LARGEST_FILE, an error"),
     (
@@ -235,15 +235,13 @@ fn every_reader_has_a_bound() {
     assert!(stale.is_empty(), "rows without a reader: {stale:#?}");
 }
 
-/// The lines that read: file below `src`, and line. Tests are left out.
+/// The lines that read: file, and line. Tests are left out.
 fn readers() -> BTreeSet<(String, String)> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut found = BTreeSet::new();
-    for (path, text) in files_below(&root) {
-        let file = path.strip_prefix(&root).unwrap().to_string_lossy().into_owned();
+    for (file, text) in source_files() {
         let text = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
         let text = text.split("#[cfg(all(test").next().unwrap_or_default();
-        let lines = text.lines().map(str::trim).filter(|line| file.ends_with(".rs") && reads(line));
+        let lines = text.lines().map(str::trim).filter(|line| reads(line));
         found.extend(lines.map(|line| (file.clone(), line.to_owned())));
     }
     found

@@ -2,12 +2,14 @@
 //!
 //! A [`Scenario`] has a script for the scripted model, files and settings to start with, and [`Step`]s. A step waits for
 //! frames that fit a [`Pattern`], and may store parts of them in [`Variables`] for later steps. Scenarios do not mention
-//! rules: they lead a server into situations, and the judge applies the rules to every frame. [`live`](super::live) plays
-//! them.
+//! rules: they lead a server into situations, and the judge applies the rules to every frame. The crate `conform` plays them;
+//! [`random`] draws further ones from a seed.
 
+pub mod embedded;
 mod file;
 mod library;
 mod pattern;
+pub mod random;
 mod step;
 mod variables;
 

@@ -33,7 +33,7 @@ fn emit(root: &Path) -> Result<TokenStream, String> {
             rows.extend(files(&root.join(folder))?);
         }
         let rows = rows.iter().map(|(name, path)| quote!((#name, include_str!(#path))));
-        Ok(quote!(pub(super) const #name: &[(&str, &str)] = &[#(#rows),*];))
+        Ok(quote!(pub const #name: &[(&str, &str)] = &[#(#rows),*];))
     });
     tables.collect::<Result<Vec<_>, String>>().map(|tables| quote!(#(#tables)*))
 }

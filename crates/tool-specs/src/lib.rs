@@ -75,46 +75,46 @@ pub fn specs(rules: &DialectTools) -> Vec<ToolSpec> {
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(super) struct ReadArguments {
+pub struct ReadArguments {
     /// The file, absolute or relative to the working directory
-    pub(super) path: String,
+    pub path: String,
     /// The line to start from; the first is 1
     #[schemars(with = "f64")]
     #[serde(default)]
-    pub(super) offset: Option<f64>,
+    pub offset: Option<f64>,
     /// How many lines at most
     #[schemars(with = "f64")]
     #[serde(default)]
-    pub(super) limit: Option<f64>,
+    pub limit: Option<f64>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(super) struct BashArguments {
+pub struct BashArguments {
     /// The command, as bash understands it
-    pub(super) command: String,
+    pub command: String,
     /// End the command after so many seconds
     #[schemars(with = "f64")]
     #[serde(default)]
-    pub(super) timeout: Option<f64>,
+    pub timeout: Option<f64>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct EditArguments {
+pub struct EditArguments {
     /// The file, absolute or relative to the working directory
-    pub(super) path: String,
+    pub path: String,
     /// The text to replace, as it stands in the file
-    pub(super) old_text: String,
+    pub old_text: String,
     /// The text to put there
-    pub(super) new_text: String,
+    pub new_text: String,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(super) struct EditsArguments {
+pub struct EditsArguments {
     /// The file, absolute or relative to the working directory
-    pub(super) path: String,
+    pub path: String,
     /// The replacements; each is looked for in the file as it was before the call
-    pub(super) edits: Vec<Replacement>,
+    pub edits: Vec<Replacement>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -129,66 +129,66 @@ pub struct Replacement {
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(super) struct WriteArguments {
+pub struct WriteArguments {
     /// The file, absolute or relative to the working directory
-    pub(super) path: String,
+    pub path: String,
     /// Everything that is to be in the file
-    pub(super) content: String,
+    pub content: String,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct GrepArguments {
+pub struct GrepArguments {
     /// What to search for: a regular expression, or with `literal` a plain text
-    pub(super) pattern: String,
+    pub pattern: String,
     /// The directory or file to search; without one, the working directory
     #[schemars(with = "String")]
     #[serde(default)]
-    pub(super) path: Option<String>,
+    pub path: Option<String>,
     /// Search only files that fit this glob, such as `*.rs` or `src/**/*.rs`
     #[schemars(with = "String")]
     #[serde(default)]
-    pub(super) glob: Option<String>,
+    pub glob: Option<String>,
     /// Whether capital and small letters are the same; without it, they differ
     #[schemars(with = "bool")]
     #[serde(default)]
-    pub(super) ignore_case: Option<bool>,
+    pub ignore_case: Option<bool>,
     /// Whether the pattern is a plain text; without it, it is a regular expression
     #[schemars(with = "bool")]
     #[serde(default)]
-    pub(super) literal: Option<bool>,
+    pub literal: Option<bool>,
     /// How many lines to show before and after each hit; without it, none
     #[schemars(with = "f64")]
     #[serde(default)]
-    pub(super) context: Option<f64>,
+    pub context: Option<f64>,
     /// How many hits at most; without one, 100
     #[schemars(with = "f64")]
     #[serde(default)]
-    pub(super) limit: Option<f64>,
+    pub limit: Option<f64>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(super) struct FindArguments {
+pub struct FindArguments {
     /// The glob: `*.rs` fits names anywhere, `src/**/*.rs` fits paths
-    pub(super) pattern: String,
+    pub pattern: String,
     /// The directory to search; without one, the working directory
     #[schemars(with = "String")]
     #[serde(default)]
-    pub(super) path: Option<String>,
+    pub path: Option<String>,
     /// How many paths at most; without one, 1000
     #[schemars(with = "f64")]
     #[serde(default)]
-    pub(super) limit: Option<f64>,
+    pub limit: Option<f64>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(super) struct LsArguments {
+pub struct LsArguments {
     /// The directory; without one, the working directory
     #[schemars(with = "String")]
     #[serde(default)]
-    pub(super) path: Option<String>,
+    pub path: Option<String>,
     /// How many names at most; without one, 500
     #[schemars(with = "f64")]
     #[serde(default)]
-    pub(super) limit: Option<f64>,
+    pub limit: Option<f64>,
 }
