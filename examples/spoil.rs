@@ -8,7 +8,7 @@
 //! `drop`, `twice`, `set`, `insert` and `break`, and `move` to behind what comes later; places are counted from the
 //! first. `{"set": ["meta exit", "/code", 1]}` is another exit status.
 
-#[path = "../tests/oracle/mutation_support/ops.rs"]
+#[path = "../crates/oracle/tests/oracle/mutation_support/ops.rs"]
 #[expect(dead_code, reason = "recordings are spoilt as a whole, streams as they come")]
 mod ops;
 

@@ -3,7 +3,7 @@
 
 #[path = "../chromium_support/mod.rs"]
 mod chromium_support;
-#[path = "../page/page_support/mod.rs"]
+#[path = "../../crates/page/tests/page/page_support/mod.rs"]
 mod page_support;
 #[path = "../report_support/mod.rs"]
 mod report_support;

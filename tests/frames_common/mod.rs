@@ -11,10 +11,8 @@ pub use choices::{Choices, choices};
 pub use expected::same;
 pub use places::Place;
 
-use pi_rpc::{
-    export::json_schema,
-    protocol::{BUNDLE, Dialect},
-};
+use pi_rpc_export::json_schema;
+use pi_rpc_protocol::{BUNDLE, Dialect};
 use serde_json::Value;
 use std::collections::BTreeSet;
 

@@ -1,28 +1,4 @@
-//! The oracle: findings about planted faults, no findings about legal recordings, and the reports.
-//!
-//! `valid` has recordings of this server, `recorded` lists the violations of the originals.
-#![cfg(feature = "serve")]
-
-mod mutation_support;
-#[path = "../report_support/mod.rs"]
-mod report_support;
+//! `pi-rpc check` and `--redact`, the real binary.
 
 mod check_command;
-mod check_damage;
-mod check_reports;
-mod cuts;
-mod dialect_found;
-mod fair;
-mod judge;
-mod legal;
-mod lies;
-mod meta_in_recordings;
-mod mutations;
-mod other_dialects;
-mod patience;
-mod recordings;
 mod redacted;
-mod rule_docs;
-mod shared_wire;
-mod trace_writing;
-mod versions;

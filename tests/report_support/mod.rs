@@ -2,16 +2,15 @@
 #![allow(dead_code)] // each test binary uses its part
 
 use insta::Settings;
-use pi_rpc::{
-    machine::{Difference, Rule, Tier},
-    oracle::{
-        Direction, Expectations,
-        report::{
-            Outcome, Quote, Report, ReportedFinding, ServerIdentity, Subject, TimelineEntry, UnreadableLine,
-        },
+use pi_rpc_machine::{Difference, Rule};
+use pi_rpc_oracle::{
+    Expectations,
+    report::{
+        Outcome, Quote, Report, ReportedFinding, ServerIdentity, Subject, TimelineEntry, UnreadableLine,
     },
-    protocol::{Dialect, Need},
 };
+use pi_rpc_protocol::{Dialect, Need, Tier};
+use pi_rpc_recording::Direction;
 use serde_json::json;
 
 /// One subject of each outcome.

@@ -18,6 +18,7 @@ mod hostile;
 mod large_frames;
 mod limits;
 mod logins;
+mod mock_llm;
 mod narrowing;
 mod no_model;
 mod pi1;

@@ -3,10 +3,9 @@
 
 use bytes::Bytes;
 use fastrand::Rng;
-use pi_rpc::{
-    protocol::{AgentMessage, Dialect, SessionHeader},
-    session::{Context, OpenError, OpenedSession, ParsedFile, ReadError, Stamp, Store, Tree, new_header},
-};
+use pi_rpc_protocol::{AgentMessage, Dialect, SessionHeader};
+use pi_rpc_session::{Context, OpenedSession, ParsedFile, ReadError, Stamp, Tree, new_header};
+use pi_rpc_session_store::{OpenError, Store};
 use serde_json::{Value, json};
 use std::{
     fs,

@@ -1,0 +1,11 @@
+//! Requests over HTTP: connections, retries, tokens of accounts, keys in texts.
+
+mod http_support;
+#[path = "../../../model/tests/model/model_support/mod.rs"]
+mod model_support;
+
+mod google_account;
+mod google_token;
+mod http_ask;
+mod http_environment;
+mod http_retries;

@@ -1,0 +1,23 @@
+//! Models: requests and answers of each vendor's API, whole; requests over HTTP.
+
+mod model_support;
+
+mod anthropic_request;
+mod anthropic_stream;
+mod azure_request;
+mod bedrock_request;
+mod bedrock_stream;
+mod codex_request;
+mod convert;
+mod failures;
+mod google_request;
+mod google_stream;
+mod mistral_request;
+mod mistral_stream;
+mod openai_completions_request;
+mod openai_completions_stream;
+mod openai_responses_request;
+mod openai_responses_stream;
+mod pi_messages_request;
+mod pi_messages_stream;
+mod vertex_request;

@@ -1,0 +1,9 @@
+//! HTML pages of a session, of a report and of the protocol, as an HTML parser reads them.
+mod page_support;
+#[path = "../../../../tests/report_support/mod.rs"]
+mod report_support;
+
+mod hostile;
+mod reference;
+mod report;
+mod session;
