@@ -1,11 +1,11 @@
-//! Lists the files of the program that hosts pi's extensions, which the program carries with it.
+//! Lists the files of the Node host's program, which this program carries with it.
 
 use proc_macro2::TokenStream;
 use quote::quote;
 use sha2::{Digest as _, Sha256};
 use std::{env, fs, path::Path};
 
-/// The program that hosts pi's extensions, with the folders in it.
+/// The program of the Node host, with the folders in it.
 const HOST: &str = "src/node";
 
 /// How much of the hash of its files tells two versions of it apart, in bytes.

@@ -1,5 +1,6 @@
 //! Compiles `schema/` into Rust: structs by typify, then what typify cannot say (tagged unions, presence by dialect,
 //! tables) by the modules under `build/`.
+#![allow(clippy::disallowed_macros, clippy::disallowed_methods)] // a build script reads and prints
 
 #[path = "build/bundle.rs"]
 mod bundle;

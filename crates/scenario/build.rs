@@ -1,4 +1,5 @@
 //! Lists the files that the program carries with it, by name: scenarios and adapters, and what adapters copy.
+#![allow(clippy::disallowed_macros, clippy::disallowed_methods)] // a build script reads and prints
 
 use proc_macro2::TokenStream;
 use quote::quote;

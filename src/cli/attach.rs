@@ -1,4 +1,4 @@
-//! `pi-rpc attach`: a pipe to a session of a host.
+//! `pi-rpc attach`: a pipe to a session of a session host.
 
 use super::{
     options::{self, DisabledTools, HostOptions, LogFormat, Refusal, SessionStart},

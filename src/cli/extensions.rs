@@ -14,11 +14,9 @@ use pi_rpc_engine::{
     todos::{CLEAR_AFTER, TODO_WRITE},
     ttsr::Rules,
 };
-use pi_rpc_extension as extension;
-use pi_rpc_extension::{NodeHost, Position};
+use pi_rpc_extension::{self as extension, NodeHost, Position};
 use pi_rpc_files::secrets::redact_command_line;
-use pi_rpc_packages as packages;
-use pi_rpc_packages::SourcePlace;
+use pi_rpc_packages::{self as packages, SourcePlace};
 use pi_rpc_protocol::{
     Dialect, DialectExtensionApi, ExtensionError, ExtensionMember, Rule, SourceInfo, SourceScope,
 };
@@ -34,7 +32,7 @@ const EXTENSIONS_FOLDER: &str = "extensions";
 /// The `event` in the error of an extension that is not loaded.
 const LOAD_EVENT: &str = "load";
 
-/// Stands in place of a path for the process that hosts pi's own extensions.
+/// Stands in place of a path for the Node host.
 const HOSTED_PATH: &str = "<extensions>";
 
 /// Finds the extensions of options, settings, packages and default directories. Logs warnings for the others. `arguments`: the

@@ -105,7 +105,7 @@ enum End {
 /// Default of `--upgrade-wait`, in milliseconds.
 const UPGRADE_WAIT_MS: u64 = 600_000;
 
-/// How long the threads of a host that is replaced may take to end. Those that are blocked may never.
+/// How long the threads of a session host that is replaced may take to end. Those that are blocked may never.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How often a host that is to be replaced looks for a moment without runs.
@@ -332,7 +332,7 @@ async fn server(
     Ok(Server { host, dialect, max_frame, access, max_pending })
 }
 
-/// Joins the hosts that `--nats` names; `None`: the sessions are of this process alone.
+/// Joins the session hosts that `--nats` connects; `None`: the sessions are of this process alone.
 #[cfg(feature = "cluster")]
 async fn join_cluster(
     template: &SessionTemplate,

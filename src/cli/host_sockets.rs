@@ -1,4 +1,4 @@
-//! The sockets of a host: bound here, passed by systemd, or handed over by the host before it.
+//! The sockets of a session host: bound here, passed by systemd, or handed over by the host before it.
 
 use super::{
     log::Log,

@@ -49,7 +49,7 @@ Examples:
   pi-rpc inspect unix:/run/user/1000/pi-rpc.sock
   pi-rpc inspect --no-browser talk.jsonl";
 
-/// The variable with the token for a host.
+/// The variable with the token for a session host.
 const TOKEN: &str = "PI_RPC_TOKEN";
 
 /// Serves the page until a signal comes.

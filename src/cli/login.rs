@@ -5,9 +5,8 @@ use super::{
     print, refuse,
 };
 use clap::Args;
-use pi_rpc_config as config;
 use pi_rpc_config::{
-    Config, Environment, Keys, Sources,
+    self as config, Config, Environment, Keys, Sources,
     catalogue::BUILT_IN,
     host_of,
     login_kinds::{LoginKind, login_kind, login_kinds},

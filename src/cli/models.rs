@@ -4,9 +4,9 @@ pub(super) mod auth;
 
 use super::{print, refuse};
 use clap::Args;
-use pi_rpc_config as config;
 use pi_rpc_config::{
-    Config, Environment, Keys, SelectionOptions, Sources, catalogue::BUILT_IN, pattern::full_id,
+    self as config, Config, Environment, Keys, SelectionOptions, Sources, catalogue::BUILT_IN,
+    pattern::full_id,
 };
 use pi_rpc_files::{harmless::harmless_lines, secrets::redact_url};
 use pi_rpc_model::request::Endpoint;

@@ -64,7 +64,7 @@ pub struct HostOptions {
     pub tools: Option<Vec<String>>,
     /// `--no-tools` and `--no-builtin-tools`.
     pub no_tools: Option<DisabledTools>,
-    /// Lists of the client of a host and of its token, which leave less of the host's tools.
+    /// Lists of the client of a session host and of its token, which leave less of that host's tools.
     pub narrower_tools: Vec<NarrowerTools>,
     /// `--exclude-tools`: tools that are never offered.
     pub exclude_tools: Vec<String>,
@@ -132,17 +132,17 @@ pub struct HostOptions {
     pub max_output_files: Option<u64>,
     /// `--listen`: addresses for clients of many sessions.
     pub listen: Vec<String>,
-    /// `--nats`: URLs of NATS servers, by which hosts share their sessions.
+    /// `--nats`: URLs of NATS servers, by which session hosts share their sessions.
     pub nats: Option<String>,
     /// `--nats-credentials`: a file of credentials.
     pub nats_credentials: Option<String>,
     /// `--nats-replicas`: copies of each stream.
     pub nats_replicas: Option<usize>,
-    /// `--nats-lease`: seconds without a heartbeat after which other hosts take the sessions of this one.
+    /// `--nats-lease`: seconds without a heartbeat after which other session hosts take the sessions of this one.
     pub nats_lease: Option<u64>,
-    /// `--node`: the name of this host among those that share sessions.
+    /// `--node`: the name of this session host among those that share sessions.
     pub node: Option<String>,
-    /// `--label`: labels of this host.
+    /// `--label`: labels of this session host.
     pub labels: Vec<String>,
     /// `--token-file`: SHA-256 of the tokens of clients, with their limits.
     pub token_file: Option<String>,

@@ -6,8 +6,7 @@ use pi_rpc_config::{
     prompt::discover::{Discovered, NamedPaths, SearchPlaces},
     settings::PathList,
 };
-use pi_rpc_packages as packages;
-use pi_rpc_packages::PackageResources;
+use pi_rpc_packages::{self as packages, PackageResources};
 use pi_rpc_prompt::Commands;
 use std::path::Path;
 

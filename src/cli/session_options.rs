@@ -7,10 +7,9 @@ use super::{
     session::InitialSession,
     tool_selection::{self, SelectedTools},
 };
-use pi_rpc_config as config;
 use pi_rpc_config::{
-    Config, Environment, ProjectPolicy, SelectionError, SelectionOptions, Sources, expand_home,
-    load_with_policy,
+    self as config, Config, Environment, ProjectPolicy, SelectionError, SelectionOptions, Sources,
+    expand_home, load_with_policy,
     prompt::files::{PromptFiles, text_or_file},
 };
 use pi_rpc_engine::{CompactionPlan, Modes, RetryPlan, limits::Limits};

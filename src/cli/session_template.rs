@@ -1,4 +1,4 @@
-//! The options of a hosted session: those of the host, what its client asks for, within the limits of the client's token.
+//! The options of a hosted session: those of the session host, what its client asks for, within the limits of the client's token.
 
 use super::{
     options::{self, HostOptions, NarrowerTools, Refusal, SessionStart},
@@ -26,9 +26,9 @@ use std::{
 pub struct SessionTemplate {
     /// The dialect of sessions that name none.
     pub dialect: Dialect,
-    /// Whether the sessions are of clients of a host, which approve no project.
+    /// Whether the sessions are of clients of a session host, which approve no project.
     pub is_host: bool,
-    /// The host's options.
+    /// The options of the session host, or of the host that has started `serve`.
     pub options: HostOptions,
     /// The host's command line, which extensions may read options from.
     pub arguments: Vec<OsString>,

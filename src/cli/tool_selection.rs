@@ -1,4 +1,5 @@
-//! From `--tools`, `--exclude-tools`, `--no-tools`, `defaultTools` and the lists of a host's client to the tools of a session.
+//! From `--tools`, `--exclude-tools`, `--no-tools`, `defaultTools` and the lists of a session host's client to the tools of a
+//! session.
 //!
 //! Source of the grammar and of what wins over what: pi 1.6's `cli.md` and `settings.md`.
 
@@ -69,7 +70,7 @@ pub fn check_tool_list(entries: &[String]) -> Result<(), String> {
 ///
 /// # Errors
 ///
-/// A list of a host's client is malformed.
+/// A list of a session host's client is malformed.
 pub fn select(config: &Config, options: &HostOptions) -> Result<SelectedTools, Refusal> {
     let rules = config.dialect.record();
     let todos = rules.lanes.todos.then(todos::spec);
@@ -241,8 +242,8 @@ fn change(selection: &mut ToolSelection, source: &str, entries: &[String], names
     selection.excluded.extend(removed.into_iter().map(str::to_owned));
 }
 
-/// Applies a list of a host's client, or of its token. `is_limited`: the host has a selection of its own, to which
-/// they add nothing.
+/// Applies a list of a session host's client, or of its token. `is_limited`: the session host has a selection of its own,
+/// to which they add nothing.
 fn narrow(
     selection: &mut ToolSelection,
     NarrowerTools { source, entries, no_built_in }: &NarrowerTools,

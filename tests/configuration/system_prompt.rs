@@ -3,11 +3,16 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use pi_rpc::confinement::Confinement;
-use pi_rpc::prompt::files::{ContextFile, PromptFiles, text_or_file};
-use pi_rpc::prompt::{PromptParts, ToolLine, sections, system_prompt, tool_line};
-use pi_rpc::protocol::Dialect;
-use pi_rpc::tools;
+use pi_rpc::{
+    confinement::Confinement,
+    prompt::{
+        PromptParts, ToolLine,
+        files::{ContextFile, PromptFiles, text_or_file},
+        sections, system_prompt, tool_line,
+    },
+    protocol::Dialect,
+    tools,
+};
 
 const END: &str = "\nCurrent date: 2026-03-01\nCurrent working directory: /home/me/project";
 

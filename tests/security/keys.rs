@@ -1,8 +1,10 @@
 //! Keys from all sources are redacted in all outputs.
 
 use crate::extended_support::script;
-use crate::hostile::{Hostile, WAYS};
-use crate::serve_support::{Server, binary, chatgpt_token, command, write_agent_file, write_models_file};
+use crate::{
+    hostile::{Hostile, WAYS},
+    serve_support::{Server, binary, chatgpt_token, command, write_agent_file, write_models_file},
+};
 use pi_rpc::protocol::Dialect;
 use serde_json::{Value, json};
 use std::{

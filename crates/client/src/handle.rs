@@ -355,7 +355,7 @@ impl Client {
     /// frame before it returns, and it must not call the client.
     ///
     /// ```no_run
-    /// # use pi_rpc::client::Client;
+    /// # use pi_rpc_client::Client;
     /// # fn show(client: &Client) {
     /// let model = client.session(|session| session.model().flatten().map(|model| model.name.clone()));
     /// # }

@@ -1,13 +1,52 @@
 //! A client for any server of the protocol: typed commands, events, dialogs, tools of the host.
 //!
-//! [`Client`] starts a server and calls its commands; [`Events`] is the stream of everything else that the server writes.
-//! [`Process`] is the layer below, without the protocol: a process, lines to it, lines from it.
+//! For programs that drive a coding agent: start `pi --mode rpc`, `pi-rpc serve` or another server with [`Client::spawn`], or
+//! connect to a server in the same process with [`Client::connect`].
+//!
+//! The client decides nothing for its user: dialogs without a handler are cancelled, and a command that has failed is not sent
+//! again. It opens no file and no network connection. A command that the server would refuse in its present state is not sent,
+//! unless the client is told to ([`Client::unchecked`]).
+//!
+//! - [`Client`]: starts a server, and calls its commands. [`Options`], [`ConnectionOptions`]: dialect, timeouts and limits.
+//! - [`Events`]: the stream of everything else that the server writes.
+//! - [`SessionState`]: the state of the session, derived from the frames. [`Permission`]: whether a command may be sent now.
+//! - [`DialogHandler`], [`HostTool`]: callbacks for the server's dialogs and for tools that the host lends.
+//! - [`Process`]: the layer below, without the protocol: a process, lines to it, lines from it.
+//!
+//! A server in the same process has two channels of lines in place of pipes:
+//!
+//! ```
+//! use pi_rpc_client::{Client, ConnectionOptions, LineChannels};
+//! use pi_rpc_protocol::{AbortCommand, Dialect};
+//! use serde_json::{Value, json};
+//! use tokio::sync::mpsc;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), pi_rpc_client::Error> {
+//! let (to_server, mut commands) = mpsc::channel::<Vec<u8>>(16);
+//! let (frames, from_server) = mpsc::channel(16);
+//! tokio::spawn(async move {
+//!     while let Some(line) = commands.recv().await {
+//!         let id = serde_json::from_slice::<Value>(&line).unwrap()["id"].clone();
+//!         let response = json!({ "id": id, "type": "response", "command": "abort", "success": true });
+//!         frames.send(response.to_string().into_bytes()).await.unwrap();
+//!     }
+//! });
+//! let channels = LineChannels { to_server, from_server };
+//! let (client, _events) = Client::connect(channels, ConnectionOptions::new(Dialect::Pi)).await?;
+//! client.call(AbortCommand::default()).await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A server that is a program:
 //!
 //! ```no_run
-//! use pi_rpc::{client::{Client, Options}, protocol::{Dialect, GetStateCommand}};
+//! use pi_rpc_client::{Client, Options};
+//! use pi_rpc_protocol::{Dialect, GetStateCommand};
 //! use tokio::process::Command;
 //!
-//! # async fn talk() -> Result<(), pi_rpc::client::Error> {
+//! # async fn talk() -> Result<(), pi_rpc_client::Error> {
 //! let mut server = Command::new("pi-rpc");
 //! server.args(["serve", "--no-session", "--model", "scripted/demo"]);
 //! let (client, mut events) = Client::spawn(Options::new(server, Dialect::Pi)).await?;
@@ -28,7 +67,8 @@
 //! still unknown become known with the response that carries them:
 //!
 //! ```no_run
-//! use pi_rpc::{client::{Client, Error, Permission}, protocol::{GetMessagesCommand, PromptCommand}};
+//! use pi_rpc_client::{Client, Error, Permission};
+//! use pi_rpc_protocol::{GetMessagesCommand, PromptCommand};
 //!
 //! # async fn talk(client: Client) -> Result<(), Error> {
 //! client.call(GetMessagesCommand::default()).await?;

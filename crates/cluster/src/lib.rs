@@ -1,5 +1,17 @@
 //! Sessions of several machines, on NATS with JetStream.
 //!
+//! A [session host](pi_rpc_host) with a [`Node`] shares its sessions with the hosts of other machines: a client finds
+//! its session at any of them, and when a machine is gone, another one takes its sessions over.
+//!
+//! This is the only crate that knows NATS. It decides nothing about the protocol and speaks to no client: the host does. Nothing
+//! that JetStream has is built again: order, copies, compare-and-set, deduplication, ages and sizes are its own.
+//!
+//! - [`Connection`], [`NatsOptions`]: the connection to NATS, with the streams and buckets, which the first node creates.
+//! - [`Node`], [`NodeSessions`]: owns sessions, takes those of nodes that are gone, and follows those that its clients watch.
+//! - [`Lease`]: says that a node is alive and may write. [`FencedSubject`]: a subject that only its present owner can append to.
+//! - [`SessionRecord`], [`OwnedRecord`]: who owns a session, and how far its input was taken. [`find`] and [`list`] read them.
+//! - [`EntryLog`], [`EntryFiles`]: the entries of sessions in place of session files.
+//!
 //! ```text
 //! client ─→ node A: Replica ─→ stream pi-rpc-input ──→ node B: owner ─→ engine
 //!                ↑                                        │       └─→ stream pi-rpc-entries
@@ -11,11 +23,24 @@
 //! knows (`fenced`): an owner that was replaced can write nothing. A node that ends is replaced by another, which reads the log
 //! (`entries`), closes the run that was cut, and goes on.
 //!
-//! NATS takes messages up to a length that it announces (`max_payload`). What may be long goes in parts: entries, records of output
-//! and snapshots by `fenced`, lines of clients by `publisher`. What has to be one message is bounded: the session's record
+//! NATS takes messages up to a length that it announces (`max_payload`). What may be long goes in parts: entries, records of
+//! output and snapshots by `fenced`, lines of clients by `publisher`. What has to be one message is bounded: the session's record
 //! (`records`), heartbeats (`lease`).
 //!
-//! What JetStream has is not built again: order, copies, compare-and-set, deduplication, ages and sizes are its own.
+//! The example needs a NATS server with JetStream:
+//!
+//! ```no_run
+//! use pi_rpc_cluster::{Connection, NatsOptions, list};
+//!
+//! # async fn show() -> Result<(), Box<dyn std::error::Error>> {
+//! let options = NatsOptions { urls: "nats://127.0.0.1:4222".to_owned(), credentials: None, replicas: 1 };
+//! let connection = Connection::open(&options, "inventory").await?;
+//! for (id, record) in list(&connection).await? {
+//!     println!("{id}: {:?} in {}", record.title, record.spec.directory.display());
+//! }
+//! # Ok(())
+//! # }
+//! ```
 
 mod connection;
 mod cut_run;

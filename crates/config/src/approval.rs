@@ -10,11 +10,11 @@
 //! | Brought along | Without a decision |
 //! |---|---|
 //! | [`ProjectCode::Executable`] | is left out |
-//! | other code | is left out where the dialect wants an approval for code or all (`projectApproval`), and on a host |
-//! | texts | are left out where the dialect wants an approval for all, and on a host whose own dialect does |
+//! | other code | is left out where the dialect wants an approval for code or all (`projectApproval`), and on a session host |
+//! | texts | are left out where the dialect wants an approval for all, and on a session host whose own dialect does |
 //!
 //! Nothing of a refused project is run or read, in any dialect, but context files (`AGENTS.md`). Sources: pi 1.6.0's
-//! `security.md`; own for executables, other dialects and hosts.
+//! `security.md`; decided here for executables, other dialects and session hosts.
 
 use super::{
     Directories, Settings,

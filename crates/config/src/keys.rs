@@ -16,10 +16,10 @@ use super::{
     value::{interpolate, resolve},
 };
 use pi_rpc_files::secrets::{Secrets, names_key};
-use pi_rpc_model::chatgpt_token::chatgpt_account;
 use pi_rpc_model::{
     api::Api,
     bedrock::{AwsAccess, AwsKeySource},
+    chatgpt_token::chatgpt_account,
     request::Credentials,
 };
 use pi_rpc_protocol::{JsonObject, Model};

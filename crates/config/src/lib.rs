@@ -1,25 +1,47 @@
-//! The user's configuration: models, credentials and settings.
+//! The user's configuration: models, credentials, settings, and the files of prompts.
 //!
-//! The files are pi's own and are only read: `settings.json`, `models.json` and `auth.json` of the agent directory,
-//! and `settings.json` of the project; in omp also `agent.db`, a database of keys and logins. [`load`] reads them into a [`Config`]; [`select`](select()) chooses the models
-//! of a session; [`Keys`] resolves credentials when a model is called.
+//! For programs that use the same configuration as pi, xcsh or omp: [`load`] reads it into a [`Config`], [`select`](select())
+//! chooses the models of a session, and [`Keys`] resolves credentials when a model is called.
 //!
-//! - `directory`, `environment`: places of the files.
-//! - `decisions`: the user's decisions about projects.
-//! - `approval`: whether code of a project may run, and its texts may be read; `credential_places`: files that are never such
-//!   texts.
-//! - `disk`, `decisions`, `command`, `credential_database`: the only parts that touch the machine; everything else works on texts.
-//! - [`settings`], `auth`, [`models_file`]: the files; `package`: packages in the settings; `quick_check`: a fast
-//!   check against a schema.
-//! - [`catalogue`]: built-in models and providers.
-//! - [`registered`]: providers that extensions register.
-//! - `registry`: all models: the catalogue, `models.json` and registered providers together.
+//! The files are pi's own and are only read: `settings.json`, `models.json` and `auth.json` of the agent directory, and
+//! `settings.json` of the project; in omp also `agent.db`, a database of keys and logins. The one file that is written is
+//! `trust.json`, by [`save_decision`]. This crate opens no network connection and calls no model. It starts a process only where
+//! a key or a header is given as a command, and only when that value is needed. What a project brings along runs and is read only
+//! as far as [`Approval`] admits it.
+//!
+//! - [`Sources`], [`Environment`], [`Directories`]: dialect, working directory, variables, and so the places of the files.
+//! - [`Approval`]: whether code of a project may run, and its texts may be read; `decisions`: the user's decisions about
+//!   projects; `credential_places`: files that are never such texts.
+//! - [`settings`], `auth`, [`models_file`]: the files; `package`: packages in the settings; `quick_check`: a fast check against a
+//!   schema.
+//! - [`catalogue`]: built-in models and providers. [`registered`]: providers that extensions register. `registry`: all models:
+//!   the catalogue, `models.json` and registered providers together.
 //! - [`login_kinds`]: where tokens of providers come from, as data.
-//! - `value`, [`keys`]: values of keys and headers; `token`: claims of tokens.
-//! - [`thinking`], [`pattern`], [`reference`](mod@reference), [`select`](mod@select): thinking levels, globs over names of models, what a
-//!   name means, and selection of models.
+//! - `value`, [`keys`]: values of keys and headers.
+//! - [`thinking`], [`pattern`], [`reference`](mod@reference), [`select`](mod@select): thinking levels, globs over names of
+//!   models, what a name means, and selection of models.
+//! - [`prompt`]: finds and reads instructions, skills, prompt templates and rules.
+//!
+//! `disk`, `decisions`, `command`, `credential_database` and [`prompt`] are the only parts that touch the machine; everything
+//! else works on texts.
 //!
 //! Sources of the rules: pi's published `models.md`, `settings.md` and `providers.md`, and pi 0.73.1 observed.
+//!
+//! ```
+//! use pi_rpc_config::{Environment, SelectionOptions, Sources, load, select};
+//! use pi_rpc_protocol::Dialect;
+//!
+//! let home = tempfile::tempdir()?;
+//! let variables = [("HOME", home.path().to_str().unwrap()), ("ANTHROPIC_API_KEY", "sk-ant-example")];
+//! let environment: Environment = variables.into_iter().collect();
+//! let working_directory = home.path().to_owned();
+//! let config = load(Sources { dialect: Dialect::Pi, working_directory, environment, approve: None });
+//! assert!(config.keys.is_configured("anthropic"));
+//! let wanted = SelectionOptions { model: Some("anthropic/claude-sonnet-4-5".to_owned()), ..SelectionOptions::default() };
+//! let selection = select(&config, &wanted)?;
+//! assert_eq!(selection.offers[selection.start].endpoint.model.id, "claude-sonnet-4-5");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod approval;
 mod auth;

@@ -4,8 +4,7 @@ use super::{
     Environment, ListedPackages, Package,
     object_file::{is_yaml, parse_yaml},
 };
-use pi_rpc_model::retry::RetryPolicy;
-use pi_rpc_model::{http_options::HttpOptions, request::RequestOptions};
+use pi_rpc_model::{http_options::HttpOptions, request::RequestOptions, retry::RetryPolicy};
 use pi_rpc_protocol::{InterruptMode, JsonObject, Model, QueueMode, ThinkingLevel};
 use serde::de::DeserializeOwned;
 use serde_json::{Number, Value};

@@ -24,8 +24,7 @@ use crate::{
     toolbox::arguments::Toolbox,
     ttsr::rules::Rules,
 };
-use pi_rpc_machine::Rule;
-use pi_rpc_machine::{Machine, Step};
+use pi_rpc_machine::{Machine, Rule, Step};
 use pi_rpc_protocol::{
     AgentMessage, AgentSessionEvent, Dialect, Emission, FlowState, Inbound, Outbound, RequestId,
     RpcCommandKind, RpcErrorResponse, RpcSuccess, Side, TodoAutoClearEvent, read,

@@ -1,7 +1,8 @@
 //! Serves the lines of the host, at once or in order of arrival.
 //!
 //! In dialects that serve them one by one, a line waits while a command before it is in hand, but for commands that
-//! overtake or run beside the others. Reads never wait, in any dialect. Source: settled.
+//! overtake or run beside the others. Reads never wait, in any dialect. Decided here: a host can see the state of the
+//! session while a command takes long; in the original of `xcsh` its reads wait, too.
 
 use crate::{
     backlog::QueuedLine,

@@ -1,7 +1,19 @@
 //! The agent's decisions, without IO: [`Engine::handle`] takes an [`Input`] and the time, [`Engine::poll`] gives the
 //! [`Output`]s to perform, until there are none.
 //!
-//! The invariant between the two, on which the server and the tests lean:
+//! For programs that embed an agent and bring their own IO, and for tests: the crate `pi-rpc-server` performs the outputs on
+//! pipes and processes, the crate `pi-rpc-test-kit` in virtual time.
+//!
+//! The engine opens no file, starts no process, calls no model and reads no clock: the time comes with each input, and the only
+//! randomness is a seed. The same inputs at the same times give the same outputs, byte for byte.
+//!
+//! - [`Engine`]: the state of one conversation. [`Setup`]: everything that it is created with.
+//! - [`Input`], [`Output`]: events from outside, and requests to the outside; [`ModelCall`], [`ToolStart`], [`ShellStart`]: the
+//!   largest of these. [`Now`]: the time of an input.
+//! - [`ModelChoice`]: a model that the session may use. [`Toolbox`], [`ToolSelection`]: the tools, and which of them are offered.
+//! - [`limits`]: limits of what is queued and stored.
+//!
+//! The invariant between inputs and outputs, on which the server and the tests lean:
 //!
 //! - Outputs are performed strictly in order; every `StartTool`, `StartShell` and `CallModel` ends exactly once (a
 //!   model by `Finish` or `Fail`), also after it was cancelled; only the events of a cancelled model call are ignored.
@@ -10,11 +22,39 @@
 //!   reads (`disk`). `ReadFile`, `FindResources`, `Query`, `ChangeProvider`, `SelectModel`
 //!   and `ReloadModels` are answered before the next `poll`.
 //! - [`Engine::deadline`] says when to come back with [`Input::Time`] if nothing else happens before.
-//! - Nothing happens by itself: no clock, no randomness but the seed, no thread. The same inputs at the same times
-//!   give the same outputs, byte for byte.
 //! - Every emitted frame is first checked by the [machine](pi_rpc_machine). A violation follows its frame as
 //!   [`Output::Violation`].
 //! - The engine emits deltas; snapshots are the [encoder's](pi_rpc_protocol::Encoder).
+//!
+//! ```
+//! use pi_rpc_engine::{
+//!     Engine, ExtensionSetup, Input, ModelChoice, Modes, Now, Output, SessionStorage, Setup, Toolbox, limits::Limits,
+//! };
+//! use pi_rpc_protocol::{Dialect, Encoder, Model, read_line};
+//! use std::time::Duration;
+//!
+//! let dialect = Dialect::Pi;
+//! let model: Model = serde_json::from_value(serde_json::json!({
+//!     "id": "none", "name": "None", "api": "none", "provider": "none", "baseUrl": "", "reasoning": false, "input": ["text"],
+//!     "cost": { "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0 }, "contextWindow": 0, "maxTokens": 0,
+//! }))?;
+//! let setup = Setup {
+//!     dialect, models: vec![ModelChoice::none("There is no model.".to_owned(), model)], start: 0, chosen: false, scope: None,
+//!     reloads_models: false, level: None, modes: Modes::of(dialect), limits: Limits::default(),
+//!     place: SessionStorage::in_memory("/work"), session: None, tools: Toolbox::new(Vec::new()), system_prompt: "".into(),
+//!     extension_setup: ExtensionSetup::default(), name: None, seed: 1, checked: true,
+//! };
+//! let now = Now { monotonic: Duration::ZERO, wall: 0 };
+//! let mut engine = Engine::new(setup, now);
+//! while engine.poll().is_some() {}
+//! let frame = read_line(br#"{"id":"1","type":"get_state"}"#, dialect)?;
+//! engine.handle(Input::line(Ok(frame.unwrap())), now);
+//! let Some(Output::Emit(emission)) = engine.poll() else { panic!() };
+//! let mut line = Vec::new();
+//! Encoder::new(dialect).encode(&emission, &mut line);
+//! assert!(line.starts_with(br#"{"id":"1","type":"response","command":"get_state","success":true"#));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 //!
 //! Where things are:
 //!

@@ -13,7 +13,8 @@
 //! | `Stopping` | the end of the input (`pi-1`, `xcsh`), a signal | ignored after a signal | is aborted, or left as it is |
 //! | `Exited` | nothing is left to do | ignored | – |
 //!
-//! Source: settled, "End of input with bash or a run open", "SIGTERM, SIGHUP".
+//! Source: the originals, which differ at the end of the input. Decided here: after it, a `bash` of `pi-1` still ends
+//! and is answered (its original drops it); a signal aborts and ends every child in all dialects.
 
 use pi_rpc_protocol::DialectEndOfInput;
 

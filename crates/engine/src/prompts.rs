@@ -7,7 +7,8 @@
 //! ```
 //!
 //! One prompt at a time is examined; later ones are deferred. [`Prompt`] is the data, [`Intake`] the state. Source: pi
-//! source; settled, "Prompt acknowledged when?".
+//! source. Decided here: in `pi` and `pi-1` a prompt that was accepted gets no second response; what fails later ends
+//! its run.
 
 use crate::{
     activity::Activity,

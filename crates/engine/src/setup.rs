@@ -58,7 +58,7 @@ pub struct ExtensionSetup {
     pub excused: Vec<ExtensionError>,
     /// Whether nothing is served where an extension cannot be loaded, but for those that may be missing.
     pub requires_extensions: bool,
-    /// The process among them that hosts pi's own extensions, if there are any.
+    /// The Node host among them, if there are extensions of pi's own kind.
     pub hosted: Option<HostedExtensions>,
     /// The slash commands that pi's own extensions are known to have, loaded or not.
     pub named_commands: Vec<NamedCommands>,
@@ -95,7 +95,7 @@ pub struct NamedCommands {
     pub names: Vec<String>,
 }
 
-/// The process that hosts pi's own extensions.
+/// The Node host, which runs pi's own extensions in one process.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostedExtensions {
     /// Its place in [`ExtensionSetup::extensions`].

@@ -14,7 +14,8 @@ use std::collections::BTreeSet;
 /// response, which has the command's `id`; it sends dialogs and receives their responses; it sends events.
 ///
 /// ```
-/// use pi_rpc::{export::asyncapi, protocol::Dialect};
+/// use pi_rpc_export::asyncapi;
+/// use pi_rpc_protocol::Dialect;
 ///
 /// let document = asyncapi(Dialect::Pi);
 /// let reply = &document["operations"]["get_state"]["reply"];

@@ -14,7 +14,8 @@ use std::borrow::Cow;
 /// also an `enum` of one value, for generators without `const`.
 ///
 /// ```
-/// use pi_rpc::{export::json_schema, protocol::Dialect};
+/// use pi_rpc_export::json_schema;
+/// use pi_rpc_protocol::Dialect;
 ///
 /// let schema = json_schema(Dialect::Pi);
 /// assert_eq!(schema["$defs"]["SteerCommand"]["required"], serde_json::json!(["type", "message"]));
@@ -27,7 +28,8 @@ pub fn json_schema(dialect: Dialect) -> Value {
 /// A part of the protocol as JSON Schema: the root accepts the part's unions, and `$defs` has the definitions they refer to.
 ///
 /// ```
-/// use pi_rpc::{export::{Part, part_schema}, protocol::Dialect};
+/// use pi_rpc_export::{Part, part_schema};
+/// use pi_rpc_protocol::Dialect;
 ///
 /// let schema = part_schema(Dialect::Pi, Part::Extension);
 /// assert_eq!(schema["oneOf"][1]["$ref"], "#/$defs/FromExtension");

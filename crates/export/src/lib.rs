@@ -1,9 +1,32 @@
-//! Exports of the protocol for other tools and for people, independent of this crate.
+//! Exports of the protocol for other tools and for people: schemas, types for other languages, documents.
 //!
-//! All are made from the bundle of `schema/`, which [`pi_rpc_protocol`] is generated from too: JSON Schema, the meta file with
-//! what JSON Schema cannot express, types for TypeScript, Go and Python, OpenAPI and AsyncAPI documents, the reference as HTML and
-//! Markdown. [`diff`] compares two
-//! exports.
+//! For generators of code and documents, and for the CI of projects that depend on a version of the protocol. All exports are
+//! made from the bundle of `schema/`, which [`pi_rpc_protocol`] is generated from too, so that neither can lag behind the other.
+//!
+//! This crate does no IO: each function takes a dialect and returns a text or a JSON value, the same one each time. It reads no
+//! frames and no recordings.
+//!
+//! - [`json_schema`](json_schema()), [`part_schema`]: the frames as JSON Schema 2020-12, all of them or one [`Part`].
+//! - [`meta`](meta()), [`Meta`]: what JSON Schema cannot express: responses, states, effects, limits.
+//! - [`typescript`](typescript()), [`go`](go()), [`python_types`]: types for other languages.
+//! - [`openapi`](openapi()), [`asyncapi`](asyncapi()): documents for other generators.
+//! - [`reference_page`], [`chart_drawing`], [`hook_reference`]: for people.
+//! - [`diff`](diff()), [`Difference`], [`bump`]: what differs between two exports, and which side it breaks.
+//!
+//! ```
+//! use pi_rpc_export::{Bump, bump, diff, json_schema};
+//! use pi_rpc_protocol::Dialect;
+//! use serde_json::json;
+//!
+//! let now = json_schema(Dialect::Pi);
+//! assert_eq!(now["$defs"]["SteerCommand"]["required"], json!(["type", "message"]));
+//! let mut next = now.clone();
+//! next["$defs"]["SteerCommand"]["required"] = json!(["type", "message", "images"]);
+//! let differences = diff(&now, &next)?;
+//! assert!(differences[0].breaks_client);
+//! assert_eq!(bump(&differences), Bump::Major);
+//! # Ok::<(), String>(())
+//! ```
 
 mod asyncapi;
 mod diff;

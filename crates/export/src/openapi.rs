@@ -15,7 +15,8 @@ use serde_json::{Map, Value, json};
 /// - A constant is an `enum` of one value; one that is a boolean is left to its description.
 ///
 /// ```
-/// use pi_rpc::{export::{Part, openapi}, protocol::Dialect};
+/// use pi_rpc_export::{Part, openapi};
+/// use pi_rpc_protocol::Dialect;
 ///
 /// let document = openapi(Dialect::Pi, Part::All);
 /// let variants = &document["components"]["schemas"]["Inbound"]["discriminator"]["mapping"];

@@ -12,7 +12,8 @@ use std::fmt::Write as _;
 /// the `type` of each event to its frame.
 ///
 /// ```
-/// use pi_rpc::{export::{Part, typescript}, protocol::Dialect};
+/// use pi_rpc_export::{Part, typescript};
+/// use pi_rpc_protocol::Dialect;
 ///
 /// let types = typescript(Dialect::Pi, Part::All);
 /// assert!(types.contains("export interface SteerCommand {"));

@@ -1,4 +1,4 @@
-//! The program that hosts pi's extensions, as the binary carries it: `FILES`, their names and texts, and `HASH`, the
+//! The program of the Node host, as the binary carries it: `FILES`, their names and texts, and `HASH`, the
 //! beginning of the hash of all of them.
 
 include!(concat!(env!("OUT_DIR"), "/node_host.rs"));

@@ -29,7 +29,7 @@ pub struct SearchPlaces<'a> {
     pub directory: &'a Path,
     /// Environment variables, for the home directory.
     pub environment: &'a Environment,
-    /// The position of the process that hosts pi's own extensions, if there are any.
+    /// The position of the Node host, if there are extensions of pi's own kind.
     pub pi_extensions: Option<Position>,
 }
 

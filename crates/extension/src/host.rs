@@ -27,7 +27,7 @@ const GRACE: Duration = Duration::from_millis(200);
 pub struct ExtensionEnvironment {
     /// The executables of the extensions.
     pub paths: Vec<String>,
-    /// The index in `paths` of the process that hosts pi's extensions, if there is one, and its runtime.
+    /// The index in `paths` of the Node host, if there is one, and its runtime.
     pub node: Option<(usize, NodeHost)>,
     /// The working directory.
     pub directory: PathBuf,

@@ -1,22 +1,28 @@
 //! Extensions: executables that add commands, tools and hooks to the server, and speak a small protocol of their own
 //! (`extension` of the schema) over stdin and stdout.
 //!
+//! For hosts of an engine that want extensions, too: [`find`](find()) finds the executables, [`Extensions`] runs them and passes
+//! their frames on as inputs of the engine.
+//!
+//! This crate decides nothing about hooks, tools or commands: the engine does. It never runs an extension in its own process.
+//! What a project without an approval brings along is listed apart ([`FoundExtensions::withheld`]) and not started.
+//!
+//! - [`find`](find()), [`SearchPlaces`], [`FoundExtensions`]: finds the executables.
+//! - [`Extensions`], [`ExtensionInputs`], [`ExtensionEnvironment`]: the running extensions.
+//! - [`NodeHost`]: what runs pi's own extensions, all of them in one process, which speaks the same protocol; `embedded`,
+//!   `unpack`: the program that it runs.
+//! - [`ask_project_trust`]: asks extensions of the user whether a project is trusted.
+//! - [`strip_types`](strip_types()): TypeScript for a Node that cannot read it.
+//! - [`named_commands`](named_commands()): the slash commands of an extension that could not be loaded.
+//! - `process`: one process, from its start to its end; `spawn`: starts it, or says why not.
+//! - `stdout`, `frame_queue`, `stderr`: its pipes; `pipe`: reads the output of a process until its exit.
+//!
 //! ```text
 //!                      ┌─ frame_queue ─→ stdin
 //! loop ─→ host ─→ process                 the process, in a group of its own
 //!  ↑                   ├─ stdout ←────── stdout
 //!  └─ ExtensionInputs ←┘  stderr ←────── stderr ─→ our log
 //! ```
-//!
-//! - `find`: finds the executables.
-//! - `host`: the running extensions.
-//! - `process`: one process, from its start to its end; `spawn`: starts it, or says why not.
-//! - `node`: what runs pi's own extensions, all of them in one process, which speaks the same protocol; `embedded`,
-//!   `unpack`: the program that it runs.
-//! - `project_trust`: asks extensions of the user whether a project is trusted.
-//! - `strip_types`: TypeScript for a Node that cannot read it.
-//! - `named_commands`: the slash commands of an extension that could not be loaded.
-//! - `stdout`, `frame_queue`, `stderr`: its pipes; `pipe`: reads the output of a process until its exit.
 //!
 //! Whatever an extension does, the server goes on:
 //!
@@ -27,6 +33,32 @@
 //!   and not at all while the host does not read.
 //! - **Its end is reported once**, after everything that it wrote, with the reason.
 //! - **Nothing of it stays.** With the process everything is ended that is left in its group.
+//!
+//! ```
+//! use pi_rpc_engine::Input;
+//! use pi_rpc_extension::{ExtensionEnvironment, Extensions, MAX_FRAME, MAX_PENDING};
+//! use pi_rpc_protocol::{Dialect, FromExtension};
+//! use std::{fs, os::unix::fs::PermissionsExt as _};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let folder = tempfile::tempdir()?;
+//! let path = folder.path().join("hello");
+//! fs::write(&path, "#!/bin/sh\necho '{\"type\":\"register\",\"commands\":[{\"name\":\"hello\"}]}'\ncat\n")?;
+//! fs::set_permissions(&path, fs::Permissions::from_mode(0o700))?;
+//! let (_gate, gate) = tokio::sync::watch::channel(true);
+//! let (mut extensions, mut inputs) = Extensions::new(ExtensionEnvironment {
+//!     paths: vec![path.display().to_string()], node: None, directory: folder.path().to_owned(), dialect: Dialect::Pi,
+//!     max_frame: MAX_FRAME, max_pending: MAX_PENDING, gate, processes: Default::default(), secrets: Default::default(),
+//! });
+//! extensions.start(1, 0);
+//! let Some(Input::Extension { from: 1, frame }) = inputs.next().await else { panic!() };
+//! let FromExtension::Register(register) = *frame else { panic!() };
+//! assert_eq!(register.commands.unwrap()[0].name, "hello");
+//! extensions.close().await;
+//! # Ok(())
+//! # }
+//! ```
 
 mod embedded;
 mod find;

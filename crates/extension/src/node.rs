@@ -1,4 +1,4 @@
-//! What runs pi's own extensions: Node (or Bun), and where the program goes that hosts them.
+//! The Node host, which runs pi's own extensions: its runtime (Node or Bun), and where its program goes.
 
 use super::{
     spawn::is_executable,
@@ -19,7 +19,7 @@ const VARIABLE: &str = "PI_RPC_NODE";
 /// The programs that are looked for, in order.
 const PROGRAMS: [&str; 2] = ["node", "bun"];
 
-/// The oldest Node that can host extensions, as `node/modules.mjs` has it.
+/// The oldest Node that can run extensions, as `node/modules.mjs` has it.
 const OLDEST_NODE: (u32, u32) = (18, 19);
 
 /// Bytes of a runtime's version that are read.

@@ -32,7 +32,7 @@ const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
 /// A process to run, with its queues.
 pub(super) struct ExtensionProcess {
     pub(super) path: String,
-    /// For the host of pi's extensions: its runtime, and the queue of answers.
+    /// For the Node host: its runtime, and the queue of answers.
     pub(super) node: Option<(NodeHost, FrameWriter)>,
     pub(super) directory: PathBuf,
     pub(super) processes: Processes,

@@ -1,6 +1,6 @@
 //! Asks pi's own extensions of the user whether a project is trusted, before anything of the project is read: a process of
-//! its own loads them, gets one hook and ends. The frames of this hook are between this program and the program that
-//! hosts the extensions alone.
+//! its own loads them, gets one hook and ends. The frames of this hook are between this program and the
+//! Node host alone.
 
 use super::{named_commands::sources, node::NodeHost, spawn::spawn_host};
 use pi_rpc_config::ExtensionDecision;

@@ -22,7 +22,7 @@ const VERSION: &str = "1";
 /// Variables that pi sets for its extensions and their children. Source: pi source.
 const PI_VARIABLES: [(&str, &str); 2] = [("PI_CODING_AGENT", "true"), ("AI_AGENT", "pi")];
 
-/// Names the folder in which the host of pi's extensions may keep what it has made of them.
+/// Names the folder in which the Node host may keep what it has made of pi's extensions.
 const CACHE: &str = "PI_RPC_CACHE";
 
 /// Names this program, which strips the types of TypeScript where the runtime cannot.
@@ -34,10 +34,10 @@ const NODE_OPTIONS: [&str; 2] = ["--experimental-vm-modules", "--experimental-im
 /// The name of that folder, beside the program, so that each version has its own.
 const PREPARED: &str = "prepared";
 
-/// Names the directory that the host of pi's extensions is to work in, where it is not started there.
+/// Names the directory that the Node host is to work in, where it is not started there.
 const DIRECTORY: &str = "PI_RPC_DIRECTORY";
 
-/// The descriptor on which the host of pi's extensions reads answers.
+/// The descriptor on which the Node host reads answers.
 const ANSWER_DESCRIPTOR: i32 = 3;
 
 /// Starts the executable at `path` in `directory`, with pipes to it; the error says why it cannot be started.
@@ -52,7 +52,7 @@ pub(super) fn spawn_executable(
         .map_err(|error| format!("it cannot be started: {}", start_failure(path, &error)))
 }
 
-/// Starts `main`, the host of pi's extensions, which reads `answers`.
+/// Starts `main`, the program of the Node host, which reads `answers`.
 pub(super) fn spawn_host(
     node: &NodeHost,
     main: &Path,

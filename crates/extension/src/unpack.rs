@@ -1,4 +1,4 @@
-//! Unpacks the program that hosts pi's extensions from the binary into a folder that only its user can write.
+//! Unpacks the program of the Node host from the binary into a folder that only its user can write.
 //!
 //! The folder is named by the hash of what is in it, and appears whole, by being renamed: any number of servers may
 //! use it or make it at once. A folder of another user, or one that others can write, is never used.

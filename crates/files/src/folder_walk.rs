@@ -1,7 +1,8 @@
 //! Walks folders as their ignore files want it, where those are files.
 //!
 //! The crate `ignore` opens `.gitignore` and its like by itself, whatever they are. So they are looked at first: where one
-//! would never end, is too long, or is a link out of the project, its folder is left out; if it stands where the walk begins, or above, no ignore file counts.
+//! would never end, is too long, or is a link out of the project, its folder is left out; if it stands where the walk begins, or
+//! above, no ignore file counts.
 
 use crate::{
     confinement::Confinement,

@@ -1,8 +1,41 @@
-//! Connections of which it is not known yet who they act for: strangers. They are limited in number and in time, so that those who
-//! say nothing do not take the descriptors of those who have something to say.
+//! Connections of peers that are not known yet, limited in number and in time.
 //!
-//! A [`GuardedStream`] is a stranger's until its [`Place`] is [admitted](Place::admit). When one more comes than there may be, the one
-//! that has waited longest is closed: whoever has something to say needs less time than those who fill the places can wait.
+//! For servers whose clients have to prove who they are: a connection is a *stranger's* until then, and strangers that say
+//! nothing do not take the descriptors of those who have something to say. [`GuardedListener`] goes where a listener of `axum`
+//! goes; [`Strangers::guard`] takes any other stream.
+//!
+//! This crate does not know how peers prove who they are: it knows no tokens, no users and no protocol, and it never refuses a
+//! request. Its user calls [`Place::admit`]. Of the bytes it looks for nothing but the first line feed, and only where that
+//! admits.
+//!
+//! - [`Strangers`]: the strangers that come by the same way, with their limits.
+//! - [`GuardedListener`]: makes every connection of another listener a stranger's.
+//! - [`GuardedStream`]: a connection. Its reads and writes fail once it has been a stranger's for too long, or its place is
+//!   taken.
+//! - [`Place`]: the connection among the strangers, as its requests know it.
+//!
+//! When one more comes than there may be, the one that has waited longest is closed: whoever has something to say needs less time
+//! than those who fill the places can wait.
+//!
+//! ```
+//! use pi_rpc_guarded_listener::{STRANGER_TIME, Strangers};
+//! use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, duplex};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> std::io::Result<()> {
+//! let strangers = Strangers::new(1, STRANGER_TIME, |event| println!("{event:?}"));
+//! let ((near, mut far), (other, _far)) = (duplex(64), duplex(64));
+//! let mut known = strangers.guard(near);
+//! known.place().admit();
+//! let mut silent = strangers.guard(other);
+//! // There is room for one stranger, so the silent one has to go.
+//! let _newcomer = strangers.guard(duplex(64).0);
+//! assert!(silent.read_u8().await.is_err());
+//! far.write_u8(7).await?;
+//! assert_eq!(known.read_u8().await?, 7);
+//! # Ok(())
+//! # }
+//! ```
 
 use axum::{
     extract::connect_info::Connected,

@@ -1,5 +1,20 @@
 //! Many sessions in one process, for any number of clients that come and go.
 //!
+//! For services that serve agents over Unix sockets, WebSocket or TLS: [`SessionHost`] opens, finds, lists and closes sessions,
+//! [`Listener`] lets clients in. [`start_session`] runs one session without a network, for a client in the same process.
+//!
+//! The host decides nothing about the protocol within a session: the [engine](pi_rpc_engine) does, and the
+//! [server](pi_rpc_server) performs its requests. The host adds only the limits of a [`Principal`]. The wire of a session's own
+//! connection is that of the dialect, byte for byte. Connections get a session only as a [`Permitted`], and nothing but
+//! [`permit`] makes one.
+//!
+//! - [`SessionHost`], [`OpenRequest`], [`SharedSessions`]: the sessions of a process, and those that several processes share.
+//! - [`SessionHandle`]: a running session, by which connections reach its task.
+//! - [`Address`], [`Listener`], [`Server`], [`Access`]: where clients connect, and who is let in.
+//! - [`Principal`], [`TokenLimits`], [`permit`]: who a connection acts for, and what it may do.
+//! - [`Journal`], [`WatcherQueue`]: the numbered frames of a session, and the queue of each connection.
+//! - [`attach`](mod@attach): the client's end: a pipe to a session of a host.
+//!
 //! ```text
 //! connections ─→ lines ─→ HostedSession: runner ─→ Journal ─→ WatcherQueue ─→ connections
 //!                              ↑ one task each      numbers      one each
@@ -10,9 +25,44 @@
 //! reads from a queue of its own (`watcher`), so that a slow one holds up no other: its deltas are coalesced, and when it is
 //! too far behind, a snapshot replaces what it has not read.
 //!
-//! The wire of a session's own connection is that of the dialect, byte for byte; a shared connection carries the frames of
-//! many sessions, each with its `sessionId`. Source: the senpi reference, with additions of this
-//! project that `schema/multi_session.json` marks as such.
+//! A shared connection carries the frames of many sessions, each with its `sessionId`. Source: the senpi reference, with
+//! additions of this project that `schema/multi_session.json` marks as such.
+//!
+//! ```
+//! use pi_rpc_host::{Principal, Resumption, SessionLimits, line_channels, start_session};
+//! # use pi_rpc_server::{LoginAccess, ModelLibrary, SessionOptions, ToolEnvironment};
+//! # fn options() -> Result<SessionOptions, Box<dyn std::error::Error>> {
+//! #     let (dialect, directory) = (pi_rpc_protocol::Dialect::Pi, std::env::temp_dir());
+//! #     Ok(SessionOptions {
+//! #         dialect, library: ModelLibrary::scripted("demo")?, level: None, modes: pi_rpc_engine::Modes::of(dialect),
+//! #         tools: Vec::new(), spare_tools: Vec::new(), tool_selection: Default::default(), system_prompt: "".into(),
+//! #         extension_setup: Default::default(), node: None, chosen: true, name: None,
+//! #         place: pi_rpc_engine::SessionStorage::in_memory("/work"), session: None, store: Default::default(), files: None,
+//! #         file_guard: None, disk_timeout: None, limits: Default::default(), agent: None,
+//! #         login_access: LoginAccess {
+//! #             http: Default::default(), secrets: Default::default(), environment: Default::default(),
+//! #             auth_file: directory.join("auth.json"), device_id: None,
+//! #         },
+//! #         tool_environment: ToolEnvironment {
+//! #             directory, shell: None, prefix: None, programs: None, output_file_limit: None,
+//! #             output_files: Default::default(), secrets: Default::default(), confinement: Default::default(),
+//! #             scales_images: false, delegate: None,
+//! #         },
+//! #     })
+//! # }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! // `options()` makes a `SessionOptions` with the scripted model, in memory.
+//! let limits = SessionLimits { max_frame: 1 << 20, kept_output: 1 << 20, kept_idle: std::time::Duration::from_secs(60) };
+//! let session = start_session("s1".to_owned(), options()?, limits, Principal::local(), Resumption::default(), None);
+//! let (commands, mut frames) = line_channels(session);
+//! commands.send(br#"{"id":"1","type":"get_state"}"#.to_vec()).await?;
+//! let response = frames.recv().await.unwrap();
+//! assert!(response.starts_with(br#"{"id":"1","type":"response","command":"get_state","success":true"#));
+//! # Ok(())
+//! # }
+//! ```
 
 mod access;
 pub mod attach;

@@ -1,4 +1,28 @@
-//! What every page of ours begins with: nothing is loaded, nothing is sent, and nothing runs but what the page carries.
+//! The head that every HTML page of this project begins with: one style, and a content security policy that loads nothing.
+//!
+//! For the pages of reports, sessions and the protocol's reference, which are single files that people keep and pass on.
+//!
+//! A page with this head loads nothing, sends nothing, and runs nothing but the script that it carries itself: the policy names
+//! style and script by their hashes. This crate does no IO and knows nothing of a page's body.
+//!
+//! - [`head`]: the `head` of a page. Where the page has a script, its text has to be given as it stands in the page.
+//! - [`BASE_STYLE`]: the style that the pages share.
+//!
+//! ```
+//! use maud::{DOCTYPE, html};
+//! use pi_rpc_html::{BASE_STYLE, head};
+//!
+//! let page = html! {
+//!     (DOCTYPE)
+//!     html lang="en" {
+//!         (head("Report <1>", BASE_STYLE, None))
+//!         body { h1 { "Report" } }
+//!     }
+//! };
+//! let page = page.into_string();
+//! assert!(page.contains("<title>Report &lt;1&gt;</title>"));
+//! assert!(page.contains("default-src 'none'") && !page.contains("script-src"));
+//! ```
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use maud::{Markup, PreEscaped, html};

@@ -6,8 +6,7 @@ use super::wire::{
     RegionAbout, RegionStep, RuleAbout, StateAbout,
 };
 use pi_rpc_export::{CommandAbout as CommandAboutMeta, Meta, Outcome, json_schema, meta};
-use pi_rpc_machine::Rule;
-use pi_rpc_machine::{State, arrows, superstates};
+use pi_rpc_machine::{Rule, State, arrows, superstates};
 use pi_rpc_protocol::{BUNDLE, Dialect, FlowState, Inbound, LineError, RpcCommand, read_line};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

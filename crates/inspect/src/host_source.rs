@@ -1,4 +1,4 @@
-//! A session of a host: the inspector is one of its watchers.
+//! A session of a session host: the inspector is one of its watchers.
 
 use super::{
     live_recording::LiveRecording,
@@ -26,7 +26,7 @@ pub struct HostAccess {
 /// How long a host may take to list its sessions.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The open sessions of a host.
+/// The open sessions of a session host.
 ///
 /// # Errors
 ///

@@ -11,8 +11,7 @@ use super::{
     names::Names,
     wire::{RuleCount, Totals},
 };
-use pi_rpc_machine::Rule;
-use pi_rpc_machine::State;
+use pi_rpc_machine::{Rule, State};
 use pi_rpc_oracle::{Finding, View, WireJudge};
 use pi_rpc_protocol::DialectVersion;
 use pi_rpc_recording::{Direction, Record};

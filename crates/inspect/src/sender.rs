@@ -25,7 +25,7 @@ pub enum SourceEvent {
     Started(u32),
     /// Nothing more can be sent, for this reason; with the exit status of a process.
     Ended(String, Option<i32>),
-    /// The session of a host was attached to.
+    /// A session of a session host was attached to.
     Attached(String),
     /// The host says which dialect the session speaks.
     Dialect(String),

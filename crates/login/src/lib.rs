@@ -1,12 +1,35 @@
 //! Logins at providers: obtains tokens, renews them before they expire, and keeps them in `auth.json`.
 //!
-//! What differs between providers is data: [`pi_rpc_config::login_kinds`]. The file is shared with pi: both change it
-//! under the same lock, and read it again once they hold that.
+//! For programs that use logins in place of API keys: [`log_in`] leads a user through a login, [`store_entry`] keeps it, and
+//! [`refresh_expiring`] is called before each request to a model.
 //!
+//! This crate sends no prompt and calls no model: its requests go to the vendors' endpoints for tokens, and to their lists of the
+//! models that an account may use. What differs between providers is data,
+//! [`pi_rpc_config::login_kinds`]. Tokens are never part of an error or a notice.
+//!
+//! The file is shared with pi: both change it under the same lock, and read it again once they hold that.
+//!
+//! - [`log_in`], [`LoginOptions`], [`Flow`], [`Notice`]: a login, in a browser on this machine or by a code.
+//! - [`store_entry`], [`store_key`]: put a login or a key into the file.
 //! - [`request`]: requests for tokens, and entries of `auth.json` from their answers; no IO.
 //! - [`lock`], [`auth_file`]: the lock of `auth.json`, and its entries; `database`: those of omp's database.
 //! - `client`, `device`, `browser`: the ways to log in; `account_models`: the models that the account may use.
 //! - [`refresh`](mod@refresh): renews the token of a provider before a request.
+//!
+//! ```
+//! use pi_rpc_config::{Environment, login_kinds::login_kind};
+//! use pi_rpc_login::request::{Names, build};
+//! use serde_json::json;
+//!
+//! let kind = login_kind("anthropic").unwrap();
+//! let stored = json!({ "type": "oauth", "refresh": "r-1", "access": "a-1", "expires": 0 });
+//! let names = Names::new(kind, &Environment::default(), stored.as_object().unwrap());
+//! let request = build(kind.refresh.as_ref().unwrap(), &names)?;
+//! assert_eq!((request.method().as_str(), request.url().scheme()), ("POST", "https"));
+//! let body = request.body().and_then(|body| body.as_bytes()).unwrap();
+//! assert!(String::from_utf8_lossy(body).contains("r-1"));
+//! # Ok::<(), String>(())
+//! ```
 
 mod account_models;
 pub mod auth_file;

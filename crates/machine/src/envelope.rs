@@ -3,10 +3,9 @@
 //! Rules: `schema`, `unknown-type`, `no-ready`, `resp-shape`, `no-event-id`, `ui-timeout-only-dialogs`.
 
 use crate::{findings::Findings, kind::Kind, requests::ResponseHead, unreadable_frame::UnreadableFrame};
-use pi_rpc_protocol::RuleId as Rule;
 use pi_rpc_protocol::{
     AgentMessageKind, AgentSessionEventKind, AssistantMessageEventKind, CompactionReason, ReadError,
-    RequestId, RpcCommandKind, RpcExtensionUIRequestKind, StopReason, fires,
+    RequestId, RpcCommandKind, RpcExtensionUIRequestKind, RuleId as Rule, StopReason, fires,
 };
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_json::{Value, value::RawValue};

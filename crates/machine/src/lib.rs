@@ -1,18 +1,43 @@
 //! The state machine over frames: the current state, the disposition of a command in it, and the rules for every frame.
 //!
-//! The server runs the [`Machine`] over everything it reads and emits, the oracle runs the same one over recordings. It
-//! knows frames only, no engine and no IO; a clock is optional.
+//! For everything that follows a conversation: a server checks what it emits, a client learns what it may send, a judge finds
+//! what is wrong in a recording. All of them run the same [`Machine`].
 //!
-//! The state has four orthogonal regions: `flow` (a statig hierarchy in [`flow`](self), written by hand because people read
-//! it), dialogs, shell commands, and the end of input. Each frame takes this way:
+//! It knows frames only: no engine and no IO, and it reads no clock. A user that knows the time of frames may give it
+//! ([`Machine::time`]); without it nothing is late. It never refuses a frame or repairs it: a frame that breaks a rule yields a
+//! [`Violation`]; then the machine resynchronizes and goes on.
 //!
-//! - It is reduced to its [`Kind`]: its type plus role, delta type, `success` or `stopReason`. Kinds are finite, so that
-//!   [`walk`] covers every state and kind, and the chart is generated from it.
+//! - [`Machine`]: the machine of one conversation. [`State`]: the state of its four regions.
+//! - [`Kind`]: a frame reduced to its type plus role, delta type, `success` or `stopReason`.
+//! - [`Violation`], [`Rule`], [`Difference`]: a frame that broke a rule, the rule, the member that differs.
+//! - [`Requests`]: the outstanding requests of the host.
+//! - [`walk`], [`arrows`], [`edges`], [`chart`](chart()): the chart, generated from the machine.
+//!
+//! The state has four orthogonal regions: `flow` (a statig hierarchy, written by hand because people read it), dialogs, shell
+//! commands, and the end of input. Each frame takes this way:
+//!
+//! - It is reduced to its [`Kind`]. Kinds are finite, so that [`walk`] covers every state and kind, and the chart is generated
+//!   from it.
 //! - An outbound frame moves `flow`. An inbound frame opens a [request](Requests), which remembers every state until its
 //!   response: the server may have handled the command in any of them.
 //! - The checks judge what kinds cannot express (counts, equalities, prefixes): [`RunChecks`] the messages of runs,
 //!   [`ConversationChecks`] everything else.
-//! - A frame that breaks a rule yields a [`Violation`]; then the machine resynchronizes and goes on.
+//!
+//! ```
+//! use pi_rpc_machine::Machine;
+//! use pi_rpc_protocol::{Dialect, Emission, FlowState, Inbound, Outbound, read};
+//!
+//! let mut machine = Machine::new(Dialect::Pi, true);
+//! let abort: Inbound = read(br#"{"id":"1","type":"abort"}"#, Dialect::Pi)?;
+//! let response: Outbound = read(br#"{"id":"1","type":"response","command":"abort","success":true}"#, Dialect::Pi)?;
+//! assert!(machine.inbound(&abort).is_empty());
+//! assert!(machine.outbound(&Emission::Frame(response.clone())).is_empty());
+//! assert_eq!(machine.flow(), FlowState::Idle);
+//! // Nobody has asked again.
+//! let violations = machine.outbound(&Emission::Frame(response));
+//! assert_eq!(violations[0].rule.as_str(), "resp-once");
+//! # Ok::<(), pi_rpc_protocol::ReadError>(())
+//! ```
 
 mod chart;
 mod checks;

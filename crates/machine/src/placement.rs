@@ -5,8 +5,9 @@
 //! `host-call-window`, `host-cancel`, `retry-pairs`, `retry-end-place`, `compaction-pairs`.
 
 use crate::kind::Kind;
-use pi_rpc_protocol::RuleId as Rule;
-use pi_rpc_protocol::{AgentMessageKind as Role, AgentSessionEventKind as Event, DialectReady, FlowState};
+use pi_rpc_protocol::{
+    AgentMessageKind as Role, AgentSessionEventKind as Event, DialectReady, FlowState, RuleId as Rule,
+};
 
 /// The rule that a frame exercises by occurring in the state `at`: broken if the frame is illegal there.
 pub const fn placement_rule(kind: Kind, at: FlowState, ready: DialectReady) -> Rule {

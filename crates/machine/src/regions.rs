@@ -17,10 +17,9 @@ use crate::{
     unreadable_frame::UnreadableFrame,
     violation::Violation,
 };
-use pi_rpc_protocol::RuleId as Rule;
 use pi_rpc_protocol::{
     AgentSessionEvent, Case, Dialect, DialectEndOfInput, DialectPromptAck, DialectReady, Emission, FlowState,
-    Inbound, LineError, MemberValue, Outbound, RpcCommand, RpcCommandKind, SessionMember,
+    Inbound, LineError, MemberValue, Outbound, RpcCommand, RpcCommandKind, RuleId as Rule, SessionMember,
 };
 use statig::prelude::*;
 use std::collections::BTreeSet;

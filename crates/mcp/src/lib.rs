@@ -1,4 +1,35 @@
-//! The MCP servers of a session, and their tools.
+//! Servers of the Model Context Protocol (MCP), and their tools.
+//!
+//! For sessions whose client names MCP servers, as ACP clients do: [`McpTools::connect`] starts or reaches the servers, and their
+//! tools then run in this process ([`McpTools::run`]) or are lent to a server of our protocol ([`McpTools::host_tools`]).
+//!
+//! Only tools are used: no resources, prompts or sampling of MCP. This crate offers no MCP server, reads no configuration and
+//! asks nobody for permission. The processes of servers get no variables that the given
+//! [`ChildEnvironment`](pi_rpc_files::secrets::ChildEnvironment) withholds, and end with the last clone of [`McpTools`].
+//!
+//! - [`McpTools`]: the tools of the connected servers, each named `mcp__SERVER__TOOL`.
+//!
+//! ```
+//! use agent_client_protocol::v1::schema::{McpServer, McpServerStdio};
+//! use pi_rpc_mcp::McpTools;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), String> {
+//! // The shortest MCP server: it answers `initialize` and `tools/list`.
+//! let script = r#"
+//! read line
+//! echo '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},
+//! "serverInfo":{"name":"demo","version":"1"}}}' | tr -d '\n'; echo
+//! read line; read line
+//! echo '{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"add","inputSchema":{"type":"object"}}]}}'
+//! read line
+//! "#;
+//! let server = McpServerStdio::new("calc", "/bin/sh").args(vec!["-c".to_owned(), script.to_owned()]);
+//! let tools = McpTools::connect(vec![McpServer::Stdio(server)], &std::env::temp_dir(), &Default::default()).await?;
+//! assert_eq!(tools.specs()[0].name, "mcp__calc__add");
+//! # Ok(())
+//! # }
+//! ```
 
 use agent_client_protocol::v1::schema::{McpServer, McpServerHttp, McpServerStdio};
 use pi_rpc_client::HostTool;

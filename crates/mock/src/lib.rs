@@ -1,15 +1,46 @@
 //! The scripted model behind the HTTP APIs of real vendors, to test their clients without a key.
 //!
+//! For tests of anything that calls a model over HTTP: a [`Mock`] answers in its own process, at a port of this machine, and its
+//! [`Journal`] has every request.
+//!
+//! The mock calls nobody and has no model: its answers come from a script of [`pi_rpc_model::scripted`], and the same script
+//! gives the same answers. It knows nothing of this project's own protocol. A request that the vendor would refuse is refused,
+//! with the vendor's status and text.
+//!
+//! - [`Mock`]: the server: [`Mock::bind`], then [`Mock::serve`].
+//! - [`Journal`], [`ReceivedRequest`]: the requests so far, without keys and tokens.
+//!
 //! One server speaks Anthropic Messages, OpenAI Chat Completions, OpenAI Responses (also as Azure and ChatGPT speak it),
 //! Google's Gemini API, Mistral's chat completions, Amazon Bedrock's Converse API and the messages of pi's gateway, distinguished
-//! by the path. It also plays
-//! the vendors' endpoints for logins. Its answers come from a script of [`pi_rpc_model::scripted`], expanded to the engine's
-//! stream events and
-//! rendered for the vendor. A request that the vendor would refuse is refused, with the vendor's status and text.
+//! by the path. It also plays the vendors' endpoints for logins.
 //!
 //! A request passes `handle` (vendor, credentials) → `fault` and the vendor's `rules` (shape and further rules) →
 //! `prompt_context` (the part that scripts see) → the player's turn → `answer` (delays, cuts, silence) with the
-//! vendor's writer.
+//! vendor's writer. The script's answer is expanded to the engine's stream events and rendered for the vendor.
+//!
+//! ```
+//! use pi_rpc_mock::Mock;
+//! use pi_rpc_model::scripted::Script;
+//! use tokio::{io::{AsyncReadExt as _, AsyncWriteExt as _}, net::TcpStream};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let script = Script::from_json(r#"{"turns": [{"say": [{"text": "Hello."}]}]}"#)?;
+//! let mock = Mock::bind("127.0.0.1:0".parse()?, script).await?;
+//! let (address, journal) = (mock.address(), mock.journal());
+//! tokio::spawn(mock.serve());
+//! let body = r#"{"model":"any","messages":[{"role":"user","content":"hi"}]}"#;
+//! let head = "POST /v1/chat/completions HTTP/1.1\r\nhost: mock\r\nauthorization: Bearer key\r\nconnection: close";
+//! let head = format!("{head}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n", body.len());
+//! let mut stream = TcpStream::connect(address).await?;
+//! stream.write_all(format!("{head}{body}").as_bytes()).await?;
+//! let mut answer = String::new();
+//! stream.read_to_string(&mut answer).await?;
+//! assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("Hello."), "{answer}");
+//! assert_eq!(journal.received()[0].body["model"], "any");
+//! # Ok(())
+//! # }
+//! ```
 
 mod answer;
 mod anthropic;

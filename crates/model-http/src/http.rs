@@ -26,10 +26,10 @@ use super::{
 use futures_util::{Stream, StreamExt};
 use pi_rpc_files::secrets::{Secrets, redact_url};
 pub use pi_rpc_model::http_options::HttpOptions;
-use pi_rpc_model::retry::{is_transient_status, retry_after};
 use pi_rpc_model::{
     bedrock::{AwsKeySource, SignatureScope},
     request::{HttpRequest, Reader, StreamFormat, ZSTD},
+    retry::{is_transient_status, retry_after},
     types::StreamEvent,
 };
 use reqwest::{

@@ -1,17 +1,47 @@
-//! Models: requests to them, and the events of their answers.
+//! Models: requests to them in the words of each vendor's API, and the events of their answers.
 //!
-//! A [`request::ModelRequest`] becomes an HTTP request in the words of an [`api`]; the events of the answer come back
-//! through a [`request::Reader`] as [`types::StreamEvent`]s, the same for every provider and for the scripted model.
+//! For programs that call models of several vendors and bring their own HTTP, or want none: a [`request::ModelRequest`] becomes
+//! an HTTP request in the words of an [`api`]; the events of the answer come back through a [`request::Reader`] as
+//! [`types::StreamEvent`]s, the same for every provider and for the scripted model.
+//!
+//! This crate sends nothing, reads no file and no clock, and looks for no key: credentials come with the request. The crate
+//! `pi-rpc-model-http` sends the requests, the crate `pi-rpc-config` resolves the credentials.
 //!
 //! - [`types`]: the events of an answer, as the engine takes them.
 //! - [`request`]: a request before any provider's own words, and the trait of readers.
 //! - [`convert`]: the conversation in the form that all providers share.
 //! - [`api`]: the APIs of real models: [`anthropic`], [`bedrock`], [`google`], [`mistral`], [`openai_azure`],
-//!   [`openai_codex`], [`openai_completions`], [`openai_responses`] and [`pi_messages`]; [`compat`]: servers that differ from OpenAI's own.
-//! - `http`: requests over the network; `body`: server-sent events; `frames`: binary frames of AWS; `retry`: when a request
-//!   is sent again.
-//! - [`failure`]: what to do about a failed answer.
+//!   [`openai_codex`], [`openai_completions`], [`openai_responses`] and [`pi_messages`]; [`compat`]: servers that differ from
+//!   OpenAI's own.
+//! - [`sse`]: the data of server-sent events; [`sequence`]: blocks one after another where a provider interleaves them.
+//! - [`failure`], [`retry`], [`http_options`]: what to do about a failed answer, and when a request is sent again.
 //! - [`scripted`]: the built-in model, which plays a demo or a script.
+//!
+//! ```
+//! use pi_rpc_model::{api::Api, request::{Credentials, Endpoint, ModelRequest, RequestOptions}, types::{Finish, StreamEvent}};
+//! use pi_rpc_protocol::ThinkingLevel;
+//! use serde_json::json;
+//!
+//! let model = serde_json::from_value(json!({
+//!     "id": "claude-x", "name": "X", "api": "anthropic-messages", "provider": "anthropic", "baseUrl": "https://api.example",
+//!     "reasoning": false, "input": ["text"], "cost": { "input": 3, "output": 15, "cacheRead": 0, "cacheWrite": 0 },
+//!     "contextWindow": 200_000, "maxTokens": 8192,
+//! }))?;
+//! let endpoint = Endpoint { model, levels: vec![ThinkingLevel::Off], efforts: Default::default(), adaptive: false };
+//! let options = RequestOptions { budgets: Default::default(), blocks_images: false, caches_long: false };
+//! let api = Api::parse(&endpoint.model.api).unwrap();
+//! let request = api.request(&ModelRequest {
+//!     endpoint: &endpoint, credentials: &Credentials::default(), max_answer_tokens: None, level: ThinkingLevel::Off,
+//!     system_prompt: "Be brief.", messages: &[], tools: &[], forced_tool: None, session_id: "", options: &options,
+//! });
+//! assert_eq!(request.url, "https://api.example/v1/messages");
+//!
+//! let mut reader = api.reader_for(&endpoint.model);
+//! reader.event("message_delta", r#"{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":1}}"#);
+//! let events = reader.event("message_stop", r#"{"type":"message_stop"}"#);
+//! assert_eq!(events, [StreamEvent::Finish(Finish::Stop)]);
+//! # Ok::<(), serde_json::Error>(())
+//! ```
 
 pub mod anthropic;
 pub mod api;

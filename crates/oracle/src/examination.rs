@@ -6,8 +6,7 @@ use super::{
     recent_records::RecentRecords,
     report::{Outcome, Quote, ReportedFinding, ServerIdentity, Subject, TimelineEntry},
 };
-use pi_rpc_machine::Rule;
-use pi_rpc_machine::{Kind, State};
+use pi_rpc_machine::{Kind, Rule, State};
 use pi_rpc_protocol::{Dialect, DialectVersion, FlowState, Need, Outbound, Side, read};
 use pi_rpc_recording::{Direction, Record};
 use serde::Deserialize;

@@ -9,9 +9,8 @@ use super::{
     session_file::SessionFileCheck,
     tolerance::Tolerance,
 };
-use pi_rpc_machine::Rule;
 use pi_rpc_machine::{
-    Envelope, Findings, Kind, Machine, RuleSet, ServerExit, State, UnreadableFrame, Violation,
+    Envelope, Findings, Kind, Machine, Rule, RuleSet, ServerExit, State, UnreadableFrame, Violation,
 };
 use pi_rpc_protocol::{
     AgentSessionEventKind, CUT_MARK, CUT_MEMBERS, ChunkReassembler, Dialect, DialectReady, DialectVersion,

@@ -1,25 +1,36 @@
-//! The oracle: judges servers, hosts and recordings by the state machine and the schema that this server itself runs on.
+//! The oracle: judges recordings of servers and hosts by the state machine and the schema that this project's own server runs on.
 //!
-//! It does not define the rules: those are in `schema/rules.json` and [`machine`](pi_rpc_machine).
+//! For authors of servers and hosts, and for their CI: [`JudgeOptions::judge`] judges a whole recording, [`Judge`] one record
+//! after the other while a conversation goes on.
 //!
-//! Frames arrive as [`Record`]s, from a file ([`JudgeOptions`]), from a live conversation ([`tap`]) or from a scenario
-//! ([`live`]). A [`Judge`] feeds them to the machine and returns [`Finding`]s; an [`Examination`] folds repeated findings
-//! and adds the records around them; a [`Report`](report::Report) compares all of it with the [`Expectations`] and prints it.
+//! The oracle never starts a process, opens no file and reads no clock: recordings come as readers or records. It does not define
+//! the rules: those are in `schema/rules.json` and [`pi_rpc_machine`]. It never corrects a frame. The crate `pi-rpc-conform`
+//! plays scenarios and records live conversations for it.
 //!
-//! - [`Record`], [`TraceWriter`]: the lines of a recording, read and written.
-//! - [`Judge`]: judges records one by one, each finding with its rule.
+//! - [`JudgeOptions`]: judges a recording.
+//! - [`Judge`]: judges records one by one, each [`Finding`] with its rule. [`View`]: the sides that are recorded.
 //! - [`WireJudge`]: the same for a connection of one session or of many.
 //! - [`Examination`]: judges one conversation, each cause once, with an excerpt.
-//! - [`JudgeOptions`]: judges a recording.
-//! - [`DialectSample`]: tells the dialect of a conversation by its frames.
 //! - [`Expectations`]: known failures, each with a reason.
 //! - [`report`]: results for people and for programs.
 //! - [`rules`]: the table of rules.
-//! - [`replay`]: plays a recording as a server.
-//! - [`tap`]: records and judges between a live host and a live server.
-//! - [`random`]: random conversations from a seed, and their shrinking.
-//! - [`scenario`]: scenario files.
-//! - [`live`]: plays scenarios with a live server.
+//!
+//! [Records](pi_rpc_recording::Record) come from a file or from a live conversation. A [`Judge`] feeds them to the machine and
+//! returns [`Finding`]s; an [`Examination`] folds repeated findings and adds the records around them; a
+//! [`Report`](report::Report) compares all of it with the [`Expectations`] and prints it.
+//!
+//! ```
+//! use pi_rpc_oracle::{JudgeOptions, report::Outcome};
+//!
+//! let recording = r#"{"t":0,"dir":"in","frame":{"id":"1","type":"abort"}}
+//! {"t":2,"dir":"out","frame":{"id":"1","type":"response","command":"abort","success":true}}
+//! {"t":3,"dir":"out","frame":{"id":"1","type":"response","command":"abort","success":true}}
+//! "#;
+//! let judged = JudgeOptions::default().judge("twice.jsonl", recording.as_bytes());
+//! assert_eq!(judged.outcome, Outcome::Failed);
+//! let finding = &judged.findings[0];
+//! assert_eq!((finding.rule.as_str(), finding.record), ("resp-once", 3));
+//! ```
 
 mod examination;
 mod expectations;

@@ -9,17 +9,19 @@ use pi_rpc_html::{BASE_STYLE, head};
 use pi_rpc_protocol::AgentMessage;
 use pi_rpc_session::totals;
 
-use super::controls::{actions, search};
-use super::embedded_file::embedded_file;
-use super::entry::entry;
-use super::figures::{count, count_of, dollars, time, token_counts};
-use super::input::{Body, Page};
-use super::kinds::Kinds;
-use super::navigation::{branch_name, branches, navigation};
-use super::parts::PartWriter;
-use super::results::Results;
-use super::text::{VisibleText, visible_plain_text};
-use super::view::{PageView, entry_anchor, segment_anchor};
+use super::{
+    controls::{actions, search},
+    embedded_file::embedded_file,
+    entry::entry,
+    figures::{count, count_of, dollars, time, token_counts},
+    input::{Body, Page},
+    kinds::Kinds,
+    navigation::{branch_name, branches, navigation},
+    parts::PartWriter,
+    results::Results,
+    text::{VisibleText, visible_plain_text},
+    view::{PageView, entry_anchor, segment_anchor},
+};
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");

@@ -4,14 +4,16 @@ use maud::{Markup, html};
 
 use pi_rpc_protocol::{AgentMessage, AssistantMessage, SystemContent, SystemMessage};
 
-use super::figures::{count, time};
-use super::input::Body;
-use super::kinds::Kinds;
-use super::message::{answer, extension_message, files, prompt_content, summary};
-use super::results::Results;
-use super::text::{VisibleText, visible_plain_text};
-use super::tool;
-use super::view::{PageView, entry_anchor};
+use super::{
+    figures::{count, time},
+    input::Body,
+    kinds::Kinds,
+    message::{answer, extension_message, files, prompt_content, summary},
+    results::Results,
+    text::{VisibleText, visible_plain_text},
+    tool,
+    view::{PageView, entry_anchor},
+};
 
 /// Classes of an entry that is no message.
 const CHANGE: &str = "change with-other";

@@ -6,8 +6,7 @@ use pi_rpc_protocol::{
     CompactionEntry, LabelEntry, ModelChangeEntry, SessionEntryKind as Kind, SessionInfoEntry,
     ThinkingLevelChangeEntry,
 };
-use pi_rpc_session::time::millis;
-use pi_rpc_session::{Entry, Tree};
+use pi_rpc_session::{Entry, Tree, time::millis};
 
 use super::input::{Body, Page, PageEntry};
 

@@ -5,8 +5,10 @@
 use maud::{Markup, PreEscaped, Render, html};
 use pulldown_cmark::{Alignment, CodeBlockKind, Event, HeadingLevel, LinkType, Options, Parser, Tag};
 
-use super::diff::diff;
-use super::text::{VisibleText, first_line, is_plain, visible_plain_text};
+use super::{
+    diff::diff,
+    text::{VisibleText, first_line, is_plain, visible_plain_text},
+};
 
 /// Deepest nesting of elements; deeper ones are shown at this depth.
 const MAX_NESTING: usize = 32;

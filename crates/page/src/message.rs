@@ -7,10 +7,12 @@ use pi_rpc_protocol::{
     ToolCall, Usage, UserContent,
 };
 
-use super::figures::{count_of, dollars, token_counts};
-use super::markdown::{first_words, markdown, markdown_of_prompt};
-use super::text::{SizeLimit, VisibleText, first_line};
-use super::tool::text;
+use super::{
+    figures::{count_of, dollars, token_counts},
+    markdown::{first_words, markdown, markdown_of_prompt},
+    text::{SizeLimit, VisibleText, first_line},
+    tool::text,
+};
 
 /// Types of images that are shown; others are not known to be only pictures.
 const PICTURES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];

@@ -2,10 +2,12 @@
 
 use maud::{Markup, html};
 
-use super::figures::count_of;
-use super::input::Body;
-use super::text::VisibleText;
-use super::view::{PageView, entry_anchor, segment_anchor};
+use super::{
+    figures::count_of,
+    input::Body,
+    text::VisibleText,
+    view::{PageView, entry_anchor, segment_anchor},
+};
 
 /// Items of a part of the contents.
 const PART_ITEMS: usize = 200;

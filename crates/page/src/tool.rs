@@ -7,10 +7,12 @@ use pi_rpc_protocol::{
     BashExecutionMessage, PythonExecutionMessage, ToolCall, ToolResultMessage, UserContent,
 };
 
-use super::diff::diff;
-use super::figures::count_of;
-use super::message::image;
-use super::text::{SizeLimit, VisibleText, first_line, printed};
+use super::{
+    diff::diff,
+    figures::count_of,
+    message::image,
+    text::{SizeLimit, VisibleText, first_line, printed},
+};
 
 /// Size up to which a result is unfolded.
 const SHORT: SizeLimit = SizeLimit { lines: 16, bytes: 2_000 };

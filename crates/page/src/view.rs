@@ -5,11 +5,13 @@ use std::collections::HashMap;
 
 use pi_rpc_protocol::{AgentMessage, AssistantContent};
 
-use super::input::{Body, Page};
-use super::layout::Layout;
-use super::markdown::first_words;
-use super::message::first_text;
-use super::text::first_line;
+use super::{
+    input::{Body, Page},
+    layout::Layout,
+    markdown::first_words,
+    message::first_text,
+    text::first_line,
+};
 
 /// Characters of a prompt that are shown in links and titles.
 const PREVIEW_CHARS: usize = 90;

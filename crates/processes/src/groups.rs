@@ -17,8 +17,10 @@ use rustix::process::{Pid, Signal};
 use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep};
 
-use crate::process_tree::{GRACE, LAST_WAIT, POLL_INTERVAL, ProcessTree, is_alive, is_gone};
-use crate::process_watcher;
+use crate::{
+    process_tree::{GRACE, LAST_WAIT, POLL_INTERVAL, ProcessTree, is_alive, is_gone},
+    process_watcher,
+};
 
 /// All process groups that may be alive. Clones share one registry; a server has one.
 #[derive(Debug, Clone, Default)]

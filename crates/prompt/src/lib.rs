@@ -1,18 +1,34 @@
 //! The system prompt, and the expansion of prompts that call templates and skills.
 //!
-//! [`system_prompt`] builds the prompt as one text, [`sections`] in named sections, for dialects whose hosts see
-//! them. [`Commands`] expands prompts that begin with `/`. Both do no IO; the files come from:
+//! For programs that tell a model who and where it is, as pi does: [`system_prompt`] builds the prompt as one text, [`sections`]
+//! in named sections, for dialects whose hosts see them. [`Commands`] expands prompts that begin with `/`.
 //!
-//! - [`files`]: files of user and project for the system prompt.
-//! - [`discover`]: skills and templates; `walk` lists the files of a directory, `path_patterns` parses lists of the
-//!   settings.
-//! - [`rules`]: the rules of xcsh, which watch the model's output.
+//! This crate does no IO: it reads neither files nor the clock, and it does not know which model answers. The module `prompt` of
+//! the crate `pi-rpc-config` finds the files and reads them.
 //!
-//! The others:
-//!
-//! - `template`, `skill`: parsing and expanding one file; `front_matter` is at the head of both, and of rules.
+//! - [`PromptParts`], [`ToolLine`], [`ContextFile`]: the parts of a system prompt. [`Instructions`], [`Section`]: the result.
 //! - [`PromptSource`]: the parts of the system prompt that stay when tools change.
-//! - `commands`: which template or skill a prompt calls; `source`: origins of files, for hosts.
+//! - [`Commands`], [`Template`], [`Skill`]: which template or skill a prompt calls, and what it stands for.
+//! - [`front_matter`]: the head of the files of templates, skills and rules. [`path_patterns`]: lists of paths in the settings.
+//! - [`source`]: origins of files, for hosts.
+//!
+//! ```
+//! use pi_rpc_prompt::{Commands, PromptParts, Template, system_prompt, tool_line};
+//! use pi_rpc_protocol::CommandLocation;
+//! use std::path::Path;
+//!
+//! let file = "---\ndescription: Reviews a file\n---\nReview $1 for $2.";
+//! let template = Template::read(Path::new("/home/u/review.md"), file, CommandLocation::User)?;
+//! let commands = Commands { templates: vec![template], skills: Vec::new() };
+//! assert_eq!(commands.template("/review main.rs 'odd names'").unwrap(), "Review main.rs for odd names.");
+//!
+//! let prompt = system_prompt(&PromptParts {
+//!     tools: &[tool_line("read").unwrap()], guidelines: &[], custom: None, append: None, context_files: &[], skills: &[],
+//!     date: "2026-01-05", cwd: "/work",
+//! });
+//! assert!(prompt.ends_with("Current date: 2026-01-05\nCurrent working directory: /work"));
+//! # Ok::<(), String>(())
+//! ```
 
 mod commands;
 mod context_file;

@@ -6,10 +6,9 @@ use super::{
     models::{Backend, ModelLibrary, public_model, script_model},
     provider_call::ProviderAccess,
 };
-use pi_rpc_config as config;
 use pi_rpc_config::{
-    Config, Environment, Keys, RegisteredProvider, RegisteredProviders, SelectionError, SelectionOptions,
-    catalogue::BUILT_IN, pattern::full_id,
+    self as config, Config, Environment, Keys, RegisteredProvider, RegisteredProviders, SelectionError,
+    SelectionOptions, catalogue::BUILT_IN, pattern::full_id,
 };
 use pi_rpc_engine::{ModelChoice, ModelSelection, ReloadedModels};
 use pi_rpc_model::{request::Endpoint, scripted::Script};

@@ -1,7 +1,18 @@
 //! The server: performs the requests of the engine on real pipes, processes and clocks.
 //!
-//! It decides nothing about the protocol: the engine does. It owns what the engine has not: stdin and stdout, model calls,
-//! tools, processes of extensions, the session's file, time and signals.
+//! For programs that serve an agent: [`serve()`] does it on stdin and stdout, a [`Runner`] without them, for a host that has
+//! other connections.
+//!
+//! The server decides nothing about the protocol: the [engine](pi_rpc_engine) does. It owns what the engine has not: stdin and
+//! stdout, model calls, tools, processes of extensions, the session's file, time and signals. It reads no settings: a
+//! [`SessionOptions`] comes complete. Logs go to stderr; stdout has frames only.
+//!
+//! - [`serve()`], [`Options`]: one session on stdin and stdout. [`PrintMode`]: prints a run instead.
+//! - [`Runner`], [`SessionOptions`]: a session at work, without input and output of its own.
+//! - [`ModelLibrary`]: the models, each with its backend: a script or a provider.
+//! - [`ToolEnvironment`], [`LoginAccess`], [`Files`], [`FileGuard`]: what the session may use, and where it is written.
+//! - [`Agent`]: an agent that answers in place of models and tools.
+//! - [`Hazards`]: make the output inconvenient to test a host, while every frame stays legal.
 //!
 //! ```text
 //! stdin ─→ FrameReader ──────────────────┐
@@ -19,7 +30,52 @@
 //!
 //! The session's file has a thread of its own (`disk`): a file system that hangs stops neither commands nor signals.
 //!
-//! Logs go to stderr; stdout has frames only.
+//! ```
+//! use pi_rpc_engine::Input;
+//! use pi_rpc_protocol::{Dialect, Encoder, read_line};
+//! use pi_rpc_server::Runner;
+//! # use pi_rpc_server::{LoginAccess, ModelLibrary, SessionOptions, ToolEnvironment};
+//! # fn options(dialect: Dialect) -> Result<SessionOptions, Box<dyn std::error::Error>> {
+//! #     let directory = std::env::temp_dir();
+//! #     Ok(SessionOptions {
+//! #         dialect, library: ModelLibrary::scripted("demo")?, level: None, modes: pi_rpc_engine::Modes::of(dialect),
+//! #         tools: Vec::new(), spare_tools: Vec::new(), tool_selection: Default::default(), system_prompt: "".into(),
+//! #         extension_setup: Default::default(), node: None, chosen: true, name: None,
+//! #         place: pi_rpc_engine::SessionStorage::in_memory("/work"), session: None, store: Default::default(), files: None,
+//! #         file_guard: None, disk_timeout: None, limits: Default::default(), agent: None,
+//! #         login_access: LoginAccess {
+//! #             http: Default::default(), secrets: Default::default(), environment: Default::default(),
+//! #             auth_file: directory.join("auth.json"), device_id: None,
+//! #         },
+//! #         tool_environment: ToolEnvironment {
+//! #             directory, shell: None, prefix: None, programs: None, output_file_limit: None,
+//! #             output_files: Default::default(), secrets: Default::default(), confinement: Default::default(),
+//! #             scales_images: false, delegate: None,
+//! #         },
+//! #     })
+//! # }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! // `options(dialect)` makes a `SessionOptions` with the scripted model, in memory.
+//! let dialect = Dialect::Pi;
+//! let (_gate, gate) = tokio::sync::watch::channel(true);
+//! let mut runner = Runner::new(options(dialect)?, gate);
+//! let (mut encoder, mut written) = (Encoder::new(dialect), Vec::new());
+//! let mut write = |emission| encoder.encode(&emission, &mut written);
+//! runner.execute(&mut write);
+//! let prompt = read_line(br#"{"id":"1","type":"prompt","message":"Say hello"}"#, dialect)?;
+//! runner.handle(Input::line(Ok(prompt.unwrap())), &mut write);
+//! let mut exit = runner.handle(Input::EndOfInput, &mut write);
+//! while exit.is_none() {
+//!     let input = runner.next().await;
+//!     exit = runner.handle(input, &mut write);
+//! }
+//! runner.end().await;
+//! assert!(String::from_utf8(written)?.contains(r#"{"type":"agent_end","#));
+//! # Ok(())
+//! # }
+//! ```
 
 mod agent;
 mod batch_writer;

@@ -17,8 +17,7 @@ use pi_rpc_engine::{
 };
 use pi_rpc_extension::{ExtensionInputs, NodeHost};
 use pi_rpc_model::types::ToolSpec;
-use pi_rpc_page as page;
-use pi_rpc_page::PageOptions;
+use pi_rpc_page::{self as page, PageOptions};
 use pi_rpc_prompt::Instructions;
 use pi_rpc_protocol::{Dialect, Emission, ThinkingLevel};
 use pi_rpc_session::{OpenedSession, Stamp};

@@ -15,8 +15,7 @@ use pi_rpc_engine::{
     CallId, ExtensionSetup, Input, LoginEnd, LoginStart, ModelCall, RequestHooks, ShellEnd, ShellStart,
     ToolStart,
 };
-use pi_rpc_extension as extension;
-use pi_rpc_extension::{ExtensionEnvironment, Extensions, NodeHost};
+use pi_rpc_extension::{self as extension, ExtensionEnvironment, Extensions, NodeHost};
 use pi_rpc_files::{confinement::Confinement, secrets::Secrets};
 use pi_rpc_model::{
     scripted::{Step, StepAction},
@@ -28,10 +27,9 @@ use pi_rpc_protocol::{
     AgentSessionEventKind, AgentToolResult, Dialect, DialectBashAbortNotice, ImageContent,
     RpcExtensionUIResponse, TextContent, UserContent,
 };
-use pi_rpc_tools as tools;
 use pi_rpc_tools::{
-    Block, CommandEnd, Limits, OutputFiles, ShellControl, ShellOptions, ShellOutcome, StopNotice,
-    ToolContext, ToolDelegate, ToolOutput, run_shell,
+    self as tools, Block, CommandEnd, Limits, OutputFiles, ShellControl, ShellOptions, ShellOutcome,
+    StopNotice, ToolContext, ToolDelegate, ToolOutput, run_shell,
 };
 use serde_json::Value;
 use std::{

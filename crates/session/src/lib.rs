@@ -1,28 +1,47 @@
-//! Sessions: the conversation as a tree of entries, in memory and in a file.
+//! Sessions: the conversation as a tree of entries, in the format of the session files of pi, xcsh and omp.
 //!
-//! A session is a header and entries, each naming its parent; a new entry follows the leaf, and nothing is ever
-//! removed. The file has one line for each, in the format that pi reads and writes. This module neither asks models
-//! nor emits frames: the engine does.
+//! For programs that read or write session files, or keep a conversation in the same form: a session is a header and entries,
+//! each naming its parent; a new entry follows the leaf, and nothing is ever removed. The file has one line for each.
 //!
-//! Data goes from a file ([`Store::open`]) through [`Tree::read`] into a [`Session`]; entries appended to the session
-//! come out as a [`Write`], which [`Store::write`] makes.
+//! This crate does no IO: bytes come in, lines come out, and time and randomness are arguments. The crate `pi-rpc-session-store`
+//! keeps the files. It neither asks models nor emits frames: the engine does.
 //!
 //! - [`Tree`]: header and entries. [`Tree::read`] builds it from a file's bytes without parsing a message;
 //!   [`Tree::append`] adds an entry and returns its line.
-//! - [`Session`]: the open session: a tree, the messages in the context, and which part is on disk.
-//! - [`Store`]: the file on disk, locked for this process; [`find_newest`], [`find_by_prefix`] find earlier ones.
+//! - [`Session`]: the open session: a tree, the messages in the context, and which part is on disk. [`Write`]: a change of its
+//!   file.
 //! - [`Tree::context`]: messages, model and thinking level at the leaf.
 //! - [`Tree::close_cut_run`]: closes a run whose process was killed.
 //! - [`Tree::fork`], [`Tree::copy_branch`], [`Tree::copy_all`]: new sessions made of existing ones.
 //! - [`Tree::navigation_target`], [`Tree::abandoned_entries`], [`BranchPreparation`]: moving to another place in the
 //!   tree, and summarizing the branch that is left.
 //! - [`Tree::list_entries`], [`Tree::entry_tree`]: entries for hosts.
-//! - [`catalog`]: sessions on disk, listed and changed without opening them.
 //! - [`directory_name`], [`file_name`]: where session files lie.
 //! - [`Notice`]: damage in a file that did not prevent reading it.
-//! - [`page`]: a session as an HTML page.
 //! - [`totals`]: the counts of `get_session_stats`.
 //! - [`compaction`]: replacing the older part of a conversation by a summary.
+//!
+//! Data goes from the bytes of a file through [`Tree::read`] into a [`Session`]; entries appended to the session come out as a
+//! [`Write`], which the session's user makes.
+//!
+//! ```
+//! use pi_rpc_protocol::Dialect;
+//! use pi_rpc_session::{NewEntry, Stamp, Tree};
+//!
+//! let file = concat!(
+//!     r#"{"type":"session","version":3,"id":"s1","timestamp":"2026-01-05T10:00:00.000Z","cwd":"/work"}"#, "\n",
+//!     r#"{"type":"message","id":"a1","parentId":null,"timestamp":"2026-01-05T10:00:01.000Z","#,
+//!     r#""message":{"role":"user","content":"Hi","timestamp":1767607201000}}"#, "\n",
+//! );
+//! let mut random = fastrand::Rng::with_seed(1);
+//! let mut tree = Tree::read(file.into(), &mut random).unwrap().tree;
+//! assert_eq!(tree.context().messages.len(), 1);
+//! let stamp = Stamp { dialect: Dialect::Pi, wall_ms: 1_767_607_202_000 };
+//! let model = NewEntry::Model { provider: "anthropic".to_owned(), id: "claude-x".to_owned() };
+//! let line = tree.append(model, stamp, &mut random);
+//! assert!(line.starts_with(br#"{"type":"model_change","#));
+//! assert_eq!(tree.leaf().unwrap().parent().unwrap().as_ref(), "a1");
+//! ```
 
 mod branch;
 pub mod compaction;

@@ -197,8 +197,8 @@ impl Session {
     }
 
     /// Appends an entry. It is due to be written at once, or when the file is created: with the first message of the
-    /// user, or with the first answer where an extension started the run. Source: settled; the originals always wait
-    /// for the first answer and lose the prompt with the process.
+    /// user, or with the first answer where an extension started the run. Decided here: the originals always wait for
+    /// the first answer and lose the prompt with the process.
     pub fn append(&mut self, entry: NewEntry, stamp: Stamp, random: &mut fastrand::Rng) {
         self.tree.append(entry, stamp, random);
         self.is_write_due |= self.has_file;

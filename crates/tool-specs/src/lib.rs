@@ -1,6 +1,24 @@
-//! The definitions of the tools for the model: names, descriptions, schemas of arguments.
+//! The definitions of the built-in tools for the model: names, descriptions, schemas of arguments.
 //!
-//! Doc comments of the argument structs become descriptions in the schemas, so they are written for the model.
+//! For programs that offer these tools to a model, wherever the tools run. [`ReadArguments`] and the other structs are the
+//! arguments of a call, as a tool deserializes them.
+//!
+//! This crate runs no tool and does no IO: the crate `pi-rpc-tools` runs them. Doc comments of the argument structs become
+//! descriptions in the schemas, so they are written for the model.
+//!
+//! - [`specs`]: the tools as a dialect has them.
+//! - [`DEFAULT_TOOLS`]: the names of those that are offered by default.
+//!
+//! ```
+//! use pi_rpc_protocol::Dialect;
+//! use pi_rpc_tool_specs::{DEFAULT_TOOLS, specs};
+//!
+//! let tools = specs(&Dialect::Pi.record().tools);
+//! let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
+//! assert_eq!(names, ["read", "bash", "edit", "write", "grep", "find", "ls"]);
+//! assert_eq!(tools[0].parameters["required"], serde_json::json!(["path"]));
+//! assert!(DEFAULT_TOOLS.iter().all(|name| names.contains(name)));
+//! ```
 
 use schemars::JsonSchema;
 use serde::Deserialize;

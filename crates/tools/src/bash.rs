@@ -7,13 +7,15 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use serde_json::{Number, Value, json};
 
-use super::delegate::{DelegatedCommand, DelegatedOutcome};
-use super::output_files::RemovedFiles;
-use super::run::{ToolContext, ToolOutput};
-use super::shell::{
-    CommandEnd, Progress, ShellControl, ShellOptions, ShellOutcome, ShellSnapshot, StopNotice, run_shell,
+use super::{
+    delegate::{DelegatedCommand, DelegatedOutcome},
+    output_files::RemovedFiles,
+    run::{ToolContext, ToolOutput},
+    shell::{
+        CommandEnd, Progress, ShellControl, ShellOptions, ShellOutcome, ShellSnapshot, StopNotice, run_shell,
+    },
+    truncate::{Limits, size_text, truncate_tail},
 };
-use super::truncate::{Limits, size_text, truncate_tail};
 use pi_rpc_protocol::{BashToolDetails, DialectTools, TruncationResult, TruncationUnit, number};
 use pi_rpc_tool_specs::BashArguments;
 

@@ -14,13 +14,15 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use unicode_normalization::UnicodeNormalization;
 
-use super::delegate::ToolDelegate;
-use super::diff::{numbered_diff, patch};
-use super::edits::replace_all;
-use super::file_change::{replace_text, with_file_lock};
-use super::path::{resolve, system_error};
-use super::read::read_file;
-use super::run::{ToolContext, ToolOutput, aborted_message};
+use super::{
+    delegate::ToolDelegate,
+    diff::{numbered_diff, patch},
+    edits::replace_all,
+    file_change::{replace_text, with_file_lock},
+    path::{resolve, system_error},
+    read::read_file,
+    run::{ToolContext, ToolOutput, aborted_message},
+};
 use pi_rpc_protocol::EditToolDetails;
 use pi_rpc_tool_specs::{EditArguments, EditsArguments, Replacement};
 

@@ -10,9 +10,11 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
 use tokio::sync::Mutex as AsyncMutex;
 use tokio_util::sync::CancellationToken;
 
-use super::delegate::ToolDelegate;
-use super::path::system_error;
-use super::run::{ToolOutput, aborted_message, run_blocking_to_end};
+use super::{
+    delegate::ToolDelegate,
+    path::system_error,
+    run::{ToolOutput, aborted_message, run_blocking_to_end},
+};
 
 /// Locks of the files that are being changed, by their real paths.
 static FILE_LOCKS: LazyLock<Mutex<HashMap<PathBuf, Weak<AsyncMutex<()>>>>> = LazyLock::new(Mutex::default);

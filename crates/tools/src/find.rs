@@ -9,9 +9,11 @@ use ignore::WalkBuilder;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::path::resolve;
-use super::run::{ToolOutput, aborted_message};
-use super::truncate::{LineBuffer, MAX_BYTES, size_text};
+use super::{
+    path::resolve,
+    run::{ToolOutput, aborted_message},
+    truncate::{LineBuffer, MAX_BYTES, size_text},
+};
 use pi_rpc_files::{confinement::Confinement, folder_walk::FolderWalk};
 use pi_rpc_protocol::FindToolDetails;
 use pi_rpc_tool_specs::FindArguments;

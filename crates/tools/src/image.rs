@@ -15,8 +15,10 @@ use image::{
     DynamicImage, ImageDecoder, ImageError, ImageFormat, ImageReader, ImageResult, Limits, Rgb, RgbImage,
 };
 
-use super::run::{Block, ToolOutput};
-use super::truncate::size_text;
+use super::{
+    run::{Block, ToolOutput},
+    truncate::size_text,
+};
 
 /// Largest image, in bytes of base64, as in pi.
 const LARGEST: usize = 4_718_592;

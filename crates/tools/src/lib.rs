@@ -1,5 +1,16 @@
 //! The built-in tools of the model, and the execution of shell commands.
 //!
+//! For programs that let a model read, search and change files and run commands on this machine: [`run`](run()) runs one call of
+//! a tool, [`run_shell`] one command of a user.
+//!
+//! This crate asks nobody for permission and knows no session: whether a call may run is decided before. It calls no model and
+//! opens no network connection. Arguments are expected to fit the tool's schema ([`specs`]).
+//!
+//! - [`run`](run()), [`ToolContext`], [`ToolOutput`]: one call, its environment, its result.
+//! - [`run_shell`], [`ShellOptions`], [`ShellControl`], [`ShellOutcome`]: one command.
+//! - [`ToolDelegate`]: does parts of the tools' work outside of this process.
+//! - [`truncate_head`], [`truncate_tail`], [`numbered_diff`]: how results are shortened, and how changes are shown.
+//!
 //! ```text
 //! call ─→ run ─→ read │ edit │ write │ grep │ find │ ls │ bash ─→ ToolOutput
 //!                 │      └──┬──┘                         │
@@ -21,6 +32,28 @@
 //!   has stopped. A tool that is cancelled before its start starts nothing.
 //! - **Whole files.** Changes of one file happen one after another, and none leaves half a file behind.
 //! - **Failures are results.** The model gets the reason of a failure as text.
+//!
+//! ```
+//! use pi_rpc_processes::Processes;
+//! use pi_rpc_protocol::Dialect;
+//! use pi_rpc_tools::{Block, ShellOptions, ToolContext, run};
+//! use serde_json::json;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> std::io::Result<()> {
+//! let folder = tempfile::tempdir()?;
+//! std::fs::write(folder.path().join("notes.txt"), "one\ntwo\n")?;
+//! let (_gate, gate) = tokio::sync::watch::channel(true);
+//! let context = ToolContext {
+//!     call_id: None, cwd: folder.path().to_owned(), cancel: Default::default(), progress: None, gate,
+//!     shell: ShellOptions::for_tool(), rules: &Dialect::Pi.record().tools, scales_images: false,
+//!     processes: Processes::new(), delegate: None,
+//! };
+//! let output = run("grep", &json!({ "pattern": "tw." }), context).await;
+//! assert_eq!(output.content, [Block::Text("notes.txt:2: two".to_owned())]);
+//! # Ok(())
+//! # }
+//! ```
 
 mod bash;
 mod delegate;

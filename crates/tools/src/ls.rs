@@ -5,9 +5,11 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::path::{resolve, system_error};
-use super::run::ToolOutput;
-use super::truncate::{Limits, MAX_BYTES, NO_LINE_LIMIT, size_text, truncate_head};
+use super::{
+    path::{resolve, system_error},
+    run::ToolOutput,
+    truncate::{Limits, MAX_BYTES, NO_LINE_LIMIT, size_text, truncate_head},
+};
 use pi_rpc_protocol::LsToolDetails;
 use pi_rpc_tool_specs::LsArguments;
 

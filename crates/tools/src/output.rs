@@ -5,9 +5,11 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::output_files::{OutputFiles, RemovedFiles};
-use super::shell::{ShellOptions, ShellSnapshot};
-use super::truncate::{Limits, Totals, line_feeds, size_text, truncate_tail_of};
+use super::{
+    output_files::{OutputFiles, RemovedFiles},
+    shell::{ShellOptions, ShellSnapshot},
+    truncate::{Limits, Totals, line_feeds, size_text, truncate_tail_of},
+};
 
 /// Collector of a command's output, with a snapshot at any time.
 pub(super) struct CommandOutput {

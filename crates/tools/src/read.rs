@@ -7,10 +7,12 @@ use std::path::Path;
 use imagesize::ImageType;
 use serde_json::{Value, json};
 
-use super::image::image_output;
-use super::path::{resolve_existing, system_error};
-use super::run::{Block, ToolContext, ToolOutput};
-use super::truncate::{Limits, MAX_BYTES, line_feeds, size_text, truncate_head};
+use super::{
+    image::image_output,
+    path::{resolve_existing, system_error},
+    run::{Block, ToolContext, ToolOutput},
+    truncate::{Limits, MAX_BYTES, line_feeds, size_text, truncate_head},
+};
 use pi_rpc_protocol::{ReadToolDetails, TruncationUnit};
 use pi_rpc_tool_specs::ReadArguments;
 

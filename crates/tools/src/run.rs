@@ -7,9 +7,7 @@ use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
-use super::delegate::ToolDelegate;
-use super::shell::ShellOptions;
-use super::{bash, edit, find, grep, ls, read, write};
+use super::{bash, delegate::ToolDelegate, edit, find, grep, ls, read, shell::ShellOptions, write};
 use pi_rpc_processes::Processes;
 use pi_rpc_protocol::{DialectTools, DialectToolsEdits};
 use serde::de::DeserializeOwned;

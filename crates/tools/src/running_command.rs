@@ -18,9 +18,11 @@ use tokio::process::{Child, Command};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
-use super::directory_report::DirectoryReport;
-use super::output::CommandOutput;
-use super::shell::{CommandEnd, ShellControl, ShellError, ShellOptions};
+use super::{
+    directory_report::DirectoryReport,
+    output::CommandOutput,
+    shell::{CommandEnd, ShellControl, ShellError, ShellOptions},
+};
 use pi_rpc_processes::{Group, Processes};
 
 /// How long output is awaited from other processes (`tee`, `>(…)`) once the shell has exited.

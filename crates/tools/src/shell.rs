@@ -9,12 +9,14 @@ use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
-use super::directory_report::DirectoryReport;
-use super::output::CommandOutput;
-use super::output_files::{OutputFiles, RemovedFiles};
-use super::run::ToolOutput;
-use super::running_command::RunningCommand;
-use super::truncate::Limits;
+use super::{
+    directory_report::DirectoryReport,
+    output::CommandOutput,
+    output_files::{OutputFiles, RemovedFiles},
+    run::ToolOutput,
+    running_command::RunningCommand,
+    truncate::Limits,
+};
 use pi_rpc_files::secrets::ChildEnvironment;
 use pi_rpc_processes::Processes;
 use pi_rpc_protocol::TruncationResult;

@@ -5,10 +5,12 @@ use std::path::Path;
 
 use tokio_util::sync::CancellationToken;
 
-use super::delegate::ToolDelegate;
-use super::file_change::{replace_text, with_file_lock};
-use super::path::{resolve, system_error};
-use super::run::{ToolContext, ToolOutput, aborted_message};
+use super::{
+    delegate::ToolDelegate,
+    file_change::{replace_text, with_file_lock},
+    path::{resolve, system_error},
+    run::{ToolContext, ToolOutput, aborted_message},
+};
 use pi_rpc_tool_specs::WriteArguments;
 
 /// Runs `write`; creates missing directories.

@@ -1,4 +1,4 @@
-//! Extensions and the Node that hosts them, what child processes do not get, and the folder of sessions.
+//! Extensions and the runtime of the Node host, what child processes do not get, and the folder of sessions.
 
 use super::{Check, State, Surroundings};
 use crate::cli::{extensions, options::HostOptions, session};

@@ -13,8 +13,7 @@ use super::{
     print, refuse, version,
 };
 use clap::Args;
-use pi_rpc_config as config;
-use pi_rpc_config::{Config, Directories, Environment, Sources};
+use pi_rpc_config::{self as config, Config, Directories, Environment, Sources};
 use pi_rpc_files::harmless::harmless_lines;
 use pi_rpc_protocol::Dialect;
 use serde::Serialize;

@@ -2,8 +2,9 @@
 
 use super::{Check, State};
 use crate::cli::models::{auth, keyless_providers, unusable_groups};
-use pi_rpc_config as config;
-use pi_rpc_config::{Config, CredentialSource, SelectionError, SelectionOptions, pattern::full_id};
+use pi_rpc_config::{
+    self as config, Config, CredentialSource, SelectionError, SelectionOptions, pattern::full_id,
+};
 use pi_rpc_model::request::Endpoint;
 use serde_json::{Value, json};
 

@@ -1,8 +1,7 @@
 //! The chart as tables: what becomes of a command in each state, and what leads from one state to another.
 
 use super::{bases, code, codes, table};
-use pi_rpc_export as export;
-use pi_rpc_export::Outcome;
+use pi_rpc_export::{self as export, Outcome};
 
 /// What becomes of each command, one table a base dialect; states in which a command fares alike stand together.
 pub(super) fn commands() -> String {

@@ -55,7 +55,8 @@ pub struct Agreement {
 /// [`Client::session`](super::super::Client::session) gives access to that of a client. Without a client, feed one yourself:
 ///
 /// ```
-/// use pi_rpc::{client::SessionState, protocol::{AbortCommand, Dialect, PromptCommand, read}};
+/// use pi_rpc_client::SessionState;
+/// use pi_rpc_protocol::{AbortCommand, Dialect, PromptCommand, read};
 ///
 /// let mut session = SessionState::new(Dialect::Pi);
 /// let message = "Hello".to_owned();
@@ -65,7 +66,7 @@ pub struct Agreement {
 /// assert_eq!(session.is_streaming(), Some(true));
 /// assert!(session.permission(&prompt.into()).reason().is_some_and(|why| why.contains("already processing")));
 /// assert!(session.permission(&AbortCommand::default().into()).is_allowed());
-/// # Ok::<(), pi_rpc::protocol::ReadError>(())
+/// # Ok::<(), pi_rpc_protocol::ReadError>(())
 /// ```
 #[derive(Clone)]
 pub struct SessionState {

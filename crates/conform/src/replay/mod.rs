@@ -6,7 +6,7 @@
 //!   may differ; responses carry the current ones. Input that the host leaves out is skipped, together with the output that
 //!   it caused, once the host pauses after some later input or closes its input.
 //!
-//! Neither does IO: [`crate::cli`] has the pipes and the clock.
+//! Neither does IO: their user, such as the command line, has the pipes and the clock.
 
 mod causes;
 mod ids;

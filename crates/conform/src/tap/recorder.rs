@@ -1,8 +1,7 @@
 //! Splits observed bytes into lines, records and judges them, and reports violations.
 
 use pi_rpc_files::harmless::harmless;
-use pi_rpc_machine::Rule;
-use pi_rpc_machine::{Kind, Violation};
+use pi_rpc_machine::{Kind, Rule, Violation};
 use pi_rpc_oracle::{Finding, View, WireJudge};
 use pi_rpc_protocol::{Dialect, DialectVersion, FlowState, LineSplitter, Need, Side, SplitLine, Tier};
 use pi_rpc_recording::{DialectSample, Direction, Meta, Record, TraceWriter};

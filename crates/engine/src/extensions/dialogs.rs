@@ -8,7 +8,7 @@
 //! A dialog that the host cannot be shown (its request was cancelled, the input has ended) gets the default at once.
 //! [`MAX_UNSHOWN_DIALOGS`] of them in a row are answered so; later ones are withheld until their request is over, so
 //! that an extension that asks until it gets an answer does not flood the host. Source: pi RPC reference: extension
-//! UI; settled.
+//! UI. Decided here: an abort and the end of the input end dialogs; in the originals an abort waits for the host.
 
 use crate::{
     extensions::{

@@ -1,4 +1,4 @@
-//! The component for extensions: its state, and its outputs to the engine.
+//! The extension component (no host of the protocol): its state, and its outputs to the engine.
 //!
 //! Each call into [`ExtensionHost`] gets a [`Context`] and leaves [`ExtensionOutput`]s, which the engine takes right
 //! after it and carries out in order. The component knows processes, requests and outcomes; runs, queues and the

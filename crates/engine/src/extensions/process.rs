@@ -3,7 +3,7 @@
 //! | Limit | | After it |
 //! |---|---|---|
 //! | a `register` that is no frame | before a valid one | ended, not started again |
-//! | time until `register` | [`REGISTER_TIMEOUT`]; of the process that hosts pi's own extensions [`HOST_REGISTER_TIMEOUT`] | ended, not started again |
+//! | time until `register` | [`REGISTER_TIMEOUT`]; of the Node host [`HOST_REGISTER_TIMEOUT`] | ended, not started again |
 //! | lines that are no frames | [`MAX_BAD_LINES`] | ended, started again |
 //! | hooks in a row without a response in time | [`MAX_HANGS`] | ended, started again |
 //! | restarts after an unexpected end | [`MAX_RESTARTS`] | not started again |
@@ -17,7 +17,7 @@ use std::time::Duration;
 /// How long an extension may take to register.
 pub const REGISTER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long the process that hosts pi's own extensions may take: it loads all of them first.
+/// How long the Node host may take: it loads all of pi's own extensions first.
 pub const HOST_REGISTER_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How many lines of one process may be no frames.

@@ -7,8 +7,8 @@
 //! | a tool call | none | |
 //! | any of them, once cancelled | [`CANCEL_TIMEOUT`] | it fails |
 //!
-//! Deadlines are suspended while the host is not reading, but for cancelled requests. Source: own; settled, "Hook
-//! deadlines".
+//! Deadlines are suspended while the host is not reading, but for cancelled requests. Decided here: the originals wait
+//! for extensions without limit.
 
 use crate::{io::CallId, prompt::Recipient};
 use std::time::Duration;

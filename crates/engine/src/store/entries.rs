@@ -5,8 +5,7 @@ use pi_rpc_protocol::{
     DialectForksFrom, EntryList, EntryTree, ForkMessage, ForkMessages, GetEntriesCommand, GetEntriesResponse,
     GetTreeResponse, RequestId, RpcCommandKind, errors,
 };
-use pi_rpc_session as session;
-use pi_rpc_session::MAX_TREE_DEPTH;
+use pi_rpc_session::{self as session, MAX_TREE_DEPTH};
 
 impl Engine {
     /// The messages at which the session can be forked.

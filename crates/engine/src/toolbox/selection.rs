@@ -1,5 +1,5 @@
 //! Which tools a session has, of all that the server, extensions and the host register: what `--tools`,
-//! `--exclude-tools`, `defaultTools` and the client of a host leave.
+//! `--exclude-tools`, `defaultTools` and the client of a session host leave.
 //!
 //! An entry is a name, or a pattern in which `*` stands for any characters; case counts. An entry that takes a tool away
 //! and matches none may be a slip, so the session does not start; one that allows or adds a tool is a warning.

@@ -1,5 +1,5 @@
-//! Rules that stop an answer: text is matched while it streams; an answer that breaks a rule is aborted and requested
-//! again, with the rule in the context.
+//! *Time traveling stream rules* (TTSR, their name in oh-my-pi and xcsh), which stop an answer: text is matched while it
+//! streams; an answer that breaks a rule is aborted, taken back and requested again, with the rule in the context.
 //!
 //! [`Rules`] finds out which rules apply, and makes the message that tells the model of them. Stopping the answer and
 //! opening the next run is the engine's.
@@ -7,7 +7,7 @@
 //! - `rules`: the rules of a session, those already injected, and the matching.
 //! - `rule`: one compiled rule.
 //!
-//! What the published sources leave open is settled simply here:
+//! What the published sources leave open is decided here, as simply as possible:
 //!
 //! - A rule without conditions watches nothing; one with several applies when any of them matches.
 //! - `scope` holds `text`, `thinking`, `tool` and `tool:<name>`; without one, everything is watched.

@@ -20,7 +20,8 @@ const SUPPORT: &str = include_str!("support.go");
 /// The types of a part of `dialect` as one Go file of package `frames`, for Go 1.24 or newer, formatted as `gofmt` does.
 ///
 /// ```
-/// use pi_rpc::{export::{Part, go}, protocol::Dialect};
+/// use pi_rpc_export::{Part, go};
+/// use pi_rpc_protocol::Dialect;
 ///
 /// let types = go(Dialect::Pi, Part::All);
 /// assert!(types.contains("type SteerCommand struct {"));

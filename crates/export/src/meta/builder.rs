@@ -24,7 +24,8 @@ const LARGEST: u64 = (1 << 53) - 1;
 /// The meta file of `dialect`.
 ///
 /// ```
-/// use pi_rpc::{export::meta, protocol::Dialect};
+/// use pi_rpc_export::meta;
+/// use pi_rpc_protocol::Dialect;
 ///
 /// let meta = meta(Dialect::Pi);
 /// let prompt = &meta.commands[0];

@@ -1,4 +1,5 @@
 //! The protocol: the schema, the reader of frames, and what is exported of them.
+#![allow(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)] // tests read files
 
 #[path = "../../../../tests/frames_common/mod.rs"]
 mod frames_common;

@@ -1,5 +1,5 @@
 /**
- * The host of pi's extensions: one process for all of them, which speaks the extension protocol with the server.
+ * The Node host of pi's extensions: one process for all of them, which speaks the extension protocol with the server.
  *
  * The original stdin and stdout carry frames, descriptor 3 carries answers to queries, stderr is for messages.
  */

@@ -1,4 +1,5 @@
 //! The machine: every state with every kind of frame, and the rules beside it.
+#![allow(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)] // tests read files
 
 mod machine_support;
 

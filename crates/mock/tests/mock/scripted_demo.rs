@@ -1,8 +1,10 @@
 //! `scripted/demo`: sensible for any prompt, with any tools.
 
 use crate::scripted_common::{ask, deltas, events, finish, result, text};
-use pi_rpc_model::scripted::{Player, Script, ScriptedCall, Step, ToolText};
-use pi_rpc_model::types::{BlockStart, Finish, StreamEvent};
+use pi_rpc_model::{
+    scripted::{Player, Script, ScriptedCall, Step, ToolText},
+    types::{BlockStart, Finish, StreamEvent},
+};
 use proptest::prelude::*;
 
 fn play(ask: &ScriptedCall<'_>) -> Vec<Step> {

@@ -1,8 +1,10 @@
 //! The example scripts play as they promise.
 
 use crate::scripted_common::{ask, failure, finish, result, text};
-use pi_rpc_model::scripted::{Player, Script, ScriptedCall, Step, StepAction};
-use pi_rpc_model::types::Finish;
+use pi_rpc_model::{
+    scripted::{Player, Script, ScriptedCall, Step, StepAction},
+    types::Finish,
+};
 
 fn play(script: &str) -> Player {
     Player::new(Script::from_json(script).expect("an example is a script"))

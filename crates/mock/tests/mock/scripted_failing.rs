@@ -1,8 +1,10 @@
 //! The ways in which a scripted answer fails or hangs.
 
 use crate::scripted_common::{answer, ask, deltas, events, failure, player, text, usages};
-use pi_rpc_model::scripted::{Step, StepAction};
-use pi_rpc_model::types::StreamEvent;
+use pi_rpc_model::{
+    scripted::{Step, StepAction},
+    types::StreamEvent,
+};
 use serde_json::{Value, json};
 
 /// The `errorMessage` of a call that fails before anything is said.

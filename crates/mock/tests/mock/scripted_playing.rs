@@ -1,8 +1,10 @@
 //! Playing a script: which turn is taken, and how it is streamed.
 
 use crate::scripted_common::{answer, ask, deltas, events, finish, player, result, text, usages};
-use pi_rpc_model::scripted::{Player, ScriptedCall, Step, StepAction};
-use pi_rpc_model::types::{BlockStart, Finish, StreamEvent, TokenCounts};
+use pi_rpc_model::{
+    scripted::{Player, ScriptedCall, Step, StepAction},
+    types::{BlockStart, Finish, StreamEvent, TokenCounts},
+};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

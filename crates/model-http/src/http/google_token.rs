@@ -13,8 +13,7 @@ use pi_rpc_files::{
     regular_files::{self, CONFIGURATION},
     secrets::search_forms,
 };
-use pi_rpc_model::google::vertex::AccountSource;
-use pi_rpc_model::http_options::HttpOptions;
+use pi_rpc_model::{google::vertex::AccountSource, http_options::HttpOptions};
 use serde_json::Value;
 use std::{
     collections::HashMap,

@@ -1,9 +1,7 @@
 //! Checks a script beyond its shape: settings that exclude each other, and sizes.
 
 use super::block::Block;
-use super::failure::Failure;
-use super::script::ScriptError;
-use super::turn::Turn;
+use super::{failure::Failure, script::ScriptError, turn::Turn};
 
 /// Longest generated block in characters: enough for any benchmark, and far from exhausting the memory when a script
 /// has a zero too many.

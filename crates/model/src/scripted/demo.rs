@@ -5,10 +5,12 @@
 
 use serde_json::{Map, Value};
 
-use super::block::{Block, TextBlock, ThinkingBlock, ToolBlock};
-use super::player::{ScriptedCall, ToolText};
-use super::script::{Input, ModelCard};
-use super::turn::Turn;
+use super::{
+    block::{Block, TextBlock, ThinkingBlock, ToolBlock},
+    player::{ScriptedCall, ToolText},
+    script::{Input, ModelCard},
+    turn::Turn,
+};
 
 /// A pace at which text visibly grows.
 const DELTA_CHARS: u32 = 12;

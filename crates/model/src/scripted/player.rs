@@ -2,11 +2,13 @@
 
 use std::borrow::Cow;
 
-use super::block::{Block, TextBlock};
-use super::demo;
-use super::script::{Script, TurnSource};
-use super::steps::Step;
-use super::turn::Turn;
+use super::{
+    block::{Block, TextBlock},
+    demo,
+    script::{Script, TurnSource},
+    steps::Step,
+    turn::Turn,
+};
 
 /// One call of the model, reduced to the parts that a script can match.
 #[derive(Debug, Clone, Copy)]

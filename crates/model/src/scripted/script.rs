@@ -4,9 +4,7 @@ use schemars::{JsonSchema, schema_for};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::check::check;
-use super::demo;
-use super::turn::Turn;
+use super::{check::check, demo, turn::Turn};
 
 /// A script, ready to be played.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]

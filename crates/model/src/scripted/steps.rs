@@ -4,9 +4,7 @@ use std::iter;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use super::block::Block;
-use super::player::ScriptedCall;
-use super::turn::Turn;
+use super::{block::Block, player::ScriptedCall, turn::Turn};
 use crate::{
     sse::NO_STOP_REASON,
     types::{BlockStart, StreamEvent, TokenCounts},

@@ -3,10 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::block::Block;
-use super::failure::Failure;
-use super::pattern::Pattern;
-use super::player::ScriptedCall;
+use super::{block::Block, failure::Failure, pattern::Pattern, player::ScriptedCall};
 use crate::types::{Finish, TokenCounts};
 
 /// Characters of a delta if the script sets none.

@@ -1,4 +1,5 @@
 //! Models: requests and answers of each vendor's API, whole; requests over HTTP.
+#![allow(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)] // tests read files
 
 mod model_support;
 

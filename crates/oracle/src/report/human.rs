@@ -3,8 +3,7 @@
 use super::{Outcome, Report, ReportedFinding, Subject, Tally};
 use anstyle::{AnsiColor, Style};
 use pi_rpc_files::harmless::harmless;
-use pi_rpc_machine::Difference;
-use pi_rpc_machine::Rule;
+use pi_rpc_machine::{Difference, Rule};
 use pi_rpc_protocol::{Need, Tier};
 use pi_rpc_recording::Direction;
 use std::fmt::{self, Display, Write as _};

@@ -5,8 +5,7 @@ use super::{
     Tally, Tool,
 };
 use crate::{Expectations, rules::describe_need};
-use pi_rpc_machine::Difference;
-use pi_rpc_machine::Rule;
+use pi_rpc_machine::{Difference, Rule};
 use pi_rpc_protocol::{Area, Need, Tier};
 
 impl Report {

@@ -14,8 +14,7 @@ mod wire;
 
 use super::{Finding, STALLED, View, process_event::ProcessEvent};
 use line::SharedLine;
-use pi_rpc_machine::Rule;
-use pi_rpc_machine::{Findings, Kind, RuleSet, State, Violation};
+use pi_rpc_machine::{Findings, Kind, Rule, RuleSet, State, Violation};
 use pi_rpc_protocol::{Dialect, DialectVersion, FlowState, Need, RequestId};
 use pi_rpc_recording::{Body, Direction, Record, line_buffer::LineBuffer};
 use requests::WireRequests;

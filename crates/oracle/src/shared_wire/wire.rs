@@ -9,8 +9,7 @@ use super::{
     requests::{Answered, WireRequest, code_of, misfit},
 };
 use crate::Finding;
-use pi_rpc_machine::Rule;
-use pi_rpc_machine::{Envelope, Findings, Kind};
+use pi_rpc_machine::{Envelope, Findings, Kind, Rule};
 use pi_rpc_protocol::{
     ListSessionsResponse, MultiSessionCommand, MultiSessionCommandKind, MultiSessionErrorCode as Code,
     MultiSessionEvent, MultiSessionEventKind, MultiSessionSuccess, OpenSessionCommand, OpenSessionResponse,

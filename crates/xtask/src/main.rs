@@ -1,0 +1,62 @@
+//! The project's own chores, called by the aliases of `.cargo/config.toml`: `cargo bless`, `cargo peers`, `cargo weight`.
+
+mod bless;
+mod peers;
+mod targets;
+mod weight;
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+    process::{Command, ExitCode},
+};
+
+const USAGE: &str = "\
+usage: cargo bless [--all]        write everything anew that is generated and committed
+       cargo peers [--all] [...]  test with other people's programs; --all: those of the weekly run, too
+       cargo weight [--table]     count crates and megabytes, and compare them with the limits";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let (chore, rest) = match arguments.split_first() {
+        Some((chore, rest)) => (chore.as_str(), rest),
+        None => ("", &[][..]),
+    };
+    let done = match chore {
+        "bless" => bless::run(rest),
+        "peers" => peers::run(rest),
+        "weight" => weight::run(rest),
+        _ => Err(USAGE.to_owned()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The repository's folder.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// A call of cargo in the repository's folder.
+fn cargo(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root()).args(arguments);
+    command
+}
+
+/// Runs a command and waits for it.
+///
+/// # Errors
+///
+/// It cannot be started, or fails.
+fn run(command: &mut Command) -> Result<(), String> {
+    let shown = format!("{command:?}").replace('"', "");
+    eprintln!("== {shown}");
+    let status = command.status().map_err(|error| format!("{shown}: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("{shown}: {status}")) }
+}

@@ -1,0 +1,8 @@
+//! Test targets that plain `cargo test` leaves out.
+
+/// What decides a change: some ten minutes.
+pub const DECIDING: [&str; 4] = ["browser", "cluster", "extension_languages", "sdk"];
+
+/// What runs weekly, and on demand: real agents, strangers' extensions and clients, other generators, counted instructions.
+pub const WEEKLY: [&str; 6] =
+    ["as_pi", "conform_peers", "counts", "generators", "pi_extensions", "vendor_clients"];

@@ -1,0 +1,132 @@
+//! `cargo weight`: how many crates each product is made of, and how large the program is; fails above the limits.
+
+use super::{cargo, root};
+use serde_json::Value;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+};
+
+/// Crates that are compiled for a package on this system, its own included, and the most that there may be.
+const CRATES: [(&str, usize); 3] = [("pi-rpc-client", 70), ("pi-rpc-oracle", 75), ("pi-rpc", 400)];
+
+/// The most megabytes of the stripped program, by the folder of its profile.
+const MEGABYTES: [(&str, u64); 2] = [("release", 40), ("dist", 34)];
+
+/// Crates by their ids, each with those that it is compiled with.
+type Graph = BTreeMap<String, Vec<String>>;
+
+/// Prints the figures. `--table`: each direct dependency with the crates that only it brings, as Markdown.
+///
+/// # Errors
+///
+/// A figure is above its limit.
+pub fn run(arguments: &[String]) -> Result<(), String> {
+    let metadata = metadata()?;
+    if arguments.iter().any(|argument| argument == "--table") {
+        return table(&metadata);
+    }
+    let mut above = Vec::new();
+    for (package, limit) in CRATES {
+        let count = reached(&graph(&metadata), &id_of(&metadata, package)?, None).len();
+        println!("{package}: {count} crates, at most {limit}");
+        if count > limit {
+            above.push(format!("{package}: {count} crates, expected at most {limit}"));
+        }
+    }
+    for (profile, limit) in MEGABYTES {
+        let Ok(file) = fs::metadata(root().join("target").join(profile).join("pi-rpc")) else { continue };
+        let size = file.len().div_ceil(1_000_000);
+        println!("target/{profile}/pi-rpc: {size} MB, at most {limit}");
+        if size > limit {
+            above.push(format!("target/{profile}/pi-rpc: {size} MB, expected at most {limit}"));
+        }
+    }
+    if above.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("{}; say why in the commit that raises a limit", above.join("; ")))
+    }
+}
+
+fn metadata() -> Result<Value, String> {
+    let host =
+        std::process::Command::new("rustc").arg("-vV").output().map_err(|error| format!("rustc: {error}"))?;
+    let host = String::from_utf8_lossy(&host.stdout).into_owned();
+    let host = host
+        .lines()
+        .find_map(|line| line.strip_prefix("host: "))
+        .ok_or("rustc -vV: expected a line `host: `")?;
+    let mut command = cargo(&["metadata", "--format-version", "1", "--filter-platform", host]);
+    let output = command.output().map_err(|error| format!("cargo metadata: {error}"))?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+    }
+    serde_json::from_slice(&output.stdout).map_err(|error| format!("cargo metadata: {error}"))
+}
+
+fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+    value[key].as_str().unwrap_or_default()
+}
+
+fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
+    value[key].as_array().map_or(&[], Vec::as_slice)
+}
+
+fn id_of(metadata: &Value, name: &str) -> Result<String, String> {
+    let found = list(metadata, "packages").iter().find(|package| text(package, "name") == name);
+    found.map(|package| text(package, "id").to_owned()).ok_or_else(|| format!("no package is called {name}"))
+}
+
+/// Which crate is compiled with which; those of tests are left out.
+fn graph(metadata: &Value) -> Graph {
+    let is_compiled =
+        |dependency: &&Value| list(dependency, "dep_kinds").iter().any(|kind| text(kind, "kind") != "dev");
+    let nodes = list(&metadata["resolve"], "nodes").iter();
+    nodes
+        .map(|node| {
+            let needed = list(node, "deps").iter().filter(is_compiled).map(|it| text(it, "pkg").to_owned());
+            (text(node, "id").to_owned(), needed.collect())
+        })
+        .collect()
+}
+
+/// All crates that `from` is compiled with, but for what only `without` brings.
+fn reached(graph: &Graph, from: &str, without: Option<&str>) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut open = vec![from.to_owned()];
+    while let Some(id) = open.pop() {
+        if Some(id.as_str()) != without && found.insert(id.clone()) {
+            open.extend(graph.get(&id).into_iter().flatten().cloned());
+        }
+    }
+    found
+}
+
+fn table(metadata: &Value) -> Result<(), String> {
+    let graph = graph(metadata);
+    let names: BTreeMap<&str, &str> = list(metadata, "packages")
+        .iter()
+        .map(|package| (text(package, "id"), text(package, "name")))
+        .collect();
+    let own: BTreeSet<&str> = list(metadata, "workspace_members").iter().filter_map(Value::as_str).collect();
+    let root = id_of(metadata, "pi-rpc")?;
+    let all = reached(&graph, &root, None);
+    let mut rows: BTreeMap<&str, (BTreeSet<&str>, usize)> = BTreeMap::new();
+    for member in all.iter().filter(|id| own.contains(id.as_str())) {
+        for dependency in graph.get(member).into_iter().flatten().filter(|id| !own.contains(id.as_str())) {
+            let name = names.get(dependency.as_str()).copied().unwrap_or_default();
+            let user = names.get(member.as_str()).copied().unwrap_or_default();
+            let row = rows.entry(name).or_insert_with(|| {
+                (BTreeSet::new(), all.len() - reached(&graph, &root, Some(dependency)).len())
+            });
+            row.0.insert(user.strip_prefix("pi-rpc-").unwrap_or(user));
+        }
+    }
+    println!("| Dependency | Used by | Crates that only it brings |\n|---|---|---|");
+    for (name, (users, count)) in rows {
+        let users: Vec<&str> = users.into_iter().collect();
+        println!("| `{name}` | {} | {count} |", users.join(", "));
+    }
+    Ok(())
+}
