@@ -35,8 +35,8 @@ const MODELS: &str = r#"{"providers": {"fake": {
   "baseUrl": "http://127.0.0.1:9", "apiKey": "key", "api": "anthropic-messages", "models": [{"id": "fake-1"}, {"id": "fake-2"}]
 }}}"#;
 
-const EXTENSION: &str = "export default (pi: any) => {
-  pi.registerCommand('hi', { handler: async (_: string, ctx: any) => ctx.ui.notify('hi') });
+const EXTENSION: &str = "export default (pi) => {
+  pi.registerCommand('hi', { handler: async (_, ctx) => ctx.ui.notify('hi') });
 };
 ";
 
@@ -63,11 +63,11 @@ fn server_with_a_configured_provider(bencher: Bencher<'_, '_>) {
 #[divan::bench(sample_count = 40, sample_size = 1)]
 fn server_with_an_extension(bencher: Bencher<'_, '_>) {
     let dir = tempfile::tempdir().unwrap();
-    fs::write(dir.path().join("hi.ts"), EXTENSION).unwrap();
+    fs::write(dir.path().join("hi.mjs"), EXTENSION).unwrap();
     // The program is unpacked only once.
-    let answer = first_response(dir.path(), &[DEMO, &["-e", "hi.ts"]].concat());
+    let answer = first_response(dir.path(), &[DEMO, &["-e", "hi.mjs"]].concat());
     assert!(answer.contains("\"hi\""), "{answer}");
-    bencher.bench_local(|| first_response(dir.path(), &[DEMO, &["-e", "hi.ts"]].concat()));
+    bencher.bench_local(|| first_response(dir.path(), &[DEMO, &["-e", "hi.mjs"]].concat()));
 }
 
 /// Configures a provider.

@@ -4,6 +4,13 @@
 pub const FILES: &[(&str, &str)] = &[
     ("SUMMARY.md", include_str!("../docs/SUMMARY.md")),
     ("book.toml", include_str!("../docs/book.toml")),
+    ("contributing/add-a-command.md", include_str!("../docs/contributing/add-a-command.md")),
+    ("contributing/add-a-dialect.md", include_str!("../docs/contributing/add-a-dialect.md")),
+    ("contributing/add-a-member.md", include_str!("../docs/contributing/add-a-member.md")),
+    ("contributing/add-a-provider.md", include_str!("../docs/contributing/add-a-provider.md")),
+    ("contributing/add-a-rule.md", include_str!("../docs/contributing/add-a-rule.md")),
+    ("contributing/add-an-event.md", include_str!("../docs/contributing/add-an-event.md")),
+    ("contributing/record-a-fixture.md", include_str!("../docs/contributing/record-a-fixture.md")),
     ("explanation/acp.md", include_str!("../docs/explanation/acp.md")),
     ("explanation/architecture.md", include_str!("../docs/explanation/architecture.md")),
     ("explanation/dialects.md", include_str!("../docs/explanation/dialects.md")),

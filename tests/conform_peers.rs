@@ -1,5 +1,5 @@
 //! Scenarios with real releases of pi and omp: `tests/peers/` lists the violations of each, with the reason. Beside each list
-//! is a short report; `UPDATE=1 cargo test --test conform_peers` rewrites it.
+//! is a short report; `cargo bless conform_peers` rewrites it.
 
 #[path = "peer_support/install.rs"]
 mod install;
@@ -198,7 +198,11 @@ impl Peer {
         }
         // The place of a finding depends on timing; the list of played scenarios does not.
         let page = fs::read_to_string(&page).unwrap_or_default();
-        assert_eq!(report::names_on(&page), report::names_in(&report), "UPDATE=1 writes the page anew");
+        assert_eq!(
+            report::names_on(&page),
+            report::names_in(&report),
+            "cargo bless conform_peers writes the page anew"
+        );
     }
 }
 

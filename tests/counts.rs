@@ -44,7 +44,7 @@ fn hot_paths_match_stored_counts() {
     assert!(
         differing(&kept.instructions, &counted.instructions).is_empty(),
         "more than {TOLERANCE} % off:\n{table}\
-         If that is meant, better or worth its price: UPDATE=1 cargo test --test counts, and say why in the commit."
+         If that is meant, better or worth its price: cargo bless counts, and say why in the commit."
     );
 }
 

@@ -1,7 +1,7 @@
 //! pi's own extensions, unmodified: the examples of three versions, and packages of the npm registry, do here what they
 //! do under the real pi. `tests/pi_extensions/` has the conversations, and what the real pi's said in them.
 //!
-//! `UPDATE=1 cargo test --test pi_extensions` writes `TABLE.md` anew; with `RECORD=1` the real pi's are asked again,
+//! `cargo bless pi_extensions` writes `TABLE.md` anew; with `RECORD=1` the real pi's are asked again,
 //! too.
 #![cfg(feature = "serve")]
 

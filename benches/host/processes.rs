@@ -22,7 +22,7 @@ pub fn measure(table: &mut Table) {
     let root =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("target/toolchains/node-tests-peer_support-pi-1.5.2");
     let Some(program) = pi(&root) else {
-        println!("pi 1.5.2: not installed; `cargo peers` does that");
+        println!("pi 1.5.2: not installed; `cargo peers --all` does that");
         return;
     };
     let mut pi = Command::new("node");

@@ -34,7 +34,11 @@ fn emit(root: &Path) -> Result<TokenStream, String> {
             rows.extend(files(&root.join(folder))?);
         }
         let rows = rows.iter().map(|(name, path)| quote!((#name, include_str!(#path))));
-        Ok(quote!(pub const #name: &[(&str, &str)] = &[#(#rows),*];))
+        let about = format!(
+            "Names and texts of the files of {}.",
+            folders.iter().map(|it| it.trim_start_matches("../")).collect::<Vec<_>>().join(" and ")
+        );
+        Ok(quote!(#[doc = #about] pub const #name: &[(&str, &str)] = &[#(#rows),*];))
     });
     tables.collect::<Result<Vec<_>, String>>().map(|tables| quote!(#(#tables)*))
 }

@@ -39,6 +39,7 @@ mod serve;
 mod session;
 mod session_options;
 mod session_template;
+#[cfg(feature = "strip-types")]
 mod strip_types;
 mod suggestions;
 mod tap;
@@ -148,6 +149,7 @@ enum Command {
     #[command(after_help = manual::HELP)]
     Man(manual::Options),
     /// Read TypeScript from stdin, write JavaScript as JSON (for the Node host)
+    #[cfg(feature = "strip-types")]
     #[command(hide = true)]
     StripTypes(strip_types::Options),
 }
@@ -222,6 +224,7 @@ fn dispatch(arguments: &[OsString], book: Book<'_>) -> ExitCode {
         Command::Doctor(options) => doctor::run(&options),
         Command::Completions(options) => completions::run(&options),
         Command::Man(options) => manual::run(&options),
+        #[cfg(feature = "strip-types")]
         Command::StripTypes(options) => strip_types::run(&options),
     }
 }

@@ -72,7 +72,7 @@ async fn all_pass(programs: &[&Path]) {
     }
 }
 
-/// `INSTA_UPDATE=always` writes the file anew.
+/// `cargo bless` writes the file anew.
 #[test]
 fn conversation_schema_matches_runner() {
     let schema = format!("{:#}\n", schemars::schema_for!(Conversation).to_value());

@@ -5,12 +5,13 @@ use crate::documents_support::{Block, Clone, blocks, page, pages};
 use std::{path::Path, sync::Mutex, thread};
 
 /// What a block may need: the test that runs it all the same, or why none does.
-const NEEDS: [(&str, &str); 5] = [
+const NEEDS: [(&str, &str); 6] = [
     ("needs-node", "run by `cargo peers`"),
     ("needs-python", "run by `cargo peers`"),
     ("needs-pi", "an installed pi"),
     ("needs-network", "npm or git"),
     ("needs-time", "minutes"),
+    ("needs-patch", "run by `.ci/run --all`, in a copy of the repository with the patch of the recipe"),
 ];
 
 #[test]
@@ -30,7 +31,7 @@ fn commands_of_documents_run() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
 
-/// CONTRIBUTING.md changes files, and tells what to expect of them.
+/// CONTRIBUTING.md has commands that change files and take long.
 fn tried() -> impl Iterator<Item = String> {
     pages().into_iter().filter(|path| path != "CONTRIBUTING.md")
 }

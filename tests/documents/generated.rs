@@ -1,4 +1,4 @@
-//! The generated parts of the book are what the binary makes. `UPDATE=1 cargo test --test documents generated` rewrites them.
+//! The generated parts of the book are what the binary makes. `cargo bless` writes them anew.
 
 use crate::{
     documents_support::{ROOT, book, page, pages},
@@ -43,7 +43,7 @@ fn generated_parts_of_book_are_current() {
         stale.iter().for_each(|(path, made)| fs::write(file(path), made).unwrap());
     } else {
         let stale: Vec<&String> = stale.into_iter().map(|(path, _)| path).collect();
-        assert!(stale.is_empty(), "{stale:?}: UPDATE=1 cargo test --test documents generated rewrites them");
+        assert!(stale.is_empty(), "{stale:?}: run cargo bless");
     }
     used.sort();
     assert_eq!(used, blocks.keys().copied().collect::<Vec<_>>(), "each is on one page");

@@ -23,7 +23,7 @@ const OTHERS: [&str; 12] = [
     "tests/traces/README.md",
 ];
 
-/// Files that CONTRIBUTING.md has the reader make, and one of every git repository.
+/// Files that recipes have the reader make, and one of every git repository.
 const EXAMPLES: [&str; 4] = [
     ".git/info/exclude",
     "schema/dialects/pi@0.60.json",

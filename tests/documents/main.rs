@@ -1,5 +1,5 @@
-//! The documents hold: their commands run, their links lead somewhere, their generated parts are current, tests have
-//! names as CONTRIBUTING.md asks.
+//! The documents hold: their commands run, their links lead somewhere, their generated parts are current, their recipes apply,
+//! tests have names as CONTRIBUTING.md asks.
 #![cfg(feature = "serve")]
 
 #[path = "../documents_support/mod.rs"]
@@ -8,5 +8,6 @@ mod documents_support;
 mod commands;
 mod generated;
 mod links;
+mod recipes;
 mod test_names;
 mod tried;

@@ -39,7 +39,7 @@ pub fn pages() -> Vec<String> {
     pages
 }
 
-/// The files of `docs/`, sorted, by their paths in it.
+/// The files of `docs/` that the book has, sorted, by their paths in it: all but the patches of recipes.
 pub fn book() -> Vec<String> {
     let root = Path::new(ROOT).join("docs");
     let mut found = Vec::new();
@@ -53,6 +53,7 @@ pub fn book() -> Vec<String> {
             }
         }
     }
+    found.retain(|path| !path.ends_with(".patch"));
     found.sort();
     found
 }

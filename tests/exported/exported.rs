@@ -1,6 +1,6 @@
 //! Exports of `pi-rpc schema` are stored in the repository, so that a change of the wire shows in review, and a change
-//! of a dialect has the version that `schema/README.md` requires. `UPDATE=1 cargo test --test protocol exported`
-//! rewrites the files once the version fits.
+//! of a dialect has the version that `schema/README.md` requires. `cargo bless` raises the version of a dialect that has
+//! changed since the last commit, as far as it must be, and writes the files.
 
 use crate::{
     serve_support::binary,
@@ -12,7 +12,7 @@ use pi_rpc::{
 };
 use serde_json::{Value, json};
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
     process::Command,
@@ -40,6 +40,7 @@ const ALONE: [(&str, &str); 10] = [
 struct Exported {
     /// Path within the repository.
     path: String,
+    dialect: Dialect,
     /// Current output.
     text: String,
     /// File that this one is stored as a difference from.
@@ -49,21 +50,34 @@ struct Exported {
 impl Exported {
     /// Stored text; `None`: there is none, or it belongs to another base.
     fn published(&self) -> Option<String> {
-        let kept = fs::read_to_string(self.file()).ok()?;
+        let kept = fs::read_to_string(file(&self.path)).ok()?;
         match self.base {
             Some(base) => applied(&base.published()?, &kept),
             None => Some(kept),
         }
     }
 
-    fn file(&self) -> PathBuf {
-        Path::new(env!("CARGO_MANIFEST_DIR")).join(&self.path)
+    /// Text of the last commit, which versions count from; of sources that are no repository, the stored one.
+    fn committed(&self) -> Option<String> {
+        let name = format!("HEAD:./{}", self.path);
+        let shown = Command::new("git").args(["show", &name]).current_dir(file("")).output();
+        let Some(shown) = shown.ok().filter(|shown| shown.status.success()) else { return self.published() };
+        let kept = String::from_utf8(shown.stdout).ok()?;
+        match self.base {
+            Some(base) => applied(&base.committed()?, &kept),
+            None => Some(kept),
+        }
     }
 
     fn write(&self) {
         let kept = self.base.map_or_else(|| self.text.clone(), |base| delta(&base.text, &self.text));
-        fs::write(self.file(), kept).expect("it can be written");
+        fs::write(file(&self.path), kept).expect("it can be written");
     }
+}
+
+/// A file of the repository.
+fn file(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
 fn told(arguments: &[&str]) -> (Option<i32>, String, String) {
@@ -83,7 +97,7 @@ fn has_frames(dialect: Dialect) -> bool {
     dialect.base().as_str() == dialect.as_str()
 }
 
-/// All files, bases first; those of all dialects except `pi` are stored as differences.
+/// All files, bases first; those of all dialects except `pi` are stored as differences from their parents.
 fn files() -> &'static [&'static Exported] {
     static FILES: OnceLock<Vec<&'static Exported>> = OnceLock::new();
     FILES.get_or_init(|| {
@@ -112,11 +126,16 @@ fn files() -> &'static [&'static Exported] {
         });
         let mut files: Vec<&'static Exported> = Vec::new();
         for ((path, dialect, _), text) in wanted.into_iter().zip(texts) {
+            // An overlay is stored as its difference from its parent, the other dialects from `pi`.
             let base = path.strip_suffix("diff").map(|start| {
-                let path = start.replace(dialect.as_str(), "pi") + "json";
-                *files.iter().find(|it| it.path == path).expect("pi comes first")
+                let parent = dialect.record().extends.unwrap_or("pi");
+                let path = start.replace(dialect.as_str(), parent);
+                let is_base = |it: &&&'static Exported| {
+                    it.path.strip_prefix(&path).is_some_and(|end| !end.contains('.'))
+                };
+                *files.iter().find(is_base).expect("parents come first")
             });
-            files.push(Box::leak(Box::new(Exported { path, text, base })));
+            files.push(Box::leak(Box::new(Exported { path, dialect, text, base })));
         }
         files
     })
@@ -147,34 +166,58 @@ fn least([major, minor, patch]: [u64; 3], bump: Bump) -> [u64; 3] {
     }
 }
 
-#[test]
-fn exported_files_are_current_and_versioned() {
-    for file in files() {
+/// A version that does not go with what has changed.
+struct Low {
+    version: [u64; 3],
+    least: [u64; 3],
+    bump: Bump,
+}
+
+/// Dialects with too low a version for what has changed since the last commit, by the file that has the version.
+fn low_versions() -> BTreeMap<String, Low> {
+    let mut low: BTreeMap<String, Low> = BTreeMap::new();
+    for file in files().iter().filter(|file| file.path.starts_with(FOLDER)) {
         let is_versioned = file.path.contains(".schema.") || file.path.contains(".meta.");
-        let published = file.published();
-        let of_dialect = published.as_deref().filter(|_| is_versioned && file.path.starts_with(FOLDER));
-        if let Some(old) = of_dialect {
-            let [old, new] = [old, &file.text].map(|text| serde_json::from_str::<Value>(text).expect("JSON"));
-            let (bump, was, is) = (bump(&old, &new).expect("both exported"), version(&old), version(&new));
-            let least = least(was, bump);
-            assert!(
-                is >= least,
-                "{}: {bump:?} change: the `version` in schema/dialects is {}, and must be {} at least; schema/README.md, \
-                 Versions, says why",
-                file.path,
-                dotted(is),
-                dotted(least)
-            );
+        let Some(old) = is_versioned.then(|| file.committed()).flatten() else { continue };
+        let [old, new] = [&old, &file.text].map(|text| serde_json::from_str::<Value>(text).expect("JSON"));
+        let (bump, version, was) = (bump(&old, &new).expect("both exported"), version(&new), version(&old));
+        let least = least(was, bump);
+        let path = format!("schema/dialects/{}.json", file.dialect.base().as_str());
+        if version < least && low.get(&path).is_none_or(|known| known.least < least) {
+            low.insert(path, Low { version, least, bump });
         }
     }
+    low
+}
+
+#[test]
+fn changed_dialects_have_new_versions() {
+    for (path, Low { version, least, bump }) in low_versions() {
+        let [old, new] = [version, least].map(|version| format!("\"version\": \"{}\"", dotted(version)));
+        assert!(
+            updates(),
+            "{path}: a {bump:?} change since the last commit needs {new} at least, not {old}: run cargo bless; schema/README.md, \
+             Versions, says why"
+        );
+        let text = fs::read_to_string(file(&path)).expect("a dialect");
+        assert!(text.contains(&old), "{path}: expected {old}");
+        fs::write(file(&path), text.replacen(&old, &new, 1)).expect("it can be written");
+    }
+}
+
+#[test]
+fn exported_files_are_current() {
     let is_stale = |file: &&&Exported| file.published().as_deref() != Some(file.text.as_str());
     let stale: Vec<&&Exported> = files().iter().filter(is_stale).collect();
     if updates() {
-        stale.iter().for_each(|file| file.write());
+        // A version that is raised first has to be compiled.
+        if low_versions().is_empty() {
+            stale.iter().for_each(|file| file.write());
+        }
         return;
     }
     let stale: Vec<&str> = stale.iter().map(|file| file.path.as_str()).collect();
-    assert_eq!(stale, Vec::<&str>::new(), "UPDATE=1 cargo test --test protocol exported rewrites them");
+    assert_eq!(stale, Vec::<&str>::new(), "run cargo bless");
 }
 
 #[test]
@@ -184,14 +227,14 @@ fn exported_folder_holds_nothing_else() {
     }
     let expected: BTreeSet<&str> =
         files().iter().filter_map(|file| file.path.strip_prefix(FOLDER)?.strip_prefix('/')).collect();
-    let entries = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(FOLDER)).expect("the folder");
+    let entries = fs::read_dir(file(FOLDER)).expect("the folder");
     let kept: BTreeSet<String> =
         entries.map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8")).collect();
     let expected = expected.into_iter().map(str::to_owned).collect();
     let differ: Vec<&String> = kept.symmetric_difference(&expected).collect();
     assert!(
         differ.is_empty(),
-        "{FOLDER}: missing or not exported: {differ:?}; UPDATE=1 cargo test --test protocol exported writes what is missing"
+        "{FOLDER}: missing or not exported: {differ:?}; cargo bless writes what is missing"
     );
 }
 

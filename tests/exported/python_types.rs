@@ -13,7 +13,7 @@ fn python_types_are_those_of_schema() {
     let kept = fs::read_to_string(&path).unwrap_or_default();
     assert!(
         kept == generated,
-        "{} is not what `pi-rpc schema --format python` prints; UPDATE=1 cargo test --test protocol python_types writes it",
+        "{} is not what `pi-rpc schema --format python` prints; run cargo bless",
         path.display()
     );
 }

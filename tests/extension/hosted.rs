@@ -51,7 +51,7 @@ fn errors(frames: &[Value]) -> Vec<(&str, &str, &str)> {
 
 #[test]
 fn extension_host_gets_files_and_server_options() {
-    let keeps = r#"printf '%s' "$line" > hello; cp "$3" main; echo "$1 $2 $PI_CODING_AGENT $PI_RPC_EXTENSION ${PI_RPC_CACHE#"${3%main.mjs}"} ${PI_RPC_PROGRAM##*/}" > variables"#;
+    let keeps = r#"printf '%s' "$line" > hello; cp "$3" main; echo "$1 $2 $PI_CODING_AGENT $PI_RPC_EXTENSION ${PI_RPC_CACHE#"${3%main.mjs}"} ${PI_RPC_PROGRAM##*/} ${PI_RPC_TYPE_STRIPPER##*/}" > variables"#;
     let keeps = format!("{keeps}\n{REGISTERS}");
     let files = ["a.ts", "b/index.js", ".pi/agent/extensions/c.ts"];
     let mut server = server(Dialect::Pi1, &keeps, &files, &["-e", "a.ts", "--plan", "-e", "./b"]);
@@ -73,7 +73,8 @@ fn extension_host_gets_files_and_server_options() {
     assert_eq!(arguments[arguments.len() - 5..], ["-e", "a.ts", "--plan", "-e", "./b"].map(Value::from));
     assert_eq!(read("main"), include_str!("../../crates/extension/src/node/main.mjs"));
     let options = "--experimental-vm-modules --experimental-import-meta-resolve";
-    assert_eq!(read("variables"), format!("{options} true 1 prepared pi-rpc\n"));
+    let stripper = if cfg!(feature = "strip-types") { "pi-rpc" } else { "" };
+    assert_eq!(read("variables"), format!("{options} true 1 prepared pi-rpc {stripper}\n"));
     server.finishes();
 }
 

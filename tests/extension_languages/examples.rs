@@ -101,7 +101,7 @@ fn readme_commands_match_their_comments() {
 
 #[test]
 fn extensions_of_the_book_run() {
-    let node = node_host::any().map(|node| node.to_string_lossy().into());
+    let node = node_host::reading_typescript().map(|node| node.to_string_lossy().into());
     for (guide, need, name, program) in [
         ("docs/how-to/extend-in-python.md", "needs-python", "python3", python()),
         ("docs/how-to/extend-in-typescript.md", "needs-node", "node", node),

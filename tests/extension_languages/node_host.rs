@@ -4,15 +4,18 @@
 //! installed beside the published releases of pi. Those about loading run with the oldest Node.js that will do as well,
 //! and with the one in the path. Without one nothing is tested, which is told on stderr; `PI_RPC_REQUIRE_NODE=1` makes
 //! that a failure.
+//!
+//! Where Node.js does not remove types (before 22.13), the binary does with the feature `strip-types`, else a package.
 
 use crate::{
     serve_support::{Server, binary, command},
     toolchain_support::{had, locked, run},
 };
 use pi_rpc::protocol::Dialect;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::{
     env, fs,
+    os::unix::fs::symlink,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -25,8 +28,12 @@ const OLDEST: (u32, u32) = (18, 19);
 
 const REQUIRED: &str = "PI_RPC_REQUIRE_NODE";
 
+/// The packages that remove types where Node.js does not, in the order of preference.
+const STRIPPERS: [&str; 4] = ["jiti", "amaro", "esbuild", "typescript"];
+
 /// The tests of what differs where Node.js has no hooks.
-const ABOUT_LOADING: [&str; 6] = ["descriptors", "isolation", "layouts", "loader", "standins", "start"];
+const ABOUT_LOADING: [&str; 7] =
+    ["descriptors", "isolation", "layouts", "loader", "standins", "start", "strippers"];
 
 #[test]
 fn host_tests_pass_with_hooks() {
@@ -75,11 +82,41 @@ fn typescript_extension_runs_with_node_in_path() {
     assert_greets(&node);
 }
 
-/// The real binary runs an extension with what old versions of Node.js cannot read: types, an enum, paths without endings,
-/// a package of pi.
+#[cfg(not(feature = "strip-types"))]
+#[test]
+fn typescript_without_stripper_says_what_to_install() {
+    let Some(node) = had(oldest(), REQUIRED) else { return };
+    let answer = greeting(&node, None);
+    let error = answer["error"].as_str().unwrap();
+    assert!(error.contains("/greet.ts: Node 18.19.0 cannot read TypeScript. Install Node 22.13"), "{answer}");
+}
+
+/// The real binary runs an extension in TypeScript, by its own means with the feature, else by each of the packages.
 #[track_caller]
 fn assert_greets(node: &Path) {
+    let hello = json!("Hello, you");
+    if cfg!(feature = "strip-types") {
+        let answer = greeting(node, None);
+        assert_eq!(answer["message"], hello, "{answer}");
+        return;
+    }
+    let Some(packages) = had(strippers(), REQUIRED) else { return };
+    for name in STRIPPERS {
+        let answer = greeting(node, Some(&packages.join(name)));
+        assert_eq!(answer["message"], hello, "{name}: {answer}");
+    }
+}
+
+/// What the binary answers with an extension with what old versions of Node.js cannot read: types, an enum, paths without
+/// endings, a package of pi. `package` is installed beside it.
+#[track_caller]
+fn greeting(node: &Path, package: Option<&Path>) -> Value {
     let dir = tempfile::tempdir().unwrap();
+    if let Some(package) = package {
+        let modules = dir.path().join("node_modules");
+        fs::create_dir(&modules).unwrap();
+        symlink(package, modules.join(package.file_name().unwrap())).unwrap();
+    }
     let write = |name: &str, text: &str| fs::write(dir.path().join(name), text).unwrap();
     write("words.ts", "export enum Word { Hello = 'Hello' }\nexport interface Named { name: string }\n");
     write(
@@ -112,8 +149,8 @@ export default (pi: any) => {
     server.send(json!({ "id": "g", "type": "prompt", "message": "/greet" }));
     let frames =
         server.until(|frame| frame["type"] == "extension_ui_request" || frame["type"] == "extension_error");
-    assert_eq!(frames.last().unwrap()["message"], json!("Hello, you"), "{frames:?}");
     server.finishes();
+    frames.last().unwrap().clone()
 }
 
 /// Runs test files of the host.
@@ -121,7 +158,14 @@ export default (pi: any) => {
 fn passes(node: &Path, files: &[PathBuf]) {
     let mut tests = Command::new(node);
     tests.args(["--experimental-vm-modules", "--experimental-import-meta-resolve", "--test"]).args(files);
-    run(tests.env("PI_RPC_PROGRAM", binary())).unwrap_or_else(|error| panic!("{error}"));
+    let Some(packages) = had(strippers(), REQUIRED) else { return };
+    tests.env("PI_RPC_STRIPPERS", &packages);
+    if cfg!(feature = "strip-types") {
+        tests.env("PI_RPC_TYPE_STRIPPER", binary());
+    } else {
+        tests.env("NODE_PATH", &packages).env_remove("PI_RPC_TYPE_STRIPPER");
+    }
+    run(&mut tests).unwrap_or_else(|error| panic!("{error}"));
 }
 
 fn about_loading() -> Vec<PathBuf> {
@@ -129,9 +173,14 @@ fn about_loading() -> Vec<PathBuf> {
     ABOUT_LOADING.iter().map(|name| folder.join(format!("{name}.test.mjs"))).collect()
 }
 
-/// A Node.js that runs extensions; `None` where there is none, which is told.
-pub fn any() -> Option<PathBuf> {
-    had(in_path().or_else(|_| oldest()), REQUIRED)
+/// A Node.js that runs extensions in TypeScript by itself; `None` where there is none, which is told.
+pub fn reading_typescript() -> Option<PathBuf> {
+    had(hooked(), REQUIRED)
+}
+
+/// The folder with the packages that remove types.
+fn strippers() -> Result<PathBuf, String> {
+    Ok(locked("tests/node_host/strippers", &[])?.join("node_modules"))
 }
 
 fn hooked() -> Result<PathBuf, String> {

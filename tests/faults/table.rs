@@ -1,4 +1,4 @@
-//! The table of faults in `docs/explanation/reliability.md`. `PI_RPC_THOROUGH=1 UPDATE=1` writes the rows that differ; what the host sees
+//! The table of faults in `docs/explanation/reliability.md`. `PI_RPC_THOROUGH=1 cargo bless faults` writes the rows that differ; what the host sees
 //! and what is lost stands in the document alone, and the test of the row asserts it.
 
 use crate::serve_support::thorough;

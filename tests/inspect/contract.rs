@@ -10,5 +10,5 @@ fn contract_has_the_types_of_answers() {
         fs::write(&file, contract()).unwrap();
     }
     let written = fs::read_to_string(&file).unwrap_or_default();
-    assert!(written == contract(), "run UPDATE=1 cargo test --test inspect contract");
+    assert!(written == contract(), "run cargo bless");
 }

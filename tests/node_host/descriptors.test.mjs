@@ -8,7 +8,7 @@ import { createInterface } from "node:readline";
 import { NODE_OPTIONS } from "./loading.mjs";
 import { test } from "node:test";
 
-const MAIN = new URL("../../src/extension/node/main.mjs", import.meta.url).pathname;
+const MAIN = new URL("../../crates/extension/src/node/main.mjs", import.meta.url).pathname;
 const MEDDLING = `
   import { spawnSync } from "node:child_process";
   import { writeSync } from "node:fs";

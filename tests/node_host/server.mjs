@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { NODE_OPTIONS } from "./loading.mjs";
 
-const MAIN = new URL("../../src/extension/node/main.mjs", import.meta.url).pathname;
+const MAIN = new URL("../../crates/extension/src/node/main.mjs", import.meta.url).pathname;
 
 /** What the session is like unless a test says otherwise. */
 const STATE = {

@@ -87,7 +87,7 @@ test("process.argv has the shape of pi's, with the options of this process", asy
 test("what process.argv names starts another agent", (t) => {
   const folder = folderWith(t, { agent: `#!/bin/sh\necho "$@"\nexit 3\n` });
   chmodSync(join(folder, "agent"), 0o755);
-  const pi = new URL("../../src/extension/node/pi", import.meta.url).pathname;
+  const pi = new URL("../../crates/extension/src/node/pi", import.meta.url).pathname;
   const env = { ...process.env, PI_RPC_PROGRAM: join(folder, "agent") };
   const { status, stdout } = spawnSync(process.execPath, [pi, "--mode", "json"], { encoding: "utf8", env });
   assert.deepEqual([status, stdout], [3, "--mode json\n"]);

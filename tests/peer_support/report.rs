@@ -10,7 +10,7 @@ const NAMED: usize = 4;
 pub fn page(peer: &str, report: &Value) -> String {
     let mut page = format!(
         "# {peer} in the scenarios of its dialect\n\n\
-         `UPDATE=1 cargo test --test conform_peers` writes this page anew.\n\n{}\n",
+         `cargo bless conform_peers` writes this page anew.\n\n{}\n",
         sums(report)
     );
     table(&mut page, &["Rules", "Applicable", "Put to the test", "Broken", "Findings, all of them known"]);

@@ -5,7 +5,7 @@ import { join } from "node:path";
 
 const HEAD = `# pi's own extensions, here and under the real pi
 
-\`UPDATE=1 cargo test --test pi_extensions\` writes this page anew.
+\`cargo bless pi_extensions\` writes this page anew.
 
 Every extension has the same conversation with the real pi of its version (once, recorded in \`expected/\`) and with this
 server: a prompt, a call of bash, a call of each of its tools, each of its commands, a new session and another prompt.

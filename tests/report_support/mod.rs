@@ -12,6 +12,7 @@ use pi_rpc_oracle::{
 use pi_rpc_protocol::{Dialect, Need, Tier};
 use pi_rpc_recording::Direction;
 use serde_json::json;
+use std::path::Path;
 
 /// One subject of each outcome.
 pub fn report(least: Tier) -> Report {
@@ -144,7 +145,10 @@ pub fn rule_of(tier: Tier) -> Rule {
 
 pub fn snapshots() -> Settings {
     let mut settings = Settings::clone_current();
-    settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/snapshots"));
+    // These tests belong to the root and to crates.
+    let of_repository = |folder: &&Path| folder.join("snapshots").is_dir();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().find(of_repository).expect("snapshots");
+    settings.set_snapshot_path(root.join("snapshots"));
     settings.set_prepend_module_to_snapshot(false);
     settings
 }

@@ -10,7 +10,7 @@ pub fn source_files() -> Vec<(String, String)> {
     for entry in fs::read_dir(root.join("crates")).unwrap() {
         let folder = entry.unwrap();
         let name = folder.file_name().to_string_lossy().into_owned();
-        if !["protocol", "test-kit"].contains(&name.as_str()) {
+        if !["protocol", "test-kit", "xtask"].contains(&name.as_str()) {
             add(&folder.path().join("src"), &format!("{name}/"), &mut found);
         }
     }

@@ -2,12 +2,13 @@
 
 use serde_json::{Value, json};
 use std::{
-    io::{BufRead as _, BufReader},
+    io::{BufRead as _, BufReader, Write as _},
+    net::TcpStream,
     process::{Command, Stdio},
 };
 
-#[tokio::test]
-async fn mock_binary_serves_logs_and_exits() {
+#[test]
+fn mock_binary_serves_logs_and_exits() {
     let folder = tempfile::tempdir().unwrap();
     let (script, log) = (folder.path().join("script.json"), folder.path().join("log.jsonl"));
     std::fs::write(&script, json!({ "turns": [{ "say": [{ "text": "Hello" }] }] }).to_string()).unwrap();
@@ -25,13 +26,20 @@ async fn mock_binary_serves_logs_and_exits() {
     let url = line.strip_prefix("listening on ").expect("the address").trim_end().to_owned();
 
     let prompt = json!({ "model": "m", "max_tokens": 64, "messages": [{ "role": "user", "content": "hi" }] });
-    let request = reqwest::Client::new().post(format!("{url}/v1/messages"));
-    let request = request.header("x-api-key", "sk-secret").header("anthropic-version", "2023-06-01");
-    let request = request.header("content-type", "application/json").body(prompt.to_string());
     let secret = ["proxy-authorization", "cf-aig-authorization", "x-goog-api-key", "x-session-token"];
-    let request = secret.iter().fold(request, |request, name| request.header(*name, "sk-secret"));
-    let message = request.send().await.unwrap().text().await.unwrap();
-    let message: Value = serde_json::from_str(&message).unwrap();
+    let headers: String = secret.iter().map(|name| format!("{name}: sk-secret\r\n")).collect();
+    let body = prompt.to_string();
+    let mut server = TcpStream::connect(url.strip_prefix("http://").expect("an address")).unwrap();
+    let length = body.len();
+    write!(
+        server,
+        "POST /v1/messages HTTP/1.1\r\nhost: {url}\r\nconnection: close\r\ncontent-type: application/json\r\n\
+         content-length: {length}\r\nx-api-key: sk-secret\r\nanthropic-version: 2023-06-01\r\n{headers}\r\n{body}"
+    )
+    .unwrap();
+    let answer = std::io::read_to_string(server).unwrap();
+    let message = answer.split_once("\r\n\r\n").expect("a head").1;
+    let message: Value = serde_json::from_str(message).unwrap();
     assert_eq!(message["content"][0]["text"], "Hello");
     drop(child.stdin.take());
     assert_eq!(child.wait().unwrap().code(), Some(0));

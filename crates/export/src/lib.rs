@@ -22,9 +22,8 @@
 //! assert_eq!(now["$defs"]["SteerCommand"]["required"], json!(["type", "message"]));
 //! let mut next = now.clone();
 //! next["$defs"]["SteerCommand"]["required"] = json!(["type", "message", "images"]);
-//! let differences = diff(&now, &next)?;
-//! assert!(differences[0].breaks_client);
-//! assert_eq!(bump(&differences), Bump::Major);
+//! assert!(diff(&now, &next)?[0].breaks_client);
+//! assert_eq!(bump(&now, &next)?, Bump::Major);
 //! # Ok::<(), String>(())
 //! ```
 

@@ -12,7 +12,7 @@
 //! - [`NodeHost`]: what runs pi's own extensions, all of them in one process, which speaks the same protocol; `embedded`,
 //!   `unpack`: the program that it runs.
 //! - [`ask_project_trust`]: asks extensions of the user whether a project is trusted.
-//! - [`strip_types`](strip_types()): TypeScript for a Node that cannot read it.
+//! - `strip_types`, with the feature `strip-types`: removes types from TypeScript, for a Node that cannot.
 //! - [`named_commands`](named_commands()): the slash commands of an extension that could not be loaded.
 //! - `process`: one process, from its start to its end; `spawn`: starts it, or says why not.
 //! - `stdout`, `frame_queue`, `stderr`: its pipes; `pipe`: reads the output of a process until its exit.
@@ -72,6 +72,7 @@ mod project_trust;
 mod spawn;
 mod stderr;
 mod stdout;
+#[cfg(feature = "strip-types")]
 mod strip_types;
 mod unpack;
 
@@ -81,6 +82,7 @@ pub use named_commands::named_commands;
 pub use node::NodeHost;
 pub use project_trust::{TrustAnswer, TrustQuestion, ask_project_trust, may_decide_trust};
 pub use spawn::{SCRIPTS, is_pi_extension};
+#[cfg(feature = "strip-types")]
 pub use strip_types::{Stripped, SyntaxError, strip_types};
 
 /// The default of the longest line that an extension may write, in bytes: 8 MiB.

@@ -33,7 +33,7 @@ const CACHE: &str = "pi-rpc";
 pub struct NodeHost {
     /// Node or Bun.
     pub(super) runtime: PathBuf,
-    /// This program itself, which strips types for it; `None` where its file is not known.
+    /// This program itself; `None` where its file is not known.
     pub(super) program: Option<PathBuf>,
     /// Private folders in which the program may be kept; the first that can be used is.
     caches: Vec<PathBuf>,

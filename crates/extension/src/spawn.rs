@@ -25,8 +25,11 @@ const PI_VARIABLES: [(&str, &str); 2] = [("PI_CODING_AGENT", "true"), ("AI_AGENT
 /// Names the folder in which the Node host may keep what it has made of pi's extensions.
 const CACHE: &str = "PI_RPC_CACHE";
 
-/// Names this program, which strips the types of TypeScript where the runtime cannot.
+/// Names this program, for extensions that start another agent.
 const PROGRAM: &str = "PI_RPC_PROGRAM";
+
+/// Names the program whose `strip-types` removes the types of TypeScript where the runtime cannot: this one, if it can.
+const TYPE_STRIPPER: &str = "PI_RPC_TYPE_STRIPPER";
 
 /// Options that let Node before 22.15 load modules as extensions need; ignored by newer versions.
 const NODE_OPTIONS: [&str; 2] = ["--experimental-vm-modules", "--experimental-import-meta-resolve"];
@@ -66,8 +69,13 @@ pub(super) fn spawn_host(
         command.args(NODE_OPTIONS);
     }
     command.arg(main).envs(PI_VARIABLES).env(CACHE, main.with_file_name(PREPARED));
+    // The server may itself have been started by an extension of another one.
+    command.env_remove(TYPE_STRIPPER);
     if let Some(program) = &node.program {
         command.env(PROGRAM, program);
+        if cfg!(feature = "strip-types") {
+            command.env(TYPE_STRIPPER, program);
+        }
     }
     let text =
         |error: &dyn std::fmt::Display| format!("{} cannot be started: {error}", node.runtime.display());

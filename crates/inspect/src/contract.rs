@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 /// The head of the file.
 const HEAD: &str = "\
-// What the page and the server of `pi-rpc inspect` say to each other. Written by `UPDATE=1 cargo test --test inspect contract`.
+// What the page and the server of `pi-rpc inspect` say to each other. Written by `cargo bless`.
 // Paths are relative to the page, whose address has the token.
 ";
 

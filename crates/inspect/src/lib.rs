@@ -34,6 +34,7 @@
 //! use pi_rpc_recording::read_record;
 //!
 //! let recording = [
+//!     r#"{"t":0,"dir":"meta","frame":{"event":"spawn","argv":["pi"],"server":"pi"}}"#,
 //!     r#"{"t":0,"dir":"in","frame":{"id":"1","type":"abort"}}"#,
 //!     r#"{"t":2,"dir":"out","frame":{"id":"1","type":"response","command":"abort","success":true}}"#,
 //!     r#"{"t":3,"dir":"out","frame":{"id":"1","type":"response","command":"abort","success":true}}"#,

@@ -1,5 +1,4 @@
-//! Requests to real models: one `POST`, and the events of its answer as they arrive. In this module only this file
-//! and its submodules do IO.
+//! Requests to real models: one `POST`, and the events of its answer as they arrive.
 
 #[cfg(feature = "aws-chain")]
 mod aws_chain;

@@ -22,14 +22,15 @@
 //! ```
 //! use pi_rpc_oracle::{JudgeOptions, report::Outcome};
 //!
-//! let recording = r#"{"t":0,"dir":"in","frame":{"id":"1","type":"abort"}}
+//! let recording = r#"{"t":0,"dir":"meta","frame":{"event":"spawn","argv":["pi"],"server":"pi"}}
+//! {"t":0,"dir":"in","frame":{"id":"1","type":"abort"}}
 //! {"t":2,"dir":"out","frame":{"id":"1","type":"response","command":"abort","success":true}}
 //! {"t":3,"dir":"out","frame":{"id":"1","type":"response","command":"abort","success":true}}
 //! "#;
 //! let judged = JudgeOptions::default().judge("twice.jsonl", recording.as_bytes());
 //! assert_eq!(judged.outcome, Outcome::Failed);
 //! let finding = &judged.findings[0];
-//! assert_eq!((finding.rule.as_str(), finding.record), ("resp-once", 3));
+//! assert_eq!((finding.rule.as_str(), finding.record), ("resp-once", 4));
 //! ```
 
 mod examination;

@@ -18,7 +18,7 @@
 //! let prompt = br#"{"id":"1","type":"prompt","message":"My secret plan"}"#;
 //! writer.write(&Record::line(12.5, Direction::In, prompt))?;
 //! let text = String::from_utf8(writer.into_inner())?;
-//! assert_eq!(text, "{\"t\":12.5,\"dir\":\"in\",\"frame\":{\"id\":\"1\",\"type\":\"prompt\",\"message\":\"Xx xxxxxx xxxx\"}}\n");
+//! assert_eq!(text, "{\"t\":12.5,\"dir\":\"in\",\"frame\":{\"id\":\"1\",\"type\":\"prompt\",\"message\":\"xx xxxxxx xxxx\"}}\n");
 //!
 //! let record = read_record(text.trim_end())?;
 //! let mut sample = DialectSample::new();

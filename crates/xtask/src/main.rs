@@ -2,6 +2,7 @@
 
 mod bless;
 mod peers;
+mod recipes;
 mod targets;
 mod weight;
 
@@ -12,9 +13,13 @@ use std::{
 };
 
 const USAGE: &str = "\
-usage: cargo bless [--all]        write everything anew that is generated and committed
+usage: cargo bless [--all]        write everything anew that is generated and committed; --all: what needs Node.js, Python
+                                  and the network, too
+       cargo bless TARGET...      write what the tests of these targets write, such as counts
        cargo peers [--all] [...]  test with other people's programs; --all: those of the weekly run, too
-       cargo weight [--table]     count crates and megabytes, and compare them with the limits";
+       cargo weight [--table]     count crates and megabytes, and compare them with the limits
+       cargo run -p xtask -- recipes [NAME...]
+                                  follow the recipes of docs/contributing in a copy of the repository";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -25,6 +30,7 @@ fn main() -> ExitCode {
     let done = match chore {
         "bless" => bless::run(rest),
         "peers" => peers::run(rest),
+        "recipes" => recipes::run(rest),
         "weight" => weight::run(rest),
         _ => Err(USAGE.to_owned()),
     };
@@ -57,6 +63,13 @@ fn cargo(arguments: &[&str]) -> Command {
 fn run(command: &mut Command) -> Result<(), String> {
     let shown = format!("{command:?}").replace('"', "");
     eprintln!("== {shown}");
+    // Build scripts that ask for what cargo has set for this program would run again, and all that is built on them.
+    for (name, _) in env::vars_os() {
+        let is_ours = name.to_str().is_some_and(|name| name.starts_with("CARGO_MANIFEST_") || name.starts_with("CARGO_PKG_"));
+        if is_ours {
+            command.env_remove(name);
+        }
+    }
     let status = command.status().map_err(|error| format!("{shown}: {error}"))?;
     if status.success() { Ok(()) } else { Err(format!("{shown}: {status}")) }
 }

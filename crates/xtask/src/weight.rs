@@ -16,7 +16,8 @@ const MEGABYTES: [(&str, u64); 2] = [("release", 40), ("dist", 34)];
 /// Crates by their ids, each with those that it is compiled with.
 type Graph = BTreeMap<String, Vec<String>>;
 
-/// Prints the figures. `--table`: each direct dependency with the crates that only it brings, as Markdown.
+/// Prints the figures. `--table`: each direct dependency with what it and the crates that only it
+/// brings cost, as Markdown, for `docs/explanation/dependencies.md`.
 ///
 /// # Errors
 ///
@@ -112,21 +113,82 @@ fn table(metadata: &Value) -> Result<(), String> {
     let own: BTreeSet<&str> = list(metadata, "workspace_members").iter().filter_map(Value::as_str).collect();
     let root = id_of(metadata, "pi-rpc")?;
     let all = reached(&graph, &root, None);
-    let mut rows: BTreeMap<&str, (BTreeSet<&str>, usize)> = BTreeMap::new();
+    let mut rows: BTreeMap<&str, (BTreeSet<&str>, BTreeSet<String>)> = BTreeMap::new();
     for member in all.iter().filter(|id| own.contains(id.as_str())) {
         for dependency in graph.get(member).into_iter().flatten().filter(|id| !own.contains(id.as_str())) {
             let name = names.get(dependency.as_str()).copied().unwrap_or_default();
             let user = names.get(member.as_str()).copied().unwrap_or_default();
             let row = rows.entry(name).or_insert_with(|| {
-                (BTreeSet::new(), all.len() - reached(&graph, &root, Some(dependency)).len())
+                let rest = reached(&graph, &root, Some(dependency));
+                (BTreeSet::new(), all.difference(&rest).cloned().collect())
             });
             row.0.insert(user.strip_prefix("pi-rpc-").unwrap_or(user));
         }
     }
-    println!("| Dependency | Used by | Crates that only it brings |\n|---|---|---|");
-    for (name, (users, count)) in rows {
+    let costs = costs()?;
+    println!(
+        "| Dependency | For what | Who would miss it | Used by | Crates that only it brings | Seconds | MB |"
+    );
+    println!("|---|---|---|---|---:|---:|---:|");
+    for (name, (users, only)) in rows {
         let users: Vec<&str> = users.into_iter().collect();
-        println!("| `{name}` | {} | {count} |", users.join(", "));
+        let (purpose, missed) = purpose(name)?;
+        let (mut seconds, mut bytes) = (0.0, 0);
+        for id in &only {
+            let (duration, size) =
+                costs.get(names.get(id.as_str()).copied().unwrap_or_default()).copied().unwrap_or_default();
+            seconds += duration;
+            bytes += size;
+        }
+        let (count, megabytes) = (only.len(), bytes as f64 / 1e6);
+        println!(
+            "| `{name}` | {purpose} | {missed} | {} | {count} | {seconds:.1} | {megabytes:.1} |",
+            users.join(", ")
+        );
     }
     Ok(())
+}
+
+/// For what a dependency is there, and who would miss it.
+const PURPOSES: &str = include_str!("dependencies.txt");
+
+fn purpose(name: &str) -> Result<(&'static str, &'static str), String> {
+    let row =
+        PURPOSES.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(" | ")?.split_once(" | "));
+    row.ok_or_else(|| format!("crates/xtask/src/dependencies.txt: {name} is missing"))
+}
+
+/// Seconds and bytes of each crate, by its name: of the last `cargo build --timings`.
+fn costs() -> Result<BTreeMap<String, (f64, u64)>, String> {
+    let target = root().join("target");
+    let page = target.join("cargo-timings/cargo-timing.html");
+    let text = fs::read_to_string(&page)
+        .map_err(|error| format!("{}: {error}; `cargo build --timings` writes it", page.display()))?;
+    let units = text
+        .split_once("const UNIT_DATA = ")
+        .and_then(|(_, rest)| rest.split_once("];"))
+        .map(|(units, _)| units);
+    let units: Value =
+        serde_json::from_str(&format!("{}]", units.ok_or("the page of timings has no UNIT_DATA")?))
+            .map_err(|error| format!("{}: {error}", page.display()))?;
+    let mut found: BTreeMap<String, (f64, u64)> = BTreeMap::new();
+    for unit in units.as_array().into_iter().flatten() {
+        found.entry(text_of(unit, "name")).or_default().0 += unit["duration"].as_f64().unwrap_or_default();
+    }
+    let entries =
+        fs::read_dir(target.join("debug/deps")).map_err(|error| format!("target/debug/deps: {error}"))?;
+    for entry in entries.flatten() {
+        let file = entry.file_name().to_string_lossy().into_owned();
+        let name = file.strip_prefix("lib").and_then(|file| file.strip_suffix(".rlib")?.rsplit_once('-'));
+        if let Some((name, _)) = name {
+            let size = entry.metadata().map_or(0, |metadata| metadata.len());
+            let known = found.keys().find(|known| known.replace('-', "_") == name).cloned();
+            found.entry(known.unwrap_or_else(|| name.to_owned())).or_default().1 += size;
+        }
+    }
+    Ok(found)
+}
+
+fn text_of(value: &Value, key: &str) -> String {
+    text(value, key).to_owned()
 }

@@ -1,4 +1,4 @@
-//! The pictures of the book, taken again with `UPDATE=1`.
+//! The pictures of the book, taken again by `cargo bless browser`.
 
 use super::{sample::sample, support::inspect_lines};
 use base64::{Engine, prelude::BASE64_STANDARD};
@@ -16,7 +16,7 @@ fn pictures_of_book_are_there() {
     if env::var_os("UPDATE").is_none() {
         for (name, ..) in pictures {
             let size = fs::metadata(folder.join(format!("{name}.png"))).unwrap().len();
-            assert!(size < 150_000, "{name}.png has {size} bytes; UPDATE=1 takes it again");
+            assert!(size < 150_000, "{name}.png has {size} bytes; cargo bless browser takes it again");
         }
         return;
     }

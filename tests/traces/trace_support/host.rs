@@ -143,6 +143,14 @@ impl Host {
         self.event(mark, if settles { "agent_settled" } else { "agent_end" });
     }
 
+    /// Waits until the command of an extension has ended, where the dialect says so.
+    #[track_caller]
+    pub fn command_ended(&mut self, mark: usize) {
+        if AgentSessionEventKind::PromptResult.is_in(self.dialect.base()) {
+            self.event(mark, "prompt_result");
+        }
+    }
+
     /// Waits until the run since `mark` has ended, and reads whether the agent is idle.
     #[track_caller]
     pub fn settled(&mut self, mark: usize) {

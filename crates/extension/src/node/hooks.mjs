@@ -23,7 +23,7 @@ import {
 import { wantedOf } from "./installation.mjs";
 import { findLeniently, isAsking } from "./lenient.mjs";
 import { isOfSamePackage, resolveFile } from "./probing.mjs";
-import { PREPARED } from "./typescript.mjs";
+import { PREPARED, useStripper } from "./typescript.mjs";
 
 const HERE = new URL("./", import.meta.url).href;
 const COPY = "pi-rpc-copy";
@@ -56,6 +56,7 @@ const wantedOfUrl = new Map();
 export function withHooks(options) {
   settings = options;
   setCacheFolder(options.cache);
+  useStripper((...given) => nativeRequire("./strippers.mjs").stripTypes(...given, options.agentDirectory));
   module.registerHooks({ resolve, load });
   return (file, fresh) => {
     let copy = entries.get(file);

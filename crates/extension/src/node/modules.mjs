@@ -17,8 +17,9 @@ import { wantedOf } from "./installation.mjs";
 import { findLeniently } from "./lenient.mjs";
 import { packageFor } from "./packages.mjs";
 import { isOfSamePackage, resolveFile } from "./probing.mjs";
+import { stripTypes } from "./strippers.mjs";
 import { syntaxOf } from "./syntax.mjs";
-import { useSyntax } from "./typescript.mjs";
+import { useStripper, useSyntax } from "./typescript.mjs";
 
 const OLDEST = [18, 19];
 const [MAJOR, MINOR] = process.versions.node.split(".").map(Number);
@@ -47,6 +48,7 @@ export function withModules(options) {
   agentDirectory = options.agentDirectory;
   setCacheFolder(options.cache);
   useSyntax(syntaxOf);
+  useStripper((source, file, lack) => stripTypes(source, file, lack, agentDirectory));
   commonjs.install((specifier, file) => dynamic(specifier, { copy: commonjs.copyOf(file) ?? shared, file }));
   return importEntry;
 }

@@ -19,6 +19,19 @@ export function useSyntax(given) {
   syntaxOf = given;
 }
 
+/** @type {(source: string, file: string, lack: Lack) => Stripped} Removes types where Node does not. */
+let stripElsewhere;
+
+/** @param {typeof stripElsewhere} given That, with the directory of the agent. */
+export function useStripper(given) {
+  stripElsewhere = given;
+}
+
+/**
+ * @typedef {{ text: string, mapped: boolean }} Stripped JavaScript; `mapped` as in `Prepared`.
+ * @typedef {{ what: string, node: string }} Lack What this Node cannot do, with the file; and which Node can.
+ */
+
 /**
  * @typedef {object} Prepared
  * @property {string} code What Node is to run.
@@ -88,55 +101,70 @@ function prepare(source, file) {
 
 /** Types become blanks where that is possible; enums, namespaces and parameter properties are written anew. */
 function withoutTypes(source, file) {
-  return typeof module.stripTypeScriptTypes === "function" ? strippedByNode(source, file) : strippedByServer(source, file);
+  const made = strippedByNode(source, file);
+  return "text" in made ? made : stripElsewhere(source, file, made);
 }
 
-/** The server's own program does it where Node cannot. */
-function strippedByServer(source, file) {
-  const program = process.env.PI_RPC_PROGRAM;
-  if (!program) throw new Error(`${file}: Node ${process.versions.node} cannot read TypeScript, and PI_RPC_PROGRAM names no pi-rpc that can`);
-  const { spawnSync } = lazily("node:child_process");
-  const { error, status, stdout, stderr } = spawnSync(program, ["strip-types", "--", file], {
-    input: source,
-    encoding: "utf8",
-    maxBuffer: Infinity,
-  });
-  if (error || status !== 0) throw new Error(`${file}: ${program} strip-types: ${error?.message ?? (stderr.trim() || `exited with status ${status}`)}`);
-  const { code, mapped, error: wrong } = JSON.parse(stdout);
-  if (wrong) throw syntaxError(wrong.message, wrong.line ?? undefined, file);
-  return { text: code, mapped };
-}
-
+/**
+ * Node has a function since 22.13 and 23.2, unless it is built without TypeScript; since 26 it only removes.
+ * @returns {Stripped | Lack}
+ */
 function strippedByNode(source, file) {
+  const { node } = process.versions;
+  const without = (why) => ({ what: `${file}: Node ${node} ${why}`, node: "Node 22.13 or newer" });
+  if (typeof module.stripTypeScriptTypes !== "function") return without("cannot read TypeScript");
+  let refused;
   try {
     return { text: module.stripTypeScriptTypes(source, { mode: "strip" }), mapped: false };
   } catch (error) {
-    if (error?.code !== "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX") throw withPlace(error, source, file);
+    if (error?.code === "ERR_NO_TYPESCRIPT") return without("was built without TypeScript");
+    refused = located(error, source, file);
+    if (!isStripOnly(error)) throw refused;
   }
   try {
     return { text: module.stripTypeScriptTypes(source, { mode: "transform", sourceMap: true, sourceUrl: file }), mapped: true };
   } catch (error) {
-    throw withPlace(error, source, file);
+    if (error?.code !== "ERR_INVALID_ARG_VALUE") throw located(error, source, file);
+    return { what: `${refused.message}, and Node ${node} has no other`, node: "Node 22.13 to 25" };
   }
 }
 
-/** The message of the parser says what, its snippet where. */
-function withPlace(error, source, file) {
-  const [what] = String(error?.message ?? error).split("\n");
-  const line = error?.startLine ?? lineOf(String(error?.stack ?? ""), source);
-  return syntaxError(what.trim(), line, file);
+/**
+ * Whether the parser of Node and amaro refuses what is more than types, such as an enum. Not every version of theirs has a code for it.
+ * @param {any} error Theirs.
+ */
+export function isStripOnly(error) {
+  return /\bin strip-only mode\b/.test(String(error?.message ?? error));
 }
 
-function syntaxError(what, line, file) {
+function located(error, source, file) {
+  const { message, line } = placeOf(error, source);
+  return syntaxError(message, line, file);
+}
+
+/**
+ * What the parser of Node and amaro says: its message says what, its snippet where.
+ * @param {any} error Theirs: a text in old versions.
+ * @param {string} source What was parsed.
+ * @returns {{ message: string, line?: number }}
+ */
+export function placeOf(error, source) {
+  const text = String(error?.message ?? error);
+  const [what] = text.replace(/^\s*[x×]\s/, "").split("\n");
+  return { message: what.trim(), line: error?.startLine ?? lineOf(`${error?.stack ?? ""}\n${text}`, source) };
+}
+
+/** @returns {SyntaxError} that names the file and, if it is known, the line. */
+export function syntaxError(what, line, file) {
   const made = new SyntaxError(`${file}${line ? `:${line}` : ""}: ${what}`);
   made.stack = `SyntaxError: ${made.message}`;
   return made;
 }
 
-function lineOf(stack, source) {
-  const position = /^\S*:(\d+)\s*$/m.exec(stack);
-  if (position) return Number(position[1]);
-  const snippet = /^\s*(\S.*)\n\s*\^+/m.exec(stack);
+function lineOf(text, source) {
+  const number = /^\S*:(\d+)\s*$/m.exec(text) ?? /^\s*(\d+) \|.*\n\s*:\s*\^/m.exec(text);
+  if (number) return Number(number[1]);
+  const snippet = /^\s*(\S.*)\n\s*\^+/m.exec(text);
   const index = snippet ? source.indexOf(snippet[1]) : -1;
   return index < 0 ? undefined : source.slice(0, index).split("\n").length;
 }

@@ -1,4 +1,4 @@
-// What the page and the server of `pi-rpc inspect` say to each other. Written by `UPDATE=1 cargo test --test inspect contract`.
+// What the page and the server of `pi-rpc inspect` say to each other. Written by `cargo bless`.
 // Paths are relative to the page, whose address has the token.
 // GET api/session → Session
 // GET api/protocol → Protocol

@@ -51,7 +51,7 @@ mod tests {
 
     #[test]
     fn every_file_of_page_is_served() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/inspect/page");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/page");
         let names =
             fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
         let wanted = |name: &String| [".html", ".css", ".js"].iter().any(|end| name.ends_with(end));

@@ -35,6 +35,7 @@ pub fn dialogs_timeout(host: &mut Host) {
         let asked = asked(host, mark, kind);
         host.await_since(mark, is_ui("notify"));
         host.response(&request);
+        host.command_ended(mark);
         answer(host, &asked, &json!({"value": "too late"}));
         host.barrier();
     }
@@ -134,6 +135,7 @@ fn dialog(host: &mut Host, kind: &str, with: &Value) {
     answer(host, &asked, with);
     host.await_since(mark, is_ui("notify"));
     host.response(&request);
+    host.command_ended(mark);
 }
 
 fn is_ui(method: &str) -> impl Fn(&Value) -> bool {
