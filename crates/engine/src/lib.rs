@@ -30,7 +30,7 @@
 //! use pi_rpc_engine::{
 //!     Engine, ExtensionSetup, Input, ModelChoice, Modes, Now, Output, SessionStorage, Setup, Toolbox, limits::Limits,
 //! };
-//! use pi_rpc_protocol::{Dialect, Encoder, Model, read_line};
+//! use pi_rpc_protocol::{Dialect, Encoder, Model, read};
 //! use std::time::Duration;
 //!
 //! let dialect = Dialect::Pi;
@@ -47,8 +47,8 @@
 //! let now = Now { monotonic: Duration::ZERO, wall: 0 };
 //! let mut engine = Engine::new(setup, now);
 //! while engine.poll().is_some() {}
-//! let frame = read_line(br#"{"id":"1","type":"get_state"}"#, dialect)?;
-//! engine.handle(Input::line(Ok(frame.unwrap())), now);
+//! let command = read(br#"{"id":"1","type":"get_state"}"#, dialect)?;
+//! engine.handle(Input::Frame(Box::new(command)), now);
 //! let Some(Output::Emit(emission)) = engine.poll() else { panic!() };
 //! let mut line = Vec::new();
 //! Encoder::new(dialect).encode(&emission, &mut line);

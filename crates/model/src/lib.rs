@@ -39,7 +39,7 @@
 //! let mut reader = api.reader_for(&endpoint.model);
 //! reader.event("message_delta", r#"{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":1}}"#);
 //! let events = reader.event("message_stop", r#"{"type":"message_stop"}"#);
-//! assert_eq!(events, [StreamEvent::Finish(Finish::Stop)]);
+//! assert_eq!(events.last(), Some(&StreamEvent::Finish(Finish::Stop)));
 //! # Ok::<(), serde_json::Error>(())
 //! ```
 

@@ -20,7 +20,8 @@
 //! [`Report`](report::Report) compares all of it with the [`Expectations`] and prints it.
 //!
 //! ```
-//! use pi_rpc_oracle::{JudgeOptions, report::Outcome};
+//! use pi_rpc_oracle::{Expectations, JudgeOptions, report::{Outcome, Report}};
+//! use pi_rpc_protocol::Tier;
 //!
 //! let recording = r#"{"t":0,"dir":"meta","frame":{"event":"spawn","argv":["pi"],"server":"pi"}}
 //! {"t":0,"dir":"in","frame":{"id":"1","type":"abort"}}
@@ -28,9 +29,10 @@
 //! {"t":3,"dir":"out","frame":{"id":"1","type":"response","command":"abort","success":true}}
 //! "#;
 //! let judged = JudgeOptions::default().judge("twice.jsonl", recording.as_bytes());
-//! assert_eq!(judged.outcome, Outcome::Failed);
 //! let finding = &judged.findings[0];
 //! assert_eq!((finding.rule.as_str(), finding.record), ("resp-once", 4));
+//! let report = Report::new(vec![judged], Expectations::default(), Tier::Must);
+//! assert_eq!(report.subjects[0].outcome, Outcome::Failed);
 //! ```
 
 mod examination;

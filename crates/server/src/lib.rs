@@ -32,7 +32,7 @@
 //!
 //! ```
 //! use pi_rpc_engine::Input;
-//! use pi_rpc_protocol::{Dialect, Encoder, read_line};
+//! use pi_rpc_protocol::{Dialect, Encoder, read};
 //! use pi_rpc_server::Runner;
 //! # use pi_rpc_server::{LoginAccess, ModelLibrary, SessionOptions, ToolEnvironment};
 //! # fn options(dialect: Dialect) -> Result<SessionOptions, Box<dyn std::error::Error>> {
@@ -64,8 +64,8 @@
 //! let (mut encoder, mut written) = (Encoder::new(dialect), Vec::new());
 //! let mut write = |emission| encoder.encode(&emission, &mut written);
 //! runner.execute(&mut write);
-//! let prompt = read_line(br#"{"id":"1","type":"prompt","message":"Say hello"}"#, dialect)?;
-//! runner.handle(Input::line(Ok(prompt.unwrap())), &mut write);
+//! let prompt = read(br#"{"id":"1","type":"prompt","message":"Say hello"}"#, dialect)?;
+//! runner.handle(Input::Frame(Box::new(prompt)), &mut write);
 //! let mut exit = runner.handle(Input::EndOfInput, &mut write);
 //! while exit.is_none() {
 //!     let input = runner.next().await;
