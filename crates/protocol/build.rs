@@ -1,5 +1,4 @@
-//! Compiles `schema/` into Rust: structs by typify, then what typify cannot say (tagged unions, presence by dialect,
-//! tables) by the modules under `build/`.
+//! Compiles `schema/` into Rust by the modules under `build/`: structs, tagged unions, presence by dialect, tables.
 #![allow(clippy::disallowed_macros, clippy::disallowed_methods)] // a build script reads and prints
 
 #[path = "build/bundle.rs"]
@@ -16,12 +15,16 @@ mod names;
 mod records;
 #[path = "build/rules.rs"]
 mod rules;
+#[path = "build/source.rs"]
+mod source;
 #[path = "build/structs.rs"]
 mod structs;
 #[path = "build/tables.rs"]
 mod tables;
 #[path = "build/texts.rs"]
 mod texts;
+#[path = "build/types.rs"]
+mod types;
 #[path = "build/unions.rs"]
 mod unions;
 
@@ -54,8 +57,7 @@ fn generate(schema: &Path, out: &Path) -> Result<(), String> {
         rules::emit(&bundle)?,
         effects::emit(&bundle)?,
     ];
-    let file = syn::parse2(parts.into_iter().collect()).map_err(|e| format!("generated code: {e}"))?;
-    write(&out.join("protocol.rs"), &prettyplease::unparse(&file))?;
+    write(&out.join("protocol.rs"), &source::source(parts.into_iter().collect()))?;
     write(&out.join("bundle.json"), &serde_json::to_string(&bundle.to_json()).map_err(|e| e.to_string())?)
 }
 

@@ -4,6 +4,15 @@ use heck::{ToShoutySnakeCase, ToSnakeCase, ToUpperCamelCase};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 
+/// Keywords of Rust, reserved ones included.
+const KEYWORDS: [&str; 52] = [
+    "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do", "dyn",
+    "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop",
+    "macro", "match", "mod", "move", "mut", "override", "priv", "pub", "ref", "return", "self", "static",
+    "struct", "super", "trait", "true", "try", "type", "typeof", "unsafe", "unsized", "use", "virtual",
+    "where", "while", "yield", "_",
+];
+
 /// Name of a type or a variant.
 pub fn camel(name: &str) -> Ident {
     let name = name.replace(['.', '@'], "_").to_upper_camel_case();
@@ -19,7 +28,10 @@ pub fn exact(name: &str) -> Ident {
 /// Name of a field or a function; keywords become raw identifiers.
 pub fn snake(name: &str) -> Ident {
     let name = name.replace(['.', '-'], "_").to_snake_case();
-    syn::parse_str::<Ident>(&name).unwrap_or_else(|_| Ident::new_raw(&name, Span::call_site()))
+    match KEYWORDS.contains(&name.as_str()) {
+        true => Ident::new_raw(&name, Span::call_site()),
+        false => Ident::new(&name, Span::call_site()),
+    }
 }
 
 /// Name of a constant.

@@ -1,16 +1,15 @@
-//! Emits structs and enumerations. typify decides the types of fields; this module restores what typify drops: the
-//! order of fields, the difference between absent, null and empty, constants, and integers as numbers.
+//! Emits structs and enumerations: fields in the order of the schema, with the difference between absent, null and empty,
+//! and constants.
 
 use crate::{
-    bundle::{Bundle, Shape, description, ref_name, strings},
+    bundle::{Bundle, Shape, description, strings},
     checks::bases,
     names::{camel, docs, exact},
+    types::property_type,
 };
-use heck::ToUpperCamelCase;
 use proc_macro2::TokenStream;
-use quote::{ToTokens, format_ident, quote};
+use quote::{format_ident, quote};
 use serde_json::{Map, Value, json};
-use std::collections::HashMap;
 
 /// Property of a struct, for the other generators.
 pub struct Field<'a> {
@@ -48,16 +47,10 @@ fn is_in_all(schema: &Value) -> bool {
 
 /// Emits a type for every def except unions.
 pub fn emit(bundle: &Bundle) -> Result<TokenStream, String> {
-    let typified = typify(bundle)?;
     let mut out = TokenStream::new();
     for (name, def) in &bundle.defs {
         match bundle.shape(name) {
-            Shape::Struct(properties) => {
-                // typify spells acronyms its own way: `UIRequest` becomes `UiRequest`.
-                let made = typified.get(name).or_else(|| typified.get(&name.to_upper_camel_case()));
-                let made = made.ok_or(format!("typify made no struct {name}"))?;
-                out.extend(one_struct(bundle, name, def, properties, made)?);
-            }
+            Shape::Struct(properties) => out.extend(one_struct(bundle, name, def, properties)?),
             Shape::Enum(values) => out.extend(one_enum(name, def, &values)),
             Shape::Tagged { .. } | Shape::Either(_) | Shape::Plain(_) => {}
         }
@@ -65,89 +58,17 @@ pub fn emit(bundle: &Bundle) -> Result<TokenStream, String> {
     Ok(out)
 }
 
-fn typify(bundle: &Bundle) -> Result<HashMap<String, syn::ItemStruct>, String> {
-    let mut settings = typify::TypeSpaceSettings::default();
-    // Members keep their order.
-    settings.with_map_type("::indexmap::IndexMap".to_owned());
-    let mut defs = Map::new();
-    for (name, def) in &bundle.defs {
-        match bundle.shape(name) {
-            Shape::Tagged { .. } | Shape::Either(_) => {
-                settings.with_replacement(name, name, [].into_iter());
-                defs.insert(name.clone(), json!({ "type": "object" }));
-            }
-            Shape::Plain(_) => {}
-            Shape::Struct(_) | Shape::Enum(_) => {
-                defs.insert(name.clone(), plain(def, bundle));
-            }
-        }
-    }
-    let root: schemars08::schema::RootSchema =
-        serde_json::from_value(json!({ "definitions": defs })).map_err(|e| format!("typify: {e}"))?;
-    let mut space = typify::TypeSpace::new(&settings);
-    space.add_ref_types(root.definitions).map_err(|e| format!("typify: {e}"))?;
-    let file: syn::File = syn::parse2(space.to_stream()).map_err(|e| format!("typify: {e}"))?;
-    Ok(file
-        .items
-        .into_iter()
-        .filter_map(|item| match item {
-            syn::Item::Struct(item) => Some((item.ident.to_string(), item)),
-            _ => None,
-        })
-        .collect())
-}
-
-/// Schema for typify: without annotations and constants, `$ref`s alone, scalars inlined.
-fn plain(schema: &Value, bundle: &Bundle) -> Value {
-    if let Some(name) = ref_name(schema) {
-        return match bundle.shape(name) {
-            Shape::Plain(def) => plain(def, bundle),
-            _ => json!({ "$ref": format!("#/definitions/{name}") }),
-        };
-    }
-    match schema {
-        Value::Object(map) => {
-            let mut out: Map<String, Value> = map
-                .iter()
-                .filter(|(key, _)| !key.starts_with("x-") && *key != "description")
-                .map(|(key, value)| match (key.as_str(), value) {
-                    ("properties", Value::Object(own)) => {
-                        let own = own.iter().map(|(name, property)| (name.clone(), plain(property, bundle)));
-                        (key.clone(), Value::Object(own.collect()))
-                    }
-                    _ => (key.clone(), plain(value, bundle)),
-                })
-                .collect();
-            if let Some(properties) = out.get_mut("properties").and_then(Value::as_object_mut) {
-                properties.retain(|_, property| property.get("const").is_none());
-                let left: Vec<Value> = properties.keys().map(|k| json!(k)).collect();
-                if let Some(required) = out.get_mut("required").and_then(Value::as_array_mut) {
-                    required.retain(|name| left.contains(name));
-                }
-                if left.is_empty() {
-                    // typify turns an object without properties into a map.
-                    out.insert("properties".into(), json!({ "_": { "type": "boolean" } }));
-                }
-            }
-            Value::Object(out)
-        }
-        Value::Array(list) => list.iter().map(|value| plain(value, bundle)).collect(),
-        other => other.clone(),
-    }
-}
-
 fn one_struct(
     bundle: &Bundle,
     name: &str,
     def: &Value,
     properties: &Map<String, Value>,
-    made: &syn::ItemStruct,
 ) -> Result<TokenStream, String> {
     let ident = exact(name);
     let doc = docs(&with_sources(def));
     let mut fields = TokenStream::new();
     for field in Field::all(def, properties) {
-        fields.extend(one_field(bundle, name, &field, made)?);
+        fields.extend(one_field(bundle, name, &field)?);
     }
     let mut entries: TokenStream =
         properties.iter().map(|(key, schema)| one_entry(key, schema, def)).collect();
@@ -203,16 +124,10 @@ fn one_struct(
     })
 }
 
-fn one_field(
-    bundle: &Bundle,
-    owner: &str,
-    field: &Field,
-    made: &syn::ItemStruct,
-) -> Result<TokenStream, String> {
-    let found = made.fields.iter().find(|f| wire_name(f) == field.name);
-    let found = found.ok_or(format!("typify made no field {owner}.{}", field.name))?;
-    let ident = &found.ident;
-    let (base, reader) = base_type(bundle, &found.ty, field.schema, field.nullable);
+fn one_field(bundle: &Bundle, owner: &str, field: &Field) -> Result<TokenStream, String> {
+    let ident = field_ident(field.name);
+    let (base, reader) = property_type(bundle, field.schema)
+        .ok_or_else(|| format!("{owner}.{}: no Rust type for the schema {}", field.name, field.schema))?;
     let ty = if field.required && !field.nullable { base.clone() } else { quote!(Option<#base>) };
     let name = field.name;
     let serde = match (field.required, field.nullable, reader) {
@@ -228,51 +143,6 @@ fn one_field(
     };
     let doc = docs(&field_doc(field));
     Ok(quote! { #doc #[serde(#serde)] pub #ident: #ty, })
-}
-
-/// Type of a field without `Option`, and the reader for constraints that the type does not have.
-fn base_type(
-    bundle: &Bundle,
-    ty: &syn::Type,
-    schema: &Value,
-    nullable: bool,
-) -> (TokenStream, Option<String>) {
-    if let Some(own) = own_type(schema, bundle) {
-        return (own, None);
-    }
-    let schema = match ref_name(schema).map(|name| (name, bundle.shape(name))) {
-        Some((_, Shape::Plain(def))) => def,
-        // typify spells acronyms its own way.
-        Some((name, _)) => return (exact(name).to_token_stream(), None),
-        None => schema,
-    };
-    let item = schema.get("items").filter(|_| !nullable).and_then(ref_name);
-    if let Some(name) = item.filter(|name| !matches!(bundle.shape(name), Shape::Plain(_))) {
-        let item = exact(name);
-        return (quote!(::std::vec::Vec<#item>), None);
-    }
-    if schema.get("type") == Some(&json!("integer")) || (nullable && has_type(schema, "integer")) {
-        let min = schema.get("minimum").and_then(Value::as_i64).unwrap_or(-9_007_199_254_740_991);
-        let max = schema.get("maximum").and_then(Value::as_i64).unwrap_or(9_007_199_254_740_991);
-        return match min >= 0 {
-            true => (quote!(u64), Some(format!("super::de::uint::<_, {min}, {max}>"))),
-            false => (quote!(i64), Some(format!("super::de::int::<_, {{ {min} }}, {max}>"))),
-        };
-    }
-    let inner = strip_option(ty).to_token_stream();
-    match inner.to_string().as_str() {
-        "f64" => {
-            let is_from_zero = schema["minimum"] == 0;
-            (quote!(::serde_json::Number), is_from_zero.then(|| "super::de::from_zero".to_owned()))
-        }
-        _ => (inner, None),
-    }
-}
-
-/// Hand-written type that a def names with `x-rust`.
-fn own_type(schema: &Value, bundle: &Bundle) -> Option<TokenStream> {
-    let ident = exact(bundle.defs.get(ref_name(schema)?)?.get("x-rust")?.as_str()?);
-    Some(quote!(#ident))
 }
 
 fn one_entry(key: &str, schema: &Value, def: &Value) -> TokenStream {
@@ -343,51 +213,21 @@ fn one_enum(name: &str, def: &Value, values: &[&str]) -> TokenStream {
     }
 }
 
-/// Rust name of the property `key`, as typify derives it.
+/// Rust name of the property `key`.
 pub fn field_ident(key: &str) -> proc_macro2::Ident {
     let ident = crate::names::snake(key.trim_start_matches('_'));
     match ident.to_string().strip_prefix("r#") {
-        // typify writes `type_`, never a raw identifier.
+        // `type_` reads better than a raw identifier.
         Some(raw) => format_ident!("{raw}_"),
         None => ident,
     }
 }
 
-fn wire_name(field: &syn::Field) -> String {
-    let mut name = field.ident.as_ref().map(ToString::to_string).unwrap_or_default();
-    for attr in field.attrs.iter().filter(|a| a.path().is_ident("serde")) {
-        let _ = attr.parse_nested_meta(|meta| {
-            if meta.path.is_ident("rename") {
-                name = meta.value()?.parse::<syn::LitStr>()?.value();
-            } else if meta.input.peek(syn::Token![=]) {
-                meta.value()?.parse::<syn::Expr>()?;
-            }
-            Ok(())
-        });
-    }
-    name
-}
-
-fn strip_option(ty: &syn::Type) -> &syn::Type {
-    if let syn::Type::Path(path) = ty
-        && let Some(last) = path.path.segments.last()
-        && last.ident == "Option"
-        && let syn::PathArguments::AngleBracketed(args) = &last.arguments
-        && let Some(syn::GenericArgument::Type(inner)) = args.args.first()
-    {
-        return strip_option(inner);
-    }
-    ty
-}
-
-fn is_nullable(schema: &Value) -> bool {
+/// Whether `null` is a value.
+pub fn is_nullable(schema: &Value) -> bool {
     let by_type = schema.get("type").and_then(Value::as_array).is_some_and(|t| t.contains(&json!("null")));
     let by_branch = schema.get("oneOf").and_then(Value::as_array);
     by_type || by_branch.is_some_and(|b| b.iter().any(|s| s.get("type") == Some(&json!("null"))))
-}
-
-fn has_type(schema: &Value, ty: &str) -> bool {
-    schema.get("type").and_then(Value::as_array).is_some_and(|t| t.contains(&json!(ty)))
 }
 
 /// Description of a def with its sources, as rustdoc.
