@@ -71,7 +71,7 @@ pub use id::RequestId;
 pub use legality::{Case, Fires};
 pub use line::{LineError, read_line};
 pub use number::number;
-pub use partial_json::parse_partial;
+pub use partial_json::{complete_strings, parse_partial};
 pub use plain::{Bases, Form, Member, PlainMessage};
 pub use read::read_scalar_id;
 pub use read::{ReadError, Versioned, read, read_versioned};

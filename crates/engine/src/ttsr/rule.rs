@@ -1,8 +1,7 @@
 //! A compiled rule.
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
-use jiter::{JsonValue, PartialMode};
-use pi_rpc_protocol::{AssistantContent, Rule, RuleInterruptMode};
+use pi_rpc_protocol::{AssistantContent, Rule, RuleInterruptMode, complete_strings};
 use regex::Regex;
 
 /// A kind of content that rules apply to.
@@ -164,13 +163,7 @@ fn glob_set(globs: &[String], warn: &mut impl FnMut(&str, &str)) -> GlobSet {
 
 /// The path in the JSON text of arguments that still stream, once it is complete.
 pub fn path_in(arguments: &str) -> Option<String> {
-    let read = JsonValue::parse_with_config(arguments.as_bytes(), false, PartialMode::On).ok()?;
-    let JsonValue::Object(members) = read else { return None };
-    let path = |key: &str| {
-        members.iter().find_map(|(name, value)| match value {
-            JsonValue::Str(path) if name == key => Some(path.to_string()),
-            _ => None,
-        })
-    };
+    let strings = complete_strings(arguments);
+    let path = |key: &str| strings.iter().find(|(name, _)| name == key).map(|(_, path)| path.clone());
     path("path").or_else(|| path("file_path"))
 }
