@@ -3,7 +3,8 @@
 use super::package::{Manifest, main_file};
 use ignore::WalkBuilder;
 use pi_rpc_extension::{SCRIPTS, is_pi_extension};
-use pi_rpc_files::{confinement::Confinement, folder_walk::FolderWalk};
+use pi_rpc_files::confinement::Confinement;
+use pi_rpc_folder_walk::FolderWalk;
 use pi_rpc_prompt::path_patterns::absolute;
 use std::path::{Path, PathBuf};
 

@@ -14,7 +14,8 @@ use super::{
     run::{ToolOutput, aborted_message},
     truncate::{LineBuffer, MAX_BYTES, size_text},
 };
-use pi_rpc_files::{confinement::Confinement, folder_walk::FolderWalk};
+use pi_rpc_files::confinement::Confinement;
+use pi_rpc_folder_walk::FolderWalk;
 use pi_rpc_protocol::FindToolDetails;
 use pi_rpc_tool_specs::FindArguments;
 

@@ -60,7 +60,8 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     }
     if !everything && !arguments.is_empty() {
         return arguments.iter().try_for_each(|target| {
-            let package = SNAPSHOTS.iter().find(|(_, known)| known == target).map_or("pi-rpc", |(package, _)| package);
+            let package =
+                SNAPSHOTS.iter().find(|(_, known)| known == target).map_or("pi-rpc", |(package, _)| package);
             let mut command = cargo(&["test", "--quiet", "-p", package, "--test", target]);
             call(command.env("UPDATE", "1").env("INSTA_UPDATE", "always"))
         });

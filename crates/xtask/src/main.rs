@@ -65,7 +65,9 @@ fn run(command: &mut Command) -> Result<(), String> {
     eprintln!("== {shown}");
     // Build scripts that ask for what cargo has set for this program would run again, and all that is built on them.
     for (name, _) in env::vars_os() {
-        let is_ours = name.to_str().is_some_and(|name| name.starts_with("CARGO_MANIFEST_") || name.starts_with("CARGO_PKG_"));
+        let is_ours = name
+            .to_str()
+            .is_some_and(|name| name.starts_with("CARGO_MANIFEST_") || name.starts_with("CARGO_PKG_"));
         if is_ours {
             command.env_remove(name);
         }

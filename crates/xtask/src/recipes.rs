@@ -50,7 +50,8 @@ fn names() -> Result<Vec<String>, String> {
     let folder = root().join(RECIPES);
     let entries = fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let files = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let mut names: Vec<String> = files.filter_map(|file| Some(file.strip_suffix(".patch")?.to_owned())).collect();
+    let mut names: Vec<String> =
+        files.filter_map(|file| Some(file.strip_suffix(".patch")?.to_owned())).collect();
     names.sort();
     Ok(names)
 }

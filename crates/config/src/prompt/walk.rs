@@ -1,7 +1,8 @@
 //! Lists the files below a directory that may be skills or templates. Blocks on the disk.
 
 use ignore::{DirEntry, WalkBuilder};
-use pi_rpc_files::{confinement::Confinement, folder_walk::FolderWalk};
+use pi_rpc_files::confinement::Confinement;
+use pi_rpc_folder_walk::FolderWalk;
 use pi_rpc_prompt::skill;
 use std::{
     collections::HashSet,

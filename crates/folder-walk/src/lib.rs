@@ -1,14 +1,29 @@
 //! Walks folders as their ignore files want it, where those are files.
 //!
+//! For tools that search a project, and for whoever looks for files of prompts in it. It reads no file but ignore files, and changes
+//! none.
+//!
+//! ```
+//! use ignore::WalkBuilder;
+//! use pi_rpc_files::confinement::Confinement;
+//! use pi_rpc_folder_walk::FolderWalk;
+//! use std::path::Path;
+//!
+//! let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+//! let walk = WalkBuilder::new(folder);
+//! let walk = FolderWalk::new(walk, (folder, folder), "search", &Confinement::default(), |_| true);
+//! assert!(walk.entries.flatten().any(|entry| entry.path().ends_with("Cargo.toml")));
+//! ```
+//!
 //! The crate `ignore` opens `.gitignore` and its like by itself, whatever they are. So they are looked at first: where one
 //! would never end, is too long, or is a link out of the project, its folder is left out; if it stands where the walk begins, or
 //! above, no ignore file counts.
 
-use crate::{
+use ignore::{DirEntry, Walk, WalkBuilder};
+use pi_rpc_files::{
     confinement::Confinement,
     regular_files::{self, IGNORE_FILE},
 };
-use ignore::{DirEntry, Walk, WalkBuilder};
 use std::{
     path::Path,
     sync::{Arc, Mutex, PoisonError},
