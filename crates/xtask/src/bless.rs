@@ -67,10 +67,8 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         });
     }
     call(&mut cargo(&["fmt", "--all"]))?;
-    call(
-        &mut cargo(&["metadata", "--format-version", "1", "--manifest-path", "fuzz/Cargo.toml", "--quiet"])
-            .stdout(std::process::Stdio::null()),
-    )?;
+    let lock = ["metadata", "--format-version", "1", "--manifest-path", "fuzz/Cargo.toml", "--quiet"];
+    call(cargo(&lock).stdout(std::process::Stdio::null()))?;
     for (package, target, test) in WRITERS {
         let mut command = cargo(&["test", "--quiet", "-p", package, "--test", target, test]);
         call(command.env("UPDATE", "1").env("INSTA_UPDATE", "always"))?;

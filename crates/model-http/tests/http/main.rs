@@ -1,6 +1,7 @@
 //! Requests over HTTP: connections, retries, tokens of accounts, keys in texts.
 
 mod http_support;
+#[allow(dead_code)] // these tests use a part
 #[path = "../../../model/tests/model/model_support/mod.rs"]
 mod model_support;
 
