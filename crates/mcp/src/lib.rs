@@ -5,7 +5,7 @@
 //!
 //! Only tools are used: no resources, prompts or sampling of MCP. This crate offers no MCP server, reads no configuration and
 //! asks nobody for permission. The processes of servers get no variables that the given
-//! [`ChildEnvironment`](pi_rpc_files::secrets::ChildEnvironment) withholds, and end with the last clone of [`McpTools`].
+//! [`ChildEnvironment`] withholds, and end with the last clone of [`McpTools`].
 //!
 //! - [`McpTools`]: the tools of the connected servers, each named `mcp__SERVER__TOOL`.
 //!

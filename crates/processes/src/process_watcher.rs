@@ -1,7 +1,7 @@
 //! Ends the process groups that this program has started, also when the program itself is killed.
 //!
 //! A program that is killed by `SIGKILL` ends nothing that it has started. So the first process that is started also starts the
-//! watcher: this program once more, in a role of its own ([`ROLE`]), in another process group, with a pipe as stdin whose
+//! watcher: this program once more, in a role of its own (`ROLE`), in another process group, with a pipe as stdin whose
 //! other end only this process has. Through it the watcher is told of each group, when it begins and when it is gone. The
 //! system closes the pipe however this process ends, and the watcher ends what is left then, as
 //! the registry of groups does: TERM, and KILL after a moment.
