@@ -38,7 +38,7 @@ fn mock_binary_serves_logs_and_exits() {
     )
     .unwrap();
     let answer = std::io::read_to_string(server).unwrap();
-    let message = answer.split_once("\r\n\r\n").expect("a head").1;
+    let message = answer.lines().find(|line| line.starts_with('{')).expect("an object");
     let message: Value = serde_json::from_str(message).unwrap();
     assert_eq!(message["content"][0]["text"], "Hello");
     drop(child.stdin.take());
