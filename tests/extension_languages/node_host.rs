@@ -147,8 +147,7 @@ export default (pi: any) => {
     ]);
     let mut server = Server::start(Dialect::Pi, dir, command);
     server.send(json!({ "id": "g", "type": "prompt", "message": "/greet" }));
-    let frames =
-        server.until(|frame| frame["type"] == "extension_ui_request" || frame["type"] == "extension_error");
+    let frames = server.until(|frame| frame["type"] == "extension_ui_request" || frame["success"] == false);
     server.finishes();
     frames.last().unwrap().clone()
 }

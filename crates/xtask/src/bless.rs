@@ -17,7 +17,7 @@ const WRITERS: [(&str, &str, &str); 7] = [
 ];
 
 /// Packages with snapshots for people to review, and the target of their tests.
-const SNAPSHOTS: [(&str, &str); 13] = [
+const SNAPSHOTS: [(&str, &str); 15] = [
     ("pi-rpc-engine", "engine"),
     ("pi-rpc-export", "protocol"),
     ("pi-rpc-machine", "machine"),
@@ -28,7 +28,9 @@ const SNAPSHOTS: [(&str, &str); 13] = [
     ("pi-rpc-test-kit", ""),
     ("pi-rpc", "configuration"),
     ("pi-rpc", "extension"),
+    ("pi-rpc", "inspect"),
     ("pi-rpc", "kept"),
+    ("pi-rpc", "login"),
     ("pi-rpc", "serve"),
     ("pi-rpc", "traces"),
 ];
