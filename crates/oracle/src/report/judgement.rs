@@ -41,7 +41,7 @@ impl Report {
         let stale = stale.collect();
         let coverage = Coverage::of(&subjects);
         let summary = Summary::of(&subjects, &coverage);
-        let tool = Tool { name: env!("CARGO_PKG_NAME"), version: env!("CARGO_PKG_VERSION") };
+        let tool = Tool { name: "pi-rpc", version: env!("CARGO_PKG_VERSION") };
         let provenance = Provenance::of(&subjects, least);
         Self { tool, provenance, subjects, coverage, stale, summary }
     }
