@@ -86,7 +86,7 @@ fn every_control_has_a_name() {
 #[test]
 fn modules_keep_strict_types() {
     let Some(folder) = packages("tests/chromium_support/node") else { return };
-    let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/inspect/page");
+    let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/inspect/src/page");
     let checked = run(Command::new("node")
         .arg(folder.join("node_modules/typescript/bin/tsc"))
         .arg("--project")
