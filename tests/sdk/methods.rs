@@ -105,7 +105,7 @@ fn names(text: &str, pattern: &str) -> BTreeSet<String> {
 }
 
 fn rust() -> BTreeSet<String> {
-    let text = source("src/client/handle.rs");
+    let text = source("crates/client/src/handle.rs");
     let client = text.split("\nimpl Client {").nth(1).and_then(|rest| rest.split("\n}\n").next());
     names(client.expect("the client"), r"\n    pub (?:async )?fn (\w+)")
 }
