@@ -5,7 +5,7 @@
 //!
 //! The client decides nothing for its user: dialogs without a handler are cancelled, and a command that has failed is not sent
 //! again. It opens no file and no network connection. A command that the server would refuse in its present state is not sent,
-//! unless the client is told to ([`Client::unchecked`]).
+//! unless checks are turned off ([`Client::unchecked`]).
 //!
 //! - [`Client`]: starts a server, and calls its commands. [`Options`], [`ConnectionOptions`]: dialect, timeouts and limits.
 //! - [`Events`]: the stream of everything else that the server writes.

@@ -33,7 +33,7 @@
 //! assert!(machine.inbound(&abort).is_empty());
 //! assert!(machine.outbound(&Emission::Frame(response.clone())).is_empty());
 //! assert_eq!(machine.flow(), FlowState::Idle);
-//! // Nobody has asked again.
+//! // No request is outstanding.
 //! let violations = machine.outbound(&Emission::Frame(response));
 //! assert_eq!(violations[0].rule.as_str(), "resp-once");
 //! # Ok::<(), pi_rpc_protocol::ReadError>(())

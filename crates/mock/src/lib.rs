@@ -3,7 +3,7 @@
 //! For tests of anything that calls a model over HTTP: a [`Mock`] answers in its own process, at a port of this machine, and its
 //! [`Journal`] has every request.
 //!
-//! The mock calls nobody and has no model: its answers come from a script of [`pi_rpc_model::scripted`], and the same script
+//! The mock sends no requests and has no model: its answers come from a script of [`pi_rpc_model::scripted`], and the same script
 //! gives the same answers. It knows nothing of this project's own protocol. A request that the vendor would refuse is refused,
 //! with the vendor's status and text.
 //!

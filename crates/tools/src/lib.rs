@@ -3,7 +3,7 @@
 //! For programs that let a model read, search and change files and run commands on this machine: [`run`](run()) runs one call of
 //! a tool, [`run_shell`] one command of a user.
 //!
-//! This crate asks nobody for permission and knows no session: whether a call may run is decided before. It calls no model and
+//! This crate requests no permission and knows no session: whether a call may run is decided before. It calls no model and
 //! opens no network connection. Arguments are expected to fit the tool's schema ([`specs`]).
 //!
 //! - [`run`](run()), [`ToolContext`], [`ToolOutput`]: one call, its environment, its result.
