@@ -243,7 +243,7 @@ impl SharedConnection {
             return Some(self.parse_error("`type`: expected a string that names a command"));
         };
         if MultiSessionCommandKind::parse(&kind).is_some() {
-            return match serde_json::from_slice::<MultiSessionCommand>(&line) {
+            return match pi_rpc_protocol::from_slice::<MultiSessionCommand>(&line) {
                 Ok(command) => match self.host.count_command() {
                     Ok(()) => self.execute(command).await,
                     Err(error) => Some(refusal(id, &kind, &error)),

@@ -75,44 +75,20 @@ fn one_struct(
     if def.get("additionalProperties") == Some(&json!({})) {
         fields.extend(quote! {
             /// Members that the protocol does not name, in the order in which they were read.
-            #[serde(flatten)]
             pub extra: super::JsonObject,
         });
         entries.extend(quote! { for (key, value) in &self.extra { map.serialize_entry(key, value)?; } });
     }
-    let consts = properties.iter().filter_map(|(key, schema)| {
-        let value = schema.get("const")?;
-        let value = match value {
-            Value::Bool(flag) => quote!(Const::Bool(#flag)),
-            other => {
-                let text = other.as_str().unwrap_or_default();
-                quote!(Const::Str(#text))
-            }
-        };
-        Some(quote!((#key, #value)))
-    });
-    let expecting = format!("an object ({name})");
+    let reader = one_reader(bundle, name, def, properties)?;
     // Only such a struct can be built with the members that are present.
     let all_optional = Field::all(def, properties).into_iter().all(|field| !field.required);
     let default = all_optional.then(|| quote!(Default,));
     Ok(quote! {
         #doc
-        #[derive(Clone, Debug, #default PartialEq, ::serde::Deserialize)]
-        #[serde(remote = "Self")]
+        #[derive(Clone, Debug, #default PartialEq)]
         pub struct #ident { #fields }
 
-        impl<'de> FromMap<'de> for #ident {
-            const EXPECTING: &'static str = #expecting;
-            fn from_map<A: ::serde::de::MapAccess<'de>>(head: Head<'de>, rest: A) -> Result<Self, A::Error> {
-                let consts: &'static [(&'static str, Const)] = &[#(#consts),*];
-                Self::deserialize(::serde::de::value::MapAccessDeserializer::new(Fields::new(head, rest, consts)))
-            }
-        }
-        impl<'de> ::serde::Deserialize<'de> for #ident {
-            fn deserialize<D: ::serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-                read_map(from)
-            }
-        }
+        #reader
         impl ::serde::Serialize for #ident {
             fn serialize<S: ::serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
                 use ::serde::ser::SerializeMap as _;
@@ -126,23 +102,82 @@ fn one_struct(
 
 fn one_field(bundle: &Bundle, owner: &str, field: &Field) -> Result<TokenStream, String> {
     let ident = field_ident(field.name);
-    let (base, reader) = property_type(bundle, field.schema)
+    let (base, _) = property_type(bundle, field.schema)
         .ok_or_else(|| format!("{owner}.{}: no Rust type for the schema {}", field.name, field.schema))?;
-    let ty = if field.required && !field.nullable { base.clone() } else { quote!(Option<#base>) };
-    let name = field.name;
-    let serde = match (field.required, field.nullable, reader) {
-        (true, false, None) => quote!(rename = #name),
-        (true, false, Some(read)) => quote!(rename = #name, deserialize_with = #read),
-        (true, true, _) => quote!(rename = #name, deserialize_with = "super::de::nullable"),
-        (false, true, _) => quote!(rename = #name, default),
-        (false, false, None) => quote!(rename = #name, default, deserialize_with = "super::de::present"),
-        (false, false, Some(read)) => {
-            let read = read.replacen("::de::", "::de::opt_", 1);
-            quote!(rename = #name, default, deserialize_with = #read)
-        }
-    };
+    let ty = if field.required && !field.nullable { base } else { quote!(Option<#base>) };
     let doc = docs(&field_doc(field));
-    Ok(quote! { #doc #[serde(#serde)] pub #ident: #ty, })
+    Ok(quote! { #doc pub #ident: #ty, })
+}
+
+/// Reader of a struct: constants are checked, unknown members skipped or kept, and required ones missed at the end.
+fn one_reader(
+    bundle: &Bundle,
+    name: &str,
+    def: &Value,
+    properties: &Map<String, Value>,
+) -> Result<TokenStream, String> {
+    let ident = exact(name);
+    let expecting = format!("an object ({name})");
+    let (mut arms, mut slots, mut missing, mut members) =
+        (TokenStream::new(), TokenStream::new(), TokenStream::new(), TokenStream::new());
+    let consts = properties.iter().filter_map(|(key, schema)| Some((key, schema.get("const")?)));
+    for (at, (key, value)) in consts.enumerate() {
+        let bit = 1_u32 << at;
+        let value = match value {
+            Value::Bool(flag) => quote!(Const::Bool(#flag)),
+            other => {
+                let text = other.as_str().unwrap_or_default();
+                quote!(Const::Str(#text))
+            }
+        };
+        arms.extend(quote! { #key => json.constant(#key, #value, #bit, &mut constants)?, });
+        missing.extend(quote! { if constants & #bit == 0 { return Err(JsonError::missing(#key)); } });
+    }
+    if !missing.is_empty() {
+        slots.extend(quote! { let mut constants = 0; });
+    }
+    for field in Field::all(def, properties) {
+        let (key, ident) = (field.name, field_ident(field.name));
+        let slot = format_ident!("value_of_{}", ident);
+        let (base, reader) =
+            property_type(bundle, field.schema).ok_or_else(|| format!("{name}.{key}: no type"))?;
+        let value = if field.nullable { quote!(Option<#base>) } else { base };
+        slots.extend(quote! { let mut #slot: Option<#value> = None; });
+        arms.extend(match reader.filter(|_| !field.nullable) {
+            None => quote! { #key => json.member(#key, &mut #slot)?, },
+            Some(read) => quote! { #key => json.member_by(#key, &mut #slot, #read)?, },
+        });
+        members.extend(match (field.required, field.nullable) {
+            (true, _) => quote! { #ident: #slot.ok_or_else(|| JsonError::missing(#key))?, },
+            (false, true) => quote! { #ident: #slot.flatten(), },
+            (false, false) => quote! { #ident: #slot, },
+        });
+    }
+    if def.get("additionalProperties") == Some(&json!({})) {
+        slots.extend(quote! { let mut extra = super::JsonObject::new(); });
+        arms.extend(quote! { key => { extra.insert(key.to_owned(), FromJson::from_json(json).map_err(|error| error.in_member(key))?); } });
+        members.extend(quote! { extra, });
+    } else {
+        arms.extend(quote! { _ => json.skip()?, });
+    }
+    Ok(quote! {
+        impl FromJson for #ident {
+            fn from_json(json: &mut JsonReader<'_>) -> Result<Self, JsonError> {
+                let mut members = json.object(#expecting)?;
+                #slots
+                while let Some(key) = json.next_key(&mut members)? {
+                    match key.as_ref() { #arms }
+                }
+                #missing
+                Ok(Self { #members })
+            }
+        }
+        impl<'de> ::serde::Deserialize<'de> for #ident {
+            fn deserialize<D: ::serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                deserialize(from)
+            }
+        }
+    })
 }
 
 fn one_entry(key: &str, schema: &Value, def: &Value) -> TokenStream {
@@ -205,9 +240,14 @@ fn one_enum(name: &str, def: &Value, values: &[&str]) -> TokenStream {
         impl ::serde::Serialize for #ident {
             fn serialize<S: ::serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> { to.serialize_str(self.as_str()) }
         }
+        impl FromJson for #ident {
+            fn from_json(json: &mut JsonReader<'_>) -> Result<Self, JsonError> {
+                json.word(Self::parse, &[#(#values),*])
+            }
+        }
         impl<'de> ::serde::Deserialize<'de> for #ident {
             fn deserialize<D: ::serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-                super::de::word(from, Self::parse, &[#(#values),*])
+                deserialize(from)
             }
         }
     }

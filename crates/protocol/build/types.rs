@@ -14,7 +14,7 @@ const MAX_INTEGER: i64 = 9_007_199_254_740_991;
 
 /// Type of a property without `Option`, and the reader for constraints that the type does not have; `None`: no type is
 /// known for the schema.
-pub fn property_type(bundle: &Bundle, schema: &Value) -> Option<(TokenStream, Option<String>)> {
+pub fn property_type(bundle: &Bundle, schema: &Value) -> Option<(TokenStream, Option<TokenStream>)> {
     let def = ref_name(schema).map(|name| &bundle.defs[name]).filter(|def| def.get("x-rust").is_none());
     let resolved = def.unwrap_or(schema);
     match resolved["type"].as_str() {
@@ -23,12 +23,12 @@ pub fn property_type(bundle: &Bundle, schema: &Value) -> Option<(TokenStream, Op
             let (min, max) =
                 (limit("minimum").unwrap_or(-MAX_INTEGER), limit("maximum").unwrap_or(MAX_INTEGER));
             Some(match min >= 0 {
-                true => (quote!(u64), Some(format!("super::de::uint::<_, {min}, {max}>"))),
-                false => (quote!(i64), Some(format!("super::de::int::<_, {{ {min} }}, {max}>"))),
+                true => (quote!(u64), Some(quote!(|json| json.integer(#min, #max).map(i64::unsigned_abs)))),
+                false => (quote!(i64), Some(quote!(|json| json.integer(#min, #max)))),
             })
         }
         Some("number") if resolved["minimum"] == 0 && has_only(resolved, &["minimum"]) => {
-            Some((quote!(::serde_json::Number), Some("super::de::from_zero".to_owned())))
+            Some((quote!(::serde_json::Number), Some(quote!(|json| json.from_zero()))))
         }
         _ => Some((value_type(bundle, schema)?, None)),
     }

@@ -34,7 +34,7 @@ fn tagged(bundle: &Bundle, name: &str, def: &Value, tag: &str, branches: &[(Stri
     let arms = branches.iter().map(|(value, branch)| {
         let variant = variant(branch, branches, def);
         let ty = exact(branch);
-        quote! { #value => #ty::from_map(head, rest).map(Self::#variant), }
+        quote! { #value => #ty::from_json(json).map(Self::#variant), }
     });
     let values: Vec<&str> = branches.iter().map(|(value, _)| value.as_str()).collect();
     let expecting = format!("an object with `{tag}` ({name})");
@@ -49,10 +49,9 @@ fn tagged(bundle: &Bundle, name: &str, def: &Value, tag: &str, branches: &[(Stri
         #[allow(clippy::large_enum_variant, reason = "frames are moved rarely and boxed where they rest")]
         pub enum #ident { #(#variant_docs #variants(#types)),* }
 
-        impl<'de> FromMap<'de> for #ident {
-            const EXPECTING: &'static str = #expecting;
-            fn from_map<A: ::serde::de::MapAccess<'de>>(mut head: Head<'de>, mut rest: A) -> Result<Self, A::Error> {
-                let tag = head.find(&mut rest, #tag)?;
+        impl FromJson for #ident {
+            fn from_json(json: &mut JsonReader<'_>) -> Result<Self, JsonError> {
+                let tag = json.tag(#tag, #expecting)?;
                 match tag.as_ref() {
                     #(#arms)*
                     other => Err(unknown_tag(#tag, other, &[#(#values),*])),
@@ -60,7 +59,7 @@ fn tagged(bundle: &Bundle, name: &str, def: &Value, tag: &str, branches: &[(Stri
             }
         }
         impl<'de> ::serde::Deserialize<'de> for #ident {
-            fn deserialize<D: ::serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> { read_map(from) }
+            fn deserialize<D: ::serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> { deserialize(from) }
         }
         impl ::serde::Serialize for #ident {
             fn serialize<S: ::serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
@@ -158,52 +157,44 @@ fn by_shape(name: &str, def: &Value, branches: &[&Value]) -> Result<TokenStream,
     let read = match scalar {
         // The JSON type alone decides.
         true => quote! {
-            super::de::text_or_list(from).map(|it| match it {
-                super::de::TextOrList::Text(text) => Self::Text(text),
-                super::de::TextOrList::List(list) => Self::Blocks(list),
+            TextOrList::from_json(json).map(|it| match it {
+                TextOrList::Text(text) => Self::Text(text),
+                TextOrList::List(list) => Self::Blocks(list),
             })
         },
         false => quote! {
-            let value = <::serde_json::Map<String, ::serde_json::Value> as ::serde::Deserialize>::deserialize(from)?;
-            let value = ::serde_json::Value::Object(value);
+            let start = json.clone();
             let mut fits = None;
             let mut count = 0;
             let mut reason = None;
-            #(match ::serde_json::from_value::<#types>(value.clone()) {
-                Ok(inner) => { count += 1; fits = Some(Self::#variants(inner)); }
-                Err(error) => reason = reason.or(Some(error)),
+            #({
+                let mut branch = start.clone();
+                match #types::from_json(&mut branch) {
+                    Ok(inner) => {
+                        count += 1;
+                        fits = Some(Self::#variants(inner));
+                        *json = branch;
+                    }
+                    Err(error) => reason = reason.or(Some(error)),
+                }
             })*
             match (count, fits, reason) {
                 (1, Some(it), _) => Ok(it),
-                (0, _, Some(reason)) => Err(::serde::de::Error::custom(reason)),
-                _ => Err(::serde::de::Error::custom("more than one kind of answer at once")),
+                (0, _, Some(reason)) => Err(reason),
+                _ => Err(JsonError::new("more than one kind of answer at once")),
             }
         },
-    };
-    let from_map = match scalar {
-        true => TokenStream::new(),
-        false => {
-            let expecting = format!("an object ({name})");
-            quote! {
-                impl<'de> FromMap<'de> for #ident {
-                    const EXPECTING: &'static str = #expecting;
-                    fn from_map<A: ::serde::de::MapAccess<'de>>(head: Head<'de>, rest: A) -> Result<Self, A::Error> {
-                        ::serde::Deserialize::deserialize(
-                            ::serde::de::value::MapAccessDeserializer::new(Fields::new(head, rest, &[])),
-                        )
-                    }
-                }
-            }
-        }
     };
     Ok(quote! {
         #doc
         #[derive(Clone, Debug, PartialEq)]
         pub enum #ident { #(#[allow(missing_docs)] #variants(#types)),* }
 
-        #from_map
+        impl FromJson for #ident {
+            fn from_json(json: &mut JsonReader<'_>) -> Result<Self, JsonError> { #read }
+        }
         impl<'de> ::serde::Deserialize<'de> for #ident {
-            fn deserialize<D: ::serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> { #read }
+            fn deserialize<D: ::serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> { deserialize(from) }
         }
         impl ::serde::Serialize for #ident {
             fn serialize<S: ::serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {

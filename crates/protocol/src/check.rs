@@ -7,6 +7,7 @@
 use super::{
     Base, RequestId, Version,
     fault::{Faults, missing_fields},
+    json::FromJson,
 };
 use serde_json::Value;
 
@@ -54,7 +55,7 @@ impl<T: Check> Check for Vec<T> {
 }
 
 /// A union of frames that [`super::read`] accepts.
-pub trait Root: Check + Sized + for<'de> serde::Deserialize<'de> + HasId {
+pub trait Root: Check + FromJson + HasId {
     /// Members that only some dialects have or require.
     const SHAPE: &'static Shape;
     /// Whether `null` in an optional member means the same as its absence, at every depth.

@@ -190,7 +190,7 @@ fn chunk_of(line: &[u8]) -> Option<RpcChunk> {
     const MARK: &[u8] = b"\"rpc_chunk\"";
     let head = &line[..line.len().min(TYPE_WITHIN)];
     let is_chunk = head.windows(MARK.len()).any(|window| window == MARK);
-    if is_chunk { serde_json::from_slice(line).ok() } else { None }
+    if is_chunk { crate::from_slice(line).ok() } else { None }
 }
 
 #[cfg(test)]

@@ -16,7 +16,6 @@ mod call_arguments;
 mod check;
 mod chunks;
 mod command;
-mod de;
 mod dispatch;
 mod emission;
 mod encoded_partial;
@@ -24,9 +23,9 @@ mod encoder;
 mod fault;
 mod framing;
 mod id;
+mod json;
 mod legality;
 mod line;
-mod map;
 mod member;
 mod model_text;
 mod number;
@@ -44,8 +43,8 @@ mod generated {
         check::{Check, Property, Root, Shape},
         command::Command,
         fault::{Faults, ValueType},
+        json::{Const, FromJson, JsonError, JsonReader, TextOrList, deserialize, unknown_tag},
         legality::{Case, Fires, fill},
-        map::{Const, Fields, FromMap, Head, read_map, unknown_tag},
         member::IntoMember,
         plain::{Bases, Form, Member},
     };
@@ -68,6 +67,7 @@ pub use fault::{Fault, Faults, LateMember, ValueType};
 pub use framing::{FRAME_LIMIT, LineSplitter, SplitLine};
 pub use generated::*;
 pub use id::RequestId;
+pub use json::{FromJson, JsonError, JsonReader, from_slice, from_str, from_value};
 pub use legality::{Case, Fires};
 pub use line::{LineError, read_line};
 pub use number::number;

@@ -3,14 +3,15 @@
 use super::{
     Dialect, DialectBlankLine, DialectByteOrderMark, DialectErrorStyle, Inbound, RequestId, RpcCommand,
     RpcCommandKind, RpcErrorResponse, errors,
-    map::{EarlyValue, EarlyVisitor, FromMap as _, Head, TextSeed},
+    json::from_str,
     read::{check_and_fit, json_words, read_scalar_id},
     surrogates::mend_surrogates,
 };
 use serde::{
-    Deserialize,
-    de::{self, MapAccess, SeqAccess},
+    Deserialize, Deserializer,
+    de::{self, DeserializeSeed, MapAccess, SeqAccess},
 };
+use serde_json::Value;
 use std::{borrow::Cow, collections::HashSet, fmt};
 
 /// Reason why a line is not a frame.
@@ -76,10 +77,12 @@ pub fn read_line(line: &[u8], dialect: Dialect) -> Result<Option<Inbound>, LineE
     let text = str::from_utf8(line);
     let text = text.map_err(|e| parse(format!("invalid UTF-8 at byte {}", e.valid_up_to())))?;
     let text = mend_surrogates(text);
-    // From bytes, as in `read`, so that the readers of all commands are compiled only once.
     let envelope: Envelope =
         serde_json::from_slice(text.as_bytes()).map_err(|e| parse(plain(&e.to_string())))?;
-    let command = envelope.command.filter(|command| command.kind().is_in(dialect.base()));
+    // A command whose members are all scalars has no foreign members that must be removed before it is read.
+    let is_flat_command = !envelope.is_nested && envelope.kind.as_deref().is_some_and(is_command(dialect));
+    // Errors are found by the second reading.
+    let command = is_flat_command.then(|| from_str::<RpcCommand>(&text).ok()).flatten();
     if let Some(command) = command.and_then(|command| check_and_fit(command, dialect).ok()) {
         return Ok(Some(Inbound::Command(command)));
     }
@@ -148,8 +151,12 @@ fn is_inbound(kind: &str, dialect: Dialect) -> bool {
     match kind {
         DIALOG_RESPONSE => true,
         kind if HOST_TOOL_FRAMES.contains(&kind) => lanes.host_tools,
-        kind => RpcCommandKind::parse(kind).is_some_and(|kind| kind.is_in(dialect.base())),
+        kind => is_command(dialect)(kind),
     }
+}
+
+fn is_command(dialect: Dialect) -> impl Fn(&str) -> bool {
+    move |kind| RpcCommandKind::parse(kind).is_some_and(|kind| kind.is_in(dialect.base()))
 }
 
 /// Error text of serde_json without the line number, which is always 1.
@@ -158,21 +165,20 @@ fn plain(text: &str) -> String {
 }
 
 /// Request id of a scalar value; `None` for other values.
-fn id_of(value: EarlyValue) -> Option<RequestId> {
+fn id_of(value: Scalar) -> Option<RequestId> {
     match value {
-        EarlyValue::Str(text) => Some(RequestId::String(text.into_owned())),
-        EarlyValue::Bool(flag) => Some(RequestId::Bool(flag)),
-        EarlyValue::Other(value) => RequestId::deserialize(value).ok(),
+        Scalar::Str(text) => Some(RequestId::String(text.into_owned())),
+        Scalar::Other(value) => RequestId::deserialize(value).ok(),
     }
 }
 
 /// The members of every inbound frame, read leniently, while the whole line is scanned for duplicate keys.
 #[derive(Default)]
 struct Envelope<'de> {
-    id: Option<EarlyValue<'de>>,
+    id: Option<Scalar<'de>>,
     kind: Option<Cow<'de, str>>,
-    /// The command, if all of its members are scalars; the line then need not be read again.
-    command: Option<RpcCommand>,
+    /// Whether a member is an object or an array.
+    is_nested: bool,
 }
 
 impl<'de> Deserialize<'de> for Envelope<'de> {
@@ -193,30 +199,53 @@ impl<'de> de::Visitor<'de> for EnvelopeVisitor {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut envelope = Envelope::default();
         let mut keys = Keys::default();
-        let (mut members, mut nested) = (Head::default(), false);
         while let Some(key) = map.next_key_seed(TextSeed)? {
             keys.add(key.clone())?;
             let Scanned(value) = map.next_value()?;
-            match (key.as_ref(), &value) {
-                ("id", value) => envelope.id.clone_from(value),
-                ("type", Some(EarlyValue::Str(kind))) => envelope.kind = Some(kind.clone()),
+            envelope.is_nested |= value.is_none();
+            match (key.as_ref(), value) {
+                ("id", value) => envelope.id = value,
+                ("type", Some(Scalar::Str(kind))) => envelope.kind = Some(kind),
                 _ => {}
             }
-            match value {
-                Some(value) => members.push(key, value),
-                None => nested = true,
-            }
-        }
-        if !nested && envelope.kind.as_deref().is_some_and(|kind| RpcCommandKind::parse(kind).is_some()) {
-            // Errors are found by the second reading.
-            envelope.command = RpcCommand::from_map(members, map).ok();
         }
         Ok(envelope)
     }
 }
 
+/// Reads a key, borrowed if the input allows it.
+struct TextSeed;
+
+impl<'de> DeserializeSeed<'de> for TextSeed {
+    type Value = Cow<'de, str>;
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Self::Value, D::Error> {
+        from.deserialize_str(self)
+    }
+}
+
+impl<'de> de::Visitor<'de> for TextSeed {
+    type Value = Cow<'de, str>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+    fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Self::Value, E> {
+        Ok(Cow::Borrowed(text))
+    }
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(text.to_owned()))
+    }
+}
+
+/// String, number, boolean or `null`.
+enum Scalar<'de> {
+    Str(Cow<'de, str>),
+    Other(Value),
+}
+
 /// Any value, scanned for duplicate keys; only a scalar is kept.
-struct Scanned<'de>(Option<EarlyValue<'de>>);
+struct Scanned<'de>(Option<Scalar<'de>>);
 
 impl<'de> Deserialize<'de> for Scanned<'de> {
     fn deserialize<D: de::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
@@ -233,25 +262,25 @@ impl<'de> de::Visitor<'de> for ScannedVisitor {
         f.write_str("a JSON value")
     }
     fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Self::Value, E> {
-        EarlyVisitor.visit_borrowed_str(text).map(Scanned::scalar)
+        Ok(Scanned(Some(Scalar::Str(Cow::Borrowed(text)))))
     }
     fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
-        EarlyVisitor.visit_str(text).map(Scanned::scalar)
+        Ok(Scanned(Some(Scalar::Str(Cow::Owned(text.to_owned())))))
     }
     fn visit_bool<E: de::Error>(self, flag: bool) -> Result<Self::Value, E> {
-        EarlyVisitor.visit_bool(flag).map(Scanned::scalar)
+        Ok(Scanned::other(flag))
     }
     fn visit_i64<E: de::Error>(self, number: i64) -> Result<Self::Value, E> {
-        EarlyVisitor.visit_i64(number).map(Scanned::scalar)
+        Ok(Scanned::other(number))
     }
     fn visit_u64<E: de::Error>(self, number: u64) -> Result<Self::Value, E> {
-        EarlyVisitor.visit_u64(number).map(Scanned::scalar)
+        Ok(Scanned::other(number))
     }
     fn visit_f64<E: de::Error>(self, number: f64) -> Result<Self::Value, E> {
-        EarlyVisitor.visit_f64(number).map(Scanned::scalar)
+        Ok(Scanned::other(number))
     }
     fn visit_unit<E: de::Error>(self) -> Result<Self::Value, E> {
-        EarlyVisitor.visit_unit().map(Scanned::scalar)
+        Ok(Scanned::other(Value::Null))
     }
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
         while seq.next_element::<Scanned>()?.is_some() {}
@@ -267,9 +296,9 @@ impl<'de> de::Visitor<'de> for ScannedVisitor {
     }
 }
 
-impl<'de> Scanned<'de> {
-    const fn scalar(value: EarlyValue<'de>) -> Self {
-        Self(Some(value))
+impl Scanned<'_> {
+    fn other(value: impl Into<Value>) -> Self {
+        Self(Some(Scalar::Other(value.into())))
     }
 }
 

@@ -3,13 +3,14 @@
 use super::{
     Base, Dialect, DialectVersion, Fault, Faults, RequestId, Version,
     check::{Check, Root, missing_members, prune},
+    json::{from_slice, from_value},
 };
 use serde_json::Value;
 
 /// Reason why bytes are not a frame of the dialect.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
-    /// Not JSON, or a value of the wrong type: the error of serde after the path of the value.
+    /// Not JSON, or a value of the wrong type: the error after the path of the value.
     #[error("{0}")]
     Type(String),
     /// Well typed, but refused by the dialect.
@@ -79,7 +80,7 @@ fn with_string_id<T: Root>(frame: T, null_is_absent: bool) -> Result<T, ReadErro
 }
 
 fn deserialize<T: Root>(bytes: &[u8], spoken: DialectVersion) -> Result<T, ReadError> {
-    match serde_json::from_slice::<T>(bytes) {
+    match from_slice::<T>(bytes) {
         Ok(frame) if !frame.is_provisional() => Ok(frame),
         // Slower, so only for small frames, for `null` in place of an absent member, and for errors: ignores members
         // that the dialect does not have, and finds the path of the error.
@@ -103,9 +104,8 @@ fn deserialize_pruned<T: Root>(bytes: &[u8], spoken: DialectVersion) -> Result<T
     let mut value: Value =
         serde_json::from_slice(bytes).map_err(|error| ReadError::Type(error.to_string()))?;
     prune(&mut value, T::SHAPE, spoken.base(), T::NULL_IS_ABSENT);
-    serde_path_to_error::deserialize(&value).map_err(|error| {
-        let text = error_at(&error.path().to_string(), &json_words(&error.inner().to_string()));
-        ReadError::Type(all_missing::<T>(&value, spoken.base(), spoken.version, text))
+    from_value(&value).map_err(|error| {
+        ReadError::Type(all_missing::<T>(&value, spoken.base(), spoken.version, error.to_string()))
     })
 }
 
@@ -125,16 +125,6 @@ fn all_missing<T: Root>(value: &Value, base: Base, version: Option<Version>, tex
 /// The quoted member name in an error text about a missing member.
 fn name_in(text: &str) -> &str {
     text.rsplit_once("missing field ").map_or(text, |(_, name)| name)
-}
-
-/// Prefixes an error text with the path of the value. Texts that begin with a member name, as those about tags do, get
-/// the full path of that member.
-fn error_at(path: &str, text: &str) -> String {
-    match text.strip_prefix('`').and_then(|rest| rest.split_once("`: ")) {
-        _ if path == "." => text.to_owned(),
-        Some((field, text)) => format!("`{path}.{field}`: {text}"),
-        None => format!("`{path}`: {text}"),
-    }
 }
 
 /// Replaces the type names of serde in an error text by those of JSON.

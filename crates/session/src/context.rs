@@ -192,7 +192,8 @@ fn model(entry: &Entry) -> Option<(String, String)> {
             read.provider.clone().zip(read.model_id.clone()).or_else(whole)
         }
         (SessionEntryKind::Message, Some(AgentMessageKind::Assistant)) => {
-            let AnsweringModel { provider, model } = entry.read::<AssistantEntry>()?.message;
+            let AssistantEntry { message: AnsweringModel { provider, model } } =
+                serde_json::from_slice(entry.line()).ok()?;
             Some((provider, model))
         }
         _ => None,

@@ -37,5 +37,5 @@ impl Edits {
 fn with(message: &AgentMessage, content: &ReplacedContent) -> Option<AgentMessage> {
     let mut message = serde_json::to_value(message).ok()?;
     *message.get_mut("content")? = serde_json::to_value(content).ok()?;
-    serde_json::from_value(message).ok()
+    pi_rpc_protocol::from_value(&message).ok()
 }

@@ -5,8 +5,9 @@ use super::{
     message::{Parsed, parse, read},
 };
 use bytes::Bytes;
-use pi_rpc_protocol::{AgentMessage, AgentMessageKind, Base, Bases, SessionEntry, SessionEntryKind};
-use serde::de::DeserializeOwned;
+use pi_rpc_protocol::{
+    AgentMessage, AgentMessageKind, Base, Bases, FromJson, SessionEntry, SessionEntryKind,
+};
 use std::sync::{Arc, OnceLock};
 
 /// An entry: its line in the file, and the members that the tree needs. Its content is parsed on demand.
@@ -147,7 +148,7 @@ impl Entry {
     }
 
     /// Parses the entry as `T`; `None`: it does not fit.
-    pub fn read<T: DeserializeOwned>(&self) -> Option<T> {
+    pub fn read<T: FromJson>(&self) -> Option<T> {
         read(&self.line).ok()
     }
 

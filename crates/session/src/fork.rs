@@ -148,7 +148,9 @@ fn user_text(entry: &Entry) -> Option<String> {
     if entry.kind() != Some(SessionEntryKind::Message) || entry.role() != Some(AgentMessageKind::User) {
         return None;
     }
-    let Some(UserEntryText { message }) = entry.read() else { return Some(repaired_text(entry)) };
+    let Ok(UserEntryText { message }) = serde_json::from_slice(entry.line()) else {
+        return Some(repaired_text(entry));
+    };
     Some(match message.content {
         ContentText::Text(text) => text,
         ContentText::Blocks(blocks) => blocks.into_iter().map(|block| block.text).collect(),

@@ -3,9 +3,11 @@
 use super::repair::repair;
 use pi_rpc_protocol::{
     AgentMessage, BranchSummaryEntry, BranchSummaryMessage, CompactionEntry, CompactionSummaryMessage,
-    CustomMessage, CustomMessageEntry, SessionEntryKind, mend_surrogates,
+    CustomMessage, CustomMessageEntry, FromJson, JsonError, JsonObject, SessionEntryKind, from_slice,
+    from_str, mend_surrogates,
 };
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::Deserialize;
+use serde_json::value::RawValue;
 use std::sync::Arc;
 
 /// The result of parsing an entry's message.
@@ -41,16 +43,17 @@ pub fn parse(kind: Option<SessionEntryKind>, line: &[u8], at: u64) -> Parsed {
 
 /// A `message` entry, reduced to its message.
 #[derive(Deserialize)]
-struct Holder<T> {
-    message: T,
+struct Holder<'a> {
+    #[serde(borrow)]
+    message: &'a RawValue,
 }
 
 fn parse_message(line: &[u8], at: u64) -> Parsed {
-    match read::<Holder<AgentMessage>>(line) {
-        Ok(Holder { message }) => Parsed::whole(Arc::new(rename_hook_message(message))),
+    match read_message(line) {
+        Ok(message) => Parsed::whole(Arc::new(rename_hook_message(message))),
         Err(error) => {
-            let value = read::<Holder<serde_json::Value>>(line).ok();
-            let (message, parse_error) = match value.map(|holder| repair(holder.message, at)) {
+            let message = read::<JsonObject>(line).ok().and_then(|mut entry| entry.shift_remove("message"));
+            let (message, parse_error) = match message.map(|message| repair(message, at)) {
                 Some(Ok((message, dropped))) => (Some(Arc::new(rename_hook_message(message))), dropped),
                 _ => (None, Some(error.to_string())),
             };
@@ -59,10 +62,16 @@ fn parse_message(line: &[u8], at: u64) -> Parsed {
     }
 }
 
+/// Parses the message of an entry directly from the line.
+fn read_message(line: &[u8]) -> Result<AgentMessage, String> {
+    let Holder { message } = serde_json::from_slice(line).map_err(|error| error.to_string())?;
+    read(message.get().as_bytes()).map_err(|error| error.to_string())
+}
+
 /// Parses a line as `T`; lone surrogates, which the originals write, become U+FFFD.
-pub fn read<T: DeserializeOwned>(line: &[u8]) -> serde_json::Result<T> {
-    serde_json::from_slice(line).or_else(|error| match std::str::from_utf8(line).map(mend_surrogates) {
-        Ok(text) => serde_json::from_str(&text),
+pub fn read<T: FromJson>(line: &[u8]) -> Result<T, JsonError> {
+    from_slice(line).or_else(|error| match std::str::from_utf8(line).map(mend_surrogates) {
+        Ok(text) => from_str(&text),
         Err(_) => Err(error),
     })
 }

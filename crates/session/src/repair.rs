@@ -2,12 +2,13 @@
 //! unknown kinds are dropped, so that no message is lost.
 
 use super::stats::MOST_COUNTED;
-use pi_rpc_protocol::{AgentMessage, AssistantContent, StopReason, UserContent};
-use serde::de::DeserializeOwned;
+use pi_rpc_protocol::{
+    AgentMessage, AssistantContent, FromJson, JsonError, StopReason, UserContent, from_value,
+};
 use serde_json::{Map, Value, json};
 
 /// Repairs and parses a message; also returns a note about dropped blocks. `at` is its time if it has none.
-pub fn repair(mut message: Value, at: u64) -> Result<(AgentMessage, Option<String>), serde_json::Error> {
+pub fn repair(mut message: Value, at: u64) -> Result<(AgentMessage, Option<String>), JsonError> {
     let mut dropped = 0;
     if let Some(map) = message.as_object_mut() {
         if map.get("timestamp").and_then(Value::as_u64).is_none() {
@@ -56,7 +57,7 @@ pub fn repair(mut message: Value, at: u64) -> Result<(AgentMessage, Option<Strin
         }
     }
     let note = (dropped > 0).then(|| format!("{dropped} of its blocks left out"));
-    Ok((serde_json::from_value(message)?, note))
+    Ok((from_value(&message)?, note))
 }
 
 /// Inserts the `defaults` that are missing or have another JSON type.
@@ -77,9 +78,9 @@ fn fill_defaults(map: &mut Map<String, Value>, defaults: &Value) {
 }
 
 /// Removes the blocks that are no `T`; returns their number.
-fn remove_unknown_blocks<T: DeserializeOwned>(map: &mut Map<String, Value>) -> usize {
+fn remove_unknown_blocks<T: FromJson>(map: &mut Map<String, Value>) -> usize {
     let Some(Value::Array(blocks)) = map.get_mut("content") else { return 0 };
     let before = blocks.len();
-    blocks.retain(|block| serde_json::from_value::<T>(block.clone()).is_ok());
+    blocks.retain(|block| from_value::<T>(block).is_ok());
     before - blocks.len()
 }

@@ -13,7 +13,7 @@ use pi_rpc_machine::{Envelope, Findings, Kind, Rule};
 use pi_rpc_protocol::{
     ListSessionsResponse, MultiSessionCommand, MultiSessionCommandKind, MultiSessionErrorCode as Code,
     MultiSessionEvent, MultiSessionEventKind, MultiSessionSuccess, OpenSessionCommand, OpenSessionResponse,
-    RequestId, RpcCommandKind,
+    RequestId, RpcCommandKind, from_str,
 };
 use std::{ops::Range, path::Path};
 
@@ -50,7 +50,7 @@ impl SharedJudge {
         kind: MultiSessionCommandKind,
     ) -> Vec<Finding> {
         let mut found = Findings::default();
-        let command = serde_json::from_str::<MultiSessionCommand>(text);
+        let command = from_str::<MultiSessionCommand>(text);
         let session: Option<String> = line.value(TAG[0]);
         let mut request = WireRequest {
             id: line.value("id"),
@@ -349,7 +349,7 @@ impl SharedJudge {
             found.fail(Rule::SessionCode, format!("the command to be refused with `{}`", code.as_str()));
         }
         let tag: Option<String> = line.value(TAG[0]);
-        match serde_json::from_str::<MultiSessionSuccess>(text) {
+        match from_str::<MultiSessionSuccess>(text) {
             Err(error) => {
                 found.fail(Rule::Schema, format!("a valid response to `{command}`: {error}"));
                 self.report(found, kind, None)
@@ -496,7 +496,7 @@ impl SharedJudge {
         let kind = Kind::ProcessEvent(event);
         let mut found = Findings::default();
         let handle: String = line.value(TAG[0]).unwrap_or_default();
-        let event = match serde_json::from_str::<MultiSessionEvent>(text) {
+        let event = match from_str::<MultiSessionEvent>(text) {
             Ok(event) => event,
             Err(error) => {
                 found.fail(Rule::Schema, format!("a valid `{}`: {error}", event.as_str()));

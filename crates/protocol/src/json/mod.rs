@@ -1,0 +1,15 @@
+//! The one reader of the generated types: a pass over the text of a frame, without an intermediate tree.
+//!
+//! Every generated type has a [`FromJson`] that is compiled once, not once for each deserializer; its `Deserialize` is a
+//! wrapper for those who have a deserializer of serde. Strings with escapes, floats, and values of any shape are left to
+//! `serde_json`.
+
+mod error;
+mod reader;
+mod types;
+
+pub use error::JsonError;
+pub(crate) use reader::Const;
+pub use reader::JsonReader;
+pub use types::{FromJson, from_slice, from_str, from_value};
+pub(crate) use types::{TextOrList, deserialize, unknown_tag};
