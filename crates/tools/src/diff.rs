@@ -1,9 +1,13 @@
 //! Renders the difference of two texts: changed lines with their context and line numbers, or a unified patch.
 
+use std::fmt::Write as _;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use similar::{Algorithm, DiffTag, TextDiff, capture_diff_slices_deadline};
+use similar::{
+    Algorithm, ChangeTag, DiffOp, DiffTag, capture_diff_slices_deadline, group_diff_ops,
+    udiff::UnifiedHunkHeader,
+};
 
 use pi_rpc_protocol::EditToolDetails;
 
@@ -50,16 +54,38 @@ pub fn numbered_diff(old: &str, new: &str) -> EditToolDetails {
 
 /// The difference as a unified patch of the file `name`.
 pub(super) fn patch(name: &str, old: &str, new: &str) -> String {
-    let mut config = TextDiff::configure();
-    config.timeout(PATIENCE);
-    config.diff_lines(old, new).unified_diff().context_radius(CONTEXT_LINES).header(name, name).to_string()
+    let old: Vec<&str> = old.split_inclusive('\n').collect();
+    let new: Vec<&str> = new.split_inclusive('\n').collect();
+    let mut patch = String::new();
+    for hunk in group_diff_ops(compare(&old, &new), CONTEXT_LINES) {
+        if patch.is_empty() {
+            patch = format!("--- {name}\n+++ {name}\n");
+        }
+        // Writing to a string does not fail.
+        let _ = writeln!(patch, "{}", UnifiedHunkHeader::new(&hunk));
+        for change in hunk.iter().flat_map(|operation| operation.iter_changes(&old, &new)) {
+            let sign = match change.tag() {
+                ChangeTag::Equal => ' ',
+                ChangeTag::Delete => '-',
+                ChangeTag::Insert => '+',
+            };
+            let line = change.value();
+            let end = if line.ends_with('\n') { "" } else { "\n\\ No newline at end of file\n" };
+            let _ = write!(patch, "{sign}{line}{end}");
+        }
+    }
+    patch
+}
+
+/// Compares lines. The one place that calls the algorithm, which is compiled anew for each type of its arguments.
+fn compare(old: &[&str], new: &[&str]) -> Vec<DiffOp> {
+    capture_diff_slices_deadline(Algorithm::Myers, old, new, Some(Instant::now() + PATIENCE))
 }
 
 /// Flags for removed lines of the old text, and for added lines of the new one.
 fn changed_lines(old: &[&str], new: &[&str]) -> (Vec<bool>, Vec<bool>) {
     let (mut gone, mut come) = (vec![false; old.len()], vec![false; new.len()]);
-    let deadline = Some(Instant::now() + PATIENCE);
-    for stretch in capture_diff_slices_deadline(Algorithm::Myers, old, new, deadline) {
+    for stretch in compare(old, new) {
         if stretch.tag() != DiffTag::Equal {
             gone[stretch.old_range()].fill(true);
             come[stretch.new_range()].fill(true);
