@@ -9,6 +9,8 @@ mod checks;
 mod effects;
 #[path = "build/forms.rs"]
 mod forms;
+#[path = "build/host_responses.rs"]
+mod host_responses;
 #[path = "build/names.rs"]
 mod names;
 #[path = "build/records.rs"]
@@ -52,6 +54,7 @@ fn generate(schema: &Path, out: &Path) -> Result<(), String> {
         checks::emit(&bundle)?,
         forms::emit(&bundle)?,
         tables::emit(&bundle)?,
+        host_responses::emit(&bundle)?,
         texts::emit(&bundle),
         records::emit(&bundle)?,
         rules::emit(&bundle)?,

@@ -7,7 +7,9 @@ use super::wire::{
 };
 use pi_rpc_export::{CommandAbout as CommandAboutMeta, Meta, Outcome, json_schema, meta};
 use pi_rpc_machine::{Rule, State, arrows, superstates};
-use pi_rpc_protocol::{BUNDLE, Dialect, FlowState, Inbound, LineError, RpcCommand, read_line};
+use pi_rpc_protocol::{
+    BUNDLE, Dialect, FlowState, HostResponseKind, Inbound, LineError, RpcCommand, read_line,
+};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -266,10 +268,7 @@ impl Dispositions {
                 description: description.to_owned(),
             })
         };
-        ["extension_ui_response", "host_tool_update", "host_tool_result"]
-            .into_iter()
-            .filter_map(other)
-            .collect()
+        HostResponseKind::ALL.into_iter().map(HostResponseKind::as_str).filter_map(other).collect()
     }
 
     /// The types of all frames: commands, responses, events.

@@ -5,7 +5,9 @@ use super::{
     item_index::RecordLinks,
     wire::{Deltas, Figures, Run, Tokens},
 };
-use pi_rpc_protocol::{AgentMessageKind as Role, AgentSessionEventKind as Event, RpcCommandKind as Command};
+use pi_rpc_protocol::{
+    AgentMessageKind as Role, AgentSessionEventKind as Event, HostResponseKind, RpcCommandKind as Command,
+};
 use pi_rpc_recording::Direction;
 use std::collections::VecDeque;
 
@@ -306,6 +308,5 @@ impl DeltaCount {
 
 /// Whether an inbound frame answers the server and is no command.
 pub fn is_answer(kind: &str) -> bool {
-    Command::parse(kind).is_none()
-        && ["extension_ui_response", "host_tool_update", "host_tool_result"].contains(&kind)
+    HostResponseKind::parse(kind).is_some()
 }

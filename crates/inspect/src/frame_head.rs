@@ -1,5 +1,6 @@
 //! The members of a line that the index needs, read without the rest.
 
+use pi_rpc_protocol::HostResponseKind;
 use pi_rpc_recording::{Body, Direction, Record};
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_json::value::RawValue;
@@ -171,7 +172,7 @@ impl<'a> FrameHead<'a> {
         }
         let Some(kind) = self.kind() else { return out.push_str(NO_FRAME) };
         let detail = match (direction, kind.as_str()) {
-            (Direction::In, "extension_ui_response" | "host_tool_update" | "host_tool_result") => None,
+            (Direction::In, kind) if HostResponseKind::parse(kind).is_some() => None,
             (Direction::In, _) => {
                 // Writing to a string does not fail.
                 let _ = write!(out, "command({kind})");

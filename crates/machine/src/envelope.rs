@@ -71,15 +71,14 @@ impl<'a> Envelope<'a> {
             }
             UI_REQUEST => {
                 let method = self.method.and_then(value::<String>).unwrap_or_default();
-                let waits = ["select", "confirm", "input"].contains(&method.as_str());
+                let waits = RpcExtensionUIRequestKind::parse(&method)
+                    .is_some_and(RpcExtensionUIRequestKind::has_timeout);
                 found.expect(Rule::UiTimeoutOnlyDialogs, waits || self.timeout.is_none(), || {
                     format!("no `timeout` in `{method}`")
                 });
             }
             // These name the command that they belong to.
-            kind if [AgentSessionEventKind::BashExecutionUpdate, AgentSessionEventKind::PromptResult]
-                .map(AgentSessionEventKind::as_str)
-                .contains(&kind) => {}
+            kind if AgentSessionEventKind::parse(kind).is_some_and(AgentSessionEventKind::has_id) => {}
             kind if AgentSessionEventKind::parse(kind).is_some() => {
                 found.expect(Rule::NoEventId, self.id.is_none(), || "no `id` in an event".to_owned());
             }

@@ -184,10 +184,7 @@ impl Kind {
     pub fn of_outbound(frame: &Outbound) -> Self {
         match frame {
             Outbound::Response(RpcResponse::Success(response)) => {
-                // Both have the same name, which a test of the schema ensures.
-                let command = RpcCommandKind::parse(response.kind().as_str());
-                let command = command.unwrap_or(RpcCommandKind::GetState);
-                Self::Response(Some(command), !is_cancelled(response))
+                Self::Response(Some(response.command()), !is_cancelled(response))
             }
             Outbound::Response(RpcResponse::ErrorResponse(error)) => {
                 Self::Response(RpcCommandKind::parse(&error.command), false)
@@ -390,11 +387,6 @@ pub(super) fn begins_no_run(outcome: &PromptOutcome) -> bool {
 fn is_cancelled(response: &RpcSuccess) -> bool {
     match response {
         RpcSuccess::Prompt(it) => it.data.as_ref().is_some_and(begins_no_run),
-        RpcSuccess::NewSession(it) => it.data.cancelled,
-        RpcSuccess::SwitchSession(it) => it.data.cancelled,
-        RpcSuccess::Fork(it) => it.data.cancelled,
-        RpcSuccess::Branch(it) => it.data.cancelled,
-        RpcSuccess::Clone(it) => it.data.cancelled,
-        _ => false,
+        response => response.is_vetoed(),
     }
 }

@@ -79,11 +79,7 @@ impl SessionFileCheck {
             Outbound::Response(RpcResponse::Success(success)) => match success {
                 Success::GetState(it) => self.session.id = Some(it.data.session_id.clone()),
                 Success::GetSessionStats(it) => self.session.id = Some(it.data.session_id.clone()),
-                Success::NewSession(_)
-                | Success::SwitchSession(_)
-                | Success::Fork(_)
-                | Success::Branch(_)
-                | Success::Clone(_) => self.request_session_change(),
+                success if success.command().replaces_session() => self.request_session_change(),
                 _ => {}
             },
             Outbound::AgentSessionEvent(AgentSessionEvent::AutoCompactionEnd(_)) => {

@@ -386,9 +386,15 @@ fn tells(bundle: &Bundle, members: &[Member]) -> Result<TokenStream, String> {
 
 /// Emits the members that a command may change.
 fn changes(bundle: &Bundle, members: &[Member]) -> Result<TokenStream, String> {
-    let mut arms = TokenStream::new();
+    let mut vetoes = Vec::new();
+    let (mut arms, mut dropped) = (TokenStream::new(), TokenStream::new());
     for (value, name) in branches(bundle, "RpcCommand")? {
         let Some(rows) = bundle.defs[name].get("x-effects").and_then(Value::as_array) else { continue };
+        if rows.iter().any(|row| row["when"]["field"] == "data.cancelled") {
+            vetoes.push(camel(&value));
+        }
+        let drops = rows.iter().flat_map(|row| [row.get("reset"), row.get("forget")]).flatten();
+        let drops: BTreeSet<&str> = drops.filter_map(Value::as_str).collect();
         let mut changed = BTreeSet::new();
         for row in rows {
             let named = ["set", "next", "clamp", "reset", "forget", "append", "add"];
@@ -397,15 +403,28 @@ fn changes(bundle: &Bundle, members: &[Member]) -> Result<TokenStream, String> {
                 changed.extend(strings(row, "of").unwrap_or_default());
             }
         }
-        let known =
-            members.iter().filter(|member| changed.contains(member.name)).map(|member| camel(member.name));
         let variant = camel(&value);
-        arms.extend(quote! { Self::#variant => &[#(SessionMember::#known),*], });
+        let listed = |names: &BTreeSet<&str>| -> Vec<_> {
+            members.iter().filter(|it| names.contains(it.name)).map(|it| camel(it.name)).collect()
+        };
+        let (changed, drops) = (listed(&changed), listed(&drops));
+        arms.extend(quote! { Self::#variant => &[#(SessionMember::#changed),*], });
+        dropped.extend(quote! { Self::#variant => &[#(SessionMember::#drops),*], });
     }
     Ok(quote! {
         impl RpcCommandKind {
             /// Members of the session state that the success of the command may change.
             pub const fn changes(self) -> &'static [SessionMember] { match self { #arms _ => &[] } }
+            /// Members whose value is lost with the success of the command: they are reset or unknown then.
+            pub const fn drops(self) -> &'static [SessionMember] { match self { #dropped _ => &[] } }
+            /// Whether the success of the command replaces the session by another.
+            pub fn replaces_session(self) -> bool { self.drops().contains(&SessionMember::SessionId) }
+        }
+        impl RpcSuccess {
+            /// Whether an extension vetoed the command, so that nothing has changed.
+            pub const fn is_vetoed(&self) -> bool {
+                match self { #(Self::#vetoes(response) => response.data.cancelled,)* _ => false }
+            }
         }
     })
 }

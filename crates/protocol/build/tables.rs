@@ -19,6 +19,7 @@ pub fn emit(bundle: &Bundle) -> Result<TokenStream, String> {
         dialogs(bundle)?,
         extension_frames(bundle)?,
         entries(bundle)?,
+        events(bundle)?,
         fires(bundle)?,
     ];
     Ok(parts.into_iter().collect())
@@ -54,6 +55,10 @@ fn states(bundle: &Bundle) -> Result<TokenStream, String> {
         let (list, variant) = (bases(state, "dialects")?, camel(state["name"].as_str()?));
         Some(quote! { Self::#variant => base.is_in(#list), })
     });
+    let is_compaction = |name: &&str| {
+        name.ends_with("compacting") || like(bundle, name).is_some_and(|other| other == "compacting")
+    };
+    let compacting: Vec<_> = names.iter().copied().filter(is_compaction).map(camel).collect();
     let streaming: Vec<_> = leaves(bundle, "streaming").into_iter().map(camel).collect();
     let parents = names.iter().map(|n| n.split_once('.').map_or("", |(parent, _)| parent));
     Ok(quote! {
@@ -73,6 +78,9 @@ fn states(bundle: &Bundle) -> Result<TokenStream, String> {
 
             /// Whether a run is open.
             pub const fn is_streaming(self) -> bool { matches!(self, #(Self::#streaming)|*) }
+
+            /// Whether a compaction is under way.
+            pub const fn is_compacting(self) -> bool { matches!(self, #(Self::#compacting)|*) }
         }
         impl ::std::fmt::Display for FlowState {
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result { f.write_str(self.as_str()) }
@@ -110,6 +118,7 @@ fn commands(bundle: &Bundle) -> Result<TokenStream, String> {
     let mut control = Vec::new();
     let mut unserved = Vec::new();
     let mut reads = Vec::new();
+    let mut ends_runs = Vec::new();
     let mut fails = TokenStream::new();
     let mut typed = TokenStream::new();
     let variants: Vec<_> = branches.iter().map(|(value, _)| camel(value)).collect();
@@ -164,6 +173,9 @@ fn commands(bundle: &Bundle) -> Result<TokenStream, String> {
         if def["x-reads"] == true {
             reads.push(variant.clone());
         }
+        if strings(def, "x-causes").is_some_and(|causes| causes.contains(&"agent_end")) {
+            ends_runs.push(variant.clone());
+        }
         for (state, to) in def.get("x-fails-to").and_then(Value::as_object).into_iter().flatten() {
             let to = camel(to.as_str().ok_or(format!("{name}: x-fails-to"))?);
             for state in leaves(bundle, state) {
@@ -195,6 +207,8 @@ fn commands(bundle: &Bundle) -> Result<TokenStream, String> {
             pub const fn is_read(self) -> bool { matches!(self, #(Self::#reads)|*) }
             /// Whether the success response ends an open run without closing events, in the originals.
             pub const fn cuts(self) -> bool { matches!(self, #(Self::#cuts)|*) }
+            /// Whether the command ends an open run before its end (`agent_end` in `x-causes`).
+            pub const fn ends_run(self) -> bool { matches!(self, #(Self::#ends_runs)|*) }
             /// Success response of a command that has no data, or none in some dialects; `None` for one
             /// that always has data.
             pub fn acknowledge(self, id: Option<RequestId>) -> Option<RpcSuccess> {
@@ -217,6 +231,10 @@ fn commands(bundle: &Bundle) -> Result<TokenStream, String> {
         }
         #typed
         impl RpcSuccess {
+            /// Kind of the command that this responds to.
+            pub const fn command(&self) -> RpcCommandKind {
+                match self { #(Self::#variants(_) => RpcCommandKind::#variants),* }
+            }
             /// Id of the command that this responds to.
             pub const fn id(&self) -> Option<&RequestId> {
                 match self { #(Self::#variants(response) => response.id.as_ref()),* }
@@ -293,11 +311,16 @@ fn dialogs(bundle: &Bundle) -> Result<TokenStream, String> {
     let requests: Vec<_> = branches.iter().map(|(value, _)| camel(value)).collect();
     let asking = branches.iter().filter(|(_, name)| bundle.defs[*name]["x-answer"].is_string());
     let asking = asking.map(|(value, _)| camel(value));
+    let closing =
+        branches.iter().filter(|(_, name)| bundle.defs[*name]["properties"].get("timeout").is_some());
+    let closing = closing.map(|(value, _)| camel(value));
     let answers: Vec<_> = answers.iter().filter_map(|a| ref_name(a)).map(exact).collect();
     Ok(quote! {
         impl RpcExtensionUIRequestKind {
             /// Whether the request is a dialog, which needs a response, and not a notice.
             pub const fn is_dialog(self) -> bool { matches!(self, #(Self::#asking)|*) }
+            /// Whether the request may have a `timeout`, after which it closes by itself.
+            pub const fn has_timeout(self) -> bool { matches!(self, #(Self::#closing)|*) }
         }
         impl RpcExtensionUIRequest {
             /// Id of the request, which a dialog response repeats.
@@ -369,6 +392,20 @@ fn entries(bundle: &Bundle) -> Result<TokenStream, String> {
             pub fn parent_id(&self) -> Option<&str> {
                 match self { #(Self::#variants(entry) => entry.parent_id.as_deref()),* }
             }
+        }
+    })
+}
+
+fn events(bundle: &Bundle) -> Result<TokenStream, String> {
+    let Shape::Tagged { branches, .. } = bundle.shape("AgentSessionEvent") else {
+        return Err("AgentSessionEvent is no union of its kind".into());
+    };
+    let named = branches.iter().filter(|(_, name)| bundle.defs[*name]["properties"].get("id").is_some());
+    let named = named.map(|(value, _)| camel(value));
+    Ok(quote! {
+        impl AgentSessionEventKind {
+            /// Whether the event has the `id` of the command that it belongs to.
+            pub const fn has_id(self) -> bool { matches!(self, #(Self::#named)|*) }
         }
     })
 }

@@ -1,8 +1,8 @@
 //! Reading of one inbound line: a frame, or the error with which the server responds.
 
 use super::{
-    Dialect, DialectBlankLine, DialectByteOrderMark, DialectErrorStyle, Inbound, RequestId, RpcCommand,
-    RpcCommandKind, RpcErrorResponse, errors,
+    Dialect, DialectBlankLine, DialectByteOrderMark, DialectErrorStyle, HostResponseKind, Inbound, RequestId,
+    RpcCommand, RpcCommandKind, RpcErrorResponse, errors,
     json::from_str,
     read::{check_and_fit, json_words, read_scalar_id},
     surrogates::mend_surrogates,
@@ -100,16 +100,11 @@ pub fn read_line(line: &[u8], dialect: Dialect) -> Result<Option<Inbound>, LineE
     })
 }
 
-/// Inbound frames about calls of host tools.
-const HOST_TOOL_FRAMES: [&str; 2] = ["host_tool_update", "host_tool_result"];
-
-const DIALOG_RESPONSE: &str = "extension_ui_response";
-
 impl LineError {
     /// Whether the error leads to a response. An invalid dialog response does not: the host would take the response for
     /// one to a command.
     pub fn is_answered(&self) -> bool {
-        !matches!(self, Self::Field { kind, .. } if kind == DIALOG_RESPONSE)
+        !matches!(self, Self::Field { kind, .. } if kind == HostResponseKind::ExtensionUiResponse.as_str())
     }
 
     /// Whether the line is a frame without a required member.
@@ -147,12 +142,7 @@ impl LineError {
 }
 
 fn is_inbound(kind: &str, dialect: Dialect) -> bool {
-    let lanes = &dialect.record().lanes;
-    match kind {
-        DIALOG_RESPONSE => true,
-        kind if HOST_TOOL_FRAMES.contains(&kind) => lanes.host_tools,
-        kind => is_command(dialect)(kind),
-    }
+    is_command(dialect)(kind) || HostResponseKind::parse(kind).is_some_and(|kind| kind.is_in(dialect.base()))
 }
 
 fn is_command(dialect: Dialect) -> impl Fn(&str) -> bool {

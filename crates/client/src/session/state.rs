@@ -208,12 +208,9 @@ impl SessionState {
 
     /// The `isCompacting` that `get_state` would return.
     pub fn is_compacting(&self) -> Option<bool> {
-        use FlowState as F;
         let is_requested = self.open.iter().any(|open| open.kind == RpcCommandKind::Compact);
         match self.machine.flow() {
-            F::Compacting | F::CompactingManual | F::CompactingBeforePrompt | F::StreamingCompacting => {
-                Some(true)
-            }
+            flow if flow.is_compacting() => Some(true),
             _ => (!is_requested).then_some(false),
         }
     }

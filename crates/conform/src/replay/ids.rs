@@ -1,6 +1,6 @@
 //! Finds, compares and replaces the ids of commands and responses, and leaves the rest of a frame as it is.
 
-use pi_rpc_protocol::RequestId;
+use pi_rpc_protocol::{HostResponseKind, RequestId};
 use serde::{
     Deserialize, Deserializer, Serialize,
     de::{MapAccess, Visitor},
@@ -22,13 +22,10 @@ impl Request {
     }
 }
 
-/// Inbound frames whose `id` is that of the outbound frame that they answer.
-const ID_OF_OTHERS: [&str; 3] = ["extension_ui_response", "host_tool_update", "host_tool_result"];
-
 /// Parses a line of the host as a request, if it is one.
 pub fn request(line: &[u8]) -> Option<Request> {
     let head: Head = serde_json::from_slice(line).ok()?;
-    let command = head.kind.filter(|kind| !ID_OF_OTHERS.contains(&kind.as_str()))?;
+    let command = head.kind.filter(|kind| HostResponseKind::parse(kind).is_none())?;
     Some(Request { command, id: head.id })
 }
 
@@ -63,9 +60,9 @@ fn lenient<'de, D: Deserializer<'de>, T: for<'a> Deserialize<'a>>(from: D) -> Re
 pub fn shape(line: &[u8]) -> Option<Value> {
     let mut value: Value = serde_json::from_slice(line).ok()?;
     let members = value.as_object_mut()?;
-    let is_answer =
-        members.get("type").and_then(Value::as_str).is_some_and(|kind| ID_OF_OTHERS.contains(&kind));
-    members.retain(|name, value| !(value.is_null() || name == "timestamp" || name == "id" && !is_answer));
+    // The `id` of a response is that of the outbound frame that it belongs to.
+    let responds = members.get("type").and_then(Value::as_str).and_then(HostResponseKind::parse).is_some();
+    members.retain(|name, value| !(value.is_null() || name == "timestamp" || name == "id" && !responds));
     Some(value)
 }
 

@@ -1,27 +1,17 @@
 //! Which side writes a definition and which reads it: more values for the writer are more cases for the reader.
 
 use crate::parts::reachable;
+use pi_rpc_protocol::BUNDLE;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
-/// Roots that the client's side writes.
-const CLIENT_WRITES: [&str; 6] =
-    ["Inbound", "RpcCommand", "RpcExtensionUIResponse", "HostToolUpdate", "HostToolResult", "FromExtension"];
-
-/// Roots that the client's side reads.
-const CLIENT_READS: [&str; 11] = [
-    "Outbound",
-    "RpcResponse",
-    "AgentSessionEvent",
-    "ExtensionError",
-    "ReadyFrame",
-    "RpcExtensionUIRequest",
-    "HostToolCall",
-    "HostToolCancel",
-    "ToExtension",
-    "SessionHeader",
-    "SessionEntry",
-];
+/// Definitions that the frames of one direction begin with: the union, and its families.
+fn families(union: &str) -> Vec<String> {
+    let bundle: Value = serde_json::from_str(BUNDLE).unwrap_or_default();
+    let branches = bundle["$defs"][union]["oneOf"].as_array().into_iter().flatten();
+    let names = branches.filter_map(|branch| branch["$ref"].as_str()?.rsplit('/').next());
+    [union].into_iter().chain(names).map(str::to_owned).collect()
+}
 
 /// Directions of one definition.
 #[derive(Clone, Copy, Default)]
@@ -41,18 +31,16 @@ pub struct Directions {
 impl Directions {
     pub fn new(a: &Map<String, Value>, b: &Map<String, Value>) -> Self {
         // Definitions of hosts take precedence: extensions show dialogs in the server's name.
-        let of = |roots: &[&str]| -> BTreeSet<String> {
-            [a, b].into_iter().flat_map(|defs| reachable(defs, roots)).collect()
+        let of = |roots: &[String]| -> BTreeSet<String> {
+            let roots: Vec<&str> = roots.iter().map(String::as_str).collect();
+            [a, b].into_iter().flat_map(|defs| reachable(defs, &roots)).collect()
         };
-        let is_own = |name: &&&str| ![&"FromExtension", &"ToExtension"].contains(name);
-        let (own_written, own_read): (Vec<&str>, Vec<&str>) = (
-            CLIENT_WRITES.iter().filter(is_own).copied().collect(),
-            CLIENT_READS.iter().filter(is_own).copied().collect(),
-        );
-        let (mut written, mut read) = (of(&own_written), of(&own_read));
+        let session_file = ["SessionHeader", "SessionEntry"].map(str::to_owned);
+        let mut written = of(&families("Inbound"));
+        let mut read = of(&[&families("Outbound")[..], &session_file[..]].concat());
         let known: BTreeSet<String> = written.union(&read).cloned().collect();
-        written.extend(of(&CLIENT_WRITES).difference(&known).cloned());
-        read.extend(of(&CLIENT_READS).difference(&known).cloned());
+        written.extend(of(&["FromExtension".to_owned()]).difference(&known).cloned());
+        read.extend(of(&["ToExtension".to_owned()]).difference(&known).cloned());
         Self { written, read }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::frames_common::{Choices, Frames, ref_name};
 use pi_rpc_export::json_schema;
-use pi_rpc_protocol::{Dialect, Inbound, read, read_line};
+use pi_rpc_protocol::{Dialect, HostResponseKind, Inbound, LineError, read, read_line};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -290,4 +290,15 @@ fn snapshot(name: &str, text: &str) {
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
     settings.bind(|| insta::assert_snapshot!(name, text));
+}
+
+#[test]
+fn host_responses_of_a_dialect_are_frames() {
+    for dialect in [Dialect::Pi, Dialect::Pi1, Dialect::Xcsh, Dialect::Omp] {
+        for kind in HostResponseKind::ALL {
+            let line = format!(r#"{{"id":"a","type":"{kind}"}}"#, kind = kind.as_str());
+            let is_unknown = matches!(read_line(line.as_bytes(), dialect), Err(LineError::Unknown { .. }));
+            assert_eq!(is_unknown, !kind.is_in(dialect.base()), "{dialect}: {}", kind.as_str());
+        }
+    }
 }

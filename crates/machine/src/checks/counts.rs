@@ -70,14 +70,14 @@ impl Counts {
                 self.partial.pop_front();
             }
         }
-        if !only_reads(command.kind()) {
+        if !command.kind().is_read() {
             self.moment += 1;
         }
     }
 
     /// Takes in an outbound frame.
     pub fn on_frame(&mut self, kind: Kind, at: &FrameContext) {
-        let reads = matches!(kind, Kind::Response(Some(command), _) if only_reads(command));
+        let reads = matches!(kind, Kind::Response(Some(command), _) if command.is_read());
         if !reads && !matches!(kind, Kind::UiRequest(_)) {
             self.moment += 1;
         }
@@ -98,7 +98,7 @@ impl Counts {
     ) {
         let still = request.met == [FlowState::Idle]
             && at.now.flow == FlowState::Idle
-            && requests.outstanding().all(|other| only_reads(other.command));
+            && requests.outstanding().all(|other| other.command.is_read());
         let moment = self.moment;
         let frame = at.frame;
         // An abort waits until the server is idle.
@@ -197,7 +197,7 @@ impl Counts {
             let (rule, what) = (Rule::StreamingFlag, "whether something goes on");
             found.expect_same(rule, "/data/isStreaming", what, &wanted, &state.is_streaming);
         }
-        if all(is_compacting) {
+        if all(FlowState::is_compacting) {
             found.expect(Rule::CompactingFlag, state.is_compacting, || "`isCompacting` true".to_owned());
         }
         if all(|state| state == FlowState::Idle) && !state.is_streaming {
@@ -209,16 +209,6 @@ impl Counts {
 /// Whether a run is open, or its aftermath is to come.
 const fn is_unsettled(state: FlowState) -> bool {
     state.is_streaming() || matches!(state, FlowState::Settling | FlowState::Retrying | FlowState::Compacting)
-}
-
-const fn is_compacting(state: FlowState) -> bool {
-    matches!(
-        state,
-        FlowState::Compacting
-            | FlowState::StreamingCompacting
-            | FlowState::CompactingManual
-            | FlowState::CompactingBeforePrompt
-    )
 }
 
 fn messages(entries: &[SessionEntry]) -> impl Iterator<Item = &AgentMessage> {
@@ -256,24 +246,4 @@ impl Tally {
             all: stats.total_messages,
         }
     }
-}
-
-/// Whether the command changes nothing.
-pub(super) const fn only_reads(command: RpcCommandKind) -> bool {
-    use RpcCommandKind as Command;
-    matches!(
-        command,
-        Command::GetState
-            | Command::GetMessages
-            | Command::GetSessionStats
-            | Command::GetAvailableModels
-            | Command::GetLastAssistantText
-            | Command::GetCommands
-            | Command::GetLoginProviders
-            | Command::GetForkMessages
-            | Command::GetEntries
-            | Command::GetTree
-            | Command::GetAvailableThinkingLevels
-            | Command::GetBranchMessages
-    )
 }

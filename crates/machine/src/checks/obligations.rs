@@ -154,8 +154,7 @@ impl Obligations {
     /// Takes in a command, before its request is opened.
     pub fn on_command(&mut self, command: &RpcCommand, at: &FrameContext) {
         let kind = command.kind();
-        let stops =
-            kind.cuts() || matches!(kind, Command::Abort | Command::AbortAndPrompt | Command::AbortRetry);
+        let stops = kind.ends_run() || kind == Command::AbortRetry;
         // The prompt's own run may come first.
         let prompts = kind == Command::Prompt && !at.met.flow.is_streaming();
         if !stops && !prompts {

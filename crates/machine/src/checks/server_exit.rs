@@ -4,7 +4,9 @@
 
 use super::obligations::{Obligations, is_immediate, missing};
 use crate::{findings::Findings, kind::Kind, requests::Requests, state::State};
-use pi_rpc_protocol::{Dialect, DialectEndOfInput, FlowState, RpcCommandKind, RuleId as Rule};
+use pi_rpc_protocol::{
+    Dialect, DialectEndOfInput, FlowState, HostResponseKind, RpcCommandKind, RuleId as Rule,
+};
 
 /// The end of the server's process, as far as it is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -111,7 +113,7 @@ impl EndChecks {
         }
         // A line that answers a request of the server gets no response, even if it is invalid.
         let unanswered = |(_, kind, passed): &(u64, Option<&str>, bool)| {
-            (owed || silent || *passed) && !kind.is_some_and(is_answer)
+            (owed || silent || *passed) && kind.and_then(HostResponseKind::parse).is_none()
         };
         for (frame, kind, _) in requests.lines_without_response().filter(unanswered) {
             let line = kind.map_or_else(String::new, |kind| format!(" (`{kind}`)"));
@@ -140,9 +142,4 @@ impl EndChecks {
             found.pass(Rule::EofFinishes);
         }
     }
-}
-
-/// Whether a frame of this type answers a request of the server.
-fn is_answer(kind: &str) -> bool {
-    ["extension_ui_response", "host_tool_update", "host_tool_result"].contains(&kind)
 }

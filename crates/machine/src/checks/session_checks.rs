@@ -30,7 +30,7 @@ use crate::{
 use pi_rpc_protocol::{
     AgentEndEvent, AgentMessage, AgentMessageKind as Role, AgentSessionEvent, AgentSessionEventKind,
     AssistantMessage, CompactionAction, CompactionReason, CompactionResult, ContextEditEntry, RpcCommand,
-    RpcExtensionUIRequest, RuleId as Rule, SessionEntry, StopReason, errors,
+    RpcCommandKind, RpcExtensionUIRequest, RuleId as Rule, SessionEntry, SessionMember, StopReason, errors,
 };
 use std::{collections::VecDeque, mem};
 
@@ -497,18 +497,10 @@ impl SessionChecks {
 
     /// Whether an outstanding command may have changed the session already.
     pub(super) fn may_be_leaving(requests: &Requests) -> bool {
-        use pi_rpc_protocol::RpcCommandKind as Command;
-        requests.outstanding().any(|request| {
-            matches!(
-                request.command,
-                Command::NewSession
-                    | Command::SwitchSession
-                    | Command::Fork
-                    | Command::Branch
-                    | Command::Clone
-                    | Command::Compact
-            )
-        })
+        let leaves = |it: RpcCommandKind| {
+            it == RpcCommandKind::Compact || it.drops().contains(&SessionMember::Messages)
+        };
+        requests.outstanding().any(|request| leaves(request.command))
     }
 }
 

@@ -4,7 +4,6 @@
 //! `compaction-result`, `bash-message`.
 
 use super::{
-    counts::only_reads,
     frame_context::FrameContext,
     pending_read::{Interference, PendingRead},
     session_checks::{CommandArguments, SessionChecks, trimmed},
@@ -26,8 +25,8 @@ use crate::{
 };
 use pi_rpc_protocol::{
     AgentMessage, AgentMessageKind as Role, AgentSessionEventKind, BashResult, DialectStatsOver, FlowState,
-    ForkMessage, Model, PromptDisposition, RpcCommandKind, RpcSuccess, RuleId as Rule, SessionState,
-    SessionStats,
+    ForkMessage, Model, PromptDisposition, RpcCommandKind, RpcSuccess, RuleId as Rule, SessionMember,
+    SessionState, SessionStats,
 };
 
 impl SessionChecks {
@@ -49,7 +48,7 @@ impl SessionChecks {
             }
             return;
         }
-        if only_reads(request.command) {
+        if request.command.is_read() {
             if let Some(RpcSuccess::GetAvailableModels(it)) = success {
                 it.data.models.iter().for_each(|model| self.prices.learn(model));
             }
@@ -77,9 +76,7 @@ impl SessionChecks {
         // In the wait before a retry, the failed answer is not in memory.
         let idle = stays(FlowState::Idle) || (stays(FlowState::Retrying) && !self.run.leaves);
         let streams = |flow: FlowState| flow.is_streaming() && flow != FlowState::StreamingCompacting;
-        if idle
-            && read.version == self.version
-            && requests.outstanding().all(|other| only_reads(other.command))
+        if idle && read.version == self.version && requests.outstanding().all(|other| other.command.is_read())
         {
             return Interference::None;
         }
@@ -173,15 +170,12 @@ impl SessionChecks {
     fn done_unread(&mut self, request: &OpenRequest) {
         self.prompt_answered(request, true, false);
         match request.command {
-            RpcCommandKind::NewSession
-            | RpcCommandKind::SwitchSession
-            | RpcCommandKind::Fork
-            | RpcCommandKind::Branch
-            | RpcCommandKind::Clone => {
+            command if command.replaces_session() => {
                 self.leave();
                 self.left.forget();
             }
             RpcCommandKind::Compact => self.miss(),
+            command if command.drops().contains(&SessionMember::Messages) => self.miss(),
             RpcCommandKind::Bash => self.shell_missed(),
             RpcCommandKind::SetModel | RpcCommandKind::CycleModel => self.window = None,
             _ => {}

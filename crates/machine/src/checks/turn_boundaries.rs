@@ -37,7 +37,7 @@ struct PreviousTurn {
 impl TurnBoundaries {
     /// Takes in a command.
     pub const fn on_command(&mut self, command: &RpcCommand) {
-        if stops(command.kind()) {
+        if command.kind().ends_run() {
             self.stopping += 1;
             self.stopped = true;
         }
@@ -45,7 +45,7 @@ impl TurnBoundaries {
 
     /// Takes in a response.
     pub const fn on_response(&mut self, command: Command) {
-        if stops(command) {
+        if command.ends_run() {
             self.stopping = self.stopping.saturating_sub(1);
         }
     }
@@ -157,9 +157,4 @@ fn has_failed(end: &AgentEndEvent) -> bool {
         _ => None,
     });
     matches!(last, Some(StopReason::Error | StopReason::Aborted))
-}
-
-/// Whether a command stops the current run.
-const fn stops(command: Command) -> bool {
-    command.cuts() || matches!(command, Command::Abort | Command::AbortAndPrompt)
 }

@@ -465,15 +465,8 @@ impl KnownState {
 }
 
 /// Whether another session is current after this response.
-pub const fn changes_session(success: &RpcSuccess) -> bool {
-    match success {
-        RpcSuccess::NewSession(response) => !response.data.cancelled,
-        RpcSuccess::SwitchSession(response) => !response.data.cancelled,
-        RpcSuccess::Clone(response) => !response.data.cancelled,
-        RpcSuccess::Fork(response) => !response.data.cancelled,
-        RpcSuccess::Branch(response) => !response.data.cancelled,
-        _ => false,
-    }
+pub fn changes_session(success: &RpcSuccess) -> bool {
+    success.command().replaces_session() && !success.is_vetoed()
 }
 
 /// The least length, in bytes, of a string that a recorder may have shortened.

@@ -2,7 +2,7 @@
 
 use crate::{Finding, Judge, View};
 use pi_rpc_machine::Rule;
-use pi_rpc_protocol::{Area, DialectVersion, RequestId, SessionSnapshotEvent};
+use pi_rpc_protocol::{Area, DialectVersion, HostResponseKind, RequestId, SessionSnapshotEvent};
 use pi_rpc_recording::{Body, Direction, Record};
 use serde::Deserialize;
 use serde_json::json;
@@ -89,7 +89,7 @@ impl JudgedSession {
     /// Takes in a line of the client.
     pub fn inbound(&mut self, id: Option<RequestId>, kind: &str, line: String, t: f64) -> Vec<Finding> {
         let findings = self.judge.observe(&record(t, Direction::In, &line, false));
-        if !is_answer(kind) {
+        if HostResponseKind::parse(kind).is_none() {
             self.unanswered.push_back((id, kind.to_owned(), line));
             if self.unanswered.len() > MAX_UNANSWERED {
                 self.unanswered.pop_front();
@@ -265,11 +265,6 @@ fn shows_rest(kind: &str, line: &str) -> bool {
         }),
         _ => false,
     }
-}
-
-/// Whether a line of the client has no response.
-fn is_answer(kind: &str) -> bool {
-    ["extension_ui_response", "host_tool_update", "host_tool_result"].contains(&kind)
 }
 
 fn record(t: f64, direction: Direction, line: &str, cut: bool) -> Record<'_> {

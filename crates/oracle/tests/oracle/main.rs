@@ -17,6 +17,7 @@ mod meta_in_recordings;
 mod mutations;
 mod other_dialects;
 mod patience;
+mod reads;
 mod recordings;
 mod rule_docs;
 mod shared_wire;
