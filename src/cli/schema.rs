@@ -62,6 +62,10 @@ enum Format {
     Mermaid,
     /// The same as a drawing (SVG)
     Svg,
+    /// The chart as SCXML, the W3C's language for state machines
+    Scxml,
+    /// The chart as the configuration of a machine of XState 5
+    Xstate,
     /// The dialects: name → base, title and version
     Dialects,
     /// The JSON Schema of script files for the scripted model
@@ -95,6 +99,8 @@ impl Format {
                 | Self::Hooks
                 | Self::Mermaid
                 | Self::Svg
+                | Self::Scxml
+                | Self::Xstate
         )
     }
 }
@@ -202,6 +208,8 @@ fn text(options: &Options, dialect: Dialect, schema: Value) -> String {
         Format::Hooks => export::hook_reference(dialect),
         Format::Mermaid => chart(dialect.base()).trim_end().to_owned(),
         Format::Svg => export::chart_drawing(dialect),
+        Format::Scxml => export::scxml(dialect).trim_end().to_owned(),
+        Format::Xstate => pretty(export::xstate(dialect)),
         Format::Dialects => pretty(dialect_list()),
         Format::Settings => SETTINGS_SCHEMA.trim_end().to_owned(),
         Format::Models => models_file::SCHEMA.trim_end().to_owned(),

@@ -10,6 +10,7 @@
 //! - [`meta`](meta()), [`Meta`]: what JSON Schema cannot express: responses, states, effects, limits.
 //! - [`typescript`](typescript()), [`go`](go()), [`python_types`]: types for other languages.
 //! - [`openapi`](openapi()), [`asyncapi`](asyncapi()): documents for other generators.
+//! - [`scxml`](scxml()), [`xstate`](xstate()): the chart for interpreters of state machines.
 //! - [`reference_page`], [`chart_drawing`], [`hook_reference`]: for people.
 //! - [`diff`](diff()), [`Difference`], [`bump`]: what differs between two exports, and which side it breaks.
 //!
@@ -38,6 +39,7 @@ mod openapi;
 mod page;
 mod parts;
 mod python;
+mod statechart;
 mod typescript;
 
 pub use asyncapi::asyncapi;
@@ -55,4 +57,5 @@ pub use openapi::openapi;
 pub use page::{Examples, chart_drawing, reference_page};
 pub use parts::{Part, file_id, with_file_id};
 pub use python::python_types;
+pub use statechart::{CommandEvent, command_events, event_name, scxml, xstate};
 pub use typescript::typescript;

@@ -1,7 +1,7 @@
 //! Test targets that plain `cargo test` leaves out.
 
 /// What decides a change: some ten minutes.
-pub const DECIDING: [&str; 4] = ["browser", "cluster", "extension_languages", "sdk"];
+pub const DECIDING: [&str; 5] = ["browser", "cluster", "extension_languages", "sdk", "statecharts"];
 
 /// What runs weekly, and on demand: real agents, strangers' extensions and clients, other generators, counted instructions.
 pub const WEEKLY: [&str; 6] =

@@ -5,6 +5,7 @@
 mod frames_common;
 mod vocabulary;
 
+mod chart_events;
 mod differences;
 mod hooks;
 mod line_members;
