@@ -17,7 +17,7 @@ pub enum Part {
     Events,
     /// Dialogs of extensions, and the responses
     Ui,
-    /// Calls of the host's tools, and their results
+    /// Calls of the host's tools and requests for its addresses, and their results
     HostTools,
     /// Lines of session files
     SessionFile,
@@ -77,9 +77,19 @@ impl Part {
             Self::All => &["Inbound", "Outbound"],
             Self::Commands => &["RpcCommand"],
             Self::Responses => &["RpcResponse"],
-            Self::Events => &["AgentSessionEvent", "ExtensionError", "ReadyFrame"],
+            Self::Events => {
+                &["AgentSessionEvent", "ExtensionError", "ReadyFrame", "RpcChunk", "RpcFrameError"]
+            }
             Self::Ui => &["RpcExtensionUIRequest", "RpcExtensionUIResponse"],
-            Self::HostTools => &["HostToolCall", "HostToolCancel", "HostToolUpdate", "HostToolResult"],
+            Self::HostTools => &[
+                "HostToolCall",
+                "HostToolCancel",
+                "HostToolUpdate",
+                "HostToolResult",
+                "HostUriRequest",
+                "HostUriCancel",
+                "HostUriResult",
+            ],
             Self::SessionFile => &["SessionHeader", "SessionEntry"],
             Self::Extension => &["ToExtension", "FromExtension"],
             Self::MultiSession => &[

@@ -10,6 +10,7 @@ mod differences;
 mod hooks;
 mod line_members;
 mod line_splitting;
+mod parts;
 mod read_errors;
 mod read_matches_schema;
 mod schema_vocabulary;
