@@ -166,6 +166,7 @@ fn metrics_count_what_happens() {
         "pi_rpc_command_seconds_count{command=\"prompt\"} 1",
         "pi_rpc_pending_bytes 0",
         "pi_rpc_refusals_total{code=\"unknown_session\"} 1",
+        "pi_rpc_violations_total 0",
         "# EOF",
     ] {
         assert!(text.lines().any(|other| other == line), "{line}:\n{text}");

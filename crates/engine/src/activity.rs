@@ -1,87 +1,538 @@
-//! What the agent is doing: the states of the [chart](pi_rpc_machine), each with its own data.
+//! What the agent is doing: the state of the [chart](pi_rpc_machine), and what that state carries.
+//!
+//! The only place in which either changes. Whoever moves the agent names the cause, and gives what the state after it
+//! carries; `Engine::transition` asks the chart, moves, and emits, in that order. A cause that is illegal, and a state that
+//! does not carry what it needs, are violations in every build; the frame is emitted all the same.
 
-use crate::run::{
-    compaction::Compaction,
-    state::{EndedRun, Phase, Run},
+use crate::{
+    core::Engine,
+    extensions::hook::Hook,
+    io::Output,
+    prompt::RunStart,
+    queues::TurnInput,
+    run::{
+        batch::Batch,
+        compaction::{AfterCompaction, Compaction, CompactionCause},
+        state::{EndedRun, Phase, Run, replace_answer},
+    },
+    step::is_of_messages,
 };
-use std::time::Duration;
+use pi_rpc_machine::{Kind, Machine, Rule, Step, Violation};
+use pi_rpc_protocol::{
+    AgentMessage, AgentSessionEvent, AssistantMessage, Emission, FlowState, Inbound, LineError, Outbound,
+    Side, ToolResultMessage, read,
+};
+use std::{collections::VecDeque, time::Duration};
 
-/// What the agent is doing; data that only one state has lies in its variant.
-#[derive(Debug)]
-pub enum Activity {
-    /// No run is open, and none follows by itself.
-    Idle,
-    /// A prompt is accepted; its run opens after the `before_agent_start` hook.
-    Starting,
-    /// A run is open, from `agent_start` to `agent_end`.
-    Streaming(Box<Run>),
-    /// A run has ended. What follows it is to be decided, or, without it, has been: in dialects with `agent_settled`
-    /// that comes next.
-    Settling(Option<Box<EndedRun>>),
-    /// A failed run is retried at this moment of the monotonic clock.
-    Retrying(Duration),
-    /// The conversation is compacted between runs.
-    Compacting(Box<Compaction>),
-    /// The session is being changed, and extensions are notified.
-    Switching,
+/// The machine of the conversation, and what the state that it is in carries.
+pub struct Activity {
+    machine: Machine,
+    carried: Carried,
+}
+
+/// The data of a state; what only one state has lies in its variant.
+#[derive(Debug, Default)]
+enum Carried {
+    /// No data: nothing is under way, a prompt starts, the runs of a chain settle, or a compaction is refused at once.
+    #[default]
+    Nothing,
+    /// An open run, from `agent_start` to `agent_end`, and how far it is.
+    Run(Box<Run>, Phase),
+    /// A run that has ended, until it is decided what follows.
+    Ended(Box<EndedRun>),
+    /// The moment of the monotonic clock at which a failed run is retried.
+    Retry(Duration),
+    /// A compaction between runs.
+    Compaction(Box<Compaction>),
+    /// A change of the session of which extensions are notified.
+    Switch,
+}
+
+/// What the state after a cause carries.
+pub enum Next {
+    /// The data of the state before, if the state after carries it, too; else nothing.
+    Kept,
+    /// Nothing.
+    Nothing,
+    /// The run that opens.
+    Run(Box<Run>),
+    /// The open run, in this phase.
+    Phase(Phase),
+    /// The open run, whose complete answer is emitted: its tool calls run, or the turn ends.
+    Tools,
+    /// The run that has ended; `None`: without an answer.
+    Ended(Option<Box<EndedRun>>),
+    /// A wait for a retry, until this moment of the monotonic clock.
+    Retry(Duration),
+    /// A compaction, of the open run or between runs.
+    Compaction(Box<Compaction>),
+    /// The compaction under way, with the prompt that waits for it.
+    PromptWaits(Box<RunStart>),
+    /// A change of the session.
+    Switch,
+}
+
+/// What moves the agent, or changes what its state carries.
+enum Cause {
+    /// A frame to emit.
+    Frame(Emission),
+    /// An event that only the extensions see, because the shutdown withholds events from the host.
+    Withheld(Emission),
+    /// A step that no frame announces.
+    Step(Step),
+    /// Nothing that the chart knows: its state stays.
+    Within,
+}
+
+impl Carried {
+    /// Whether `state` carries such data. A run is between two phases while the end of its compaction is emitted, and has
+    /// ended already while its `agent_end` waits for the disk. The chart passes through `starting` at the response to a
+    /// prompt that starts no run.
+    fn fits(&self, state: FlowState) -> bool {
+        use FlowState::{
+            Compacting, CompactingBeforePrompt, CompactingManual, Idle, Retrying, Settling, Starting,
+            StreamingBetween,
+        };
+        match self {
+            Self::Nothing => !state.is_streaming() && state != Retrying,
+            Self::Run(_, phase) => phase.fits(state),
+            Self::Ended(_) => matches!(state, Idle | Starting | Settling | StreamingBetween),
+            Self::Retry(_) => state == Retrying,
+            Self::Compaction(compaction) => match compaction.why {
+                CompactionCause::Command(_) => matches!(state, CompactingManual | CompactingBeforePrompt),
+                CompactionCause::Full { .. } => matches!(state, Compacting | CompactingBeforePrompt),
+            },
+            Self::Switch => matches!(state, Idle | Starting),
+        }
+    }
+
+    /// The data after a cause.
+    fn followed_by(self, next: Next, state: FlowState) -> Self {
+        match (next, self) {
+            // Leaving a state drops what it carries.
+            (Next::Kept, kept) => match !kept.fits(state) && Self::Nothing.fits(state) {
+                true => Self::Nothing,
+                false => kept,
+            },
+            (Next::Nothing | Next::Ended(None), _) => Self::Nothing,
+            (Next::Run(run), _) => Self::Run(run, Phase::Between),
+            (Next::Phase(phase), Self::Run(run, _)) => Self::Run(run, phase),
+            (Next::Tools, Self::Run(run, Phase::Answered(answer))) => {
+                Self::Run(run, Phase::Tools { answer, batch: None })
+            }
+            (Next::Phase(_) | Next::Tools, other) => other,
+            (Next::Ended(Some(ended)), _) => Self::Ended(ended),
+            (Next::Retry(due), _) => Self::Retry(due),
+            (Next::Compaction(compaction), Self::Run(run, _)) => {
+                Self::Run(run, Phase::Compacting(compaction))
+            }
+            (Next::Compaction(compaction), _) => Self::Compaction(compaction),
+            (Next::PromptWaits(start), mut waiting) => {
+                if let Some(compaction) = waiting.compaction_mut() {
+                    compaction.is_aborted = start.is_aborted;
+                    compaction.next = AfterCompaction::Prompt(start);
+                }
+                waiting
+            }
+            (Next::Switch, _) => Self::Switch,
+        }
+    }
+
+    /// The compaction under way, between runs or between two turns of one.
+    const fn compaction_mut(&mut self) -> Option<&mut Compaction> {
+        match self {
+            Self::Compaction(compaction) | Self::Run(_, Phase::Compacting(compaction)) => Some(compaction),
+            _ => None,
+        }
+    }
 }
 
 impl Activity {
+    /// Nothing is under way yet.
+    pub const fn new(machine: Machine) -> Self {
+        Self { machine, carried: Carried::Nothing }
+    }
+
+    /// The machine that checks every emitted frame.
+    pub const fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
+    /// The state of the chart.
+    pub fn state(&self) -> FlowState {
+        self.machine.flow()
+    }
+
+    /// Moves the chart by a cause, and replaces what its state carries. Returns the violations.
+    fn transition(&mut self, cause: &Cause, next: Next) -> Vec<Violation> {
+        let (mut violations, kind) = match cause {
+            Cause::Frame(emission) => (self.judge(emission), Kind::of_emitted(emission)),
+            Cause::Withheld(emission) => (self.machine.withheld(emission), Kind::of_emitted(emission)),
+            Cause::Step(step) => (self.machine.unannounced(*step), Kind::Unannounced(*step)),
+            Cause::Within => (Vec::new(), Kind::Stray),
+        };
+        let state = self.state();
+        self.carried = std::mem::take(&mut self.carried).followed_by(next, state);
+        if !self.carried.fits(state) && violations.is_empty() {
+            violations.push(self.machine.defect(kind, self.machine.state(), format!("what {state} carries")));
+        }
+        violations
+    }
+
+    /// Has the machine check a frame, and moves the chart by it. Returns the server's violations.
+    fn judge(&mut self, emission: &Emission) -> Vec<Violation> {
+        let violations = match emission {
+            // Checks of content need the frame as its bytes decode.
+            Emission::Line { line, .. } if self.machine.is_checked() => {
+                match read(line.trim_ascii_end(), self.machine.dialect()) {
+                    Ok(frame) => self.machine.outbound(&Emission::Frame(frame)),
+                    Err(_) => self.machine.outbound(emission),
+                }
+            }
+            _ => self.machine.outbound(emission),
+        };
+        // Violations of the host's rules show in our responses, too; they are no defect of the server.
+        violations.into_iter().filter(|it| it.rule.about().side == Side::Server).collect()
+    }
+
+    /// Takes in a frame of the host.
+    pub fn inbound(&mut self, frame: &Inbound) {
+        self.machine.inbound(frame);
+    }
+
+    /// Takes in a line of the host that is not a frame and needs an error response.
+    pub fn invalid_line(&mut self, error: &LineError) {
+        self.machine.invalid_line(error);
+    }
+
+    /// Takes in the end of the input, or the request to shut down.
+    pub fn end_of_input(&mut self) {
+        self.machine.end_of_input();
+    }
+
+    /// Closes a dialog without a response.
+    pub fn close_dialog(&mut self, id: &str) {
+        self.machine.close_dialog(id);
+    }
+
+    /// Declares that extensions are loaded.
+    pub fn load_extensions(&mut self) {
+        self.machine.load_extensions();
+    }
+
     /// The open run.
-    pub fn run(&self) -> Option<&Run> {
-        match self {
-            Self::Streaming(run) => Some(run),
+    pub const fn run(&self) -> Option<&Run> {
+        match &self.carried {
+            Carried::Run(run, _) => Some(run),
             _ => None,
         }
     }
 
     /// The open run.
-    pub fn run_mut(&mut self) -> Option<&mut Run> {
-        match self {
-            Self::Streaming(run) => Some(run),
+    pub const fn run_mut(&mut self) -> Option<&mut Run> {
+        match &mut self.carried {
+            Carried::Run(run, _) => Some(run),
+            _ => None,
+        }
+    }
+
+    /// How far the open run is.
+    pub const fn phase(&self) -> Option<&Phase> {
+        match &self.carried {
+            Carried::Run(_, phase) => Some(phase),
+            _ => None,
+        }
+    }
+
+    const fn phase_mut(&mut self) -> Option<&mut Phase> {
+        match &mut self.carried {
+            Carried::Run(_, phase) => Some(phase),
+            _ => None,
+        }
+    }
+
+    /// The messages that the open turn still emits before a model is requested.
+    pub const fn inputs_mut(&mut self) -> Option<&mut VecDeque<TurnInput>> {
+        match self.phase_mut() {
+            Some(Phase::Turn(inputs)) => Some(inputs),
+            _ => None,
+        }
+    }
+
+    /// The complete assistant message of the open turn.
+    pub const fn answer(&self) -> Option<&AssistantMessage> {
+        match self.phase() {
+            Some(Phase::Answered(answer) | Phase::Tools { answer, .. }) => Some(answer),
+            _ => None,
+        }
+    }
+
+    /// The tool calls of the open turn.
+    pub fn batch(&self) -> Option<&Batch> {
+        match self.phase() {
+            Some(Phase::Tools { batch, .. }) => batch.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// The tool calls of the open turn.
+    pub fn batch_mut(&mut self) -> Option<&mut Batch> {
+        match self.phase_mut() {
+            Some(Phase::Tools { batch, .. }) => batch.as_deref_mut(),
+            _ => None,
+        }
+    }
+
+    /// Takes up the tool calls of the open turn.
+    pub fn start_batch(&mut self, taken_up: Batch) {
+        if let Some(Phase::Tools { batch, .. }) = self.phase_mut() {
+            *batch = Some(Box::new(taken_up));
+        }
+    }
+
+    /// Takes the tool calls of the open turn: all of them have ended.
+    pub const fn take_batch(&mut self) -> Option<Box<Batch>> {
+        match self.phase_mut() {
+            Some(Phase::Tools { batch, .. }) => batch.take(),
+            _ => None,
+        }
+    }
+
+    /// Replaces the complete answer of the open turn, or a result.
+    pub fn replace(&mut self, message: &AgentMessage) {
+        match (message, self.phase_mut()) {
+            (AgentMessage::Assistant(it), Some(Phase::Answered(answer) | Phase::Tools { answer, .. })) => {
+                replace_answer(answer, it);
+            }
+            (AgentMessage::ToolResult(result), Some(Phase::Tools { batch: Some(batch), .. })) => {
+                let same = |it: &&mut ToolResultMessage| it.tool_call_id == result.tool_call_id;
+                if let Some(previous) = batch.results.iter_mut().rev().find(same) {
+                    *previous = result.clone();
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The compaction under way, between runs or between two turns of one.
+    pub const fn compaction(&self) -> Option<&Compaction> {
+        match &self.carried {
+            Carried::Compaction(compaction) | Carried::Run(_, Phase::Compacting(compaction)) => {
+                Some(compaction)
+            }
             _ => None,
         }
     }
 
     /// The compaction under way, between runs or between two turns of one.
-    pub fn compaction(&self) -> Option<&Compaction> {
-        match self {
-            Self::Compacting(compaction) => Some(compaction),
-            Self::Streaming(run) => match &run.phase {
-                Phase::Compacting(compaction) => Some(compaction),
-                _ => None,
-            },
-            _ => None,
+    pub const fn compaction_mut(&mut self) -> Option<&mut Compaction> {
+        self.carried.compaction_mut()
+    }
+
+    /// Takes the compaction under way, whose end is emitted next.
+    pub fn take_compaction(&mut self) -> Option<Compaction> {
+        let (left, compaction) = match std::mem::take(&mut self.carried) {
+            Carried::Compaction(compaction) => (Carried::Nothing, Some(*compaction)),
+            Carried::Run(run, Phase::Compacting(compaction)) => {
+                (Carried::Run(run, Phase::Between), Some(*compaction))
+            }
+            other => (other, None),
+        };
+        self.carried = left;
+        compaction
+    }
+
+    /// Takes the run that has ended: what follows it is decided now.
+    pub fn take_ended(&mut self) -> Option<Box<EndedRun>> {
+        match std::mem::take(&mut self.carried) {
+            Carried::Ended(ended) => Some(ended),
+            other => {
+                self.carried = other;
+                None
+            }
         }
     }
 
-    /// The compaction under way, between runs or between two turns of one.
-    pub fn compaction_mut(&mut self) -> Option<&mut Compaction> {
-        match self {
-            Self::Compacting(compaction) => Some(compaction),
-            Self::Streaming(run) => match &mut run.phase {
-                Phase::Compacting(compaction) => Some(compaction),
-                _ => None,
-            },
-            _ => None,
-        }
+    /// Whether a prompt is accepted, whose run opens after the `before_agent_start` hook.
+    pub fn is_starting(&self) -> bool {
+        self.state() == FlowState::Starting
     }
 
     /// Whether a run is open.
     pub const fn is_streaming(&self) -> bool {
-        matches!(self, Self::Streaming(_))
+        self.run().is_some()
+    }
+
+    /// Whether a compaction between runs is under way.
+    pub const fn is_compacting_between_runs(&self) -> bool {
+        matches!(self.carried, Carried::Compaction(_))
+    }
+
+    /// Whether a run has ended, and it is not decided yet what follows.
+    pub const fn has_ended_run(&self) -> bool {
+        matches!(self.carried, Carried::Ended(_))
+    }
+
+    /// Whether the session is being changed.
+    pub const fn is_switching(&self) -> bool {
+        matches!(self.carried, Carried::Switch)
+    }
+
+    /// Whether a run, a retry or a compaction is under way.
+    pub const fn is_under_way(&self) -> bool {
+        !matches!(self.carried, Carried::Nothing | Carried::Switch)
     }
 
     /// Whether a failed run waits for its retry.
     pub const fn is_retrying(&self) -> bool {
-        matches!(self, Self::Retrying(_))
+        self.retry_due().is_some()
     }
 
     /// When a failed run is retried, on the monotonic clock.
     pub const fn retry_due(&self) -> Option<Duration> {
-        match self {
-            Self::Retrying(due) => Some(*due),
+        match self.carried {
+            Carried::Retry(due) => Some(due),
             _ => None,
         }
+    }
+}
+
+impl Engine {
+    /// Emits a frame that brings no data to the state after it.
+    pub(crate) fn emit(&mut self, emission: impl Into<Emission>) {
+        self.transition(Cause::Frame(emission.into()), Next::Kept);
+    }
+
+    /// Emits an event that brings no data to the state after it.
+    pub(crate) fn emit_event(&mut self, event: impl Into<AgentSessionEvent>) {
+        self.emit_event_with(event, Next::Kept);
+    }
+
+    /// Emits an event; the state after it carries `next`. Where the shutdown withholds events, only the chart and the
+    /// extensions see it.
+    pub(crate) fn emit_event_with(&mut self, event: impl Into<AgentSessionEvent>, next: Next) {
+        let emission = Emission::from(Outbound::AgentSessionEvent(event.into()));
+        let awaited = self.extensions.awaited_event(&emission);
+        let cause = match self.withholds_events() {
+            true => Cause::Withheld(emission),
+            false => Cause::Frame(emission),
+        };
+        self.transition(cause, next);
+        if let Some(event) = awaited {
+            self.notify(Hook::Event { event });
+        }
+    }
+
+    /// Takes a step that no frame announces; the state after it carries `next`.
+    pub(crate) fn take_step(&mut self, step: Step, next: Next) {
+        self.transition(Cause::Step(step), next);
+    }
+
+    /// Changes what the state carries; the state stays.
+    pub(crate) fn carry(&mut self, next: Next) {
+        self.transition(Cause::Within, next);
+    }
+
+    /// The one way in which the agent moves: the chart is asked and moves, then the frame is emitted. A hook that may
+    /// change the decision would stand before the frame.
+    fn transition(&mut self, mut cause: Cause, next: Next) {
+        if let Cause::Frame(emission) = &mut cause {
+            emission.fit(self.dialect.base());
+        }
+        let violations = self.activity.transition(&cause, next);
+        match cause {
+            Cause::Frame(emission) => {
+                self.notify_observers(&emission);
+                self.push(Output::Emit(emission));
+            }
+            Cause::Withheld(emission) => self.notify_observers(&emission),
+            Cause::Step(_) | Cause::Within => {}
+        }
+        // Frames do not show that titles are opted in.
+        let (emits_title, replaces) = (self.extensions.emits_title, self.extensions.has_replaced_message);
+        let violations = violations.into_iter().filter(|it| !(emits_title && it.rule == Rule::NoTitle));
+        let violations = violations.filter(|it| !(replaces && is_of_messages(it.rule)));
+        violations.for_each(|violation| self.push(Output::Violation(violation)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! A move that the chart forbids, and a state without its data, are seen in every build.
+
+    use super::*;
+    use crate::{ExtensionSetup, ModelChoice, Modes, Now, SessionStorage, Setup, Toolbox, limits::Limits};
+    use pi_rpc_protocol::{AgentStartEvent, Dialect, TurnStartEvent};
+    use serde_json::json;
+
+    /// An engine at rest, checked as in the program that people run.
+    fn engine() -> Engine {
+        let dialect = Dialect::Pi;
+        let model = serde_json::from_value(json!({
+            "id": "none", "name": "None", "api": "none", "provider": "none", "baseUrl": "", "reasoning": false,
+            "input": ["text"], "cost": { "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0 },
+            "contextWindow": 0, "maxTokens": 0,
+        }));
+        let setup = Setup {
+            dialect,
+            models: vec![ModelChoice::none("There is no model.".to_owned(), model.expect("a model"))],
+            start: 0,
+            chosen: false,
+            scope: None,
+            reloads_models: false,
+            level: None,
+            modes: Modes::of(dialect),
+            limits: Limits::default(),
+            place: SessionStorage::in_memory("/work"),
+            session: None,
+            tools: Toolbox::new(Vec::new()),
+            system_prompt: "".into(),
+            extension_setup: ExtensionSetup::default(),
+            name: None,
+            seed: 1,
+            checked: false,
+        };
+        let mut engine = Engine::new(setup, Now { monotonic: Duration::ZERO, wall: 0 });
+        while engine.poll().is_some() {}
+        engine
+    }
+
+    /// Everything that the engine has to perform.
+    fn outputs(engine: &mut Engine) -> Vec<String> {
+        let outputs = std::iter::from_fn(|| engine.poll()).map(|output| match output {
+            Output::Emit(emission) => Kind::of_emitted(&emission).to_string(),
+            Output::Violation(violation) => violation.to_string(),
+            other => format!("{other:?}"),
+        });
+        outputs.collect()
+    }
+
+    #[test]
+    fn illegal_step_is_a_violation() {
+        let mut engine = engine();
+        engine.take_step(Step::CompactionEnds, Next::Nothing);
+        let expected =
+            ["fires-in: frame 0, unannounced(it ends) in idle: expected no unannounced(it ends) in idle"];
+        assert_eq!(outputs(&mut engine), expected);
+    }
+
+    #[test]
+    fn illegal_frame_is_reported_and_sent() {
+        let mut engine = engine();
+        engine.emit_event(TurnStartEvent {});
+        let expected =
+            ["turn_start", "run-nesting: frame 1, turn_start in idle: expected it in streaming.between"];
+        assert_eq!(outputs(&mut engine), expected);
+    }
+
+    #[test]
+    fn state_without_data_is_a_violation() {
+        let mut engine = engine();
+        engine.emit_event(AgentStartEvent {});
+        let expected = [
+            "agent_start",
+            "fires-in: frame 1, agent_start in streaming.between: expected what streaming.between carries",
+        ];
+        assert_eq!(outputs(&mut engine), expected);
     }
 }

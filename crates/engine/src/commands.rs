@@ -38,7 +38,7 @@ impl Engine {
     /// Serves a command by its disposition. `is_aborted`: the command is a prompt that was aborted before it
     /// was served.
     pub(crate) fn serve_command(&mut self, command: RpcCommand, is_aborted: bool) {
-        let case = self.machine.disposition(&command);
+        let case = self.activity.machine().disposition(&command);
         let disposition = case.map_or(Disposition::Control, |case| case.disposition);
         let kind = command.kind();
         let id = command.id().cloned();

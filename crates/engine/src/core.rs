@@ -1,7 +1,7 @@
 //! The engine's state and its loop: [`Engine::handle`] takes an input, [`Engine::poll`] returns outputs.
 
 use crate::{
-    activity::Activity,
+    activity::{Activity, Next},
     backlog::{Backlog, QueuedLine},
     consent_patterns::ConsentPatterns,
     extensions::{
@@ -18,16 +18,15 @@ use crate::{
     requests::Requests,
     run::series::Series,
     setup::{Modes, Setup},
-    step::is_of_messages,
     store::Store,
     todos::list::Todos,
     toolbox::arguments::Toolbox,
     ttsr::rules::Rules,
 };
-use pi_rpc_machine::{Machine, Rule, Step};
+use pi_rpc_machine::{Machine, Step};
 use pi_rpc_protocol::{
-    AgentMessage, AgentSessionEvent, Dialect, Emission, FlowState, Inbound, Outbound, RequestId,
-    RpcCommandKind, RpcErrorResponse, RpcSuccess, Side, TodoAutoClearEvent, read,
+    AgentMessage, Dialect, Inbound, Outbound, RequestId, RpcCommandKind, RpcErrorResponse, RpcSuccess,
+    TodoAutoClearEvent,
 };
 use pi_rpc_session::{Session, new_header};
 use std::{collections::VecDeque, sync::Arc, time::Duration};
@@ -35,7 +34,6 @@ use std::{collections::VecDeque, sync::Arc, time::Duration};
 /// The state machine of one conversation, without IO.
 pub struct Engine {
     pub(crate) dialect: Dialect,
-    pub(crate) machine: Machine,
     pub(crate) store: Store,
     pub(crate) limits: Limits,
     pub(crate) models: Models,
@@ -67,7 +65,6 @@ impl Engine {
         let rules = if setup.dialect.record().lanes.ttsr { setup.extension_setup.rules } else { Vec::new() };
         let mut engine = Self {
             dialect: setup.dialect,
-            machine: Machine::new(setup.dialect, setup.checked),
             store: Store::new(Session::new(new_session_file, None), setup.place),
             limits: setup.limits,
             models: Models {
@@ -89,7 +86,7 @@ impl Engine {
                 agent_commands: Vec::new(),
             },
             queues: Queues::new(),
-            activity: Activity::Idle,
+            activity: Activity::new(Machine::new(setup.dialect, setup.checked)),
             series: Series::default(),
             backlog: Backlog::default(),
             requests: Requests::default(),
@@ -127,7 +124,7 @@ impl Engine {
         engine.set_initial_name(setup.name.as_deref());
         let preference = ModelPreference { is_resumed, chosen: setup.chosen, level: setup.level };
         if engine.extensions.has_any() {
-            engine.machine.load_extensions();
+            engine.activity.load_extensions();
             engine.models.initial.before_selection =
                 Some(Box::new((engine.store.session.clone(), preference)));
             engine.models.initial.is_open = setup.extension_setup.unchosen;
@@ -228,11 +225,6 @@ impl Engine {
             }
             if !self.advance() && !self.advance_delayed() {
                 debug_assert_eq!(
-                    self.activity_state(),
-                    self.machine.flow(),
-                    "the activity, and the machine's state"
-                );
-                debug_assert_eq!(
                     self.mismatched_state_member(),
                     None,
                     "a member of the state contradicts the emitted frames"
@@ -258,7 +250,6 @@ impl Engine {
         }
         self.retry_summaries();
         if self.activity.retry_due().is_some_and(|due| due <= self.now.monotonic) {
-            self.activity = self.resting();
             self.start_run([]);
         }
     }
@@ -299,20 +290,12 @@ impl Engine {
         if self.series.chain.is_none() && self.append_shell_message() {
             return true;
         }
-        match &mut self.activity {
-            Activity::Settling(ended @ Some(_)) => {
-                let ended = ended.take();
-                self.activity = self.resting();
-                ended.into_iter().for_each(|ended| self.continue_after_run(&ended));
-                return true;
-            }
-            Activity::Compacting(_) => return self.advance_after_run_while_compacting(),
-            Activity::Idle
-            | Activity::Starting
-            | Activity::Streaming(_)
-            | Activity::Settling(None)
-            | Activity::Retrying(_)
-            | Activity::Switching => {}
+        if let Some(ended) = self.activity.take_ended() {
+            self.continue_after_run(&ended);
+            return true;
+        }
+        if self.activity.is_compacting_between_runs() {
+            return self.advance_after_run_while_compacting();
         }
         if self.has_prompt_under_way() {
             // Deferred work waits for the disposition of the prompt.
@@ -332,31 +315,9 @@ impl Engine {
         true
     }
 
-    /// The state of the machine's chart that corresponds to the activity.
-    fn activity_state(&self) -> FlowState {
-        let settles = self.chains_runs();
-        match &self.activity {
-            Activity::Idle | Activity::Switching => FlowState::Idle,
-            Activity::Starting => FlowState::Starting,
-            Activity::Streaming(run) => run.state(),
-            // Its `agent_end` waits until the session is synced.
-            Activity::Settling(_) if self.store.is_syncing() => FlowState::StreamingBetween,
-            Activity::Settling(_) if settles => FlowState::Settling,
-            Activity::Settling(_) => FlowState::Idle,
-            Activity::Retrying(_) => FlowState::Retrying,
-            Activity::Compacting(compaction) => compaction.state(),
-        }
-    }
-
-    /// Has the machine take an unannounced step.
-    pub(crate) fn take_unannounced_step(&mut self, step: Step) {
-        let violations = self.machine.unannounced(step);
-        self.outputs.extend(violations.into_iter().map(Output::Violation));
-    }
-
     /// The machine that checks every emitted frame.
     pub const fn machine(&self) -> &Machine {
-        &self.machine
+        self.activity.machine()
     }
 
     /// The conversation so far.
@@ -399,7 +360,7 @@ impl Engine {
 
     /// Handles a frame of the host: a command, a dialog response, or one of a host tool.
     fn handle_frame(&mut self, frame: Inbound) {
-        self.machine.inbound(&frame);
+        self.activity.inbound(&frame);
         match frame {
             Inbound::Command(command) => {
                 let kind = command.kind();
@@ -423,47 +384,6 @@ impl Engine {
         self.outputs.push_back(output);
     }
 
-    /// Emits a frame: the machine checks it first.
-    pub(crate) fn emit(&mut self, emission: impl Into<Emission>) {
-        let mut emission = emission.into();
-        emission.fit(self.dialect.base());
-        let violations = match &emission {
-            // Checks of content need the frame as its bytes decode.
-            Emission::Line { line, .. } if self.machine.is_checked() => {
-                match read(line.trim_ascii_end(), self.dialect) {
-                    Ok(frame) => self.machine.outbound(&Emission::Frame(frame)),
-                    Err(_) => self.machine.outbound(&emission),
-                }
-            }
-            _ => self.machine.outbound(&emission),
-        };
-        self.notify_observers(&emission);
-        self.push(Output::Emit(emission));
-        // Violations of the host's rules show in our responses, too; they are no defect of the server.
-        let ours = violations.into_iter().filter(|it| it.rule.about().side == Side::Server);
-        // Frames do not show that titles are opted in.
-        let ours = ours.filter(|it| !(self.extensions.emits_title && it.rule == Rule::NoTitle));
-        let ours = ours.filter(|it| !(self.extensions.has_replaced_message && is_of_messages(it.rule)));
-        self.outputs.extend(ours.map(Output::Violation));
-    }
-
-    /// Emits an event; where the shutdown withholds events, only the machine and the extensions see it.
-    pub(crate) fn emit_event(&mut self, event: impl Into<AgentSessionEvent>) {
-        let event = Outbound::AgentSessionEvent(event.into());
-        let emission = Emission::from(event);
-        let awaited = self.extensions.awaited_event(&emission);
-        match self.withholds_events() {
-            true => {
-                self.machine.withheld(&emission);
-                self.notify_observers(&emission);
-            }
-            false => self.emit(emission),
-        }
-        if let Some(event) = awaited {
-            self.notify(Hook::Event { event });
-        }
-    }
-
     /// Emits a successful response, or ends the action that the command was served for.
     pub(crate) fn succeed(&mut self, response: impl Into<RpcSuccess>) {
         if let Some(response) = self.take_action_response(response.into()) {
@@ -473,6 +393,16 @@ impl Engine {
 
     /// Emits an error response, or fails the action that the command was served for.
     pub(crate) fn fail(&mut self, id: Option<RequestId>, command: RpcCommandKind, error: String) {
+        let is_starting = self.activity.is_starting();
+        self.emit_failure(id, command, error);
+        if is_starting && !self.activity.is_starting() {
+            // Another prompt has failed than the one that starts.
+            self.take_step(Step::PromptBegins, Next::Nothing);
+        }
+    }
+
+    /// Emits an error response, which also ends the state `starting`, or fails the action that the command was served for.
+    pub(crate) fn emit_failure(&mut self, id: Option<RequestId>, command: RpcCommandKind, error: String) {
         if let Some(error) = self.take_action_failure(id.as_ref(), error) {
             let response = RpcErrorResponse { id, command: command.as_str().to_owned(), error, code: None };
             self.emit(Outbound::Response(response.into()));

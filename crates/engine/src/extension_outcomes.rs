@@ -174,7 +174,7 @@ impl Engine {
             ExtensionOutput::ToolEnded { call, result, is_error } => self.tool_end(call, result, is_error),
             ExtensionOutput::Action { process, action } => self.perform_action(process, action),
             ExtensionOutput::Query { process, query } => self.query(process, query),
-            ExtensionOutput::DialogClosed(id) => self.machine.close_dialog(&id),
+            ExtensionOutput::DialogClosed(id) => self.activity.close_dialog(&id),
             ExtensionOutput::CallConsent { at, response } => self.on_call_consent(at, response),
             ExtensionOutput::LoginDialog { login, response } => self.on_login_dialog(login, response),
             ExtensionOutput::ActionConsent { action, response } => self.on_action_consent(action, response),

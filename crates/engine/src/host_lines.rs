@@ -33,7 +33,7 @@ impl Engine {
             QueuedLine::AbortedCompaction(command) => self.refuse_compaction(command),
             QueuedLine::BadLine(error) => {
                 // In order: an error without an id must follow the responses to the commands before it.
-                self.machine.invalid_line(&error);
+                self.activity.invalid_line(&error);
                 let response = error.response(self.dialect);
                 self.emit(Outbound::Response(response.into()));
             }

@@ -59,8 +59,8 @@
 //! Where things are:
 //!
 //! - `core`: the engine and its loop, [`Engine::handle`] and [`Engine::poll`]. `lifecycle` is how far the process is,
-//!   `activity` what the agent is doing: the states of the [chart](pi_rpc_machine), each with what it alone has. The two
-//!   are checked against the machine whenever nothing is left to do, in debug builds.
+//!   `activity` what the agent is doing: the state of the [chart](pi_rpc_machine) with the data that it carries. Nothing
+//!   else can change either: who moves the agent names the cause, and a move that the chart forbids is a violation.
 //! - `commands` serves a command by its disposition in the current state. Work that is deferred lies in the `backlog`.
 //! - `prompts` takes a prompt to its `run`: a run requests models (`turns`) and runs tools (`run_tools`) in the
 //!   dialect's style. `after_run` continues after it: with a `retry`, a compaction (`compact`) or deferred work, until

@@ -1,6 +1,7 @@
 //! Requests of models: sends, cancels and completes them.
 
 use crate::{
+    activity::Next,
     core::Engine,
     io::{CallId, ModelCall, Purpose},
     requests::{ModelContinuation, ModelRequest},
@@ -103,14 +104,11 @@ impl Engine {
 
     /// Emits `message_start` with the first stream event, unless the dialect emits it with the request.
     fn emit_message_start_once(&mut self, call: CallId) {
-        if let Some(run) = self.activity.run_mut()
-            && matches!(run.phase, Phase::Requested(own) if own == call)
+        if matches!(self.activity.phase(), Some(Phase::Requested(own)) if *own == call)
+            && let Some(partial) = self.requests.partial(call)
         {
-            run.phase = Phase::Message(call);
-            if let Some(partial) = self.requests.partial(call) {
-                let message = AgentMessage::Assistant(partial.message.clone());
-                self.emit_event(MessageStartEvent { message });
-            }
+            let message = AgentMessage::Assistant(partial.message.clone());
+            self.emit_event_with(MessageStartEvent { message }, Next::Phase(Phase::Message(call)));
         }
     }
 

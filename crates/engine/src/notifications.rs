@@ -1,7 +1,7 @@
 //! Notifications: hooks whose completion the engine awaits during a run or a change of the session.
 
 use crate::{
-    activity::Activity,
+    activity::Next,
     core::Engine,
     extensions::hook::{Hook, SessionStartContinuation},
 };
@@ -14,14 +14,14 @@ impl Engine {
     /// Sends a hook as a notification, after the notifications before it.
     pub(crate) fn notify(&mut self, hook: Hook) {
         if hook.changes_session() {
-            self.activity = Activity::Switching;
+            self.carry(Next::Switch);
         }
         self.with_extensions(|host, context| host.notify(hook, context));
     }
 
     /// Whether commands are held: what follows the ended run is undecided, or the session is being changed.
     pub(crate) const fn holds_commands(&self) -> bool {
-        matches!(self.activity, Activity::Settling(Some(_)) | Activity::Switching)
+        self.activity.has_ended_run() || self.activity.is_switching()
     }
 
     /// Notifies extensions of a change of the model or the level since `before`.
@@ -66,19 +66,19 @@ impl Engine {
         self.notify(Hook::SessionStart { event, then: SessionStartContinuation::Respond(response) });
     }
 
-    /// Responds to a command that has changed the session, and ends the activity `Switching`.
+    /// Responds to a command that has changed the session, and ends the change.
     pub(crate) fn finish_session_change(&mut self, response: RpcSuccess) {
-        self.activity = self.resting();
+        self.carry(Next::Nothing);
         self.emit_available_commands();
         self.succeed(response);
     }
 
     /// Sends `session_start` again: the session was not changed after `session_shutdown` was sent.
     pub(crate) fn notify_session_kept(&mut self) {
-        if !matches!(self.activity, Activity::Switching) {
+        if !self.activity.is_switching() {
             return;
         }
-        self.activity = self.resting();
+        self.carry(Next::Nothing);
         if self.is_hooked(HookName::SessionStart) {
             let reason = SessionStartReason::Resume;
             let event = SessionStartHook { reason, previous_session_file: self.session_file() };

@@ -11,7 +11,7 @@
 //! its run.
 
 use crate::{
-    activity::Activity,
+    activity::Next,
     backlog::Intake,
     core::Engine,
     extensions::{
@@ -28,10 +28,10 @@ use crate::{
 use pi_rpc_machine::Step;
 use pi_rpc_protocol::{
     AgentMessage, AgentSessionEventKind, Attribution, BeforeAgentStartHook, Check as _, CustomMessage,
-    DialectPromptAck, Disposition, ErrorText, ExtensionMessage, ExtensionResponse, FlowState,
-    FollowUpResponse, HookName, ImageContent, InputHook, InputSource, MessageContent, PromptDisposition,
-    PromptOutcome, PromptResponse, PromptResultEvent, QueueDisposition, QueueOutcome, RequestId, RpcCommand,
-    RpcCommandKind, SteerResponse, StreamingBehavior, TextContent, UserContent, UserMessage, errors,
+    DialectPromptAck, Disposition, ErrorText, ExtensionMessage, ExtensionResponse, FollowUpResponse,
+    HookName, ImageContent, InputHook, InputSource, MessageContent, PromptDisposition, PromptOutcome,
+    PromptResponse, PromptResultEvent, QueueDisposition, QueueOutcome, RequestId, RpcCommand, RpcCommandKind,
+    SteerResponse, StreamingBehavior, TextContent, UserContent, UserMessage, errors,
 };
 use std::sync::Arc;
 
@@ -49,8 +49,7 @@ impl Engine {
             });
         }
         if from_host && let Some(error) = self.unloaded_command(&prompt.text) {
-            self.respond_before_examination(&prompt.recipient);
-            return self.respond_failure(&prompt.recipient, error);
+            return self.refuse_prompt(&prompt.recipient, error);
         }
         let is_free = self.backlog.intake.is_free() && !self.holds_commands();
         if !is_free || self.backlog.after_run.iter().any(AfterRun::waits_for_prompt) {
@@ -269,7 +268,7 @@ impl Engine {
     /// Queues a prompt, refuses it, or opens its run, by its disposition.
     fn queue_or_run_prompt(&mut self, prompt: Prompt) {
         self.backlog.intake = Intake::Free;
-        let case = self.machine.disposition(&prompt.command);
+        let case = self.activity.machine().disposition(&prompt.command);
         let behavior = match &prompt.command {
             RpcCommand::Prompt(command) => command.streaming_behavior,
             _ => None,
@@ -290,9 +289,8 @@ impl Engine {
                 self.respond_accepted(&recipient, PromptDisposition::Queued);
             }
             Some(Disposition::Reject) => {
-                self.respond_before_examination(&recipient);
                 let error = case.and_then(|case| case.error).unwrap_or(ErrorText::Busy);
-                self.respond_failure(&recipient, error.template(self.dialect.base()).to_owned());
+                self.refuse_prompt(&recipient, error.template(self.dialect.base()).to_owned());
             }
             _ => self.admit_prompt(recipient, message, is_aborted),
         }
@@ -305,10 +303,7 @@ impl Engine {
             return self.store.after_append(AfterAppend::OpenRun { recipient, message, is_aborted });
         }
         match self.models.choice().unusable.clone() {
-            Some(error) => {
-                self.respond_before_examination(&recipient);
-                self.respond_failure(&recipient, error);
-            }
+            Some(error) => self.refuse_prompt(&recipient, error),
             None => {
                 let mut start = RunStart { message, is_aborted, recipient: Some(recipient) };
                 if !self.dialect.record().compaction.before_response {
@@ -325,8 +320,7 @@ impl Engine {
     /// Sends the `before_agent_start` hook of a prompt; its run opens after that.
     pub(crate) fn send_before_agent_start(&mut self, mut start: RunStart) {
         self.respond_started(&mut start);
-        self.activity = Activity::Starting;
-        self.take_unannounced_step(Step::PromptBegins);
+        self.take_step(Step::PromptBegins, Next::Nothing);
         // No model request follows, so no extension has anything to change.
         if start.is_aborted || self.ends_at_once() || !self.is_hooked(HookName::BeforeAgentStart) {
             return self.open_run_after_hook(start, Vec::new(), None);
@@ -369,8 +363,8 @@ impl Engine {
 
     /// Whether a prompt or a message is on its way to a run or a queue, or the session is being changed: nothing else
     /// may begin.
-    pub(crate) const fn has_prompt_under_way(&self) -> bool {
-        !self.backlog.intake.is_free() || matches!(self.activity, Activity::Starting | Activity::Switching)
+    pub(crate) fn has_prompt_under_way(&self) -> bool {
+        !self.backlog.intake.is_free() || self.activity.is_starting() || self.activity.is_switching()
     }
 
     /// Aborts the prompts on their way to a run: their runs end before a model is requested.
@@ -399,6 +393,7 @@ impl Engine {
 
     /// Responds that a prompt is accepted, in some dialects with its disposition.
     pub(crate) fn respond_accepted(&mut self, recipient: &Recipient, disposition: PromptDisposition) {
+        let is_starting = self.activity.is_starting();
         match recipient {
             Recipient::Host { id, kind: RpcCommandKind::Prompt } => {
                 let mut data = PromptOutcome { disposition: Some(disposition), agent_invoked: None };
@@ -408,8 +403,8 @@ impl Engine {
             }
             recipient => self.respond_success(recipient),
         }
-        if disposition != PromptDisposition::Started {
-            self.restore_starting_state();
+        if disposition != PromptDisposition::Started && !is_starting && self.activity.is_starting() {
+            self.take_step(Step::PromptEnds, Next::Kept);
         }
     }
 
@@ -419,17 +414,6 @@ impl Engine {
             && AgentSessionEventKind::PromptResult.is_in(self.dialect.base())
         {
             self.emit_event(PromptResultEvent { id: id.clone(), agent_invoked: false });
-        }
-    }
-
-    /// Restores the machine's state `starting` after the response to a prompt that starts no run.
-    fn restore_starting_state(&mut self) {
-        let is_starting = matches!(self.activity, Activity::Starting);
-        let flow = self.machine.flow();
-        if is_starting && matches!(flow, FlowState::Idle | FlowState::Settling) {
-            self.take_unannounced_step(Step::PromptBegins);
-        } else if !is_starting && flow == FlowState::Starting {
-            self.take_unannounced_step(Step::PromptEnds);
         }
     }
 
@@ -447,24 +431,28 @@ impl Engine {
         }
     }
 
-    /// Responds with the success that some dialects emit before they examine a prompt; an error may follow it. A message for
-    /// a queue has one response, also if it starts a run.
-    pub(crate) fn respond_before_examination(&mut self, recipient: &Recipient) {
+    /// Responds that a prompt is refused. Some dialects emit a success before they examine a prompt; the error follows it. A
+    /// message for a queue has one response, also if it starts a run.
+    pub(crate) fn refuse_prompt(&mut self, recipient: &Recipient, text: String) {
         let early = self.dialect.record().prompt_ack == DialectPromptAck::ImmediateThenMaybeError;
         let is_queued =
             |kind: &RpcCommandKind| matches!(kind, RpcCommandKind::Steer | RpcCommandKind::FollowUp);
-        if early && matches!(recipient, Recipient::Host { kind, .. } if !is_queued(kind)) {
+        let Recipient::Host { id, kind } = recipient else { return self.respond_failure(recipient, text) };
+        let is_starting = self.activity.is_starting();
+        if early && !is_queued(kind) {
             self.respond_success(recipient);
+        }
+        match is_starting {
+            true => self.fail(id.clone(), *kind, text),
+            // Ends the state that the success has led to.
+            false => self.emit_failure(id.clone(), *kind, text),
         }
     }
 
     /// Responds with the failure of a command or an action.
     pub(crate) fn respond_failure(&mut self, recipient: &Recipient, text: String) {
         match recipient.clone() {
-            Recipient::Host { id, kind } => {
-                self.fail(id, kind, text);
-                self.restore_starting_state();
-            }
+            Recipient::Host { id, kind } => self.fail(id, kind, text),
             Recipient::Extension { process, id, event } => {
                 if let Some(event) = event {
                     self.report_failure(FailureSource::Runtime(event), &text);

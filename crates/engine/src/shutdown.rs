@@ -15,7 +15,7 @@ impl Engine {
     /// Handles the end of the input: work under way is finished, left or aborted, by the dialect.
     pub(crate) fn end_of_input(&mut self) {
         let dialect = self.dialect.record().end_of_input;
-        self.machine.end_of_input();
+        self.activity.end_of_input();
         self.lifecycle.end_input(dialect);
         // Failed writes get a last attempt.
         self.store.retry_write();
@@ -41,7 +41,7 @@ impl Engine {
 
     /// Handles a signal: aborts all work, then exits.
     pub(crate) fn shut_down(&mut self) {
-        self.machine.end_of_input();
+        self.activity.end_of_input();
         self.lifecycle.stop();
         // Failed writes get a last attempt.
         self.store.retry_write();
@@ -68,7 +68,7 @@ impl Engine {
 
     /// Serves an extension's `shutdown`: exits once everything under way is finished.
     pub(crate) fn drain(&mut self) {
-        self.machine.end_of_input();
+        self.activity.end_of_input();
         self.lifecycle.drain();
         self.cancel_login();
         self.extensions.limit_commands(self.now.monotonic);

@@ -41,7 +41,7 @@ impl Engine {
 
     /// The assistant message between its `message_start` and its `message_end`.
     fn partial_message(&self) -> Option<&AssistantMessage> {
-        match &self.activity.run()?.phase {
+        match self.activity.phase()? {
             Phase::Message(call) => self.requests.partial(*call).map(|partial| &partial.message),
             Phase::Answered(answer) => Some(answer),
             _ => None,

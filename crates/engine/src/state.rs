@@ -1,6 +1,6 @@
 //! The state and the statistics of the session, for `get_state`, `get_session_stats` and extensions.
 
-use crate::{activity::Activity, core::Engine, run::compaction::Compaction};
+use crate::{core::Engine, run::compaction::Compaction};
 use pi_rpc_protocol::{
     AgentMessage, AssistantContent, Check as _, ContextUsage, DialectStatsOver, DialectStreamingFlag,
     SessionFacts, SessionHeader, SessionMember, SessionState, SessionStats, StopReason, number,
@@ -31,7 +31,7 @@ impl Engine {
             // Also while a prompt waits for its compaction; not during one requested by the host.
             DialectStreamingFlag::Settled => {
                 let compacts_first = self.activity.compaction().is_some_and(Compaction::has_prompt);
-                self.series.chain.is_some() || matches!(self.activity, Activity::Starting) || compacts_first
+                self.series.chain.is_some() || self.activity.is_starting() || compacts_first
             }
         };
         // Messages of another dialect, which a session may hold, do not count.
@@ -86,7 +86,10 @@ impl Engine {
     /// A member of the session's state that contradicts the emitted frames, while nothing is under way.
     pub(crate) fn mismatched_state_member(&self) -> Option<SessionMember> {
         match self.is_idle() {
-            true => self.machine.contradiction(self.session_facts().into_values(), self.extensions.has_any()),
+            true => self
+                .activity
+                .machine()
+                .contradiction(self.session_facts().into_values(), self.extensions.has_any()),
             false => None,
         }
     }
@@ -169,14 +172,7 @@ impl Engine {
 
     /// Whether a run, a retry, a compaction or a chain of runs is under way.
     pub(crate) const fn is_under_way(&self) -> bool {
-        let is_busy = matches!(
-            self.activity,
-            Activity::Streaming(_)
-                | Activity::Settling(Some(_))
-                | Activity::Retrying(_)
-                | Activity::Compacting(_)
-        );
-        is_busy || self.series.chain.is_some()
+        self.activity.is_under_way() || self.series.chain.is_some()
     }
 
     /// The header of the session, as its file begins.

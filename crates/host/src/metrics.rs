@@ -63,6 +63,7 @@ pub struct Metrics {
     snapshots: Counter,
     pending: Gauge,
     refusals: Family<CodeLabel, Counter>,
+    violations: Counter,
     strangers: Gauge,
     strangers_closed: Family<ReasonLabel, Counter>,
 }
@@ -93,6 +94,7 @@ impl Metrics {
             snapshots: Counter::default(),
             pending: Gauge::default(),
             refusals: Family::default(),
+            violations: Counter::default(),
             strangers: Gauge::default(),
             strangers_closed: Family::default(),
         };
@@ -126,6 +128,11 @@ impl Metrics {
         );
         registry.register("pending_bytes", "Bytes that wait for readers", new.pending.clone());
         registry.register("refusals", "Refused requests and commands, by code", new.refusals.clone());
+        registry.register(
+            "violations",
+            "Frames and moves of this server that break a rule of the protocol",
+            new.violations.clone(),
+        );
         registry.register(
             "strangers",
             "Connections that have not shown yet who they act for",
@@ -213,6 +220,11 @@ impl Metrics {
     pub fn pending(&self, before: usize, now: usize) {
         let signed = |bytes| i64::try_from(bytes).unwrap_or(i64::MAX);
         self.pending.inc_by(signed(now) - signed(before));
+    }
+
+    /// Counts frames and moves of this server that break a rule.
+    pub fn violations(&self, count: u64) {
+        self.violations.inc_by(count);
     }
 
     /// Counts what happens to a stranger.

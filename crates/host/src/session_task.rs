@@ -414,10 +414,12 @@ impl SessionTask {
                 }
             }
         };
+        let known = runner.violations();
         let exit_reason = match input {
             Some(input) => runner.handle(input, &mut emit),
             None => runner.execute(&mut emit),
         };
+        METRICS.violations(runner.violations() - known);
         self.report_resolved_dialogs();
         exit_reason
     }

@@ -20,6 +20,7 @@ use crate::{
 use pi_rpc_protocol::{
     AgentSessionEvent, Case, Dialect, DialectEndOfInput, DialectPromptAck, DialectReady, Emission, FlowState,
     Inbound, LineError, MemberValue, Outbound, RpcCommand, RpcCommandKind, RuleId as Rule, SessionMember,
+    Tier,
 };
 use statig::prelude::*;
 use std::collections::BTreeSet;
@@ -90,6 +91,11 @@ impl Machine {
         if let Some(conversation_checks) = &mut self.conversation_checks {
             conversation_checks.load_extensions();
         }
+    }
+
+    /// The dialect of the conversation.
+    pub const fn dialect(&self) -> Dialect {
+        self.dialect
     }
 
     /// Whether the machine checks counts and equalities.
@@ -163,22 +169,38 @@ impl Machine {
 
     /// Takes a step that no frame announces. Returns a violation if the chart does not allow it.
     pub fn unannounced(&mut self, step: Step) -> Vec<Violation> {
-        let (kind, met) = (Kind::Unannounced(step), self.state());
+        self.move_unseen(Kind::Unannounced(step))
+    }
+
+    /// Moves the flow by an event that is withheld from the host. Returns a violation if the chart does not allow it.
+    pub fn withheld(&mut self, event: &Emission) -> Vec<Violation> {
+        self.move_unseen(Kind::of_emitted(event))
+    }
+
+    /// Moves the flow by what the host does not see.
+    fn move_unseen(&mut self, kind: Kind) -> Vec<Violation> {
+        let met = self.state();
         let mut verdict = Verdict::default();
         self.flow.handle_with_context(&kind, &mut verdict);
-        let mut found = Findings::for_frame(self.frames);
-        if verdict.illegal {
-            found.fail(Rule::FiresIn, format!("no {kind} in {}", met.flow));
-        }
         if self.flow() != met.flow {
             self.requests.add_state(self.flow());
         }
-        self.report(found, kind, met)
+        let illegal = || self.defect(kind, met, format!("no {kind} in {}", met.flow));
+        verdict.illegal.then(illegal).into_iter().collect()
     }
 
-    /// Moves the flow by an event that is withheld from the host.
-    pub fn withheld(&mut self, event: &Emission) {
-        self.flow.handle_with_context(&Kind::of_emitted(event), &mut Verdict::default());
+    /// The violation of a server whose own state is wrong, which no frame need show: serious in every dialect.
+    pub const fn defect(&self, kind: Kind, state: State, expected: String) -> Violation {
+        Violation {
+            rule: Rule::FiresIn,
+            tier: Tier::Must,
+            frame: self.frames,
+            kind,
+            state,
+            expected,
+            difference: None,
+            cause: None,
+        }
     }
 
     /// Closes a dialog without a response: it has timed out, or was cancelled.

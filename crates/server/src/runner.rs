@@ -118,6 +118,7 @@ pub struct Runner {
     access: LoginAccess,
     inputs: mpsc::Receiver<Input>,
     extension_inputs: ExtensionInputs,
+    violations: u64,
 }
 
 /// Why a session ends.
@@ -180,7 +181,12 @@ impl Runner {
         };
         let engine = Engine::new(setup, clock.now());
         let access = options.login_access;
-        Self { engine, tasks, clock, library, disk, access, inputs, extension_inputs }
+        Self { engine, tasks, clock, library, disk, access, inputs, extension_inputs, violations: 0 }
+    }
+
+    /// How many violations of our own the machine has reported.
+    pub const fn violations(&self) -> u64 {
+        self.violations
     }
 
     /// Handles an input and executes what the engine makes of it. Returns a reason if the session is to end.
@@ -205,7 +211,7 @@ impl Runner {
     /// Executes the outputs of the engine in order. Returns a reason if the session is to end.
     pub fn execute(&mut self, emit: &mut impl FnMut(Emission)) -> Option<ExitReason> {
         let mut exit_reason = None;
-        let Self { engine, tasks, clock, library, disk, access, .. } = self;
+        let Self { engine, tasks, clock, library, disk, access, violations, .. } = self;
         while let Some(output) = engine.poll() {
             match output {
                 Output::Emit(emission) => emit(emission),
@@ -239,7 +245,10 @@ impl Runner {
                     tasks.close_agent_dialog(request, response);
                 }
                 Output::StopExtension(process) => tasks.extensions.stop(process),
-                Output::Violation(violation) => tracing::error!("{violation}"),
+                Output::Violation(violation) => {
+                    tracing::error!("{violation}");
+                    *violations += 1;
+                }
                 Output::Store(write) => {
                     if let Some(outcome) = disk.write(write) {
                         if let Input::StoreFailed(error) = &outcome {

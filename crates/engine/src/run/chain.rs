@@ -2,7 +2,7 @@
 //! Dialects with `agent_settled` emit it, once, as the last frame of all that; others have their only `agent_end` there.
 //! Source: pi 1 source, oh-my-pi source, observed.
 
-use crate::{activity::Activity, core::Engine};
+use crate::{activity::Next, core::Engine};
 use pi_rpc_protocol::{AgentEndEvent, AgentMessage, AgentSessionEventKind, AgentSettledEvent, DialectRunEnd};
 
 impl Engine {
@@ -50,18 +50,13 @@ impl Engine {
     /// Emits the end of the chain.
     fn end_chain(&mut self) {
         let chain = self.series.chain.take().unwrap_or_default();
-        self.activity = Activity::Idle;
         if !self.ends_chains() {
             return self.emit_event(AgentSettledEvent { aborted: Some(chain.aborted) });
         }
         self.series.delivers_queued = !chain.keeps_queue && self.dialect.record().abort_delivers;
         let messages = chain.messages.iter().map(|message| without_completion(message)).collect();
-        self.emit_run_end(AgentEndEvent {
-            messages,
-            is_terminal: Some(true),
-            message_count: None,
-            will_retry: None,
-        });
+        let end = AgentEndEvent { messages, is_terminal: Some(true), message_count: None, will_retry: None };
+        self.emit_run_end(end, Next::Nothing);
         if let Some(attempt) = chain.recovered {
             self.emit_retry_success(attempt);
         }

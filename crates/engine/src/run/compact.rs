@@ -10,7 +10,7 @@
 //! observed.
 
 use crate::{
-    activity::Activity,
+    activity::Next,
     core::Engine,
     extensions::hook::Hook,
     io::CallId,
@@ -19,7 +19,6 @@ use crate::{
     run::{
         compaction::{AfterCompaction, Compaction, CompactionCause},
         partial_message::has_failed,
-        state::Phase,
         summaries::Summaries,
     },
     setup::CompactionPlan,
@@ -45,7 +44,6 @@ use std::sync::Arc;
 impl Engine {
     /// Serves the command `compact`.
     pub(crate) fn compact(&mut self, command: CompactCommand) {
-        self.emit_compaction_start(CompactionReason::Manual);
         let base = self.dialect.base();
         let CompactCommand { id, custom_instructions: focus } = command;
         let prepared = match self.models.choice().unusable.clone() {
@@ -62,13 +60,16 @@ impl Engine {
                 focus.as_deref(),
                 AfterCompaction::Nothing,
             ),
-            Err(text) => self.respond_compact_failed(id, Some(text)),
+            Err(text) => {
+                self.emit_compaction_start(CompactionReason::Manual, Next::Kept);
+                self.respond_compact_failed(id, Some(text));
+            }
         }
     }
 
     /// Responds to a `compact` that was aborted before its compaction began.
     pub(crate) fn refuse_compaction(&mut self, command: CompactCommand) {
-        self.emit_compaction_start(CompactionReason::Manual);
+        self.emit_compaction_start(CompactionReason::Manual, Next::Kept);
         self.respond_compact_failed(command.id, None);
     }
 
@@ -87,10 +88,8 @@ impl Engine {
     /// Compacts before a run if needed; gives the prompt back if its run may start. Otherwise it waits for a
     /// compaction: one under way, or one that the context needs first.
     pub(crate) fn compact_before_run(&mut self, start: RunStart) -> Option<RunStart> {
-        if let Some(compaction) = self.activity.compaction_mut() {
-            compaction.is_aborted = start.is_aborted;
-            compaction.next = AfterCompaction::Prompt(Box::new(start));
-            self.take_unannounced_step(Step::PromptWaits);
+        if self.activity.compaction().is_some() {
+            self.take_step(Step::PromptWaits, Next::PromptWaits(Box::new(start)));
             return None;
         }
         if std::mem::take(&mut self.series.skips_compaction) || start.is_aborted {
@@ -136,7 +135,7 @@ impl Engine {
             if std::mem::replace(&mut self.series.overflowed, true) && will_retry {
                 // Newer events report the failure without a start.
                 if !self.emits_manual_compactions() {
-                    self.emit_compaction_start(CompactionReason::Overflow);
+                    self.emit_compaction_start(CompactionReason::Overflow, Next::Kept);
                 }
                 let text = errors::overflow_again(self.dialect.base());
                 let end =
@@ -183,7 +182,6 @@ impl Engine {
         };
         match prepared {
             Ok(preparation) if self.models.choice().unusable.is_none() => {
-                self.emit_compaction_start(reason);
                 self.begin_compaction(CompactionCause::Full { reason, will_retry }, preparation, None, next);
                 None
             }
@@ -209,7 +207,7 @@ impl Engine {
         self.modes.compaction.keep_recent.min(most)
     }
 
-    /// Begins a compaction: sends `session_before_compact`, or requests the summary.
+    /// Begins a compaction: emits its start, then sends `session_before_compact`, or requests the summary.
     fn begin_compaction(
         &mut self,
         why: CompactionCause,
@@ -218,6 +216,10 @@ impl Engine {
         next: AfterCompaction,
     ) {
         let hook = self.ids.call();
+        let (start, next) = match next {
+            AfterCompaction::Prompt(start) => (Some(start), AfterCompaction::Nothing),
+            next => (None, next),
+        };
         let compaction = Compaction {
             why,
             preparation,
@@ -229,15 +231,11 @@ impl Engine {
             from_extension: false,
             done: false,
         };
-        if compaction.has_prompt() {
-            self.take_unannounced_step(Step::PromptWaits);
-        }
         let is_hooked = self.is_hooked(HookName::SessionBeforeCompact);
         let event = is_hooked.then(|| hook_event(&compaction, focus, self.modes.compaction));
-        let compaction = Box::new(compaction);
-        match self.activity.run_mut() {
-            Some(run) => run.phase = Phase::Compacting(compaction),
-            None => self.activity = Activity::Compacting(compaction),
+        self.emit_compaction_start(compaction.reason(), Next::Compaction(Box::new(compaction)));
+        if let Some(start) = start {
+            self.take_step(Step::PromptWaits, Next::PromptWaits(start));
         }
         let focus = focus.map(str::to_owned);
         match event {
@@ -314,7 +312,7 @@ impl Engine {
 
     /// Emits the end of a compaction of which the extensions are notified; what waited for it goes on.
     pub(crate) fn finish_compaction(&mut self) {
-        let Some(compaction) = self.take_compaction() else { return };
+        let Some(compaction) = self.activity.take_compaction() else { return };
         let Compaction { why, result: Some(mut result), next, is_aborted, .. } = compaction else { return };
         let messages = self.store.session.messages();
         result.estimated_tokens_after = Some(context_tokens(messages, messages.len()));
@@ -389,7 +387,7 @@ impl Engine {
 
     /// Ends a compaction that comes to nothing: it failed for that reason, or was cancelled.
     pub(crate) fn end_compaction(&mut self, failure: Option<String>) {
-        let Some(compaction) = self.take_compaction() else { return };
+        let Some(compaction) = self.activity.take_compaction() else { return };
         let Compaction { why, hook, summaries, next, is_aborted, .. } = compaction;
         self.cancel_hook(hook);
         self.cancel_summaries(&summaries);
@@ -406,24 +404,6 @@ impl Engine {
             }
         }
         self.resume_after_compaction(next, is_aborted);
-    }
-
-    /// Takes the compaction that is under way: what it came between goes on.
-    fn take_compaction(&mut self) -> Option<Compaction> {
-        let resting = self.resting();
-        match &mut self.activity {
-            Activity::Streaming(run) if matches!(run.phase, Phase::Compacting(_)) => {
-                match std::mem::replace(&mut run.phase, Phase::Between) {
-                    Phase::Compacting(compaction) => Some(*compaction),
-                    _ => None,
-                }
-            }
-            Activity::Compacting(_) => match std::mem::replace(&mut self.activity, resting) {
-                Activity::Compacting(compaction) => Some(*compaction),
-                _ => None,
-            },
-            _ => None,
-        }
     }
 
     /// Responds with the failure of a `compact`; without a reason it was cancelled.
@@ -443,7 +423,7 @@ impl Engine {
     /// Emits a compaction without content: there is nothing to compact.
     fn skip_compaction(&mut self, reason: CompactionReason) {
         if self.dialect.record().compaction.skipped != DialectCompactionSkipped::Silent {
-            self.emit_compaction_start(reason);
+            self.emit_compaction_start(reason, Next::Kept);
             self.emit_compaction_end(ended(reason));
         }
     }
@@ -453,15 +433,16 @@ impl Engine {
         AgentSessionEventKind::CompactionStart.is_in(self.dialect.base())
     }
 
-    /// Emits the dialect's event for the start of a compaction.
-    fn emit_compaction_start(&mut self, reason: CompactionReason) {
+    /// Emits the dialect's event for the start of a compaction; the state after it carries `next`.
+    fn emit_compaction_start(&mut self, reason: CompactionReason, next: Next) {
         if self.emits_manual_compactions() {
-            self.emit_event(CompactionStartEvent { reason });
+            self.emit_event_with(CompactionStartEvent { reason }, next);
         } else if reason != CompactionReason::Manual {
-            self.emit_event(AutoCompactionStartEvent { reason, action: Some(CompactionAction::ContextFull) });
-        } else if self.machine.flow() == FlowState::Idle {
+            let action = Some(CompactionAction::ContextFull);
+            self.emit_event_with(AutoCompactionStartEvent { reason, action }, next);
+        } else if self.activity.state() == FlowState::Idle {
             // Otherwise it is refused at once, beside a prompt that starts or whatever else is under way.
-            self.take_unannounced_step(Step::CompactionBegins);
+            self.take_step(Step::CompactionBegins, next);
         }
     }
 
@@ -483,10 +464,13 @@ impl Engine {
                 skipped: (came_to_nothing && flagged).then_some(true),
             });
         } else if self.activity.compaction().is_none()
-            && matches!(self.machine.flow(), FlowState::CompactingManual | FlowState::CompactingBeforePrompt)
+            && matches!(
+                self.activity.state(),
+                FlowState::CompactingManual | FlowState::CompactingBeforePrompt
+            )
         {
             // Unless it was refused beside another one.
-            self.take_unannounced_step(Step::CompactionEnds);
+            self.take_step(Step::CompactionEnds, Next::Kept);
         }
     }
 }

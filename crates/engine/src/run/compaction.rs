@@ -1,7 +1,7 @@
 //! The state of a compaction that is under way.
 
 use crate::{io::CallId, prompt::RunStart, queues::NextTurn, run::summaries::Summaries};
-use pi_rpc_protocol::{CompactionReason, CompactionResult, FlowState, HookReason, RequestId};
+use pi_rpc_protocol::{CompactionReason, CompactionResult, HookReason, RequestId};
 use pi_rpc_session::compaction::Preparation;
 
 /// A compaction that is under way.
@@ -60,15 +60,6 @@ impl Compaction {
     /// Whether a `compact` command with this id has begun it.
     pub fn is_requested_by(&self, id: &RequestId) -> bool {
         matches!(&self.why, CompactionCause::Command(Some(own)) if own == id)
-    }
-
-    /// The state of the chart that a compaction between runs is in.
-    pub const fn state(&self) -> FlowState {
-        match (&self.next, &self.why) {
-            (AfterCompaction::Prompt(_), _) => FlowState::CompactingBeforePrompt,
-            (_, CompactionCause::Command(_)) => FlowState::CompactingManual,
-            (_, CompactionCause::Full { .. }) => FlowState::Compacting,
-        }
     }
 
     /// Whether a prompt waits for it.

@@ -1,6 +1,6 @@
 //! Retries a run that failed for a transient reason, after a wait.
 
-use crate::{activity::Activity, core::Engine, run::state::EndedRun, store::after_append::AfterAppend};
+use crate::{activity::Next, core::Engine, run::state::EndedRun, store::after_append::AfterAppend};
 use pi_rpc_model::failure;
 use pi_rpc_protocol::{AgentSessionEventKind, AutoRetryEndEvent, AutoRetryStartEvent, StopReason, errors};
 use pi_rpc_session::NewEntry;
@@ -27,15 +27,15 @@ impl Engine {
             self.emit_retry_success(attempt);
         }
         self.series.attempt += 1;
-        self.emit_event(AutoRetryStartEvent {
+        let start = AutoRetryStartEvent {
             attempt: self.series.attempt,
             max_attempts: self.modes.retry.most,
             delay_ms: u64::try_from(delay.as_millis()).unwrap_or(u64::MAX).into(),
             error_message: text,
             error_id: None,
-        });
+        };
+        self.emit_event_with(start, Next::Retry(self.now.monotonic + delay));
         self.exclude_answer(StopReason::Error);
-        self.activity = Activity::Retrying(self.now.monotonic + delay);
         true
     }
 
@@ -71,7 +71,6 @@ impl Engine {
     /// Cancels the wait for a retry, if there is one.
     pub(crate) fn cancel_retry(&mut self) {
         if self.activity.is_retrying() {
-            self.activity = self.resting();
             self.abandon_retry(errors::retry_cancelled(self.dialect.base()));
         }
     }

@@ -20,7 +20,7 @@ use crate::{
     run::{
         batch::{Batch, CallSlot, CallStage},
         partial_message::has_failed,
-        state::{Phase, Run},
+        state::Run,
     },
     step::PendingStep,
     tool_result::error_result,
@@ -51,20 +51,16 @@ impl Engine {
         };
         let calls = calls.into_iter().map(slot).collect();
         let unrun = has_failed(message).then(|| self.failed_text(message));
-        if let Some(run) = self.activity.run_mut()
-            && let Phase::Tools { batch, .. } = &mut run.phase
-        {
-            *batch = Some(Box::new(Batch {
-                calls,
-                results: Vec::new(),
-                skipping: false,
-                checks_steering: false,
-                unrun,
-                cut_off: message.stop_reason == StopReason::Length,
-                terminates: true,
-                in_turn,
-            }));
-        }
+        self.activity.start_batch(Batch {
+            calls,
+            results: Vec::new(),
+            skipping: false,
+            checks_steering: false,
+            unrun,
+            cut_off: message.stop_reason == StopReason::Length,
+            terminates: true,
+            in_turn,
+        });
     }
 
     /// Emits progress of a tool.
@@ -159,7 +155,7 @@ impl Engine {
     /// Emits the end of a call that is over, and checks for steering after it; `false` if there is none. For the
     /// styles that emit each call by itself.
     pub(crate) fn emit_next_call_end(&mut self) -> bool {
-        let batch = self.activity.run_mut().and_then(Run::batch_mut);
+        let batch = self.activity.batch_mut();
         if batch.is_some_and(|batch| std::mem::take(&mut batch.checks_steering)) {
             self.check_steering();
             return true;
@@ -286,7 +282,7 @@ impl Engine {
 
     /// Marks the calls of the batch that have not begun as skipped.
     fn skip_rest(&mut self) {
-        if let Some(batch) = self.activity.run_mut().and_then(Run::batch_mut) {
+        if let Some(batch) = self.activity.batch_mut() {
             batch.skipping = true;
         }
     }
@@ -389,7 +385,7 @@ impl Engine {
             nested_calls: None,
         };
         self.emit_whole_message(AgentMessage::ToolResult(message.clone()));
-        if let Some(batch) = self.activity.run_mut().and_then(Run::batch_mut) {
+        if let Some(batch) = self.activity.batch_mut() {
             batch.results.push(message);
             batch.terminates &= terminates;
             batch.checks_steering = true;
@@ -429,12 +425,12 @@ impl Engine {
     }
 
     fn batch(&self) -> Option<&Batch> {
-        self.activity.run()?.batch()
+        self.activity.batch()
     }
 
     /// The call at this place of the batch.
     pub(crate) fn slot(&mut self, at: usize) -> Option<&mut CallSlot> {
-        self.activity.run_mut()?.batch_mut()?.calls.get_mut(at)
+        self.activity.batch_mut()?.calls.get_mut(at)
     }
 
     /// Moves a call to a stage.
@@ -510,10 +506,8 @@ impl Engine {
 
     /// Ends the batch and its turn, and continues or ends the run. The tools may end it, unless messages are queued.
     fn end_batch(&mut self) {
-        let phase = self.activity.run_mut().map(|run| &mut run.phase);
-        let Some(Phase::Tools { batch, .. }) = phase else { return };
-        let Some(batch) = batch.take() else { return };
-        let over = self.activity.run().and_then(Run::answer).is_none_or(has_failed);
+        let Some(batch) = self.activity.take_batch() else { return };
+        let over = self.activity.answer().is_none_or(has_failed);
         self.end_turn(batch.results);
         self.perform_after_notifications(match over {
             true => PendingStep::EndRun,

@@ -1,4 +1,4 @@
-//! The state of an open run: common data, and the data of each phase.
+//! An open run: its data, and its phases with theirs.
 
 use crate::{
     io::CallId,
@@ -7,15 +7,13 @@ use crate::{
 };
 use pi_rpc_protocol::{
     AgentMessage, AssistantContent, AssistantMessage, FlowState, InterruptMode, Rule, ThinkingLevel,
-    ToolResultMessage, arguments_error,
+    arguments_error,
 };
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 /// An open run, from `agent_start` to `agent_end`.
 #[derive(Debug)]
 pub struct Run {
-    /// How far the run is.
-    pub phase: Phase,
     /// Its messages, for `agent_end`.
     pub messages: Vec<Arc<AgentMessage>>,
     /// Place of its model: a change during the run is for the next one.
@@ -64,6 +62,20 @@ pub enum Phase {
     Compacting(Box<Compaction>),
 }
 
+impl Phase {
+    /// Whether the phase is within `state` of the chart.
+    pub const fn fits(&self, state: FlowState) -> bool {
+        match self {
+            // The end of a compaction is emitted between the turns.
+            Self::Between => matches!(state, FlowState::StreamingBetween | FlowState::StreamingCompacting),
+            Self::Turn(_) | Self::Context | Self::Requested(_) => matches!(state, FlowState::StreamingTurn),
+            Self::Message(_) | Self::Answered(_) => matches!(state, FlowState::StreamingMessage),
+            Self::Tools { .. } => matches!(state, FlowState::StreamingTools),
+            Self::Compacting(_) => matches!(state, FlowState::StreamingCompacting),
+        }
+    }
+}
+
 /// Why a run ends early.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EarlyEnd {
@@ -92,78 +104,6 @@ impl Run {
         self.early_end.is_some()
     }
 
-    /// The state of the chart that the run is in.
-    pub fn state(&self) -> FlowState {
-        match &self.phase {
-            Phase::Between => FlowState::StreamingBetween,
-            Phase::Turn(_) | Phase::Context | Phase::Requested(_) => FlowState::StreamingTurn,
-            Phase::Message(_) | Phase::Answered(_) => FlowState::StreamingMessage,
-            Phase::Tools { .. } => FlowState::StreamingTools,
-            Phase::Compacting(_) => FlowState::StreamingCompacting,
-        }
-    }
-
-    /// The complete assistant message of the open turn.
-    pub fn answer(&self) -> Option<&AssistantMessage> {
-        match &self.phase {
-            Phase::Answered(answer) | Phase::Tools { answer, .. } => Some(answer),
-            _ => None,
-        }
-    }
-
-    /// Takes the complete assistant message: its turn ends.
-    pub fn take_answer(&mut self) -> Option<AssistantMessage> {
-        match std::mem::replace(&mut self.phase, Phase::Between) {
-            Phase::Answered(answer) | Phase::Tools { answer, .. } => Some(*answer),
-            other => {
-                self.phase = other;
-                None
-            }
-        }
-    }
-
-    /// Moves to the phase of tool calls: the assistant message is emitted.
-    pub fn answer_emitted(&mut self) {
-        if let Phase::Answered(_) = &self.phase
-            && let Phase::Answered(answer) = std::mem::replace(&mut self.phase, Phase::Between)
-        {
-            self.phase = Phase::Tools { answer, batch: None };
-        }
-    }
-
-    /// The tool calls of the open turn.
-    pub fn batch(&self) -> Option<&Batch> {
-        match &self.phase {
-            Phase::Tools { batch, .. } => batch.as_deref(),
-            _ => None,
-        }
-    }
-
-    /// The tool calls of the open turn.
-    pub fn batch_mut(&mut self) -> Option<&mut Batch> {
-        match &mut self.phase {
-            Phase::Tools { batch, .. } => batch.as_deref_mut(),
-            _ => None,
-        }
-    }
-
-    /// Replaces the complete answer of the turn, or a result.
-    pub fn replace(&mut self, message: &AgentMessage) {
-        match (message, &mut self.phase) {
-            (AgentMessage::Assistant(it), Phase::Answered(answer) | Phase::Tools { answer, .. }) => {
-                let before = std::mem::replace(&mut **answer, it.clone());
-                keep_refusals(&before, answer);
-            }
-            (AgentMessage::ToolResult(result), Phase::Tools { batch: Some(batch), .. }) => {
-                let same = |it: &&mut ToolResultMessage| it.tool_call_id == result.tool_call_id;
-                if let Some(previous) = batch.results.iter_mut().rev().find(same) {
-                    *previous = result.clone();
-                }
-            }
-            _ => {}
-        }
-    }
-
     /// Replaces the instructions, if they are those from `before`.
     pub fn replace_instructions(&mut self, before: &Arc<str>, now: &Arc<str>) {
         if Arc::ptr_eq(&self.system_prompt, before) {
@@ -172,7 +112,7 @@ impl Run {
     }
 
     /// The run after `agent_end`; `None` without an answer.
-    pub fn end(self) -> Option<EndedRun> {
+    pub fn ended(&self) -> Option<EndedRun> {
         let answer = self.messages.iter().rev().find_map(|message| match message.as_ref() {
             AgentMessage::Assistant(answer) => Some(answer.clone()),
             _ => None,
@@ -181,9 +121,15 @@ impl Run {
             answer,
             retry_after: self.retry_after,
             is_unpersisted: self.is_unpersisted,
-            broken_rules: self.broken_rules,
+            broken_rules: self.broken_rules.clone(),
         })
     }
+}
+
+/// Replaces a complete answer by that of an extension.
+pub fn replace_answer(answer: &mut AssistantMessage, by: &AssistantMessage) {
+    let before = std::mem::replace(answer, by.clone());
+    keep_refusals(&before, answer);
 }
 
 /// Keeps the calls of an answer from running that could not run in the answer `before` it, which an extension has

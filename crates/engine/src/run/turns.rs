@@ -1,7 +1,7 @@
 //! Advances a run through its turns: messages, model request, tool calls.
 
 use crate::{
-    activity::Activity,
+    activity::Next,
     core::Engine,
     extensions::hook::Hook,
     io::{CallId, ModelCall, Output, Purpose},
@@ -42,8 +42,7 @@ impl Engine {
         if self.chains_runs() {
             self.series.chain.get_or_insert_default().aborted |= early_end.is_some();
         }
-        self.activity = Activity::Streaming(Box::new(Run {
-            phase: Phase::Between,
+        let run = Run {
             messages: Vec::new(),
             model: self.models.current,
             system_prompt,
@@ -54,8 +53,8 @@ impl Engine {
             is_unpersisted: false,
             forced_tool: None,
             broken_rules: Vec::new(),
-        }));
-        self.emit_event(AgentStartEvent {});
+        };
+        self.emit_event_with(AgentStartEvent {}, Next::Run(Box::new(run)));
         self.perform_after_notifications(PendingStep::OpenTurn(inputs.into_iter().collect()));
     }
 
@@ -75,9 +74,11 @@ impl Engine {
 
     /// Performs one step of the open run; `false` if it waits for a request.
     pub(crate) fn advance_run(&mut self) -> bool {
-        let Some(run) = self.activity.run_mut() else { return false };
-        match &mut run.phase {
-            Phase::Turn(inputs) => match (inputs.pop_front(), run.early_end.clone()) {
+        let early_end = self.activity.run().and_then(|run| run.early_end.clone());
+        let next_input = self.activity.inputs_mut().and_then(VecDeque::pop_front);
+        let Some(phase) = self.activity.phase() else { return false };
+        match phase {
+            Phase::Turn(_) => match (next_input, early_end) {
                 (Some(input), _) => {
                     self.mark_delivered(&input);
                     self.emit_whole_message(input.message);
@@ -99,14 +100,16 @@ impl Engine {
 
     /// Aborts the open run: at once while the model streams, else after the running tools have ended.
     pub(crate) fn abort_run(&mut self) {
-        let Some(run) = self.activity.run_mut().filter(|run| !run.ends_early()) else { return };
-        match run.phase {
-            Phase::Requested(call) | Phase::Message(call) => self.abort_message(call),
-            _ => {
-                run.early_end = Some(EarlyEnd::Aborted);
-                self.cancel_tools();
-            }
+        if self.activity.run().is_none_or(Run::ends_early) {
+            return;
         }
+        if let Some(Phase::Requested(call) | Phase::Message(call)) = self.activity.phase() {
+            return self.abort_message(*call);
+        }
+        if let Some(run) = self.activity.run_mut() {
+            run.early_end = Some(EarlyEnd::Aborted);
+        }
+        self.cancel_tools();
     }
 
     /// Ends the message that streams as aborted.
@@ -158,10 +161,7 @@ impl Engine {
 
     /// Opens a turn with these messages.
     fn open_turn(&mut self, inputs: impl IntoIterator<Item = TurnInput>) {
-        if let Some(run) = self.activity.run_mut() {
-            run.phase = Phase::Turn(VecDeque::new());
-        }
-        self.emit_event(TurnStartEvent {});
+        self.emit_event_with(TurnStartEvent {}, Next::Phase(Phase::Turn(VecDeque::new())));
         self.perform_after_notifications(PendingStep::SetInputs(inputs.into_iter().collect()));
     }
 
@@ -169,10 +169,8 @@ impl Engine {
     /// `inputs`.
     pub(crate) fn set_turn_inputs(&mut self, inputs: Vec<TurnInput>) {
         let news = self.system_changes();
-        if let Some(run) = self.activity.run_mut()
-            && let Phase::Turn(waiting) = &mut run.phase
-        {
-            let news = news.filter(|_| run.early_end.is_none());
+        let news = news.filter(|_| !self.is_ending_run());
+        if let Some(waiting) = self.activity.inputs_mut() {
             let news = news.map(|news| AgentMessage::System(news).into());
             waiting.extend(news.into_iter().chain(inputs));
         }
@@ -183,9 +181,7 @@ impl Engine {
         if !self.is_hooked(HookName::Context) {
             return self.request_answer(self.store.session.messages().clone());
         }
-        if let Some(run) = self.activity.run_mut() {
-            run.phase = Phase::Context;
-        }
+        self.carry(Next::Phase(Phase::Context));
         let messages = self.store.session.messages().iter().map(AsRef::as_ref);
         let messages = messages.filter(|message| !matches!(message, AgentMessage::System(_)));
         let event = ContextHook { messages: messages.cloned().collect() };
@@ -194,9 +190,11 @@ impl Engine {
 
     /// Requests the model with the outcome of the `context` hook; `None`: with the session's messages.
     pub(crate) fn request_hooked_answer(&mut self, messages: Option<Vec<AgentMessage>>) {
-        let Some(run) = self.activity.run_mut() else { return };
-        run.phase = Phase::Turn(VecDeque::new());
-        if run.ends_early() {
+        if self.activity.run().is_none() {
+            return;
+        }
+        self.carry(Next::Phase(Phase::Turn(VecDeque::new())));
+        if self.is_ending_run() {
             return;
         }
         let instead = messages.map(|messages| Arc::new(messages.into_iter().map(Arc::new).collect()));
@@ -206,9 +204,7 @@ impl Engine {
     /// Sends the request of the turn's answer.
     fn request_answer(&mut self, messages: Arc<Vec<Arc<AgentMessage>>>) {
         let call = self.ids.call();
-        let begins = self.begins_with_request();
         let Some(run) = self.activity.run_mut() else { return };
-        run.phase = if begins { Phase::Message(call) } else { Phase::Requested(call) };
         self.rules.reset();
         let request = ModelCall {
             call,
@@ -224,9 +220,10 @@ impl Engine {
             purpose: Purpose::Turn,
         };
         let partial = self.expect_answer(&request, ModelContinuation::Turn);
-        if begins {
-            let message = AgentMessage::Assistant(partial.message.clone());
-            self.emit_event(MessageStartEvent { message });
+        let message = AgentMessage::Assistant(partial.message.clone());
+        match self.begins_with_request() {
+            true => self.emit_event_with(MessageStartEvent { message }, Next::Phase(Phase::Message(call))),
+            false => self.carry(Next::Phase(Phase::Requested(call))),
         }
         self.request_model(request);
     }
@@ -240,13 +237,16 @@ impl Engine {
     pub(crate) fn on_answer_complete(&mut self, partial: PartialMessage) {
         let retry_after = partial.retry_after;
         let message = partial.finish();
-        if matches!(self.activity.run().map(|run| &run.phase), Some(Phase::Requested(_))) {
-            let start = AssistantMessage { completed_at: None, ..message.clone() };
-            self.emit_event(MessageStartEvent { message: AgentMessage::Assistant(start) });
-        }
         if let Some(run) = self.activity.run_mut() {
             run.retry_after = retry_after;
-            run.phase = Phase::Answered(Box::new(message.clone()));
+        }
+        let answered = Next::Phase(Phase::Answered(Box::new(message.clone())));
+        match self.activity.phase() {
+            Some(Phase::Requested(_)) => {
+                let start = AssistantMessage { completed_at: None, ..message.clone() };
+                self.emit_event_with(MessageStartEvent { message: AgentMessage::Assistant(start) }, answered);
+            }
+            _ => self.carry(answered),
         }
         self.complete_message(AgentMessage::Assistant(message));
     }
@@ -265,15 +265,15 @@ impl Engine {
     /// Appends a message whose `message_end` hook has completed; `changed`: an extension has replaced it.
     pub(crate) fn append_hooked_message(&mut self, message: AgentMessage, changed: bool) {
         self.extensions.has_replaced_message |= changed;
-        if let Some(run) = self.activity.run_mut().filter(|_| changed) {
-            run.replace(&message);
+        if changed {
+            self.activity.replace(&message);
         }
         self.append_message(message);
     }
 
     /// Runs the tool calls of the emitted assistant message, or ends the turn.
     fn on_answer_emitted(&mut self) {
-        let Some(message) = self.activity.run().and_then(Run::answer).cloned() else { return };
+        let Some(message) = self.activity.answer().cloned() else { return };
         let calls = message.content.iter().filter_map(|block| match block {
             AssistantContent::ToolCall(call) => Some(call.clone()),
             _ => None,
@@ -295,7 +295,7 @@ impl Engine {
     fn emit_closing_message(&mut self, end: &EarlyEnd) {
         let now = self.now;
         let aborted = errors::request_aborted(self.dialect.base());
-        let Some(run) = self.activity.run_mut() else { return };
+        let Some(run) = self.activity.run() else { return };
         let empty = PartialMessage::new(&self.models.all[run.model].model, self.dialect, now).finish();
         let (stop_reason, text) = match end {
             EarlyEnd::Aborted => (StopReason::Aborted, aborted),
@@ -310,62 +310,48 @@ impl Engine {
             ..empty.clone()
         };
         let message = AssistantMessage { completed_at: Some(now.wall), ..closed.clone() };
-        run.phase = Phase::Answered(Box::new(message.clone()));
+        let answered = Next::Phase(Phase::Answered(Box::new(message.clone())));
         let start = if self.begins_with_request() { empty } else { closed };
-        self.emit_event(MessageStartEvent { message: AgentMessage::Assistant(start) });
+        self.emit_event_with(MessageStartEvent { message: AgentMessage::Assistant(start) }, answered);
         self.complete_message(AgentMessage::Assistant(message));
     }
 
     /// Ends the open turn.
     pub(crate) fn end_turn(&mut self, tool_results: Vec<ToolResultMessage>) {
-        let Some(message) = self.activity.run_mut().and_then(Run::take_answer) else { return };
+        let Some(message) = self.activity.answer().cloned() else { return };
         let message = AssistantMessage { completed_at: None, ..message };
-        self.emit_event(TurnEndEvent { message, tool_results });
+        self.emit_event_with(TurnEndEvent { message, tool_results }, Next::Phase(Phase::Between));
     }
 
     /// Ends the open run.
     pub(crate) fn end_run(&mut self) {
-        let resting = self.resting();
-        let Activity::Streaming(run) = std::mem::replace(&mut self.activity, resting) else { return };
         let ends_chains = self.ends_chains();
+        let Some(run) = self.activity.run() else { return };
+        let ended = run.ended().map(Box::new);
         if let Some(chain) = self.series.chain.as_mut().filter(|_| ends_chains) {
-            chain.messages = run.messages.clone();
-            if let Some(ended) = run.end() {
-                self.activity = Activity::Settling(Some(Box::new(ended)));
-            }
-            return self.take_unannounced_step(Step::RunEnds);
+            chain.messages.clone_from(&run.messages);
+            return self.take_step(Step::RunEnds, Next::Ended(ended));
         }
         let messages = run.messages.iter().map(|message| message.as_ref().clone()).collect();
-        let ended = run.end();
         let retries = ended.as_ref().is_some_and(|ended| self.retry_wait(ended).is_some());
-        if let Some(ended) = ended {
-            self.activity = Activity::Settling(Some(Box::new(ended)));
-        }
         let end = AgentEndEvent {
             messages,
             is_terminal: None,
             message_count: None,
             will_retry: Some(retries && !self.ends_at_once()),
         };
-        self.emit_run_end(end);
+        self.emit_run_end(end, Next::Ended(ended));
     }
 
-    /// Emits `agent_end`, after the session is synced where the user wants that.
-    pub(crate) fn emit_run_end(&mut self, end: AgentEndEvent) {
+    /// Emits `agent_end`, after the session is synced where the user wants that; what is `next` is carried at once.
+    pub(crate) fn emit_run_end(&mut self, end: AgentEndEvent, next: Next) {
         match self.modes.syncs_runs && self.store.can_sync() {
             true => {
+                self.carry(next);
                 let write = self.store.sync(AfterAppend::RunEnd(Box::new(end)), self.now.monotonic);
                 self.push(Output::Store(write));
             }
-            false => self.emit_event(end),
-        }
-    }
-
-    /// The activity when no run is open: `Settling` within a chain, else `Idle`.
-    pub(crate) const fn resting(&self) -> Activity {
-        match self.series.chain {
-            Some(_) => Activity::Settling(None),
-            None => Activity::Idle,
+            false => self.emit_event_with(end, next),
         }
     }
 }

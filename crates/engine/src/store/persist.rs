@@ -5,6 +5,7 @@
 //! back.
 
 use crate::{
+    activity::Next,
     core::Engine,
     extensions::process::FailureSource,
     io::Output,
@@ -109,8 +110,7 @@ impl Engine {
                 }
             }
             Some(AfterAppend::OpenRun { recipient, .. }) => {
-                self.respond_before_examination(&recipient);
-                self.respond_failure(&recipient, text);
+                self.refuse_prompt(&recipient, text);
             }
             Some(AfterAppend::Compaction) => {
                 self.store.session.undo();
@@ -223,10 +223,11 @@ impl Engine {
         if let Some(run) = self.activity.run_mut() {
             run.messages.push(message.clone());
         }
-        if let (Some(run), AgentMessage::Assistant(_)) = (self.activity.run_mut(), message.as_ref()) {
-            run.answer_emitted();
-        }
-        self.emit_event(MessageEndEvent { message: message.as_ref().clone() });
+        let next = match message.as_ref() {
+            AgentMessage::Assistant(_) => Next::Tools,
+            _ => Next::Kept,
+        };
+        self.emit_event_with(MessageEndEvent { message: message.as_ref().clone() }, next);
         let answered = match message.as_ref() {
             AgentMessage::Assistant(it) => !matches!(it.stop_reason, StopReason::Error | StopReason::Aborted),
             _ => false,
@@ -265,9 +266,7 @@ impl Engine {
         answer.stop_reason = StopReason::Error;
         answer.error_message = Some(text);
         let answer = Arc::new(AgentMessage::Assistant(answer));
-        if let Some(run) = self.activity.run_mut() {
-            run.replace(&answer);
-        }
+        self.activity.replace(&answer);
         self.store.session.undo();
         self.append(NewEntry::Message(answer.clone()));
         // Not retried at once.

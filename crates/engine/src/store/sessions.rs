@@ -69,7 +69,7 @@ impl Engine {
     /// Handles the outcome of that hook: keeps the session, or changes it between runs.
     pub(crate) fn on_session_change_hooked(&mut self, next: NextSession, cancelled: bool) {
         if !cancelled {
-            let case = self.machine.disposition_of(next.kind());
+            let case = self.activity.machine().disposition_of(next.kind());
             let disposition = case.map_or(Disposition::Control, |case| case.disposition);
             return self.schedule_between_runs(disposition, AfterRun::Session(next));
         }
