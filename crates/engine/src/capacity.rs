@@ -3,10 +3,11 @@
 use crate::{
     core::Engine,
     extensions::hook::Hook,
+    gate::Gate,
     limits::{ITEM_BYTES, image_bytes, message_bytes},
     run::deferred::AfterRun,
 };
-use pi_rpc_protocol::{Disposition, ImageContent, RpcCommand, RpcCommandKind, errors};
+use pi_rpc_protocol::{ImageContent, RpcCommand, RpcCommandKind, errors};
 
 impl Engine {
     /// How many lines of the host are read but not served yet.
@@ -15,12 +16,12 @@ impl Engine {
     }
 
     /// The error if a limit forbids the command; `None`: there is room.
-    pub(crate) fn no_room_for(&self, command: &RpcCommand, disposition: Disposition) -> Option<String> {
+    pub(crate) fn no_room_for(&self, command: &RpcCommand, gate: Gate) -> Option<String> {
         use RpcCommandKind as Kind;
         let kind = command.kind();
         let waits = match kind {
             Kind::Steer | Kind::FollowUp => true,
-            Kind::Prompt => disposition == Disposition::Queue || !self.backlog.intake.is_free(),
+            Kind::Prompt => gate == Gate::Queue || !self.backlog.intake.is_free(),
             Kind::AbortAndPrompt | Kind::Compact => !self.backlog.after_run.is_empty(),
             Kind::NewSession | Kind::SwitchSession | Kind::Fork | Kind::Branch | Kind::Clone => {
                 !self.backlog.after_run.is_empty()

@@ -1,14 +1,15 @@
-//! Serves each command by its disposition in the current state.
+//! Serves each command as the [gate](crate::gate) says in the current state.
 
 use crate::{
     core::Engine,
+    gate::{Gate, is_examined},
     io::not_yet,
     prompt::{Prompt, Recipient},
     run::{compaction::Compaction, deferred::AfterRun},
     store::next_session::NextSession,
 };
 use pi_rpc_protocol::{
-    AvailableCommandList, DialectReady, Disposition, Emission, FastMode, GetAvailableCommandsResponse,
+    AvailableCommandList, DialectReady, Emission, FastMode, GetAvailableCommandsResponse,
     GetAvailableThinkingLevelsResponse, GetBranchMessagesResponse, GetCommandsResponse,
     GetForkMessagesResponse, GetLastAssistantTextResponse, GetSessionStatsResponse, GetStateResponse,
     GetSubagentsResponse, LastAssistantText, Outbound, ReadyFrame, RequestId, RpcCommand, RpcCommandKind,
@@ -35,18 +36,22 @@ impl Engine {
         self.emit_available_commands();
     }
 
-    /// Serves a command by its disposition. `is_aborted`: the command is a prompt that was aborted before it
+    /// Serves a command as the gate says. `is_aborted`: the command is a prompt that was aborted before it
     /// was served.
     pub(crate) fn serve_command(&mut self, command: RpcCommand, is_aborted: bool) {
-        let case = self.activity.machine().disposition(&command);
-        let disposition = case.map_or(Disposition::Control, |case| case.disposition);
+        let gate = self.gate(&command);
         let kind = command.kind();
         let id = command.id().cloned();
         if !kind.is_served() {
             return self.fail(id, kind, not_yet(self.dialect, kind.as_str()));
         }
-        if let Some(error) = self.no_room_for(&command, disposition) {
+        if let Some(error) = self.no_room_for(&command, gate) {
             return self.handler_failed(id, kind, error);
+        }
+        if let Gate::Reject(text) = gate
+            && !is_examined(kind)
+        {
+            return self.handler_failed(id, kind, text.to_owned());
         }
         match command {
             RpcCommand::Prompt(mut it) => {
@@ -58,8 +63,8 @@ impl Engine {
                 let (text, images) = (std::mem::take(&mut it.message), it.images.take());
                 let command = RpcCommand::AbortAndPrompt(it);
                 let prompt = Prompt::of_host(command, text, images, is_aborted);
-                match disposition {
-                    Disposition::Preempt => {
+                match gate {
+                    Gate::Preempt => {
                         self.series.skips_compaction =
                             self.activity.compaction().is_some_and(|it| !it.is_manual());
                         self.preempt(AfterRun::Prompt(Box::new(prompt)));
@@ -78,7 +83,7 @@ impl Engine {
                 self.abort_prompts();
                 self.abort_chain();
                 self.activity.compaction_mut().into_iter().for_each(Compaction::abort_what_follows);
-                if disposition == Disposition::Preempt {
+                if gate == Gate::Preempt {
                     return self.preempt(AfterRun::AbortResponse { id, kind });
                 }
                 let has_prompt = self.activity.compaction().is_some_and(Compaction::has_prompt);
@@ -103,12 +108,7 @@ impl Engine {
             RpcCommand::Fork(it) => self.request_session_change(it.into()),
             RpcCommand::Branch(it) => self.request_session_change(it.into()),
             RpcCommand::Clone(it) => self.request_session_change(it.into()),
-            RpcCommand::Compact(it) => match disposition {
-                Disposition::Reject => {
-                    self.handler_failed(id, kind, errors::compacting(self.dialect.base()));
-                }
-                _ => self.schedule_between_runs(disposition, AfterRun::Compact(it)),
-            },
+            RpcCommand::Compact(it) => self.schedule_between_runs(gate, AfterRun::Compact(it)),
             RpcCommand::ExportHtml(it) => self.export(it),
             RpcCommand::GetForkMessages(_) => {
                 let data = self.fork_messages();
@@ -172,9 +172,10 @@ impl Engine {
                 self.acknowledge(kind, id);
             }
             RpcCommand::AbortRetry(_) => {
-                let retries = self.activity.is_retrying();
-                self.series.chain.iter_mut().for_each(|chain| chain.keeps_queue |= retries);
-                self.cancel_retry();
+                if gate == Gate::Preempt {
+                    self.series.chain.iter_mut().for_each(|chain| chain.keeps_queue = true);
+                    self.cancel_retry();
+                }
                 self.acknowledge(kind, id);
             }
             RpcCommand::Bash(it) => self.start_shell(it),
@@ -236,10 +237,10 @@ impl Engine {
 
     /// Performs work between runs, after ending or awaiting whatever is under way. What could not be written of the
     /// session gets a last chance before.
-    pub(crate) fn schedule_between_runs(&mut self, disposition: Disposition, then: AfterRun) {
+    pub(crate) fn schedule_between_runs(&mut self, gate: Gate, then: AfterRun) {
         self.store.retry_write();
-        match disposition {
-            Disposition::Preempt => self.preempt(then),
+        match gate {
+            Gate::Preempt => self.preempt(then),
             _ => self.backlog.after_run.push_back(then),
         }
     }

@@ -61,7 +61,7 @@
 //! - `core`: the engine and its loop, [`Engine::handle`] and [`Engine::poll`]. `lifecycle` is how far the process is,
 //!   `activity` what the agent is doing: the state of the [chart](pi_rpc_machine) with the data that it carries. Nothing
 //!   else can change either: who moves the agent names the cause, and a move that the chart forbids is a violation.
-//! - `commands` serves a command by its disposition in the current state. Work that is deferred lies in the `backlog`.
+//! - `gate` is what the schema says of a command in the current state; `commands` serves it so. Work that is deferred lies in the `backlog`.
 //! - `prompts` takes a prompt to its `run`: a run requests models (`turns`) and runs tools (`run_tools`) in the
 //!   dialect's style. `after_run` continues after it: with a `retry`, a compaction (`compact`) or deferred work, until
 //!   the `chain` of runs ends.
@@ -84,6 +84,7 @@ mod core;
 mod extension_models;
 mod extension_outcomes;
 mod extensions;
+mod gate;
 mod greeting;
 mod host_lines;
 mod host_tools;

@@ -18,6 +18,7 @@ use crate::{
         hook::{Hook, InputContinuation},
         process::FailureSource,
     },
+    gate::Gate,
     io::Output,
     prompt::{Expansion, Prompt, Recipient, RunStart, parts, text_of},
     queues::TurnInput,
@@ -28,10 +29,10 @@ use crate::{
 use pi_rpc_machine::Step;
 use pi_rpc_protocol::{
     AgentMessage, AgentSessionEventKind, Attribution, BeforeAgentStartHook, Check as _, CustomMessage,
-    DialectPromptAck, Disposition, ErrorText, ExtensionMessage, ExtensionResponse, FollowUpResponse,
-    HookName, ImageContent, InputHook, InputSource, MessageContent, PromptDisposition, PromptOutcome,
-    PromptResponse, PromptResultEvent, QueueDisposition, QueueOutcome, RequestId, RpcCommand, RpcCommandKind,
-    SteerResponse, StreamingBehavior, TextContent, UserContent, UserMessage, errors,
+    DialectPromptAck, ExtensionMessage, ExtensionResponse, FollowUpResponse, HookName, ImageContent,
+    InputHook, InputSource, MessageContent, PromptDisposition, PromptOutcome, PromptResponse,
+    PromptResultEvent, QueueDisposition, QueueOutcome, RequestId, RpcCommand, RpcCommandKind, SteerResponse,
+    StreamingBehavior, TextContent, UserContent, UserMessage, errors,
 };
 use std::sync::Arc;
 
@@ -243,7 +244,7 @@ impl Engine {
                     RpcCommandKind::FollowUp => StreamingBehavior::FollowUp,
                     _ => StreamingBehavior::Steer,
                 };
-                if self.starts_when_idle() {
+                if self.gate_of(kind) == Gate::Run && self.may_start() {
                     return self.start_with(queue, message, Recipient::Host { id, kind });
                 }
                 self.queue_message(queue, message);
@@ -252,11 +253,11 @@ impl Engine {
         }
     }
 
-    /// Whether a message for a queue starts a run of its own.
-    fn starts_when_idle(&self) -> bool {
+    /// Whether a message for a queue may start a run of its own.
+    fn may_start(&self) -> bool {
         let is_free =
             !self.is_working() && self.backlog.after_run.is_empty() && !self.lifecycle.is_stopping();
-        self.dialect.record().starts_when_idle && is_free && self.models.choice().unusable.is_none()
+        is_free && self.models.choice().unusable.is_none()
     }
 
     /// Starts a run with a message for a queue.
@@ -265,34 +266,30 @@ impl Engine {
         self.admit_prompt(recipient, message, false);
     }
 
-    /// Queues a prompt, refuses it, or opens its run, by its disposition.
+    /// Queues a prompt, refuses it, or opens its run, as the gate says.
     fn queue_or_run_prompt(&mut self, prompt: Prompt) {
         self.backlog.intake = Intake::Free;
-        let case = self.activity.machine().disposition(&prompt.command);
+        let gate = self.gate(&prompt.command);
         let behavior = match &prompt.command {
             RpcCommand::Prompt(command) => command.streaming_behavior,
             _ => None,
         };
-        let disposition = case.map(|case| case.disposition);
-        if disposition == Some(Disposition::Preempt)
-            && prompt.command.kind() == RpcCommandKind::AbortAndPrompt
-        {
+        if gate == Gate::Preempt && prompt.command.kind() == RpcCommandKind::AbortAndPrompt {
             // The command met no run, but ends one that has begun since.
             return self.preempt(AfterRun::Prompt(Box::new(prompt)));
         }
         let Prompt { recipient, text, images, is_aborted, .. } = prompt;
         let message = self.user_message(text, images);
-        match disposition {
-            Some(Disposition::Queue) => {
+        match gate {
+            Gate::Queue => {
                 let queue = behavior.unwrap_or(StreamingBehavior::Steer);
                 self.queue_message(queue, message);
                 self.respond_accepted(&recipient, PromptDisposition::Queued);
             }
-            Some(Disposition::Reject) => {
-                let error = case.and_then(|case| case.error).unwrap_or(ErrorText::Busy);
-                self.refuse_prompt(&recipient, error.template(self.dialect.base()).to_owned());
+            Gate::Reject(text) => self.refuse_prompt(&recipient, text.to_owned()),
+            Gate::Run | Gate::Preempt | Gate::Noop | Gate::Control => {
+                self.admit_prompt(recipient, message, is_aborted)
             }
-            _ => self.admit_prompt(recipient, message, is_aborted),
         }
     }
 

@@ -15,9 +15,9 @@ use crate::{
 };
 use pi_rpc_protocol::{
     BeforeForkHook, BeforeSwitchHook, BranchResponse, Check as _, CloneResponse, DialectCleansSessionName,
-    DialectExtensionApi, DialectForksFrom, Disposition, ExportHtmlCommand, ExportHtmlResponse, ExportedFile,
-    ForkPosition, ForkResponse, ForkResult, ModelSelectSource, NewSessionCommand, NewSessionResponse,
-    RequestId, RpcCommandKind, RpcSuccess, SessionChange, SessionHeader, SessionStartReason, SwitchReason,
+    DialectExtensionApi, DialectForksFrom, ExportHtmlCommand, ExportHtmlResponse, ExportedFile, ForkPosition,
+    ForkResponse, ForkResult, ModelSelectSource, NewSessionCommand, NewSessionResponse, RequestId,
+    RpcCommandKind, RpcSuccess, SessionChange, SessionHeader, SessionStartReason, SwitchReason,
     SwitchSessionCommand, SwitchSessionResponse, ThinkingLevel, errors,
 };
 use pi_rpc_session::{NewEntry, OpenedSession, Session, file_name, new_header, session_id};
@@ -69,9 +69,8 @@ impl Engine {
     /// Handles the outcome of that hook: keeps the session, or changes it between runs.
     pub(crate) fn on_session_change_hooked(&mut self, next: NextSession, cancelled: bool) {
         if !cancelled {
-            let case = self.activity.machine().disposition_of(next.kind());
-            let disposition = case.map_or(Disposition::Control, |case| case.disposition);
-            return self.schedule_between_runs(disposition, AfterRun::Session(next));
+            let gate = self.gate_of(next.kind());
+            return self.schedule_between_runs(gate, AfterRun::Session(next));
         }
         let data = SessionChange { cancelled };
         match next {
